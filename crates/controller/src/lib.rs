@@ -1,0 +1,1 @@
+//! Conducts a run: target, loops, merged seconds, the record, the verdict.

@@ -1,0 +1,1 @@
+//! Reads run directories and says what they mean: figures, thresholds, findings, verdict.

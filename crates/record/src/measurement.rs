@@ -1,0 +1,131 @@
+//! One measured operation, and the ways it can end.
+
+/// One operation, start to end. Times are nanoseconds since the run's start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measurement {
+    /// When the plan wanted it to begin.
+    pub due_ns: u64,
+    /// When the generator first acted on it (its connect or its first byte); ≥ `due_ns`.
+    pub sent_ns: u64,
+    /// When its last byte was in hand, or it failed; ≥ `sent_ns`.
+    pub done_ns: u64,
+    /// The user's number in the run.
+    pub user: u64,
+    /// Index into `RunInfo::measures`.
+    pub measure: u16,
+    /// Index into `RunInfo::sessions`.
+    pub session: u16,
+    /// The loop that ran it.
+    pub worker: u16,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// HTTP status, or WebSocket close code where that ended it; 0: none.
+    pub status: u16,
+    /// How many operations this row stands for; 1 unless sampling had set in.
+    pub weight: u32,
+    /// Application bytes sent and received for it.
+    pub bytes_out: u32,
+    pub bytes_in: u32,
+}
+
+impl Measurement {
+    /// done − due.
+    pub fn response_ns(&self) -> u64 {
+        self.done_ns.saturating_sub(self.due_ns)
+    }
+    /// done − sent.
+    pub fn service_ns(&self) -> u64 {
+        self.done_ns.saturating_sub(self.sent_ns)
+    }
+    /// sent − due: the generator's own lateness.
+    pub fn lag_ns(&self) -> u64 {
+        self.sent_ns.saturating_sub(self.due_ns)
+    }
+}
+
+macro_rules! outcomes {
+    ($($(#[$doc:meta])* $variant:ident = $code:literal $name:literal,)+) => {
+        /// How an operation ended. The number is what Parquet holds; it never changes meaning.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Outcome {
+            $($(#[$doc])* $variant = $code,)+
+        }
+
+        impl Outcome {
+            /// All of them, in the order of their codes.
+            pub const ALL: &[Outcome] = &[$(Outcome::$variant,)+];
+
+            /// The name used in files and reports.
+            pub fn name(self) -> &'static str {
+                match self { $(Outcome::$variant => $name,)+ }
+            }
+
+            /// The outcome with this code.
+            pub fn from_code(code: u8) -> Option<Outcome> {
+                match code { $($code => Some(Outcome::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+outcomes! {
+    /// As wanted.
+    Ok = 0 "ok",
+    /// The peer refused the connection (RST to a SYN).
+    Refused = 1 "refused",
+    /// No route, network or host unreachable.
+    Unreachable = 2 "unreachable",
+    /// No connection within the connect timeout.
+    ConnectTimeout = 3 "connect-timeout",
+    /// The connection was reset.
+    Reset = 4 "reset",
+    /// The peer closed before the operation had ended.
+    Closed = 5 "closed",
+    /// No reply within the step's timeout.
+    Timeout = 6 "timeout",
+    /// The certificate is not trusted.
+    TlsUntrusted = 7 "tls-untrusted",
+    /// Any other failure of TLS.
+    Tls = 8 "tls",
+    /// The peer broke HTTP/1.1.
+    HttpProtocol = 9 "http-protocol",
+    /// The peer broke RFC 6455.
+    WsProtocol = 10 "ws-protocol",
+    /// A text message was not UTF-8.
+    InvalidUtf8 = 11 "invalid-utf8",
+    /// A response or message was larger than the limit.
+    TooLarge = 12 "too-large",
+    /// An HTTP status the step does not allow, or an upgrade that was declined.
+    Status = 13 "status",
+    /// Nothing to save where a value was wanted.
+    Save = 14 "save",
+    /// A check did not hold.
+    Check = 15 "check",
+    /// A step that cannot be: a send without an open WebSocket, text that is no number.
+    Step = 16 "step",
+    /// The generator has no open file left.
+    NoFiles = 17 "no-files",
+    /// The generator has no source port left.
+    NoPorts = 18 "no-ports",
+    /// The generator or its kernel has no memory left.
+    NoMemory = 19 "no-memory",
+    /// The connection met itself: nobody listens on a port inside the ephemeral range.
+    SelfConnect = 20 "self-connect",
+    /// Still in flight when the run ended; not an error.
+    Unfinished = 21 "unfinished",
+    /// Any other error of the operating system.
+    Other = 22 "other",
+}
+
+impl Outcome {
+    /// True for all but [`Outcome::Ok`] and [`Outcome::Unfinished`].
+    pub fn is_error(self) -> bool {
+        !matches!(self, Outcome::Ok | Outcome::Unfinished)
+    }
+
+    /// True where the generator, not the target, was at its limit.
+    pub fn is_generator_limit(self) -> bool {
+        matches!(self, Outcome::NoFiles | Outcome::NoPorts | Outcome::NoMemory)
+    }
+}

@@ -1,0 +1,1 @@
+//! Renders a run and its findings for people: the live screen, plain lines, the verdict.

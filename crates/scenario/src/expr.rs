@@ -1,0 +1,115 @@
+//! Values, expressions and templates: what stands between `${` and `}`, and in `if` and `check`.
+
+use std::sync::Arc;
+
+use stats::rng::Rng;
+
+use crate::plan::Slot;
+
+/// A variable's value.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Value {
+    /// Never set.
+    #[default]
+    Nothing,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(Arc<str>),
+}
+
+/// A compiled expression.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expr {
+    Const(Value),
+    /// A variable of the session.
+    Var(Slot),
+    /// The user's number in the run, from 0.
+    User,
+    /// How many times this user has started its session before (closed populations), from 0.
+    Iteration,
+    Call(Func, Vec<Expr>),
+    Unary(Unary, Box<Expr>),
+    Binary(Binary, Box<Expr>, Box<Expr>),
+}
+
+/// Built-in functions. Argument counts are checked when the scenario is compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Func {
+    /// `random(a, b)`: an integer in `a..=b`.
+    Random,
+    /// `random_string(n)`: n characters of `[a-z0-9]`.
+    RandomString,
+    /// `pick(x, y, …)`: one of its arguments.
+    Pick,
+    /// `uuid()`: version 4, from the user's own generator.
+    Uuid,
+    /// `now()`: milliseconds since the Unix epoch, an integer.
+    Now,
+    /// `str(x)`: its text.
+    Str,
+    /// `int(x)`: a number from text, truncated.
+    Int,
+    /// `len(x)`: characters of its text.
+    Len,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unary {
+    Not,
+    Negate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binary {
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+}
+
+/// What an expression may look at while it is evaluated.
+pub trait Context {
+    fn var(&self, slot: Slot) -> &Value;
+    fn user(&self) -> u64;
+    fn iteration(&self) -> u64;
+    /// Milliseconds since the Unix epoch.
+    fn now_ms(&self) -> i64;
+    /// The user's generator for values.
+    fn rng(&mut self) -> &mut Rng;
+}
+
+/// Text with expressions in it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Template {
+    pub parts: Vec<Part>,
+}
+
+/// A piece of a [`Template`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    Text(Arc<str>),
+    Expr(Expr, Escape),
+}
+
+/// How a value is written into a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Escape {
+    /// As it is.
+    None,
+    /// As a JSON value: text quoted and escaped, numbers and booleans bare, nothing as `null`.
+    Json,
+    /// Inside JSON quotes: text escaped, not quoted.
+    JsonText,
+    /// Percent-encoded (RFC 3986 unreserved characters stay).
+    Url,
+}

@@ -1,0 +1,527 @@
+//! What a scenario compiles to: flat programs, phases and options, all names resolved.
+//!
+//! A [`Plan`] is immutable and shared by every loop. Times are nanoseconds (`u64`), rates are
+//! per second (`f64`), sizes are bytes. Nothing in it refers back to the text it came from.
+
+use std::net::IpAddr;
+
+use stats::dist::Dist;
+
+use crate::expr::{Expr, Template};
+
+/// Index of a [`Session`] in [`Plan::sessions`].
+pub type SessionId = u16;
+/// Index of a [`Measure`] in [`Plan::measures`].
+pub type MeasureId = u16;
+/// Index of an [`Endpoint`] in [`Plan::endpoints`].
+pub type EndpointId = u16;
+/// Index of a user's variable, in `0..Session::slots_count`.
+pub type Slot = u16;
+/// Index of a user's register (loop counter, pace mark, transaction start), in
+/// `0..Session::registers_count`.
+pub type Register = u16;
+/// Index into [`Session::ops`].
+pub type Pc = u32;
+
+/// Everything a worker needs to know to play its part of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The scenario's name; names the run directory.
+    pub name: String,
+    /// Every random draw of the run follows from it.
+    pub seed: u64,
+    /// What is under load.
+    pub target: Target,
+    /// Where connections go. For [`Target::Url`] the first is the target; for
+    /// [`Target::Builtin`] the first is a placeholder until [`Plan::set_target`].
+    pub endpoints: Vec<Endpoint>,
+    /// The programs users run.
+    pub sessions: Vec<Session>,
+    /// Everything that is measured, by name. The first entries are the [`builtin`] ones.
+    pub measures: Vec<Measure>,
+    /// Messages that arrive unasked, tried in order.
+    pub messages: Vec<Unasked>,
+    /// In order, gapless from 0.
+    pub phases: Vec<Phase>,
+    /// Run-wide settings.
+    pub options: Options,
+    /// What must hold for the run to pass.
+    pub thresholds: Vec<Threshold>,
+}
+
+/// What is under load.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// A server that is already there; `endpoints[0]` says where.
+    Url(String),
+    /// One of Throng's own systems, started for the run and stopped after it.
+    Builtin {
+        /// As in `throng serve NAME`.
+        name: String,
+        /// Passed on as `--key value`.
+        args: Vec<(String, String)>,
+    },
+}
+
+/// A place connections are made to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// True for `https` and `wss`.
+    pub tls: bool,
+    /// Host name or literal address, without brackets.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// Path that relative step paths are appended to, without a trailing slash; often empty.
+    pub base_path: String,
+}
+
+/// One program and its weight among those that arrivals choose from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// As written in the scenario.
+    pub name: String,
+    /// Relative share; ≥ 0.
+    pub weight: f64,
+    /// The program. A user that runs off its end has finished.
+    pub ops: Vec<Op>,
+    /// How many variables a user has.
+    pub slots_count: u16,
+    /// How many registers a user has.
+    pub registers_count: u16,
+    /// Names of the slots, for messages and tests.
+    pub slot_names: Vec<String>,
+}
+
+/// One instruction of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Op {
+    /// Send an HTTP request and wait for its response.
+    Http(Box<HttpOp>),
+    /// Open a WebSocket (connect, TLS, upgrade) and wait for it. A user has at most one.
+    WsOpen(Box<WsOpen>),
+    /// Send a message; wait for its reply if there is one.
+    WsSend(Box<WsSend>),
+    /// Wait for a message.
+    WsExpect(Box<Expect>),
+    /// Close the WebSocket with this status and wait for the peer's close.
+    WsClose { code: u16 },
+    /// Wait; the draw is in seconds, negative draws count as 0.
+    Think(Dist),
+    /// Wait until `every` seconds after the last time this op was due (the first time: no wait).
+    /// The due times form a schedule that replies cannot delay.
+    Pace { register: Register, every: Dist },
+    /// Assign a variable.
+    Set { slot: Slot, value: Template },
+    /// Count `measure` as an error of kind `check` where `condition` is false; the user goes on.
+    Check { condition: Expr, measure: MeasureId },
+    /// Start a counted loop: evaluate `times`, jump to `end` when it is below 1.
+    LoopStart { register: Register, times: Expr, end: Pc },
+    /// Count one round; jump back to `body` while rounds are left.
+    LoopEnd { register: Register, body: Pc },
+    /// Go to `to`.
+    Jump(Pc),
+    /// Go to `to` when the condition is false.
+    JumpUnless { condition: Expr, to: Pc },
+    /// Go to one of the branches, with probability in proportion to its weight.
+    Choose(Vec<(f64, Pc)>),
+    /// A named transaction starts.
+    TransactionStart { register: Register },
+    /// It ends: measure from its start to now.
+    TransactionEnd { register: Register, measure: MeasureId },
+    /// The user has finished.
+    Stop,
+}
+
+/// An HTTP request and what is done with its response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpOp {
+    pub endpoint: EndpointId,
+    /// Upper-case method.
+    pub method: String,
+    /// Path and query, beginning with `/`; the endpoint's base path is already in front.
+    pub path: Template,
+    /// Step headers, then run-wide headers not overridden; never `host`, `content-length` or
+    /// `connection` unless the scenario wrote them.
+    pub headers: Vec<(String, Template)>,
+    pub body: Option<Template>,
+    /// Response latency goes here.
+    pub measure: MeasureId,
+    /// Which statuses are no error.
+    pub status: StatusRule,
+    pub save: Vec<Save>,
+    /// Evaluated after `save`; a false one counts as error kind `check`.
+    pub check: Vec<Expr>,
+    /// From the request being due to the response's end.
+    pub timeout_ns: u64,
+}
+
+impl HttpOp {
+    /// True where the response body has to be kept until its end.
+    pub fn keeps_body(&self) -> bool {
+        self.save.iter().any(|s| s.from.reads_body())
+    }
+}
+
+/// Which HTTP statuses are no error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StatusRule {
+    /// 100–399.
+    BelowFourHundred,
+    /// Inclusive ranges.
+    Ranges(Vec<(u16, u16)>),
+}
+
+impl StatusRule {
+    /// True where `status` is no error.
+    pub fn allows(&self, status: u16) -> bool {
+        match self {
+            StatusRule::BelowFourHundred => (100..400).contains(&status),
+            StatusRule::Ranges(ranges) => ranges.iter().any(|&(lo, hi)| (lo..=hi).contains(&status)),
+        }
+    }
+}
+
+/// Opening a WebSocket.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WsOpen {
+    pub endpoint: EndpointId,
+    /// Path and query, base path in front.
+    pub path: Template,
+    pub headers: Vec<(String, Template)>,
+    /// Handshake latency: connect, TLS and upgrade together.
+    pub measure: MeasureId,
+    pub timeout_ns: u64,
+}
+
+/// Sending a WebSocket message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WsSend {
+    pub payload: Template,
+    /// False: a text frame. True: a binary frame; the payload's bytes are sent as they are.
+    pub binary: bool,
+    /// What answers it. Its measure runs from the send being due to the reply.
+    pub reply: Option<Expect>,
+    /// Where there is no reply, the send itself is counted here (response = its lag).
+    pub measure: MeasureId,
+}
+
+/// A message that is waited for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expect {
+    /// All must hold. Empty: the next message that is not one of [`Plan::messages`].
+    pub when: Vec<Match>,
+    pub save: Vec<Save>,
+    /// Evaluated after `save`; a false one counts as error kind `check`.
+    pub check: Vec<Expr>,
+    pub measure: MeasureId,
+    /// From being due to the reply.
+    pub timeout_ns: u64,
+}
+
+/// One condition on a message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Match {
+    pub from: Source,
+    pub test: MatchTest,
+}
+
+/// What the text taken from a message must be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MatchTest {
+    /// Equal to the template's value: strings by their text, numbers and booleans by value.
+    Equals(Template),
+    /// Present, whatever its value.
+    Exists,
+}
+
+/// Keeping a part of a response or message in a variable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Save {
+    pub slot: Slot,
+    pub from: Source,
+    /// Used where the source has nothing; without it that is an error of kind `save`.
+    pub default: Option<Template>,
+}
+
+/// Where in a response or message to look.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// RFC 6901, already unescaped into its tokens. Empty: the whole document.
+    Pointer(Vec<String>),
+    /// A group of the first match in the body or message.
+    Regex { regex: regex::bytes::Regex, group: usize },
+    /// An HTTP response header, lower-case name; the first one of that name.
+    Header(String),
+    /// The HTTP status as an integer.
+    Status,
+    /// The whole body or message as text.
+    Body,
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Source::Pointer(a), Source::Pointer(b)) => a == b,
+            (Source::Regex { regex: a, group: g }, Source::Regex { regex: b, group: h }) => {
+                a.as_str() == b.as_str() && g == h
+            }
+            (Source::Header(a), Source::Header(b)) => a == b,
+            (Source::Status, Source::Status) | (Source::Body, Source::Body) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Source {
+    /// True where the body or message text itself is looked at.
+    pub fn reads_body(&self) -> bool {
+        matches!(self, Source::Pointer(_) | Source::Regex { .. } | Source::Body)
+    }
+}
+
+/// A kind of message that arrives without being asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unasked {
+    /// As written: the key under `messages`.
+    pub name: String,
+    pub when: Vec<Match>,
+    /// Where the sender's timestamp is and how to read it; without it the message is counted only.
+    pub sent_at: Option<SentAt>,
+    pub measure: MeasureId,
+}
+
+/// A timestamp inside a message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SentAt {
+    /// JSON pointer tokens.
+    pub pointer: Vec<String>,
+    /// Nanoseconds per unit of the number found: 1e9 for seconds since the epoch, 1e6 for ms, …
+    pub unit_ns: f64,
+}
+
+/// Something that is measured or counted under a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measure {
+    pub name: String,
+    pub kind: MeasureKind,
+}
+
+/// Where a measure's times come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeasureKind {
+    /// TCP (and TLS) connection set-up.
+    Connect,
+    /// An HTTP request, or a WebSocket send or expect.
+    Request,
+    /// Opening a WebSocket.
+    Handshake,
+    /// An unasked message: from the sender's stamp to its receipt.
+    Message,
+    /// A named group of steps.
+    Transaction,
+    /// Conditions; only errors are counted.
+    Check,
+}
+
+/// Measures every plan has, at fixed places.
+pub mod builtin {
+    use super::MeasureId;
+    /// TCP and TLS connection set-up, one entry a connection.
+    pub const CONNECT: MeasureId = 0;
+    /// How many there are.
+    pub const COUNT: usize = 1;
+}
+
+/// One stretch of the arrival process.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Phase {
+    /// Unique in the plan; given, or made from the kind (`ramp`, `hold`, `hold-2`).
+    pub name: String,
+    pub kind: PhaseKind,
+    /// Since the run's start.
+    pub start_ns: u64,
+    pub duration_ns: u64,
+    /// The session its users run; `None`: drawn by weight.
+    pub session: Option<SessionId>,
+}
+
+impl Phase {
+    /// The first nanosecond after the phase.
+    pub fn end_ns(&self) -> u64 {
+        self.start_ns + self.duration_ns
+    }
+}
+
+/// How sessions start during a phase.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PhaseKind {
+    /// Open: the rate goes linearly from one value to the other (equal: a constant rate).
+    Rate { from_per_s: f64, to_per_s: f64, spacing: Spacing },
+    /// No new sessions; those that are there go on.
+    Hold,
+    /// Closed: this many users, each starting its session anew when it ends.
+    Closed { users_count: u64 },
+}
+
+/// How arrivals of a given rate lie in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// Evenly.
+    Even,
+    /// As a Poisson process.
+    Poisson,
+}
+
+/// Run-wide settings. Defaults are in `docs/scenario.md`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// TCP and TLS set-up of one connection.
+    pub connect_timeout_ns: u64,
+    /// After the last phase no step begins; those in flight get this long.
+    pub drain_ns: u64,
+    /// Local addresses to connect from, in turn. Empty: the kernel's choice, and 127.0.0.0/8 is
+    /// used up address by address where the target is on loopback and ports run out.
+    pub source_addresses: Vec<IpAddr>,
+    pub tls: Tls,
+    pub http_connections: HttpConnections,
+    /// Whole response head and body.
+    pub response_bytes_max: usize,
+    /// One WebSocket message.
+    pub message_bytes_max: usize,
+    pub mode: Mode,
+    /// How many event loops; `None`: the mode's own rule.
+    pub loops_count: Option<u32>,
+    /// Above this p99 lag the run is not trusted.
+    pub lag_max_ns: u64,
+}
+
+/// Who owns HTTP connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpConnections {
+    /// Each user keeps one per endpoint until it finishes.
+    User,
+    /// A loop's users share idle ones; more are opened when none is idle.
+    Shared,
+}
+
+/// How the loops wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Precise while the planned users fit, else wide.
+    Auto,
+    /// One loop a core that sleeps until just before the next due time and then spins.
+    Precise,
+    /// Several loops a core, millisecond punctuality, any number of users.
+    Wide,
+}
+
+/// Certificates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    /// False: any certificate is accepted (said aloud in the run's findings).
+    pub verify: bool,
+    /// PEM files of further trusted roots.
+    pub ca_files: Vec<String>,
+    /// Sent and checked instead of the endpoint's host.
+    pub server_name: Option<String>,
+}
+
+/// A condition that decides whether the run passes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Threshold {
+    /// As written.
+    pub text: String,
+    pub figure: Figure,
+    pub comparison: Comparison,
+    /// In the figure's base unit: nanoseconds, per second, a share in 0..=1, or a count.
+    pub limit: f64,
+}
+
+/// `<`, `<=`, `>`, `>=`, `==`, `!=`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+}
+
+impl Comparison {
+    /// Does `left ⟨comparison⟩ right` hold?
+    pub fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Comparison::Less => left < right,
+            Comparison::LessEqual => left <= right,
+            Comparison::Greater => left > right,
+            Comparison::GreaterEqual => left >= right,
+            Comparison::Equal => left == right,
+            Comparison::NotEqual => left != right,
+        }
+    }
+}
+
+/// A figure of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Figure {
+    /// Users whose first connection was made, over users that started one: `connected`.
+    Connected,
+    /// Users that started: `users`.
+    Users,
+    /// Users that could not be started for want of files, ports or memory: `refused`.
+    Refused,
+    /// A figure of one measure, or of all together where `measure` is `None` (only for
+    /// [`Stat::Errors`], [`Stat::ErrorRate`], [`Stat::Count`] and [`Stat::Rate`]).
+    Measure {
+        stat: Stat,
+        measure: Option<MeasureId>,
+        basis: Basis,
+        /// Index into [`Plan::phases`]; `None`: the whole run.
+        phase: Option<usize>,
+    },
+}
+
+/// Which number of a measure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Stat {
+    /// Operations that ended, well or not: `count(x)`.
+    Count,
+    /// Of them, per second: `rate(x)`.
+    Rate,
+    /// Failed operations: `errors(x)`.
+    Errors,
+    /// Failed operations as a share of all: `error_rate(x)`.
+    ErrorRate,
+    Mean,
+    Min,
+    Max,
+    /// In 0..=1: `p98(x)`.
+    Quantile(f64),
+}
+
+/// Which of a measure's three durations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// done − due: `p98(x)`.
+    Response,
+    /// done − sent: `p98(x.service)`.
+    Service,
+    /// sent − due: `p98(x.lag)`.
+    Lag,
+}
+
+impl Plan {
+    /// When the last phase ends.
+    pub fn end_ns(&self) -> u64 {
+        self.phases.last().map_or(0, Phase::end_ns)
+    }
+
+    /// Puts the address of a started built-in target in the placeholder's place.
+    pub fn set_target(&mut self, host: &str, port: u16) {
+        let endpoint = &mut self.endpoints[0];
+        endpoint.host = host.to_owned();
+        endpoint.port = port;
+    }
+}

@@ -1,0 +1,1 @@
+//! A log-linear histogram of durations: three significant digits, pages made on first use.

@@ -1,0 +1,5 @@
+//! Pure statistics: random numbers, distributions, histograms, intervals.
+
+pub mod dist;
+pub mod hist;
+pub mod rng;

@@ -1,0 +1,1 @@
+//! Reference servers that stand under load.

@@ -1,0 +1,3 @@
+//! The command line: one file a verb, arguments → library call → rendering → exit code.
+
+fn main() {}
