@@ -303,3 +303,25 @@ pub struct PhaseSummary {
     pub users_started: u64,
     pub measures: Vec<MeasureSummary>,
 }
+
+/// `tally.json`: how operations ended, by phase and measure. Rewritten every few seconds, so
+/// that a killed run still tells its errors; a measurement belongs to the phase it ended in.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tally {
+    pub phases: Vec<PhaseTally>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PhaseTally {
+    /// Index into `RunInfo::phases`.
+    pub phase: u32,
+    pub measures: Vec<MeasureTally>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MeasureTally {
+    /// Index into `RunInfo::measures`.
+    pub measure: u16,
+    /// Operations by [`crate::Outcome::name`].
+    pub outcomes: BTreeMap<String, u64>,
+}
