@@ -1,1 +1,34 @@
 //! Turns bytes into HTTP/1.1 and WebSocket events and back.
+//!
+//! The client's side of two protocols, as pure functions of bytes: no socket, clock, thread or
+//! source of randomness is in reach (`no_std`), so mask keys and handshake nonces are arguments.
+//!
+//! - [`http1`] writes requests and reads responses (RFC 9110, RFC 9112).
+//! - [`ws`] makes the opening handshake, writes masked frames and reads messages (RFC 6455).
+//! - [`Limits`] names the most a peer may make us hold.
+//!
+//! # The contract of a decoder
+//! A decoder is a few bytes of state for each connection and owns no buffer. The caller keeps
+//! what was received and offers all of it that is not yet consumed:
+//!
+//! 1. call `decode(input, limits)` with everything unconsumed;
+//! 2. drop the number of bytes that it returns from the front;
+//! 3. act on the event, if there is one, and call again;
+//! 4. when it returns `(0, None)`, receive more bytes *behind* the same front.
+//!
+//! Events borrow from `input` wherever that is possible. Incomplete input is `None`, never an
+//! error. An error means that the peer broke the protocol or a limit: close the connection and
+//! let the decoder go. It stays safe to call after that, but what it says has no meaning.
+
+#![no_std]
+#![deny(missing_docs)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod http1;
+mod limits;
+pub mod ws;
+
+pub use limits::Limits;

@@ -1,0 +1,30 @@
+//! HTTP/1.1, the client's side (RFC 9112): requests out, responses in.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `request` | writing a request; checks for text that goes into one |
+//! | `head` | status line and headers, in one pass |
+//! | `body` | which rule ends the body |
+//! | `chunk` | the lines of a chunked body |
+//! | `decoder` | the state between calls |
+//!
+//! Where the RFC leaves a choice, a response is refused rather than guessed at: folded headers,
+//! differing lengths, control bytes. When `Transfer-Encoding` and `Content-Length` come together
+//! the former wins and the connection is not used again (RFC 9112 §6.3).
+
+mod body;
+mod chunk;
+mod decoder;
+mod error;
+mod head;
+mod request;
+
+pub use decoder::{Decoder, Event, Whole};
+pub use error::Error;
+pub use head::Head;
+pub(crate) use head::list;
+pub(crate) use request::{encode_field, encode_start};
+pub use request::{encode_request, is_field_value, is_target, is_token};
+
+/// Interim (1xx) responses that may precede a final one.
+pub const INTERIM_COUNT_MAX: u8 = 32;

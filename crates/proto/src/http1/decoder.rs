@@ -1,0 +1,354 @@
+//! The state of one connection's responses.
+
+use super::body::Framing;
+use super::head::{self, Head, Parsed};
+use super::{Error, INTERIM_COUNT_MAX, chunk};
+use crate::Limits;
+
+/// What a response consists of: one `Head`, any number of `Body`, one `End`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// Status and headers. Interim responses (1xx but 101) are skipped.
+    Head(Head<'a>),
+    /// A piece of the body, never empty, free of the chunked coding.
+    Body(&'a [u8]),
+    /// The response is complete.
+    End,
+}
+
+/// A complete response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole<'a> {
+    /// Status and headers.
+    pub head: Head<'a>,
+    /// The whole body; empty where there is none.
+    pub body: &'a [u8],
+}
+
+/// Reads the responses of one connection, one after another.
+///
+/// [`begin`](Self::begin) each response, then [`decode`](Self::decode) until
+/// [`Event::End`]. A response may begin only when the last has ended.
+///
+/// After the head of a 101 comes its `End`, with nothing consumed: the bytes behind belong to the
+/// next protocol.
+#[derive(Debug, Clone)]
+pub struct Decoder {
+    /// Bytes that the body or chunk under way still lacks.
+    remaining: u64,
+    /// Bytes of the body so far, those of the chunk under way included.
+    body_bytes: u64,
+    /// Bytes at the front of the input known to hold no complete head; or bytes of trailers.
+    scanned: u32,
+    phase: Phase,
+    /// Interim responses skipped, in [0, [`INTERIM_COUNT_MAX`]].
+    interim_count: u8,
+    head_request: bool,
+    keep_alive: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// No response is due.
+    Idle,
+    Head,
+    Length,
+    UntilClose,
+    ChunkSize,
+    ChunkData,
+    ChunkEnd,
+    Trailers,
+    /// Complete; only `End` is left to be told.
+    Done,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    /// For a fresh connection: no response is due.
+    pub fn new() -> Self {
+        Self {
+            remaining: 0,
+            body_bytes: 0,
+            scanned: 0,
+            phase: Phase::Idle,
+            interim_count: 0,
+            head_request: false,
+            keep_alive: true,
+        }
+    }
+
+    /// Expects a response. `head_request`: it answers a HEAD request, so it has no body whatever
+    /// its headers say.
+    pub fn begin(&mut self, head_request: bool) {
+        debug_assert!(self.is_idle(), "a response begins when the last has ended");
+        *self = Self {
+            phase: Phase::Head,
+            head_request,
+            ..Self::new()
+        };
+    }
+
+    /// Whether no response is due or under way.
+    pub fn is_idle(&self) -> bool {
+        self.phase == Phase::Idle
+    }
+
+    /// Whether the connection may carry another request once this response has ended, as far as
+    /// its head told (before the head: true).
+    pub fn keep_alive(&self) -> bool {
+        self.keep_alive
+    }
+
+    /// Decodes from the front of `input`: the bytes consumed and the next event, if there is one.
+    ///
+    /// `(n, None)` asks for more input behind what remains after `n` bytes; `n` can be above zero
+    /// when an interim response, a chunk size or a trailer was read.
+    ///
+    /// # Errors
+    /// The peer broke the protocol, or a limit.
+    pub fn decode<'a>(
+        &mut self,
+        input: &'a [u8],
+        limits: &Limits,
+    ) -> Result<(usize, Option<Event<'a>>), Error> {
+        match self.phase {
+            Phase::Idle if input.is_empty() => Ok((0, None)),
+            Phase::Idle => Err(Error::Unsolicited),
+            Phase::Head => self.decode_head(input, limits),
+            Phase::Length => Ok(self.take_data(input, Phase::Done)),
+            Phase::UntilClose => self.decode_until_close(input, limits),
+            Phase::ChunkSize | Phase::ChunkData | Phase::ChunkEnd | Phase::Trailers => {
+                self.decode_chunked(input, limits)
+            }
+            Phase::Done => {
+                self.phase = Phase::Idle;
+                Ok((0, Some(Event::End)))
+            }
+        }
+    }
+
+    /// Decodes a response at once if all of it is at the front of `input` and its length was
+    /// told in its head: the bytes consumed and the response, which has then ended.
+    ///
+    /// `None` changes nothing and only says that [`decode`](Self::decode) has to be used.
+    ///
+    /// # Errors
+    /// Those of [`decode`](Self::decode).
+    pub fn decode_whole<'a>(
+        &mut self,
+        input: &'a [u8],
+        limits: &Limits,
+    ) -> Result<Option<(usize, Whole<'a>)>, Error> {
+        if self.phase != Phase::Head || self.scanned > 0 {
+            return Ok(None);
+        }
+        let Some(parsed) = head::parse(input, limits)? else {
+            return Ok(None);
+        };
+        if parsed.is_interim() {
+            return Ok(None);
+        }
+        let Framing::Length(length) = Framing::of(&parsed, self.head_request) else {
+            return Ok(None);
+        };
+        check_body(length, limits)?;
+        let (_, behind) = input.split_at(parsed.len);
+        let Some(body) = usize::try_from(length)
+            .ok()
+            .and_then(|length| behind.get(..length))
+        else {
+            return Ok(None);
+        };
+        self.phase = Phase::Idle;
+        self.keep_alive = parsed.is_persistent();
+        let head = parsed.head(input, self.keep_alive);
+        Ok(Some((parsed.len + body.len(), Whole { head, body })))
+    }
+
+    /// The peer has closed the connection and all input was decoded. `true`: that ends the
+    /// response under way as it should ([`Event::End`], told only here); `false`: none was due.
+    ///
+    /// # Errors
+    /// A response was due or incomplete.
+    pub fn finish(&mut self) -> Result<bool, Error> {
+        match self.phase {
+            Phase::Idle => Ok(false),
+            Phase::UntilClose | Phase::Done => {
+                self.phase = Phase::Idle;
+                Ok(true)
+            }
+            Phase::Head if self.scanned == 0 && self.interim_count == 0 => {
+                Err(Error::ClosedBeforeHead)
+            }
+            Phase::Head => Err(Error::ClosedInHead),
+            Phase::Length
+            | Phase::ChunkSize
+            | Phase::ChunkData
+            | Phase::ChunkEnd
+            | Phase::Trailers => Err(Error::ClosedInBody),
+        }
+    }
+
+    fn decode_head<'a>(
+        &mut self,
+        input: &'a [u8],
+        limits: &Limits,
+    ) -> Result<(usize, Option<Event<'a>>), Error> {
+        let mut skipped = 0;
+        loop {
+            let rest = &input[skipped..];
+            let parsed = match self.may_end_head(rest) {
+                true => head::parse(rest, limits)?,
+                false if rest.len() >= limits.head_bytes_max => {
+                    return Err(Error::HeadTooLarge {
+                        bytes_max: limits.head_bytes_max,
+                    });
+                }
+                false => None,
+            };
+            let Some(parsed) = parsed else {
+                self.scanned = u32::try_from(rest.len()).unwrap_or(u32::MAX);
+                return Ok((skipped, None));
+            };
+            self.scanned = 0;
+            if !parsed.is_interim() {
+                self.enter_body(&parsed, limits)?;
+                let head = parsed.head(rest, self.keep_alive);
+                return Ok((skipped + parsed.len, Some(Event::Head(head))));
+            }
+            if self.interim_count == INTERIM_COUNT_MAX {
+                return Err(Error::TooManyInterim);
+            }
+            self.interim_count += 1;
+            skipped += parsed.len;
+        }
+    }
+
+    /// Whether the bytes behind those scanned can complete a head, or show that it is none. It
+    /// keeps a head that arrives byte by byte from being parsed at each.
+    fn may_end_head(&self, input: &[u8]) -> bool {
+        let from = (self.scanned as usize).min(input.len());
+        from < head::VERSION_START.len() || memchr::memchr(b'\n', &input[from..]).is_some()
+    }
+
+    fn enter_body(&mut self, parsed: &Parsed, limits: &Limits) -> Result<(), Error> {
+        let framing = Framing::of(parsed, self.head_request);
+        self.keep_alive = parsed.is_persistent() && framing != Framing::UntilClose;
+        self.phase = match framing {
+            Framing::Length(0) => Phase::Done,
+            Framing::Length(length) => {
+                check_body(length, limits)?;
+                self.remaining = length;
+                Phase::Length
+            }
+            Framing::Chunked => Phase::ChunkSize,
+            Framing::UntilClose => Phase::UntilClose,
+        };
+        Ok(())
+    }
+
+    /// Hands out what `input` has of the `remaining` bytes, and goes to `then` behind the last.
+    fn take_data<'a>(&mut self, input: &'a [u8], then: Phase) -> (usize, Option<Event<'a>>) {
+        let len = usize::try_from(self.remaining).map_or(input.len(), |n| n.min(input.len()));
+        if len == 0 {
+            return (0, None);
+        }
+        self.remaining -= len as u64;
+        if self.remaining == 0 {
+            self.phase = then;
+        }
+        (len, Some(Event::Body(&input[..len])))
+    }
+
+    fn decode_until_close<'a>(
+        &mut self,
+        input: &'a [u8],
+        limits: &Limits,
+    ) -> Result<(usize, Option<Event<'a>>), Error> {
+        if input.is_empty() {
+            return Ok((0, None));
+        }
+        self.body_bytes += input.len() as u64;
+        check_body(self.body_bytes, limits)?;
+        Ok((input.len(), Some(Event::Body(input))))
+    }
+
+    fn decode_chunked<'a>(
+        &mut self,
+        input: &'a [u8],
+        limits: &Limits,
+    ) -> Result<(usize, Option<Event<'a>>), Error> {
+        let mut at = 0;
+        loop {
+            let rest = &input[at..];
+            match self.phase {
+                Phase::ChunkSize => {
+                    let Some((len, size)) = chunk::parse_size(rest)? else {
+                        break;
+                    };
+                    at += len;
+                    self.body_bytes = self.body_bytes.saturating_add(size);
+                    check_body(self.body_bytes, limits)?;
+                    self.remaining = size;
+                    self.phase = if size == 0 {
+                        Phase::Trailers
+                    } else {
+                        Phase::ChunkData
+                    };
+                }
+                Phase::ChunkEnd => {
+                    if !chunk::parse_end(rest)? {
+                        break;
+                    }
+                    at += 2;
+                    self.phase = Phase::ChunkSize;
+                }
+                Phase::Trailers => {
+                    let parsed = chunk::parse_trailer(rest)?;
+                    let len = parsed.map_or(rest.len(), |(len, _)| len);
+                    let bytes_max = limits.head_bytes_max;
+                    if self.scanned as usize + len > bytes_max {
+                        return Err(Error::TrailersTooLarge { bytes_max });
+                    }
+                    let Some((len, is_last)) = parsed else { break };
+                    at += len;
+                    let len = u32::try_from(len).unwrap_or(u32::MAX);
+                    self.scanned = self.scanned.saturating_add(len);
+                    if is_last {
+                        self.phase = Phase::Idle;
+                        return Ok((at, Some(Event::End)));
+                    }
+                }
+                _ => {
+                    let (len, event) = self.take_data(rest, Phase::ChunkEnd);
+                    return Ok((at + len, event));
+                }
+            }
+        }
+        Ok((at, None))
+    }
+}
+
+fn check_body(bytes: u64, limits: &Limits) -> Result<(), Error> {
+    let bytes_max = limits.body_bytes_max;
+    if bytes > bytes_max {
+        Err(Error::BodyTooLarge { bytes_max })
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_connection_costs_little() {
+        assert!(size_of::<Decoder>() <= 24);
+    }
+}

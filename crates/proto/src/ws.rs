@@ -1,0 +1,33 @@
+//! WebSocket, the client's side (RFC 6455).
+//!
+//! | file | subject |
+//! |---|---|
+//! | `handshake` | the upgrade request and the check of its response |
+//! | `encode` | writing messages and control frames |
+//! | `decoder` | reading messages and control frames |
+//! | `frame` | frame headers |
+//! | `mask` | masking at memory speed |
+//! | `message` | messages that come in fragments |
+//! | `utf8` | text checked piece by piece |
+//! | `close` | the body of close frames |
+//!
+//! No extension is ever offered, so the reserved bits have to be zero.
+
+mod close;
+mod decoder;
+mod encode;
+mod error;
+mod frame;
+mod handshake;
+pub mod mask;
+mod message;
+mod utf8;
+
+pub use close::{REASON_BYTES_MAX, is_valid_code};
+pub use decoder::{Decoder, Event};
+pub use encode::{
+    MessageKind, encode_close, encode_message, encode_ping, encode_pong, encode_with,
+};
+pub use error::Error;
+pub use frame::{CONTROL_PAYLOAD_BYTES_MAX, needed};
+pub use handshake::{HandshakeError, Key, encode_handshake, verify_handshake, verify_protocol};

@@ -1,0 +1,164 @@
+//! The state of one connection's incoming frames.
+
+use super::frame::{self, Header, Opcode};
+use super::message::Message;
+use super::{Error, MessageKind, close};
+use crate::Limits;
+use alloc::boxed::Box;
+
+/// What a server can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A whole text message.
+    Text(&'a str),
+    /// A whole binary message.
+    Binary(&'a [u8]),
+    /// To be answered by a pong with the same payload (RFC 6455 §5.5.3).
+    Ping(&'a [u8]),
+    /// The answer to a ping, or unasked.
+    Pong(&'a [u8]),
+    /// The server closes: the last event. To be answered by a close frame, unless it is itself
+    /// the answer to ours (§5.5.1).
+    Close {
+        /// Why, as a code of §7.4; `None` where the frame is empty.
+        code: Option<u16>,
+        /// Why, in words; often empty.
+        reason: &'a str,
+    },
+}
+
+/// Reads the frames of one connection.
+///
+/// A message in one frame is handed out from the input; it needs all of the frame there. Only
+/// messages in fragments are gathered here, and forgotten at the call that follows theirs.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// The message whose last fragment is still to come.
+    gathering: Option<Box<Message>>,
+    /// The message that the last event borrowed.
+    delivered: Option<Box<Message>>,
+    closed: bool,
+}
+
+impl Decoder {
+    /// For a connection whose handshake is done.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether a message has begun whose last fragment is still to come.
+    pub fn in_message(&self) -> bool {
+        self.gathering.is_some()
+    }
+
+    /// Decodes the frame at the front of `input`: the bytes consumed and the event, if it made
+    /// one.
+    ///
+    /// `(n, None)` with `n` above zero is a fragment but the last: call again with the rest.
+    /// `(0, None)` asks for more input; [`needed`](super::needed) says how much. Everything behind
+    /// a close frame is consumed unread, as §1.4 has it.
+    ///
+    /// # Errors
+    /// The server broke the protocol, or sends a message over the limit.
+    pub fn decode<'a>(
+        &'a mut self,
+        input: &'a [u8],
+        limits: &Limits,
+    ) -> Result<(usize, Option<Event<'a>>), Error> {
+        self.delivered = None;
+        if self.closed {
+            return Ok((input.len(), None));
+        }
+        let Some(header) = frame::parse(input)? else {
+            return Ok((0, None));
+        };
+        let payload_len = self.check(&header, limits)?;
+        let len = header.header_len + payload_len;
+        let Some(payload) = input.get(header.header_len..len) else {
+            return Ok((0, None));
+        };
+        let event = match header.opcode {
+            Opcode::Text if header.fin => Some(Event::Text(
+                core::str::from_utf8(payload).map_err(|_| Error::InvalidUtf8)?,
+            )),
+            Opcode::Binary if header.fin => Some(Event::Binary(payload)),
+            Opcode::Text => self.gather_first(MessageKind::Text, payload)?,
+            Opcode::Binary => self.gather_first(MessageKind::Binary, payload)?,
+            Opcode::Continuation => self.gather(payload, header.fin)?,
+            Opcode::Ping => Some(Event::Ping(payload)),
+            Opcode::Pong => Some(Event::Pong(payload)),
+            Opcode::Close => {
+                let (code, reason) = close::parse(payload)?;
+                self.closed = true;
+                Some(Event::Close { code, reason })
+            }
+        };
+        Ok((len, event))
+    }
+
+    /// Checks what only the state can tell, before the payload is there. Returns its length.
+    fn check(&self, header: &Header, limits: &Limits) -> Result<usize, Error> {
+        let gathered_len = match (header.opcode, &self.gathering) {
+            (Opcode::Continuation, None) => return Err(Error::UnexpectedContinuation),
+            (Opcode::Continuation, Some(message)) => message.len(),
+            (Opcode::Text | Opcode::Binary, Some(_)) => return Err(Error::InterleavedMessage),
+            (Opcode::Text | Opcode::Binary, None) => 0,
+            // At most 125 bytes, which count towards no message.
+            (Opcode::Close | Opcode::Ping | Opcode::Pong, _) => {
+                return Ok(header.payload_len as usize);
+            }
+        };
+        let bytes_max = limits.message_bytes_max;
+        usize::try_from(header.payload_len)
+            .ok()
+            .filter(|&len| len <= bytes_max.saturating_sub(gathered_len))
+            .ok_or(Error::TooLarge { bytes_max })
+    }
+
+    fn gather_first(
+        &mut self,
+        kind: MessageKind,
+        fragment: &[u8],
+    ) -> Result<Option<Event<'_>>, Error> {
+        self.gathering = Some(Box::new(Message::new(kind)));
+        self.gather(fragment, false)
+    }
+
+    fn gather(&mut self, fragment: &[u8], fin: bool) -> Result<Option<Event<'_>>, Error> {
+        let Some(mut message) = self.gathering.take() else {
+            return Err(Error::UnexpectedContinuation);
+        };
+        message.push(fragment)?;
+        if fin {
+            self.delivered.insert(message).event().map(Some)
+        } else {
+            self.gathering = Some(message);
+            Ok(None)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_connection_costs_little() {
+        assert!(size_of::<Decoder>() <= 24);
+    }
+
+    #[test]
+    fn gathered_bytes_are_given_back() {
+        let mut decoder = Decoder::new();
+        let limits = Limits::DEFAULT;
+        assert_eq!(decoder.decode(b"\x01\x01a", &limits), Ok((3, None)));
+        assert!(decoder.in_message());
+        assert_eq!(
+            decoder.decode(b"\x80\x01b", &limits),
+            Ok((3, Some(Event::Text("ab"))))
+        );
+        assert!(!decoder.in_message());
+        assert_eq!(decoder.decode(b"", &limits), Ok((0, None)));
+        assert!(decoder.delivered.is_none());
+    }
+}

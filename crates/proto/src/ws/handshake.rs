@@ -1,0 +1,159 @@
+//! The opening handshake (RFC 6455 §4.1, §4.2.2).
+
+use crate::http1::{self, Head};
+use alloc::vec::Vec;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use core::fmt;
+use sha1::{Digest, Sha1};
+
+/// What a server appends to the key before hashing (§1.3).
+const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+const KEY_BYTES: usize = 24;
+const ACCEPT_BYTES: usize = 28;
+
+/// The nonce of one handshake: `Sec-WebSocket-Key`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key([u8; KEY_BYTES]);
+
+impl Key {
+    /// From 16 bytes that should differ with every connection.
+    pub fn from_random(random: [u8; 16]) -> Self {
+        Self(base64_of(&random))
+    }
+
+    /// The key as it stands in the request.
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.0).expect("base64 is ASCII")
+    }
+
+    /// What `Sec-WebSocket-Accept` has to be in the response.
+    pub fn accept(&self) -> [u8; ACCEPT_BYTES] {
+        let digest = Sha1::new()
+            .chain_update(self.0)
+            .chain_update(GUID)
+            .finalize();
+        base64_of(&digest)
+    }
+}
+
+fn base64_of<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut encoded = [0; N];
+    let len = STANDARD
+        .encode_slice(bytes, &mut encoded)
+        .expect("room for 4 in 3 bytes");
+    debug_assert_eq!(len, N);
+    encoded
+}
+
+/// Appends the upgrade request. `headers` are for what the application adds (`origin`, cookies,
+/// `sec-websocket-protocol`); the fields of the handshake itself must not be among them, and
+/// neither must `sec-websocket-extensions`. What [`http1::encode_request`] says of text that
+/// comes from outside holds here.
+pub fn encode_handshake<'h>(
+    out: &mut Vec<u8>,
+    target: &str,
+    host: &str,
+    key: &Key,
+    headers: impl IntoIterator<Item = (&'h str, &'h [u8])>,
+) {
+    http1::encode_start(out, "GET", target, host);
+    out.extend_from_slice(b"upgrade: websocket\r\nconnection: Upgrade\r\n");
+    http1::encode_field(out, "sec-websocket-key", &key.0);
+    http1::encode_field(out, "sec-websocket-version", b"13");
+    for (name, value) in headers {
+        http1::encode_field(out, name, value);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Checks the response to the handshake (§4.1, the list at its end). The subprotocol is for
+/// [`verify_protocol`], since only the caller knows what it offered.
+///
+/// # Errors
+/// The first requirement that the response fails.
+pub fn verify_handshake(head: &Head<'_>, key: &Key) -> Result<(), HandshakeError> {
+    if head.status != 101 {
+        return Err(HandshakeError::Declined {
+            status: head.status,
+        });
+    }
+    if !head
+        .header("upgrade")
+        .is_some_and(|value| value.eq_ignore_ascii_case(b"websocket"))
+    {
+        return Err(HandshakeError::Upgrade);
+    }
+    if !values(head, "connection")
+        .any(|value| http1::list(value).any(|option| option.eq_ignore_ascii_case(b"upgrade")))
+    {
+        return Err(HandshakeError::Connection);
+    }
+    if head.header("sec-websocket-accept") != Some(&key.accept()) {
+        return Err(HandshakeError::Accept);
+    }
+    if values(head, "sec-websocket-extensions").any(|value| http1::list(value).next().is_some()) {
+        return Err(HandshakeError::Extension);
+    }
+    Ok(())
+}
+
+/// Checks the subprotocol of the response against the comma-separated ones offered in the
+/// request (`""`: none), and returns the one that the server chose. Choosing none is allowed.
+///
+/// # Errors
+/// [`HandshakeError::Protocol`]: it chose one that was not offered, or several.
+pub fn verify_protocol<'a>(
+    head: &Head<'a>,
+    offered: &[u8],
+) -> Result<Option<&'a [u8]>, HandshakeError> {
+    let mut chosen = values(head, "sec-websocket-protocol");
+    match (chosen.next(), chosen.next()) {
+        (None, _) => Ok(None),
+        (Some(one), None) if http1::list(offered).any(|own| own == one) => Ok(Some(one)),
+        _ => Err(HandshakeError::Protocol),
+    }
+}
+
+fn values<'a>(head: &Head<'a>, name: &'static str) -> impl Iterator<Item = &'a [u8]> {
+    head.headers()
+        .filter(move |(own, _)| own.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value)
+}
+
+/// Why a response does not open a WebSocket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandshakeError {
+    /// The status is not 101.
+    Declined {
+        /// What it is.
+        status: u16,
+    },
+    /// `Upgrade` is not `websocket`.
+    Upgrade,
+    /// `Connection` does not name `Upgrade`.
+    Connection,
+    /// `Sec-WebSocket-Accept` does not answer the key.
+    Accept,
+    /// `Sec-WebSocket-Extensions` names an extension; none is ever offered.
+    Extension,
+    /// `Sec-WebSocket-Protocol` is not one of those offered.
+    Protocol,
+}
+
+impl fmt::Display for HandshakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Declined { status } => {
+                return write!(f, "server declined the WebSocket with status {status}");
+            }
+            Self::Upgrade => "server's handshake lacks `upgrade: websocket`",
+            Self::Connection => "server's handshake lacks `connection: upgrade`",
+            Self::Accept => "server's handshake does not answer our key",
+            Self::Extension => "server's handshake uses an extension that was not offered",
+            Self::Protocol => "server's handshake chose a subprotocol that was not offered",
+        })
+    }
+}
+
+impl core::error::Error for HandshakeError {}

@@ -1,0 +1,8 @@
+//! The codecs over the wire: literal bytes, inputs cut anywhere, other implementations as oracles.
+
+mod http1_oracle;
+mod http1_pieces;
+mod http1_wire;
+mod ws_oracle;
+mod ws_pieces;
+mod ws_wire;
