@@ -1,6 +1,27 @@
 //! The run directory: schema, versions, writers, readers.
+//!
+//! [`RunDir`] makes a directory and hands out the writers of its files; [`Run`] reads one, also
+//! one whose run was killed. `docs/run-directory.md` is the reference of all files. Parquet and
+//! HdrHistogram are known here alone: what crosses the crate's border are our own types.
+#![deny(missing_docs)]
 
+mod columnar;
+pub mod dir;
+pub mod error;
+pub mod events;
+pub mod latency;
 pub mod measurement;
+pub mod requests;
+pub mod run;
 pub mod schema;
+pub mod series;
+mod whole;
 
+pub use dir::{RunDir, run_id};
+pub use error::RecordError;
+pub use events::EventsWriter;
+pub use latency::{Interval, LatencyWriter};
 pub use measurement::{Measurement, Outcome};
+pub use requests::RequestsWriter;
+pub use run::Run;
+pub use series::SeriesWriter;

@@ -23,8 +23,9 @@ pub struct Measurement {
     pub status: u16,
     /// How many operations this row stands for; 1 unless sampling had set in.
     pub weight: u32,
-    /// Application bytes sent and received for it.
+    /// Application bytes sent for it.
     pub bytes_out: u32,
+    /// Application bytes received for it.
     pub bytes_in: u32,
 }
 
@@ -126,6 +127,9 @@ impl Outcome {
 
     /// True where the generator, not the target, was at its limit.
     pub fn is_generator_limit(self) -> bool {
-        matches!(self, Outcome::NoFiles | Outcome::NoPorts | Outcome::NoMemory)
+        matches!(
+            self,
+            Outcome::NoFiles | Outcome::NoPorts | Outcome::NoMemory
+        )
     }
 }

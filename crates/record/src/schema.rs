@@ -11,12 +11,17 @@ pub const FORMAT_VERSION: u32 = 1;
 /// `run.json`: what ran, where, and how it ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
+    /// [`FORMAT_VERSION`] of the writer.
     pub format: u32,
+    /// The directory's name; see [`crate::run_id`].
     pub id: String,
+    /// The scenario's name.
     pub name: String,
     /// Throng's own version.
     pub throng: String,
+    /// Where the run stands.
     pub status: RunStatus,
+    /// Of all random draws.
     pub seed: u64,
     /// Hex SHA-1 of `scenario.yaml`.
     pub scenario_hash: String,
@@ -32,10 +37,15 @@ pub struct RunInfo {
     pub ended_ns: u64,
     /// How time was read.
     pub clock: String,
+    /// How the load was made.
     pub generator: GeneratorInfo,
+    /// Facts about the machine by name.
     pub host: BTreeMap<String, String>,
+    /// What was measured; a place in this list is its number elsewhere.
     pub measures: Vec<MeasureInfo>,
+    /// Names of the sessions; a place in this list is its number elsewhere.
     pub sessions: Vec<String>,
+    /// As planned; a place in this list is its number elsewhere.
     pub phases: Vec<PhaseInfo>,
     /// True where certificates were not verified.
     #[serde(default)]
@@ -61,7 +71,9 @@ pub enum RunStatus {
 pub struct GeneratorInfo {
     /// `precise` or `wide`.
     pub mode: String,
+    /// Event loops, each a thread.
     pub loops: u32,
+    /// Cores that the generator may use.
     pub cores: u32,
     /// Open files each loop may have.
     pub files_per_loop: u64,
@@ -72,6 +84,7 @@ pub struct GeneratorInfo {
 /// A measure; its place in the list is its number in `requests.parquet`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasureInfo {
+    /// Unique among the measures of its kind.
     pub name: String,
     /// `connect`, `request`, `handshake`, `message`, `transaction` or `check`.
     pub kind: String,
@@ -80,10 +93,13 @@ pub struct MeasureInfo {
 /// A phase as planned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseInfo {
+    /// As the scenario calls it.
     pub name: String,
     /// `rate`, `poisson`, `hold` or `closed`.
     pub kind: String,
+    /// Since the run's start.
     pub start_ns: u64,
+    /// Since the run's start.
     pub end_ns: u64,
     /// Sessions the plan starts in it (the expected number where arrivals are random).
     pub users_planned: f64,
@@ -93,8 +109,9 @@ pub struct PhaseInfo {
 /// over all loops. Counts are of this interval; gauges are as at its end.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SeriesRow {
-    /// The interval, since the run's start.
+    /// The interval's start, since the run's start.
     pub start_ns: u64,
+    /// The interval's end, since the run's start.
     pub end_ns: u64,
     /// Index into `RunInfo::phases`; the drain after the last phase counts to the last phase.
     pub phase: u32,
@@ -106,7 +123,9 @@ pub struct SeriesRow {
     pub in_flight: u64,
     /// Users the plan wanted to start.
     pub users_due: u64,
+    /// Users that did start.
     pub users_started: u64,
+    /// Users whose session came to its end.
     pub users_finished: u64,
     /// Not started for want of files, ports or memory.
     pub users_refused: u64,
@@ -116,14 +135,19 @@ pub struct SeriesRow {
     pub sends: u64,
     /// Operations ended, well or not.
     pub done: u64,
+    /// Operations that ended ill.
     pub errors: u64,
+    /// Application bytes sent.
     pub bytes_out: u64,
+    /// Application bytes received.
     pub bytes_in: u64,
     /// Messages that nobody waited for and no `messages` entry matched.
     pub unmatched: u64,
-    /// Generator lag, all operations of the interval.
+    /// Median of the generator lag of all operations of the interval.
     pub lag_p50_ns: u64,
+    /// Its 99th percentile.
     pub lag_p99_ns: u64,
+    /// Its greatest.
     pub lag_max_ns: u64,
     /// CPU time of the loops' threads.
     pub cpu_loops_ns: u64,
@@ -147,6 +171,7 @@ pub struct SeriesRow {
 pub struct Event {
     /// Since the run's start.
     pub at_ns: u64,
+    /// What happened.
     #[serde(flatten)]
     pub what: EventKind,
 }
@@ -155,36 +180,69 @@ pub struct Event {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
-    PhaseStarted { phase: String },
+    /// A phase began.
+    PhaseStarted {
+        /// The phase's name.
+        phase: String,
+    },
     /// After the last phase: operations in flight may end.
     Draining,
-    RunEnded { status: RunStatus },
+    /// The run is over.
+    RunEnded {
+        /// How it ended.
+        status: RunStatus,
+    },
     /// One of the first errors of a kind at a measure.
-    Error { measure: String, outcome: String, user: u64, detail: String },
+    Error {
+        /// The measure's name.
+        measure: String,
+        /// [`crate::Outcome::name`].
+        outcome: String,
+        /// The user's number in the run.
+        user: u64,
+        /// In words.
+        detail: String,
+    },
     /// From here on one in `rate` rows of `requests.parquet` is kept.
-    Sampling { rate: u32, reason: String },
+    Sampling {
+        /// Rows that each kept row stands for.
+        rate: u32,
+        /// In words.
+        reason: String,
+    },
     /// The user asked for the end.
     Interrupted,
     /// Something that is no error of an operation, in words.
-    Note { text: String },
+    Note {
+        /// In words.
+        text: String,
+    },
 }
 
 /// `summary.json`: the figures and the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
+    /// [`FORMAT_VERSION`] of the writer.
     pub format: u32,
+    /// The run's id.
     pub id: String,
+    /// The scenario's name.
     pub name: String,
+    /// What it all comes to.
     pub verdict: Verdict,
     /// The process's exit code for this verdict.
     pub exit_code: i32,
     /// The most important first; the generator's health is always the first.
     pub findings: Vec<Finding>,
+    /// All of them, in the order of the scenario.
     pub thresholds: Vec<ThresholdResult>,
+    /// Users over the whole run.
     pub users: UsersSummary,
+    /// The generator's own state.
     pub health: HealthSummary,
     /// Whole run, in the order of `RunInfo::measures`, those that measured something.
     pub measures: Vec<MeasureSummary>,
+    /// In the order of [`RunInfo::phases`].
     pub phases: Vec<PhaseSummary>,
 }
 
@@ -203,20 +261,26 @@ pub enum Verdict {
 /// A sentence with a figure, its evidence and what it means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
+    /// How grave it is.
     pub severity: Severity,
     /// Stable, for machines: `generator-healthy`, `generator-cpu`, `generator-files`, ….
     pub code: String,
+    /// For people.
     pub text: String,
     /// Figures behind it by name.
     #[serde(default)]
     pub evidence: BTreeMap<String, f64>,
 }
 
+/// How grave a finding is, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
+    /// As it should be.
     Good,
+    /// Worth knowing.
     Note,
+    /// To be looked into; the run can still be trusted.
     Warning,
     /// Makes the run untrusted.
     Fatal,
@@ -225,7 +289,9 @@ pub enum Severity {
 /// One threshold's outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThresholdResult {
+    /// As written in the scenario.
     pub text: String,
+    /// True where it holds.
     pub passed: bool,
     /// In the figure's base unit; `None`: nothing was measured, which fails.
     pub value: Option<f64>,
@@ -233,13 +299,18 @@ pub struct ThresholdResult {
     pub shown: String,
 }
 
+/// Users over the whole run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct UsersSummary {
+    /// Users the plan starts; the expected number where arrivals are random.
     pub planned: f64,
+    /// Users that did start.
     pub started: u64,
+    /// Not started for want of files, ports or memory.
     pub refused: u64,
     /// Users whose first connection was made.
     pub connected: u64,
+    /// Users whose session came to its end.
     pub finished: u64,
     /// Largest number at once.
     pub peak: u64,
@@ -248,34 +319,50 @@ pub struct UsersSummary {
 /// The generator's own state.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HealthSummary {
+    /// Median of the lag of all operations.
     pub lag_p50_ns: u64,
+    /// Its 99th percentile.
     pub lag_p99_ns: u64,
+    /// Its greatest.
     pub lag_max_ns: u64,
     /// Mean over the run of the busiest loop's share of a core.
     pub loop_busy_mean: f64,
+    /// Its greatest in any interval.
     pub loop_busy_max: f64,
+    /// CPU time of the whole process.
     pub cpu_process_ns: u64,
+    /// Time the loops' threads were ready but another ran on their core.
     pub cpu_wait_ns: u64,
+    /// Greatest resident memory of the process.
     pub rss_peak_bytes: u64,
     /// Share of rows kept in `requests.parquet`, 0..=1.
     pub rows_kept: f64,
+    /// TCP segments the whole host sent again.
     pub host_retransmits: u64,
+    /// Connections the whole host dropped at full accept queues.
     pub host_listen_drops: u64,
 }
 
 /// The figures of one measure over the run or a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasureSummary {
+    /// The measure's name.
     pub name: String,
+    /// As [`MeasureInfo::kind`].
     pub kind: String,
     /// Ended, well or not.
     pub count: u64,
+    /// `count` by second.
     pub rate_per_s: f64,
+    /// Operations that ended ill.
     pub errors: u64,
+    /// The same by [`crate::Outcome::name`].
     pub errors_by_kind: BTreeMap<String, u64>,
     /// Of those that ended well; `None` where none did.
     pub response: Option<Latency>,
+    /// As `response`, from when they were sent.
     pub service: Option<Latency>,
+    /// As `response`, from when they were due to when they were sent.
     pub lag: Option<Latency>,
 }
 
@@ -284,23 +371,38 @@ pub struct MeasureSummary {
 pub struct Latency {
     /// How many values it is made of.
     pub count: u64,
+    /// Arithmetic mean.
     pub mean_ns: f64,
+    /// Least.
     pub min_ns: u64,
+    /// Median.
     pub p50_ns: u64,
+    /// 90th percentile.
     pub p90_ns: u64,
+    /// 95th percentile.
     pub p95_ns: u64,
+    /// 98th percentile.
     pub p98_ns: u64,
+    /// 99th percentile.
     pub p99_ns: u64,
+    /// 99.9th percentile.
     pub p999_ns: u64,
+    /// Greatest.
     pub max_ns: u64,
 }
 
+/// The figures of one phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseSummary {
+    /// The phase's name.
     pub name: String,
+    /// Since the run's start.
     pub start_ns: u64,
+    /// Since the run's start.
     pub end_ns: u64,
+    /// Users that started in it.
     pub users_started: u64,
+    /// In the order of [`RunInfo::measures`], those that measured something.
     pub measures: Vec<MeasureSummary>,
 }
 
@@ -308,16 +410,20 @@ pub struct PhaseSummary {
 /// that a killed run still tells its errors; a measurement belongs to the phase it ended in.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tally {
+    /// Those in which something ended.
     pub phases: Vec<PhaseTally>,
 }
 
+/// How operations ended in a phase.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PhaseTally {
     /// Index into `RunInfo::phases`.
     pub phase: u32,
+    /// Those that measured something.
     pub measures: Vec<MeasureTally>,
 }
 
+/// How the operations of a measure ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MeasureTally {
     /// Index into `RunInfo::measures`.

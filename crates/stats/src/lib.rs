@@ -1,5 +1,8 @@
 //! Pure statistics: random numbers, distributions, histograms, intervals.
+#![deny(missing_docs)]
 
 pub mod dist;
 pub mod hist;
+pub mod interval;
 pub mod rng;
+mod special;

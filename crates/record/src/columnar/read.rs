@@ -1,0 +1,162 @@
+//! Reading tables, ours or foreign.
+
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use super::{FORMAT_KEY, Field, read_error};
+use crate::RecordError;
+use crate::schema::FORMAT_VERSION;
+
+/// A table that can be read: a Parquet file with a format that we know.
+pub(crate) struct TableReader {
+    path: PathBuf,
+    file: SerializedFileReader<File>,
+}
+
+impl TableReader {
+    pub(crate) fn open(path: &Path) -> Result<TableReader, RecordError> {
+        let opened = File::open(path).map_err(RecordError::io("read", path))?;
+        let bytes = opened
+            .metadata()
+            .map_err(RecordError::io("read", path))?
+            .len();
+        let file = guarded(path, || {
+            SerializedFileReader::new(opened).map_err(read_error(path))
+        })?;
+        let table = TableReader {
+            path: path.to_owned(),
+            file,
+        };
+        table.check_format()?;
+        for group in table.file.metadata().row_groups() {
+            table.check_bounds(group, bytes)?;
+        }
+        Ok(table)
+    }
+
+    /// How many row groups there are.
+    pub(crate) fn groups(&self) -> usize {
+        self.file.num_row_groups()
+    }
+
+    /// The place of this column; `None` where there is none of this name.
+    pub(crate) fn find(&self, field: &Field) -> Result<Option<usize>, RecordError> {
+        let columns = self
+            .file
+            .metadata()
+            .file_metadata()
+            .schema_descr()
+            .columns();
+        let Some(place) = columns
+            .iter()
+            .position(|column| column.path().string() == field.name)
+        else {
+            return Ok(None);
+        };
+        let column = &columns[place];
+        if column.physical_type() != field.kind.physical() {
+            let (name, is, should) = (field.name, column.physical_type(), field.kind.physical());
+            return Err(self.damaged(format!("column `{name}` is {is}, not {should}")));
+        }
+        if column.max_def_level() > 0 || column.max_rep_level() > 0 {
+            return Err(self.damaged(format!("column `{}` may hold nulls", field.name)));
+        }
+        Ok(Some(place))
+    }
+
+    /// The place of this column, which must be there.
+    pub(crate) fn require(&self, field: &Field) -> Result<usize, RecordError> {
+        self.find(field)?
+            .ok_or_else(|| self.damaged(format!("it has no column `{}`", field.name)))
+    }
+
+    /// The values of a column of kind [`super::Kind::Long`] in this row group.
+    pub(crate) fn longs(&self, group: usize, place: usize) -> Result<Vec<i64>, RecordError> {
+        self.values::<Int64Type>(group, place)
+    }
+
+    /// The values of a column of kind [`super::Kind::Unsigned`] in this row group.
+    pub(crate) fn unsigned(&self, group: usize, place: usize) -> Result<Vec<u32>, RecordError> {
+        let values = self.values::<Int32Type>(group, place)?;
+        Ok(values.into_iter().map(i32::cast_unsigned).collect())
+    }
+
+    /// The values of a column of kind [`super::Kind::Real`] in this row group.
+    pub(crate) fn reals(&self, group: usize, place: usize) -> Result<Vec<f64>, RecordError> {
+        self.values::<DoubleType>(group, place)
+    }
+
+    /// This file is damaged.
+    pub(crate) fn damaged(&self, what: impl Into<String>) -> RecordError {
+        RecordError::damaged(&self.path, what)
+    }
+
+    fn values<T: DataType>(&self, group: usize, place: usize) -> Result<Vec<T::T>, RecordError> {
+        guarded(&self.path, || self.decode::<T>(group, place))
+    }
+
+    fn decode<T: DataType>(&self, group: usize, place: usize) -> Result<Vec<T::T>, RecordError> {
+        let error = read_error(&self.path);
+        let group = self.file.get_row_group(group).map_err(&error)?;
+        let rows = group.metadata().num_rows() as usize;
+        let column = group.get_column_reader(place).map_err(&error)?;
+        let mut column = get_typed_column_reader::<T>(column);
+        let mut values = Vec::new();
+        while values.len() < rows {
+            let (records, _, _) = column
+                .read_records(rows - values.len(), None, None, &mut values)
+                .map_err(&error)?;
+            if records == 0 {
+                return Err(self.damaged("a column is shorter than its row group"));
+            }
+        }
+        Ok(values)
+    }
+
+    fn check_format(&self) -> Result<(), RecordError> {
+        let metadata = self.file.metadata().file_metadata().key_value_metadata();
+        let format = metadata
+            .and_then(|pairs| pairs.iter().find(|pair| pair.key == FORMAT_KEY))
+            .and_then(|pair| pair.value.as_ref());
+        match format.map(|format| format.parse::<u32>()) {
+            Some(Ok(found)) if found > FORMAT_VERSION => Err(RecordError::Newer {
+                path: self.path.clone(),
+                found,
+            }),
+            Some(Ok(_)) => Ok(()),
+            Some(Err(_)) => Err(self.damaged(format!("its `{FORMAT_KEY}` is no number"))),
+            None => Err(self.damaged(format!("it was not written by throng: no `{FORMAT_KEY}`"))),
+        }
+    }
+
+    /// The library trusts the places of columns, and asks for as much memory as they claim.
+    fn check_bounds(&self, group: &RowGroupMetaData, bytes: u64) -> Result<(), RecordError> {
+        for column in group.columns() {
+            let start = column
+                .dictionary_page_offset()
+                .unwrap_or(column.data_page_offset());
+            let length = column.compressed_size();
+            let inside = start >= 0 && length >= 0 && start.saturating_add(length) as u64 <= bytes;
+            if !inside || column.num_values() != group.num_rows() || group.num_rows() < 0 {
+                return Err(self.damaged("a column lies outside of the file"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Turns a panic into damage: the library does not check all that it computes from a page, and
+/// where that is nonsense it overflows or indexes outside. What it held is dropped unseen.
+fn guarded<T>(
+    path: &Path,
+    read: impl FnOnce() -> Result<T, RecordError>,
+) -> Result<T, RecordError> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(RecordError::damaged(path, "its content makes no sense")))
+}

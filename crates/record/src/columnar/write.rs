@@ -1,0 +1,183 @@
+//! Writing tables, and joining them.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::{DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{KeyValue, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::ColumnPath;
+
+use super::{Field, Metadata, Packing, read_error, schema, write_error};
+use crate::{RecordError, whole};
+
+/// Rows in a page: readers hold a page at a time, and each costs a header.
+const PAGE_ROWS: usize = 1 << 15;
+
+/// The values of one column of a row group.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Column<'a> {
+    Long(&'a [i64]),
+    Unsigned(&'a [i32]),
+    Real(&'a [f64]),
+}
+
+/// A table in the making; it has its name only once it is whole.
+pub(crate) struct TableWriter {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: SerializedFileWriter<File>,
+}
+
+impl TableWriter {
+    /// Begins the file that shall stand at `path`.
+    pub(crate) fn create(
+        path: PathBuf,
+        fields: &[Field],
+        metadata: &Metadata,
+    ) -> Result<TableWriter, RecordError> {
+        let temporary = whole::temporary(&path);
+        let file = File::create(&temporary).map_err(RecordError::io("create", &path))?;
+        let file = schema(fields)
+            .and_then(|schema| {
+                SerializedFileWriter::new(file, schema, Arc::new(properties(fields, metadata)))
+            })
+            .map_err(write_error(&path))?;
+        Ok(TableWriter {
+            path,
+            temporary,
+            file,
+        })
+    }
+
+    /// Where the file will stand.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the columns, all of one length, in the order of the fields.
+    pub(crate) fn write_row_group<'a>(
+        &mut self,
+        columns: impl IntoIterator<Item = Column<'a>>,
+    ) -> Result<(), RecordError> {
+        let error = write_error(&self.path);
+        let mut group = self.file.next_row_group().map_err(&error)?;
+        for column in columns {
+            write_column(&mut group, column).map_err(&error)?;
+        }
+        group.close().map_err(&error)?;
+        Ok(())
+    }
+
+    /// Ends the file and puts it in its place.
+    pub(crate) fn finish(mut self) -> Result<(), RecordError> {
+        self.file.finish().map_err(write_error(&self.path))?;
+        whole::rename(&self.temporary, &self.path)
+    }
+
+    /// Takes away what was written.
+    pub(crate) fn abandon(self) {
+        drop(self.file);
+        // Only the space matters, and whoever abandons has an error to tell already.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+/// Puts the tables' row groups, in this order, into one table at `path`. The encoded columns are
+/// copied as they are. All tables must have these fields.
+pub(crate) fn join(
+    parts: &[PathBuf],
+    path: &Path,
+    fields: &[Field],
+    metadata: &Metadata,
+) -> Result<(), RecordError> {
+    let mut joined = TableWriter::create(path.to_owned(), fields, metadata)?;
+    match parts.iter().try_for_each(|part| append(&mut joined, part)) {
+        Ok(()) => joined.finish(),
+        Err(error) => {
+            joined.abandon();
+            Err(error)
+        }
+    }
+}
+
+fn append(joined: &mut TableWriter, part: &Path) -> Result<(), RecordError> {
+    let file = File::open(part).map_err(RecordError::io("read", part))?;
+    let groups = ParquetMetaDataReader::new()
+        .parse_and_finish(&file)
+        .map_err(read_error(part))?;
+    for group in groups.row_groups() {
+        append_group(joined, &file, group).map_err(write_error(&joined.path))?;
+    }
+    Ok(())
+}
+
+fn append_group(
+    joined: &mut TableWriter,
+    file: &File,
+    group: &RowGroupMetaData,
+) -> Result<(), ParquetError> {
+    let mut copy = joined.file.next_row_group()?;
+    for column in group.columns() {
+        let chunk = ColumnCloseResult {
+            bytes_written: column.compressed_size() as u64,
+            rows_written: group.num_rows() as u64,
+            metadata: column.clone(),
+            bloom_filter: None,
+            column_index: None,
+            offset_index: None,
+        };
+        copy.append_column(file, chunk)?;
+    }
+    copy.close()?;
+    Ok(())
+}
+
+fn write_column(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    column: Column<'_>,
+) -> Result<(), ParquetError> {
+    let missing = || ParquetError::General("more columns than fields".to_owned());
+    let mut writer = group.next_column()?.ok_or_else(missing)?;
+    match column {
+        Column::Long(values) => writer
+            .typed::<Int64Type>()
+            .write_batch(values, None, None)?,
+        Column::Unsigned(values) => writer
+            .typed::<Int32Type>()
+            .write_batch(values, None, None)?,
+        Column::Real(values) => writer
+            .typed::<DoubleType>()
+            .write_batch(values, None, None)?,
+    };
+    writer.close()
+}
+
+fn properties(fields: &[Field], metadata: &Metadata) -> WriterProperties {
+    let metadata = metadata
+        .iter()
+        .map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
+    let common = WriterProperties::builder()
+        .set_created_by("throng".to_owned())
+        .set_writer_version(WriterVersion::PARQUET_1_0)
+        .set_key_value_metadata(Some(metadata.collect()))
+        .set_compression(Compression::LZ4_RAW)
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true)
+        .set_write_batch_size(PAGE_ROWS)
+        .set_data_page_row_count_limit(PAGE_ROWS);
+    let columns = fields.iter().fold(common, |properties, field| {
+        let encoding = match field.packing {
+            Packing::Differences => Encoding::DELTA_BINARY_PACKED,
+            Packing::Repeats => Encoding::PLAIN,
+        };
+        properties.set_column_encoding(ColumnPath::from(field.name), encoding)
+    });
+    columns.build()
+}

@@ -1,0 +1,81 @@
+//! What can go wrong with a run directory.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::schema::FORMAT_VERSION;
+
+/// Why a run directory could not be written or read. Every variant names the file.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The operating system refused; the source says why.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried: `write`, `read`, `rename`, ….
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A new run was to get a directory that is there already.
+    #[error("{} exists already", path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// There is no `run.json`.
+    #[error("{} is no run directory: it holds no run.json", path.display())]
+    NotARun {
+        /// What was to be opened.
+        path: PathBuf,
+    },
+    /// The file was written by a later version of Throng.
+    #[error(
+        "{} has format {found}, but this version of throng reads formats up to {FORMAT_VERSION}",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// The file does not hold what it should.
+    #[error("{} is damaged: {what}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where in the file if that is known.
+        what: String,
+    },
+}
+
+impl RecordError {
+    /// True where the disk (or the user's share of it) is full.
+    pub fn is_disk_full(&self) -> bool {
+        let RecordError::Io { source, .. } = self else {
+            return false;
+        };
+        matches!(
+            source.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        )
+    }
+
+    /// For `map_err`: an error of the system while doing `action` to `path`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RecordError {
+        move |source| RecordError::Io {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> RecordError {
+        RecordError::Damaged {
+            path: path.to_owned(),
+            what: what.into(),
+        }
+    }
+}

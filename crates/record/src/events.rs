@@ -1,0 +1,170 @@
+//! `events.jsonl`: one JSON object a line.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::schema::Event;
+use crate::{RecordError, whole};
+
+/// Appends events; each is in the file when [`write`](Self::write) returns.
+#[derive(Debug)]
+pub struct EventsWriter {
+    path: PathBuf,
+    file: File,
+}
+
+impl EventsWriter {
+    pub(crate) fn create(path: PathBuf) -> Result<EventsWriter, RecordError> {
+        let file = File::create(&path).map_err(RecordError::io("create", &path))?;
+        Ok(EventsWriter { path, file })
+    }
+
+    /// Appends one line.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&mut self, event: &Event) -> Result<(), RecordError> {
+        let mut line = serde_json::to_vec(event)
+            .map_err(|error| RecordError::io("write", &self.path)(error.into()))?;
+        line.push(b'\n');
+        self.file
+            .write_all(&line)
+            .map_err(RecordError::io("write", &self.path))
+    }
+}
+
+/// The names of all [`crate::schema::EventKind`]s; others come from later versions.
+const KNOWN: &[&str] = &[
+    "phase_started",
+    "draining",
+    "run_ended",
+    "error",
+    "sampling",
+    "interrupted",
+    "note",
+];
+
+#[derive(Deserialize)]
+struct Name {
+    event: String,
+}
+
+/// All events of the file, but for those of unknown kinds and a last line that was cut off.
+pub(crate) fn read(path: &Path) -> Result<Vec<Event>, RecordError> {
+    let text = whole::read_lossy(path)?.unwrap_or_default();
+    let mut events = Vec::new();
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        match serde_json::from_str(line) {
+            Ok(event) => events.push(event),
+            Err(_) if !line.ends_with('\n') => {}
+            Err(_) if is_unknown(line) => {}
+            Err(error) => {
+                return Err(RecordError::damaged(
+                    path,
+                    format!("line {}: {error}", number + 1),
+                ));
+            }
+        }
+    }
+    Ok(events)
+}
+
+fn is_unknown(line: &str) -> bool {
+    serde_json::from_str::<Name>(line).is_ok_and(|name| !KNOWN.contains(&name.event.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{EventKind, RunStatus};
+
+    fn one_of_each() -> Vec<Event> {
+        let text = String::new;
+        let kinds = [
+            EventKind::PhaseStarted {
+                phase: "ramp".to_owned(),
+            },
+            EventKind::Draining,
+            EventKind::RunEnded {
+                status: RunStatus::Complete,
+            },
+            EventKind::Error {
+                measure: text(),
+                outcome: text(),
+                user: u64::MAX,
+                detail: text(),
+            },
+            EventKind::Sampling {
+                rate: 10,
+                reason: text(),
+            },
+            EventKind::Interrupted,
+            EventKind::Note {
+                text: "line\nbreak, \u{1F600}".to_owned(),
+            },
+        ];
+        kinds
+            .into_iter()
+            .map(|what| Event {
+                at_ns: u64::MAX - 1,
+                what,
+            })
+            .collect()
+    }
+
+    fn write_all(path: &Path, events: &[Event]) {
+        let mut writer = EventsWriter::create(path.to_owned()).unwrap();
+        events.iter().for_each(|event| writer.write(event).unwrap());
+    }
+
+    #[test]
+    fn events_come_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        write_all(&path, &one_of_each());
+        assert_eq!(read(&path).unwrap(), one_of_each());
+    }
+
+    #[test]
+    fn every_kind_is_known() {
+        let names: Vec<String> = one_of_each()
+            .iter()
+            .map(|event| serde_json::from_str::<Name>(&serde_json::to_string(event).unwrap()))
+            .map(|name| name.unwrap().event)
+            .collect();
+        assert_eq!(names, KNOWN);
+    }
+
+    #[test]
+    fn torn_last_line_and_later_kinds_are_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        let whole_line = "{\"at_ns\":1,\"event\":\"draining\",\"later\":true}\n";
+        let later = "{\"at_ns\":2,\"event\":\"meteor\",\"size\":3}\n";
+        let text = format!("{whole_line}{later}{{\"at_ns\":3,\"event\":\"note\",\"text\":\"\u{e9}");
+        // The cut falls into the middle of a character.
+        std::fs::write(&path, &text.as_bytes()[..text.len() - 1]).unwrap();
+        assert_eq!(
+            read(&path).unwrap(),
+            [Event {
+                at_ns: 1,
+                what: EventKind::Draining
+            }]
+        );
+    }
+
+    #[test]
+    fn damage_is_told_with_its_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        std::fs::write(&path, "{\"at_ns\":1,\"event\":\"draining\"}\nrubbish\n{}").unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(
+            error.contains("events.jsonl is damaged: line 2: expected value"),
+            "{error}"
+        );
+    }
+}

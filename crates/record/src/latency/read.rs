@@ -1,0 +1,90 @@
+//! Reading an interval log.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use stats::hist::LogHistogram;
+
+use super::{Interval, line};
+use crate::RecordError;
+
+/// Longest line that is still read: far above what a histogram over all of `u64` takes.
+const LINE_BYTES_MAX: u64 = 4 << 20;
+
+/// Hands over the intervals in the file's order, but for a last line that was cut off.
+pub(crate) fn read(path: &Path, mut each: impl FnMut(Interval)) -> Result<(), RecordError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(RecordError::io("read", path)(error)),
+    };
+    let mut file = BufReader::new(file);
+    let mut deserializer = Deserializer::new();
+    let mut text = Vec::new();
+    for number in 1_u64.. {
+        text.clear();
+        let mut limited = file.by_ref().take(LINE_BYTES_MAX);
+        limited
+            .read_until(b'\n', &mut text)
+            .map_err(RecordError::io("read", path))?;
+        let Some(whole) = text.strip_suffix(b"\n") else {
+            if text.len() as u64 == LINE_BYTES_MAX {
+                return Err(RecordError::damaged(
+                    path,
+                    format!("line {number} has no end"),
+                ));
+            }
+            break;
+        };
+        let interval = parse(whole, &mut deserializer)
+            .map_err(|what| RecordError::damaged(path, format!("line {number}: {what}")))?;
+        interval.into_iter().for_each(&mut each);
+    }
+    Ok(())
+}
+
+/// The interval in this line; `None` where it is a comment or the legend.
+fn parse(text: &[u8], deserializer: &mut Deserializer) -> Result<Option<Interval>, String> {
+    let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
+    let text = text.trim_end_matches('\r');
+    if text.is_empty() || text.starts_with(['#', '"']) {
+        return Ok(None);
+    }
+    let parts = line::parse(text)?;
+    let payload = STANDARD
+        .decode(parts.payload)
+        .map_err(|error| error.to_string())?;
+    let histogram: Histogram<u64> = deserializer
+        .deserialize(&mut &payload[..])
+        .map_err(|error| error.to_string())?;
+    let hist = converted(&histogram, parts.max_ns);
+    Ok(Some(Interval {
+        start_ns: parts.start_ns,
+        len_ns: parts.len_ns,
+        tag: parts.tag,
+        hist,
+    }))
+}
+
+/// Each bucket's count at its middle, so that sums are right on average; the greatest number,
+/// which the line tells, at its own place.
+fn converted(histogram: &Histogram<u64>, max: u64) -> LogHistogram {
+    let mut hist = LogHistogram::new();
+    for bucket in histogram.iter_recorded() {
+        let (value, count) = (bucket.value_iterated_to(), bucket.count_at_value());
+        let middle = histogram.median_equivalent(value);
+        let bounds = histogram.lowest_equivalent(value)..=histogram.highest_equivalent(value);
+        if bounds.contains(&max) {
+            hist.record(max);
+            hist.record_n(middle.min(max), count.saturating_sub(1));
+        } else {
+            hist.record_n(middle, count);
+        }
+    }
+    hist
+}

@@ -1,0 +1,182 @@
+//! Reading a run directory, whole or not.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::dir::{
+    EVENTS, LATENCY, REQUESTS, REQUESTS_PARTS, RUN, SCENARIO, SERIES, SUMMARY, TALLY,
+};
+use crate::schema::{Event, FORMAT_VERSION, RunInfo, RunStatus, SeriesRow, Summary, Tally};
+use crate::{Interval, Measurement, RecordError, events, latency, requests, series, whole};
+
+/// A run that was, or still is. Only `run.json` must be there; what else is missing is told by
+/// [`missing`](Self::missing) and reads as nothing.
+#[derive(Debug, Clone)]
+pub struct Run {
+    path: PathBuf,
+    info: RunInfo,
+}
+
+impl Run {
+    /// Opens the directory.
+    ///
+    /// # Errors
+    /// [`RecordError::NotARun`] where there is no `run.json`, [`RecordError::Newer`] where a later
+    /// version of Throng wrote it.
+    pub fn open(path: &Path) -> Result<Run, RecordError> {
+        let file = path.join(RUN);
+        let Some(info) = read_versioned(&file)? else {
+            return Err(RecordError::NotARun {
+                path: path.to_owned(),
+            });
+        };
+        Ok(Run {
+            path: path.to_owned(),
+            info,
+        })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What ran, where, and how it ended.
+    pub fn info(&self) -> &RunInfo {
+        &self.info
+    }
+
+    /// True where the run was ended in order (early or not) and all its files are in place.
+    pub fn is_complete(&self) -> bool {
+        self.missing().is_empty()
+    }
+
+    /// What makes the directory incomplete, a sentence each without full stop.
+    pub fn missing(&self) -> Vec<String> {
+        let mut missing = Vec::new();
+        if self.info.status == RunStatus::Running {
+            missing.push("the run is still going on or was killed".to_owned());
+        }
+        for name in [SCENARIO, SUMMARY, SERIES, EVENTS, LATENCY, REQUESTS] {
+            if self.path.join(name).exists() {
+                continue;
+            }
+            let parts = self.path.join(REQUESTS_PARTS);
+            missing.push(match name {
+                REQUESTS if parts.exists() => {
+                    format!("{REQUESTS} is still in segments, whose last rows may be missing")
+                }
+                _ => format!("there is no {name}"),
+            });
+        }
+        missing
+    }
+
+    /// The scenario's text as it was run; `None` where it is missing.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or is no UTF-8.
+    pub fn scenario(&self) -> Result<Option<String>, RecordError> {
+        whole::read(&self.path.join(SCENARIO))
+    }
+
+    /// The figures and the verdict; `None` where the run has none yet.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, is damaged or of a later version.
+    pub fn summary(&self) -> Result<Option<Summary>, RecordError> {
+        read_versioned(&self.path.join(SUMMARY))
+    }
+
+    /// How operations ended; `None` where nothing was told yet.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or is damaged.
+    pub fn tally(&self) -> Result<Option<Tally>, RecordError> {
+        whole::read_json(&self.path.join(TALLY))
+    }
+
+    /// The run second by second; empty where the file is missing.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, is damaged or of a later version.
+    pub fn series(&self) -> Result<Vec<SeriesRow>, RecordError> {
+        let path = self.path.join(SERIES);
+        if path.exists() {
+            series::read(&path)
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    /// What happened, in order; empty where the file is missing. Kinds of events that this
+    /// version does not know are left out.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or is damaged elsewhere than in a last line cut off.
+    pub fn events(&self) -> Result<Vec<Event>, RecordError> {
+        events::read(&self.path.join(EVENTS))
+    }
+
+    /// Hands over the histograms in the order they were written; none where the file is missing.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or is damaged elsewhere than in a last line cut off.
+    pub fn intervals(&self, each: impl FnMut(Interval)) -> Result<(), RecordError> {
+        latency::read(&self.path.join(LATENCY), each)
+    }
+
+    /// Hands over the measurements in batches, in the order they were written; of a killed run
+    /// those of its segments. Their measures and sessions are places in [`info`](Self::info).
+    ///
+    /// # Errors
+    /// Where a file cannot be read, is damaged or of a later version.
+    pub fn requests(&self, mut each: impl FnMut(&[Measurement])) -> Result<(), RecordError> {
+        for path in requests::files(&self.path)? {
+            requests::read(&path, |batch| {
+                self.check_places(&path, batch)?;
+                each(batch);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn check_places(&self, path: &Path, batch: &[Measurement]) -> Result<(), RecordError> {
+        let (measures, sessions) = (self.info.measures.len(), self.info.sessions.len());
+        for row in batch {
+            if usize::from(row.measure) >= measures {
+                let what = format!("measure {} of {measures} in {RUN}", row.measure);
+                return Err(RecordError::damaged(path, what));
+            }
+            if usize::from(row.session) >= sessions {
+                let what = format!("session {} of {sessions} in {RUN}", row.session);
+                return Err(RecordError::damaged(path, what));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
+}
+
+/// The value in a JSON file that tells its format: a later one is refused before the rest, which
+/// may look otherwise, is looked at.
+fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, RecordError> {
+    let Some(text) = whole::read(path)? else {
+        return Ok(None);
+    };
+    let damaged = |error: serde_json::Error| RecordError::damaged(path, error.to_string());
+    let Format { format } = serde_json::from_str(&text).map_err(damaged)?;
+    if format > FORMAT_VERSION {
+        return Err(RecordError::Newer {
+            path: path.to_owned(),
+            found: format,
+        });
+    }
+    serde_json::from_str(&text).map(Some).map_err(damaged)
+}

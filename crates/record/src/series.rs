@@ -1,0 +1,211 @@
+//! `series.parquet`: the run second by second.
+
+use std::path::{Path, PathBuf};
+
+use crate::RecordError;
+use crate::columnar::{self, Column, Field, Kind, Metadata, Packing, TableReader, TableWriter};
+use crate::schema::{RunInfo, SeriesRow};
+
+/// Keeps all rows (200 bytes a second of the run) and writes the file anew at each checkpoint:
+/// thus it is always one whole, well-packed table.
+#[derive(Debug)]
+pub struct SeriesWriter {
+    path: PathBuf,
+    metadata: Metadata,
+    rows: Vec<SeriesRow>,
+}
+
+impl SeriesWriter {
+    pub(crate) fn new(path: PathBuf, info: &RunInfo) -> SeriesWriter {
+        let phases = serde_json::json!(info.phases);
+        let metadata = columnar::metadata([
+            ("throng.run", info.id.clone()),
+            ("throng.started_unix_ns", info.started_unix_ns.to_string()),
+            ("throng.phases", phases.to_string()),
+        ]);
+        SeriesWriter {
+            path,
+            metadata,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row; it is in the file after the next checkpoint.
+    pub fn push(&mut self, row: &SeriesRow) {
+        self.rows.push(row.clone());
+    }
+
+    /// Replaces the file by one with all rows so far.
+    ///
+    /// # Errors
+    /// What the system says. The rows stay for the next attempt.
+    pub fn checkpoint(&mut self) -> Result<(), RecordError> {
+        let mut table = TableWriter::create(self.path.clone(), FIELDS, &self.metadata)?;
+        let columns = columns_of(&self.rows);
+        match table.write_row_group(columns.iter().map(Values::as_column)) {
+            Ok(()) => table.finish(),
+            Err(error) => {
+                table.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    /// The last checkpoint.
+    ///
+    /// # Errors
+    /// As for [`checkpoint`](Self::checkpoint).
+    pub fn finish(mut self) -> Result<(), RecordError> {
+        self.checkpoint()
+    }
+}
+
+/// A column's values.
+enum Values {
+    Longs(Vec<i64>),
+    Unsigned(Vec<i32>),
+    Reals(Vec<f64>),
+}
+
+impl Values {
+    fn as_column(&self) -> Column<'_> {
+        match self {
+            Values::Longs(values) => Column::Long(values),
+            Values::Unsigned(values) => Column::Unsigned(values),
+            Values::Reals(values) => Column::Real(values),
+        }
+    }
+}
+
+/// How a type of a field of [`SeriesRow`] stands in a column.
+trait Cell: Copy {
+    const KIND: Kind;
+    const PACKING: Packing;
+    fn column(cells: impl Iterator<Item = Self>) -> Values;
+    fn read(table: &TableReader, group: usize, place: usize) -> Result<Vec<Self>, RecordError>;
+}
+
+impl Cell for u64 {
+    const KIND: Kind = Kind::Long;
+    const PACKING: Packing = Packing::Differences;
+    fn column(cells: impl Iterator<Item = u64>) -> Values {
+        Values::Longs(cells.map(u64::cast_signed).collect())
+    }
+    fn read(table: &TableReader, group: usize, place: usize) -> Result<Vec<u64>, RecordError> {
+        Ok(table
+            .longs(group, place)?
+            .into_iter()
+            .map(i64::cast_unsigned)
+            .collect())
+    }
+}
+
+impl Cell for u32 {
+    const KIND: Kind = Kind::Unsigned(32);
+    const PACKING: Packing = Packing::Differences;
+    fn column(cells: impl Iterator<Item = u32>) -> Values {
+        Values::Unsigned(cells.map(u32::cast_signed).collect())
+    }
+    fn read(table: &TableReader, group: usize, place: usize) -> Result<Vec<u32>, RecordError> {
+        table.unsigned(group, place)
+    }
+}
+
+impl Cell for f64 {
+    const KIND: Kind = Kind::Real;
+    const PACKING: Packing = Packing::Repeats;
+    fn column(cells: impl Iterator<Item = f64>) -> Values {
+        Values::Reals(cells.collect())
+    }
+    fn read(table: &TableReader, group: usize, place: usize) -> Result<Vec<f64>, RecordError> {
+        table.reals(group, place)
+    }
+}
+
+macro_rules! series {
+    ($($name:ident: $cell:ty,)+) => {
+        /// The fields of [`SeriesRow`] in the file's order.
+        const FIELDS: &[Field] =
+            &[$(Field { name: stringify!($name), kind: <$cell>::KIND, packing: <$cell>::PACKING },)+];
+
+        fn columns_of(rows: &[SeriesRow]) -> Vec<Values> {
+            vec![$(<$cell as Cell>::column(rows.iter().map(|row| row.$name)),)+]
+        }
+
+        fn read_group(
+            table: &TableReader,
+            group: usize,
+            rows: &mut [SeriesRow],
+        ) -> Result<(), RecordError> {
+            let mut fields = FIELDS.iter();
+            $(
+                let place = fields.next().map(|field| table.find(field)).transpose()?.flatten();
+                // A file of an earlier version may lack a column: then it stays 0.
+                if let Some(place) = place {
+                    let cells = <$cell as Cell>::read(table, group, place)?;
+                    rows.iter_mut().zip(cells).for_each(|(row, cell)| row.$name = cell);
+                }
+            )+
+            Ok(())
+        }
+    };
+}
+
+series! {
+    start_ns: u64,
+    end_ns: u64,
+    phase: u32,
+    users: u64,
+    connections: u64,
+    in_flight: u64,
+    users_due: u64,
+    users_started: u64,
+    users_finished: u64,
+    users_refused: u64,
+    users_connected: u64,
+    sends: u64,
+    done: u64,
+    errors: u64,
+    bytes_out: u64,
+    bytes_in: u64,
+    unmatched: u64,
+    lag_p50_ns: u64,
+    lag_p99_ns: u64,
+    lag_max_ns: u64,
+    cpu_loops_ns: u64,
+    cpu_wait_ns: u64,
+    cpu_process_ns: u64,
+    loop_busy_max: f64,
+    rss_bytes: u64,
+    host_retransmits: u64,
+    host_listen_drops: u64,
+}
+
+/// All rows of the file.
+pub(crate) fn read(path: &Path) -> Result<Vec<SeriesRow>, RecordError> {
+    let table = TableReader::open(path)?;
+    // Without the interval's ends the rows would mean nothing.
+    let start = table.require(&FIELDS[0])?;
+    table.require(&FIELDS[1])?;
+    let mut rows = Vec::new();
+    for group in 0..table.groups() {
+        let first = rows.len();
+        let count = table.longs(group, start)?.len();
+        rows.resize(first + count, SeriesRow::default());
+        read_group(&table, group, &mut rows[first..])?;
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_has_its_column() {
+        let row = serde_json::to_value(SeriesRow::default()).unwrap();
+        let names: Vec<&String> = row.as_object().unwrap().keys().collect();
+        let columns: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
+        assert_eq!(names, columns);
+    }
+}

@@ -1,0 +1,236 @@
+//! What is written comes back, from whole directories and from those of killed runs.
+
+use proptest::prelude::*;
+use record::schema::{RunInfo, RunStatus, SeriesRow};
+use record::{Interval, Measurement, Outcome, RecordError, Run, RunDir};
+
+use crate::sample;
+
+fn create(root: &tempfile::TempDir) -> RunDir {
+    RunDir::create(root.path(), &sample::info(), "name: sample\n").unwrap()
+}
+
+fn requests(run: &Run) -> Vec<Measurement> {
+    let mut rows = Vec::new();
+    run.requests(|batch| rows.extend_from_slice(batch)).unwrap();
+    rows
+}
+
+fn intervals(run: &Run) -> Vec<Interval> {
+    let mut all = Vec::new();
+    run.intervals(|interval| all.push(interval)).unwrap();
+    all
+}
+
+/// Names of all files and directories, sorted.
+fn names(dir: &RunDir) -> Vec<String> {
+    let entries = std::fs::read_dir(dir.path()).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn whole_run_comes_back() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = create(&root);
+    let info = sample::info();
+    let rows = sample::measurements(0..1000);
+    let seconds: Vec<SeriesRow> = (0..3).map(sample::series_row).collect();
+
+    let mut writer = dir.requests(&info).unwrap();
+    for part in rows.chunks(300) {
+        writer.write(part).unwrap();
+        writer.checkpoint().unwrap();
+    }
+    assert_eq!((writer.kept(), writer.lost()), (1000, 0));
+    writer.finish().unwrap();
+    let mut writer = dir.series(&info);
+    for second in &seconds {
+        writer.push(second);
+        writer.checkpoint().unwrap();
+    }
+    writer.finish().unwrap();
+    let mut writer = dir.events().unwrap();
+    writer.write(&sample::event()).unwrap();
+    let mut writer = dir.latency(&info).unwrap();
+    writer
+        .interval(1, 2, "page, with comma.service", &sample::histogram())
+        .unwrap();
+    writer.finish().unwrap();
+    dir.write_summary(&sample::summary()).unwrap();
+    dir.write_tally(&sample::tally()).unwrap();
+    dir.update_info(&info).unwrap();
+
+    let run = Run::open(dir.path()).unwrap();
+    assert_eq!(run.missing(), Vec::<String>::new());
+    assert!(run.is_complete());
+    assert_eq!(run.info(), &info);
+    assert_eq!(run.scenario().unwrap().as_deref(), Some("name: sample\n"));
+    assert_eq!(run.summary().unwrap(), Some(sample::summary()));
+    assert_eq!(run.tally().unwrap(), Some(sample::tally()));
+    assert_eq!(run.series().unwrap(), seconds);
+    assert_eq!(run.events().unwrap(), [sample::event()]);
+    assert_eq!(requests(&run), rows);
+    let [interval] = &intervals(&run)[..] else {
+        panic!("not one interval")
+    };
+    assert_eq!((interval.start_ns, interval.len_ns), (1, 2));
+    assert_eq!(interval.tag, "page, with comma.service");
+    assert_eq!(interval.hist, sample::histogram());
+    assert_eq!(
+        names(&dir),
+        [
+            "events.jsonl",
+            "latency.hlog",
+            "requests.parquet",
+            "run.json",
+            "scenario.yaml",
+            "series.parquet",
+            "summary.json",
+            "tally.json",
+        ]
+    );
+}
+
+/// Writers that are never finished, as when the process dies: what was flushed is there.
+#[test]
+fn killed_run_opens_and_says_so() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = create(&root);
+    let info = sample::info();
+    let rows = sample::measurements(0..500);
+
+    let mut requests_writer = dir.requests(&info).unwrap();
+    requests_writer.write(&rows[..200]).unwrap();
+    requests_writer.checkpoint().unwrap();
+    requests_writer.write(&rows[200..400]).unwrap();
+    requests_writer.checkpoint().unwrap();
+    requests_writer.write(&rows[400..]).unwrap();
+    let mut latency_writer = dir.latency(&info).unwrap();
+    latency_writer
+        .interval(0, 1, "connect", &sample::histogram())
+        .unwrap();
+    latency_writer.flush().unwrap();
+    let mut series_writer = dir.series(&info);
+    series_writer.push(&sample::series_row(0));
+    series_writer.checkpoint().unwrap();
+    series_writer.push(&sample::series_row(1));
+    let mut events_writer = dir.events().unwrap();
+    events_writer.write(&sample::event()).unwrap();
+    // A killed process runs no destructors.
+    std::mem::forget((
+        requests_writer,
+        latency_writer,
+        series_writer,
+        events_writer,
+    ));
+
+    let run = Run::open(dir.path()).unwrap();
+    assert!(!run.is_complete());
+    assert_eq!(
+        run.missing(),
+        [
+            "the run is still going on or was killed",
+            "there is no summary.json",
+            "requests.parquet is still in segments, whose last rows may be missing",
+        ]
+    );
+    assert_eq!(
+        run.info(),
+        &RunInfo {
+            status: RunStatus::Running,
+            ..info
+        }
+    );
+    assert_eq!(requests(&run), rows[..400]);
+    assert_eq!(run.series().unwrap(), [sample::series_row(0)]);
+    assert_eq!(run.events().unwrap(), [sample::event()]);
+    assert_eq!(intervals(&run).len(), 1);
+    assert_eq!(run.summary().unwrap(), None);
+    assert_eq!(run.tally().unwrap(), None);
+}
+
+/// Killed before any writer was made.
+#[test]
+fn bare_run_reads_as_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let run = Run::open(create(&root).path()).unwrap();
+    assert_eq!(run.missing().len(), 6);
+    assert!(requests(&run).is_empty() && intervals(&run).is_empty());
+    assert!(run.series().unwrap().is_empty() && run.events().unwrap().is_empty());
+}
+
+#[test]
+fn run_without_measurements_is_whole() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = create(&root);
+    dir.requests(&sample::info()).unwrap().finish().unwrap();
+    dir.series(&sample::info()).finish().unwrap();
+    let run = Run::open(dir.path()).unwrap();
+    assert!(requests(&run).is_empty());
+    assert!(run.series().unwrap().is_empty());
+}
+
+/// More rows than are encoded together, in batches that do not divide their number.
+#[test]
+fn row_groups_keep_the_order() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = create(&root);
+    let rows = sample::measurements(0..300_001);
+    let mut writer = dir.requests(&sample::info()).unwrap();
+    rows.chunks(70_001)
+        .for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+    assert!(requests(&Run::open(dir.path()).unwrap()) == rows);
+}
+
+#[test]
+fn directory_is_never_taken_twice() {
+    let root = tempfile::tempdir().unwrap();
+    create(&root);
+    let again = RunDir::create(root.path(), &sample::info(), "");
+    assert!(matches!(again, Err(RecordError::Exists { .. })));
+}
+
+fn any_measurement() -> impl Strategy<Value = Measurement> {
+    let outcome = proptest::sample::select(Outcome::ALL);
+    let long = any::<[u64; 4]>();
+    let short = (0_u16..2, 0_u16..2, any::<u16>(), any::<u16>());
+    (long, short, any::<[u32; 3]>(), outcome).prop_map(|(long, short, middle, outcome)| {
+        Measurement {
+            due_ns: long[0],
+            sent_ns: long[1],
+            done_ns: long[2],
+            user: long[3],
+            measure: short.0,
+            session: short.1,
+            worker: short.2,
+            status: short.3,
+            outcome,
+            weight: middle[0],
+            bytes_out: middle[1],
+            bytes_in: middle[2],
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(50))]
+    #[test]
+    fn any_measurements_come_back(
+        batches in proptest::collection::vec(proptest::collection::vec(any_measurement(), 0..50), 0..4),
+    ) {
+        let root = tempfile::tempdir().unwrap();
+        let dir = create(&root);
+        let mut writer = dir.requests(&sample::info()).unwrap();
+        for batch in &batches {
+            writer.write(batch).unwrap();
+            writer.checkpoint().unwrap();
+        }
+        writer.finish().unwrap();
+        prop_assert_eq!(requests(&Run::open(dir.path()).unwrap()), batches.concat());
+    }
+}

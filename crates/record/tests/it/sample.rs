@@ -1,0 +1,175 @@
+//! A run to write and read.
+
+use std::collections::BTreeMap;
+
+use record::schema::{
+    Event, EventKind, FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, Latency, MeasureInfo,
+    MeasureSummary, MeasureTally, PhaseInfo, PhaseSummary, PhaseTally, RunInfo, RunStatus,
+    SeriesRow, Severity, Summary, Tally, ThresholdResult, UsersSummary, Verdict,
+};
+use record::{Measurement, Outcome};
+use stats::hist::LogHistogram;
+
+pub(crate) const ID: &str = "20150805T000000-sample-0001";
+
+pub(crate) fn info() -> RunInfo {
+    RunInfo {
+        format: FORMAT_VERSION,
+        id: ID.to_owned(),
+        name: "sample".to_owned(),
+        throng: "0.0.0".to_owned(),
+        status: RunStatus::Complete,
+        seed: u64::MAX,
+        scenario_hash: "da39a3ee5e6b4b0d3255bfef95601890afd80709".to_owned(),
+        overrides: vec!["hold=5m".to_owned()],
+        target: "http://127.0.0.1:1/".to_owned(),
+        started_unix_ns: 1_438_732_800_123_456_789,
+        ended_ns: 10_000_000_000,
+        clock: "monotonic".to_owned(),
+        generator: GeneratorInfo {
+            mode: "precise".to_owned(),
+            loops: 1,
+            cores: 2,
+            files_per_loop: 20_000,
+            lag_max_ns: 1_000_000,
+        },
+        host: BTreeMap::from([("kernel".to_owned(), "6.1".to_owned())]),
+        measures: ["connect", "page, with comma"]
+            .map(|name| MeasureInfo {
+                name: name.to_owned(),
+                kind: "request".to_owned(),
+            })
+            .to_vec(),
+        sessions: vec!["fan".to_owned(), "admin".to_owned()],
+        phases: vec![PhaseInfo {
+            name: "ramp".to_owned(),
+            kind: "rate".to_owned(),
+            start_ns: 0,
+            end_ns: 10_000_000_000,
+            users_planned: 12.5,
+        }],
+        tls_unverified: false,
+    }
+}
+
+pub(crate) fn measurement(number: u64) -> Measurement {
+    Measurement {
+        due_ns: number * 5000,
+        sent_ns: number * 5000 + 70,
+        done_ns: number * 5000 + 1_000_000,
+        user: number % 97,
+        measure: (number % 2) as u16,
+        session: (number % 3 / 2) as u16,
+        worker: 0,
+        outcome: if number % 10 == 9 {
+            Outcome::Status
+        } else {
+            Outcome::Ok
+        },
+        status: 200,
+        weight: 1,
+        bytes_out: 100,
+        bytes_in: 2000,
+    }
+}
+
+pub(crate) fn measurements(numbers: std::ops::Range<u64>) -> Vec<Measurement> {
+    numbers.map(measurement).collect()
+}
+
+pub(crate) fn series_row(second: u64) -> SeriesRow {
+    SeriesRow {
+        start_ns: second * 1_000_000_000,
+        end_ns: (second + 1) * 1_000_000_000,
+        phase: 1,
+        users: 2,
+        lag_max_ns: u64::MAX,
+        loop_busy_max: 0.1 + second as f64,
+        host_listen_drops: 3,
+        ..SeriesRow::default()
+    }
+}
+
+pub(crate) fn event() -> Event {
+    Event {
+        at_ns: 5,
+        what: EventKind::Sampling {
+            rate: 10,
+            reason: "disk".to_owned(),
+        },
+    }
+}
+
+pub(crate) fn histogram() -> LogHistogram {
+    let mut hist = LogHistogram::new();
+    (1..1000).for_each(|value| hist.record(value));
+    hist
+}
+
+pub(crate) fn summary() -> Summary {
+    Summary {
+        format: FORMAT_VERSION,
+        id: ID.to_owned(),
+        name: "sample".to_owned(),
+        verdict: Verdict::Passed,
+        exit_code: 0,
+        findings: vec![Finding {
+            severity: Severity::Good,
+            code: "generator-healthy".to_owned(),
+            text: "p99 lag was 12 µs".to_owned(),
+            evidence: BTreeMap::from([("lag_p99_ns".to_owned(), 12_000.0)]),
+        }],
+        thresholds: vec![ThresholdResult {
+            text: "p98(request) < 250ms".to_owned(),
+            passed: false,
+            value: None,
+            shown: "nothing measured".to_owned(),
+        }],
+        users: UsersSummary::default(),
+        health: HealthSummary::default(),
+        measures: vec![measure_summary()],
+        phases: vec![PhaseSummary {
+            name: "ramp".to_owned(),
+            start_ns: 0,
+            end_ns: 10_000_000_000,
+            users_started: 12,
+            measures: vec![measure_summary()],
+        }],
+    }
+}
+
+fn measure_summary() -> MeasureSummary {
+    MeasureSummary {
+        name: "connect".to_owned(),
+        kind: "connect".to_owned(),
+        count: 10,
+        rate_per_s: 1.0,
+        errors: 1,
+        errors_by_kind: BTreeMap::from([("refused".to_owned(), 1)]),
+        response: Some(Latency {
+            count: 9,
+            mean_ns: 4.5,
+            min_ns: 1,
+            p50_ns: 5,
+            p90_ns: 9,
+            p95_ns: 9,
+            p98_ns: 9,
+            p99_ns: 9,
+            p999_ns: 9,
+            max_ns: 9,
+        }),
+        service: None,
+        lag: None,
+    }
+}
+
+pub(crate) fn tally() -> Tally {
+    let outcomes = BTreeMap::from([("ok".to_owned(), 9), ("status".to_owned(), 1)]);
+    let measures = vec![MeasureTally {
+        measure: 0,
+        outcomes,
+    }];
+    Tally {
+        phases: vec![PhaseTally { phase: 0, measures }],
+    }
+}
