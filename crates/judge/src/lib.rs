@@ -1,1 +1,81 @@
 //! Reads run directories and says what they mean: figures, thresholds, findings, verdict.
+//!
+//! ```text
+//! run directory ─figures::read→ Figures ─┬─summary───→ measures by run and phase
+//!                                        ├─health────→ was the generator the limit?  (first)
+//!                                        ├─threshold─→ what had to hold
+//!                                        └─findings──→ errors, losses, throughput
+//! ```
+//! Everything after [`Figures`] is a pure function of it. The rules' numbers stand in
+//! [`limits`]; `docs/judging.md` is their reference for people. Nothing here runs anything.
+
+mod figures;
+mod findings;
+mod health;
+pub mod limits;
+#[cfg(test)]
+mod sample;
+mod summary;
+mod threshold;
+pub mod words;
+
+pub use figures::{Cell, Figures};
+
+use record::schema::{FORMAT_VERSION, Severity, Summary, Verdict};
+use scenario::plan::Threshold;
+
+/// Why a run could not be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum JudgeError {
+    /// A file of the run directory could not be read.
+    #[error("cannot read the run directory")]
+    Read(#[from] record::RecordError),
+}
+
+/// Judges a run: reads its directory and applies the rules and `thresholds`, whose indices are
+/// those of the plan that made the run.
+///
+/// A run that was killed is judged by what it left behind, and never passes.
+pub fn judge(run: &record::Run, thresholds: &[Threshold]) -> Result<Summary, JudgeError> {
+    Ok(judge_figures(&Figures::read(run)?, thresholds))
+}
+
+/// As [`judge`], for figures that are already in memory.
+pub fn judge_figures(figures: &Figures, thresholds: &[Threshold]) -> Summary {
+    let health = health::summarise(figures);
+    let users = summary::users(figures);
+    let measures = summary::measures(figures, None);
+    let thresholds = threshold::evaluate_all(figures, thresholds);
+
+    let mut findings = health::findings(figures, &health, &users, &measures);
+    findings.extend(findings::findings(figures, &thresholds, &measures));
+    let verdict = if findings.iter().any(|f| f.severity == Severity::Fatal) {
+        Verdict::Untrusted
+    } else if thresholds.iter().all(|t| t.passed) {
+        Verdict::Passed
+    } else {
+        Verdict::Failed
+    };
+    Summary {
+        format: FORMAT_VERSION,
+        id: figures.info.id.clone(),
+        name: figures.info.name.clone(),
+        verdict,
+        exit_code: exit_code(verdict),
+        findings,
+        thresholds,
+        users,
+        health,
+        measures,
+        phases: summary::phases(figures),
+    }
+}
+
+/// The process's exit code for a verdict: 0 passed, 1 failed, 2 untrusted.
+pub fn exit_code(verdict: Verdict) -> i32 {
+    match verdict {
+        Verdict::Passed => 0,
+        Verdict::Failed => 1,
+        Verdict::Untrusted => 2,
+    }
+}

@@ -1,0 +1,181 @@
+//! What a run measured, gathered for judging: one cell for each phase and measure, the seconds,
+//! the events. Pure once filled; tests build it by hand.
+
+mod read;
+
+use std::collections::BTreeMap;
+
+use record::schema::{Event, RunInfo, SeriesRow};
+use stats::hist::LogHistogram;
+
+/// The measurements of one run.
+#[derive(Debug, Clone)]
+pub struct Figures {
+    /// What ran.
+    pub info: RunInfo,
+    /// The run's seconds, in order.
+    pub series: Vec<SeriesRow>,
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    /// By phase, then by measure; a run without phases has one row.
+    cells: Vec<Vec<Cell>>,
+}
+
+/// One measure in one phase.
+#[derive(Debug, Clone, Default)]
+pub struct Cell {
+    /// done − due in nanoseconds, of the operations that ended well.
+    pub response: LogHistogram,
+    /// done − sent, of the same.
+    pub service: LogHistogram,
+    /// sent − due, of the same.
+    pub lag: LogHistogram,
+    /// All operations by the name of their outcome.
+    pub outcomes: BTreeMap<String, u64>,
+}
+
+impl Cell {
+    /// Operations that ended well. The log and the tally of a killed run may be a few seconds
+    /// apart; the one that knows more is right.
+    pub fn succeeded(&self) -> u64 {
+        let told = self
+            .outcomes
+            .get(record::Outcome::Ok.name())
+            .copied()
+            .unwrap_or(0);
+        told.max(self.response.count())
+    }
+
+    /// Failed operations with their kinds.
+    pub fn errors(&self) -> impl Iterator<Item = (&str, u64)> {
+        let none = [
+            record::Outcome::Ok.name(),
+            record::Outcome::Unfinished.name(),
+        ];
+        let kinds = self.outcomes.iter().map(|(kind, &n)| (kind.as_str(), n));
+        kinds.filter(move |(kind, n)| *n > 0 && !none.contains(kind))
+    }
+
+    /// How many failed.
+    pub fn failed(&self) -> u64 {
+        self.errors().map(|(_, n)| n).sum()
+    }
+
+    /// Operations that ended, well or not.
+    pub fn ended(&self) -> u64 {
+        self.succeeded() + self.failed()
+    }
+
+    /// Operations by the name of one outcome.
+    pub fn outcome(&self, outcome: record::Outcome) -> u64 {
+        self.outcomes.get(outcome.name()).copied().unwrap_or(0)
+    }
+
+    fn merge(&mut self, other: &Cell) {
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.lag.merge(&other.lag);
+        for (outcome, n) in &other.outcomes {
+            *self.outcomes.entry(outcome.clone()).or_default() += n;
+        }
+    }
+}
+
+impl Figures {
+    /// Figures of a run whose cells are still empty.
+    pub fn new(info: RunInfo, series: Vec<SeriesRow>, events: Vec<Event>) -> Figures {
+        let row = vec![Cell::default(); info.measures.len()];
+        let cells = vec![row; info.phases.len().max(1)];
+        Figures {
+            info,
+            series,
+            events,
+            cells,
+        }
+    }
+
+    /// The cell of a measure in a phase; `None` where the run has no such measure or phase.
+    pub fn cell_mut(&mut self, phase: usize, measure: usize) -> Option<&mut Cell> {
+        self.cells.get_mut(phase)?.get_mut(measure)
+    }
+
+    /// A measure's cell in a phase, or over the whole run. Empty where there is none.
+    pub fn cell(&self, phase: Option<usize>, measure: usize) -> Cell {
+        let mut sum = Cell::default();
+        let rows = match phase {
+            Some(phase) => self.cells.get(phase..=phase).unwrap_or(&[]),
+            None => &self.cells,
+        };
+        for cell in rows.iter().filter_map(|row| row.get(measure)) {
+            sum.merge(cell);
+        }
+        sum
+    }
+
+    /// The phase a moment belongs to: what comes after the last phase counts to the last.
+    pub fn phase_at(&self, at_ns: u64) -> usize {
+        let ended = self
+            .info
+            .phases
+            .iter()
+            .take_while(|p| p.end_ns <= at_ns)
+            .count();
+        ended.min(self.info.phases.len().saturating_sub(1))
+    }
+
+    /// The last moment the record knows of, since the run's start.
+    pub fn ended_ns(&self) -> u64 {
+        let seen_ns = self.series.last().map_or(0, |row| row.end_ns);
+        self.info.ended_ns.max(seen_ns)
+    }
+
+    /// When the last phase was to end.
+    pub fn planned_end_ns(&self) -> u64 {
+        self.info.phases.last().map_or(0, |p| p.end_ns)
+    }
+
+    /// How long a phase, or all of them, ran: the planned time as far as the run got, without the
+    /// drain, in which nothing begins. Rates are per second of it.
+    pub fn seconds(&self, phase: Option<usize>) -> f64 {
+        let (start_ns, end_ns) = match phase.and_then(|p| self.info.phases.get(p)) {
+            Some(phase) => (phase.start_ns, phase.end_ns),
+            None if self.info.phases.is_empty() => (0, self.ended_ns()),
+            None => (0, self.planned_end_ns()),
+        };
+        end_ns.min(self.ended_ns()).saturating_sub(start_ns) as f64 / 1e9
+    }
+
+    /// The seconds of a phase.
+    pub fn rows(&self, phase: usize) -> impl Iterator<Item = &SeriesRow> {
+        self.series
+            .iter()
+            .filter(move |row| row.phase as usize == phase)
+    }
+
+    /// A counter's sum over the run.
+    pub fn total(&self, counter: impl Fn(&SeriesRow) -> u64) -> u64 {
+        self.series.iter().map(counter).sum()
+    }
+
+    /// A gauge's largest value.
+    pub fn peak(&self, gauge: impl Fn(&SeriesRow) -> u64) -> u64 {
+        self.series.iter().map(gauge).max().unwrap_or(0)
+    }
+
+    /// True for measures of operations that the generator begins by itself, each one counted
+    /// once: not for messages that arrive, nor for transactions, which are made of others.
+    pub fn is_own(&self, measure: usize) -> bool {
+        matches!(
+            self.kind(measure),
+            "connect" | "request" | "handshake" | "check"
+        )
+    }
+
+    /// A measure's kind; empty where there is no such measure.
+    pub fn kind(&self, measure: usize) -> &str {
+        self.info
+            .measures
+            .get(measure)
+            .map_or("", |m| m.kind.as_str())
+    }
+}

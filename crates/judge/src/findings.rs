@@ -1,0 +1,308 @@
+//! What else there is to say: thresholds that do not hold, errors, losses, throughput.
+
+use std::collections::BTreeSet;
+
+use record::schema::{EventKind, Finding, MeasureSummary, Severity, ThresholdResult};
+
+use crate::figures::Figures;
+use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, NOTES_MAX};
+use crate::summary::per_second;
+use crate::words;
+
+/// A finding being put together.
+pub(crate) struct Draft(Finding);
+
+/// Begins a finding; `code` is for machines and never changes.
+pub(crate) fn finding(severity: Severity, code: &str, text: String) -> Draft {
+    Draft(Finding {
+        severity,
+        code: code.to_owned(),
+        text,
+        evidence: Default::default(),
+    })
+}
+
+impl Draft {
+    /// Adds a figure behind it.
+    pub(crate) fn with(mut self, name: &str, value: f64) -> Draft {
+        self.0.evidence.insert(name.to_owned(), value);
+        self
+    }
+
+    /// The finding.
+    pub(crate) fn done(self) -> Finding {
+        self.0
+    }
+}
+
+/// All but the generator's health, most important first.
+pub(crate) fn findings(
+    figures: &Figures,
+    thresholds: &[ThresholdResult],
+    measures: &[MeasureSummary],
+) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = thresholds.iter().filter_map(failed).collect();
+    findings.extend(errors(measures));
+    findings.extend(unmatched(figures));
+    findings.extend(notes(figures));
+    findings.push(throughput(figures));
+    findings
+}
+
+fn failed(threshold: &ThresholdResult) -> Option<Finding> {
+    if threshold.passed {
+        return None;
+    }
+    let text = format!(
+        "threshold {} does not hold: {}",
+        threshold.text, threshold.shown
+    );
+    let draft = finding(Severity::Warning, "threshold-failed", text);
+    Some(match threshold.value {
+        Some(value) => draft.with("value", value).done(),
+        None => draft.done(),
+    })
+}
+
+/// The measures with most errors, each with its most frequent kinds.
+fn errors(measures: &[MeasureSummary]) -> Vec<Finding> {
+    let mut failing: Vec<_> = measures.iter().filter(|m| m.errors > 0).collect();
+    failing.sort_by_key(|m| std::cmp::Reverse(m.errors));
+    let untold = failing
+        .iter()
+        .skip(ERROR_FINDINGS_MAX)
+        .map(|m| m.errors)
+        .sum::<u64>();
+    let mut findings: Vec<Finding> = failing
+        .iter()
+        .take(ERROR_FINDINGS_MAX)
+        .map(|m| errors_of(m))
+        .collect();
+    if untold > 0 {
+        let others = failing.len() - ERROR_FINDINGS_MAX;
+        let text = format!(
+            "{} more in {}",
+            words::counted(untold, "error"),
+            words::counted(others as u64, "other measure")
+        );
+        let draft = finding(Severity::Warning, "errors", text);
+        findings.push(draft.with("errors", untold as f64).done());
+    }
+    findings
+}
+
+fn errors_of(measure: &MeasureSummary) -> Finding {
+    let mut kinds: Vec<_> = measure.errors_by_kind.iter().collect();
+    kinds.sort_by_key(|&(_, n)| std::cmp::Reverse(*n));
+    let mut told: Vec<String> = kinds
+        .iter()
+        .take(ERROR_KINDS_MAX)
+        .map(|(kind, n)| format!("{kind} {}", words::count(**n)))
+        .collect();
+    let rest: u64 = kinds.iter().skip(ERROR_KINDS_MAX).map(|(_, n)| **n).sum();
+    if rest > 0 {
+        told.push(format!("others {}", words::count(rest)));
+    }
+    let share = measure.errors as f64 / measure.count.max(1) as f64;
+    let text = format!(
+        "{}: {} of {} failed ({}): {}",
+        measure.name,
+        words::count(measure.errors),
+        words::count(measure.count),
+        words::share(share),
+        told.join(", ")
+    );
+    let mut draft = finding(Severity::Warning, "errors", text)
+        .with("errors", measure.errors as f64)
+        .with("count", measure.count as f64);
+    for (kind, n) in kinds {
+        draft = draft.with(kind, *n as f64);
+    }
+    draft.done()
+}
+
+fn unmatched(figures: &Figures) -> Option<Finding> {
+    let n = figures.total(|row| row.unmatched);
+    if n == 0 {
+        return None;
+    }
+    let text = format!(
+        "{} that nobody waited for and no entry of `messages` matched",
+        words::counted(n, "message")
+    );
+    Some(
+        finding(Severity::Note, "unmatched-messages", text)
+            .with("messages", n as f64)
+            .done(),
+    )
+}
+
+/// What the run itself noted, such as clocks that made ages negative; each once.
+fn notes(figures: &Figures) -> Vec<Finding> {
+    let mut told = BTreeSet::new();
+    let texts = figures.events.iter().filter_map(|event| match &event.what {
+        EventKind::Note { text } => Some(text),
+        _ => None,
+    });
+    texts
+        .filter(|text| told.insert(text.as_str()))
+        .take(NOTES_MAX)
+        .map(|text| finding(Severity::Note, "note", text.clone()).done())
+        .collect()
+}
+
+fn throughput(figures: &Figures) -> Finding {
+    let seconds = figures.seconds(None);
+    let done = figures.total(|row| row.done);
+    let (sent, received) = (
+        figures.total(|row| row.bytes_out),
+        figures.total(|row| row.bytes_in),
+    );
+    let per_s = per_second(done, seconds);
+    let text = format!(
+        "{} in {}: {}, {} sent, {} received",
+        words::counted(done, "operation"),
+        words::span((seconds * 1e9) as u64),
+        words::rate(per_s),
+        words::bytes(sent),
+        words::bytes(received)
+    );
+    finding(Severity::Note, "throughput", text)
+        .with("operations", done as f64)
+        .with("per_s", per_s)
+        .with("bytes_out", sent as f64)
+        .with("bytes_in", received as f64)
+        .done()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use record::Outcome;
+    use record::schema::{Event, MeasureInfo, Verdict};
+    use scenario::plan::{Comparison, Figure, Threshold};
+
+    use super::*;
+    use crate::judge_figures;
+    use crate::sample::{self, REQUEST, SECOND, fail, figures, judged, told};
+
+    /// All findings but the first, which is about the generator's health.
+    fn check(findings: &[Finding], expect: &Expect) {
+        assert_eq!(findings[0].code, "generator-healthy");
+        expect.assert_eq(&told(&findings[1..]));
+    }
+
+    #[test]
+    fn a_run_without_a_fault_has_its_throughput() {
+        check(
+            &judged(&figures()).findings,
+            &expect![[r#"
+            Note throughput
+                6,000 operations in 1 min: 100/s, 586 KiB sent, 2.29 MiB received
+        "#]],
+        );
+    }
+
+    #[test]
+    fn thresholds_that_do_not_hold_come_before_errors() {
+        let mut figures = figures();
+        fail(&mut figures, REQUEST, Outcome::Timeout, 900);
+        fail(&mut figures, REQUEST, Outcome::Status, 40);
+        fail(&mut figures, REQUEST, Outcome::Reset, 3);
+        fail(&mut figures, REQUEST, Outcome::Closed, 1);
+        fail(&mut figures, 0, Outcome::Refused, 2);
+        let users = |comparison, text: &str| Threshold {
+            text: text.to_owned(),
+            figure: Figure::Users,
+            comparison,
+            limit: 6000.0,
+        };
+        let thresholds = [
+            users(Comparison::Equal, "users == 6000"),
+            users(Comparison::Less, "users < 6000"),
+        ];
+        let summary = judge_figures(&figures, &thresholds);
+        assert_eq!((summary.verdict, summary.exit_code), (Verdict::Failed, 1));
+        check(
+            &summary.findings,
+            &expect![[r#"
+            Warning threshold-failed
+                threshold users < 6000 does not hold: 6,000
+            Warning errors
+                request: 944 of 6,944 failed (13.59 %): timeout 900, status 40, reset 3, others
+                1
+            Warning errors
+                connect: 2 of 2 failed (100 %): refused 2
+            Note throughput
+                6,000 operations in 1 min: 100/s, 586 KiB sent, 2.29 MiB received
+        "#]],
+        );
+    }
+
+    #[test]
+    fn untrusted_wins_over_failed() {
+        let mut figures = figures();
+        figures.info.phases[0].users_planned = 60_000.0;
+        let threshold = Threshold {
+            text: "users >= 60000".to_owned(),
+            figure: Figure::Users,
+            comparison: Comparison::GreaterEqual,
+            limit: 60_000.0,
+        };
+        let summary = judge_figures(&figures, &[threshold]);
+        assert_eq!(
+            (summary.verdict, summary.exit_code),
+            (Verdict::Untrusted, 2)
+        );
+    }
+
+    #[test]
+    fn many_failing_measures_are_summed_up() {
+        let mut info = sample::info();
+        for n in 0..6 {
+            info.measures.push(MeasureInfo {
+                name: format!("step {n}"),
+                kind: "request".into(),
+            });
+        }
+        let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
+        for n in 0..6 {
+            fail(&mut figures, 2 + n, Outcome::Save, 10 - n as u64);
+        }
+        fail(&mut figures, REQUEST, Outcome::Save, 1);
+        let findings = judged(&figures).findings;
+        let told: Vec<_> = findings.iter().filter(|f| f.code == "errors").collect();
+        assert_eq!(told.len(), ERROR_FINDINGS_MAX + 1);
+        assert_eq!(
+            told[ERROR_FINDINGS_MAX].text,
+            "6 errors more in 2 other measures"
+        );
+    }
+
+    #[test]
+    fn unmatched_messages_and_notes_are_told_once() {
+        let mut figures = figures();
+        figures.series[7].unmatched = 3;
+        let note = EventKind::Note {
+            text: "2 ages were negative and count as 0".to_owned(),
+        };
+        figures.events = vec![
+            Event {
+                at_ns: SECOND,
+                what: note
+            };
+            2
+        ];
+        check(
+            &judged(&figures).findings,
+            &expect![[r#"
+            Note unmatched-messages
+                3 messages that nobody waited for and no entry of `messages` matched
+            Note note
+                2 ages were negative and count as 0
+            Note throughput
+                6,000 operations in 1 min: 100/s, 586 KiB sent, 2.29 MiB received
+        "#]],
+        );
+    }
+}

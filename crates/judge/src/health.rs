@@ -1,0 +1,243 @@
+//! Was the generator the limit? The first finding of every run.
+//!
+//! Findings that make a run untrusted come first, the one that explains most at the head: users
+//! that could not be started, load that was not reached, operations begun too late, an end before
+//! the plan's. What is only worth knowing follows.
+
+mod cause;
+mod lag;
+mod starts;
+
+use record::schema::{
+    EventKind, Finding, HealthSummary, MeasureSummary, RunStatus, Severity, UsersSummary,
+};
+
+use crate::figures::Figures;
+use crate::findings::finding;
+use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN, RETRANSMITS_SHARE_MAX};
+use crate::words;
+
+/// The generator's state over the whole run.
+pub(crate) fn summarise(figures: &Figures) -> HealthSummary {
+    let lag = lag::of(figures);
+    let rows = &figures.series;
+    HealthSummary {
+        lag_p50_ns: lag.p50_ns,
+        lag_p99_ns: lag.p99_ns,
+        lag_max_ns: lag.max_ns,
+        loop_busy_mean: cause::busy_mean(rows.iter()),
+        loop_busy_max: rows.iter().map(|row| row.loop_busy_max).fold(0.0, f64::max),
+        cpu_process_ns: figures.total(|row| row.cpu_process_ns),
+        cpu_wait_ns: figures.total(|row| row.cpu_wait_ns),
+        rss_peak_bytes: figures.peak(|row| row.rss_bytes),
+        rows_kept: rows_kept(figures),
+        host_retransmits: figures.total(|row| row.host_retransmits),
+        host_listen_drops: figures.total(|row| row.host_listen_drops),
+    }
+}
+
+/// What there is to say about the generator; never empty, most important first.
+pub(crate) fn findings(
+    figures: &Figures,
+    health: &HealthSummary,
+    users: &UsersSummary,
+    measures: &[MeasureSummary],
+) -> Vec<Finding> {
+    let mut findings = starts::refused(figures, users);
+    let short = starts::short(figures, health);
+    if short.is_none() && health.lag_p99_ns > figures.info.generator.lag_max_ns {
+        findings.push(too_late(figures, health));
+    }
+    findings.extend(short);
+    findings.extend(incomplete(figures));
+    if !findings.iter().any(|f| f.code != "run-incomplete") {
+        findings.push(lag_warning(health, measures).unwrap_or_else(|| healthy(figures, health)));
+    }
+    findings.extend(surroundings(figures, health));
+    findings
+}
+
+/// Lag above the run's limit, although all users were started.
+fn too_late(figures: &Figures, health: &HealthSummary) -> Finding {
+    let cause = cause::of(figures);
+    let limit_ns = figures.info.generator.lag_max_ns;
+    let sends = figures.total(|row| row.sends);
+    let seconds = figures.seconds(None);
+    let reached = crate::summary::per_second(sends, seconds);
+    let text = format!(
+        "1 % of the operations began more than {} late (limit {}): {}; reached {} operations/s",
+        words::duration(health.lag_p99_ns as f64),
+        words::duration(limit_ns as f64),
+        cause.words(),
+        words::rate(reached).trim_end_matches("/s"),
+    );
+    finding(Severity::Fatal, cause.code(), text)
+        .with("lag_p99_ns", health.lag_p99_ns as f64)
+        .with("lag_limit_ns", limit_ns as f64)
+        .with("loop_busy", cause.busy)
+        .with("cpu_wait", cause.wait)
+        .with("reached_per_s", reached)
+        .done()
+}
+
+/// A run that ended before its plan did, or was never closed.
+fn incomplete(figures: &Figures) -> Option<Finding> {
+    let ended_ns = figures.ended_ns();
+    let at = format!(
+        "after {} of {}",
+        words::span(ended_ns.min(figures.planned_end_ns())),
+        words::span(figures.planned_end_ns())
+    );
+    let text = match figures.info.status {
+        RunStatus::Complete => return None,
+        RunStatus::Interrupted => format!("the run was interrupted {at}"),
+        RunStatus::Running => format!("the run was killed, or still runs: its record ends {at}"),
+        RunStatus::Failed => {
+            let reason = figures
+                .events
+                .iter()
+                .rev()
+                .find_map(|event| match &event.what {
+                    EventKind::Note { text } => Some(text.as_str()),
+                    _ => None,
+                });
+            format!(
+                "the run failed {at}{}",
+                reason.map(|r| format!(": {r}")).unwrap_or_default()
+            )
+        }
+    };
+    let finding = finding(Severity::Fatal, "run-incomplete", text)
+        .with("ended_ns", ended_ns as f64)
+        .with("planned_ns", figures.planned_end_ns() as f64);
+    Some(finding.done())
+}
+
+/// Lag within the limit that still shows in the shortest latencies.
+fn lag_warning(health: &HealthSummary, measures: &[MeasureSummary]) -> Option<Finding> {
+    // A send without a reply has nothing but its lag as a response.
+    let answered = measures
+        .iter()
+        .filter(|m| lag::is_timed(&m.kind))
+        .filter(|m| m.service.as_ref().is_some_and(|service| service.p50_ns > 0));
+    let shortest = answered
+        .filter_map(|m| {
+            m.response
+                .as_ref()
+                .map(|response| (response.p50_ns, &m.name))
+        })
+        .min()?;
+    let share = health.lag_p99_ns as f64 / shortest.0.max(1) as f64;
+    if health.lag_p99_ns < LAG_WARN_NS_MIN || share <= LAG_OF_RESPONSE_MAX {
+        return None;
+    }
+    let text = format!(
+        "lag p99 {} is {} of {}'s median response of {}: its percentiles hold some of the \
+         generator's own lateness; service times do not",
+        words::duration(health.lag_p99_ns as f64),
+        words::share(share),
+        shortest.1,
+        words::duration(shortest.0 as f64),
+    );
+    let finding = finding(Severity::Warning, "generator-lag", text)
+        .with("lag_p99_ns", health.lag_p99_ns as f64)
+        .with("response_p50_ns", shortest.0 as f64);
+    Some(finding.done())
+}
+
+fn healthy(figures: &Figures, health: &HealthSummary) -> Finding {
+    let text = format!(
+        "the generator kept up: lag p99 {}, busiest loop {} of a core, {} of memory ({} mode, {})",
+        words::duration(health.lag_p99_ns as f64),
+        words::percent(health.loop_busy_max),
+        words::bytes(health.rss_peak_bytes),
+        figures.info.generator.mode,
+        words::counted(u64::from(figures.info.generator.loops), "loop"),
+    );
+    finding(Severity::Good, "generator-healthy", text)
+        .with("lag_p99_ns", health.lag_p99_ns as f64)
+        .with("loop_busy_max", health.loop_busy_max)
+        .with("rss_peak_bytes", health.rss_peak_bytes as f64)
+        .done()
+}
+
+/// What the record and the host have to say.
+fn surroundings(figures: &Figures, health: &HealthSummary) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if figures.info.tls_unverified {
+        let text = "certificates were not verified: anybody could have answered".to_owned();
+        findings.push(finding(Severity::Warning, "tls-unverified", text).done());
+    }
+    if health.host_listen_drops > 0 {
+        let text = format!(
+            "this host dropped {} at full accept queues: connects waited for a repeated SYN (1 s, \
+             3 s, …); raise net.core.somaxconn and the server's backlog",
+            words::counted(health.host_listen_drops, "connection"),
+        );
+        let drops = health.host_listen_drops as f64;
+        findings.push(
+            finding(Severity::Warning, "host-listen-drops", text)
+                .with("drops", drops)
+                .done(),
+        );
+    }
+    let sends = figures.total(|row| row.sends);
+    let again = health.host_retransmits as f64;
+    if again > 0.0 && again > RETRANSMITS_SHARE_MAX * sends as f64 {
+        let text = format!(
+            "this host sent {} again: packets were lost, and what they carried was late",
+            words::counted(health.host_retransmits, "TCP segment"),
+        );
+        findings.push(
+            finding(Severity::Warning, "host-retransmits", text)
+                .with("segments", again)
+                .with("operations", sends as f64)
+                .done(),
+        );
+    }
+    findings.extend(sampled(figures, health));
+    findings
+}
+
+fn sampled(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
+    let (at_ns, reason) = figures.events.iter().find_map(|event| match &event.what {
+        EventKind::Sampling { reason, .. } => Some((event.at_ns, reason)),
+        _ => None,
+    })?;
+    let text = format!(
+        "requests.parquet holds {} of the operations, sampled from {} on ({reason}); percentiles \
+         and counts are of all of them",
+        words::share(health.rows_kept),
+        words::span(at_ns),
+    );
+    let finding = finding(Severity::Note, "rows-sampled", text).with("kept", health.rows_kept);
+    Some(finding.done())
+}
+
+/// The share of operations with a row of their own, from the sampling rates in force second by
+/// second.
+fn rows_kept(figures: &Figures) -> f64 {
+    let done = figures.total(|row| row.done);
+    if done == 0 {
+        return 1.0;
+    }
+    let rate_at = |at_ns| {
+        let past = figures
+            .events
+            .iter()
+            .take_while(|event| event.at_ns <= at_ns);
+        let rates = past.filter_map(|event| match event.what {
+            EventKind::Sampling { rate, .. } => Some(rate.max(1)),
+            _ => None,
+        });
+        rates.last().unwrap_or(1)
+    };
+    let kept = figures
+        .series
+        .iter()
+        .map(|row| row.done as f64 / f64::from(rate_at(row.start_ns)));
+    kept.sum::<f64>() / done as f64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! What held the generator back: its own CPU, somebody else's, or neither.
+
+use record::schema::SeriesRow;
+
+use crate::figures::Figures;
+use crate::limits::{CPU_WAIT_MIN, LOOP_BUSY_MIN, STARTS_SHARE_MIN};
+use crate::words;
+
+/// A cause with its figures, both shares of the time in which the run was late.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cause {
+    kind: Kind,
+    /// CPU time of the busiest loop; in wide mode, of all loops as a share of all cores, where
+    /// that is more.
+    pub(super) busy: f64,
+    /// Time that loops were ready and did not run, as a share of the cores they could use.
+    pub(super) wait: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Cpu,
+    Starved,
+    Unknown,
+}
+
+impl Cause {
+    pub(super) fn code(&self) -> &'static str {
+        match self.kind {
+            Kind::Cpu => "generator-cpu",
+            Kind::Starved => "generator-starved",
+            Kind::Unknown => "generator-lag",
+        }
+    }
+
+    /// A clause that follows a colon.
+    pub(super) fn words(&self) -> String {
+        let (busy, wait) = (words::percent(self.busy), words::percent(self.wait));
+        match self.kind {
+            Kind::Cpu => format!("the generator's own CPU was the limit (loops {busy} busy)"),
+            Kind::Starved => format!(
+                "other processes on this machine starved the generator of CPU (loops {busy} busy, \
+                 waiting for a core {wait} of the time)"
+            ),
+            Kind::Unknown => format!(
+                "the generator fell behind though its loops had CPU (loops {busy} busy, waiting \
+                 for a core {wait} of the time)"
+            ),
+        }
+    }
+}
+
+/// Why the run was late, judged by its late seconds alone where there are any.
+pub(super) fn of(figures: &Figures) -> Cause {
+    let limit_ns = figures.info.generator.lag_max_ns;
+    let late = |row: &&SeriesRow| {
+        let begun = row.users_started + row.users_refused;
+        row.lag_p99_ns > limit_ns || (begun as f64) < STARTS_SHARE_MIN * row.users_due as f64
+    };
+    let rows: Vec<&SeriesRow> = match figures.series.iter().filter(late).collect::<Vec<_>>() {
+        none if none.is_empty() => figures.series.iter().collect(),
+        late => late,
+    };
+    let generator = &figures.info.generator;
+    let time_ns: u64 = rows
+        .iter()
+        .map(|row| row.end_ns.saturating_sub(row.start_ns))
+        .sum();
+    let of_cores =
+        |ns: u64, cores: u32| ns as f64 / (time_ns.max(1) as f64 * f64::from(cores.max(1)));
+
+    let mut busy = busy_mean(rows.iter().copied());
+    if generator.mode == "wide" {
+        let loops_ns = rows.iter().map(|row| row.cpu_loops_ns).sum();
+        busy = busy.max(of_cores(loops_ns, generator.cores));
+    }
+    let wait_ns = rows.iter().map(|row| row.cpu_wait_ns).sum();
+    let wait = of_cores(wait_ns, generator.cores.min(generator.loops));
+    let kind = if busy >= LOOP_BUSY_MIN {
+        Kind::Cpu
+    } else if wait >= CPU_WAIT_MIN {
+        Kind::Starved
+    } else {
+        Kind::Unknown
+    };
+    Cause {
+        kind,
+        busy: busy.min(1.0),
+        wait,
+    }
+}
+
+/// The mean of the busiest loop's share of a core, each row by its length.
+pub(super) fn busy_mean<'a>(rows: impl Iterator<Item = &'a SeriesRow>) -> f64 {
+    let (busy_ns, time_ns) = rows.fold((0.0, 0.0), |(busy_ns, time_ns), row| {
+        let length_ns = row.end_ns.saturating_sub(row.start_ns) as f64;
+        (busy_ns + row.loop_busy_max * length_ns, time_ns + length_ns)
+    });
+    if time_ns > 0.0 {
+        busy_ns / time_ns
+    } else {
+        0.0
+    }
+}

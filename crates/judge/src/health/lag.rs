@@ -1,0 +1,84 @@
+//! How late the generator began its operations.
+
+use record::schema::SeriesRow;
+use stats::hist::LogHistogram;
+
+use crate::figures::Figures;
+use crate::limits::LAG_COVERAGE_MIN;
+
+/// Lag over the whole run, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lag {
+    pub(super) p50_ns: u64,
+    pub(super) p99_ns: u64,
+    pub(super) max_ns: u64,
+}
+
+/// True for kinds that have a lag of their own. A message begins at its sender, a transaction where
+/// its first step does, and a connection with the operation that wants it: counting those would
+/// thin out the real lags.
+pub(super) fn is_timed(kind: &str) -> bool {
+    matches!(kind, "request" | "handshake")
+}
+
+/// From the histograms where they hold nearly all operations, else from the series.
+pub(super) fn of(figures: &Figures) -> Lag {
+    let mut hist = LogHistogram::new();
+    let mut ended = 0;
+    for (number, measure) in figures.info.measures.iter().enumerate() {
+        if is_timed(&measure.kind) {
+            let cell = figures.cell(None, number);
+            hist.merge(&cell.lag);
+            ended += cell.ended();
+        }
+    }
+    let seen_max_ns = figures.peak(|row| row.lag_max_ns);
+    let enough = hist.count() as f64 >= LAG_COVERAGE_MIN * ended as f64;
+    if enough && !hist.is_empty() {
+        let max_ns = hist.max().max(seen_max_ns);
+        return Lag {
+            p50_ns: hist.quantile(0.5),
+            p99_ns: hist.quantile(0.99),
+            max_ns,
+        };
+    }
+    let steps = steps(&figures.series);
+    Lag {
+        p50_ns: quantile(&steps, 0.5),
+        p99_ns: quantile(&steps, 0.99),
+        max_ns: seen_max_ns,
+    }
+}
+
+/// An upper bound of the lags' distribution: in each row half of the operations at its median,
+/// 49 % at its p99, the rest at its maximum. Values with their weights, ascending.
+fn steps(rows: &[SeriesRow]) -> Vec<(u64, f64)> {
+    let mut steps: Vec<(u64, f64)> = rows
+        .iter()
+        .filter(|row| row.sends > 0)
+        .flat_map(|row| {
+            let sends = row.sends as f64;
+            let values = [row.lag_p50_ns, row.lag_p99_ns, row.lag_max_ns];
+            values
+                .into_iter()
+                .zip([0.50 * sends, 0.49 * sends, 0.01 * sends])
+        })
+        .collect();
+    steps.sort_by_key(|&(value, _)| value);
+    steps
+}
+
+/// The smallest value at or below which a share `q` of the weight lies; 0 of nothing.
+fn quantile(steps: &[(u64, f64)], q: f64) -> u64 {
+    // Sums of halves and hundredths are not exact: a share that is met by less than a millionth
+    // counts as met.
+    let wanted = (q - 1e-6) * steps.iter().map(|&(_, weight)| weight).sum::<f64>();
+    let mut below = 0.0;
+    for &(value, weight) in steps {
+        below += weight;
+        if below >= wanted {
+            return value;
+        }
+    }
+    0
+}

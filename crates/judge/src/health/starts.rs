@@ -1,0 +1,276 @@
+//! Users that should have been started and were not.
+
+use record::Outcome;
+use record::schema::{Finding, HealthSummary, PhaseInfo, RunStatus, Severity, UsersSummary};
+
+use super::cause;
+use crate::figures::Figures;
+use crate::findings::finding;
+use crate::limits::{FILES_IN_FLIGHT_MIN, POISSON_SIGMAS, STARTS_SHARE_MIN};
+use crate::words;
+
+/// Users and operations turned away for want of files, ports or memory: a finding for each
+/// resource, the scarcest first.
+pub(super) fn refused(figures: &Figures, users: &UsersSummary) -> Vec<Finding> {
+    let wanting = |outcome: Outcome| -> u64 {
+        let measures = 0..figures.info.measures.len();
+        measures
+            .map(|measure| figures.cell(None, measure).outcome(outcome))
+            .sum()
+    };
+    let limits = Outcome::ALL
+        .iter()
+        .copied()
+        .filter(|o| o.is_generator_limit());
+    let mut by_kind: Vec<_> = limits
+        .map(|o| (wanting(o), Some(o)))
+        .filter(|w| w.0 > 0)
+        .collect();
+    by_kind.sort_by_key(|&(n, _)| std::cmp::Reverse(n));
+    if by_kind.is_empty() && users.refused > 0 {
+        by_kind.push((users.refused, None));
+    }
+    by_kind
+        .into_iter()
+        .map(|(n, outcome)| out_of(figures, users, n, outcome))
+        .collect()
+}
+
+fn out_of(figures: &Figures, users: &UsersSummary, n: u64, outcome: Option<Outcome>) -> Finding {
+    // What it would have taken to hold everybody who was there or wanted to be.
+    let wanted = users.peak + users.refused.max(n);
+    let Shortage { code, what, mend } = shortage(figures, outcome, wanted);
+    let lost = match users.refused {
+        0 => format!("with {}", words::counted(n, "failed operation")),
+        refused => format!("({} refused)", words::count(refused)),
+    };
+    let text = format!(
+        "asked for {} users, reached {} {lost}: {what}; to mend it: {mend}",
+        words::about(users.planned),
+        words::count(users.started),
+    );
+    finding(Severity::Fatal, code, text)
+        .with("users_planned", users.planned)
+        .with("users_started", users.started as f64)
+        .with("users_refused", users.refused as f64)
+        .with("operations_refused", n as f64)
+        .with(
+            "connections_peak",
+            figures.peak(|row| row.connections) as f64,
+        )
+        .with("in_flight_peak", figures.peak(|row| row.in_flight) as f64)
+        .with("files", files(figures) as f64)
+        .done()
+}
+
+/// A resource that ran out.
+struct Shortage {
+    code: &'static str,
+    what: String,
+    mend: String,
+}
+
+fn shortage(figures: &Figures, outcome: Option<Outcome>, wanted: u64) -> Shortage {
+    let generator = &figures.info.generator;
+    match outcome {
+        Some(Outcome::NoFiles) if files_hold_unanswered(figures) => Shortage {
+            code: "target-limit",
+            what: format!(
+                "the target did not answer, and operations in flight filled all {} open files",
+                words::count(files(figures))
+            ),
+            mend: "lower the load, or raise what the target can take".to_owned(),
+        },
+        Some(Outcome::NoFiles) => Shortage {
+            code: "generator-files",
+            what: format!(
+                "no open file was left ({} with {} each)",
+                words::counted(u64::from(generator.loops), "loop"),
+                words::count(generator.files_per_loop)
+            ),
+            mend: more_files(generator.files_per_loop, generator.loops, wanted),
+        },
+        Some(Outcome::NoPorts) => Shortage {
+            code: "generator-ports",
+            what: "no source port was left".to_owned(),
+            mend: "`sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"`, or more addresses in \
+                   `options.source_addresses`"
+                .to_owned(),
+        },
+        Some(Outcome::NoMemory) => Shortage {
+            code: "generator-memory",
+            what: format!(
+                "memory ran out, its own or the kernel's for sockets ({} resident)",
+                words::bytes(figures.peak(|row| row.rss_bytes))
+            ),
+            mend: "free memory, or raise the kernel's part, `sysctl net.ipv4.tcp_mem` (`throng \
+                   doctor` says how far)"
+                .to_owned(),
+        },
+        _ => Shortage {
+            code: "generator-refused",
+            what: "files, ports or memory ran out".to_owned(),
+            mend: "`throng doctor` shows the limits and how to raise them".to_owned(),
+        },
+    }
+}
+
+/// Open files of all loops together.
+fn files(figures: &Figures) -> u64 {
+    let generator = &figures.info.generator;
+    generator
+        .files_per_loop
+        .saturating_mul(u64::from(generator.loops))
+}
+
+/// The ways to more open files: more loops, which each have their own, or more for each.
+fn more_files(files_per_loop: u64, loops: u32, wanted: u64) -> String {
+    // Some files are the loop's own: its poll, timer, pipes, the record.
+    let spare = |files: u64| files + files / 20 + 64;
+    let loops_wanted = spare(wanted)
+        .div_ceil(files_per_loop.max(1))
+        .max(u64::from(loops) + 1);
+    let each = spare(wanted.div_ceil(u64::from(loops.max(1))).max(files_per_loop));
+    format!("`--set options.loops={loops_wanted}`, or `ulimit -n {each}` before the run")
+}
+
+/// True where the open files were held by operations that waited for their answers.
+fn files_hold_unanswered(figures: &Figures) -> bool {
+    let in_flight = figures.peak(|row| row.in_flight) as f64;
+    in_flight > 0.0 && in_flight >= FILES_IN_FLIGHT_MIN * files(figures) as f64
+}
+
+/// Starts of one phase, or of several together.
+#[derive(Debug, Clone, Copy, Default)]
+struct Starts {
+    /// For people: as many as were asked for.
+    asked: f64,
+    /// For the rule: as many as must be there.
+    due: f64,
+    started: u64,
+    refused: u64,
+}
+
+impl Starts {
+    fn of(figures: &Figures, number: usize, phase: &PhaseInfo) -> Starts {
+        let sum = |counter: fn(&record::schema::SeriesRow) -> u64| -> u64 {
+            figures.rows(number).map(counter).sum()
+        };
+        let counted = sum(|row| row.users_due) as f64;
+        let started = sum(|row| row.users_started);
+        // Of a phase that was cut short only the engine knows how many were due.
+        let whole =
+            figures.info.status == RunStatus::Complete || figures.ended_ns() >= phase.end_ns;
+        let planned = if whole { phase.users_planned } else { 0.0 };
+        let asked = counted.max(planned);
+        Starts {
+            asked,
+            due: match phase.kind.as_str() {
+                "poisson" => asked - POISSON_SIGMAS * asked.sqrt(),
+                _ => asked,
+            },
+            // A closed phase starts its users anew; that makes up for nothing.
+            started: match phase.kind.as_str() {
+                "closed" => started.min(asked as u64),
+                _ => started,
+            },
+            refused: sum(|row| row.users_refused),
+        }
+    }
+
+    /// Negative where starts that an earlier phase owed were made up for.
+    fn missing(&self) -> f64 {
+        self.due - self.started as f64 - self.refused as f64
+    }
+}
+
+/// Fewer starts than planned for another reason than a refusal.
+pub(super) fn short(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
+    let phases = figures.info.phases.iter().enumerate();
+    let starts: Vec<(usize, Starts)> = phases
+        .map(|(number, phase)| (number, Starts::of(figures, number, phase)))
+        .collect();
+    let missing: f64 = starts.iter().map(|(_, s)| s.missing()).sum();
+    let due: f64 = starts.iter().map(|(_, s)| s.due).sum();
+    if missing <= (1.0 - STARTS_SHARE_MIN) * due {
+        return None;
+    }
+    let (number, worst) = starts
+        .iter()
+        .copied()
+        .max_by(|a, b| a.1.missing().total_cmp(&b.1.missing()))?;
+    let phase = &figures.info.phases[number];
+    let (code, why, busy) = if files_hold_unanswered(figures) {
+        let in_flight = words::count(figures.peak(|row| row.in_flight));
+        let why = format!(
+            "the target did not answer, and {in_flight} operations in flight filled the open files"
+        );
+        ("target-limit", why, health.loop_busy_mean)
+    } else {
+        let cause = cause::of(figures);
+        (cause.code(), cause.words(), cause.busy)
+    };
+    let seconds = figures.seconds(Some(number));
+    let text = format!(
+        "{}{}: {why}; lag p99 {}",
+        asked_and_reached(figures, phase, &worst, seconds),
+        if starts.iter().filter(|(_, s)| s.asked > 0.0).count() > 1 {
+            format!(" in phase {}", phase.name)
+        } else {
+            String::new()
+        },
+        words::duration(health.lag_p99_ns as f64),
+    );
+    let finding = finding(Severity::Fatal, code, text)
+        .with("asked", worst.asked)
+        .with("started", worst.started as f64)
+        .with("seconds", seconds)
+        .with("loop_busy", busy)
+        .with("lag_p99_ns", health.lag_p99_ns as f64)
+        .with("in_flight_peak", figures.peak(|row| row.in_flight) as f64);
+    Some(finding.done())
+}
+
+/// `asked for 500,000 requests/s, reached 212,340/s`, or numbers where there is no rate.
+fn asked_and_reached(
+    figures: &Figures,
+    phase: &PhaseInfo,
+    starts: &Starts,
+    seconds: f64,
+) -> String {
+    if phase.kind == "closed" || seconds <= 0.0 {
+        return format!(
+            "asked for {} users, reached {}",
+            words::about(starts.asked),
+            words::count(starts.started)
+        );
+    }
+    let per_s = |n: f64| words::rate(n / seconds);
+    format!(
+        "asked for {} {}/s, reached {}",
+        per_s(starts.asked).trim_end_matches("/s"),
+        if users_are_requests(figures) {
+            "requests"
+        } else {
+            "users"
+        },
+        per_s(starts.started as f64),
+    )
+}
+
+/// True where each user makes one request and nothing else, as those of `throng run URL` do:
+/// then people think of the starts as requests.
+fn users_are_requests(figures: &Figures) -> bool {
+    let measures = &figures.info.measures;
+    let mut others = measures
+        .iter()
+        .enumerate()
+        .filter(|(_, m)| m.kind != "connect");
+    let (Some((number, measure)), None) = (others.next(), others.next()) else {
+        return false;
+    };
+    let cell = figures.cell(None, number);
+    let requests = cell.ended() + cell.outcome(Outcome::Unfinished);
+    let users = figures.total(|row| row.users_started);
+    measure.kind == "request" && requests <= users && requests as f64 >= 0.95 * users as f64
+}

@@ -1,0 +1,441 @@
+use expect_test::{Expect, expect};
+use record::Outcome;
+use record::schema::{Event, EventKind, MeasureInfo, RunStatus, SeriesRow, Verdict};
+
+use crate::Figures;
+use crate::sample::{
+    self, MS, REQUEST, SECOND, UPDATE, US, fail, figures, judged, succeed, with_rows,
+};
+
+/// The findings about the generator, and whether they let the run pass.
+fn check(figures: &Figures, verdict: Verdict, expect: &Expect) {
+    let summary = judged(figures);
+    assert_eq!(summary.verdict, verdict);
+    assert_eq!(summary.exit_code, crate::exit_code(verdict));
+    let others = ["throughput", "errors", "note"];
+    let health: Vec<_> = summary
+        .findings
+        .iter()
+        .filter(|f| !others.contains(&f.code.as_str()))
+        .cloned()
+        .collect();
+    assert_eq!(summary.findings[0], health[0], "health comes first");
+    expect.assert_eq(&sample::told(&health));
+}
+
+#[test]
+fn a_generator_that_kept_up_is_told_first() {
+    check(
+        &figures(),
+        Verdict::Passed,
+        &expect![[r#"
+        Good generator-healthy
+            the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+            memory (precise mode, 1 loop)
+    "#]],
+    );
+}
+
+#[test]
+fn fewer_starts_than_asked_for_by_its_own_cpu() {
+    let mut figures = with_rows(|row| {
+        row.users_due = 500_000;
+        row.users_started = 212_340;
+        row.loop_busy_max = 0.99;
+        row.lag_p99_ns = 800 * MS;
+    });
+    figures.info.phases[0].users_planned = 30e6;
+    succeed(
+        &mut figures,
+        0,
+        REQUEST,
+        60 * 212_340 - 6000,
+        500 * MS,
+        400 * MS,
+    );
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+        Fatal generator-cpu
+            asked for 500,000 requests/s, reached 212,340/s: the generator's own CPU was the
+            limit (loops 99 % busy); lag p99 400 ms
+    "#]],
+    );
+}
+
+#[test]
+fn fewer_starts_than_planned_even_where_the_loops_never_saw_them_due() {
+    let mut figures = figures();
+    figures.info.phases[0].users_planned = 6100.0;
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-lag
+                asked for 102 requests/s, reached 100/s: the generator fell behind though its
+                loops had CPU (loops 10 % busy, waiting for a core 0 % of the time); lag p99
+                20.0 µs
+        "#]],
+    );
+}
+
+#[test]
+fn poisson_phases_may_differ_from_what_was_expected() {
+    let mut figures = figures();
+    figures.info.phases[0].kind = "poisson".to_owned();
+    let mut expecting = |n: u32| {
+        // The engine tells second by second how many it expected.
+        figures
+            .series
+            .iter_mut()
+            .for_each(|row| row.users_due = u64::from(n) / 60);
+        figures.info.phases[0].users_planned = f64::from(n);
+        judged(&figures).verdict
+    };
+    // 6,000 of 6,250 are 3.2 standard deviations short, of 6,400 five.
+    assert_eq!(expecting(6250), Verdict::Passed);
+    assert_eq!(expecting(6400), Verdict::Untrusted);
+}
+
+#[test]
+fn starts_made_up_for_in_the_next_phase_are_no_shortfall() {
+    let mut info = sample::info();
+    info.phases = vec![
+        sample::phase("ramp", "rate", (0, 30), 3000.0),
+        sample::phase("hold", "hold", (30, 60), 0.0),
+    ];
+    let mut rows: Vec<SeriesRow> = (0..60).map(sample::row).collect();
+    for row in &mut rows[30..] {
+        (row.phase, row.users_due, row.users_started) = (1, 0, 0);
+    }
+    rows[29].users_started = 0;
+    rows[30].users_started = 100;
+    let late = Figures::new(info.clone(), rows.clone(), Vec::new());
+    assert_eq!(judged(&late).verdict, Verdict::Passed);
+    rows[30].users_started = 0;
+    check(
+        &Figures::new(info, rows, Vec::new()),
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-lag
+                asked for 100 users/s, reached 96.7/s: the generator fell behind though its
+                loops had CPU (loops 10 % busy, waiting for a core 0 % of the time); lag p99
+                20.0 µs
+        "#]],
+    );
+}
+
+#[test]
+fn closed_phases_start_their_users_anew() {
+    let mut figures = figures();
+    figures.info.phases[0].kind = "closed".to_owned();
+    figures.info.phases[0].users_planned = 500.0;
+    assert_eq!(judged(&figures).verdict, Verdict::Passed);
+    for row in &mut figures.series {
+        (row.users_due, row.users_started) = (0, 5);
+    }
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-lag
+                asked for 500 users, reached 300: the generator fell behind though its loops had
+                CPU (loops 10 % busy, waiting for a core 0 % of the time); lag p99 20.0 µs
+        "#]],
+    );
+}
+
+#[test]
+fn late_operations_name_their_cause() {
+    let late = |change: fn(&mut SeriesRow)| {
+        let mut figures = with_rows(|row| row.lag_p99_ns = 20 * US);
+        figures.series[10..20].iter_mut().for_each(|row| {
+            row.lag_p99_ns = 300 * MS;
+            change(row);
+        });
+        succeed(&mut figures, 0, REQUEST, 100, 310 * MS, 300 * MS);
+        figures
+    };
+    check(
+        &late(|row| row.loop_busy_max = 0.97),
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-cpu
+                1 % of the operations began more than 300 ms late (limit 100 ms): the
+                generator's own CPU was the limit (loops 97 % busy); reached 100 operations/s
+        "#]],
+    );
+    check(
+        &late(|row| row.cpu_wait_ns = SECOND / 2),
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-starved
+                1 % of the operations began more than 300 ms late (limit 100 ms): other
+                processes on this machine starved the generator of CPU (loops 10 % busy, waiting
+                for a core 50 % of the time); reached 100 operations/s
+        "#]],
+    );
+    check(
+        &late(|_| ()),
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-lag
+                1 % of the operations began more than 300 ms late (limit 100 ms): the generator
+                fell behind though its loops had CPU (loops 10 % busy, waiting for a core 0 % of
+                the time); reached 100 operations/s
+        "#]],
+    );
+}
+
+#[test]
+fn wide_loops_that_fill_the_cores_wait_for_each_other() {
+    let mut figures = with_rows(|row| {
+        row.loop_busy_max = 0.08;
+        row.cpu_loops_ns = 2 * SECOND * 97 / 100;
+        row.cpu_wait_ns = 20 * SECOND;
+        row.lag_p99_ns = 300 * MS;
+    });
+    figures.info.generator.mode = "wide".to_owned();
+    figures.info.generator.loops = 26;
+    succeed(&mut figures, 0, REQUEST, 100, 310 * MS, 300 * MS);
+    assert_eq!(judged(&figures).findings[0].code, "generator-cpu");
+}
+
+#[test]
+fn lag_of_mostly_failed_operations_is_taken_from_the_seconds() {
+    let mut figures = with_rows(|row| row.lag_p99_ns = 300 * MS);
+    let lag_p99_ns = judged(&figures).health.lag_p99_ns;
+    assert_eq!(lag_p99_ns, 20 * US, "the log knows them all");
+    fail(&mut figures, REQUEST, Outcome::Timeout, 6000);
+    assert_eq!(judged(&figures).health.lag_p99_ns, 300 * MS);
+    // One bad second in sixty cannot hold one per cent of late operations and their maxima too.
+    figures
+        .series
+        .iter_mut()
+        .skip(1)
+        .for_each(|row| row.lag_p99_ns = 20 * US);
+    assert!(judged(&figures).health.lag_p99_ns < MS);
+}
+
+#[test]
+fn connections_without_lags_of_their_own_do_not_count_as_unknown() {
+    let mut figures = with_rows(|row| row.lag_p99_ns = 300 * MS);
+    let connect = figures.cell_mut(0, 0).unwrap();
+    connect.outcomes.insert(Outcome::Ok.name().to_owned(), 6000);
+    assert_eq!(judged(&figures).health.lag_p99_ns, 20 * US);
+}
+
+#[test]
+fn messages_do_not_thin_out_lag() {
+    let mut info = sample::info();
+    info.measures.push(MeasureInfo {
+        name: "update".into(),
+        kind: "message".into(),
+    });
+    let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
+    succeed(&mut figures, 0, REQUEST, 5000, 10 * MS, 20 * US);
+    succeed(&mut figures, 0, REQUEST, 1000, 310 * MS, 300 * MS);
+    succeed(&mut figures, 0, UPDATE, 1_000_000, MS, 0);
+    assert_eq!(judged(&figures).verdict, Verdict::Untrusted);
+}
+
+#[test]
+fn users_refused_for_want_of_files() {
+    let mut figures = figures();
+    figures.info.phases[0].users_planned = 25_000.0;
+    for (second, row) in (0u64..).zip(&mut figures.series) {
+        row.users = (second * 420).min(19_950);
+        row.connections = row.users;
+        (row.users_due, row.users_started, row.users_refused) = (0, 0, 0);
+    }
+    figures.series[0].users_due = 25_000;
+    figures.series[0].users_started = 19_950;
+    figures.series[0].users_refused = 5_050;
+    fail(&mut figures, 0, Outcome::NoFiles, 5_050);
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-files
+                asked for 25,000 users, reached 19,950 (5,050 refused): no open file was left (1
+                loop with 20,000 each); to mend it: `--set options.loops=2`, or `ulimit -n
+                26314` before the run
+        "#]],
+    );
+    // The same files, held by requests that nobody answered.
+    figures.series[50].in_flight = 19_900;
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal target-limit
+                asked for 25,000 users, reached 19,950 (5,050 refused): the target did not
+                answer, and operations in flight filled all 20,000 open files; to mend it: lower
+                the load, or raise what the target can take
+        "#]],
+    );
+}
+
+#[test]
+fn users_refused_for_want_of_ports_memory_or_something() {
+    let refused = |outcome: Option<Outcome>| {
+        let mut figures = figures();
+        (
+            figures.series[9].users_started,
+            figures.series[9].users_refused,
+        ) = (20, 80);
+        if let Some(outcome) = outcome {
+            fail(&mut figures, 0, outcome, 80);
+        }
+        figures
+    };
+    check(
+        &refused(Some(Outcome::NoPorts)),
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-ports
+                asked for 6,000 users, reached 5,920 (80 refused): no source port was left; to
+                mend it: `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`, or more
+                addresses in `options.source_addresses`
+        "#]],
+    );
+    check(
+        &refused(Some(Outcome::NoMemory)),
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-memory
+                asked for 6,000 users, reached 5,920 (80 refused): memory ran out, its own or
+                the kernel's for sockets (64.0 MiB resident); to mend it: free memory, or raise
+                the kernel's part, `sysctl net.ipv4.tcp_mem` (`throng doctor` says how far)
+        "#]],
+    );
+    check(
+        &refused(None),
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-refused
+                asked for 6,000 users, reached 5,920 (80 refused): files, ports or memory ran
+                out; to mend it: `throng doctor` shows the limits and how to raise them
+        "#]],
+    );
+}
+
+#[test]
+fn operations_without_a_file_are_told_though_no_user_was_refused() {
+    let mut figures = figures();
+    fail(&mut figures, 0, Outcome::NoFiles, 1);
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-files
+                asked for 6,000 users, reached 6,000 with 1 failed operation: no open file was
+                left (1 loop with 20,000 each); to mend it: `--set options.loops=2`, or `ulimit
+                -n 21064` before the run
+        "#]],
+    );
+}
+
+#[test]
+fn runs_that_ended_early() {
+    let mut figures = figures();
+    figures.series.truncate(12);
+    figures.info.ended_ns = 12_500 * MS;
+    figures.info.status = RunStatus::Interrupted;
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+        Fatal run-incomplete
+            the run was interrupted after 13 s of 1 min
+        Good generator-healthy
+            the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+            memory (precise mode, 1 loop)
+    "#]],
+    );
+    figures.info.status = RunStatus::Running;
+    figures.info.ended_ns = 0;
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+        Fatal run-incomplete
+            the run was killed, or still runs: its record ends after 12 s of 1 min
+        Good generator-healthy
+            the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+            memory (precise mode, 1 loop)
+    "#]],
+    );
+    figures.info.status = RunStatus::Failed;
+    let note = EventKind::Note {
+        text: "the target process ended".to_owned(),
+    };
+    figures.events.push(Event {
+        at_ns: 12 * SECOND,
+        what: note,
+    });
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+        Fatal run-incomplete
+            the run failed after 12 s of 1 min: the target process ended
+        Good generator-healthy
+            the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+            memory (precise mode, 1 loop)
+    "#]],
+    );
+}
+
+#[test]
+fn lag_that_shows_in_short_latencies_is_a_warning() {
+    let mut figures = figures();
+    succeed(&mut figures, 0, REQUEST, 100, 12 * MS, 2 * MS);
+    check(
+        &figures,
+        Verdict::Passed,
+        &expect![[r#"
+        Warning generator-lag
+            lag p99 2.00 ms is 20 % of request's median response of 10.0 ms: its percentiles
+            hold some of the generator's own lateness; service times do not
+    "#]],
+    );
+}
+
+#[test]
+fn host_record_and_certificates_have_their_say() {
+    let mut figures = figures();
+    figures.info.tls_unverified = true;
+    figures.series[3].host_listen_drops = 1;
+    figures.series[3].host_retransmits = 7;
+    let sampling = EventKind::Sampling {
+        rate: 10,
+        reason: "the disk is too slow".to_owned(),
+    };
+    figures.events.push(Event {
+        at_ns: 30 * SECOND,
+        what: sampling,
+    });
+    check(
+        &figures,
+        Verdict::Passed,
+        &expect![[r#"
+        Good generator-healthy
+            the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+            memory (precise mode, 1 loop)
+        Warning tls-unverified
+            certificates were not verified: anybody could have answered
+        Warning host-listen-drops
+            this host dropped 1 connection at full accept queues: connects waited for a
+            repeated SYN (1 s, 3 s, …); raise net.core.somaxconn and the server's backlog
+        Warning host-retransmits
+            this host sent 7 TCP segments again: packets were lost, and what they carried
+            was late
+        Note rows-sampled
+            requests.parquet holds 55 % of the operations, sampled from 30 s on (the disk is
+            too slow); percentiles and counts are of all of them
+    "#]],
+    );
+    assert!((judged(&figures).health.rows_kept - 0.55).abs() < 1e-9);
+}

@@ -1,0 +1,42 @@
+//! The numbers behind the verdict, in one place. Shares are in 0..=1.
+//!
+//! `docs/judging.md` gives the reason for each. The limit on lag itself is the scenario's
+//! (`GeneratorInfo::lag_max_ns`).
+
+/// Below this share of the planned starts a run is not the one that was asked for.
+pub const STARTS_SHARE_MIN: f64 = 0.99;
+
+/// How many standard deviations a Poisson phase may fall short of its expected starts.
+pub const POISSON_SIGMAS: f64 = 4.0;
+
+/// From here on a busy loop is named as the cause: the rest of its core is the kernel's
+/// bookkeeping and gaps too short to use.
+pub const LOOP_BUSY_MIN: f64 = 0.90;
+
+/// Ready loops that waited this share of their cores' time were starved by somebody else.
+pub const CPU_WAIT_MIN: f64 = 0.10;
+
+/// In-flight operations at this share of the open files mean that the target did not answer.
+pub const FILES_IN_FLIGHT_MIN: f64 = 0.90;
+
+/// Lag p99 above this share of the smallest median response is worth a warning …
+pub const LAG_OF_RESPONSE_MAX: f64 = 0.05;
+
+/// … provided it is at least this long, in nanoseconds.
+pub const LAG_WARN_NS_MIN: u64 = 1_000_000;
+
+/// The latency log holds operations that ended well. Where they are a smaller share of all, lag
+/// is estimated from the seconds of the series, which know them all.
+pub const LAG_COVERAGE_MIN: f64 = 0.90;
+
+/// Segments that the host sent again, as a share of the operations, above which it is told.
+pub const RETRANSMITS_SHARE_MAX: f64 = 0.001;
+
+/// How many measures with errors get a finding of their own.
+pub const ERROR_FINDINGS_MAX: usize = 5;
+
+/// How many kinds of error such a finding names.
+pub const ERROR_KINDS_MAX: usize = 3;
+
+/// How many different notes of the run are repeated among its findings.
+pub const NOTES_MAX: usize = 5;

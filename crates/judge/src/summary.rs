@@ -1,0 +1,92 @@
+//! The figures of a run as they stand in `summary.json`.
+
+use record::schema::{Latency, MeasureSummary, PhaseSummary, UsersSummary};
+use stats::hist::LogHistogram;
+
+use crate::figures::{Cell, Figures};
+
+/// The crowd over the whole run.
+pub(crate) fn users(figures: &Figures) -> UsersSummary {
+    UsersSummary {
+        planned: figures.info.phases.iter().map(|p| p.users_planned).sum(),
+        started: figures.total(|row| row.users_started),
+        refused: figures.total(|row| row.users_refused),
+        connected: figures.total(|row| row.users_connected),
+        finished: figures.total(|row| row.users_finished),
+        peak: figures.peak(|row| row.users),
+    }
+}
+
+/// The measures of a phase, or of the whole run, that measured something.
+pub(crate) fn measures(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> {
+    let seconds = figures.seconds(phase);
+    let all = figures.info.measures.iter().enumerate();
+    all.filter_map(|(number, info)| {
+        let cell = figures.cell(phase, number);
+        let count = cell.ended();
+        (count > 0).then(|| MeasureSummary {
+            name: info.name.clone(),
+            kind: info.kind.clone(),
+            count,
+            rate_per_s: per_second(count, seconds),
+            errors: cell.failed(),
+            errors_by_kind: cell
+                .errors()
+                .map(|(kind, n)| (kind.to_owned(), n))
+                .collect(),
+            response: latency(&cell.response),
+            service: latency(&cell.service),
+            lag: latency(&cell.lag),
+        })
+    })
+    .collect()
+}
+
+/// The phases the run reached.
+pub(crate) fn phases(figures: &Figures) -> Vec<PhaseSummary> {
+    let reached = |start_ns| start_ns < figures.ended_ns();
+    let phases = figures.info.phases.iter().enumerate();
+    phases
+        .filter(|(_, phase)| reached(phase.start_ns))
+        .map(|(number, phase)| PhaseSummary {
+            name: phase.name.clone(),
+            start_ns: phase.start_ns,
+            end_ns: phase.end_ns.min(figures.ended_ns()),
+            users_started: figures.rows(number).map(|row| row.users_started).sum(),
+            measures: measures(figures, Some(number)),
+        })
+        .collect()
+}
+
+/// The cells of all operations of the generator's own in one; see [`Figures::is_own`].
+pub(crate) fn own_total(figures: &Figures, phase: Option<usize>) -> (u64, u64) {
+    let own = (0..figures.info.measures.len()).filter(|&m| figures.is_own(m));
+    let cells = own.map(|measure| figures.cell(phase, measure));
+    cells.fold((0, 0), |(ended, failed), cell: Cell| {
+        (ended + cell.ended(), failed + cell.failed())
+    })
+}
+
+/// A count over a time; 0 over no time.
+pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 {
+        count as f64 / seconds
+    } else {
+        0.0
+    }
+}
+
+fn latency(hist: &LogHistogram) -> Option<Latency> {
+    (!hist.is_empty()).then(|| Latency {
+        count: hist.count(),
+        mean_ns: hist.mean(),
+        min_ns: hist.min(),
+        p50_ns: hist.quantile(0.50),
+        p90_ns: hist.quantile(0.90),
+        p95_ns: hist.quantile(0.95),
+        p98_ns: hist.quantile(0.98),
+        p99_ns: hist.quantile(0.99),
+        p999_ns: hist.quantile(0.999),
+        max_ns: hist.max(),
+    })
+}

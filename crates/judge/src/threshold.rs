@@ -1,0 +1,304 @@
+//! Do the thresholds hold?
+
+use record::schema::ThresholdResult;
+use scenario::plan::{Basis, Figure, Stat, Threshold};
+use stats::hist::LogHistogram;
+
+use crate::figures::Figures;
+use crate::summary::{own_total, per_second};
+use crate::words;
+
+/// Significant digits of a value, and as many as it gets where it is close to its limit.
+const DIGITS: usize = 3;
+const DIGITS_MAX: usize = 9;
+
+/// How a figure is written for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Nanoseconds,
+    PerSecond,
+    Share,
+    Count,
+}
+
+/// All of them, in order.
+pub(crate) fn evaluate_all(figures: &Figures, thresholds: &[Threshold]) -> Vec<ThresholdResult> {
+    thresholds.iter().map(|t| evaluate(figures, t)).collect()
+}
+
+fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
+    let value = value(figures, &threshold.figure);
+    ThresholdResult {
+        text: threshold.text.clone(),
+        passed: value.is_some_and(|value| threshold.comparison.holds(value, threshold.limit)),
+        value,
+        shown: match value {
+            Some(value) => shown(unit(&threshold.figure), value, threshold.limit),
+            None => "nothing measured".to_owned(),
+        },
+    }
+}
+
+/// The figure in its base unit; `None` where there is nothing to take it from.
+fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
+    let started = figures.total(|row| row.users_started);
+    let refused = figures.total(|row| row.users_refused);
+    match figure {
+        Figure::Connected => ratio(figures.total(|row| row.users_connected), started + refused),
+        Figure::Users => Some(started as f64),
+        Figure::Refused => Some(refused as f64),
+        Figure::Measure {
+            stat,
+            measure: None,
+            phase,
+            ..
+        } => {
+            let (ended, failed) = own_total(figures, *phase);
+            let seen = Seen {
+                ended,
+                failed,
+                seconds: figures.seconds(*phase),
+                checks: false,
+            };
+            of_counts(*stat, &seen)
+        }
+        Figure::Measure {
+            stat,
+            measure: Some(measure),
+            basis,
+            phase,
+        } => {
+            let cell = figures.cell(*phase, *measure as usize);
+            let hist = match basis {
+                Basis::Response => &cell.response,
+                Basis::Service => &cell.service,
+                Basis::Lag => &cell.lag,
+            };
+            let seen = Seen {
+                ended: cell.ended(),
+                failed: cell.failed(),
+                seconds: figures.seconds(*phase),
+                checks: figures.kind(*measure as usize) == "check",
+            };
+            of_counts(*stat, &seen).or_else(|| of_times(*stat, hist))
+        }
+    }
+}
+
+/// What counting figures are made of.
+struct Seen {
+    ended: u64,
+    failed: u64,
+    seconds: f64,
+    /// Only failures are ever counted, so that none is a result.
+    checks: bool,
+}
+
+/// The statistics that are counts. No errors among no operations is no result.
+fn of_counts(stat: Stat, seen: &Seen) -> Option<f64> {
+    match stat {
+        Stat::Count => Some(seen.ended as f64),
+        Stat::Rate => (seen.seconds > 0.0).then(|| per_second(seen.ended, seen.seconds)),
+        Stat::Errors => (seen.ended > 0 || seen.checks).then_some(seen.failed as f64),
+        Stat::ErrorRate => ratio(seen.failed, seen.ended).or(seen.checks.then_some(0.0)),
+        Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => None,
+    }
+}
+
+/// The statistics of a distribution.
+fn of_times(stat: Stat, hist: &LogHistogram) -> Option<f64> {
+    if hist.is_empty() {
+        return None;
+    }
+    match stat {
+        Stat::Mean => Some(hist.mean()),
+        Stat::Min => Some(hist.min() as f64),
+        Stat::Max => Some(hist.max() as f64),
+        Stat::Quantile(q) => Some(hist.quantile(q) as f64),
+        Stat::Count | Stat::Rate | Stat::Errors | Stat::ErrorRate => None,
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+fn unit(figure: &Figure) -> Unit {
+    match figure {
+        Figure::Connected => Unit::Share,
+        Figure::Users | Figure::Refused => Unit::Count,
+        Figure::Measure { stat, .. } => match stat {
+            Stat::Count | Stat::Errors => Unit::Count,
+            Stat::Rate => Unit::PerSecond,
+            Stat::ErrorRate => Unit::Share,
+            Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => Unit::Nanoseconds,
+        },
+    }
+}
+
+/// The value for people, with as many digits as it takes to tell it from the limit.
+fn shown(unit: Unit, value: f64, limit: f64) -> String {
+    let text = |value: f64, digits: usize| match unit {
+        Unit::Count => words::about(value),
+        Unit::Share => words::share_to(value, digits),
+        Unit::PerSecond => words::rate_to(value, digits),
+        Unit::Nanoseconds => words::duration_to(value, digits),
+    };
+    let told_apart =
+        |digits: &usize| value == limit || text(value, *digits) != text(limit, *digits);
+    text(
+        value,
+        (DIGITS..DIGITS_MAX).find(told_apart).unwrap_or(DIGITS_MAX),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Outcome;
+    use scenario::plan::Comparison;
+
+    use super::*;
+    use crate::sample::{self, MS, REQUEST, US, fail, figures, succeed};
+
+    fn measure(stat: Stat, measure: Option<u16>, basis: Basis, phase: Option<usize>) -> Figure {
+        Figure::Measure {
+            stat,
+            measure,
+            basis,
+            phase,
+        }
+    }
+
+    fn request(stat: Stat) -> Figure {
+        measure(stat, Some(REQUEST as u16), Basis::Response, None)
+    }
+
+    #[track_caller]
+    fn check(figures: &Figures, figure: Figure, limit: f64, passed: bool, shown: &str) {
+        let comparison = Comparison::Less;
+        let threshold = Threshold {
+            text: "it".to_owned(),
+            figure,
+            comparison,
+            limit,
+        };
+        let result = evaluate(figures, &threshold);
+        assert_eq!((result.passed, result.shown.as_str()), (passed, shown));
+    }
+
+    #[test]
+    fn every_figure_has_its_value_and_unit() {
+        let mut figures = figures();
+        figures.series[0].users_connected = 40;
+        fail(&mut figures, REQUEST, Outcome::Timeout, 60);
+        fail(&mut figures, REQUEST, Outcome::Unfinished, 3);
+        check(&figures, Figure::Connected, 1.0, true, "99 %");
+        check(&figures, Figure::Users, 6000.0, false, "6,000");
+        check(&figures, Figure::Refused, 1.0, true, "0");
+        check(&figures, request(Stat::Count), 6061.0, true, "6,060");
+        check(&figures, request(Stat::Rate), 101.5, true, "101/s");
+        check(&figures, request(Stat::Errors), 60.0, false, "60");
+        check(&figures, request(Stat::ErrorRate), 0.01, true, "0.990 %");
+        check(&figures, request(Stat::Mean), 10.1e6, true, "10.0 ms");
+        check(&figures, request(Stat::Min), 9e6, false, "10.0 ms");
+        check(&figures, request(Stat::Max), 11e6, true, "10.0 ms");
+        check(
+            &figures,
+            request(Stat::Quantile(0.98)),
+            11e6,
+            true,
+            "10.0 ms",
+        );
+        let basis = |basis| measure(Stat::Quantile(0.5), Some(REQUEST as u16), basis, None);
+        check(&figures, basis(Basis::Service), 9.999e6, true, "9.98 ms");
+        check(&figures, basis(Basis::Lag), 21e3, true, "20.0 µs");
+    }
+
+    #[test]
+    fn refused_users_are_not_connected() {
+        let mut figures = figures();
+        (
+            figures.series[0].users_started,
+            figures.series[0].users_refused,
+        ) = (40, 60);
+        figures.series[0].users_connected = 40;
+        check(&figures, Figure::Connected, 1.0, true, "99 %");
+    }
+
+    #[test]
+    fn what_was_not_measured_fails() {
+        let mut info = sample::info();
+        info.ended_ns = 0;
+        let figures = Figures::new(info, Vec::new(), Vec::new());
+        let stats = [
+            Stat::Rate,
+            Stat::Errors,
+            Stat::ErrorRate,
+            Stat::Max,
+            Stat::Quantile(0.5),
+        ];
+        for stat in stats {
+            check(&figures, request(stat), 1e12, false, "nothing measured");
+        }
+        check(&figures, Figure::Connected, 2.0, false, "nothing measured");
+        let beyond = measure(Stat::Max, Some(99), Basis::Response, Some(9));
+        check(&figures, beyond, 1e12, false, "nothing measured");
+        let mixed = measure(Stat::Max, None, Basis::Response, None);
+        check(&figures, mixed, 1e12, false, "nothing measured");
+    }
+
+    #[test]
+    fn checks_that_never_failed_have_no_errors() {
+        let mut info = sample::info();
+        info.measures[REQUEST].kind = "check".to_owned();
+        let figures = Figures::new(info, Vec::new(), Vec::new());
+        check(&figures, request(Stat::Errors), 1.0, true, "0");
+        check(&figures, request(Stat::ErrorRate), 0.01, true, "0 %");
+    }
+
+    #[test]
+    fn phases_are_told_apart() {
+        let mut info = sample::info();
+        info.phases = vec![
+            sample::phase("ramp", "rate", (0, 20), 6000.0),
+            sample::phase("hold", "hold", (20, 60), 0.0),
+        ];
+        let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
+        succeed(&mut figures, 0, REQUEST, 1000, 10 * MS, 0);
+        succeed(&mut figures, 1, REQUEST, 1000, 30 * MS, 20 * US);
+        let p98 = |phase| measure(Stat::Quantile(0.98), Some(1), Basis::Response, phase);
+        check(&figures, p98(Some(0)), 11e6, true, "10.0 ms");
+        check(&figures, p98(Some(1)), 11e6, false, "30.0 ms");
+        check(&figures, p98(None), 11e6, false, "30.0 ms");
+        let rate = |phase| measure(Stat::Rate, Some(1), Basis::Response, phase);
+        check(&figures, rate(Some(0)), 51.0, true, "50.0/s");
+        check(&figures, rate(Some(1)), 26.0, true, "25.0/s");
+        check(&figures, rate(None), 34.0, true, "33.3/s");
+    }
+
+    #[test]
+    fn all_together_leaves_out_what_others_began() {
+        let mut info = sample::info();
+        for (name, kind) in [("update", "message"), ("purchase", "transaction")] {
+            let (name, kind) = (name.to_owned(), kind.to_owned());
+            info.measures
+                .push(record::schema::MeasureInfo { name, kind });
+        }
+        let mut figures = Figures::new(info, (0..60).map(sample::row).collect(), Vec::new());
+        succeed(&mut figures, 0, 0, 100, MS, 0);
+        succeed(&mut figures, 0, REQUEST, 99, MS, 0);
+        fail(&mut figures, REQUEST, Outcome::Status, 1);
+        succeed(&mut figures, 0, 2, 1_000_000, MS, 0);
+        succeed(&mut figures, 0, 3, 1_000, MS, 0);
+        let rate = measure(Stat::ErrorRate, None, Basis::Response, None);
+        check(&figures, rate, 0.01, true, "0.500 %");
+    }
+
+    #[test]
+    fn a_value_beyond_its_limit_never_reads_like_it() {
+        assert_eq!(shown(Unit::Nanoseconds, 250_049_000.0, 250e6), "250.05 ms");
+        assert_eq!(shown(Unit::Nanoseconds, 250e6, 250e6), "250 ms");
+        assert_eq!(shown(Unit::Share, 0.998_999, 0.999), "99.8999 %");
+        assert_eq!(shown(Unit::PerSecond, 249.9, 250.0), "249.9/s");
+    }
+}

@@ -1,0 +1,336 @@
+//! A run while it runs: a frame for the live screen, or one plain line.
+//!
+//! Both are pure functions of the seconds so far; when to draw is the caller's matter.
+
+mod chart;
+
+use judge::words;
+use record::schema::{RunInfo, SeriesRow};
+
+use crate::style::{Line, Style, Tone};
+use crate::table::Table;
+use chart::{bar, sparkline};
+
+/// Rates of the live view are means over the newest rows that make up this time.
+const RATE_WINDOW_NS: u64 = 1_000_000_000;
+/// Seconds in a sparkline.
+const SPARK_ROWS: usize = 30;
+/// Characters of the progress bar.
+const BAR_COLUMNS: usize = 24;
+/// Lines of a frame besides those of the measures.
+const FRAME_LINES: usize = 7;
+/// Measures told in a plain line.
+const PLAIN_MEASURES: usize = 3;
+
+/// What is known of a run at a moment.
+#[derive(Debug, Clone, Copy)]
+pub struct LiveState<'a> {
+    /// Since the run's start.
+    pub now_ns: u64,
+    /// All seconds so far, in order.
+    pub rows: &'a [SeriesRow],
+    /// In the order they are to be shown in.
+    pub measures: &'a [LiveMeasure],
+    pub stage: Stage,
+}
+
+/// Where a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// In its phases.
+    Running,
+    /// The phases are over; operations in flight may end.
+    Draining,
+    /// The user asked for the end; operations in flight may end.
+    Interrupted,
+}
+
+/// The last seconds of a measure; over how many is the caller's choice.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LiveMeasure {
+    pub name: String,
+    /// Operations that ended, per second.
+    pub rate_per_s: f64,
+    /// Since the run's start.
+    pub errors: u64,
+    /// Response times in nanoseconds; `None` where nothing ended well.
+    pub p50_ns: Option<u64>,
+    pub p95_ns: Option<u64>,
+    pub p99_ns: Option<u64>,
+}
+
+/// The live screen of one run.
+#[derive(Debug)]
+pub struct Live<'a> {
+    info: &'a RunInfo,
+    columns: usize,
+    lines: usize,
+    style: Style,
+}
+
+impl<'a> Live<'a> {
+    /// For a terminal of so many columns and lines.
+    pub fn new(info: &'a RunInfo, columns: u16, lines: u16, style: Style) -> Live<'a> {
+        let mut live = Live {
+            info,
+            columns: 0,
+            lines: 0,
+            style,
+        };
+        live.resize(columns, lines);
+        live
+    }
+
+    /// The terminal changed its size.
+    pub fn resize(&mut self, columns: u16, lines: u16) {
+        // A full last column makes some terminals wrap, a full last line makes all of them scroll.
+        self.columns = usize::from(columns).saturating_sub(1);
+        self.lines = usize::from(lines).saturating_sub(1);
+    }
+
+    /// The frame for a moment: lines without newlines that fit the terminal.
+    pub fn frame(&self, state: &LiveState<'_>) -> Vec<String> {
+        let now = Now::of(state.rows);
+        let mut lines = vec![
+            self.phase(state),
+            self.users(state, &now),
+            self.operations(state, &now),
+            errors(state),
+            generator(self.info, state),
+        ];
+        if state.stage == Stage::Interrupted {
+            let text = "ending early; Ctrl-C once more stops at once";
+            lines.push(Line::default().tone(Tone::Warning, text));
+        }
+        let mut lines: Vec<String> = lines
+            .iter()
+            .map(|line| line.render(self.columns, self.style))
+            .collect();
+        lines.extend(self.measures(state));
+        lines.truncate(self.lines);
+        lines
+    }
+
+    fn phase(&self, state: &LiveState<'_>) -> Line {
+        let line = Line::default().tone(Tone::Strong, format!("{}  ", self.info.name));
+        let phases = &self.info.phases;
+        let end_ns = phases.last().map_or(0, |p| p.end_ns);
+        let number = phases
+            .iter()
+            .take_while(|p| p.end_ns <= state.now_ns)
+            .count();
+        let whole = format!("run {} of {}", clock(state.now_ns), clock(end_ns));
+        let Some(phase) = phases.get(number).filter(|_| state.stage == Stage::Running) else {
+            let waiting = state.rows.last().map_or(0, |row| row.in_flight);
+            let text = format!("draining, {} in flight  ", words::count(waiting));
+            return line.text(text).tone(Tone::Dim, whole);
+        };
+        let past = state.now_ns.saturating_sub(phase.start_ns);
+        let length = phase.end_ns.saturating_sub(phase.start_ns);
+        let done = past as f64 / length.max(1) as f64;
+        line.text(format!(
+            "phase {} ({} of {})  {}  {} left  ",
+            phase.name,
+            number + 1,
+            phases.len(),
+            bar(done, BAR_COLUMNS, self.style),
+            clock(phase.end_ns - state.now_ns),
+        ))
+        .tone(Tone::Dim, whole)
+    }
+
+    fn users(&self, state: &LiveState<'_>, now: &Now) -> Line {
+        let total = |counter: fn(&SeriesRow) -> u64| state.rows.iter().map(counter).sum::<u64>();
+        let refused = total(|row| row.users_refused);
+        let planned: f64 = self.info.phases.iter().map(|p| p.users_planned).sum();
+        let users = state.rows.iter().map(|row| row.users as f64);
+        let present = words::count(state.rows.last().map_or(0, |row| row.users));
+        let line = label("users", &present)
+            .text(self.spark(users))
+            .text(format!(
+                "  {} of {} started, {} arriving",
+                words::count(total(|row| row.users_started)),
+                words::about(planned),
+                words::rate(now.started_per_s),
+            ));
+        match refused {
+            0 => line,
+            n => line.tone(Tone::Bad, format!("  {} refused", words::count(n))),
+        }
+    }
+
+    fn operations(&self, state: &LiveState<'_>, now: &Now) -> Line {
+        let rates = state
+            .rows
+            .iter()
+            .map(|row| per_second(row.done, length_ns(row)));
+        let last = state.rows.last();
+        label("operations", &words::rate(now.done_per_s))
+            .text(self.spark(rates))
+            .text(format!(
+                "  {} in flight, {} connections open",
+                words::count(last.map_or(0, |row| row.in_flight)),
+                words::count(last.map_or(0, |row| row.connections)),
+            ))
+    }
+
+    fn spark(&self, values: impl ExactSizeIterator<Item = f64>) -> String {
+        let past = values.len().saturating_sub(SPARK_ROWS);
+        sparkline(
+            &values.skip(past).collect::<Vec<_>>(),
+            SPARK_ROWS,
+            self.style,
+        )
+    }
+
+    fn measures(&self, state: &LiveState<'_>) -> Vec<String> {
+        let room = self.lines.saturating_sub(FRAME_LINES);
+        if state.measures.is_empty() || room == 0 {
+            return Vec::new();
+        }
+        let mut table = Table::new(&["last seconds", "rate", "errors", "p50", "p95", "p99"]);
+        let time = |ns: Option<u64>| match ns {
+            Some(ns) => (None, words::duration(ns as f64)),
+            None => (None, "–".to_owned()),
+        };
+        for measure in state.measures.iter().take(room) {
+            table.row(vec![
+                (None, format!("  {}", measure.name)),
+                (None, words::rate(measure.rate_per_s)),
+                (
+                    (measure.errors > 0).then_some(Tone::Bad),
+                    words::count(measure.errors),
+                ),
+                time(measure.p50_ns),
+                time(measure.p95_ns),
+                time(measure.p99_ns),
+            ]);
+        }
+        if state.measures.len() > room {
+            let more = format!("  … and {} more", state.measures.len() - room);
+            table.section(Line::default().tone(Tone::Dim, more));
+        }
+        table.render(self.columns, self.style)
+    }
+}
+
+/// One line for a moment, for a log: no colour, no newline.
+pub fn plain_line(info: &RunInfo, state: &LiveState<'_>) -> String {
+    let now = Now::of(state.rows);
+    let last = state.rows.last();
+    let phase = info.phases.iter().find(|p| state.now_ns < p.end_ns);
+    let stage = match (state.stage, phase) {
+        (Stage::Running, Some(phase)) => phase.name.as_str(),
+        (Stage::Running | Stage::Draining, _) => "draining",
+        (Stage::Interrupted, _) => "ending early",
+    };
+    let mut text = format!(
+        "{:>7}  {stage}  users {} (+{})  operations {}  errors {}",
+        clock(state.now_ns),
+        words::count(last.map_or(0, |row| row.users)),
+        words::rate(now.started_per_s),
+        words::rate(now.done_per_s),
+        words::count(state.rows.iter().map(|row| row.errors).sum()),
+    );
+    for measure in state.measures.iter().take(PLAIN_MEASURES) {
+        if let (Some(p50_ns), Some(p99_ns)) = (measure.p50_ns, measure.p99_ns) {
+            let (p50, p99) = (
+                words::duration(p50_ns as f64),
+                words::duration(p99_ns as f64),
+            );
+            text += &format!("  {} p50 {p50} p99 {p99}", measure.name);
+        }
+    }
+    let lag_ns = last.map_or(0, |row| row.lag_p99_ns);
+    text + &format!("  lag p99 {}", words::duration(lag_ns as f64))
+}
+
+/// Rates of the moment.
+struct Now {
+    started_per_s: f64,
+    done_per_s: f64,
+}
+
+impl Now {
+    fn of(rows: &[SeriesRow]) -> Now {
+        let (mut started, mut done, mut time_ns) = (0, 0, 0);
+        for row in rows.iter().rev() {
+            if time_ns >= RATE_WINDOW_NS {
+                break;
+            }
+            started += row.users_started;
+            done += row.done;
+            time_ns += length_ns(row);
+        }
+        let started_per_s = per_second(started, time_ns);
+        Now {
+            started_per_s,
+            done_per_s: per_second(done, time_ns),
+        }
+    }
+}
+
+fn errors(state: &LiveState<'_>) -> Line {
+    let errors: u64 = state.rows.iter().map(|row| row.errors).sum();
+    let done: u64 = state.rows.iter().map(|row| row.done).sum();
+    let tone = (errors > 0).then_some(Tone::Bad);
+    let share = errors as f64 / done.max(1) as f64;
+    let line = name("errors").maybe(tone, format!("{:>12}", words::count(errors)));
+    line.text(format!(
+        "  {} of {} operations",
+        words::share(share),
+        words::count(done)
+    ))
+}
+
+fn generator(info: &RunInfo, state: &LiveState<'_>) -> Line {
+    let Some(row) = state.rows.last() else {
+        return name("generator");
+    };
+    let late = row.lag_p99_ns > info.generator.lag_max_ns;
+    let lag = format!("lag p99 {}", words::duration(row.lag_p99_ns as f64));
+    let line = name("generator");
+    let line = if late {
+        line.tone(Tone::Bad, format!("LATE, {lag}"))
+    } else {
+        line.text(lag)
+    };
+    line.text(format!(
+        ", max {}, busiest loop {} of a core, {}",
+        words::duration(row.lag_max_ns as f64),
+        words::percent(row.loop_busy_max),
+        words::bytes(row.rss_bytes)
+    ))
+}
+
+fn name(name: &str) -> Line {
+    Line::default().tone(Tone::Dim, format!("{name:<11}"))
+}
+
+fn label(text: &str, figure: &str) -> Line {
+    name(text).text(format!("{figure:>12}  "))
+}
+
+fn length_ns(row: &SeriesRow) -> u64 {
+    row.end_ns.saturating_sub(row.start_ns)
+}
+
+fn per_second(count: u64, time_ns: u64) -> f64 {
+    if time_ns == 0 {
+        0.0
+    } else {
+        count as f64 / (time_ns as f64 / 1e9)
+    }
+}
+
+/// A time that moves: `1:05`, `1:00:07`.
+fn clock(ns: u64) -> String {
+    let s = ns / 1_000_000_000;
+    match s / 3600 {
+        0 => format!("{}:{:02}", s / 60, s % 60),
+        h => format!("{h}:{:02}:{:02}", s / 60 % 60, s % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+use expect_test::{Expect, expect};
+use record::schema::SeriesRow;
+
+use super::{Live, LiveMeasure, LiveState, Stage, clock, plain_line};
+use crate::Style;
+use crate::sample::{SECOND, info, row};
+
+const UNICODE: Style = Style {
+    colour: false,
+    unicode: true,
+};
+
+fn measures() -> Vec<LiveMeasure> {
+    let times = |p50_ns, p95_ns, p99_ns| (Some(p50_ns), Some(p95_ns), Some(p99_ns));
+    let measure = |name: &str, rate_per_s, errors, (p50_ns, p95_ns, p99_ns)| LiveMeasure {
+        name: name.to_owned(),
+        rate_per_s,
+        errors,
+        p50_ns,
+        p95_ns,
+        p99_ns,
+    };
+    vec![
+        measure("handshake", 120.0, 0, times(412_000, 900_000, 1_800_000)),
+        measure(
+            "request",
+            1_370.4,
+            3,
+            times(3_100_000, 8_000_000, 12_400_000),
+        ),
+        measure("broadcast", 0.0, 0, (None, None, None)),
+    ]
+}
+
+fn frame(lines: u16, state: &LiveState<'_>) -> String {
+    let info = info();
+    let frame = Live::new(&info, 110, lines, UNICODE).frame(state);
+    assert!(frame.len() < usize::from(lines));
+    assert!(frame.iter().all(|line| line.chars().count() < 110));
+    frame.join("\n") + "\n"
+}
+
+fn check(lines: u16, state: &LiveState<'_>, expect: &Expect) {
+    expect.assert_eq(&frame(lines, state));
+}
+
+#[test]
+fn in_a_phase() {
+    let rows: Vec<SeriesRow> = (0..40).map(row).collect();
+    let measures = measures();
+    let state = LiveState {
+        now_ns: 40 * SECOND + 1,
+        rows: &rows,
+        measures: &measures,
+        stage: Stage::Running,
+    };
+    check(
+        40,
+        &state,
+        &expect![[r#"
+        football  phase ramp (1 of 2)  ████░░░░░░░░░░░░░░░░░░░░  2:39 left  run 0:40 of 8:20
+        users             4,800  ▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇█████  4,800 of 24,000 started, 120/s arriving
+        operations        510/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  17 in flight, 4,800 connections open
+        errors                0  0 % of 12,600 operations
+        generator  lag p99 87.2 µs, max 1.90 ms, busiest loop 31 % of a core, 212 MiB
+        last seconds     rate  errors      p50      p95      p99
+          handshake     120/s       0   412 µs   900 µs  1.80 ms
+          request     1,370/s       3  3.10 ms  8.00 ms  12.4 ms
+          broadcast       0/s       0        –        –        –
+    "#]],
+    );
+}
+
+#[test]
+fn before_the_first_second() {
+    let state = LiveState {
+        now_ns: 0,
+        rows: &[],
+        measures: &[],
+        stage: Stage::Running,
+    };
+    check(
+        40,
+        &state,
+        &expect![[r#"
+        football  phase ramp (1 of 2)  ░░░░░░░░░░░░░░░░░░░░░░░░  3:20 left  run 0:00 of 8:20
+        users                 0                                  0 of 24,000 started, 0/s arriving
+        operations          0/s                                  0 in flight, 0 connections open
+        errors                0  0 % of 0 operations
+        generator
+    "#]],
+    );
+    assert_eq!(
+        plain_line(&info(), &state),
+        "   0:00  ramp  users 0 (+0/s)  operations 0/s  errors 0  lag p99 0 ns"
+    );
+}
+
+#[test]
+fn late_refused_interrupted_and_in_a_low_window() {
+    let mut rows: Vec<SeriesRow> = (0..40).map(row).collect();
+    rows[38].users_refused = 5;
+    rows[38].errors = 3;
+    rows[39].lag_p99_ns = SECOND;
+    let measures = measures();
+    let state = LiveState {
+        now_ns: 40 * SECOND,
+        rows: &rows,
+        measures: &measures,
+        stage: Stage::Interrupted,
+    };
+    check(
+        10,
+        &state,
+        &expect![[r#"
+        football  draining, 17 in flight  run 0:40 of 8:20
+        users             4,800  ▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇█████  4,800 of 24,000 started, 120/s arriving  5 refused
+        operations        510/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  17 in flight, 4,800 connections open
+        errors                3  0.0238 % of 12,600 operations
+        generator  LATE, lag p99 1.00 s, max 1.90 ms, busiest loop 31 % of a core, 212 MiB
+        ending early; Ctrl-C once more stops at once
+        last seconds     rate  errors      p50      p95      p99
+          handshake     120/s       0   412 µs   900 µs  1.80 ms
+          request     1,370/s       3  3.10 ms  8.00 ms  12.4 ms
+    "#]],
+    );
+    assert!(frame(4, &state).lines().count() <= 3);
+}
+
+#[test]
+fn plain_lines_say_the_same() {
+    let rows: Vec<SeriesRow> = (0..40).map(row).collect();
+    let measures = measures();
+    let at = |seconds: u64, stage| LiveState {
+        now_ns: seconds * SECOND,
+        rows: &rows,
+        measures: &measures,
+        stage,
+    };
+    let lines = [
+        plain_line(&info(), &at(40, Stage::Running)),
+        plain_line(&info(), &at(501, Stage::Draining)),
+        plain_line(&info(), &at(41, Stage::Interrupted)),
+    ];
+    let framed = lines.map(|line| format!("|{line}|\n")).concat();
+    expect![[r#"
+        |   0:40  ramp  users 4,800 (+120/s)  operations 510/s  errors 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
+        |   8:21  draining  users 4,800 (+120/s)  operations 510/s  errors 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
+        |   0:41  ending early  users 4,800 (+120/s)  operations 510/s  errors 0  handshake p50 412 µs p99 1.80 ms  request p50 3.10 ms p99 12.4 ms  lag p99 87.2 µs|
+    "#]].assert_eq(&framed);
+}
+
+#[test]
+fn rates_are_of_the_last_second_also_where_a_phase_cut_it() {
+    let mut rows: Vec<SeriesRow> = (0..3).map(row).collect();
+    rows[2].end_ns = rows[2].start_ns + SECOND / 4;
+    (rows[2].users_started, rows[1].users_started) = (30, 120);
+    let state = LiveState {
+        now_ns: 3 * SECOND,
+        rows: &rows,
+        measures: &[],
+        stage: Stage::Running,
+    };
+    assert!(plain_line(&info(), &state).contains("users 360 (+120/s)"));
+}
+
+#[test]
+fn clocks_grow_hours() {
+    assert_eq!(
+        [clock(65 * SECOND), clock(3_607 * SECOND)],
+        ["1:05", "1:00:07"]
+    );
+}

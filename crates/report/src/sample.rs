@@ -1,0 +1,207 @@
+//! A run of two phases, and its summary, for tests.
+
+use std::collections::BTreeMap;
+
+use record::schema::{
+    FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, Latency, MeasureInfo, MeasureSummary,
+    PhaseInfo, PhaseSummary, RunInfo, RunStatus, SeriesRow, Severity, Summary, ThresholdResult,
+    UsersSummary, Verdict,
+};
+
+pub(crate) const SECOND: u64 = 1_000_000_000;
+
+fn phase(name: &str, start_s: u64, end_s: u64, users_planned: f64) -> PhaseInfo {
+    PhaseInfo {
+        name: name.to_owned(),
+        kind: "rate".to_owned(),
+        start_ns: start_s * SECOND,
+        end_ns: end_s * SECOND,
+        users_planned,
+    }
+}
+
+pub(crate) fn info() -> RunInfo {
+    let measure = |name: &str, kind: &str| MeasureInfo {
+        name: name.into(),
+        kind: kind.into(),
+    };
+    RunInfo {
+        format: FORMAT_VERSION,
+        id: "20261121T101500-football-3f2a".to_owned(),
+        name: "football".to_owned(),
+        throng: "0.0.0".to_owned(),
+        status: RunStatus::Complete,
+        seed: 7,
+        scenario_hash: String::new(),
+        overrides: Vec::new(),
+        target: "market at 127.0.0.1:4000".to_owned(),
+        started_unix_ns: 0,
+        ended_ns: 500 * SECOND,
+        clock: "monotonic".to_owned(),
+        generator: GeneratorInfo {
+            mode: "wide".to_owned(),
+            loops: 4,
+            cores: 2,
+            files_per_loop: 20_000,
+            lag_max_ns: SECOND / 10,
+        },
+        host: BTreeMap::new(),
+        measures: vec![
+            measure("handshake", "handshake"),
+            measure("request", "request"),
+        ],
+        sessions: vec!["fan".to_owned()],
+        phases: vec![
+            phase("ramp", 0, 200, 24_000.0),
+            phase("hold", 200, 500, 0.0),
+        ],
+        tls_unverified: false,
+    }
+}
+
+/// Second by second of the ramp.
+pub(crate) fn row(second: u64) -> SeriesRow {
+    SeriesRow {
+        start_ns: second * SECOND,
+        end_ns: (second + 1) * SECOND,
+        users: 120 * (second + 1),
+        connections: 120 * (second + 1),
+        in_flight: 17,
+        users_due: 120,
+        users_started: 120,
+        done: 120 + 10 * second,
+        lag_p50_ns: 4_000,
+        lag_p99_ns: 87_200,
+        lag_max_ns: 1_900_000,
+        loop_busy_max: 0.314,
+        rss_bytes: 212 << 20,
+        ..SeriesRow::default()
+    }
+}
+
+fn latency(count: u64, p50_ns: u64) -> Latency {
+    Latency {
+        count,
+        mean_ns: p50_ns as f64 * 1.2,
+        min_ns: p50_ns / 2,
+        p50_ns,
+        p90_ns: p50_ns * 2,
+        p95_ns: p50_ns * 3,
+        p98_ns: p50_ns * 4,
+        p99_ns: p50_ns * 5,
+        p999_ns: p50_ns * 10,
+        max_ns: p50_ns * 100,
+    }
+}
+
+fn measure(name: &str, count: u64, errors: u64, p50_ns: u64) -> MeasureSummary {
+    MeasureSummary {
+        name: name.to_owned(),
+        kind: "request".to_owned(),
+        count,
+        rate_per_s: count as f64 / 500.0,
+        errors,
+        errors_by_kind: BTreeMap::from([("timeout".to_owned(), errors)]),
+        response: (count > errors).then(|| latency(count - errors, p50_ns)),
+        service: None,
+        lag: None,
+    }
+}
+
+fn finding(severity: Severity, code: &str, text: &str) -> Finding {
+    let evidence = BTreeMap::from([("figure".to_owned(), 1.5)]);
+    Finding {
+        severity,
+        code: code.to_owned(),
+        text: text.to_owned(),
+        evidence,
+    }
+}
+
+pub(crate) fn summary() -> Summary {
+    let threshold = |text: &str, passed, value, shown: &str| ThresholdResult {
+        text: text.to_owned(),
+        passed,
+        value,
+        shown: shown.to_owned(),
+    };
+    let phase = |name: &str, start_s: u64, end_s: u64, users_started, measures| PhaseSummary {
+        name: name.to_owned(),
+        start_ns: start_s * SECOND,
+        end_ns: end_s * SECOND,
+        users_started,
+        measures,
+    };
+    Summary {
+        format: FORMAT_VERSION,
+        id: info().id,
+        name: info().name,
+        verdict: Verdict::Failed,
+        exit_code: 1,
+        findings: vec![
+            finding(
+                Severity::Good,
+                "generator-healthy",
+                "the generator kept up: lag p99 87.2 µs",
+            ),
+            finding(
+                Severity::Warning,
+                "threshold-failed",
+                "threshold p98(request) < 10ms does not hold: it is 12.4 ms, and this sentence \
+                 goes on until it needs a second line to end on",
+            ),
+            finding(
+                Severity::Note,
+                "throughput",
+                "744,000 operations in 8 min 20 s: 1,488/s",
+            ),
+        ],
+        thresholds: vec![
+            threshold("connected >= 99.9%", true, Some(1.0), "100 %"),
+            threshold("p98(request) < 10ms", false, Some(12.4e6), "12.4 ms"),
+            threshold("max(broadcast) < 1s", false, None, "nothing measured"),
+        ],
+        users: UsersSummary {
+            planned: 24_000.0,
+            started: 24_000,
+            refused: 0,
+            connected: 24_000,
+            finished: 24_000,
+            peak: 23_999,
+        },
+        health: HealthSummary {
+            lag_p50_ns: 4_000,
+            lag_p99_ns: 87_200,
+            lag_max_ns: 1_900_000,
+            loop_busy_mean: 0.287,
+            loop_busy_max: 0.411,
+            cpu_process_ns: 143 * SECOND,
+            cpu_wait_ns: 0,
+            rss_peak_bytes: 212 << 20,
+            rows_kept: 1.0,
+            host_retransmits: 0,
+            host_listen_drops: 0,
+        },
+        measures: vec![
+            measure("handshake", 24_000, 0, 412_000),
+            measure("request", 720_000, 12, 3_100_000),
+            measure("a step whose name is longer than its column", 3, 3, 0),
+        ],
+        phases: vec![
+            phase(
+                "ramp",
+                0,
+                200,
+                24_000,
+                vec![measure("handshake", 24_000, 0, 412_000)],
+            ),
+            phase(
+                "hold",
+                200,
+                500,
+                0,
+                vec![measure("request", 720_000, 12, 3_100_000)],
+            ),
+        ],
+    }
+}

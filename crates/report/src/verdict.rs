@@ -1,0 +1,211 @@
+//! The end of a run in words: verdict, findings, thresholds, figures.
+
+use judge::words;
+use record::schema::{
+    Finding, Latency, MeasureSummary, RunInfo, Severity, Summary, ThresholdResult, Verdict,
+};
+
+use crate::style::{Line, Style, Tone, wrap};
+use crate::table::Table;
+
+/// The text is at most so wide, whatever the terminal.
+const COLUMNS: usize = 120;
+/// Indent of what stands below a heading.
+const INDENT: &str = "  ";
+
+/// The text that ends a run: the verdict, findings (the generator's health first), thresholds,
+/// figures by step and, where there are several, by phase, users, health, and the directory that
+/// holds the record. Lines end with `\n` and have at most 120 characters, long names aside.
+pub fn verdict(summary: &Summary, info: &RunInfo, directory: &str, style: Style) -> String {
+    let mut lines = vec![
+        headline(summary, info).render(COLUMNS, style),
+        String::new(),
+    ];
+    for finding in &summary.findings {
+        lines.extend(finding_lines(finding, style));
+    }
+    if !summary.thresholds.is_empty() {
+        lines.push(String::new());
+        lines.extend(thresholds(&summary.thresholds, style));
+    }
+    lines.push(String::new());
+    lines.extend(figures(summary).render(COLUMNS, style));
+    lines.push(String::new());
+    lines.extend(
+        foot(summary, directory)
+            .iter()
+            .map(|line| line.render(COLUMNS, style)),
+    );
+    lines
+        .into_iter()
+        .fold(String::new(), |text, line| text + &line + "\n")
+}
+
+fn headline(summary: &Summary, info: &RunInfo) -> Line {
+    let line = match summary.verdict {
+        Verdict::Passed => Line::default().tone(Tone::Good, "PASSED"),
+        Verdict::Failed => Line::default().tone(Tone::Bad, "FAILED"),
+        Verdict::Untrusted => Line::default().tone(Tone::Bad, "NOT TO BE TRUSTED"),
+    };
+    let ended_ns = match info.ended_ns {
+        0 => summary.phases.last().map_or(0, |phase| phase.end_ns),
+        ended_ns => ended_ns,
+    };
+    line.text("  ")
+        .tone(Tone::Strong, summary.name.clone())
+        .text(format!(
+            "  {} in {}, seed {}",
+            info.target,
+            words::span(ended_ns),
+            info.seed
+        ))
+}
+
+fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
+    let (tone, unicode, ascii) = match finding.severity {
+        Severity::Good => (Tone::Good, "✓", "+"),
+        Severity::Note => (Tone::Dim, "·", "-"),
+        Severity::Warning => (Tone::Warning, "!", "!"),
+        Severity::Fatal => (Tone::Bad, "✗", "x"),
+    };
+    let mark = style.pick(unicode, ascii);
+    // Colour and mark are never the only ones to tell how bad it is.
+    let word = match finding.severity {
+        Severity::Good | Severity::Note => "",
+        Severity::Warning => "warning: ",
+        Severity::Fatal => "fatal: ",
+    };
+    let text = format!("{word}{}", finding.text);
+    let mut lines = Vec::new();
+    for part in wrap(&text, COLUMNS - 4) {
+        let line = Line::default().text(INDENT);
+        let line = if lines.is_empty() {
+            line.tone(tone, mark).text(" ")
+        } else {
+            line.text("  ")
+        };
+        lines.push(line.text(part).render(COLUMNS, style));
+    }
+    lines
+}
+
+fn thresholds(results: &[ThresholdResult], style: Style) -> Vec<String> {
+    let width = results
+        .iter()
+        .map(|t| t.text.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut lines = vec![
+        Line::default()
+            .tone(Tone::Dim, "thresholds")
+            .render(COLUMNS, style),
+    ];
+    for result in results {
+        let (tone, mark, word) = match result.passed {
+            true => (Tone::Good, style.pick("✓", "+"), "ok    "),
+            false => (Tone::Bad, style.pick("✗", "x"), "FAILED"),
+        };
+        let line = Line::default()
+            .text(INDENT)
+            .tone(tone, format!("{mark} {word}"));
+        let line = line.text(format!("  {:<width$}  {}", result.text, result.shown));
+        lines.push(line.render(COLUMNS, style));
+    }
+    lines
+}
+
+/// All measures of the run, then those of each phase.
+fn figures(summary: &Summary) -> Table {
+    let mut table = Table::new(&[
+        "response", "count", "rate", "errors", "mean", "p50", "p90", "p95", "p98", "p99", "p99.9",
+        "max",
+    ]);
+    for measure in &summary.measures {
+        table.row(cells(measure));
+    }
+    if summary.phases.len() > 1 {
+        for phase in &summary.phases {
+            let times = format!(
+                "  {} to {}",
+                words::span(phase.start_ns),
+                words::span(phase.end_ns)
+            );
+            let line = Line::default()
+                .text("phase ")
+                .tone(Tone::Strong, phase.name.clone());
+            let users = format!(", {} started", words::counted(phase.users_started, "user"));
+            table.section(line.tone(Tone::Dim, times + &users));
+            for measure in &phase.measures {
+                table.row(cells(measure));
+            }
+        }
+    }
+    table
+}
+
+fn cells(measure: &MeasureSummary) -> Vec<(Option<Tone>, String)> {
+    let failed = (measure.errors > 0).then_some(Tone::Bad);
+    let mut cells = vec![
+        (None, format!("{INDENT}{}", measure.name)),
+        (None, words::count(measure.count)),
+        (None, words::rate(measure.rate_per_s)),
+        (failed, words::count(measure.errors)),
+    ];
+    let times: [fn(&Latency) -> f64; 8] = [
+        |l| l.mean_ns,
+        |l| l.p50_ns as f64,
+        |l| l.p90_ns as f64,
+        |l| l.p95_ns as f64,
+        |l| l.p98_ns as f64,
+        |l| l.p99_ns as f64,
+        |l| l.p999_ns as f64,
+        |l| l.max_ns as f64,
+    ];
+    let response = measure.response.as_ref();
+    cells.extend(times.iter().map(|time| match response {
+        Some(latency) => (None, words::duration(time(latency))),
+        None => (None, "–".to_owned()),
+    }));
+    cells
+}
+
+fn foot(summary: &Summary, directory: &str) -> Vec<Line> {
+    let (users, health) = (&summary.users, &summary.health);
+    let line = |name: &str, text: String| {
+        Line::default()
+            .tone(Tone::Dim, format!("{name:<11}"))
+            .text(text)
+    };
+    let ns = |ns: u64| words::duration(ns as f64);
+    vec![
+        line(
+            "users",
+            format!(
+                "{} of {} planned started, {} connected, {} refused, {} finished; {} at once",
+                words::count(users.started),
+                words::about(users.planned),
+                words::count(users.connected),
+                words::count(users.refused),
+                words::count(users.finished),
+                words::count(users.peak),
+            ),
+        ),
+        line(
+            "generator",
+            format!(
+                "lag p50 {}, p99 {}, max {}; busiest loop {} of a core, {} at most; CPU {}; {}",
+                ns(health.lag_p50_ns),
+                ns(health.lag_p99_ns),
+                ns(health.lag_max_ns),
+                words::percent(health.loop_busy_mean),
+                words::percent(health.loop_busy_max),
+                ns(health.cpu_process_ns),
+                words::bytes(health.rss_peak_bytes),
+            ),
+        ),
+        line("record", directory.to_owned()),
+    ]
+}
+
+#[cfg(test)]
+mod tests;
