@@ -1,1 +1,24 @@
 //! Conducts a run: target, loops, merged seconds, the record, the verdict.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `conduct` | the run from start to verdict |
+//! | `describe` | what `run.json` says from the start |
+//! | `layout` | how many loops, and how they wait |
+//! | `target` | a built-in target as a process |
+//! | `merge` | the loops' intervals added up |
+//! | `journal` | everything that is written while it runs |
+//! | `doctor` | what this machine can hold |
+//! | `host` | what `/proc` says |
+
+mod conduct;
+mod describe;
+pub mod doctor;
+pub mod host;
+mod journal;
+pub mod layout;
+mod merge;
+mod target;
+
+pub use conduct::{ConductError, Conducted, Interrupt, RunRequest, Tick, TickMeasure, conduct};
+pub use target::LISTENING;

@@ -1,1 +1,17 @@
 //! Runs one slice of a plan: arrivals, session machine, timers, connections, two drivers.
+
+pub mod arrivals;
+pub mod command;
+mod conn;
+pub mod driver;
+mod extract;
+pub mod measure;
+mod slots;
+mod tls;
+pub mod trust;
+mod user;
+mod wheel;
+mod wire;
+pub mod worker;
+
+pub use worker::{Setup, SetupError, Worker};

@@ -1,0 +1,359 @@
+//! What this machine can hold: its limits, what they mean in users, and what mends them.
+//!
+//! [`Facts::read`] looks; [`examine`] is a pure function of what it saw. Nothing is changed.
+
+use std::fs;
+
+use engine::driver::real::{OPEN_FILES_RESERVED, open_files_max};
+
+use crate::layout::LOOPS_MAX;
+
+/// Kernel memory of one TCP connection's end, bytes; both ends cost twice that. Measured on
+/// Linux 6 at a million idle pairs.
+const KERNEL_BYTES_PER_END: u64 = 4_200;
+/// Memory of our own that an idle WebSocket user may cost at most, bytes.
+const USER_BYTES: u64 = 600;
+/// Files per process below which a server or an older tool on this machine soon ends.
+const FILES_GOOD: u64 = 20_000;
+/// Accept and SYN queues that take a storm of connections.
+const BACKLOG_GOOD: u64 = 4_096;
+const PORTS_GOOD: u64 = 28_000;
+const NETDEV_BACKLOG_GOOD: u64 = 10_000;
+
+/// What was seen. `None`: it could not be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    pub cores: u64,
+    /// Open files a process, or a loop with a table of its own, may have.
+    pub files_per_table: u64,
+    /// `fs.file-max`: open files of the whole machine.
+    pub files_machine: Option<u64>,
+    /// `net.ipv4.ip_local_port_range`.
+    pub ports: Option<(u64, u64)>,
+    /// `net.core.somaxconn`.
+    pub accept_queue: Option<u64>,
+    /// `net.ipv4.tcp_max_syn_backlog`.
+    pub syn_queue: Option<u64>,
+    /// `net.core.netdev_max_backlog`.
+    pub netdev_queue: Option<u64>,
+    /// `net.ipv4.tcp_tw_reuse`: 0 off, 1 on, 2 for loopback.
+    pub time_wait_reuse: Option<u64>,
+    /// `net.ipv4.tcp_max_tw_buckets`.
+    pub time_wait_max: Option<u64>,
+    /// The last of `net.ipv4.tcp_mem`, in pages.
+    pub tcp_pages_max: Option<u64>,
+    /// The middle of `net.ipv4.tcp_rmem` and `tcp_wmem`, in bytes.
+    pub buffers: Option<(u64, u64)>,
+    pub memory_available: Option<u64>,
+    pub clock: Option<String>,
+}
+
+/// One limit of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    pub name: &'static str,
+    /// What it is.
+    pub value: String,
+    /// What that means.
+    pub meaning: String,
+    /// How many users it allows; `None`: it sets no number.
+    pub users: Option<u64>,
+    /// The command that mends it, where it wants mending.
+    pub mend: Option<String>,
+}
+
+impl Facts {
+    /// Looks at this machine.
+    pub fn read() -> Facts {
+        let words = |path: &str| -> Option<Vec<u64>> {
+            let text = fs::read_to_string(path).ok()?;
+            text.split_ascii_whitespace()
+                .map(|word| word.parse().ok())
+                .collect()
+        };
+        let number = |path: &str| words(path)?.first().copied();
+        let pair = |path: &str| match words(path)?[..] {
+            [first, second] => Some((first, second)),
+            _ => None,
+        };
+        let middle = |path: &str| words(path)?.get(1).copied();
+        let buffers =
+            middle("/proc/sys/net/ipv4/tcp_rmem").zip(middle("/proc/sys/net/ipv4/tcp_wmem"));
+        let clock = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        Facts {
+            cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
+            files_per_table: open_files_max(),
+            files_machine: number("/proc/sys/fs/file-max"),
+            ports: pair("/proc/sys/net/ipv4/ip_local_port_range"),
+            accept_queue: number("/proc/sys/net/core/somaxconn"),
+            syn_queue: number("/proc/sys/net/ipv4/tcp_max_syn_backlog"),
+            netdev_queue: number("/proc/sys/net/core/netdev_max_backlog"),
+            time_wait_reuse: number("/proc/sys/net/ipv4/tcp_tw_reuse"),
+            time_wait_max: number("/proc/sys/net/ipv4/tcp_max_tw_buckets"),
+            tcp_pages_max: words("/proc/sys/net/ipv4/tcp_mem").and_then(|w| w.get(2).copied()),
+            buffers,
+            memory_available: memory_available(),
+            clock: fs::read_to_string(clock)
+                .ok()
+                .map(|text| text.trim().to_owned()),
+        }
+    }
+}
+
+fn memory_available() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.split_ascii_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
+/// What each fact means, in the order a run meets them.
+pub fn examine(facts: &Facts) -> Vec<Check> {
+    let checks = [
+        Some(files(facts)),
+        facts.files_machine.map(files_machine),
+        facts.ports.map(ports),
+        facts
+            .accept_queue
+            .zip(facts.syn_queue)
+            .map(|(accept, syn)| backlog(accept, syn)),
+        facts.netdev_queue.map(netdev),
+        facts
+            .time_wait_reuse
+            .map(|reuse| time_wait(reuse, facts.time_wait_max)),
+        facts.tcp_pages_max.map(tcp_memory),
+        facts.buffers.map(buffers),
+        facts.memory_available.map(memory),
+        Some(cores(facts.cores)),
+        facts.clock.as_deref().map(clock),
+    ];
+    checks.into_iter().flatten().collect()
+}
+
+fn files(facts: &Facts) -> Check {
+    let per_loop = facts.files_per_table.saturating_sub(OPEN_FILES_RESERVED);
+    Check {
+        name: "open files",
+        value: format!("{} a process", facts.files_per_table),
+        meaning: format!(
+            "each loop has a file table of its own: {per_loop} connections a loop, up to \
+             {LOOPS_MAX} loops"
+        ),
+        users: Some(per_loop.saturating_mul(LOOPS_MAX)),
+        mend: (facts.files_per_table < FILES_GOOD).then(|| "ulimit -n 20000".to_owned()),
+    }
+}
+
+fn files_machine(max: u64) -> Check {
+    Check {
+        name: "open files of the machine",
+        value: max.to_string(),
+        meaning: "one a connection; twice that with the target on this machine".to_owned(),
+        users: Some(max / 2),
+        mend: (max < 2_500_000).then(|| "sysctl -w fs.file-max=5000000".to_owned()),
+    }
+}
+
+fn ports((low, high): (u64, u64)) -> Check {
+    let count = (high + 1).saturating_sub(low);
+    Check {
+        name: "local ports",
+        value: format!("{low}–{high}, {count} of them"),
+        meaning: "for each pair of own address and target; on loopback more addresses are taken \
+                  by themselves, elsewhere give options.source_addresses"
+            .to_owned(),
+        users: Some(count),
+        mend: (count < PORTS_GOOD)
+            .then(|| "sysctl -w net.ipv4.ip_local_port_range='32768 60999'".to_owned()),
+    }
+}
+
+fn backlog(accept: u64, syn: u64) -> Check {
+    let short = accept < BACKLOG_GOOD || syn < BACKLOG_GOOD / 4;
+    Check {
+        name: "connection queues",
+        value: format!("accept {accept}, SYN {syn}"),
+        meaning: "a target here that accepts more slowly than users come overflows them, which \
+                  shows as connections that take 1 s or 3 s"
+            .to_owned(),
+        users: None,
+        mend: short.then(|| {
+            "sysctl -w net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535".to_owned()
+        }),
+    }
+}
+
+fn netdev(max: u64) -> Check {
+    Check {
+        name: "packet queue of a core",
+        value: max.to_string(),
+        meaning: "a storm on loopback overflows a short one, which shows as retransmits".to_owned(),
+        users: None,
+        mend: (max < NETDEV_BACKLOG_GOOD)
+            .then(|| "sysctl -w net.core.netdev_max_backlog=100000".to_owned()),
+    }
+}
+
+fn time_wait(reuse: u64, max: Option<u64>) -> Check {
+    let how = match reuse {
+        0 => "not reused",
+        1 => "reused after 1 s",
+        _ => "reused after 1 s on loopback only",
+    };
+    Check {
+        name: "TIME_WAIT",
+        value: match max {
+            Some(max) => format!("{how}, at most {max}"),
+            None => how.to_owned(),
+        },
+        meaning: "a connection that we close holds its port for 60 s unless it may be reused: \
+                  matters where every user opens a connection of its own"
+            .to_owned(),
+        users: None,
+        mend: (reuse == 0).then(|| "sysctl -w net.ipv4.tcp_tw_reuse=1".to_owned()),
+    }
+}
+
+fn tcp_memory(pages: u64) -> Check {
+    Check {
+        name: "TCP memory",
+        value: format!("{pages} pages"),
+        meaning: "one unread byte charges a page to its connection; beyond this sends are \
+                  delayed in silence"
+            .to_owned(),
+        users: Some(pages),
+        mend: (pages < 500_000)
+            .then(|| "sysctl -w net.ipv4.tcp_mem='1000000 2000000 4000000'".to_owned()),
+    }
+}
+
+fn buffers((receive, send): (u64, u64)) -> Check {
+    Check {
+        name: "socket buffers",
+        value: format!("{receive} B to receive, {send} B to send"),
+        meaning: "grown by the kernel where needed, charged only while they hold data".to_owned(),
+        users: None,
+        mend: None,
+    }
+}
+
+fn memory(available: u64) -> Check {
+    let per_user = 2 * KERNEL_BYTES_PER_END + USER_BYTES;
+    Check {
+        name: "memory",
+        value: format!("{} MiB available", available >> 20),
+        meaning: format!(
+            "about {per_user} B an idle user with the target on this machine, {} B without",
+            KERNEL_BYTES_PER_END + USER_BYTES
+        ),
+        users: Some(available / per_user),
+        mend: None,
+    }
+}
+
+fn cores(count: u64) -> Check {
+    Check {
+        name: "cores",
+        value: count.to_string(),
+        meaning: "one loop a core in the precise mode; a request costs about 5 µs of one"
+            .to_owned(),
+        users: None,
+        mend: None,
+    }
+}
+
+fn clock(source: &str) -> Check {
+    let fast = matches!(
+        source,
+        "tsc" | "kvm-clock" | "arch_sys_counter" | "hyperv_clocksource_tsc_page"
+    );
+    Check {
+        name: "clock source",
+        value: source.to_owned(),
+        meaning: if fast {
+            "read without a system call".to_owned()
+        } else {
+            "every reading is a system call: lag and CPU will suffer".to_owned()
+        },
+        users: None,
+        mend: (!fast).then(|| {
+            "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource".to_owned()
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        Facts {
+            cores: 2,
+            files_per_table: 20_000,
+            files_machine: Some(2_466_170),
+            ports: Some((32_768, 60_999)),
+            accept_queue: Some(4_096),
+            syn_queue: Some(1_024),
+            netdev_queue: Some(100_000),
+            time_wait_reuse: Some(2),
+            time_wait_max: Some(131_072),
+            tcp_pages_max: Some(1_100_000),
+            buffers: Some((131_072, 16_384)),
+            memory_available: Some(9_000_000_000),
+            clock: Some("tsc".to_owned()),
+        }
+    }
+
+    fn check<'a>(checks: &'a [Check], name: &str) -> &'a Check {
+        checks
+            .iter()
+            .find(|check| check.name == name)
+            .expect("there is such a check")
+    }
+
+    #[test]
+    fn a_good_machine_needs_no_mending_but_its_file_limit() {
+        let checks = examine(&facts());
+        let mends: Vec<_> = checks
+            .iter()
+            .filter(|c| c.mend.is_some())
+            .map(|c| c.name)
+            .collect();
+        assert_eq!(mends, ["open files of the machine"]);
+        assert_eq!(check(&checks, "memory").users, Some(1_000_000));
+        assert_eq!(check(&checks, "local ports").users, Some(28_232));
+    }
+
+    #[test]
+    fn poor_limits_come_with_the_command_that_mends_them() {
+        let checks = examine(&Facts {
+            files_per_table: 1_024,
+            ports: Some((50_000, 50_999)),
+            accept_queue: Some(128),
+            time_wait_reuse: Some(0),
+            clock: Some("hpet".to_owned()),
+            ..facts()
+        });
+        for name in [
+            "open files",
+            "local ports",
+            "connection queues",
+            "TIME_WAIT",
+            "clock source",
+        ] {
+            assert!(check(&checks, name).mend.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_left_out() {
+        let checks = examine(&Facts {
+            cores: 1,
+            files_per_table: 20_000,
+            ..Facts::default()
+        });
+        let names: Vec<_> = checks.iter().map(|check| check.name).collect();
+        assert_eq!(names, ["open files", "cores"]);
+    }
+}

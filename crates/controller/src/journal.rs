@@ -1,0 +1,197 @@
+//! Everything that is written while a run goes on.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use engine::measure::Example;
+use record::schema::{Event, EventKind, RunInfo};
+use record::{
+    EventsWriter, LatencyWriter, Measurement, Outcome, RecordError, RequestsWriter, RunDir,
+    SeriesWriter,
+};
+use scenario::plan::MeasureId;
+
+use crate::merge::{Interval, Outcomes};
+
+/// Handfuls of rows that may wait for the disk before sampling sets in.
+const ROWS_WAITING_MAX: usize = 64;
+/// Errors of one kind at one measure that are kept with their text.
+const EXAMPLES_MAX: u32 = 5;
+/// Intervals between two states of the files that a killed run would keep.
+const CHECKPOINT_EVERY: u32 = 10;
+const CHECKPOINT: Duration = Duration::from_secs(10);
+
+/// The run directory's writers.
+pub(crate) struct Journal {
+    dir: RunDir,
+    info: RunInfo,
+    series: SeriesWriter,
+    latency: LatencyWriter,
+    events: EventsWriter,
+    outcomes: Outcomes,
+    examples: BTreeMap<(MeasureId, Outcome), u32>,
+    since_checkpoint: u32,
+    rows: RowsThread,
+}
+
+impl Journal {
+    /// Makes the run's directory under `root`.
+    pub(crate) fn create(
+        root: &Path,
+        info: RunInfo,
+        scenario: &str,
+    ) -> Result<Journal, RecordError> {
+        let dir = RunDir::create(root, &info, scenario)?;
+        Ok(Journal {
+            series: dir.series(&info),
+            latency: dir.latency(&info)?,
+            events: dir.events()?,
+            rows: RowsThread::start(dir.requests(&info)?),
+            outcomes: Outcomes::default(),
+            examples: BTreeMap::new(),
+            since_checkpoint: 0,
+            dir,
+            info,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn info(&self) -> &RunInfo {
+        &self.info
+    }
+
+    /// Where loops send their rows.
+    pub(crate) fn rows(&self) -> SyncSender<Vec<Measurement>> {
+        self.rows.sender.clone()
+    }
+
+    /// False once rows can no longer be written; the error comes with [`Journal::finish`].
+    pub(crate) fn is_writing(&self) -> bool {
+        !self.rows.failed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn event(&mut self, at_ns: u64, what: EventKind) -> Result<(), RecordError> {
+        self.events.write(&Event { at_ns, what })
+    }
+
+    /// Writes one interval of the whole run down.
+    pub(crate) fn interval(&mut self, interval: &Interval) -> Result<(), RecordError> {
+        self.series.push(&interval.row);
+        self.outcomes.add(interval);
+        let row = &interval.row;
+        let length_ns = row.end_ns.saturating_sub(row.start_ns);
+        for (&measure, delta) in &interval.measures {
+            let name = &self.info.measures[measure as usize].name;
+            let bases = [
+                ("", &delta.response),
+                (".service", &delta.service),
+                (".lag", &delta.lag),
+            ];
+            for (suffix, hist) in bases.into_iter().filter(|(_, hist)| !hist.is_empty()) {
+                self.latency
+                    .interval(row.start_ns, length_ns, &format!("{name}{suffix}"), hist)?;
+            }
+        }
+        for example in &interval.examples {
+            self.example(example)?;
+        }
+        self.since_checkpoint += 1;
+        if self.since_checkpoint >= CHECKPOINT_EVERY {
+            self.since_checkpoint = 0;
+            self.checkpoint()?;
+        }
+        Ok(())
+    }
+
+    fn example(&mut self, example: &Example) -> Result<(), RecordError> {
+        let kept = self
+            .examples
+            .entry((example.measure, example.outcome))
+            .or_default();
+        if *kept >= EXAMPLES_MAX {
+            return Ok(());
+        }
+        *kept += 1;
+        let error = EventKind::Error {
+            measure: self.info.measures[example.measure as usize].name.clone(),
+            outcome: example.outcome.name().to_owned(),
+            user: example.user,
+            detail: example.detail.clone(),
+        };
+        self.event(example.at_ns, error)
+    }
+
+    fn checkpoint(&mut self) -> Result<(), RecordError> {
+        self.series.checkpoint()?;
+        self.latency.flush()?;
+        self.dir.write_tally(&self.outcomes.tally())
+    }
+
+    /// Closes all files; `info` tells how the run ended.
+    pub(crate) fn finish(self, info: &RunInfo) -> Result<RunDir, RecordError> {
+        self.rows.finish()?;
+        self.series.finish()?;
+        self.latency.finish()?;
+        self.dir.write_tally(&self.outcomes.tally())?;
+        self.dir.update_info(info)?;
+        Ok(self.dir)
+    }
+}
+
+/// The thread that turns rows into Parquet.
+struct RowsThread {
+    sender: SyncSender<Vec<Measurement>>,
+    thread: JoinHandle<Result<(), RecordError>>,
+    failed: Arc<AtomicBool>,
+}
+
+impl RowsThread {
+    fn start(writer: RequestsWriter) -> RowsThread {
+        let (sender, receiver) = sync_channel(ROWS_WAITING_MAX);
+        let failed = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&failed);
+        let thread = std::thread::spawn(move || {
+            let result = write_rows(writer, &receiver);
+            if result.is_err() {
+                flag.store(true, Ordering::Relaxed);
+                // Loops must not wait for a writer that is gone.
+                while receiver.recv().is_ok() {}
+            }
+            result
+        });
+        RowsThread {
+            sender,
+            thread,
+            failed,
+        }
+    }
+
+    fn finish(self) -> Result<(), RecordError> {
+        drop(self.sender);
+        // The thread does nothing that panics; if it does, its panic is ours.
+        self.thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+fn write_rows(
+    mut writer: RequestsWriter,
+    receiver: &Receiver<Vec<Measurement>>,
+) -> Result<(), RecordError> {
+    loop {
+        match receiver.recv_timeout(CHECKPOINT) {
+            Ok(rows) => writer.write(&rows)?,
+            Err(RecvTimeoutError::Timeout) => writer.checkpoint()?,
+            Err(RecvTimeoutError::Disconnected) => return writer.finish(),
+        }
+    }
+}

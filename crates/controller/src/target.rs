@@ -1,0 +1,135 @@
+//! A built-in target as a process of its own: started for a run, stopped after it.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// What a served target prints before its address.
+pub const LISTENING: &str = "listening on ";
+/// How long a target may take to listen.
+const START_MAX: Duration = Duration::from_secs(15);
+/// How long it may take to stop before it is killed.
+const STOP_MAX: Duration = Duration::from_secs(10);
+const STOP_POLL: Duration = Duration::from_millis(20);
+
+/// Why a target does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    #[error("cannot start the target {name:?}")]
+    Start {
+        name: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("the target {name:?} did not start: {problem}")]
+    Silent { name: String, problem: String },
+}
+
+/// A running target. It stops when this is dropped.
+#[derive(Debug)]
+pub struct TargetProcess {
+    child: Child,
+    /// The target lives while this is open, so that it never outlives us.
+    leash: Option<ChildStdin>,
+    pub address: SocketAddr,
+}
+
+impl TargetProcess {
+    /// Starts `program serve name` on a free port of loopback and waits until it listens.
+    pub fn start(
+        program: &Path,
+        name: &str,
+        args: &[(String, String)],
+    ) -> Result<TargetProcess, TargetError> {
+        let mut command = Command::new(program);
+        command.args([
+            "serve",
+            name,
+            "--listen",
+            "127.0.0.1:0",
+            "--until-stdin-closes",
+        ]);
+        for (key, value) in args {
+            command.arg(format!("--{key}={value}"));
+        }
+        // A process group of its own: Ctrl-C ends the run in good order before its target.
+        command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let start = |source| TargetError::Start {
+            name: name.to_owned(),
+            source,
+        };
+        let mut child = command.spawn().map_err(start)?;
+        let leash = child.stdin.take();
+        let lines = child.stdout.take().map(listen);
+        let said = lines.and_then(|lines| lines.recv_timeout(START_MAX).ok());
+        match said.as_deref().and_then(parse_address) {
+            Some(address) => Ok(TargetProcess {
+                child,
+                leash,
+                address,
+            }),
+            None => {
+                // It may be gone already; then there is nothing to kill.
+                let _ = child.kill();
+                let status = child.wait().map(|s| s.to_string()).unwrap_or_default();
+                let problem = match said {
+                    Some(line) => format!("it said {line:?} instead of where it listens"),
+                    None => format!("it said nothing for {} s ({status})", START_MAX.as_secs()),
+                };
+                Err(TargetError::Silent {
+                    name: name.to_owned(),
+                    problem,
+                })
+            }
+        }
+    }
+
+    /// The process's number.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for TargetProcess {
+    fn drop(&mut self) {
+        drop(self.leash.take());
+        let mut left = STOP_MAX;
+        while left > Duration::ZERO {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            #[expect(clippy::disallowed_methods, reason = "waiting for another process")]
+            std::thread::sleep(STOP_POLL);
+            left = left.saturating_sub(STOP_POLL);
+        }
+        // Out of patience; an error means that it has ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads the target's output on a thread; its first line is passed on, the rest is read away so
+/// that the target never blocks on it.
+fn listen(stdout: ChildStdout) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            // The receiver is gone once the first line was taken.
+            let _ = sender.send(line);
+        }
+    });
+    receiver
+}
+
+fn parse_address(line: &str) -> Option<SocketAddr> {
+    let rest = line.split_once(LISTENING)?.1;
+    let rest = rest.strip_prefix("http://").unwrap_or(rest);
+    rest.trim().parse().ok()
+}

@@ -1,0 +1,175 @@
+//! When the next user starts: a pure function of the plan and the seed.
+//!
+//! Every worker walks the whole process and keeps its share, so the users of a run are the same
+//! whatever the number of workers.
+
+use scenario::Plan;
+use scenario::plan::{Phase, PhaseKind, SessionId, Spacing};
+use stats::rng::{Purpose, Rng};
+
+/// Which users are this worker's: those whose number leaves `index` when divided by `of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    pub index: u32,
+    /// At least 1.
+    pub of: u32,
+}
+
+impl Share {
+    fn takes(self, user: u64) -> bool {
+        user % u64::from(self.of) == u64::from(self.index)
+    }
+
+    /// How many of `users_count` users are this worker's, at most.
+    pub fn portion(self, users_count: u64) -> u64 {
+        users_count.div_ceil(u64::from(self.of))
+    }
+}
+
+/// One planned start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    pub due_ns: u64,
+    /// Users are numbered through the whole run, from 0, in the order they are due.
+    pub user: u64,
+    pub session: SessionId,
+    /// In a closed phase: until when the user starts its session anew whenever it ends.
+    pub repeats_until_ns: Option<u64>,
+}
+
+/// The starts of one worker's users, in the order they are due.
+#[derive(Debug)]
+pub struct Arrivals<'p> {
+    plan: &'p Plan,
+    share: Share,
+    rng: Rng,
+    phase: usize,
+    /// Starts of the current phase so far.
+    started_count: u64,
+    /// Poisson only: the sum of unit exponentials so far, the arrival's place on the integrated
+    /// rate (time-change of a unit-rate process; Çinlar 1975, §4.7).
+    place: f64,
+    user: u64,
+}
+
+impl<'p> Arrivals<'p> {
+    pub fn new(plan: &'p Plan, share: Share) -> Arrivals<'p> {
+        let rng = Rng::new(plan.seed, 0, Purpose::Arrivals);
+        Arrivals {
+            plan,
+            share,
+            rng,
+            phase: 0,
+            started_count: 0,
+            place: 0.0,
+            user: 0,
+        }
+    }
+
+    /// When the current phase's next user is due, or `None` where the phase has no more.
+    fn next_due_ns(&mut self, phase: &Phase) -> Option<u64> {
+        let offset_ns = match phase.kind {
+            PhaseKind::Hold => return None,
+            PhaseKind::Closed { users_count } => {
+                return (self.started_count < users_count).then_some(phase.start_ns);
+            }
+            PhaseKind::Rate {
+                from_per_s,
+                to_per_s,
+                spacing,
+            } => {
+                let seconds = phase.duration_ns as f64 / 1e9;
+                let place = match spacing {
+                    Spacing::Even => self.started_count as f64,
+                    Spacing::Poisson => {
+                        self.place -= (1.0 - self.rng.unit()).ln();
+                        self.place
+                    }
+                };
+                time_of_place(place, from_per_s, to_per_s, seconds)? * 1e9
+            }
+        };
+        Some(phase.start_ns + offset_ns.round() as u64)
+    }
+}
+
+impl Iterator for Arrivals<'_> {
+    type Item = Arrival;
+
+    fn next(&mut self) -> Option<Arrival> {
+        loop {
+            let phase = self.plan.phases.get(self.phase)?;
+            let Some(due_ns) = self.next_due_ns(phase) else {
+                self.phase += 1;
+                self.started_count = 0;
+                self.place = 0.0;
+                continue;
+            };
+            let user = self.user;
+            self.user += 1;
+            self.started_count += 1;
+            if self.share.takes(user) {
+                let closed = matches!(phase.kind, PhaseKind::Closed { .. });
+                return Some(Arrival {
+                    due_ns,
+                    user,
+                    session: phase
+                        .session
+                        .unwrap_or_else(|| draw_session(self.plan, user)),
+                    repeats_until_ns: closed.then(|| phase.end_ns()),
+                });
+            }
+        }
+    }
+}
+
+/// When the integrated rate of a linear ramp reaches `place`: the inverse of
+/// `Λ(t) = a·t + (b − a)·t² / 2T`. `None` where that is not before the ramp's end.
+fn time_of_place(place: f64, from_per_s: f64, to_per_s: f64, seconds: f64) -> Option<f64> {
+    // Sums of decimal rates miss whole numbers by a rounding error; it must not add a user.
+    const SLACK: f64 = 1e-6;
+    let total = (from_per_s + to_per_s) / 2.0 * seconds;
+    if place + SLACK >= total {
+        return None;
+    }
+    let slope = (to_per_s - from_per_s) / seconds;
+    let time = if slope == 0.0 {
+        place / from_per_s
+    } else {
+        // The root written so that it does not cancel where the slope is small.
+        2.0 * place
+            / (from_per_s
+                + (from_per_s * from_per_s + 2.0 * slope * place)
+                    .max(0.0)
+                    .sqrt())
+    };
+    Some(if place == 0.0 { 0.0 } else { time })
+}
+
+/// Which session a user runs: by weight, from the user's own draw.
+fn draw_session(plan: &Plan, user: u64) -> SessionId {
+    if plan.sessions.len() == 1 {
+        return 0;
+    }
+    let total: f64 = plan.sessions.iter().map(|s| s.weight).sum();
+    let mut left = Rng::new(plan.seed, user, Purpose::Session).unit() * total;
+    for (id, session) in plan.sessions.iter().enumerate() {
+        left -= session.weight;
+        if left < 0.0 {
+            return id as SessionId;
+        }
+    }
+    // Rounding left a hair: the last session that has any weight.
+    plan.sessions
+        .iter()
+        .rposition(|s| s.weight > 0.0)
+        .unwrap_or(0) as SessionId
+}
+
+/// An upper estimate of how many users are present at once: all that ever start, per worker.
+pub fn users_max(plan: &Plan) -> u64 {
+    plan.phases
+        .iter()
+        .map(|p| p.users_planned().ceil() as u64)
+        .sum()
+}

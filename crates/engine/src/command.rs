@@ -1,0 +1,56 @@
+//! What a worker wants done: the only way it reaches the world.
+
+use scenario::plan::EndpointId;
+
+/// A connection's name towards a driver. Its slot may be used again, its generation never is, so
+/// late news of a connection that is gone can be told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnId {
+    pub slot: u32,
+    pub generation: u32,
+}
+
+impl ConnId {
+    /// Both parts in one word, for the kernel to hand back.
+    pub fn to_bits(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.slot)
+    }
+
+    /// The inverse of [`ConnId::to_bits`].
+    pub fn from_bits(bits: u64) -> ConnId {
+        ConnId {
+            slot: bits as u32,
+            generation: (bits >> 32) as u32,
+        }
+    }
+}
+
+/// One thing to do, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// Open a TCP connection; answer with connected or connect-failed.
+    Connect { conn: ConnId, endpoint: EndpointId },
+    /// Send `Commands::bytes[start..end]`.
+    Send {
+        conn: ConnId,
+        start: usize,
+        end: usize,
+    },
+    /// Send what is still to be sent, then close. No news of it is wanted any more.
+    Close { conn: ConnId },
+}
+
+/// What a worker wants done now. A driver carries it out after every call and clears it.
+#[derive(Debug, Default)]
+pub struct Commands {
+    pub list: Vec<Command>,
+    /// The bytes that sends refer to.
+    pub bytes: Vec<u8>,
+}
+
+impl Commands {
+    pub fn clear(&mut self) {
+        self.list.clear();
+        self.bytes.clear();
+    }
+}

@@ -1,0 +1,339 @@
+//! One event loop on its own thread: epoll, edge-triggered; one receive and one send an operation.
+//!
+//! In the precise mode the loop sleeps until just before the next due time and then looks at its
+//! sockets without sleeping until it has come; in the wide mode it sleeps in whole milliseconds.
+
+mod cpu;
+mod files;
+mod sockets;
+mod sources;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{Sender, SyncSender, TrySendError};
+use std::time::{Duration, Instant};
+
+use record::Measurement;
+use rustix::event::epoll;
+use rustix::time::Timespec;
+use scenario::Plan;
+
+use crate::command::Command;
+use crate::measure::Delta;
+use crate::worker::{Setup, SetupError, Worker};
+use cpu::CpuMeter;
+use sockets::{News, Sockets};
+
+pub use files::{OPEN_FILES_RESERVED, open_files_max};
+
+/// The precise mode stops sleeping this long before a due time: waking takes about as long here.
+const SPIN_NS: u64 = 60_000;
+/// The longest sleep, after which the stop flag is looked at.
+const SLEEP_MAX_NS: u64 = 50_000_000;
+/// Events taken from the kernel at a time.
+const EVENTS_MAX: usize = 256;
+/// Due things done between two looks at the sockets.
+const DUE_MAX: usize = 32;
+/// Bytes received at a time.
+const RECEIVE_BYTES: usize = 256 << 10;
+
+/// How a loop waits for due times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// Microseconds: sleep, then spin.
+    Precise,
+    /// Milliseconds: sleep.
+    Wide,
+}
+
+/// What stops loops from outside. Shared by all of them.
+#[derive(Debug, Default)]
+pub struct StopFlag(AtomicU8);
+
+impl StopFlag {
+    /// No step begins any more; operations in flight may end.
+    pub fn drain(&self) {
+        self.0.fetch_max(1, Ordering::Relaxed);
+    }
+
+    /// Loops return as soon as they notice.
+    pub fn abort(&self) {
+        self.0.fetch_max(2, Ordering::Relaxed);
+    }
+
+    fn level(&self) -> u8 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a loop needs besides the plan.
+#[derive(Debug, Clone)]
+pub struct LoopSetup {
+    pub worker: Setup,
+    pub waiting: Waiting,
+    /// By endpoint.
+    pub addresses: Arc<[SocketAddr]>,
+    /// Local addresses to connect from, in turn; empty: the kernel's choice, and loopback
+    /// addresses of the loop's own where ports run out.
+    pub sources: Arc<[IpAddr]>,
+    /// How many users the whole run may have at once.
+    pub users_max: u64,
+    /// The run's zero.
+    pub start: Instant,
+    pub stop: Arc<StopFlag>,
+}
+
+/// What a loop tells while it runs.
+#[derive(Debug)]
+pub enum LoopNews {
+    /// An interval was closed.
+    Delta(Delta),
+    /// The loop has returned; nothing more comes from it.
+    Ended { worker: u16 },
+    /// Rows could not be written fast enough; from now on one in `rate` is kept.
+    Thinned { worker: u16, at_ns: u64, rate: u32 },
+}
+
+/// Why a loop cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum LoopError {
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// The kernel denied something the loop cannot do without.
+    #[error("cannot {what}")]
+    System {
+        what: &'static str,
+        #[source]
+        source: rustix::io::Errno,
+    },
+}
+
+/// Runs one slice of `plan` on this thread until it is over. The thread leaves its process's file
+/// table first: it must not use files that were opened elsewhere afterwards.
+pub fn run_loop(
+    plan: &Plan,
+    setup: &LoopSetup,
+    rows: &SyncSender<Vec<Measurement>>,
+    news: &Sender<LoopNews>,
+) -> Result<(), LoopError> {
+    files::leave_shared_table()?;
+    let mut event_loop = EventLoop {
+        worker: Worker::new(plan, &setup.worker)?,
+        sockets: Sockets::new(setup)?,
+        start: setup.start,
+        cpu: CpuMeter::new(),
+        idle_ns: 0,
+        number: setup.worker.share.index as u16,
+        rows,
+        news,
+    };
+    wait_for_start(setup.start);
+    event_loop.run(setup);
+    event_loop.finish();
+    Ok(())
+}
+
+struct EventLoop<'a> {
+    worker: Worker<'a>,
+    sockets: Sockets,
+    start: Instant,
+    cpu: CpuMeter,
+    idle_ns: u64,
+    number: u16,
+    rows: &'a SyncSender<Vec<Measurement>>,
+    news: &'a Sender<LoopNews>,
+}
+
+impl EventLoop<'_> {
+    fn now_ns(&self) -> u64 {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this is the driver that reads the clock"
+        )]
+        let now = Instant::now();
+        now.saturating_duration_since(self.start).as_nanos() as u64
+    }
+
+    fn run(&mut self, setup: &LoopSetup) {
+        let mut buffer = vec![0; RECEIVE_BYTES];
+        let mut events = Vec::with_capacity(EVENTS_MAX);
+        let mut stopped = 0;
+        while !self.worker.is_over() {
+            let level = setup.stop.level();
+            if level > stopped {
+                stopped = level;
+                self.worker.stop(self.now_ns());
+            }
+            if level >= 2 {
+                return;
+            }
+            for _ in 0..DUE_MAX {
+                if !self.advance() {
+                    break;
+                }
+            }
+            self.hand_over(false);
+            self.wait(setup.waiting, &mut events);
+            for event in events.drain(..) {
+                self.handle(event, &mut buffer);
+                // A due time that came while this was handled must not wait for the rest.
+                if self.worker.next_ns() <= self.now_ns() {
+                    self.advance();
+                }
+            }
+        }
+    }
+
+    fn advance(&mut self) -> bool {
+        let now_ns = self.now_ns();
+        let did = self.worker.advance(now_ns);
+        self.carry_out();
+        did
+    }
+
+    /// Waits for events until the worker's next due time at most.
+    fn wait(&mut self, waiting: Waiting, events: &mut Vec<epoll::Event>) {
+        let before_ns = self.now_ns();
+        let left_ns = self
+            .worker
+            .next_ns()
+            .saturating_sub(before_ns)
+            .min(SLEEP_MAX_NS);
+        let sleep_ns = match waiting {
+            Waiting::Precise => left_ns.saturating_sub(SPIN_NS),
+            // Rounded up, lest the loop wakes a moment early and has to sleep again.
+            Waiting::Wide => left_ns.div_ceil(1_000_000) * 1_000_000,
+        };
+        let timeout = Timespec {
+            tv_sec: 0,
+            tv_nsec: sleep_ns as i64,
+        };
+        events.reserve(EVENTS_MAX);
+        // An interrupted wait is a wait that was cut short.
+        let _ = epoll::wait(
+            &self.sockets.epoll,
+            rustix::buffer::spare_capacity(events),
+            Some(&timeout),
+        );
+        if sleep_ns > 0 || (events.is_empty() && left_ns > 0) {
+            self.idle_ns += self.now_ns() - before_ns;
+        }
+    }
+
+    fn handle(&mut self, event: epoll::Event, buffer: &mut [u8]) {
+        let id = crate::command::ConnId::from_bits(event.data.u64());
+        let flags = event.flags;
+        // Each piece of news is carried out before the next is asked for.
+        while let Some(news) = self.sockets.next_news(id, flags, buffer) {
+            let now_ns = self.now_ns();
+            let more = match news {
+                News::Connected => {
+                    self.worker.handle_connected(now_ns, id);
+                    true
+                }
+                News::ConnectFailed { outcome, detail } => {
+                    self.worker
+                        .handle_connect_failed(now_ns, id, outcome, &detail);
+                    false
+                }
+                News::Received { len, more } => {
+                    self.worker.handle_received(now_ns, id, &buffer[..len]);
+                    more
+                }
+                News::Closed(failure) => {
+                    let failure = failure
+                        .as_ref()
+                        .map(|(outcome, text)| (*outcome, text.as_str()));
+                    self.worker.handle_closed(now_ns, id, failure);
+                    false
+                }
+            };
+            self.carry_out();
+            if !more {
+                return;
+            }
+        }
+    }
+
+    /// Does what the worker wants done, and what it wants done because of that.
+    fn carry_out(&mut self) {
+        while !self.worker.commands().list.is_empty() {
+            let commands = std::mem::take(self.worker.commands());
+            for &command in &commands.list {
+                match command {
+                    Command::Send { conn, start, end } => {
+                        if let Some((outcome, detail)) =
+                            self.sockets.send(conn, &commands.bytes[start..end])
+                        {
+                            let now_ns = self.now_ns();
+                            self.worker
+                                .handle_closed(now_ns, conn, Some((outcome, &detail)));
+                        }
+                    }
+                    Command::Connect { conn, endpoint } => {
+                        if let Err((outcome, detail)) = self.sockets.connect(conn, endpoint) {
+                            let now_ns = self.now_ns();
+                            self.worker
+                                .handle_connect_failed(now_ns, conn, outcome, &detail);
+                        }
+                    }
+                    Command::Close { conn } => self.sockets.close(conn),
+                }
+            }
+            self.give_back(commands);
+        }
+    }
+
+    /// Returns the emptied buffers to the worker, unless it has begun new ones.
+    fn give_back(&mut self, mut commands: crate::command::Commands) {
+        commands.clear();
+        let fresh = self.worker.commands();
+        if fresh.list.is_empty() && fresh.bytes.is_empty() {
+            *fresh = commands;
+        }
+    }
+
+    fn hand_over(&mut self, all: bool) {
+        for mut delta in self.worker.take_deltas() {
+            delta.cpu = self.cpu.read(std::mem::take(&mut self.idle_ns));
+            // Nobody listens any more: the run is being torn down.
+            let _ = self.news.send(LoopNews::Delta(delta));
+        }
+        let Some(rows) = self.worker.take_rows(all) else {
+            return;
+        };
+        if all {
+            let _ = self.rows.send(rows);
+        } else if let Err(TrySendError::Full(rows)) = self.rows.try_send(rows) {
+            let rate = self.worker.thin_rows(rows);
+            let at_ns = self.now_ns();
+            let _ = self.news.send(LoopNews::Thinned {
+                worker: self.number,
+                at_ns,
+                rate,
+            });
+        }
+    }
+
+    fn finish(&mut self) {
+        self.worker.finish(self.now_ns());
+        self.hand_over(true);
+        let _ = self.news.send(LoopNews::Ended {
+            worker: self.number,
+        });
+    }
+}
+
+fn wait_for_start(start: Instant) {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "loops begin together, at an agreed time"
+    )]
+    {
+        let left = start.saturating_duration_since(Instant::now());
+        if left > Duration::ZERO {
+            std::thread::sleep(left);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What a loop's thread uses of its core.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::measure::LoopCpu;
+
+/// Reads the calling thread's CPU figures as differences.
+pub(super) struct CpuMeter {
+    /// `/proc/thread-self/schedstat`: time on a core, time ready without one, turns. Some kernels
+    /// do not have it.
+    schedstat: Option<File>,
+    used_ns: u64,
+    waited_ns: u64,
+}
+
+impl CpuMeter {
+    pub(super) fn new() -> CpuMeter {
+        let schedstat = File::open("/proc/thread-self/schedstat").ok();
+        let mut meter = CpuMeter {
+            schedstat,
+            used_ns: 0,
+            waited_ns: 0,
+        };
+        meter.read(0);
+        meter
+    }
+
+    /// Figures since the last reading.
+    pub(super) fn read(&mut self, idle_ns: u64) -> LoopCpu {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        let used_ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+        let waited_ns = self.read_waited_ns().unwrap_or(self.waited_ns);
+        let cpu = LoopCpu {
+            used_ns: used_ns.saturating_sub(self.used_ns),
+            waited_ns: waited_ns.saturating_sub(self.waited_ns),
+            idle_ns,
+        };
+        self.used_ns = used_ns;
+        self.waited_ns = waited_ns;
+        cpu
+    }
+
+    fn read_waited_ns(&mut self) -> Option<u64> {
+        let file = self.schedstat.as_mut()?;
+        file.seek(SeekFrom::Start(0)).ok()?;
+        let mut text = [0; 128];
+        let len = file.read(&mut text).ok()?;
+        let text = std::str::from_utf8(&text[..len]).ok()?;
+        text.split_ascii_whitespace().nth(1)?.parse().ok()
+    }
+}

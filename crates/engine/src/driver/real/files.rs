@@ -1,0 +1,34 @@
+//! Open files: each loop's thread has a table of its own, so the limit counts per loop.
+
+use rustix::process::{Resource, getrlimit};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use super::LoopError;
+
+/// Files of a loop that are not connections: standard streams, epoll, its CPU meter.
+pub const OPEN_FILES_RESERVED: u64 = 8;
+
+/// Open files one loop may have, connections and all.
+pub fn open_files_max() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// Gives the calling thread a file table of its own that holds the standard streams only.
+pub(super) fn leave_shared_table() -> Result<(), LoopError> {
+    #[expect(
+        unsafe_code,
+        reason = "the thread's own file table is what lifts the limit"
+    )]
+    // SAFETY: only the calling thread's table changes. Files opened by others stay open in the
+    // table they share; this thread, as `run_loop` says, uses none of them from here on, and the
+    // channels it uses are not files.
+    unsafe {
+        unshare_unsafe(UnshareFlags::FILES).map_err(|source| LoopError::System {
+            what: "leave the shared file table",
+            source,
+        })?;
+        // A kernel without close_range leaves copies open, which costs files but does no harm.
+        libc::close_range(3, libc::c_uint::MAX, 0);
+    }
+    Ok(())
+}

@@ -1,0 +1,283 @@
+//! A loop's sockets by connection: connecting, receiving, sending, closing.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+
+use record::Outcome;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use scenario::plan::EndpointId;
+
+use super::sources::Sources;
+use super::{LoopError, LoopSetup};
+use crate::command::ConnId;
+
+/// What a socket has to tell.
+pub(super) enum News {
+    Connected,
+    ConnectFailed {
+        outcome: Outcome,
+        detail: String,
+    },
+    /// `len` bytes are in the buffer; `more`: there may be others.
+    Received {
+        len: usize,
+        more: bool,
+    },
+    /// The peer closed its side, or the connection broke.
+    Closed(Option<(Outcome, String)>),
+}
+
+struct Socket {
+    fd: OwnedFd,
+    generation: u32,
+    connecting: bool,
+    /// What the kernel would not take yet.
+    backlog: Option<Box<VecDeque<u8>>>,
+}
+
+/// The sockets, addressed by connection slot.
+pub(super) struct Sockets {
+    pub(super) epoll: OwnedFd,
+    table: Vec<Option<Socket>>,
+    addresses: Arc<[SocketAddr]>,
+    sources: Sources,
+}
+
+impl Sockets {
+    pub(super) fn new(setup: &LoopSetup) -> Result<Sockets, LoopError> {
+        let epoll =
+            epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|source| LoopError::System {
+                what: "make an epoll instance",
+                source,
+            })?;
+        let share = setup.worker.share;
+        Ok(Sockets {
+            epoll,
+            table: Vec::new(),
+            addresses: Arc::clone(&setup.addresses),
+            sources: Sources::new(&setup.sources, share.index, setup.users_max),
+        })
+    }
+
+    /// Starts a connection; news of it comes later, unless it fails at once.
+    pub(super) fn connect(
+        &mut self,
+        id: ConnId,
+        endpoint: EndpointId,
+    ) -> Result<(), (Outcome, String)> {
+        let address = self.addresses[endpoint as usize];
+        for _ in 0..self.sources.count() {
+            match self.try_connect(id, address) {
+                Err(Errno::ADDRNOTAVAIL) if self.sources.exhausted(address.ip()) => {}
+                Err(errno) => return Err(connect_failure(errno, address)),
+                Ok(()) => return Ok(()),
+            }
+        }
+        Err(connect_failure(Errno::ADDRNOTAVAIL, address))
+    }
+
+    fn try_connect(&mut self, id: ConnId, address: SocketAddr) -> Result<(), Errno> {
+        let family = if address.is_ipv4() {
+            AddressFamily::INET
+        } else {
+            AddressFamily::INET6
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = net::socket_with(family, SocketType::STREAM, flags, None)?;
+        sockopt::set_tcp_nodelay(&fd, true)?;
+        if let Some(source) = self.sources.next(address.ip()) {
+            bind_without_port(&fd)?;
+            net::bind(&fd, &SocketAddr::new(source, 0))?;
+        }
+        match net::connect(&fd, &address) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(errno) => return Err(errno),
+        }
+        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        epoll::add(&self.epoll, &fd, EventData::new_u64(id.to_bits()), interest)?;
+        let slot = id.slot as usize;
+        if slot >= self.table.len() {
+            self.table.resize_with(slot + 1, || None);
+        }
+        let socket = Socket {
+            fd,
+            generation: id.generation,
+            connecting: true,
+            backlog: None,
+        };
+        self.table[slot] = Some(socket);
+        Ok(())
+    }
+
+    fn get(&mut self, id: ConnId) -> Option<&mut Socket> {
+        let socket = self.table.get_mut(id.slot as usize)?.as_mut()?;
+        (socket.generation == id.generation).then_some(socket)
+    }
+
+    /// What the socket of an event has to tell next; `None`: nothing more.
+    pub(super) fn next_news(
+        &mut self,
+        id: ConnId,
+        flags: EventFlags,
+        buffer: &mut [u8],
+    ) -> Option<News> {
+        let socket = self.get(id)?;
+        if socket.connecting {
+            return connected(socket, flags);
+        }
+        if socket.backlog.is_some() && flags.contains(EventFlags::OUT) {
+            flush(socket);
+        }
+        let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
+        if !flags.intersects(EventFlags::IN | ended) {
+            return None;
+        }
+        match net::recv(&socket.fd, &mut *buffer, RecvFlags::empty()) {
+            Ok((0, _)) => Some(News::Closed(None)),
+            // Less than was asked for: the socket is empty, and the next bytes make a new event.
+            // The end of the stream makes none after its own, so that is looked for.
+            Ok((len, _)) => {
+                let more = len == buffer.len() || flags.intersects(ended);
+                Some(News::Received { len, more })
+            }
+            Err(Errno::AGAIN | Errno::INTR) => None,
+            Err(errno) => Some(News::Closed(Some(failure(errno)))),
+        }
+    }
+
+    /// Sends, or keeps what the kernel does not take now. Returns how the connection broke.
+    pub(super) fn send(&mut self, id: ConnId, bytes: &[u8]) -> Option<(Outcome, String)> {
+        let socket = self.get(id)?;
+        if let Some(backlog) = &mut socket.backlog {
+            backlog.extend(bytes);
+            return None;
+        }
+        match net::send(&socket.fd, bytes, SendFlags::NOSIGNAL) {
+            Ok(taken) if taken == bytes.len() => None,
+            Ok(taken) => keep(socket, &bytes[taken..]),
+            Err(Errno::AGAIN | Errno::INTR) => keep(socket, bytes),
+            Err(errno) => Some(failure(errno)),
+        }
+    }
+
+    /// Closes. What the kernel does not take at once is not sent any more.
+    pub(super) fn close(&mut self, id: ConnId) {
+        if let Some(socket) = self.get(id) {
+            if socket.backlog.is_some() {
+                flush(socket);
+            }
+            self.table[id.slot as usize] = None;
+        }
+    }
+}
+
+fn keep(socket: &mut Socket, bytes: &[u8]) -> Option<(Outcome, String)> {
+    socket.backlog = Some(Box::new(bytes.iter().copied().collect()));
+    None
+}
+
+/// A failure shows at the next receive.
+fn flush(socket: &mut Socket) {
+    while let Some(backlog) = &mut socket.backlog {
+        let (front, _) = backlog.as_slices();
+        match net::send(&socket.fd, front, SendFlags::NOSIGNAL) {
+            Ok(taken) => {
+                backlog.drain(..taken);
+                if backlog.is_empty() {
+                    socket.backlog = None;
+                }
+            }
+            Err(_) => return,
+        }
+    }
+}
+
+fn connected(socket: &mut Socket, flags: EventFlags) -> Option<News> {
+    if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
+        let errno = match sockopt::socket_error(&socket.fd) {
+            Ok(Err(errno)) | Err(errno) => errno,
+            Ok(Ok(())) => Errno::CONNRESET,
+        };
+        let (outcome, detail) = failure(errno);
+        return Some(News::ConnectFailed { outcome, detail });
+    }
+    if !flags.contains(EventFlags::OUT) {
+        return None;
+    }
+    socket.connecting = false;
+    if met_itself(socket) {
+        let detail = "the connection met itself: nobody listens on the port, which lies in the \
+                      range of the kernel's own; reserve it with net.ipv4.ip_local_reserved_ports";
+        return Some(News::ConnectFailed {
+            outcome: Outcome::SelfConnect,
+            detail: detail.to_owned(),
+        });
+    }
+    Some(News::Connected)
+}
+
+/// TCP's simultaneous open: a socket can be connected to itself (RFC 9293 §3.5).
+fn met_itself(socket: &Socket) -> bool {
+    match (net::getsockname(&socket.fd), net::getpeername(&socket.fd)) {
+        (Ok(own), Ok(peer)) => Some(own) == peer,
+        _ => false,
+    }
+}
+
+/// Lets the kernel choose the port when connecting, by destination, so that ports can be shared
+/// among destinations and the search stays short (ip(7)).
+fn bind_without_port(fd: &OwnedFd) -> Result<(), Errno> {
+    let on: libc::c_int = 1;
+    let size = size_of::<libc::c_int>() as libc::socklen_t;
+    #[expect(unsafe_code, reason = "rustix has no call for this option")]
+    // SAFETY: the pointer is to a live c_int of the size told; the descriptor is open.
+    let result = unsafe {
+        let value = (&raw const on).cast();
+        let raw = fd.as_fd().as_raw_fd();
+        libc::setsockopt(
+            raw,
+            libc::IPPROTO_IP,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            value,
+            size,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(Errno::INVAL)
+    }
+}
+
+fn connect_failure(errno: Errno, address: SocketAddr) -> (Outcome, String) {
+    let (outcome, detail) = failure(errno);
+    (outcome, format!("{address}: {detail}"))
+}
+
+/// An error of the kernel as an outcome and in words.
+fn failure(errno: Errno) -> (Outcome, String) {
+    let outcome = match errno {
+        Errno::CONNREFUSED => Outcome::Refused,
+        Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => Outcome::Reset,
+        Errno::TIMEDOUT => Outcome::ConnectTimeout,
+        Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::NETDOWN | Errno::HOSTDOWN => {
+            Outcome::Unreachable
+        }
+        Errno::MFILE | Errno::NFILE => Outcome::NoFiles,
+        Errno::ADDRNOTAVAIL | Errno::ADDRINUSE => Outcome::NoPorts,
+        Errno::NOMEM | Errno::NOBUFS | Errno::NOSPC => Outcome::NoMemory,
+        _ => Outcome::Other,
+    };
+    let text = std::io::Error::from(errno).to_string();
+    // "Connection refused (os error 111)": the number says nothing to a person.
+    let text = text
+        .split(" (os error")
+        .next()
+        .unwrap_or(&text)
+        .to_lowercase();
+    (outcome, text)
+}

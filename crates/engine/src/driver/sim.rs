@@ -1,0 +1,424 @@
+//! Workers on a network that is made up, in virtual time.
+//!
+//! A [`Peer`] stands for the server, a rule for the faults of the way there and back. Nothing
+//! takes time but what the link says, so every figure can be worked out on paper, and the same
+//! plan gives the same run to the nanosecond.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use record::{Measurement, Outcome};
+use scenario::Plan;
+use scenario::plan::EndpointId;
+
+use crate::arrivals::Share;
+use crate::command::{Command, ConnId};
+use crate::measure::Delta;
+use crate::worker::{Setup, SetupError, Worker};
+
+/// A connection as the peer sees it: numbered in the order they were opened.
+pub type PeerConn = u64;
+
+/// What a peer is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PeerEvent {
+    Connected,
+    Received(Vec<u8>),
+    Closed,
+    /// A timer of [`PeerAction::Timer`] fired.
+    Timer(u64),
+}
+
+/// What a peer does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PeerAction {
+    Send(Vec<u8>),
+    /// Closes in good order once everything before has arrived.
+    Close,
+    /// Breaks the connection off.
+    Reset,
+    /// Come back at this time with this number.
+    Timer {
+        at_ns: u64,
+        number: u64,
+    },
+}
+
+/// The server at the other end.
+pub trait Peer {
+    /// Something happened to `conn`; the actions are for that connection.
+    fn handle(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction>;
+}
+
+/// What travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packet {
+    Connect,
+    ToPeer,
+    ToUser,
+}
+
+/// What happens to a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It arrives after the link's latency.
+    Pass,
+    /// It arrives this much later than that. What follows on the connection waits behind it.
+    Delay(u64),
+    /// It never arrives.
+    Drop,
+    /// The connection is refused, or reset where it is open.
+    Refuse,
+    /// The generator itself is at a limit.
+    Limit(Outcome),
+}
+
+/// The way between the users and the peer.
+pub struct Link<'a> {
+    /// One way.
+    pub latency_ns: u64,
+    /// Asked for every packet, at the time it is sent.
+    pub rule: Box<dyn FnMut(u64, Packet) -> Verdict + 'a>,
+    /// Times in which the generator gets no CPU: from, until.
+    pub frozen: Vec<(u64, u64)>,
+}
+
+impl Link<'_> {
+    /// A link without faults.
+    pub fn new(latency_ns: u64) -> Link<'static> {
+        Link {
+            latency_ns,
+            rule: Box::new(|_, _| Verdict::Pass),
+            frozen: Vec::new(),
+        }
+    }
+}
+
+/// What a simulated run leaves.
+#[derive(Debug, Default)]
+pub struct SimRun {
+    /// In the order of user, then time.
+    pub rows: Vec<Measurement>,
+    pub deltas: Vec<Delta>,
+    pub ended_ns: u64,
+}
+
+/// Runs `plan` on `workers_count` workers to its end.
+pub fn run(
+    plan: &Plan,
+    workers_count: u32,
+    peer: &mut dyn Peer,
+    link: Link<'_>,
+) -> Result<SimRun, SetupError> {
+    let share = |index| Share {
+        index,
+        of: workers_count,
+    };
+    let setup = |index| Setup {
+        share: share(index),
+        started_unix_ns: 0,
+        rows_max: 1024,
+        tls: None,
+    };
+    let workers: Result<Vec<Worker<'_>>, SetupError> = (0..workers_count)
+        .map(|index| Worker::new(plan, &setup(index)))
+        .collect();
+    let network = Network {
+        link,
+        queue: BinaryHeap::new(),
+        sequence: 0,
+        conns: Vec::new(),
+    };
+    let mut sim = Sim {
+        workers: workers?,
+        network,
+        peer,
+        names: BTreeMap::new(),
+    };
+    Ok(sim.run())
+}
+
+/// Something on its way, told when its time comes.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Arriving {
+    ConnectAtPeer,
+    ConnectAtUser,
+    RefusedAtUser(Outcome),
+    AtPeer(Vec<u8>),
+    AtUser(Vec<u8>),
+    ClosedAtPeer,
+    ClosedAtUser,
+    ResetAtUser,
+    Timer(u64),
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Queued {
+    at_ns: u64,
+    sequence: u64,
+    conn: PeerConn,
+    what: Arriving,
+}
+
+struct Way {
+    worker: usize,
+    id: ConnId,
+    /// Nothing sent on the connection arrives before this: the order is kept.
+    to_peer_ns: u64,
+    to_user_ns: u64,
+    /// The peer has been told of it, and not yet of its end.
+    open: bool,
+}
+
+struct Network<'a> {
+    link: Link<'a>,
+    queue: BinaryHeap<Reverse<Queued>>,
+    sequence: u64,
+    conns: Vec<Way>,
+}
+
+impl Network<'_> {
+    fn push(&mut self, at_ns: u64, conn: PeerConn, what: Arriving) {
+        self.sequence += 1;
+        self.queue.push(Reverse(Queued {
+            at_ns,
+            sequence: self.sequence,
+            conn,
+            what,
+        }));
+    }
+
+    /// When a packet sent now arrives; `None`: never.
+    fn arrival(&mut self, now_ns: u64, packet: Packet) -> Result<Option<u64>, Outcome> {
+        let at_ns = now_ns + self.link.latency_ns;
+        match (self.link.rule)(now_ns, packet) {
+            Verdict::Pass => Ok(Some(at_ns)),
+            Verdict::Delay(more_ns) => Ok(Some(at_ns + more_ns)),
+            Verdict::Drop => Ok(None),
+            Verdict::Refuse => Err(Outcome::Refused),
+            Verdict::Limit(outcome) => Err(outcome),
+        }
+    }
+
+    fn connect(&mut self, now_ns: u64, worker: usize, id: ConnId) -> PeerConn {
+        let conn = self.conns.len() as PeerConn;
+        self.conns.push(Way {
+            worker,
+            id,
+            to_peer_ns: 0,
+            to_user_ns: 0,
+            open: false,
+        });
+        match self.arrival(now_ns, Packet::Connect) {
+            Ok(Some(at_ns)) => self.push(at_ns, conn, Arriving::ConnectAtPeer),
+            Ok(None) => {}
+            Err(Outcome::Refused) => {
+                let at_ns = now_ns + 2 * self.link.latency_ns;
+                self.push(at_ns, conn, Arriving::RefusedAtUser(Outcome::Refused));
+            }
+            Err(outcome) => self.push(now_ns, conn, Arriving::RefusedAtUser(outcome)),
+        }
+        conn
+    }
+
+    fn to_peer(&mut self, now_ns: u64, conn: PeerConn, bytes: &[u8]) {
+        match self.arrival(now_ns, Packet::ToPeer) {
+            Ok(Some(at_ns)) => {
+                let way = &mut self.conns[conn as usize];
+                way.to_peer_ns = way.to_peer_ns.max(at_ns);
+                let at_ns = way.to_peer_ns;
+                self.push(at_ns, conn, Arriving::AtPeer(bytes.to_vec()));
+            }
+            Ok(None) => {}
+            Err(_) => self.push(now_ns + self.link.latency_ns, conn, Arriving::ResetAtUser),
+        }
+    }
+
+    fn to_user(&mut self, now_ns: u64, conn: PeerConn, what: Arriving) {
+        match self.arrival(now_ns, Packet::ToUser) {
+            Ok(Some(at_ns)) => {
+                let way = &mut self.conns[conn as usize];
+                way.to_user_ns = way.to_user_ns.max(at_ns);
+                let at_ns = way.to_user_ns;
+                self.push(at_ns, conn, what);
+            }
+            Ok(None) => {}
+            Err(_) => self.push(now_ns + self.link.latency_ns, conn, Arriving::ResetAtUser),
+        }
+    }
+
+    /// The earliest time at or after `at_ns` at which the generator has a CPU.
+    fn thawed(&self, at_ns: u64) -> u64 {
+        let inside = self
+            .link
+            .frozen
+            .iter()
+            .find(|(from, until)| (*from..*until).contains(&at_ns));
+        inside.map_or(at_ns, |&(_, until)| until)
+    }
+}
+
+struct Sim<'a, 'p> {
+    workers: Vec<Worker<'p>>,
+    network: Network<'a>,
+    peer: &'a mut dyn Peer,
+    /// Connections by (worker, the worker's name for them).
+    names: BTreeMap<(usize, ConnId), PeerConn>,
+}
+
+impl Sim<'_, '_> {
+    fn run(&mut self) -> SimRun {
+        let mut run = SimRun::default();
+        let mut now_ns = 0;
+        while self.workers.iter().any(|worker| !worker.is_over()) {
+            let due_ns = self
+                .workers
+                .iter()
+                .filter(|w| !w.is_over())
+                .map(Worker::next_ns)
+                .min();
+            let due_ns = self.network.thawed(due_ns.unwrap_or(u64::MAX).max(now_ns));
+            let news_ns = self
+                .network
+                .queue
+                .peek()
+                .map_or(u64::MAX, |Reverse(next)| next.at_ns);
+            if news_ns <= due_ns {
+                now_ns = now_ns.max(news_ns);
+                if let Some(Reverse(queued)) = self.network.queue.pop() {
+                    self.deliver(now_ns, queued);
+                }
+            } else {
+                now_ns = due_ns;
+                self.advance(now_ns);
+            }
+            self.collect(&mut run, false);
+        }
+        for worker in &mut self.workers {
+            worker.finish(now_ns);
+        }
+        self.collect(&mut run, true);
+        run.rows
+            .sort_by_key(|row| (row.user, row.due_ns, row.done_ns, row.measure));
+        run.ended_ns = now_ns;
+        run
+    }
+
+    fn advance(&mut self, now_ns: u64) {
+        for index in 0..self.workers.len() {
+            loop {
+                let did = self.workers[index].advance(now_ns);
+                self.carry_out(now_ns, index);
+                if !did {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn collect(&mut self, run: &mut SimRun, all: bool) {
+        for worker in &mut self.workers {
+            run.deltas.extend(worker.take_deltas());
+            while let Some(rows) = worker.take_rows(all) {
+                run.rows.extend(rows);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, now_ns: u64, index: usize) {
+        let commands = std::mem::take(self.workers[index].commands());
+        for command in commands.list {
+            match command {
+                Command::Connect { conn, endpoint } => self.connect(now_ns, index, conn, endpoint),
+                Command::Send { conn, start, end } => {
+                    if let Some(&name) = self.names.get(&(index, conn)) {
+                        self.network
+                            .to_peer(now_ns, name, &commands.bytes[start..end]);
+                    }
+                }
+                Command::Close { conn } => {
+                    if let Some(name) = self.names.remove(&(index, conn)) {
+                        let way = &self.network.conns[name as usize];
+                        let at_ns = way.to_peer_ns.max(now_ns + self.network.link.latency_ns);
+                        self.network.push(at_ns, name, Arriving::ClosedAtPeer);
+                    }
+                }
+            }
+        }
+    }
+
+    fn connect(&mut self, now_ns: u64, index: usize, id: ConnId, _endpoint: EndpointId) {
+        let name = self.network.connect(now_ns, index, id);
+        self.names.insert((index, id), name);
+    }
+
+    fn deliver(&mut self, now_ns: u64, queued: Queued) {
+        let conn = queued.conn;
+        let (index, id) = {
+            let way = &self.network.conns[conn as usize];
+            (way.worker, way.id)
+        };
+        // A frozen generator finds the news when it gets its CPU back.
+        let thawed_ns = self.network.thawed(now_ns);
+        let for_user = !matches!(
+            queued.what,
+            Arriving::ConnectAtPeer
+                | Arriving::AtPeer(_)
+                | Arriving::ClosedAtPeer
+                | Arriving::Timer(_)
+        );
+        if for_user && thawed_ns > now_ns {
+            return self.network.push(thawed_ns, conn, queued.what);
+        }
+        let worker = &mut self.workers[index];
+        match queued.what {
+            Arriving::ConnectAtPeer => {
+                self.network.conns[conn as usize].open = true;
+                let at_ns = now_ns + self.network.link.latency_ns;
+                self.network.push(at_ns, conn, Arriving::ConnectAtUser);
+                self.tell_peer(now_ns, conn, PeerEvent::Connected);
+            }
+            Arriving::AtPeer(bytes) => self.tell_peer(now_ns, conn, PeerEvent::Received(bytes)),
+            Arriving::ClosedAtPeer => {
+                self.tell_peer(now_ns, conn, PeerEvent::Closed);
+                self.network.conns[conn as usize].open = false;
+            }
+            Arriving::Timer(number) => self.tell_peer(now_ns, conn, PeerEvent::Timer(number)),
+            Arriving::ConnectAtUser => worker.handle_connected(now_ns, id),
+            Arriving::RefusedAtUser(outcome) => {
+                worker.handle_connect_failed(now_ns, id, outcome, "refused by the link");
+            }
+            Arriving::AtUser(bytes) => worker.handle_received(now_ns, id, &bytes),
+            Arriving::ClosedAtUser => worker.handle_closed(now_ns, id, None),
+            Arriving::ResetAtUser => {
+                worker.handle_closed(now_ns, id, Some((Outcome::Reset, "reset by the link")));
+            }
+        }
+        self.carry_out(now_ns, index);
+    }
+
+    fn tell_peer(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) {
+        if !self.network.conns[conn as usize].open {
+            return;
+        }
+        for action in self.peer.handle(now_ns, conn, event) {
+            match action {
+                PeerAction::Send(bytes) => {
+                    self.network.to_user(now_ns, conn, Arriving::AtUser(bytes));
+                }
+                PeerAction::Close => {
+                    self.network.to_user(now_ns, conn, Arriving::ClosedAtUser);
+                    self.network.conns[conn as usize].open = false;
+                }
+                PeerAction::Reset => {
+                    self.network.to_user(now_ns, conn, Arriving::ResetAtUser);
+                    self.network.conns[conn as usize].open = false;
+                }
+                PeerAction::Timer { at_ns, number } => {
+                    self.network
+                        .push(at_ns.max(now_ns), conn, Arriving::Timer(number));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Looking into responses and messages: sources, conditions, saved values.
+
+use std::borrow::Cow;
+
+use proto::http1;
+use scenario::expr::{Template, Value};
+use scenario::plan::{Match, MatchTest, Source};
+
+use crate::user::Scope;
+
+/// What a step may look at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Received<'a> {
+    /// HTTP only.
+    pub(crate) head: Option<&'a http1::Head<'a>>,
+    /// Response body or message.
+    pub(crate) body: &'a [u8],
+}
+
+impl<'a> Received<'a> {
+    pub(crate) fn message(body: &'a [u8]) -> Received<'a> {
+        Received { head: None, body }
+    }
+
+    /// The value `source` names, or `None` where it is not there.
+    pub(crate) fn value(&self, source: &Source) -> Option<Value> {
+        match source {
+            Source::Pointer(tokens) => pointer(self.body, tokens).map(json_value),
+            Source::Regex { regex, group } => {
+                let found = regex.captures(self.body)?.get(*group)?;
+                Some(text_value(found.as_bytes()))
+            }
+            Source::Header(name) => self.head?.header(name).map(text_value),
+            Source::Status => Some(Value::Int(i64::from(self.head?.status))),
+            Source::Body => Some(text_value(self.body)),
+        }
+    }
+
+    /// Do all conditions hold? A template that cannot be rendered does not match.
+    pub(crate) fn matches(
+        &self,
+        when: &[Match],
+        scope: &mut Scope<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> bool {
+        when.iter()
+            .all(|condition| self.holds(condition, scope, scratch))
+    }
+
+    fn holds(&self, condition: &Match, scope: &mut Scope<'_>, scratch: &mut Vec<u8>) -> bool {
+        match (&condition.test, &condition.from) {
+            (MatchTest::Exists, Source::Pointer(tokens)) => pointer(self.body, tokens).is_some(),
+            (MatchTest::Exists, Source::Regex { regex, .. }) => regex.is_match(self.body),
+            (MatchTest::Exists, source) => self.value(source).is_some(),
+            (MatchTest::Equals(wanted), Source::Pointer(tokens)) => {
+                let Some(raw) = pointer(self.body, tokens) else {
+                    return false;
+                };
+                with_text(wanted, scope, scratch, |text| json_equals(raw, text))
+            }
+            (MatchTest::Equals(wanted), source) => {
+                let Some(value) = self.value(source) else {
+                    return false;
+                };
+                let mut found = Vec::new();
+                value.write_text(&mut found);
+                with_text(wanted, scope, scratch, |text| found == text)
+            }
+        }
+    }
+}
+
+/// Calls `then` with the template's text, which is only rendered where it is not constant.
+fn with_text(
+    template: &Template,
+    scope: &mut Scope<'_>,
+    scratch: &mut Vec<u8>,
+    then: impl FnOnce(&[u8]) -> bool,
+) -> bool {
+    if let Some(text) = template.as_static() {
+        return then(text.as_bytes());
+    }
+    scratch.clear();
+    template.render(scope, scratch).is_ok() && then(scratch)
+}
+
+/// The text of the JSON value that `tokens` lead to (RFC 6901), as it stands in `json`.
+pub(crate) fn pointer<'a>(json: &'a [u8], tokens: &[String]) -> Option<&'a [u8]> {
+    let mut here = json.trim_ascii();
+    for token in tokens {
+        let found = if here.first() == Some(&b'[') {
+            sonic_rs::get(here, [array_index(token)?]).ok()?
+        } else {
+            sonic_rs::get(here, [token.as_str()]).ok()?
+        };
+        let raw = found.as_raw_str();
+        // A lazy value of borrowed input is a part of it; the offset gives it the input's lifetime.
+        let start = (raw.as_ptr() as usize).checked_sub(here.as_ptr() as usize)?;
+        here = here.get(start..start + raw.len())?;
+    }
+    (!here.is_empty()).then_some(here)
+}
+
+/// RFC 6901 §4: digits without a leading zero.
+fn array_index(token: &str) -> Option<usize> {
+    let plain =
+        token.bytes().all(|b| b.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));
+    plain.then(|| token.parse().ok()).flatten()
+}
+
+/// The text inside a JSON string's quotes, unescaped.
+fn unquoted(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let inner = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if !inner.contains(&b'\\') {
+        return Some(Cow::Borrowed(inner));
+    }
+    let text: String = sonic_rs::from_slice(raw).ok()?;
+    Some(Cow::Owned(text.into_bytes()))
+}
+
+fn json_equals(raw: &[u8], wanted: &[u8]) -> bool {
+    match unquoted(raw) {
+        Some(text) => *text == *wanted,
+        None => raw == wanted || number(raw).is_some_and(|n| Some(n) == number(wanted)),
+    }
+}
+
+fn number(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// The number in a JSON number or in a string that holds one.
+pub(crate) fn json_number(raw: &[u8]) -> Option<f64> {
+    match unquoted(raw) {
+        Some(text) => number(&text),
+        None => number(raw),
+    }
+}
+
+/// A scalar as what it is; objects and arrays as their text.
+fn json_value(raw: &[u8]) -> Value {
+    if let Some(text) = unquoted(raw) {
+        return text_value(&text);
+    }
+    match raw {
+        b"null" => Value::Nothing,
+        b"true" => Value::Bool(true),
+        b"false" => Value::Bool(false),
+        _ => {
+            let text = std::str::from_utf8(raw).unwrap_or("");
+            let int = text.parse().map(Value::Int);
+            int.or_else(|_| text.parse().map(Value::Float))
+                .unwrap_or_else(|_| text_value(raw))
+        }
+    }
+}
+
+fn text_value(bytes: &[u8]) -> Value {
+    Value::Text(String::from_utf8_lossy(bytes).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at<'a>(json: &'a str, path: &[&str]) -> Option<&'a str> {
+        let tokens: Vec<String> = path.iter().map(|&t| t.to_owned()).collect();
+        pointer(json.as_bytes(), &tokens).map(|raw| std::str::from_utf8(raw).unwrap())
+    }
+
+    #[test]
+    fn pointers_follow_objects_and_arrays() {
+        let json = r#" {"a": [{"b": "x\"y"}, 2], "0": true, "n": null} "#;
+        assert_eq!(at(json, &["a", "0", "b"]), Some(r#""x\"y""#));
+        assert_eq!(at(json, &["a", "1"]), Some("2"));
+        assert_eq!(at(json, &["0"]), Some("true"));
+        assert_eq!(at(json, &["n"]), Some("null"));
+        assert_eq!(at(json, &["a", "2"]), None);
+        assert_eq!(at(json, &["a", "01"]), None);
+        assert_eq!(at(json, &["b"]), None);
+        assert_eq!(at("not json", &["b"]), None);
+        assert_eq!(at("", &[]), None);
+    }
+
+    #[test]
+    fn values_keep_their_type() {
+        assert_eq!(json_value(b"12"), Value::Int(12));
+        assert_eq!(json_value(b"1.5e3"), Value::Float(1500.0));
+        assert_eq!(json_value(br#""a\u00e9""#), Value::Text("a\u{e9}".into()));
+        assert_eq!(json_value(br#"{"a":1}"#), Value::Text(r#"{"a":1}"#.into()));
+        assert_eq!(json_value(b"null"), Value::Nothing);
+    }
+
+    #[test]
+    fn equality_is_by_value() {
+        assert!(json_equals(br#""home""#, b"home"));
+        assert!(json_equals(b"1.0", b"1"));
+        assert!(json_equals(b"true", b"true"));
+        assert!(!json_equals(br#""1""#, b"1.0"));
+        assert!(!json_equals(b"nul", b"null"));
+    }
+}

@@ -1,0 +1,315 @@
+//! What happened, as numbers: rows, histograms and counts of one worker, cut once a second.
+
+use record::{Measurement, Outcome};
+use scenario::Plan;
+use scenario::plan::{MeasureId, MeasureKind};
+use stats::hist::LogHistogram;
+
+/// How many errors of one kind at one measure are kept with their text, per worker.
+const EXAMPLES_PER_KIND: u8 = 3;
+/// One second between cuts.
+const CUT_NS: u64 = 1_000_000_000;
+/// How many kinds of outcome there are.
+pub const OUTCOMES: usize = Outcome::ALL.len();
+
+/// One worker's figures for one interval: a second, or the part of it up to a phase's end.
+#[derive(Debug)]
+pub struct Delta {
+    pub worker: u16,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    /// Index into the plan's phases; after the last phase its number stays.
+    pub phase: u32,
+    pub counts: Counts,
+    pub gauges: Gauges,
+    /// Measures that have something to tell.
+    pub measures: Vec<MeasureDelta>,
+    /// Lateness of every operation the worker began.
+    pub lag: LogHistogram,
+    pub examples: Vec<Example>,
+    /// Filled in by a driver that has threads and clocks.
+    pub cpu: LoopCpu,
+}
+
+/// Things that were counted in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Sessions begun anew by users of a closed population; they count as started, too.
+    pub users_repeated: u64,
+    pub users_started: u64,
+    pub users_finished: u64,
+    pub users_refused: u64,
+    pub users_connected: u64,
+    /// Operations begun.
+    pub sends: u64,
+    /// Operations ended.
+    pub done: u64,
+    pub errors: u64,
+    pub bytes_out: u64,
+    pub bytes_in: u64,
+    pub unmatched: u64,
+    /// Unasked messages whose stamp lay in the future; their age counts as 0.
+    pub stamps_ahead: u64,
+}
+
+/// Levels at an interval's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Gauges {
+    pub users: u64,
+    pub connections: u64,
+    pub in_flight: u64,
+}
+
+/// What a loop's thread used in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LoopCpu {
+    /// CPU time of the thread.
+    pub used_ns: u64,
+    /// Time it was ready but did not run.
+    pub waited_ns: u64,
+    /// Time it had nothing to do: asleep, or spinning for a due time.
+    pub idle_ns: u64,
+}
+
+/// One measure's share of a [`Delta`]. Histograms hold operations that ended well.
+#[derive(Debug)]
+pub struct MeasureDelta {
+    pub measure: MeasureId,
+    /// By [`Outcome`] code.
+    pub outcomes: [u64; OUTCOMES],
+    pub response: LogHistogram,
+    /// Empty but for requests and handshakes, as is `lag`.
+    pub service: LogHistogram,
+    pub lag: LogHistogram,
+}
+
+/// One of the first errors of its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Example {
+    pub at_ns: u64,
+    pub measure: MeasureId,
+    pub outcome: Outcome,
+    pub user: u64,
+    pub detail: String,
+}
+
+#[derive(Debug)]
+struct Store {
+    kind: MeasureKind,
+    outcomes: [u64; OUTCOMES],
+    examples: [u8; OUTCOMES],
+    response: LogHistogram,
+    service: LogHistogram,
+    lag: LogHistogram,
+}
+
+/// Collects what a worker measures.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    worker: u16,
+    stores: Vec<Store>,
+    lag: LogHistogram,
+    examples: Vec<Example>,
+    pub(crate) counts: Counts,
+    rows: Vec<Measurement>,
+    rows_max: usize,
+    /// One in this many rows is kept.
+    keep_one_in: u32,
+    skipped: u32,
+    phase_ends: Vec<u64>,
+    cut_start_ns: u64,
+    cut_end_ns: u64,
+    deltas: Vec<Delta>,
+}
+
+impl Recorder {
+    /// `rows_max`: how many rows are gathered before they are handed over.
+    pub(crate) fn new(plan: &Plan, worker: u16, rows_max: usize) -> Recorder {
+        let stores = plan.measures.iter().map(|measure| Store {
+            kind: measure.kind,
+            outcomes: [0; OUTCOMES],
+            examples: [0; OUTCOMES],
+            response: LogHistogram::new(),
+            service: LogHistogram::new(),
+            lag: LogHistogram::new(),
+        });
+        let phase_ends: Vec<u64> = plan.phases.iter().map(|p| p.end_ns()).collect();
+        Recorder {
+            worker,
+            stores: stores.collect(),
+            lag: LogHistogram::new(),
+            examples: Vec::new(),
+            counts: Counts::default(),
+            rows: Vec::new(),
+            rows_max,
+            keep_one_in: 1,
+            skipped: 0,
+            cut_start_ns: 0,
+            cut_end_ns: next_cut(0, &phase_ends),
+            phase_ends,
+            deltas: Vec::new(),
+        }
+    }
+
+    /// Records an operation that has ended. `lag_ns` is how late the generator was with it, which
+    /// is less than sent − due where the user was still busy when a paced step fell due.
+    pub(crate) fn operation(&mut self, row: Measurement, lag_ns: u64) {
+        let store = &mut self.stores[row.measure as usize];
+        store.outcomes[row.outcome as usize] += 1;
+        self.counts.done += 1;
+        if row.outcome == Outcome::Ok {
+            store.response.record(row.response_ns());
+        } else if row.outcome.is_error() {
+            self.counts.errors += 1;
+        }
+        if matches!(store.kind, MeasureKind::Request | MeasureKind::Handshake) {
+            self.lag.record(lag_ns);
+            if row.outcome == Outcome::Ok {
+                store.service.record(row.service_ns());
+                store.lag.record(lag_ns);
+            }
+        }
+        self.row(row);
+    }
+
+    fn row(&mut self, row: Measurement) {
+        self.skipped += 1;
+        if self.skipped < self.keep_one_in {
+            return;
+        }
+        self.skipped = 0;
+        if self.rows.capacity() == 0 {
+            self.rows.reserve_exact(self.rows_max);
+        }
+        self.rows.push(Measurement {
+            worker: self.worker,
+            weight: row.weight * self.keep_one_in,
+            ..row
+        });
+    }
+
+    /// Counts a condition that was looked at.
+    pub(crate) fn check(&mut self, measure: MeasureId, outcome: Outcome) {
+        self.stores[measure as usize].outcomes[outcome as usize] += 1;
+        self.counts.errors += u64::from(outcome.is_error());
+    }
+
+    /// Keeps the text of an error where it is one of the first of its kind.
+    pub(crate) fn example(
+        &mut self,
+        at_ns: u64,
+        measure: MeasureId,
+        outcome: Outcome,
+        user: u64,
+        detail: impl FnOnce() -> String,
+    ) {
+        let kept = &mut self.stores[measure as usize].examples[outcome as usize];
+        if *kept < EXAMPLES_PER_KIND {
+            *kept += 1;
+            self.examples.push(Example {
+                at_ns,
+                measure,
+                outcome,
+                user,
+                detail: detail(),
+            });
+        }
+    }
+
+    /// Rows to hand over: where enough have gathered, or any where `all`.
+    pub(crate) fn take_rows(&mut self, all: bool) -> Option<Vec<Measurement>> {
+        let ready = self.rows.len() >= self.rows_max || (all && !self.rows.is_empty());
+        ready.then(|| std::mem::take(&mut self.rows))
+    }
+
+    /// Takes back rows that nobody could take, keeps every second of them and from now on half
+    /// as many as before. Returns the new rate: one in how many.
+    pub(crate) fn thin(&mut self, mut rows: Vec<Measurement>) -> u32 {
+        let mut place = 0usize;
+        rows.retain_mut(|row| {
+            row.weight *= 2;
+            place += 1;
+            place.is_multiple_of(2)
+        });
+        rows.append(&mut self.rows);
+        self.rows = rows;
+        self.keep_one_in = self.keep_one_in.saturating_mul(2);
+        self.keep_one_in
+    }
+
+    /// When the current interval ends.
+    pub(crate) fn cut_ns(&self) -> u64 {
+        self.cut_end_ns
+    }
+
+    /// Closes all intervals that end at or before `now_ns`.
+    pub(crate) fn cut(&mut self, now_ns: u64, gauges: Gauges) {
+        while now_ns >= self.cut_end_ns {
+            self.close(self.cut_end_ns, gauges);
+            self.cut_end_ns = next_cut(self.cut_start_ns, &self.phase_ends);
+        }
+    }
+
+    /// Closes the interval that is open, at the end of the worker's life.
+    pub(crate) fn finish(&mut self, now_ns: u64, gauges: Gauges) {
+        self.cut(now_ns, gauges);
+        self.close(now_ns, gauges);
+    }
+
+    /// The intervals that were closed since the last call.
+    pub(crate) fn take_deltas(&mut self) -> Vec<Delta> {
+        std::mem::take(&mut self.deltas)
+    }
+
+    fn close(&mut self, end_ns: u64, gauges: Gauges) {
+        let phase = self
+            .phase_ends
+            .partition_point(|&end| end <= self.cut_start_ns);
+        let measures = self.stores.iter_mut().enumerate();
+        let measures = measures.filter(|(_, s)| s.outcomes.iter().any(|&n| n > 0));
+        let measures = measures.map(|(id, store)| MeasureDelta {
+            measure: id as MeasureId,
+            outcomes: std::mem::replace(&mut store.outcomes, [0; OUTCOMES]),
+            response: std::mem::take(&mut store.response),
+            service: std::mem::take(&mut store.service),
+            lag: std::mem::take(&mut store.lag),
+        });
+        self.deltas.push(Delta {
+            worker: self.worker,
+            start_ns: self.cut_start_ns,
+            end_ns,
+            phase: phase.min(self.phase_ends.len().saturating_sub(1)) as u32,
+            counts: std::mem::take(&mut self.counts),
+            gauges,
+            measures: measures.collect(),
+            lag: std::mem::take(&mut self.lag),
+            examples: std::mem::take(&mut self.examples),
+            cpu: LoopCpu::default(),
+        });
+        self.cut_start_ns = end_ns;
+    }
+}
+
+/// The first whole second or phase end after `start_ns`.
+fn next_cut(start_ns: u64, phase_ends: &[u64]) -> u64 {
+    let second = (start_ns / CUT_NS + 1) * CUT_NS;
+    let phase = phase_ends.iter().copied().find(|&end| end > start_ns);
+    phase.map_or(second, |end| end.min(second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_fall_on_seconds_and_phase_ends() {
+        let ends = [1_500_000_000, 3_000_000_000];
+        let mut at = 0;
+        let mut cuts = Vec::new();
+        while at < 4_000_000_000 {
+            at = next_cut(at, &ends);
+            cuts.push(at / 100_000_000);
+        }
+        assert_eq!(cuts, [10, 15, 20, 30, 40]);
+    }
+}

@@ -1,0 +1,159 @@
+//! What steps send, prepared once a worker: requests without expressions as their bytes.
+
+use proto::http1;
+use scenario::Plan;
+use scenario::expr::Template;
+use scenario::plan::{Endpoint, HttpOp, Op, Session};
+
+use crate::user::{Scope, User};
+
+/// The prepared forms of a plan's steps.
+#[derive(Debug)]
+pub(crate) struct Wires {
+    /// `host` header by endpoint.
+    pub(crate) authorities: Vec<String>,
+    /// By session and instruction: the whole request where nothing in it varies.
+    requests: Vec<Vec<Option<Box<[u8]>>>>,
+}
+
+impl Wires {
+    pub(crate) fn new(plan: &Plan) -> Wires {
+        let authorities: Vec<String> = plan.endpoints.iter().map(authority).collect();
+        let prepare = |session: &Session| {
+            let ops = session.ops.iter().map(|op| match op {
+                Op::Http(http) => constant_request(http, &authorities[http.endpoint as usize]),
+                _ => None,
+            });
+            ops.collect()
+        };
+        let requests = plan.sessions.iter().map(prepare).collect();
+        Wires {
+            authorities,
+            requests,
+        }
+    }
+
+    /// The whole request of this instruction, where nothing in it varies.
+    pub(crate) fn request(&self, session: u16, pc: u32) -> Option<&[u8]> {
+        self.requests[session as usize][pc as usize].as_deref()
+    }
+}
+
+/// RFC 9110 §7.2: the default port is left out; IPv6 addresses are bracketed.
+fn authority(endpoint: &Endpoint) -> String {
+    let host = if endpoint.host.contains(':') {
+        format!("[{}]", endpoint.host)
+    } else {
+        endpoint.host.clone()
+    };
+    let default_port = if endpoint.tls { 443 } else { 80 };
+    if endpoint.port == default_port {
+        host
+    } else {
+        format!("{host}:{}", endpoint.port)
+    }
+}
+
+/// The request's bytes where none of its parts has an expression.
+fn constant_request(http: &HttpOp, authority: &str) -> Option<Box<[u8]>> {
+    let constant = |template: &Template| template.as_static().is_some();
+    let headers_constant = http.headers.iter().all(|(_, value)| constant(value));
+    if !constant(&http.path) || !headers_constant || !http.body.as_ref().is_none_or(constant) {
+        return None;
+    }
+    let mut nobody = User::new(0, 0, 0, 0);
+    let mut bytes = Vec::new();
+    encode_http(http, authority, &mut nobody.scope(0), &mut bytes).ok()?;
+    Some(bytes.into())
+}
+
+/// Appends the request as it is for this user. The error says what cannot be sent.
+pub(crate) fn encode_http(
+    http: &HttpOp,
+    authority: &str,
+    scope: &mut Scope<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
+    let path = render_target(&http.path, scope)?;
+    let headers = Headers::render(&http.headers, scope)?;
+    let mut body = Vec::new();
+    if let Some(template) = &http.body {
+        template
+            .render(scope, &mut body)
+            .map_err(|error| error.to_string())?;
+    }
+    let body = http.body.is_some().then_some(body.as_slice());
+    let host = headers.host().unwrap_or(authority);
+    http1::encode_request(out, &http.method, &path, host, headers.iter(), body);
+    Ok(())
+}
+
+/// A path and query as text that may stand in a request line.
+pub(crate) fn render_target(path: &Template, scope: &mut Scope<'_>) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    path.render(scope, &mut bytes)
+        .map_err(|error| error.to_string())?;
+    let target = String::from_utf8(bytes)
+        .ok()
+        .filter(|target| http1::is_target(target));
+    target.ok_or_else(|| "the path has characters that a request line cannot hold".to_owned())
+}
+
+/// Headers with their values as they are for this user.
+pub(crate) struct Headers<'p> {
+    names: Vec<&'p str>,
+    /// Where each value ends in `values`.
+    ends: Vec<usize>,
+    values: Vec<u8>,
+}
+
+impl<'p> Headers<'p> {
+    /// The error names the header whose value a header line cannot hold.
+    pub(crate) fn render(
+        headers: &'p [(String, Template)],
+        scope: &mut Scope<'_>,
+    ) -> Result<Headers<'p>, String> {
+        let mut rendered = Headers {
+            names: Vec::new(),
+            ends: Vec::new(),
+            values: Vec::new(),
+        };
+        for (name, value) in headers {
+            let start = rendered.values.len();
+            value
+                .render(scope, &mut rendered.values)
+                .map_err(|error| error.to_string())?;
+            if !http1::is_field_value(&rendered.values[start..]) {
+                return Err(format!(
+                    "the value of header {name:?} cannot stand in a header line"
+                ));
+            }
+            rendered.names.push(name);
+            rendered.ends.push(rendered.values.len());
+        }
+        Ok(rendered)
+    }
+
+    /// The scenario's own `host`, which stands in the target's place.
+    pub(crate) fn host(&self) -> Option<&str> {
+        let host = self
+            .all()
+            .find(|(name, _)| name.eq_ignore_ascii_case("host"))?
+            .1;
+        std::str::from_utf8(host).ok()
+    }
+
+    /// All but `host`.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.all()
+            .filter(|(name, _)| !name.eq_ignore_ascii_case("host"))
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let values = starts
+            .zip(&self.ends)
+            .map(|(start, &end)| &self.values[start..end]);
+        self.names.iter().copied().zip(values)
+    }
+}

@@ -1,0 +1,198 @@
+//! HTTP steps: requests out, responses in.
+
+use proto::http1::{self, Event, Head};
+use record::Outcome;
+use scenario::plan::{HttpOp, Op};
+
+use super::Worker;
+use super::session::Flow;
+use crate::conn::{Codec, Pending, Stage};
+use crate::extract::Received;
+use crate::user::Wait;
+use crate::wire::encode_http;
+
+impl<'p> Worker<'p> {
+    pub(super) fn begin_http(&mut self, now_ns: u64, key: u32, http: &HttpOp) -> Flow {
+        self.begin(now_ns, key);
+        match self.idle_conn(key, http.endpoint) {
+            Some(slot) => self.send_request(now_ns, key, slot),
+            None => self.open_conn(now_ns, key, http.endpoint, false),
+        }
+        Flow::Wait
+    }
+
+    /// The HTTP step the user is at.
+    fn http_op(&self, key: u32) -> &'p HttpOp {
+        let user = &self.users[key];
+        match &self.plan.sessions[user.session as usize].ops[user.pc as usize] {
+            Op::Http(http) => http,
+            other => unreachable!("a response is in flight at {other:?}"),
+        }
+    }
+
+    pub(super) fn send_request(&mut self, now_ns: u64, key: u32, slot: u32) {
+        let http = self.http_op(key);
+        let (session, pc) = (self.users[key].session, self.users[key].pc);
+        let start = self.commands.bytes.len();
+        if let Some(request) = self.wires.request(session, pc) {
+            self.commands.bytes.extend_from_slice(request);
+        } else {
+            let unix_ms = self.unix_ms(now_ns);
+            let scope = &mut self.users[key].scope(unix_ms);
+            let authority = &self.wires.authorities[http.endpoint as usize];
+            if let Err(error) = encode_http(http, authority, scope, &mut self.commands.bytes) {
+                self.release_conn(slot);
+                self.explain(now_ns, key, Outcome::Step, || error);
+                return self.fail(now_ns, key, Outcome::Step, 0);
+            }
+        }
+        let conn = &mut self.conns[slot];
+        conn.stage = Stage::Busy;
+        if let Codec::Http(decoder) = &mut conn.codec {
+            decoder.begin(http.method == "HEAD");
+        }
+        self.send(slot, start);
+        let deadline_ns = self.users[key].sent_ns + http.timeout_ns;
+        self.wait_for(key, Wait::Response, deadline_ns);
+    }
+
+    pub(super) fn decode_response(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
+        let conn = &mut self.conns[slot];
+        let key = conn.user;
+        let Codec::Http(decoder) = &mut conn.codec else {
+            return bytes.len();
+        };
+        if conn.pending.is_none() {
+            match decoder.decode_whole(bytes, &self.limits) {
+                Ok(Some((taken, whole))) => {
+                    self.count_in(key, taken);
+                    self.end_response(now_ns, slot, &whole.head, whole.body);
+                    return taken;
+                }
+                Ok(None) => {}
+                Err(error) => return self.break_response(now_ns, slot, &error, bytes.len()),
+            }
+        }
+        self.decode_pieces(now_ns, slot, bytes)
+    }
+
+    /// A response that does not come in one piece.
+    fn decode_pieces(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
+        let key = self.conns[slot].user;
+        let keep_body = self.http_op(key).keeps_body();
+        let mut taken = 0;
+        loop {
+            let conn = &mut self.conns[slot];
+            let Codec::Http(decoder) = &mut conn.codec else {
+                return bytes.len();
+            };
+            let (consumed, event) = match decoder.decode(&bytes[taken..], &self.limits) {
+                Ok(decoded) => decoded,
+                Err(error) => return self.break_response(now_ns, slot, &error, bytes.len()),
+            };
+            taken += consumed;
+            self.users[key].bytes_in = self.users[key].bytes_in.saturating_add(consumed as u32);
+            match event {
+                Some(Event::Head(head)) => {
+                    let head = head.raw.to_vec();
+                    let response = Pending::Response {
+                        head,
+                        body: Vec::new(),
+                        keep_body,
+                    };
+                    conn.pending = Some(Box::new(response));
+                }
+                Some(Event::Body(piece)) => {
+                    if let Some(Pending::Response {
+                        body,
+                        keep_body: true,
+                        ..
+                    }) = conn.pending.as_deref_mut()
+                    {
+                        body.extend_from_slice(piece);
+                    }
+                }
+                Some(Event::End) => {
+                    self.end_pieces(now_ns, slot);
+                    return taken;
+                }
+                None if consumed == 0 => return taken,
+                None => {}
+            }
+        }
+    }
+
+    /// All pieces are there.
+    fn end_pieces(&mut self, now_ns: u64, slot: u32) {
+        let Some(Pending::Response { head, body, .. }) =
+            self.conns[slot].pending.take().map(|pending| *pending)
+        else {
+            return;
+        };
+        // The head was read before; reading it again beats keeping it taken apart.
+        let mut decoder = http1::Decoder::new();
+        decoder.begin(true);
+        match decoder.decode(&head, &self.limits) {
+            Ok((_, Some(Event::Head(head)))) => self.end_response(now_ns, slot, &head, &body),
+            _ => unreachable!("a head that was read once can be read again"),
+        }
+    }
+
+    fn end_response(&mut self, now_ns: u64, slot: u32, head: &Head<'_>, body: &[u8]) {
+        let key = self.conns[slot].user;
+        let http = self.http_op(key);
+        let keep_alive = match &self.conns[slot].codec {
+            Codec::Http(decoder) => decoder.keep_alive(),
+            Codec::Ws(_) => false,
+        };
+        if keep_alive {
+            self.release_conn(slot);
+        } else {
+            self.close_conn(slot);
+        }
+        let received = Received {
+            head: Some(head),
+            body,
+        };
+        let mut outcome = self.examine(now_ns, key, &http.save, &http.check, &received);
+        if !http.status.allows(head.status) {
+            outcome = Outcome::Status;
+            self.explain(now_ns, key, outcome, || format!("status {}", head.status));
+        }
+        self.conclude(now_ns, key, outcome, head.status);
+    }
+
+    fn break_response(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        error: &http1::Error,
+        len: usize,
+    ) -> usize {
+        let outcome = if error.is_too_large() {
+            Outcome::TooLarge
+        } else {
+            Outcome::HttpProtocol
+        };
+        self.lost(now_ns, slot, outcome, || error.to_string());
+        len
+    }
+
+    /// The peer closed: true where that is how the response ends (RFC 9112 §6.3 rule 8).
+    pub(super) fn ended_by_close(&mut self, now_ns: u64, slot: u32) -> bool {
+        let conn = &mut self.conns[slot];
+        let Codec::Http(decoder) = &mut conn.codec else {
+            return false;
+        };
+        if conn.stage != Stage::Busy || !matches!(decoder.finish(), Ok(true)) {
+            return false;
+        }
+        self.end_pieces(now_ns, slot);
+        true
+    }
+
+    fn count_in(&mut self, key: u32, bytes: usize) {
+        let user = &mut self.users[key];
+        user.bytes_in = user.bytes_in.saturating_add(bytes as u32);
+    }
+}

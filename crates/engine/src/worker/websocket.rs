@@ -1,0 +1,457 @@
+//! WebSocket steps: upgrade, send, reply, close, and messages that arrive unasked.
+
+use proto::http1::{self, Event as HttpEvent};
+use proto::ws::{self, Event, HandshakeError, MessageKind};
+use record::{Measurement, Outcome};
+use scenario::expr::EvalError;
+use scenario::plan::{Expect, Op, Unasked, WsOpen, WsSend, builtin};
+
+use super::Worker;
+use super::session::{Flow, blank, excerpt};
+use crate::conn::{Codec, Pending, Stage};
+use crate::extract::{Received, json_number, pointer};
+use crate::user::Wait;
+use crate::wire::Headers;
+
+/// Normal closure (RFC 6455 §7.4.1).
+const NORMAL: u16 = 1000;
+
+impl<'p> Worker<'p> {
+    pub(super) fn begin_open(&mut self, now_ns: u64, key: u32, open: &WsOpen) -> Flow {
+        self.begin(now_ns, key);
+        if self.websocket_of(key).is_some() {
+            let detail = || "the user's WebSocket is open already".to_owned();
+            self.explain(now_ns, key, Outcome::Step, detail);
+            self.record_operation(now_ns, key, Outcome::Step, 0);
+            return Flow::End;
+        }
+        self.open_conn(now_ns, key, open.endpoint, true);
+        Flow::Wait
+    }
+
+    pub(super) fn send_upgrade(&mut self, now_ns: u64, key: u32, slot: u32) {
+        let Some(Op::WsOpen(open)) = self.op(key) else {
+            return;
+        };
+        let nonce = self.fresh_key();
+        let start = self.commands.bytes.len();
+        if let Err(error) = self.render_upgrade(now_ns, key, open, &nonce) {
+            self.close_conn(slot);
+            self.explain(now_ns, key, Outcome::Step, || error);
+            return self.fail(now_ns, key, Outcome::Step, 0);
+        }
+        let conn = &mut self.conns[slot];
+        conn.stage = Stage::Upgrading;
+        conn.pending = Some(Box::new(Pending::Upgrade(nonce)));
+        if let Codec::Http(decoder) = &mut conn.codec {
+            decoder.begin(false);
+        }
+        self.send(slot, start);
+        let deadline_ns = self.users[key].sent_ns + open.timeout_ns;
+        self.wait_for(key, Wait::Upgrade, deadline_ns);
+    }
+
+    fn render_upgrade(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        open: &WsOpen,
+        nonce: &ws::Key,
+    ) -> Result<(), String> {
+        let unix_ms = self.unix_ms(now_ns);
+        let mut scope = self.users[key].scope(unix_ms);
+        let path = crate::wire::render_target(&open.path, &mut scope)?;
+        let headers = Headers::render(&open.headers, &mut scope)?;
+        let host = headers
+            .host()
+            .unwrap_or(&self.wires.authorities[open.endpoint as usize]);
+        let out = &mut self.commands.bytes;
+        ws::encode_handshake(out, &path, host, nonce, headers.iter());
+        Ok(())
+    }
+
+    fn op(&self, key: u32) -> Option<&'p Op> {
+        let user = &self.users[key];
+        self.plan.sessions[user.session as usize]
+            .ops
+            .get(user.pc as usize)
+    }
+
+    /// The subprotocols that the upgrade in flight offers; those made of expressions are not
+    /// checked against the answer.
+    fn plan_protocols(&self, key: u32) -> &'p str {
+        let Some(Op::WsOpen(open)) = self.op(key) else {
+            return "";
+        };
+        let mut headers = open.headers.iter();
+        let offered = headers.find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
+        offered
+            .and_then(|(_, value)| value.as_static())
+            .unwrap_or("")
+    }
+
+    fn websocket_of(&self, key: u32) -> Option<u32> {
+        self.find_conn(key, |conn| conn.websocket)
+    }
+
+    pub(super) fn decode_upgrade(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
+        let key = self.conns[slot].user;
+        let offered = self.plan_protocols(key);
+        let conn = &mut self.conns[slot];
+        let Codec::Http(decoder) = &mut conn.codec else {
+            return bytes.len();
+        };
+        let (taken, head) = match decoder.decode(bytes, &self.limits) {
+            Ok((taken, Some(HttpEvent::Head(head)))) => (taken, head),
+            // Nothing but a head comes first.
+            Ok((taken, _)) => return taken,
+            Err(error) => {
+                self.lost(now_ns, slot, http_outcome(&error), || error.to_string());
+                return bytes.len();
+            }
+        };
+        let Some(Pending::Upgrade(nonce)) = conn.pending.take().map(|pending| *pending) else {
+            unreachable!("an upgrade in flight keeps its key");
+        };
+        let verified = ws::verify_handshake(&head, &nonce)
+            .and_then(|()| ws::verify_protocol(&head, offered.as_bytes()));
+        if let Err(error) = verified {
+            let (outcome, status) = match error {
+                HandshakeError::Declined { status } => (Outcome::Status, status),
+                _ => (Outcome::WsProtocol, head.status),
+            };
+            self.close_conn(slot);
+            self.explain(now_ns, key, outcome, || error.to_string());
+            self.fail(now_ns, key, outcome, status);
+            return bytes.len();
+        }
+        conn.codec = Codec::Ws(ws::Decoder::new());
+        conn.stage = Stage::Open;
+        self.users[key].bytes_in = taken as u32;
+        let id = self.id(slot);
+        self.complete(now_ns, key, Outcome::Ok, 101);
+        // Frames may stand right behind the head.
+        if self.live(id).is_none() {
+            return bytes.len();
+        }
+        taken + self.decode_frames(now_ns, slot, &bytes[taken..])
+    }
+
+    pub(super) fn decode_frames(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
+        let id = self.id(slot);
+        // The decoder is taken out while its events, which borrow it, are acted on.
+        let Codec::Ws(decoder) = &mut self.conns[slot].codec else {
+            return bytes.len();
+        };
+        let mut decoder = std::mem::take(decoder);
+        let mut taken = 0;
+        loop {
+            match decoder.decode(&bytes[taken..], &self.limits) {
+                Ok((0, None)) => break,
+                Ok((consumed, event)) => {
+                    taken += consumed;
+                    if let Some(event) = event {
+                        self.handle_event(now_ns, slot, consumed, &event);
+                    }
+                    if self.live(id).is_none() {
+                        return bytes.len();
+                    }
+                }
+                Err(error) => {
+                    self.break_frames(now_ns, slot, error);
+                    return bytes.len();
+                }
+            }
+        }
+        self.conns[slot].codec = Codec::Ws(decoder);
+        taken
+    }
+
+    fn handle_event(&mut self, now_ns: u64, slot: u32, len: usize, event: &Event<'_>) {
+        match *event {
+            Event::Text(text) => self.handle_message(now_ns, slot, len, text.as_bytes()),
+            Event::Binary(bytes) => self.handle_message(now_ns, slot, len, bytes),
+            Event::Ping(payload) => {
+                let mask = self.mask();
+                let start = self.commands.bytes.len();
+                ws::encode_pong(&mut self.commands.bytes, payload, mask);
+                self.send(slot, start);
+            }
+            Event::Pong(_) => {}
+            Event::Close { code, reason } => self.handle_close(now_ns, slot, code, reason),
+        }
+    }
+
+    fn handle_message(&mut self, now_ns: u64, slot: u32, len: usize, message: &[u8]) {
+        let plan = self.plan;
+        let key = self.conns[slot].user;
+        let received = Received::message(message);
+        let unix_ms = self.unix_ms(now_ns);
+        if self.users[key].wait == Wait::Reply
+            && let Some(expect) = self.expected(key)
+        {
+            let mut scratch = std::mem::take(&mut self.scratch);
+            let scope = &mut self.users[key].scope(unix_ms);
+            let wanted = if expect.when.is_empty() {
+                !plan
+                    .messages
+                    .iter()
+                    .any(|m| received.matches(&m.when, scope, &mut scratch))
+            } else {
+                received.matches(&expect.when, scope, &mut scratch)
+            };
+            self.scratch = scratch;
+            if wanted {
+                self.users[key].bytes_in = len as u32;
+                let outcome = self.examine(now_ns, key, &expect.save, &expect.check, &received);
+                return self.conclude(now_ns, key, outcome, 0);
+            }
+        }
+        self.handle_unasked(now_ns, key, len, &received);
+    }
+
+    /// What the user waits for.
+    fn expected(&self, key: u32) -> Option<&'p Expect> {
+        match self.op(key)? {
+            Op::WsSend(send) => send.reply.as_ref(),
+            Op::WsExpect(expect) => Some(expect),
+            _ => None,
+        }
+    }
+
+    fn handle_unasked(&mut self, now_ns: u64, key: u32, len: usize, received: &Received<'_>) {
+        let plan = self.plan;
+        let unix_ms = self.unix_ms(now_ns);
+        self.recorder.counts.bytes_in += len as u64;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let scope = &mut self.users[key].scope(unix_ms);
+        let found = plan
+            .messages
+            .iter()
+            .find(|m| received.matches(&m.when, scope, &mut scratch));
+        self.scratch = scratch;
+        match found {
+            Some(unasked) => self.record_unasked(now_ns, key, len, unasked, received),
+            None => self.recorder.counts.unmatched += 1,
+        }
+    }
+
+    fn record_unasked(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        len: usize,
+        unasked: &Unasked,
+        received: &Received<'_>,
+    ) {
+        let measure = unasked.measure;
+        let Some(sent_at) = &unasked.sent_at else {
+            return self.recorder.check(measure, Outcome::Ok);
+        };
+        let stamp = pointer(received.body, &sent_at.pointer).and_then(json_number);
+        let Some(stamp) = stamp.filter(|s| s.is_finite()) else {
+            let user = self.users[key].number;
+            self.recorder
+                .example(now_ns, measure, Outcome::Save, user, || {
+                    format!("no timestamp in {}", excerpt(received.body))
+                });
+            return self.recorder.check(measure, Outcome::Save);
+        };
+        // Relative to the run's zero first: an f64 of nanoseconds since 1970 is 256 ns coarse,
+        // which is still finer than the clocks on both sides agree.
+        let stamp_ns = stamp * sent_at.unit_ns - self.started_unix_ns as f64;
+        if stamp_ns > now_ns as f64 {
+            self.recorder.counts.stamps_ahead += 1;
+        }
+        let stamp_ns = (stamp_ns.max(0.0) as u64).min(now_ns);
+        let row = Measurement {
+            due_ns: stamp_ns,
+            sent_ns: stamp_ns,
+            done_ns: now_ns,
+            bytes_out: 0,
+            bytes_in: len as u32,
+            ..blank(&self.users[key], measure)
+        };
+        self.recorder.operation(row, 0);
+    }
+
+    pub(super) fn begin_send(&mut self, now_ns: u64, key: u32, send: &WsSend) -> Flow {
+        self.begin(now_ns, key);
+        let Some(slot) = self.open_websocket(now_ns, key) else {
+            return Flow::End;
+        };
+        let start = self.commands.bytes.len();
+        if let Err(error) = self.render_message(now_ns, key, send) {
+            self.commands.bytes.truncate(start);
+            self.explain(now_ns, key, Outcome::Step, || error.to_string());
+            self.record_operation(now_ns, key, Outcome::Step, 0);
+            return Flow::End;
+        }
+        self.send(slot, start);
+        match &send.reply {
+            Some(expect) => {
+                let deadline_ns = self.users[key].sent_ns + expect.timeout_ns;
+                self.wait_for(key, Wait::Reply, deadline_ns);
+                Flow::Wait
+            }
+            None => {
+                self.record_operation(now_ns, key, Outcome::Ok, 0);
+                let user = &mut self.users[key];
+                user.due_ns = now_ns;
+                user.ready_ns = now_ns;
+                Flow::Next
+            }
+        }
+    }
+
+    /// The user's WebSocket; where it has none, the operation just begun has failed.
+    fn open_websocket(&mut self, now_ns: u64, key: u32) -> Option<u32> {
+        let slot = self
+            .websocket_of(key)
+            .filter(|&slot| self.conns[slot].stage == Stage::Open);
+        if slot.is_none() {
+            self.explain(now_ns, key, Outcome::Step, || {
+                "no WebSocket is open".to_owned()
+            });
+            self.record_operation(now_ns, key, Outcome::Step, 0);
+        }
+        slot
+    }
+
+    fn render_message(&mut self, now_ns: u64, key: u32, send: &WsSend) -> Result<(), EvalError> {
+        let kind = if send.binary {
+            MessageKind::Binary
+        } else {
+            MessageKind::Text
+        };
+        let mask = self.mask();
+        let unix_ms = self.unix_ms(now_ns);
+        let mut scope = self.users[key].scope(unix_ms);
+        let mut result = Ok(());
+        ws::encode_with(&mut self.commands.bytes, kind, mask, |out| {
+            result = send.payload.render(&mut scope, out);
+        });
+        result
+    }
+
+    pub(super) fn begin_expect(&mut self, now_ns: u64, key: u32, expect: &Expect) -> Flow {
+        self.begin(now_ns, key);
+        if self.open_websocket(now_ns, key).is_none() {
+            return Flow::End;
+        }
+        let deadline_ns = self.users[key].sent_ns + expect.timeout_ns;
+        self.wait_for(key, Wait::Reply, deadline_ns);
+        Flow::Wait
+    }
+
+    pub(super) fn begin_close(&mut self, now_ns: u64, key: u32, code: u16) -> Flow {
+        let Some(slot) = self.websocket_of(key) else {
+            return Flow::Next;
+        };
+        self.begin(now_ns, key);
+        self.send_close(slot, code);
+        self.wait_for(key, Wait::Close, now_ns + super::LEAVE_NS);
+        Flow::Wait
+    }
+
+    fn send_close(&mut self, slot: u32, code: u16) {
+        let mask = self.mask();
+        let start = self.commands.bytes.len();
+        ws::encode_close(&mut self.commands.bytes, Some(code), "", mask);
+        self.send(slot, start);
+        self.conns[slot].stage = Stage::Closing;
+    }
+
+    /// The user goes: true where a close frame was sent whose answer is worth waiting for.
+    pub(super) fn begin_leaving(&mut self, _now_ns: u64, key: u32) -> bool {
+        match self.websocket_of(key) {
+            Some(slot) if self.conns[slot].stage == Stage::Open => {
+                self.send_close(slot, NORMAL);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A session starts anew: its WebSocket is closed without ceremony.
+    pub(super) fn drop_websocket(&mut self, key: u32) {
+        if let Some(slot) = self.websocket_of(key) {
+            if self.conns[slot].stage == Stage::Open {
+                self.send_close(slot, NORMAL);
+            }
+            self.close_conn(slot);
+        }
+    }
+
+    fn handle_close(&mut self, now_ns: u64, slot: u32, code: Option<u16>, reason: &str) {
+        if self.conns[slot].stage == Stage::Closing {
+            return self.websocket_closed(now_ns, slot);
+        }
+        // §5.5.1: the answer carries the code that was received.
+        self.send_close(slot, code.unwrap_or(NORMAL));
+        self.conns[slot].stage = Stage::Open;
+        let said = code.map_or("no code".to_owned(), |code| format!("code {code}"));
+        let detail = || format!("the peer closed the WebSocket with {said} {reason:?}");
+        self.websocket_lost(now_ns, slot, Outcome::Closed, detail);
+    }
+
+    /// The peer answered our close frame, or hung up instead.
+    pub(super) fn websocket_closed(&mut self, now_ns: u64, slot: u32) {
+        let key = self.conns[slot].user;
+        self.close_conn(slot);
+        match self.users[key].wait {
+            Wait::Close => self.complete(now_ns, key, Outcome::Ok, 0),
+            _ => self.remove_user(key),
+        }
+    }
+
+    /// An open WebSocket ended that the user did not close: its session cannot go on.
+    pub(super) fn websocket_lost(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        let key = self.conns[slot].user;
+        self.close_conn(slot);
+        match self.users[key].wait {
+            Wait::Reply => {
+                self.explain(now_ns, key, outcome, detail);
+                self.fail(now_ns, key, outcome, 0);
+            }
+            Wait::Until => {
+                // Between steps: the loss is the connection's.
+                let user = self.users[key].number;
+                self.recorder
+                    .example(now_ns, builtin::CONNECT, outcome, user, detail);
+                self.recorder.check(builtin::CONNECT, outcome);
+                self.give_up_session(now_ns, key);
+            }
+            // Busy with an HTTP request; the next WebSocket step will find none open.
+            _ => {}
+        }
+    }
+
+    fn break_frames(&mut self, now_ns: u64, slot: u32, error: ws::Error) {
+        let outcome = match error {
+            ws::Error::InvalidUtf8 => Outcome::InvalidUtf8,
+            ws::Error::TooLarge { .. } => Outcome::TooLarge,
+            _ => Outcome::WsProtocol,
+        };
+        // §7.1.7: fail the connection, saying why.
+        if self.conns[slot].stage == Stage::Open {
+            self.send_close(slot, error.close_code());
+            self.conns[slot].stage = Stage::Open;
+        }
+        self.lost(now_ns, slot, outcome, || error.to_string());
+    }
+}
+
+fn http_outcome(error: &http1::Error) -> Outcome {
+    if error.is_too_large() {
+        Outcome::TooLarge
+    } else {
+        Outcome::HttpProtocol
+    }
+}

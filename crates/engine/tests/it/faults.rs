@@ -1,0 +1,183 @@
+//! What the network and the generator's own limits do to a run.
+
+use engine::driver::sim::{Link, Packet, PeerAction, Verdict};
+use record::Outcome;
+
+use crate::peers::{HttpPeer, ok};
+use crate::support::{MS, S, run, run_over};
+
+const TEXT: &str = "
+name: faults
+target: http://target.test/
+options: { connect_timeout: 3s, timeout: 2s, drain: 1s, response_max: 1KiB }
+sessions:
+  main:
+    - get: /
+      as: first
+    - get: /
+      as: second
+arrivals:
+  - { constant: 10/s, for: 1s }
+  - { hold: 9s }
+";
+
+fn link(rule: impl FnMut(u64, Packet) -> Verdict + 'static) -> Link<'static> {
+    Link {
+        rule: Box::new(rule),
+        ..Link::new(0)
+    }
+}
+
+#[test]
+fn refused_connections_end_the_session() {
+    let refuse = link(|_, packet| match packet {
+        Packet::Connect => Verdict::Refuse,
+        _ => Verdict::Pass,
+    });
+    let ran = run_over(TEXT, &mut HttpPeer::new(|_| MS, |_| ok("ok")), refuse);
+    assert_eq!(ran.outcomes("connect"), [Outcome::Refused; 10]);
+    assert_eq!(ran.outcomes("first"), [Outcome::Refused; 10]);
+    assert_eq!(ran.outcomes("second"), []);
+    assert_eq!(ran.total(|counts| counts.users_connected), 0);
+    assert_eq!(ran.total(|counts| counts.users_started), 10);
+}
+
+#[test]
+fn a_lost_connect_times_out_on_the_nanosecond() {
+    let lose = link(|_, packet| match packet {
+        Packet::Connect => Verdict::Drop,
+        _ => Verdict::Pass,
+    });
+    let ran = run_over(TEXT, &mut HttpPeer::new(|_| MS, |_| ok("ok")), lose);
+    for row in ran.rows("first") {
+        assert_eq!(
+            (row.outcome, row.response_ns()),
+            (Outcome::ConnectTimeout, 3 * S)
+        );
+    }
+}
+
+#[test]
+fn an_answer_that_never_comes_costs_the_connection_but_not_the_session() {
+    let mut asked = 0;
+    let respond = move |_: &str| {
+        asked += 1;
+        if asked <= 10 { Vec::new() } else { ok("ok") }
+    };
+    let ran = run(TEXT, &mut HttpPeer::new(|_| MS, respond));
+    for row in ran.rows("first") {
+        assert_eq!((row.outcome, row.response_ns()), (Outcome::Timeout, 2 * S));
+    }
+    assert_eq!(ran.outcomes("second"), [Outcome::Ok; 10]);
+    assert_eq!(ran.rows("connect").len(), 20);
+}
+
+#[test]
+fn broken_responses_are_told_by_kind() {
+    let send = |text: &str| PeerAction::Send(text.as_bytes().to_vec());
+    let cases = [
+        (vec![PeerAction::Reset], Outcome::Reset),
+        (vec![PeerAction::Close], Outcome::Closed),
+        (
+            vec![
+                send("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhe"),
+                PeerAction::Close,
+            ],
+            Outcome::Closed,
+        ),
+        (
+            vec![send("SSH-2.0-OpenSSH_9.2\r\n\r\n")],
+            Outcome::HttpProtocol,
+        ),
+        (
+            vec![send("HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n")],
+            Outcome::TooLarge,
+        ),
+    ];
+    for (answer, outcome) in cases {
+        let ran = run(TEXT, &mut HttpPeer::new(|_| MS, move |_| answer.clone()));
+        assert_eq!(ran.outcomes("first"), [outcome; 10], "{:?}", ran.details());
+        assert_eq!(ran.outcomes("second"), [outcome; 10]);
+    }
+}
+
+#[test]
+fn users_that_the_generator_cannot_hold_are_refused_not_lost() {
+    let mut opened = 0;
+    let limited = link(move |_, packet| match packet {
+        Packet::Connect => {
+            opened += 1;
+            if opened > 6 {
+                Verdict::Limit(Outcome::NoFiles)
+            } else {
+                Verdict::Pass
+            }
+        }
+        _ => Verdict::Pass,
+    });
+    let ran = run_over(TEXT, &mut HttpPeer::new(|_| MS, |_| ok("ok")), limited);
+    assert_eq!(ran.total(|counts| counts.users_refused), 4);
+    assert_eq!(ran.total(|counts| counts.users_started), 6);
+    assert_eq!(ran.total(|counts| counts.users_connected), 6);
+    let limits = ran
+        .outcomes("first")
+        .iter()
+        .filter(|o| **o == Outcome::NoFiles)
+        .count();
+    assert_eq!(limits, 4);
+}
+
+#[test]
+fn what_is_in_flight_at_the_end_has_the_drain_to_finish() {
+    let text = TEXT.replace("hold: 9s", "hold: 1s");
+    let ran = run(&text, &mut HttpPeer::new(|_| 1_950 * MS, |_| ok("ok")));
+    // The first answers come at 1.95 s, the last of them after the end at 2 s, in the drain.
+    assert_eq!(ran.outcomes("first"), [Outcome::Ok; 10]);
+    // Only one user had its first answer before the end; its second request gets 1 s more.
+    assert_eq!(ran.outcomes("second"), [Outcome::Unfinished]);
+    assert_eq!(ran.total(|counts| counts.errors), 0);
+    assert_eq!(ran.run.ended_ns, 3 * S);
+}
+
+#[test]
+fn a_late_packet_only_delays_its_own_connection() {
+    let mut sent = 0;
+    let late = link(move |_, packet| match packet {
+        Packet::ToUser => {
+            sent += 1;
+            if sent == 1 {
+                Verdict::Delay(500 * MS)
+            } else {
+                Verdict::Pass
+            }
+        }
+        _ => Verdict::Pass,
+    });
+    let ran = run_over(TEXT, &mut HttpPeer::new(|_| MS, |_| ok("ok")), late);
+    let responses: Vec<u64> = ran
+        .rows("first")
+        .iter()
+        .map(|row| row.response_ns())
+        .collect();
+    assert_eq!(responses[0], 501 * MS);
+    assert!(responses[1..].iter().all(|&ns| ns == MS), "{responses:?}");
+}
+
+#[test]
+fn a_target_that_refuses_is_not_hammered_by_a_closed_population() {
+    let text = "
+name: hammer
+target: http://target.test/
+sessions:
+  main: [ { get: /, as: request } ]
+arrivals:
+  - { users: 5, for: 1s }
+";
+    let refuse = link(|_, _| Verdict::Refuse);
+    let ran = run_over(text, &mut HttpPeer::new(|_| MS, |_| ok("ok")), refuse);
+    assert_eq!(
+        ran.rows("request").len(),
+        50,
+        "each of five users tries ten times a second"
+    );
+}

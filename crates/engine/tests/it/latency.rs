@@ -1,0 +1,180 @@
+//! Due, sent, done: what is measured, against figures worked out on paper.
+
+use engine::driver::sim::Link;
+use record::Outcome;
+
+use crate::peers::{HttpPeer, WsPeer, ok, text};
+use crate::support::{MS, S, run, run_over};
+
+/// Answers after 1 ms, but stalls for the last second of every ten.
+fn stalling(now_ns: u64) -> u64 {
+    let phase = now_ns % (10 * S);
+    if phase >= 9 * S {
+        10 * S - phase + MS
+    } else {
+        MS
+    }
+}
+
+#[test]
+fn a_stall_is_measured_as_its_users_feel_it() {
+    let text = "
+name: stall
+target: http://target.test/
+options: { http_connections: shared }
+sessions:
+  main:
+    - get: /
+      as: request
+arrivals:
+  - { constant: 500/s, for: 30s }
+";
+    let ran = run(text, &mut HttpPeer::new(stalling, |_| ok("ok")));
+    let rows = ran.rows("request");
+    let due: Vec<u64> = (0..15_000).map(|i| i * 2 * MS).collect();
+    assert!(rows.iter().map(|row| row.due_ns).eq(due), "one every 2 ms");
+    for row in &rows {
+        assert_eq!(row.outcome, Outcome::Ok);
+        assert_eq!(row.lag_ns(), 0);
+        assert_eq!(
+            row.response_ns(),
+            stalling(row.due_ns),
+            "due at {}",
+            row.due_ns
+        );
+    }
+    let mut responses: Vec<u64> = rows.iter().map(|row| row.response_ns()).collect();
+    responses.sort_unstable();
+    let at = |share: f64| responses[(share * 15_000.0) as usize - 1] / MS;
+    // 1,500 of 15,000 meet a stall and wait for what is left of it: 3 each of 1000, 998, … 2 ms.
+    assert_eq!((at(0.5), at(0.95), at(0.99), at(1.0)), (1, 501, 901, 1001));
+}
+
+#[test]
+fn a_frozen_generator_owns_up_to_its_lag() {
+    let text = "
+name: frozen
+target: http://target.test/
+options: { http_connections: shared }
+sessions:
+  main:
+    - get: /
+      as: request
+arrivals:
+  - { constant: 100/s, for: 10s }
+";
+    let mut link = Link::new(0);
+    link.frozen = vec![(5 * S, 6 * S)];
+    let ran = run_over(text, &mut HttpPeer::new(|_| MS, |_| ok("ok")), link);
+    for row in ran.rows("request") {
+        let lag_ns = if (5 * S..6 * S).contains(&row.due_ns) {
+            6 * S - row.due_ns
+        } else {
+            0
+        };
+        assert_eq!(row.lag_ns(), lag_ns, "due at {}", row.due_ns);
+        assert_eq!(row.service_ns(), MS);
+        assert_eq!(row.response_ns(), lag_ns + MS);
+    }
+}
+
+#[test]
+fn a_step_after_a_think_is_due_when_the_reply_came_plus_the_think() {
+    let text = "
+name: think
+target: http://target.test/
+sessions:
+  main:
+    - get: /
+      as: first
+    - think: 2s
+    - get: /
+      as: second
+arrivals:
+  - { constant: 1/s, for: 1s }
+  - { hold: 9s }
+";
+    let ran = run_over(
+        text,
+        &mut HttpPeer::new(|_| 30 * MS, |_| ok("ok")),
+        Link::new(10 * MS),
+    );
+    let (first, second) = (ran.rows("first")[0], ran.rows("second")[0]);
+    // Connect there and back, request there, 30 ms, response back.
+    assert_eq!((first.due_ns, first.done_ns), (0, 70 * MS));
+    assert_eq!(second.due_ns, 70 * MS + 2 * S);
+    assert_eq!(second.response_ns(), 50 * MS);
+    assert_eq!(ran.rows("connect")[0].response_ns(), 20 * MS);
+}
+
+#[test]
+fn a_pace_is_a_schedule_that_replies_cannot_delay() {
+    let text = "
+name: pace
+target: http://target.test/
+sessions:
+  main:
+    - forever:
+        - pace: 100ms
+        - get: /
+          as: request
+arrivals:
+  - { constant: 1/s, for: 1s }
+  - { hold: 9s }
+";
+    // From 3 s to 4 s nothing is answered.
+    let delay = |now_ns| {
+        if (3 * S..4 * S).contains(&now_ns) {
+            4 * S - now_ns
+        } else {
+            MS
+        }
+    };
+    let ran = run(text, &mut HttpPeer::new(delay, |_| ok("ok")));
+    let rows = ran.rows("request");
+    for (place, row) in rows.iter().enumerate() {
+        assert_eq!(row.due_ns, place as u64 * 100 * MS);
+    }
+    assert_eq!(rows[30].response_ns(), S);
+    // Due at 3.1 s, sent at 4 s when the user was free: 900 ms of waiting are the target's.
+    assert_eq!(rows[31].sent_ns, 4 * S);
+    assert_eq!(rows[31].response_ns(), 901 * MS);
+    assert_eq!(rows[60].response_ns(), MS);
+    let lag_max = ran.run.deltas.iter().map(|delta| delta.lag.max()).max();
+    assert_eq!(
+        lag_max,
+        Some(0),
+        "the user's own waiting is no fault of the generator"
+    );
+}
+
+#[test]
+fn a_message_that_arrives_unasked_is_as_old_as_its_stamp_says() {
+    let scenario = "
+name: broadcast
+target: http://target.test/
+messages:
+  update: { when: { /type: update }, sent_at: /at, as: broadcast }
+sessions:
+  main:
+    - ws: /stream
+    - send: { op: go }
+      reply: { when: { /re: go } }
+    - think: 5s
+arrivals:
+  - { constant: 1/s, for: 1s }
+  - { hold: 9s }
+";
+    let mut peer = WsPeer::new(|now_ns, _| {
+        let stamp = now_ns as f64 / 1e6 - 40.0;
+        vec![
+            text(&format!(r#"{{"type":"update","at":{stamp}}}"#)),
+            text(r#"{"re":"go"}"#),
+            text(r#"{"type":"other"}"#),
+        ]
+    });
+    // The stamp must not lie before the run's zero, which is the link's business here.
+    let ran = run_over(scenario, &mut peer, Link::new(50 * MS));
+    assert_eq!(ran.rows("broadcast")[0].response_ns(), 90 * MS);
+    assert_eq!(ran.total(|counts| counts.unmatched), 1);
+}

@@ -1,0 +1,60 @@
+//! The same seed plans the same users, whatever the number of workers.
+
+use engine::driver::sim::{self, Link};
+use record::Measurement;
+
+use crate::peers::{HttpPeer, ok};
+use crate::support::{MS, plan};
+
+const TEXT: &str = "
+name: crowd
+seed: 4711
+target: http://target.test/
+sessions:
+  reader:
+    weight: 3
+    steps:
+      - loop: 3
+        steps:
+          - think: { exponential: 200ms }
+          - get: /page/${random(1, 1000)}/${user}
+            as: read
+  writer:
+    weight: 1
+    steps:
+      - think: { lognormal: { median: 300ms, sigma: 0.5 } }
+      - choose:
+          - weight: 2
+            steps: [ { post: /a, body: \"${random_string(20)}\", as: a } ]
+          - weight: 1
+            steps: [ { post: /b, body: \"${uuid()}\", as: b } ]
+arrivals:
+  - { poisson: 80/s, for: 10s }
+  - { ramp: 10/s..90/s, for: 5s }
+  - { hold: 5s }
+";
+
+/// Every record but for the loop that made it, and the requests as they were sent.
+fn records(workers: u32, seed: u64) -> (Vec<Measurement>, Vec<String>) {
+    let mut plan = plan(TEXT);
+    plan.seed = seed;
+    let mut peer = HttpPeer::new(|_| 5 * MS, |_| ok("ok"));
+    let run = sim::run(&plan, workers, &mut peer, Link::new(MS)).expect("the plan can be run");
+    let rows = run.rows.iter().map(|row| Measurement { worker: 0, ..*row });
+    let rows = rows.collect();
+    peer.requests.sort_unstable();
+    (rows, peer.requests)
+}
+
+#[test]
+fn one_two_and_four_loops_play_the_same_crowd() {
+    let one = records(1, 4711);
+    assert!(one.0.len() > 3_000, "only {} records", one.0.len());
+    assert_eq!(one, records(2, 4711));
+    assert_eq!(one, records(4, 4711));
+}
+
+#[test]
+fn another_seed_plays_another_crowd() {
+    assert_ne!(records(1, 4711), records(1, 4712));
+}

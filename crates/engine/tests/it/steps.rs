@@ -1,0 +1,145 @@
+//! Control: loops, branches, choices, transactions, values.
+
+use record::Outcome;
+
+use crate::peers::{HttpPeer, ok};
+use crate::support::{MS, run};
+
+fn paths(steps: &str, arrivals: &str) -> Vec<String> {
+    let text = format!(
+        "
+name: steps
+target: http://target.test/
+sessions:
+  main:
+{steps}
+arrivals:
+  - {arrivals}
+  - {{ hold: 20s }}
+"
+    );
+    let mut peer = HttpPeer::new(|_| MS, |_| ok(r#"{"n":3}"#));
+    run(&text, &mut peer);
+    let path = |request: &String| request.split(' ').nth(1).expect("a path").to_owned();
+    peer.requests.iter().map(path).collect()
+}
+
+const ONE: &str = "{ constant: 1/s, for: 1s }";
+
+#[test]
+fn loops_count_and_nest() {
+    let steps = "
+    - set: { i: 0 }
+    - loop: 2
+      steps:
+        - loop: 3
+          steps:
+            - set: { i: \"${i + 1}\" }
+            - get: /${i}
+";
+    assert_eq!(paths(steps, ONE), ["/1", "/2", "/3", "/4", "/5", "/6"]);
+}
+
+#[test]
+fn while_and_if_look_at_values() {
+    let steps = "
+    - get: /start
+      save: { n: /n }
+    - while: n > 0
+      steps:
+        - if: n == 2
+          then: [ { get: /two } ]
+          else: [ { get: \"/n${n}\" } ]
+        - set: { n: \"${n - 1}\" }
+    - stop:
+    - get: /never
+";
+    assert_eq!(paths(steps, ONE), ["/start", "/n3", "/two", "/n1"]);
+}
+
+#[test]
+fn choices_keep_to_their_weights() {
+    let steps = "
+    - choose:
+        - weight: 3
+          steps: [ { get: /often } ]
+        - weight: 1
+          steps: [ { get: /seldom } ]
+    - get: /after
+";
+    let paths = paths(steps, "{ constant: 1000/s, for: 4s }");
+    let count = |path: &str| paths.iter().filter(|p| *p == path).count();
+    assert_eq!(count("/after"), 4000);
+    // Binomial(4000, ¾): five standard deviations are 137.
+    assert!(
+        (2863..=3137).contains(&count("/often")),
+        "{} of 4000",
+        count("/often")
+    );
+    assert_eq!(count("/often") + count("/seldom"), 4000);
+}
+
+#[test]
+fn a_transaction_spans_its_steps_and_thinks() {
+    let text = "
+name: transaction
+target: http://target.test/
+sessions:
+  main:
+    - transaction: checkout
+      steps:
+        - get: /a
+        - think: 100ms
+        - get: /b
+arrivals:
+  - { constant: 1/s, for: 1s }
+  - { hold: 1s }
+";
+    let ran = run(text, &mut HttpPeer::new(|_| 5 * MS, |_| ok("ok")));
+    let rows = ran.rows("checkout");
+    assert_eq!((rows.len(), rows[0].outcome), (1, Outcome::Ok));
+    assert_eq!(rows[0].response_ns(), 110 * MS);
+}
+
+#[test]
+fn checks_are_counted_both_ways() {
+    let text = "
+name: checks
+target: http://target.test/
+sessions:
+  main:
+    - check: user < 3
+      as: small
+arrivals:
+  - { constant: 10/s, for: 1s }
+";
+    let ran = run(text, &mut HttpPeer::new(|_| 5 * MS, |_| ok("ok")));
+    assert_eq!(ran.counted("small", Outcome::Ok), 3);
+    assert_eq!(ran.counted("small", Outcome::Check), 7);
+}
+
+#[test]
+fn a_value_that_cannot_be_computed_ends_the_session_with_its_reason() {
+    let text = "
+name: fault
+target: http://target.test/
+sessions:
+  main:
+    - get: /
+      save: { n: /n }
+    - set: { m: \"${1 / n}\" }
+    - get: /never
+      as: never
+arrivals:
+  - { constant: 1/s, for: 1s }
+  - { hold: 1s }
+";
+    let ran = run(text, &mut HttpPeer::new(|_| MS, |_| ok(r#"{"n":0}"#)));
+    assert_eq!(ran.outcomes("never"), []);
+    assert_eq!(ran.counted("connect", Outcome::Step), 1);
+    assert!(
+        ran.details()[0].contains("division by zero"),
+        "{:?}",
+        ran.details()
+    );
+}

@@ -1,0 +1,92 @@
+//! Plans from texts, and what came out of a run.
+
+use engine::driver::sim::{self, Link, Peer, SimRun};
+use record::{Measurement, Outcome};
+use scenario::{Plan, Settings, Source, compile, render};
+
+pub const MS: u64 = 1_000_000;
+pub const S: u64 = 1_000_000_000;
+
+/// The plan of a scenario that has no errors.
+pub fn plan(text: &str) -> Plan {
+    let source = Source {
+        name: "test.yaml",
+        text,
+    };
+    let nothing = |_: &str| None;
+    let no_file = |name: &str| Err(format!("no file {name}"));
+    let settings = Settings {
+        overrides: &[],
+        env: &nothing,
+        files: &no_file,
+    };
+    let (plan, diagnostics) = compile(source, &settings);
+    plan.unwrap_or_else(|| panic!("{}", render(&diagnostics, source)))
+}
+
+/// Runs a scenario's text on one worker over a link without faults.
+pub fn run(text: &str, peer: &mut dyn Peer) -> Ran {
+    run_over(text, peer, Link::new(0))
+}
+
+/// As [`run`], over this link.
+pub fn run_over(text: &str, peer: &mut dyn Peer, link: Link<'_>) -> Ran {
+    let plan = plan(text);
+    let run = sim::run(&plan, 1, peer, link).expect("the plan can be run");
+    Ran { plan, run }
+}
+
+/// A run and the plan it came from.
+pub struct Ran {
+    pub plan: Plan,
+    pub run: SimRun,
+}
+
+impl Ran {
+    /// The rows of one measure.
+    pub fn rows(&self, measure: &str) -> Vec<Measurement> {
+        let id = self.plan.measures.iter().position(|m| m.name == measure);
+        let names: Vec<_> = self.plan.measures.iter().map(|m| &m.name).collect();
+        let id = id.unwrap_or_else(|| panic!("no measure {measure:?} in {names:?}"));
+        self.run
+            .rows
+            .iter()
+            .filter(|row| row.measure as usize == id)
+            .copied()
+            .collect()
+    }
+
+    /// How the operations of one measure ended, in order of user and time.
+    pub fn outcomes(&self, measure: &str) -> Vec<Outcome> {
+        self.rows(measure).iter().map(|row| row.outcome).collect()
+    }
+
+    /// A counter over the whole run.
+    pub fn total(&self, counter: impl Fn(&engine::measure::Counts) -> u64) -> u64 {
+        self.run
+            .deltas
+            .iter()
+            .map(|delta| counter(&delta.counts))
+            .sum()
+    }
+
+    /// Texts of the kept errors.
+    pub fn details(&self) -> Vec<String> {
+        let examples = self.run.deltas.iter().flat_map(|delta| &delta.examples);
+        examples.map(|example| example.detail.clone()).collect()
+    }
+
+    /// Outcomes counted without a row, such as checks.
+    pub fn counted(&self, measure: &str, outcome: Outcome) -> u64 {
+        let id = self
+            .plan
+            .measures
+            .iter()
+            .position(|m| m.name == measure)
+            .expect("measure");
+        let all = self.run.deltas.iter().flat_map(|delta| &delta.measures);
+        all.filter(|m| m.measure as usize == id)
+            .map(|m| m.outcomes[outcome as usize])
+            .sum()
+    }
+}

@@ -1,0 +1,210 @@
+//! WebSocket steps.
+
+use engine::driver::sim::{Link, PeerAction};
+use record::Outcome;
+
+use crate::peers::{WsPeer, frame, text};
+use crate::support::{MS, S, run, run_over};
+
+fn scenario(steps: &str) -> String {
+    format!(
+        "
+name: websocket
+target: http://target.test/
+options: {{ timeout: 2s, message_max: 1KiB }}
+sessions:
+  main:
+    - ws: /stream
+{steps}
+arrivals:
+  - {{ constant: 1/s, for: 1s }}
+  - {{ hold: 9s }}
+"
+    )
+}
+
+const ASK: &str = "
+    - send: { op: ask }
+      reply: { when: { /re: ask }, as: ask }
+    - send: { op: again }
+      as: again
+";
+
+#[test]
+fn a_session_opens_asks_and_leaves_with_a_close_frame() {
+    let text_ = scenario(
+        "
+    - send: { op: games, n: \"${user}\" }
+      reply: { when: { /re: games }, save: { game: /games/0/id }, as: games }
+    - send: { op: join, game: \"${game}\" }
+      reply: { when: { /re: join, /game: \"${game}\" }, as: join }
+",
+    );
+    let mut peer = WsPeer::new(|_, message| {
+        if message.contains("games") {
+            vec![text(r#"{"re":"games","games":[{"id":"g1"}]}"#)]
+        } else {
+            // Another one's answer first: it does not match.
+            vec![
+                text(r#"{"re":"join","game":"g2"}"#),
+                text(r#"{"re":"join","game":"g1"}"#),
+            ]
+        }
+    });
+    peer.delay_ns = 7 * MS;
+    let ran = run_over(&text_, &mut peer, Link::new(MS));
+    assert_eq!(ran.outcomes("handshake"), [Outcome::Ok]);
+    assert_eq!(ran.rows("handshake")[0].response_ns(), 4 * MS);
+    assert_eq!(ran.outcomes("games"), [Outcome::Ok]);
+    assert_eq!(ran.rows("join")[0].response_ns(), 9 * MS);
+    assert_eq!(ran.total(|counts| counts.unmatched), 1);
+    let frames: Vec<_> = peer
+        .frames
+        .iter()
+        .map(|(opcode, payload)| (*opcode, String::from_utf8_lossy(payload).into_owned()))
+        .collect();
+    assert_eq!(frames[0], (1, r#"{"op":"games","n":0}"#.to_owned()));
+    assert_eq!(frames[1], (1, r#"{"op":"join","game":"g1"}"#.to_owned()));
+    assert_eq!(frames[2].0, 8);
+    assert_eq!(frames.len(), 3);
+}
+
+#[test]
+fn pings_are_answered_and_messages_may_be_fragmented() {
+    let mut peer = WsPeer::new(|_, _| {
+        vec![
+            PeerAction::Send(frame(0x89, b"still there?")),
+            PeerAction::Send(frame(0x01, br#"{"re":"#)),
+            PeerAction::Send(frame(0x89, b"now?")),
+            PeerAction::Send(frame(0x80, br#""ask"}"#)),
+        ]
+    });
+    let one = ASK
+        .split("    - send: { op: again }")
+        .next()
+        .expect("the first step");
+    let ran = run(&scenario(one), &mut peer);
+    assert_eq!(ran.outcomes("ask"), [Outcome::Ok]);
+    let pongs: Vec<_> = peer
+        .frames
+        .iter()
+        .filter(|(opcode, _)| *opcode == 10)
+        .collect();
+    assert_eq!(
+        pongs,
+        [&(10, b"still there?".to_vec()), &(10, b"now?".to_vec())]
+    );
+}
+
+#[test]
+fn a_reply_that_never_comes_times_out_and_the_user_goes_on() {
+    let mut peer = WsPeer::new(|_, _| Vec::new());
+    let ran = run(&scenario(ASK), &mut peer);
+    assert_eq!(ran.outcomes("ask"), [Outcome::Timeout]);
+    assert_eq!(ran.rows("ask")[0].response_ns(), 2 * S);
+    assert_eq!(ran.outcomes("again"), [Outcome::Ok]);
+}
+
+#[test]
+fn what_breaks_the_protocol_ends_the_session_with_its_kind() {
+    let cases: [(&str, Vec<PeerAction>, Outcome); 6] = [
+        (
+            "half a frame, then closed",
+            vec![PeerAction::Send(vec![0x81, 20, b'{']), PeerAction::Close],
+            Outcome::Closed,
+        ),
+        ("reset", vec![PeerAction::Reset], Outcome::Reset),
+        (
+            "no UTF-8",
+            vec![PeerAction::Send(frame(0x81, b"\xff\xfe"))],
+            Outcome::InvalidUtf8,
+        ),
+        (
+            "larger than the limit",
+            vec![PeerAction::Send(frame(0x81, &[b'x'; 2000]))],
+            Outcome::TooLarge,
+        ),
+        (
+            "reserved bits",
+            vec![PeerAction::Send(frame(0xf1, b"{}"))],
+            Outcome::WsProtocol,
+        ),
+        (
+            "closed with a code",
+            vec![PeerAction::Send(frame(0x88, b"\x03\xf3oops"))],
+            Outcome::Closed,
+        ),
+    ];
+    for (what, answer, outcome) in cases {
+        let mut peer = WsPeer::new(move |_, _| answer.clone());
+        let ran = run(&scenario(ASK), &mut peer);
+        assert_eq!(
+            ran.outcomes("ask"),
+            [outcome],
+            "{what}: {:?}",
+            ran.details()
+        );
+        assert_eq!(ran.outcomes("again"), [], "{what}");
+        assert!(!ran.details().is_empty(), "{what}");
+    }
+}
+
+#[test]
+fn a_loss_between_steps_is_told_at_once() {
+    let steps = "
+    - send: { op: ask }
+      reply: { when: { /re: ask }, as: ask }
+    - think: 5s
+    - send: { op: again }
+      as: again
+";
+    let mut peer = WsPeer::new(|_, _| {
+        vec![
+            text(r#"{"re":"ask"}"#),
+            PeerAction::Send(frame(0x88, b"\x03\xe9")),
+        ]
+    });
+    let ran = run(&scenario(steps), &mut peer);
+    assert_eq!(ran.outcomes("ask"), [Outcome::Ok]);
+    assert_eq!(ran.counted("connect", Outcome::Closed), 1);
+    assert_eq!(ran.outcomes("again"), []);
+    assert_eq!(ran.total(|counts| counts.users_finished), 1);
+}
+
+#[test]
+fn closing_by_a_step_waits_for_the_peer() {
+    let steps = "
+    - close: 1000
+    - ws: /stream
+      as: second
+";
+    let mut peer = WsPeer::new(|_, _| Vec::new());
+    let ran = run_over(&scenario(steps), &mut peer, Link::new(10 * MS));
+    assert_eq!(ran.outcomes("second"), [Outcome::Ok]);
+    // Two round trips to open, one to close.
+    assert_eq!(ran.rows("second")[0].due_ns, 60 * MS);
+    assert_eq!(peer.frames[0], (8, vec![0x03, 0xe8]));
+}
+
+#[test]
+fn an_upgrade_that_is_declined_is_told_with_its_status() {
+    let mut peer = crate::peers::HttpPeer::new(
+        |_| MS,
+        |_| crate::peers::response("403 Forbidden", "", "no"),
+    );
+    let ran = run(&scenario(ASK), &mut peer);
+    assert_eq!(ran.outcomes("handshake"), [Outcome::Status]);
+    assert_eq!(ran.rows("handshake")[0].status, 403);
+    assert_eq!(ran.outcomes("ask"), []);
+}
+
+#[test]
+fn frames_right_behind_the_handshake_are_read() {
+    let steps = "
+    - expect: { when: { /hello: world }, as: hello }
+";
+    let mut peer = WsPeer::new(|_, _| Vec::new());
+    peer.greeting = vec![text(r#"{"hello":"world"}"#)];
+    let ran = run(&scenario(steps), &mut peer);
+    assert_eq!(ran.outcomes("hello"), [Outcome::Ok]);
+}
