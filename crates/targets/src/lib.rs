@@ -1,1 +1,16 @@
 //! Reference servers that stand under load.
+//!
+//! An island: these servers import none of the project's other crates and are built with the
+//! ecosystem's own (tokio, hyper, axum, tungstenite), so that they are an independent oracle for
+//! the codecs on the other end of the wire.
+//!
+//! - [`market`]: a real-time parimutuel prediction market over WebSocket, with REST reads.
+//! - [`echo`]: the smallest WebSocket and HTTP server.
+//! - [`stall`]: an HTTP server that freezes on a schedule, whose latencies are known on paper.
+
+pub mod echo;
+pub mod market;
+pub mod stall;
+mod wire;
+
+pub use wire::Stop;

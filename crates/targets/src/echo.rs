@@ -1,0 +1,145 @@
+//! The smallest server: WebSocket messages come back as they went, `GET /hello` says "ok".
+//!
+//! For tests and benches of the client's end, where the server should cost next to nothing.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use axum::Router;
+use axum::routing::get;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio_tungstenite::tungstenite::Error;
+
+use crate::Stop;
+use crate::wire::{
+    self, Crew, Limits, Opening, Post, Route, Setup, Socket, accept_all, read_opening, run_until,
+    serve_http, stopped,
+};
+
+/// Where WebSockets are opened.
+const PATH: &str = "/echo";
+
+/// How an echo server is run. The default is one thread on a free port of 127.0.0.1.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct EchoOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Serving threads, 1 or more; each has a file table of its own, so that it may hold as many
+    /// connections as the limit on open files allows for a process.
+    pub threads: usize,
+    /// Longest message in bytes. A longer one ends the connection.
+    pub message_max: usize,
+}
+
+impl Default for EchoOptions {
+    fn default() -> Self {
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Self {
+            listen,
+            threads: 1,
+            message_max: 16 << 20,
+        }
+    }
+}
+
+/// Serves until `shutdown` resolves, then drops every connection. WebSockets are opened at
+/// `/echo`; `ready` is called with the address as soon as connections are accepted.
+///
+/// # Errors
+/// When the address cannot be listened at, or a serving thread crashed.
+pub async fn serve(
+    options: EchoOptions,
+    ready: impl FnOnce(SocketAddr),
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let EchoOptions {
+        listen,
+        threads,
+        message_max,
+    } = options;
+    let setup = Setup {
+        listen,
+        threads,
+        backlog: wire::BACKLOG,
+        own_files: true,
+    };
+    let limits = Limits { message_max };
+    let router = Router::new().route("/hello", get(|| async { "ok\n" }));
+    let mut crew = Crew::start(setup, move |post| work(post, limits, router.clone())).await?;
+    ready(crew.address());
+    tokio::select! {
+        () = shutdown => {}
+        () = crew.any_ended() => {}
+    }
+    crew.stop().await
+}
+
+/// [`serve`] on a runtime of its own, until `stop`.
+///
+/// # Errors
+/// As [`serve`], and when the process cannot be set up.
+pub fn run(options: EchoOptions, stop: Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
+    run_until(stop, |stopped| serve(options, ready, stopped))?
+}
+
+async fn work(post: Post, limits: Limits, router: Router) {
+    let Post { listener, mut stop } = post;
+    let router = Arc::new(router);
+    let stopping = stop.clone();
+    let open = |stream| {
+        tokio::task::spawn_local(receive(
+            stream,
+            limits,
+            Arc::clone(&router),
+            stopping.clone(),
+        ));
+    };
+    tokio::select! {
+        // A connection that cannot be accepted is the client's to notice.
+        () = accept_all(&listener, open, drop) => {}
+        () = stopped(&mut stop) => {}
+    }
+}
+
+async fn receive(
+    mut stream: TcpStream,
+    limits: Limits,
+    router: Arc<Router>,
+    stop: watch::Receiver<bool>,
+) {
+    let Ok(Some(Opening { route, bytes })) = read_opening(&mut stream, PATH).await else {
+        return;
+    };
+    match route {
+        Route::WebSocket { accept, .. } => {
+            if let Ok(mut socket) = Socket::open(stream, &accept, bytes, limits).await {
+                tokio::task::spawn_local(async move {
+                    // It ends when the peer closes or breaks the protocol.
+                    let _ = poll_fn(|cx| poll_echo(&mut socket, cx)).await;
+                });
+            }
+        }
+        Route::Refused(answer) => {
+            // The connection ends either way.
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+        Route::Http => serve_http(stream, bytes, Router::clone(&router), stop).await,
+    }
+}
+
+/// Echoes until an error, of which a proper close is one.
+fn poll_echo(socket: &mut Socket, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+    loop {
+        ready!(socket.poll_flush(cx))?;
+        let message = ready!(socket.poll_read(cx))?;
+        if message.is_text() || message.is_binary() {
+            socket.write(cx, message)?;
+        }
+    }
+}

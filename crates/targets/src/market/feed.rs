@@ -1,0 +1,114 @@
+//! The event server: what happens in the games, drawn from a seed.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::model::{Event, GameId, Outcome};
+
+/// Of all goals, the home side's share.
+const HOME_SHARE: f64 = 0.55;
+/// Matches end at this rate relative to goals: four goals a match on average.
+const ENDS_PER_GOAL: f64 = 0.25;
+
+/// The endless story of one game.
+#[derive(Debug)]
+pub(super) struct Story {
+    game: GameId,
+    /// Mean time between any two events, goals and ends of matches alike.
+    mean: Duration,
+    state: u64,
+}
+
+impl Story {
+    /// Goals of `game` are `goal_every` apart on average, independently of each other.
+    pub(super) fn new(seed: u64, game: GameId, goal_every: Duration) -> Self {
+        let mean = goal_every.div_f64(1.0 + ENDS_PER_GOAL);
+        // The game's number goes through the generator once, so that neighbours differ fully.
+        let mut mixed = Self {
+            game,
+            mean,
+            state: u64::from(game.0),
+        };
+        let state = seed ^ mixed.bits();
+        Self { state, ..mixed }
+    }
+
+    /// What happens next, and how long after what happened last.
+    pub(super) fn next(&mut self) -> (Duration, Event) {
+        let gap = self.mean.mul_f64(-(1.0 - self.unit()).ln());
+        let which = self.unit() * (1.0 + ENDS_PER_GOAL);
+        let outcome = if which < HOME_SHARE {
+            Outcome::Home
+        } else if which < 1.0 {
+            Outcome::Away
+        } else {
+            Outcome::None
+        };
+        (
+            gap,
+            Event {
+                game: self.game,
+                outcome,
+            },
+        )
+    }
+
+    /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+    fn bits(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in [0, 1), with 53 bits.
+    fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// Tells a story in real time, until nobody listens.
+pub(super) async fn tell(mut story: Story, events: mpsc::Sender<Event>) {
+    loop {
+        let (gap, event) = story.next();
+        tokio::time::sleep(gap).await;
+        if events.send(event).await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn story(seed: u64, game: u32) -> Vec<(Duration, Event)> {
+        let mut story = Story::new(seed, GameId(game), Duration::from_secs(45));
+        (0..20_000).map(|_| story.next()).collect()
+    }
+
+    #[test]
+    fn the_same_seed_tells_the_same_story() {
+        assert_eq!(story(7, 1), story(7, 1));
+        assert_ne!(story(7, 1), story(8, 1));
+        assert_ne!(story(7, 1)[0].0, story(7, 2)[0].0);
+    }
+
+    #[test]
+    fn goals_come_at_the_mean_asked_for() {
+        let events = story(1, 1);
+        let count = |outcome| events.iter().filter(|(_, e)| e.outcome == outcome).count() as f64;
+        let goals = count(Outcome::Home) + count(Outcome::Away);
+        let seconds: f64 = events.iter().map(|(gap, _)| gap.as_secs_f64()).sum();
+        // 16,000 goals: the standard error of each figure is below 1.6 %.
+        assert!(
+            (seconds / goals / 45.0 - 1.0).abs() < 0.05,
+            "{}",
+            seconds / goals
+        );
+        assert!((count(Outcome::Home) / goals - HOME_SHARE).abs() < 0.03);
+        assert!((count(Outcome::None) / goals - ENDS_PER_GOAL).abs() < 0.03);
+    }
+}

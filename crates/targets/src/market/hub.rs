@@ -1,0 +1,95 @@
+//! What all parts of a running market share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use tokio::sync::{Mutex, Notify};
+
+use super::bus::{self, Bus, Kind, Notice};
+use super::clock::wall_ms;
+use super::metrics::Metrics;
+use super::model::GameId;
+use super::options::MarketOptions;
+use super::protocol::{News, Stamped};
+use super::store::{self, Store};
+
+/// Store, bus, counters, and the state of the games' channels.
+pub(super) struct Hub {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) bus: Arc<dyn Bus>,
+    pub(super) metrics: Metrics,
+    draining: AtomicBool,
+    connections: AtomicU64,
+    channels: Vec<Channel>,
+}
+
+#[derive(Debug, Default)]
+struct Channel {
+    /// Holds a permit when the distribution may have changed since it was last looked at.
+    touched: Notify,
+    /// The number of the channel's last message. Held while one is published, so that numbers
+    /// and stamps are in the order of sending.
+    seq: Mutex<u64>,
+}
+
+impl Hub {
+    /// A market in memory.
+    pub(super) fn new(options: &MarketOptions) -> Self {
+        Self {
+            store: Arc::new(store::Memory::new(options.games, options.starting_balance)),
+            bus: Arc::new(bus::Memory::new(options.games)),
+            metrics: Metrics::default(),
+            draining: AtomicBool::new(false),
+            connections: AtomicU64::new(0),
+            channels: (0..options.games).map(|_| Channel::default()).collect(),
+        }
+    }
+
+    /// All games.
+    pub(super) fn games(&self) -> impl Iterator<Item = GameId> {
+        (1..=self.channels.len()).map(|number| GameId(number as u32))
+    }
+
+    /// Whether `game` is played here.
+    pub(super) fn plays(&self, game: GameId) -> bool {
+        game.0 > 0 && game.0 as usize <= self.channels.len()
+    }
+
+    /// Says that the distribution of `game` has changed.
+    pub(super) fn touch(&self, game: GameId) {
+        self.channel(game).touched.notify_one();
+    }
+
+    /// Resolves when the distribution of `game` was touched since the last time.
+    pub(super) async fn touched(&self, game: GameId) {
+        self.channel(game).touched.notified().await;
+    }
+
+    /// Numbers and stamps `news`, and publishes it on the game's channel.
+    pub(super) async fn announce(&self, kind: Kind, game: GameId, news: News) {
+        let mut seq = self.channel(game).seq.lock().await;
+        *seq += 1;
+        let text = Stamped::new(game, news, *seq, wall_ms()).encode();
+        self.bus.publish(game, Notice { kind, text }).await;
+    }
+
+    fn channel(&self, game: GameId) -> &Channel {
+        // Ids come from the store, which plays the same games.
+        &self.channels[game.0 as usize - 1]
+    }
+
+    /// A number that no other connection has.
+    pub(super) fn next_connection(&self) -> u64 {
+        self.connections.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// From now on the market is stopping.
+    pub(super) fn drain(&self) {
+        self.draining.store(true, Ordering::Release);
+    }
+
+    /// Whether the market is stopping.
+    pub(super) fn draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+}

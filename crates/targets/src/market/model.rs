@@ -1,0 +1,179 @@
+//! The market's words: games, pools, outcomes, users.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// A game, counted from 1; written `g1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct GameId(pub(super) u32);
+
+/// A pool, counted from 1; written `p1`.
+///
+/// With G games, pool n belongs to game `(n − 1) mod G + 1`, and the pool after it in the same
+/// game is n + G: so any pool's game is known for ever, however long ago it was settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct PoolId(pub(super) u64);
+
+/// Defines how an id is written, read and serialised: a letter and a number.
+macro_rules! id_as_text {
+    ($id:ident, $letter:literal) => {
+        impl fmt::Display for $id {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($letter, "{}"), self.0)
+            }
+        }
+
+        impl FromStr for $id {
+            type Err = ();
+
+            fn from_str(text: &str) -> Result<Self, ()> {
+                let digits = text.strip_prefix($letter).ok_or(())?;
+                // One spelling an id: no sign, no leading zero.
+                if !digits.starts_with(|c: char| matches!(c, '1'..='9')) {
+                    return Err(());
+                }
+                digits.parse().map(Self).map_err(|_| ())
+            }
+        }
+
+        impl Serialize for $id {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    };
+}
+
+id_as_text!(GameId, "g");
+id_as_text!(PoolId, "p");
+
+/// What can happen next in a game, which is also what can be predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Outcome {
+    /// The home side scores.
+    Home,
+    /// The away side scores.
+    Away,
+    /// Nobody scores before the match ends.
+    None,
+}
+
+impl Outcome {
+    /// All outcomes, in the order of every list.
+    pub(super) const ALL: [Self; 3] = [Self::Home, Self::Away, Self::None];
+
+    /// The outcome that `text` names.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        match text {
+            "home" => Some(Self::Home),
+            "away" => Some(Self::Away),
+            "none" => Some(Self::None),
+            _ => None,
+        }
+    }
+}
+
+/// Money on each outcome, in cents: a pool's distribution, or one user's stakes in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Shares {
+    pub(super) home: u64,
+    pub(super) away: u64,
+    pub(super) none: u64,
+}
+
+impl Shares {
+    /// The money on `outcome`.
+    pub(super) fn on(&self, outcome: Outcome) -> u64 {
+        match outcome {
+            Outcome::Home => self.home,
+            Outcome::Away => self.away,
+            Outcome::None => self.none,
+        }
+    }
+
+    /// Puts `amount` more on `outcome`.
+    pub(super) fn add(&mut self, outcome: Outcome, amount: u64) {
+        match outcome {
+            Outcome::Home => self.home += amount,
+            Outcome::Away => self.away += amount,
+            Outcome::None => self.none += amount,
+        }
+    }
+
+    /// The money on all outcomes together.
+    pub(super) fn total(&self) -> u64 {
+        self.home + self.away + self.none
+    }
+}
+
+/// Goals so far in the present match.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Score {
+    pub(super) home: u32,
+    pub(super) away: u32,
+}
+
+/// A game: two sides that play match after match.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Game {
+    pub(super) id: GameId,
+    pub(super) home: &'static str,
+    pub(super) away: &'static str,
+    pub(super) score: Score,
+}
+
+/// A pool as anyone may see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pool {
+    pub(super) id: PoolId,
+    pub(super) game: GameId,
+    pub(super) shares: Shares,
+    /// How it was settled; `None` while it is open.
+    pub(super) outcome: Option<Outcome>,
+}
+
+/// Who owns an account.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum User {
+    /// A connection without a name; its account goes with it.
+    Connection(u64),
+    /// Someone who gave a name, on however many connections.
+    Named(Arc<str>),
+}
+
+/// What the feed says happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) game: GameId,
+    /// The side that scored; [`Outcome::None`] when the match ended and a new one begins.
+    pub(super) outcome: Outcome,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_one_spelling() {
+        assert_eq!("g12".parse(), Ok(GameId(12)));
+        assert_eq!(PoolId(7).to_string(), "p7");
+        for bad in [
+            "",
+            "g",
+            "g0",
+            "g01",
+            "g+1",
+            "g-1",
+            "p1",
+            "g1 ",
+            "G1",
+            "g4294967296",
+        ] {
+            assert_eq!(bad.parse::<GameId>(), Err(()), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! How a market is run.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZero;
+use std::time::Duration;
+
+use super::MarketError;
+use crate::wire;
+
+/// Most games of one market.
+const GAMES_MAX: u32 = 10_000;
+/// Largest starting balance in cents: with all accounts taken, money still fits 64 bits.
+const BALANCE_MAX: u64 = 1_000_000_000_000;
+
+/// How a market is run. `MarketOptions::default()` is a market of four games on a free port of
+/// 127.0.0.1.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct MarketOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Serving threads, 1 or more. By default one for each core, and at least 2.
+    pub threads: usize,
+    /// Whether every serving thread has a file table of its own, so that each may hold as many
+    /// connections as the limit on open files allows for a process. On by default.
+    pub own_files: bool,
+    /// Connections that may wait to be accepted, for each thread.
+    pub backlog: u32,
+    /// Games, 1 to 10,000.
+    pub games: u32,
+    /// Least time between two distributions of one game.
+    pub batch: Duration,
+    /// Mean time between two goals of one game; more than zero.
+    pub goal_every: Duration,
+    /// What a new account holds, in cents; at most 10¹².
+    pub starting_balance: u64,
+    /// What the event feed is drawn from.
+    pub seed: u64,
+    /// Longest message that a client may send, in bytes. A longer one closes the connection.
+    pub message_max: usize,
+    /// Bad requests on one connection before it is closed.
+    pub errors_max: u32,
+    /// News that may wait for a slow reader before it is disconnected.
+    pub news_max: usize,
+    /// Distributions that a slow reader may miss in a row before it is disconnected.
+    pub missed_max: u32,
+    /// Connections that were silent for so long are pinged; `None`: never.
+    pub ping_after: Option<Duration>,
+    /// Connections that were silent for so long, despite pings, are closed; `None`: never.
+    pub idle_timeout: Option<Duration>,
+    /// How long a stop may take; what is still connected then is cut off.
+    pub stop_within: Duration,
+}
+
+impl Default for MarketOptions {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            threads: std::thread::available_parallelism()
+                .map_or(2, NonZero::get)
+                .max(2),
+            own_files: true,
+            backlog: wire::BACKLOG,
+            games: 4,
+            batch: Duration::from_secs(3),
+            goal_every: Duration::from_secs(45),
+            starting_balance: 100_000,
+            seed: 1,
+            message_max: 4 * 1024,
+            errors_max: 32,
+            news_max: 16,
+            missed_max: 10,
+            ping_after: Some(Duration::from_secs(60)),
+            idle_timeout: None,
+            stop_within: Duration::from_secs(10),
+        }
+    }
+}
+
+impl MarketOptions {
+    /// Checks what the types do not.
+    pub(super) fn check(&self) -> Result<(), MarketError> {
+        let rules = [
+            (self.threads >= 1, "threads must be at least 1"),
+            (
+                (1..=GAMES_MAX).contains(&self.games),
+                "games must be 1 to 10,000",
+            ),
+            (
+                !self.goal_every.is_zero(),
+                "the time between goals must be more than zero",
+            ),
+            (
+                self.starting_balance <= BALANCE_MAX,
+                "the starting balance must be at most 10^12",
+            ),
+            (
+                self.message_max >= 64,
+                "the longest message must be at least 64 bytes",
+            ),
+            (
+                self.ping_after != Some(Duration::ZERO),
+                "a ping can't be due at once",
+            ),
+            (
+                self.idle_timeout != Some(Duration::ZERO),
+                "an idle timeout can't be zero",
+            ),
+        ];
+        match rules.into_iter().find(|(holds, _)| !holds) {
+            Some((_, rule)) => Err(MarketError::Options(rule)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_options_are_named() {
+        assert!(MarketOptions::default().check().is_ok());
+        let bad = [
+            MarketOptions {
+                threads: 0,
+                ..Default::default()
+            },
+            MarketOptions {
+                games: 0,
+                ..Default::default()
+            },
+            MarketOptions {
+                games: GAMES_MAX + 1,
+                ..Default::default()
+            },
+            MarketOptions {
+                goal_every: Duration::ZERO,
+                ..Default::default()
+            },
+            MarketOptions {
+                starting_balance: BALANCE_MAX + 1,
+                ..Default::default()
+            },
+            MarketOptions {
+                message_max: 0,
+                ..Default::default()
+            },
+        ];
+        for options in bad {
+            assert!(
+                matches!(options.check(), Err(MarketError::Options(_))),
+                "{options:?}"
+            );
+        }
+    }
+}

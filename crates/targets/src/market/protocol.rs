@@ -1,0 +1,315 @@
+//! The WebSocket's language: JSON text, one message a request, a reply or a piece of news.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use super::model::{Game, GameId, Outcome, Pool, PoolId, Score, Shares};
+use super::store::Refusal;
+
+/// What is asked about every pool.
+const QUESTION: &str = "who scores next?";
+
+/// A request as it was written; what an operation needs is checked by that operation.
+#[derive(Debug, Deserialize)]
+pub(super) struct Request<'a> {
+    #[serde(borrow)]
+    pub(super) op: Cow<'a, str>,
+    /// Anything; sent back as it came.
+    #[serde(borrow)]
+    pub(super) id: Option<&'a RawValue>,
+    pub(super) game: Option<Cow<'a, str>>,
+    pub(super) pool: Option<Cow<'a, str>>,
+    pub(super) option: Option<Cow<'a, str>>,
+    pub(super) amount: Option<u64>,
+}
+
+/// A request that could not be read, with what could be told of it for the reply.
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    pub(super) op: Option<String>,
+    pub(super) id: Option<Box<RawValue>>,
+    pub(super) fault: Fault,
+}
+
+/// What is wrong with a request.
+#[derive(Debug, Serialize, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) code: &'static str,
+    pub(super) message: Cow<'static, str>,
+}
+
+impl Fault {
+    pub(super) fn new(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+}
+
+impl<'a> Request<'a> {
+    /// Reads a request.
+    pub(super) fn parse(text: &'a str) -> Result<Self, Box<Unreadable>> {
+        serde_json::from_str(text).map_err(|error| Box::new(Unreadable::new(text, &error)))
+    }
+}
+
+impl Unreadable {
+    /// Reads `text` again, with less demanded of it. Slow, but rare.
+    fn new(text: &str, error: &serde_json::Error) -> Self {
+        #[derive(Deserialize)]
+        struct Loose {
+            op: Option<serde_json::Value>,
+            id: Option<Box<RawValue>>,
+        }
+        let code = if error.is_data() {
+            "invalid"
+        } else {
+            "malformed"
+        };
+        let fault = Fault::new(code, error.to_string());
+        let (op, id) = match serde_json::from_str::<Loose>(text) {
+            Ok(loose) => (loose.op, loose.id),
+            Err(_) => (None, None),
+        };
+        Self {
+            op: op.and_then(|op| op.as_str().map(str::to_owned)),
+            id,
+            fault,
+        }
+    }
+}
+
+/// The outside of a reply.
+#[derive(Debug, Serialize)]
+struct Envelope<'a, T> {
+    /// The request's operation; null when it could not be read.
+    re: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a RawValue>,
+    #[serde(flatten)]
+    body: T,
+}
+
+/// A reply's own part.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Reply {
+    Games {
+        games: Vec<Game>,
+    },
+    Joined {
+        game: GameId,
+        balance: u64,
+    },
+    Left {
+        game: Option<GameId>,
+    },
+    Pools {
+        pools: Vec<PoolView>,
+    },
+    Accepted {
+        accepted: bool,
+        pool: PoolId,
+        balance: u64,
+    },
+    Refused {
+        accepted: bool,
+        reason: Refusal,
+        pool: PoolId,
+        balance: u64,
+    },
+    Fault {
+        error: Fault,
+    },
+}
+
+impl Reply {
+    /// The reply to operation `re` as text.
+    pub(super) fn encode(self, re: Option<&str>, id: Option<&RawValue>) -> Utf8Bytes {
+        encode(&Envelope { re, id, body: self })
+    }
+}
+
+/// A pool as clients see it.
+#[derive(Debug, Serialize)]
+pub(super) struct PoolView {
+    id: PoolId,
+    game: GameId,
+    question: &'static str,
+    options: [Outcome; 3],
+    open: bool,
+    /// How it was settled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Outcome>,
+    total: u64,
+    distribution: Shares,
+}
+
+impl From<Pool> for PoolView {
+    fn from(pool: Pool) -> Self {
+        Self {
+            id: pool.id,
+            game: pool.game,
+            question: QUESTION,
+            options: Outcome::ALL,
+            open: pool.outcome.is_none(),
+            outcome: pool.outcome,
+            total: pool.shares.total(),
+            distribution: pool.shares,
+        }
+    }
+}
+
+/// What subscribers of a game are told unasked.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum News {
+    /// The money in the open pool.
+    Distribution {
+        pool: PoolId,
+        total: u64,
+        shares: Shares,
+    },
+    /// A side scored.
+    Goal { side: Outcome, score: Score },
+    /// The match ended and the next one begins.
+    FullTime,
+    /// A pool was settled: all of its money, `paid`, went to the winners, or back to everyone if
+    /// there were none.
+    Settled {
+        pool: PoolId,
+        outcome: Outcome,
+        paid: u64,
+        winners: u64,
+        next: PoolId,
+    },
+}
+
+/// News as it is sent.
+#[derive(Debug, Serialize)]
+pub(super) struct Stamped {
+    #[serde(flatten)]
+    news: News,
+    game: GameId,
+    /// Counts the game's news from 1.
+    seq: u64,
+    /// When it was given to the game's channel: milliseconds since 1970, microseconds after the
+    /// point.
+    sent_at_ms: f64,
+}
+
+impl Stamped {
+    pub(super) fn new(game: GameId, news: News, seq: u64, sent_at_ms: f64) -> Self {
+        Self {
+            news,
+            game,
+            seq,
+            sent_at_ms,
+        }
+    }
+
+    /// The message's text.
+    pub(super) fn encode(&self) -> Utf8Bytes {
+        encode(self)
+    }
+}
+
+fn encode(message: &impl Serialize) -> Utf8Bytes {
+    serde_json::to_string(message)
+        .expect("plain data without maps always encodes")
+        .into()
+}
+
+impl Serialize for Refusal {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match self {
+            Self::Closed => "closed",
+            Self::Balance => "balance",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_come_back_as_they_were() {
+        let request = Request::parse(r#"{"op":"games","id":{"a": 1.0}}"#).unwrap();
+        let reply = Reply::Left { game: None }.encode(Some(&request.op), request.id);
+        assert_eq!(
+            reply.as_str(),
+            r#"{"re":"games","id":{"a": 1.0},"game":null}"#
+        );
+    }
+
+    #[test]
+    fn news_is_flat() {
+        let shares = Shares {
+            home: 1,
+            away: 2,
+            none: 0,
+        };
+        let news = News::Distribution {
+            pool: PoolId(3),
+            total: 3,
+            shares,
+        };
+        let text = Stamped::new(GameId(1), news, 9, 1_786_000_000_000.123).encode();
+        assert_eq!(
+            text.as_str(),
+            r#"{"type":"distribution","pool":"p3","total":3,"shares":{"home":1,"away":2,"none":0},"#
+                .to_owned() + r#""game":"g1","seq":9,"sent_at_ms":1786000000000.123}"#
+        );
+        let news = Stamped::new(GameId(1), News::FullTime, 1, 0.5).encode();
+        assert_eq!(
+            news.as_str(),
+            r#"{"type":"full_time","game":"g1","seq":1,"sent_at_ms":0.5}"#
+        );
+    }
+
+    #[test]
+    fn unreadable_requests_keep_what_can_be_told() {
+        let cases = [
+            ("", None, None, "malformed"),
+            ("{\"op\":", None, None, "malformed"),
+            ("[1]", None, None, "invalid"),
+            (r#"{"op":7,"id":1}"#, None, Some("1"), "invalid"),
+            (
+                r#"{"op":"predict","id":"x","amount":-1}"#,
+                Some("predict"),
+                Some("\"x\""),
+                "invalid",
+            ),
+            (
+                r#"{"op":"predict","amount":1.5}"#,
+                Some("predict"),
+                None,
+                "invalid",
+            ),
+            (
+                r#"{"op":"predict","amount":"1"}"#,
+                Some("predict"),
+                None,
+                "invalid",
+            ),
+            (
+                r#"{"op":"predict","amount":99999999999999999999}"#,
+                Some("predict"),
+                None,
+                "invalid",
+            ),
+            (r#"{"id":5}"#, None, Some("5"), "invalid"),
+        ];
+        for (text, op, id, code) in cases {
+            let unreadable = Request::parse(text).unwrap_err();
+            assert_eq!(unreadable.op.as_deref(), op, "{text}");
+            assert_eq!(unreadable.id.as_ref().map(|id| id.get()), id, "{text}");
+            assert_eq!(unreadable.fault.code, code, "{text}");
+        }
+    }
+}

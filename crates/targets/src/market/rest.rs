@@ -1,0 +1,147 @@
+//! The REST reads, and the pages for operators.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::Serialize;
+
+use super::hub::Hub;
+use super::model::{Game, GameId, PoolId};
+use super::protocol::{Fault, PoolView};
+use super::shard::STREAM;
+use super::store::StoreError;
+
+/// Prometheus' text format, version 0.0.4.
+const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// All routes.
+pub(super) fn router(hub: Arc<Hub>) -> Router {
+    Router::new()
+        .route("/v1/games", get(games))
+        .route("/v1/games/{id}", get(game))
+        .route("/v1/games/{id}/pools", get(pools))
+        .route("/v1/pools/{id}", get(pool))
+        .route(STREAM, get(stream))
+        .route("/hello", get(|| async { "ok\n" }))
+        .route("/healthz", get(healthz))
+        .route("/metrics", get(metrics))
+        .fallback(|| async { Problem::not_found("unknown_path", "no such path") })
+        .with_state(hub)
+}
+
+/// A failed request.
+struct Problem {
+    status: StatusCode,
+    fault: Fault,
+}
+
+impl Problem {
+    fn not_found(code: &'static str, message: &'static str) -> Self {
+        Self {
+            status: StatusCode::NOT_FOUND,
+            fault: Fault::new(code, message),
+        }
+    }
+
+    fn no_game() -> Self {
+        Self::not_found("unknown_game", "no such game")
+    }
+
+    fn no_pool() -> Self {
+        Self::not_found("unknown_pool", "no such pool, or it is forgotten")
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            fault: error.into(),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        #[derive(Serialize)]
+        struct Body {
+            error: Fault,
+        }
+        (self.status, Json(Body { error: self.fault })).into_response()
+    }
+}
+
+#[derive(Serialize)]
+struct Games {
+    games: Vec<Game>,
+}
+
+#[derive(Serialize)]
+struct Pools {
+    pools: Vec<PoolView>,
+}
+
+async fn games(State(hub): State<Arc<Hub>>) -> Result<Json<Games>, Problem> {
+    Ok(Json(Games {
+        games: hub.store.games().await?,
+    }))
+}
+
+async fn game(State(hub): State<Arc<Hub>>, Path(id): Path<String>) -> Result<Json<Game>, Problem> {
+    let id: GameId = id.parse().map_err(|()| Problem::no_game())?;
+    hub.store
+        .game(id)
+        .await?
+        .map(Json)
+        .ok_or_else(Problem::no_game)
+}
+
+async fn pools(
+    State(hub): State<Arc<Hub>>,
+    Path(id): Path<String>,
+) -> Result<Json<Pools>, Problem> {
+    let id: GameId = id.parse().map_err(|()| Problem::no_game())?;
+    let pools = hub.store.pools(id).await?.ok_or_else(Problem::no_game)?;
+    Ok(Json(Pools {
+        pools: pools.into_iter().map(Into::into).collect(),
+    }))
+}
+
+async fn pool(
+    State(hub): State<Arc<Hub>>,
+    Path(id): Path<String>,
+) -> Result<Json<PoolView>, Problem> {
+    let id: PoolId = id.parse().map_err(|()| Problem::no_pool())?;
+    let pool = hub.store.pool(id).await?.ok_or_else(Problem::no_pool)?;
+    Ok(Json(pool.into()))
+}
+
+/// Reached by requests that are not a handshake, or not the first of their connection.
+async fn stream() -> Response {
+    let message = "a WebSocket is opened by the first request of a connection";
+    let problem = Problem {
+        status: StatusCode::UPGRADE_REQUIRED,
+        fault: Fault::new("upgrade", message),
+    };
+    ([(header::UPGRADE, "websocket")], problem).into_response()
+}
+
+async fn healthz(State(hub): State<Arc<Hub>>) -> (StatusCode, &'static str) {
+    if hub.draining() {
+        (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
+    } else {
+        (StatusCode::OK, "ready\n")
+    }
+}
+
+async fn metrics(State(hub): State<Arc<Hub>>) -> Result<impl IntoResponse, Problem> {
+    let money = hub.store.audit().await?;
+    Ok((
+        [(header::CONTENT_TYPE, METRICS_TYPE)],
+        hub.metrics.render(money),
+    ))
+}

@@ -1,0 +1,69 @@
+//! The store that forgets: all books in this process.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{Answer, Prediction, Settlement, Store, Verdict};
+use crate::market::books::Books;
+use crate::market::ledger::Money;
+use crate::market::model::{Event, Game, GameId, Pool, PoolId, User};
+
+/// State in memory behind one lock, which is held for microseconds.
+#[derive(Debug)]
+pub(in crate::market) struct Memory {
+    books: Mutex<Books>,
+}
+
+impl Memory {
+    /// An empty market of `games` games; each account starts with `starting_balance` cents.
+    pub(in crate::market) fn new(games: u32, starting_balance: u64) -> Self {
+        Self {
+            books: Mutex::new(Books::new(games, starting_balance)),
+        }
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        // A panic inside a change would leave money uncounted: the audit would show it.
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for Memory {
+    fn games(&self) -> Answer<'_, Vec<Game>> {
+        Box::pin(async { Ok(self.books().games()) })
+    }
+
+    fn game(&self, id: GameId) -> Answer<'_, Option<Game>> {
+        Box::pin(async move { Ok(self.books().game(id)) })
+    }
+
+    fn pools(&self, game: GameId) -> Answer<'_, Option<Vec<Pool>>> {
+        Box::pin(async move { Ok(self.books().pools(game)) })
+    }
+
+    fn pool(&self, id: PoolId) -> Answer<'_, Option<Pool>> {
+        Box::pin(async move { Ok(self.books().pool(id)) })
+    }
+
+    fn open_account<'a>(&'a self, user: &'a User) -> Answer<'a, u64> {
+        Box::pin(async { self.books().open_account(user) })
+    }
+
+    fn close_account<'a>(&'a self, user: &'a User) -> Answer<'a, ()> {
+        Box::pin(async {
+            self.books().close_account(user);
+            Ok(())
+        })
+    }
+
+    fn predict<'a>(&'a self, prediction: &'a Prediction) -> Answer<'a, Verdict> {
+        Box::pin(async { self.books().predict(prediction) })
+    }
+
+    fn settle(&self, event: Event) -> Answer<'_, Settlement> {
+        Box::pin(async move { self.books().settle(event) })
+    }
+
+    fn audit(&self) -> Answer<'_, Money> {
+        Box::pin(async { Ok(self.books().audit()) })
+    }
+}

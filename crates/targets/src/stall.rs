@@ -1,0 +1,163 @@
+//! A server that freezes on a schedule: what its latencies must be is computed on paper.
+//!
+//! Every request is answered a fixed delay after it came. In the last part of every period the
+//! server stalls: requests that come then are treated as if they had come when the stall ends.
+
+mod alarm;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+
+use crate::Stop;
+use crate::wire::{self, Crew, Post, Setup, accept_all, run_until, serve_http, stopped};
+use alarm::Alarm;
+
+/// How the server delays its answers. The default answers in 1 ms and stalls for the last second
+/// of every ten, on a free port of 127.0.0.1.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct StallOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// From a request to its answer.
+    pub delay: Duration,
+    /// How long a stall lasts; less than `every`.
+    pub stall: Duration,
+    /// The period: a stall ends whenever a multiple of it has passed since the start.
+    pub every: Duration,
+}
+
+impl Default for StallOptions {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            delay: Duration::from_millis(1),
+            stall: Duration::from_secs(1),
+            every: Duration::from_secs(10),
+        }
+    }
+}
+
+impl StallOptions {
+    /// From a request that comes `at` after the start to its answer.
+    pub fn response_time(&self, at: Duration) -> Duration {
+        let (every, stall) = (self.every.as_nanos(), self.stall.as_nanos());
+        if every == 0 {
+            return self.delay;
+        }
+        let phase = at.as_nanos() % every;
+        let left = if phase + stall >= every {
+            every - phase
+        } else {
+            0
+        };
+        // Less than one period, and periods are given as a Duration.
+        self.delay + Duration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX))
+    }
+}
+
+/// Serves until `shutdown` resolves: any request is answered 200 with the body `ok`. `ready` is
+/// called with the address as soon as connections are accepted, which is when time starts.
+///
+/// # Errors
+/// When the stall is not shorter than its period, the address cannot be listened at, or a thread
+/// crashed.
+pub async fn serve(
+    options: StallOptions,
+    ready: impl FnOnce(SocketAddr),
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    if options.stall >= options.every && !options.stall.is_zero() {
+        let message = "the stall must be shorter than its period";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    let alarm = Arc::new(Alarm::start()?);
+    let start = now();
+    let router = Router::new().fallback(move || answer(options, start, Arc::clone(&alarm)));
+    let setup = Setup {
+        listen: options.listen,
+        threads: 1,
+        backlog: wire::BACKLOG,
+        own_files: false,
+    };
+    let mut crew = Crew::start(setup, move |post| work(post, router.clone())).await?;
+    ready(crew.address());
+    tokio::select! {
+        () = shutdown => {}
+        () = crew.any_ended() => {}
+    }
+    crew.stop().await
+}
+
+/// [`serve`] on a runtime of its own, until `stop`.
+///
+/// # Errors
+/// As [`serve`], and when the process cannot be set up.
+pub fn run(options: StallOptions, stop: Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
+    run_until(stop, |stopped| serve(options, ready, stopped))?
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a server that stands alone has its own clock"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+async fn answer(options: StallOptions, start: Instant, alarm: Arc<Alarm>) -> &'static str {
+    let came = now();
+    alarm
+        .wait_until(came + options.response_time(came - start))
+        .await;
+    "ok\n"
+}
+
+async fn work(post: Post, router: Router) {
+    let Post { listener, mut stop } = post;
+    let stopping = stop.clone();
+    let open = |stream| {
+        tokio::task::spawn_local(serve_http(
+            stream,
+            Vec::new(),
+            router.clone(),
+            stopping.clone(),
+        ));
+    };
+    tokio::select! {
+        // A connection that cannot be accepted is the client's to notice.
+        () = accept_all(&listener, open, drop) => {}
+        () = stopped(&mut stop) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn response_times_on_paper() {
+        let options = StallOptions::default();
+        let ms = Duration::from_millis;
+        for (at, expected) in [
+            (0, 1),
+            (8_999, 1),
+            (9_000, 1_001),
+            (9_500, 501),
+            (9_999, 2),
+            (10_000, 1),
+            (19_250, 751),
+        ] {
+            assert_eq!(options.response_time(ms(at)), ms(expected), "at {at} ms");
+        }
+        let steady = StallOptions {
+            stall: Duration::ZERO,
+            ..options
+        };
+        assert_eq!(steady.response_time(ms(9_999)), ms(1));
+    }
+}

@@ -1,0 +1,156 @@
+//! Waking a task at a time exact to some microseconds.
+//!
+//! The runtime's own timers count whole milliseconds, which is as long as the whole delay of an
+//! answer. So a thread of its own keeps a queue of times, sleeps until shortly before the next
+//! one and spins for the rest.
+
+use std::collections::BinaryHeap;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::now;
+
+/// How long to spin: more than a sleeping thread usually oversleeps.
+const SPIN: Duration = Duration::from_micros(150);
+
+/// The alarm clock; its thread ends when it is dropped.
+pub(super) struct Alarm {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    entries: BinaryHeap<Entry>,
+    ended: bool,
+}
+
+struct Entry {
+    at: Instant,
+    ring: oneshot::Sender<()>,
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        // Pushing and popping leave no half-made state behind.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Alarm {
+    /// Starts the thread.
+    pub(super) fn start() -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let keeper = Arc::clone(&shared);
+        std::thread::Builder::new()
+            .name("alarm".to_owned())
+            .spawn(move || keep(&keeper))?;
+        Ok(Self { shared })
+    }
+
+    /// Resolves at `at`, or at once if that has passed.
+    pub(super) async fn wait_until(&self, at: Instant) {
+        let (ring, rung) = oneshot::channel();
+        self.shared.queue().entries.push(Entry { at, ring });
+        self.shared.changed.notify_one();
+        // The sender is only dropped unused when the clock itself is.
+        let _ = rung.await;
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        self.shared.queue().ended = true;
+        self.shared.changed.notify_one();
+    }
+}
+
+/// The thread's body.
+fn keep(shared: &Shared) {
+    let mut queue = shared.queue();
+    while !queue.ended {
+        let Some(next) = queue.entries.peek().map(|entry| entry.at) else {
+            queue = shared
+                .changed
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
+            continue;
+        };
+        let left = next.saturating_duration_since(now());
+        if left.is_zero() {
+            if let Some(entry) = queue.entries.pop() {
+                // Nobody waits any more when the request was given up.
+                let _ = entry.ring.send(());
+            }
+        } else if left > SPIN {
+            let waited = shared.changed.wait_timeout(queue, left - SPIN);
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        } else {
+            // Unlocked, so that new times can be set meanwhile.
+            drop(queue);
+            std::hint::spin_loop();
+            queue = shared.queue();
+        }
+    }
+}
+
+impl Ord for Entry {
+    /// The earliest is the greatest: a heap gives that first.
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        other.at.cmp(&self.at)
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.at == other.at
+    }
+}
+
+impl Eq for Entry {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn rings_in_order_and_never_early() {
+        let alarm = Alarm::start().unwrap();
+        let start = now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut order = Vec::new();
+        let late = async {
+            alarm.wait_until(at(20)).await;
+            assert!(now() >= at(20));
+            2
+        };
+        let early = async {
+            alarm.wait_until(at(5)).await;
+            assert!(now() >= at(5));
+            1
+        };
+        tokio::pin!(late, early);
+        for _ in 0..2 {
+            tokio::select! {
+                which = &mut late, if !order.contains(&2) => order.push(which),
+                which = &mut early, if !order.contains(&1) => order.push(which),
+            }
+        }
+        assert_eq!(order, [1, 2]);
+        alarm.wait_until(start).await;
+    }
+}

@@ -1,0 +1,27 @@
+//! What the servers share below their protocols: threads, listeners, request heads, sockets.
+
+mod accept;
+mod crew;
+mod files;
+mod head;
+mod http;
+mod process;
+mod rewind;
+mod socket;
+
+pub(crate) use accept::accept_all;
+pub(crate) use crew::{Crew, Post, Setup};
+pub(crate) use head::{Opening, Route, read_opening};
+pub(crate) use http::serve_http;
+pub use process::Stop;
+pub(crate) use process::run_until;
+pub(crate) use socket::{Limits, Socket};
+
+/// Most connections that wait to be accepted, unless told otherwise.
+pub(crate) const BACKLOG: u32 = 4096;
+
+/// Resolves once `stop` turns true, and also when nobody is left to turn it.
+pub(crate) async fn stopped(stop: &mut tokio::sync::watch::Receiver<bool>) {
+    // An error means that the sender is gone: then there is nothing left to serve for.
+    let _ = stop.wait_for(|stop| *stop).await;
+}

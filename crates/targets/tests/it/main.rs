@@ -1,0 +1,14 @@
+//! The servers on real sockets, spoken to by independent clients.
+#![expect(
+    clippy::unwrap_used,
+    reason = "the tests' helpers fail tests by panicking, too"
+)]
+
+mod bad_input;
+mod echo;
+mod market;
+mod memory;
+mod rest;
+mod stall;
+mod stopping;
+mod support;

@@ -1,0 +1,50 @@
+//! The stalling server.
+
+use std::time::Duration;
+
+use targets::stall::{self, StallOptions};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::support::{get, soon};
+
+#[tokio::test]
+async fn answers_wait_for_the_end_of_a_stall() {
+    let mut options = StallOptions::default();
+    options.delay = Duration::from_millis(2);
+    options.stall = Duration::from_millis(150);
+    options.every = Duration::from_millis(300);
+    let (ready, address) = oneshot::channel();
+    let (shutdown, stop) = oneshot::channel::<()>();
+    let served = tokio::spawn(stall::serve(
+        options,
+        move |address| ready.send(address).unwrap(),
+        async { drop(stop.await) },
+    ));
+    let address = soon(address).await.unwrap();
+    // Requests back to back for two periods: each stall holds one of them for nearly its length.
+    let start = Instant::now();
+    let (mut held, mut quick) = (0, 0);
+    while start.elapsed() < options.every * 2 {
+        let sent = Instant::now();
+        assert_eq!(get(address, "/").await, (200, "ok\n".to_owned()));
+        match sent.elapsed() {
+            took if took >= Duration::from_millis(100) => held += 1,
+            took => {
+                assert!(took >= options.delay, "{took:?}");
+                quick += 1;
+            }
+        }
+    }
+    assert!(held >= 1 && quick >= 1, "{held} held, {quick} quick");
+    shutdown.send(()).unwrap();
+    soon(served).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_stall_without_end_is_refused() {
+    let mut options = StallOptions::default();
+    options.stall = options.every;
+    let result = stall::serve(options, |_| panic!("not ready"), std::future::pending()).await;
+    assert_eq!(result.unwrap_err().kind(), std::io::ErrorKind::InvalidInput);
+}
