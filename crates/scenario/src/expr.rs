@@ -1,4 +1,15 @@
 //! Values, expressions and templates: what stands between `${` and `}`, and in `if` and `check`.
+//!
+//! This file holds the types; [`eval`] runs expressions, [`value`] says how values convert and
+//! compare, [`template`] writes text, `lex` and `parse` read what people wrote.
+
+pub mod eval;
+pub(crate) mod lex;
+pub(crate) mod parse;
+pub mod template;
+pub mod value;
+
+pub use eval::EvalError;
 
 use std::sync::Arc;
 

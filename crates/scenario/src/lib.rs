@@ -1,6 +1,34 @@
 //! Everything a person writes, checked with diagnostics and compiled to a plan.
+//!
+//! [`compile`] reads a scenario's text: `yaml` makes a tree of it that remembers places
+//! (`node`), `overrides` changes the tree, `check` turns it into a [`Plan`]. What keys there are
+//! is said once, in `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario.md`
+//! follow from it. The crate does no I/O: texts of files and of the environment are handed in.
 
+mod check;
+mod diagnostic;
 pub mod expr;
+mod keys;
+mod node;
+mod overrides;
 pub mod plan;
+mod schema;
+mod suggest;
+mod units;
+mod url;
+mod yaml;
 
+pub use check::{Settings, Source, USERS_MAX, compile};
+pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
+pub use keys::reference;
 pub use plan::Plan;
+pub use schema::schema;
+pub use url::{Load, UrlRun, url_scenario};
+pub use yaml::{DEPTH_MAX, NODES_MAX, TEXT_BYTES_MAX};
+
+/// A duration as scenarios write it (`250ms`, `1h30m`), in nanoseconds. The error says what was
+/// expected.
+pub fn parse_duration(text: &str) -> Result<u64, String> {
+    let seconds = units::duration(text).map_err(|error| error.to_string())?;
+    units::seconds_to_ns(seconds).ok_or_else(|| format!("{text} is longer than can be told"))
+}

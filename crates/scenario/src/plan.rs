@@ -116,7 +116,11 @@ pub enum Op {
     /// Count `measure` as an error of kind `check` where `condition` is false; the user goes on.
     Check { condition: Expr, measure: MeasureId },
     /// Start a counted loop: evaluate `times`, jump to `end` when it is below 1.
-    LoopStart { register: Register, times: Expr, end: Pc },
+    LoopStart {
+        register: Register,
+        times: Expr,
+        end: Pc,
+    },
     /// Count one round; jump back to `body` while rounds are left.
     LoopEnd { register: Register, body: Pc },
     /// Go to `to`.
@@ -128,7 +132,10 @@ pub enum Op {
     /// A named transaction starts.
     TransactionStart { register: Register },
     /// It ends: measure from its start to now.
-    TransactionEnd { register: Register, measure: MeasureId },
+    TransactionEnd {
+        register: Register,
+        measure: MeasureId,
+    },
     /// The user has finished.
     Stop,
 }
@@ -177,7 +184,9 @@ impl StatusRule {
     pub fn allows(&self, status: u16) -> bool {
         match self {
             StatusRule::BelowFourHundred => (100..400).contains(&status),
-            StatusRule::Ranges(ranges) => ranges.iter().any(|&(lo, hi)| (lo..=hi).contains(&status)),
+            StatusRule::Ranges(ranges) => {
+                ranges.iter().any(|&(lo, hi)| (lo..=hi).contains(&status))
+            }
         }
     }
 }
@@ -250,7 +259,10 @@ pub enum Source {
     /// RFC 6901, already unescaped into its tokens. Empty: the whole document.
     Pointer(Vec<String>),
     /// A group of the first match in the body or message.
-    Regex { regex: regex::bytes::Regex, group: usize },
+    Regex {
+        regex: regex::bytes::Regex,
+        group: usize,
+    },
     /// An HTTP response header, lower-case name; the first one of that name.
     Header(String),
     /// The HTTP status as an integer.
@@ -276,7 +288,10 @@ impl PartialEq for Source {
 impl Source {
     /// True where the body or message text itself is looked at.
     pub fn reads_body(&self) -> bool {
-        matches!(self, Source::Pointer(_) | Source::Regex { .. } | Source::Body)
+        matches!(
+            self,
+            Source::Pointer(_) | Source::Regex { .. } | Source::Body
+        )
     }
 }
 
@@ -351,13 +366,30 @@ impl Phase {
     pub fn end_ns(&self) -> u64 {
         self.start_ns + self.duration_ns
     }
+
+    /// How many users the phase is expected to start; of a closed population each counts once.
+    pub fn users_planned(&self) -> f64 {
+        match self.kind {
+            PhaseKind::Rate {
+                from_per_s,
+                to_per_s,
+                ..
+            } => (from_per_s + to_per_s) / 2.0 * (self.duration_ns as f64 / 1e9),
+            PhaseKind::Hold => 0.0,
+            PhaseKind::Closed { users_count } => users_count as f64,
+        }
+    }
 }
 
 /// How sessions start during a phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PhaseKind {
     /// Open: the rate goes linearly from one value to the other (equal: a constant rate).
-    Rate { from_per_s: f64, to_per_s: f64, spacing: Spacing },
+    Rate {
+        from_per_s: f64,
+        to_per_s: f64,
+        spacing: Spacing,
+    },
     /// No new sessions; those that are there go on.
     Hold,
     /// Closed: this many users, each starting its session anew when it ends.
@@ -516,6 +548,11 @@ impl Plan {
     /// When the last phase ends.
     pub fn end_ns(&self) -> u64 {
         self.phases.last().map_or(0, Phase::end_ns)
+    }
+
+    /// How many users all phases together are expected to start.
+    pub fn users_planned(&self) -> f64 {
+        self.phases.iter().map(Phase::users_planned).sum()
     }
 
     /// Puts the address of a started built-in target in the placeholder's place.

@@ -1,0 +1,161 @@
+//! The tree, checked and compiled.
+//!
+//! Every function here tells what is wrong and goes on, so that one compilation finds all
+//! problems; it returns `None` where there is nothing to go on with. This file holds what the
+//! parts share and the order of the work; each part has a file of its own.
+
+mod arrivals;
+mod dist;
+mod document;
+mod fields;
+mod flow;
+mod http;
+mod location;
+mod matching;
+mod messages;
+mod names;
+mod options;
+mod program;
+mod sessions;
+mod templates;
+mod thresholds;
+mod words;
+mod ws;
+
+pub use arrivals::USERS_MAX;
+
+use crate::diagnostic::{Collector, Diagnostic};
+use crate::expr::Template;
+use crate::node::Place;
+use crate::plan::{Endpoint, Measure, MeasureId, MeasureKind, Plan};
+use crate::{overrides, suggest, yaml};
+use names::Param;
+
+/// A scenario's text and what to call it in messages.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The file's name.
+    pub name: &'a str,
+    /// What is in it.
+    pub text: &'a str,
+}
+
+/// What else a scenario depends on.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    /// `--set key=value`, in order.
+    pub overrides: &'a [(String, String)],
+    /// Environment variables.
+    pub env: &'a dyn Fn(&str) -> Option<String>,
+    /// Texts of files that the scenario names, or why they cannot be read.
+    pub files: &'a dyn Fn(&str) -> Result<String, String>,
+}
+
+/// Checks a scenario and compiles it. All problems are told at once, in the order of the text;
+/// there is a plan exactly where none of them is an error.
+pub fn compile(source: Source<'_>, settings: &Settings<'_>) -> (Option<Plan>, Vec<Diagnostic>) {
+    let mut told = Collector::new(source.text, settings.overrides);
+    let Some(mut root) = yaml::parse(source.text, &mut told) else {
+        return (None, told.finish());
+    };
+    overrides::apply(&mut root, settings.overrides, &mut told);
+    let mut checker = Checker {
+        told,
+        settings,
+        params: Vec::new(),
+        endpoints: Vec::new(),
+        measures: vec![Measure {
+            name: "connect".to_owned(),
+            kind: MeasureKind::Connect,
+        }],
+        headers: Vec::new(),
+        timeout_ns: 0,
+    };
+    let plan = checker.document(&root, source.name);
+    let plan = plan.filter(|_| !checker.told.has_errors());
+    (plan, checker.told.finish())
+}
+
+/// What the parts of a compilation share.
+struct Checker<'a> {
+    told: Collector<'a>,
+    settings: &'a Settings<'a>,
+    params: Vec<Param>,
+    endpoints: Vec<Endpoint>,
+    measures: Vec<Measure>,
+    /// Run-wide headers.
+    headers: Vec<(String, Template)>,
+    /// `options.timeout`.
+    timeout_ns: u64,
+}
+
+/// What can be numbered fits its type, for each takes several of the limited nodes.
+const _: () = assert!(yaml::NODES_MAX / 2 < u16::MAX as usize);
+
+/// A count of things as a plan's index of the next one.
+fn index(count: usize) -> u16 {
+    u16::try_from(count).expect("the limit on nodes bounds what a scenario can number")
+}
+
+impl Checker<'_> {
+    /// The measure of that name; it is made where there is none yet.
+    fn measure(&mut self, name: &str, kind: MeasureKind, place: &Place) -> MeasureId {
+        if name.is_empty() || name.len() > 200 || name.chars().any(char::is_control) {
+            self.told
+                .error("bad-name", place, "this cannot be the name of a measure")
+                .hint("a name has 1 to 200 characters and no line breaks");
+        }
+        if let Some(at) = self.measures.iter().position(|m| m.name == name) {
+            let found = self.measures[at].kind;
+            if found != kind {
+                let message = format!("`{name}` already measures {}", kind_name(found));
+                self.told
+                    .error("measure-conflict", place, message)
+                    .hint("give it another name with `as`");
+            }
+            return index(at);
+        }
+        self.measures.push(Measure {
+            name: name.to_owned(),
+            kind,
+        });
+        index(self.measures.len() - 1)
+    }
+
+    /// The endpoint's number; equal ones are one.
+    fn endpoint(&mut self, endpoint: Endpoint) -> u16 {
+        let at = self
+            .endpoints
+            .iter()
+            .position(|e| *e == endpoint)
+            .unwrap_or_else(|| {
+                self.endpoints.push(endpoint);
+                self.endpoints.len() - 1
+            });
+        index(at)
+    }
+
+    /// Tells of a name that is not among the known ones.
+    fn unknown<'n>(
+        &mut self,
+        code: &'static str,
+        place: &Place,
+        message: String,
+        (written, what): (&str, &str),
+        known: impl IntoIterator<Item = &'n str> + Clone,
+    ) {
+        let hint = suggest::hint(written, what, known);
+        self.told.error(code, place, message).hint_some(hint);
+    }
+}
+
+fn kind_name(kind: MeasureKind) -> &'static str {
+    match kind {
+        MeasureKind::Connect => "connections",
+        MeasureKind::Request => "requests",
+        MeasureKind::Handshake => "handshakes",
+        MeasureKind::Message => "messages",
+        MeasureKind::Transaction => "a transaction",
+        MeasureKind::Check => "a check",
+    }
+}

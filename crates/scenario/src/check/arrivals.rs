@@ -1,0 +1,356 @@
+//! The arrival process, phase by phase.
+
+use std::collections::HashMap;
+
+use super::Checker;
+use super::fields::Fields;
+use super::program::wait_in;
+use super::words::{DURATION_MAX_S, rate_in_range};
+use crate::keys::{PHASES, STEP_RANGE, Table};
+use crate::node::{Node, Place};
+use crate::plan::{Phase, PhaseKind, Session, SessionId, Spacing};
+use crate::suggest;
+use crate::units::UnitError;
+
+/// Most users that all phases together may plan.
+pub const USERS_MAX: f64 = 50_000_000.0;
+/// Most phases that one flight of `steps` may expand to.
+const FLIGHT_MAX: usize = 1000;
+
+const EXAMPLE: &str = "write phases like `- { constant: 10/s, for: 30s }`";
+
+/// The phases so far.
+struct Timeline<'s> {
+    sessions: &'s [Session],
+    phases: Vec<Phase>,
+    /// How often each name made from a kind was used.
+    made_names: HashMap<String, u32>,
+    end_ns: u64,
+}
+
+impl Checker<'_> {
+    /// `place`: where the key stands, for what is wrong with all of them together.
+    pub(super) fn arrivals(
+        &mut self,
+        node: &Node,
+        place: &Place,
+        sessions: &[Session],
+    ) -> Vec<Phase> {
+        let Some(items) = node.sequence() else {
+            self.expected(node, "a list of phases");
+            self.told.last_hint(EXAMPLE.to_owned());
+            return Vec::new();
+        };
+        if items.is_empty() {
+            self.told
+                .error("empty", &node.place, "there is no phase")
+                .hint(EXAMPLE);
+        }
+        let made_names = HashMap::new();
+        let mut timeline = Timeline {
+            sessions,
+            phases: Vec::new(),
+            made_names,
+            end_ns: 0,
+        };
+        for item in items {
+            self.phase(item, &mut timeline);
+        }
+        self.plausible(place, &timeline);
+        timeline.phases
+    }
+
+    /// Limits over all phases.
+    fn plausible(&mut self, place: &Place, timeline: &Timeline<'_>) {
+        let users: f64 = timeline.phases.iter().map(Phase::users_planned).sum();
+        if users > USERS_MAX {
+            let message = format!("these phases start {users:.0} users");
+            self.told
+                .error("too-many-users", place, message)
+                .hint("a run can have 50 million at most: lower a rate or a duration");
+        }
+        if timeline.end_ns as f64 > DURATION_MAX_S * 1e9 {
+            self.told
+                .error("too-long", place, "these phases last longer than 366 days");
+        }
+        if let Some(session) = timeline.spinning() {
+            let message = format!(
+                "session `{}` never waits, so a closed population of it would spin",
+                session.name
+            );
+            self.told
+                .error("spin", place, message)
+                .hint("add a `think`, a request or a `reply` to the session");
+        }
+        let drawn = timeline
+            .phases
+            .iter()
+            .any(|phase| phase.session.is_none() && !matches!(phase.kind, PhaseKind::Hold));
+        let weightless = timeline
+            .sessions
+            .iter()
+            .all(|session| session.weight == 0.0);
+        if drawn && weightless && !timeline.sessions.is_empty() {
+            self.told
+                .error("bad-number", place, "all sessions have the weight 0")
+                .hint("give one a weight, or name the phase's `session`");
+        }
+    }
+
+    fn phase(&mut self, node: &Node, timeline: &mut Timeline<'_>) {
+        let Some(table) = self.phase_table(node) else {
+            return;
+        };
+        let called = format!("a `{}` phase", table.verb());
+        let Some(fields) = self.fields(node, table, &called) else {
+            return;
+        };
+        let Some(value) = fields.get(table.verb()) else {
+            return;
+        };
+        let kinds = match table.verb() {
+            "constant" => self.one_rate(value, Spacing::Even),
+            "poisson" => self.one_rate(value, Spacing::Poisson),
+            "ramp" => self.ramp(value, &fields),
+            "steps" => self.flight(value, &fields),
+            "hold" => Some(vec![PhaseKind::Hold]),
+            _ => self.closed(value),
+        };
+        let duration = match table.verb() {
+            "hold" => Some(value),
+            "steps" => fields.get("each"),
+            _ => fields.get("for"),
+        };
+        let duration_ns = duration.and_then(|node| self.duration_ns(node));
+        let session = match table.key("session") {
+            Some(_) => fields.get("session"),
+            None => None,
+        };
+        let session = session.and_then(|node| self.phase_session(node, timeline.sessions));
+        // What is wrong leaves a gap of this kind, so that thresholds can still name the phase.
+        for (index, kind) in kinds
+            .unwrap_or(vec![PhaseKind::Hold])
+            .into_iter()
+            .enumerate()
+        {
+            let name = self.phase_name(table.verb(), index, &fields, timeline);
+            timeline.push(name, kind, duration_ns.unwrap_or(1), session);
+        }
+    }
+
+    /// The name given, or one made from the kind; tells where it is taken. `index`: which step of
+    /// a flight it is.
+    fn phase_name(
+        &mut self,
+        kind: &str,
+        index: usize,
+        fields: &Fields<'_>,
+        timeline: &mut Timeline<'_>,
+    ) -> String {
+        let is_flight = kind == "steps";
+        let node = fields.get("name");
+        let name = match node.and_then(|node| self.word(node, "a name")) {
+            Some(word) if is_flight => format!("{}-{}", word.text, index + 1),
+            Some(word) => word.text,
+            None => timeline.made_name(kind, is_flight),
+        };
+        if timeline.phases.iter().any(|phase| phase.name == name) {
+            let place = node.map_or(fields.place(), |node| &node.place);
+            self.told
+                .error(
+                    "duplicate-name",
+                    place,
+                    format!("two phases are called `{name}`"),
+                )
+                .hint("give each its own `name`");
+        }
+        name
+    }
+
+    fn phase_table(&mut self, node: &Node) -> Option<&'static Table> {
+        let Some(entries) = node.mapping() else {
+            self.expected(node, "a phase");
+            self.told.last_hint(EXAMPLE.to_owned());
+            return None;
+        };
+        let verb = |name: &str| PHASES.iter().find(|table| table.verb() == name);
+        let found = entries.iter().find_map(|entry| verb(&entry.key));
+        if found.is_none() {
+            let written = entries.first().map_or("", |entry| entry.key.as_str());
+            let place = entries
+                .first()
+                .map_or(&node.place, |entry| &entry.key_place);
+            let hint = suggest::hint(written, "the phases are", PHASES.iter().map(Table::verb));
+            self.told
+                .error(
+                    "unknown-phase",
+                    place,
+                    format!("`{written}` begins no phase"),
+                )
+                .hint_some(hint);
+        }
+        found
+    }
+
+    fn one_rate(&mut self, node: &Node, spacing: Spacing) -> Option<Vec<PhaseKind>> {
+        let rate = self.rate(node)?;
+        if rate == 0.0 {
+            self.told
+                .error("bad-rate", &node.place, "nobody would start at this rate")
+                .hint("write `hold` for a phase without arrivals");
+            return None;
+        }
+        Some(vec![PhaseKind::Rate {
+            from_per_s: rate,
+            to_per_s: rate,
+            spacing,
+        }])
+    }
+
+    fn ramp(&mut self, node: &Node, fields: &Fields<'_>) -> Option<Vec<PhaseKind>> {
+        let spacing = self.spacing(fields);
+        let (from_per_s, to_per_s) = self.unit(node, ("bad-rate", "two rates"), |text| {
+            let Some((from, to)) = text.split_once("..") else {
+                rate_in_range(text)?;
+                return Err(UnitError {
+                    message: format!("a ramp needs two rates, and `{text}` is one"),
+                    hint: format!("write 0/s..{text} to climb, or `constant: {text}`"),
+                });
+            };
+            Ok((rate_in_range(from.trim())?, rate_in_range(to.trim())?))
+        })?;
+        Some(vec![PhaseKind::Rate {
+            from_per_s,
+            to_per_s,
+            spacing,
+        }])
+    }
+
+    fn spacing(&mut self, fields: &Fields<'_>) -> Spacing {
+        let node = fields.get_or_default("spacing");
+        match node.and_then(|node| self.choice(&node, &["even", "poisson"])) {
+            Some(1) => Spacing::Poisson,
+            _ => Spacing::Even,
+        }
+    }
+
+    fn flight(&mut self, node: &Node, fields: &Fields<'_>) -> Option<Vec<PhaseKind>> {
+        let spacing = self.spacing(fields);
+        let rates = match node.sequence() {
+            Some(items) => items.iter().filter_map(|item| self.rate(item)).collect(),
+            None => self.rate_range(node)?,
+        };
+        if rates.is_empty() {
+            self.told
+                .error("empty", &node.place, "there is no rate")
+                .hint("write [10/s, 20/s]");
+        }
+        if rates.len() > FLIGHT_MAX {
+            let message = format!("these are more than {FLIGHT_MAX} steps");
+            self.told
+                .error("too-many-steps", &node.place, message)
+                .hint("widen `by`");
+            return None;
+        }
+        let kind = |rate| PhaseKind::Rate {
+            from_per_s: rate,
+            to_per_s: rate,
+            spacing,
+        };
+        Some(rates.into_iter().map(kind).collect())
+    }
+
+    /// `from`, `from + by`, … as far as `to`.
+    fn rate_range(&mut self, node: &Node) -> Option<Vec<f64>> {
+        let fields = self.fields(node, &STEP_RANGE, "`steps`")?;
+        let mut read = |key| fields.get(key).and_then(|node| self.rate(node));
+        let (from, to, by) = (read("from"), read("to"), read("by"));
+        let (from, to, by) = (from?, to?, by?);
+        if by <= 0.0 {
+            self.told
+                .error("bad-rate", &node.place, "`by` must be above 0");
+            return None;
+        }
+        // A little more than the exact quotient, so that rounding does not lose the last step.
+        let count = ((to - from).abs() / by + 1e-9).floor();
+        let count = (count as usize).min(FLIGHT_MAX) + 1;
+        let by = if to < from { -by } else { by };
+        Some(
+            (0..count)
+                .map(|step| (from + by * step as f64).max(0.0))
+                .collect(),
+        )
+    }
+
+    fn closed(&mut self, node: &Node) -> Option<Vec<PhaseKind>> {
+        let users_count = self.count(node)?;
+        if users_count == 0 {
+            self.told.error(
+                "bad-count",
+                &node.place,
+                "a population needs at least one user",
+            );
+        }
+        Some(vec![PhaseKind::Closed { users_count }])
+    }
+
+    fn phase_session(&mut self, node: &Node, sessions: &[Session]) -> Option<SessionId> {
+        let word = self.word(node, "a session's name")?;
+        let found = sessions
+            .iter()
+            .position(|session| session.name == word.text);
+        if found.is_none() {
+            let message = format!("there is no session `{}`", word.text);
+            let names = sessions.iter().map(|session| session.name.as_str());
+            let written = (word.text.as_str(), "the sessions are");
+            self.unknown("unknown-session", &word.place, message, written, names);
+        }
+        found.map(super::index)
+    }
+}
+
+impl Timeline<'_> {
+    fn push(
+        &mut self,
+        name: String,
+        kind: PhaseKind,
+        duration_ns: u64,
+        session: Option<SessionId>,
+    ) {
+        let start_ns = self.end_ns;
+        self.end_ns = start_ns.saturating_add(duration_ns);
+        self.phases.push(Phase {
+            name,
+            kind,
+            start_ns,
+            duration_ns,
+            session,
+        });
+    }
+
+    /// The first session that a closed phase would start over and over without any wait.
+    fn spinning(&self) -> Option<&Session> {
+        let closed = |phase: &&Phase| matches!(phase.kind, PhaseKind::Closed { .. });
+        self.phases.iter().filter(closed).find_map(|phase| {
+            let mut candidates = self.sessions.iter().enumerate().filter(|(index, session)| {
+                phase
+                    .session
+                    .map_or(session.weight > 0.0, |id| usize::from(id) == *index)
+            });
+            candidates
+                .find(|(_, session)| !wait_in(&session.ops))
+                .map(|(_, session)| session)
+        })
+    }
+
+    /// `hold`, `hold-2`, …; the steps of a flight are counted from 1: `steps-1`.
+    fn made_name(&mut self, kind: &str, is_flight: bool) -> String {
+        let count = self.made_names.entry(kind.to_owned()).or_insert(0);
+        *count += 1;
+        if *count == 1 && !is_flight {
+            kind.to_owned()
+        } else {
+            format!("{kind}-{count}")
+        }
+    }
+}

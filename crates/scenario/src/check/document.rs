@@ -1,0 +1,160 @@
+//! The top level, in the order in which its parts depend on each other.
+
+use super::Checker;
+use super::fields::Fields;
+use crate::keys::{DOCUMENT, TARGET_URL};
+use crate::node::{Node, Place};
+use crate::plan::{Endpoint, Phase, Plan, Session, Target};
+use crate::suggest;
+
+/// The systems that Throng itself can start.
+const BUILTIN_TARGETS: &[&str] = &["market"];
+
+impl Checker<'_> {
+    /// The whole plan; sound where no error was told.
+    pub(super) fn document(&mut self, root: &Node, source_name: &str) -> Option<Plan> {
+        if root.is_null() {
+            self.told
+                .error("empty", &root.place, "the scenario is empty")
+                .hint("it needs `target`, `sessions` and `arrivals`");
+            return None;
+        }
+        // Parameters may stand in everything else, so they come first.
+        if let Some(params) = root.get("params").filter(|node| !node.is_null()) {
+            self.params(params);
+        }
+        let fields = self.fields(root, &DOCUMENT, "the scenario")?;
+        let name = match fields
+            .get("name")
+            .and_then(|node| self.word(node, "a name"))
+        {
+            Some(word) => word.text,
+            None => stem(source_name).to_owned(),
+        };
+        let seed = match fields.get_or_default("seed") {
+            Some(node) => self.count(&node).unwrap_or(1),
+            None => 1,
+        };
+        let target = fields.get("target").and_then(|node| self.target(node));
+        let tls = fields.get("target").and_then(|node| node.get("tls"));
+        let options = self.options(fields.get("options"), tls);
+        let messages = match fields.get("messages").filter(|node| !node.is_null()) {
+            Some(node) => self.messages(node),
+            None => Vec::new(),
+        };
+        let sessions = fields
+            .get("sessions")
+            .map_or_else(Vec::new, |node| self.sessions(node));
+        let phases = self.arrivals_of(&fields, &sessions);
+        let thresholds = fields
+            .get("thresholds")
+            .map_or_else(Vec::new, |node| self.thresholds(node, &phases));
+        self.unused_params();
+        Some(Plan {
+            name,
+            seed,
+            target: target?,
+            endpoints: std::mem::take(&mut self.endpoints),
+            sessions,
+            measures: std::mem::take(&mut self.measures),
+            messages,
+            phases,
+            options,
+            thresholds,
+        })
+    }
+
+    fn arrivals_of(&mut self, fields: &Fields<'_>, sessions: &[Session]) -> Vec<Phase> {
+        match (fields.get("arrivals"), fields.key_place("arrivals")) {
+            (Some(node), Some(place)) => self.arrivals(node, place, sessions),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What is under load; the first endpoint is made for it.
+    fn target(&mut self, node: &Node) -> Option<Target> {
+        let Some(entries) = node.mapping() else {
+            return self.short_target(node);
+        };
+        if node.get("url").is_some() || node.get("tls").is_some() {
+            let fields = self.fields(node, &TARGET_URL, "`target`")?;
+            return fields.get("url").and_then(|node| self.short_target(node));
+        }
+        let [entry] = entries else {
+            self.expected(
+                node,
+                "a URL, the name of a built-in system, or `{ url: … }`",
+            );
+            return None;
+        };
+        let mut args = Vec::new();
+        let settings = if entry.value.is_null() {
+            Some(&[][..])
+        } else {
+            entry.value.mapping()
+        };
+        match settings {
+            Some(entries) => {
+                for entry in entries {
+                    if let Some(word) = self.word(&entry.value, "a single value") {
+                        args.push((entry.key.clone(), word.text));
+                    }
+                }
+            }
+            None => self.expected(&entry.value, "a mapping of the system's settings"),
+        }
+        self.builtin(&entry.key, &entry.key_place, args)
+    }
+
+    fn short_target(&mut self, node: &Node) -> Option<Target> {
+        let word = self.word(node, "a URL or the name of a built-in system")?;
+        if !word.text.contains([':', '/', '.']) {
+            return self.builtin(&word.text, &word.place, Vec::new());
+        }
+        let endpoint = self.target_url(&word.text, &word.place)?;
+        self.endpoints.push(endpoint);
+        Some(Target::Url(word.text))
+    }
+
+    fn builtin(
+        &mut self,
+        name: &str,
+        place: &Place,
+        args: Vec<(String, String)>,
+    ) -> Option<Target> {
+        if !BUILTIN_TARGETS.contains(&name) {
+            let hint = match suggest::nearest(name, BUILTIN_TARGETS.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("write `market`, or a URL like http://{name}/"),
+            };
+            self.told
+                .error(
+                    "unknown-target",
+                    place,
+                    format!("there is no built-in system `{name}`"),
+                )
+                .hint(hint);
+            return None;
+        }
+        self.endpoints.push(Endpoint {
+            tls: false,
+            host: String::new(),
+            port: 0,
+            base_path: String::new(),
+        });
+        Some(Target::Builtin {
+            name: name.to_owned(),
+            args,
+        })
+    }
+}
+
+/// A file's name without its directory and ending.
+fn stem(name: &str) -> &str {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let stem = file
+        .strip_suffix(".yaml")
+        .or_else(|| file.strip_suffix(".yml"))
+        .unwrap_or(file);
+    if stem.is_empty() { "scenario" } else { stem }
+}

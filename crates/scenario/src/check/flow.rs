@@ -1,0 +1,177 @@
+//! Steps that decide what comes next, and variables.
+
+use super::Checker;
+use super::fields::Fields;
+use super::program::Program;
+use crate::expr::{Expr, Value};
+use crate::keys::CHOICE;
+use crate::node::{Node, Place};
+use crate::plan::{MeasureKind, Op};
+
+/// A loop of so many constant rounds may do without waiting.
+const ROUNDS_WITHOUT_WAIT_MAX: i64 = 1000;
+
+impl Checker<'_> {
+    pub(super) fn set(&mut self, node: &Node, program: &mut Program) {
+        let Some(entries) = node.mapping() else {
+            self.expected(node, "a mapping of variables and values");
+            return;
+        };
+        for entry in entries {
+            let value = self.typed_template(&entry.value, program);
+            let slot = self.variable(&entry.key, &entry.key_place, program);
+            if let (Some(slot), Some(value)) = (slot, value) {
+                program.push(Op::Set { slot, value });
+            }
+        }
+    }
+
+    pub(super) fn check_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        let conditions = self.expressions(Some(node), program);
+        let measure = self.measure_from(fields, "as", "check", MeasureKind::Check);
+        for condition in conditions {
+            program.push(Op::Check { condition, measure });
+        }
+    }
+
+    pub(super) fn loop_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        let times = self.expression(node, program);
+        let rounds = match &times {
+            Some(Expr::Const(value)) => self.rounds(node, value),
+            _ => None,
+        };
+        let register = program.register();
+        let times = times.unwrap_or(Expr::Const(Value::Int(0)));
+        let start = program.push(Op::LoopStart {
+            register,
+            times,
+            end: 0,
+        });
+        let body = program.pc();
+        if let Some(steps) = fields.get("steps") {
+            self.steps(steps, program);
+        }
+        let short = rounds.is_some_and(|rounds| rounds <= ROUNDS_WITHOUT_WAIT_MAX);
+        if !short {
+            self.must_wait("loop", fields.key_place("loop"), start + 1, program);
+        }
+        program.push(Op::LoopEnd { register, body });
+        program.land(start);
+    }
+
+    /// A constant number of rounds; tells where it is none.
+    fn rounds(&mut self, node: &Node, value: &Value) -> Option<i64> {
+        match value {
+            Value::Int(rounds) if *rounds >= 0 => Some(*rounds),
+            _ => {
+                let message = format!("`{}` is not a number of rounds", value.to_text());
+                self.told
+                    .error("bad-count", &node.place, message)
+                    .hint("write a whole number like 10, or an expression like random(1, 5)");
+                None
+            }
+        }
+    }
+
+    pub(super) fn forever(&mut self, node: &Node, program: &mut Program) {
+        let top = program.pc();
+        let start = self.steps(node, program);
+        self.must_wait("forever", Some(&node.place), start, program);
+        program.push(Op::Jump(top));
+    }
+
+    pub(super) fn while_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        let top = program.pc();
+        let condition = self.condition(node, program);
+        let test = program.push(Op::JumpUnless { condition, to: 0 });
+        if let Some(steps) = fields.get("steps") {
+            self.steps(steps, program);
+        }
+        self.must_wait("while", fields.key_place("while"), test + 1, program);
+        program.push(Op::Jump(top));
+        program.land(test);
+    }
+
+    /// A loop whose body takes no time would spin and stop every other user of its event loop.
+    fn must_wait(&mut self, verb: &str, place: Option<&Place>, start: usize, program: &Program) {
+        if let Some(place) = place.filter(|_| !program.waits_since(start)) {
+            let message = format!("the body of this `{verb}` never waits, so it would spin");
+            self.told
+                .error("spin", place, message)
+                .hint("add a `think`, a `pace`, a request or a `reply`");
+        }
+    }
+
+    /// A condition; where it is wrong, one that stands in for it.
+    fn condition(&mut self, node: &Node, program: &Program) -> Expr {
+        self.expression(node, program)
+            .unwrap_or(Expr::Const(Value::Nothing))
+    }
+
+    pub(super) fn if_step(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        let condition = self.condition(node, program);
+        let test = program.push(Op::JumpUnless { condition, to: 0 });
+        if let Some(steps) = fields.get("then") {
+            self.steps(steps, program);
+        }
+        let Some(otherwise) = fields.get("else") else {
+            program.land(test);
+            return;
+        };
+        let over = program.push(Op::Jump(0));
+        program.land(test);
+        self.steps(otherwise, program);
+        program.land(over);
+    }
+
+    pub(super) fn choose(&mut self, node: &Node, program: &mut Program) {
+        let Some(items) = node.sequence().filter(|items| !items.is_empty()) else {
+            self.expected(node, "a list of branches (`- { weight: 3, steps: […] }`)");
+            return;
+        };
+        let choice = program.push(Op::Choose(Vec::new()));
+        let mut branches = Vec::new();
+        let mut ends = Vec::new();
+        for item in items {
+            let Some(fields) = self.fields(item, &CHOICE, "a branch") else {
+                continue;
+            };
+            let weight = fields.get("weight").map_or(Some(1.0), |n| self.weight(n));
+            branches.push((weight.unwrap_or(1.0), program.pc()));
+            if let Some(steps) = fields.get("steps") {
+                self.steps(steps, program);
+            }
+            ends.push(program.push(Op::Jump(0)));
+        }
+        if !branches.is_empty() && branches.iter().all(|(weight, _)| *weight == 0.0) {
+            self.told
+                .error("bad-number", &node.place, "all branches have the weight 0");
+        }
+        for end in ends {
+            program.land(end);
+        }
+        program.ops[choice] = Op::Choose(branches);
+    }
+
+    pub(super) fn transaction(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        let measure = self
+            .word(node, "the transaction's name")
+            .map(|word| self.measure(&word.text, MeasureKind::Transaction, &word.place));
+        let register = program.register();
+        program.push(Op::TransactionStart { register });
+        if let Some(steps) = fields.get("steps") {
+            self.steps(steps, program);
+        }
+        if let Some(measure) = measure {
+            program.push(Op::TransactionEnd { register, measure });
+        }
+    }
+
+    pub(super) fn stop(&mut self, node: &Node, program: &mut Program) {
+        if node.is_null() {
+            program.push(Op::Stop);
+        } else {
+            self.expected(node, "nothing after `stop:`");
+        }
+    }
+}

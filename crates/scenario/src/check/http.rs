@@ -1,0 +1,331 @@
+//! HTTP steps.
+
+use super::Checker;
+use super::fields::Fields;
+use super::matching::Of;
+use super::program::Program;
+use crate::expr::template::Builder;
+use crate::expr::{Escape, Part, Template};
+use crate::keys::HTTP_REQUEST;
+use crate::node::{Node, Place};
+use crate::plan::{EndpointId, HttpOp, MeasureKind, Op, StatusRule};
+use crate::units::UnitError;
+
+/// What stands before a request's other keys.
+struct Line<'n> {
+    method: String,
+    url: &'n Node,
+    /// `GET /path` as written.
+    name: String,
+    location: Option<(EndpointId, Template)>,
+}
+
+impl Checker<'_> {
+    pub(super) fn http(
+        &mut self,
+        verb: &str,
+        value: &Node,
+        fields: &Fields<'_>,
+        program: &mut Program,
+    ) {
+        if verb == "http" && value.mapping().is_some() {
+            self.http_mapping(value, fields, program);
+            return;
+        }
+        let line = if verb == "http" {
+            self.short_line(value, program)
+        } else {
+            self.line(verb.to_ascii_uppercase(), value, program)
+        };
+        if let Some(line) = line {
+            self.request(&line, fields, program);
+        }
+    }
+
+    /// `http: { method, url, … }`; everything stands inside.
+    fn http_mapping(&mut self, value: &Node, outer: &Fields<'_>, program: &mut Program) {
+        if let Some(place) = outer.other_than("http") {
+            self.told
+                .error(
+                    "misplaced-key",
+                    place,
+                    "this belongs inside the `http` mapping",
+                )
+                .hint("write every key of the request inside, or use `get: /path` and the like");
+        }
+        let Some(fields) = self.fields(value, &HTTP_REQUEST, "`http`") else {
+            return;
+        };
+        let method = match fields.get_or_default("method") {
+            Some(node) => self.method(&node),
+            None => None,
+        };
+        if let (Some(method), Some(url)) = (method, fields.get("url"))
+            && let Some(line) = self.line(method, url, program)
+        {
+            self.request(&line, &fields, program);
+        }
+    }
+
+    /// `GET /path`, or a path alone.
+    fn short_line<'n>(&mut self, value: &'n Node, program: &Program) -> Option<Line<'n>> {
+        let Some(text) = value.text().filter(|_| !value.is_null()) else {
+            self.expected(value, "`GET /path` or a mapping");
+            return None;
+        };
+        let Some((method, url)) = text.split_once(' ') else {
+            if text.bytes().all(|byte| byte.is_ascii_uppercase()) {
+                self.told
+                    .error("bad-url", &value.place, "the path is missing")
+                    .hint(format!("write `{text} /path`"));
+                return None;
+            }
+            return self.line("GET".to_owned(), value, program);
+        };
+        if !method.bytes().all(is_token_byte) {
+            self.bad_method(method, &value.part(&(0..method.len())));
+            return None;
+        }
+        let method = method.to_ascii_uppercase();
+        let name = format!("{method} {}", url.trim_start());
+        let template = self.template(value, Escape::Url, program)?;
+        let mut path = Builder::default();
+        for (index, part) in template.parts.into_iter().enumerate() {
+            match part {
+                Part::Text(text) if index == 0 => {
+                    path.push_text(text.split_once(' ').map_or("", |(_, url)| url).trim_start());
+                }
+                Part::Text(text) => path.push_text(&text),
+                Part::Expr(expr, escape) => path.push_expr(expr, escape),
+            }
+        }
+        let location = self.split_location(path.finish(), &value.place);
+        Some(Line {
+            method,
+            url: value,
+            name,
+            location,
+        })
+    }
+
+    fn line<'n>(&mut self, method: String, url: &'n Node, program: &Program) -> Option<Line<'n>> {
+        let Some(text) = url.text().filter(|_| !url.is_null()) else {
+            self.expected(url, "a path like /status");
+            return None;
+        };
+        let name = format!("{method} {text}");
+        let location = self.location(url, program);
+        Some(Line {
+            method,
+            url,
+            name,
+            location,
+        })
+    }
+
+    fn method(&mut self, node: &Node) -> Option<String> {
+        let word = self.word(node, "a method")?;
+        if word.text.bytes().all(is_token_byte) {
+            return Some(word.text.to_ascii_uppercase());
+        }
+        self.bad_method(&word.text, &word.place);
+        None
+    }
+
+    fn bad_method(&mut self, method: &str, place: &Place) {
+        self.told
+            .error("bad-method", place, format!("`{method}` is no HTTP method"))
+            .hint("write it like `GET /path`");
+    }
+
+    fn request(&mut self, line: &Line<'_>, fields: &Fields<'_>, program: &mut Program) {
+        let (body, content_type) = self.body(fields, program);
+        let mut headers = self.headers(fields.get("headers"), program);
+        if let Some(content_type) = content_type {
+            add_absent(&mut headers, "content-type", &Template::fixed(content_type));
+        }
+        for (name, value) in &self.headers {
+            add_absent(&mut headers, name, value);
+        }
+        let status = self.status_rule(fields.get("status"));
+        let save = self.saves(fields.get("save"), Of::Response, program);
+        let check = self.expressions(fields.get("check"), program);
+        let name = line.name.clone();
+        let measure = match fields.get("as") {
+            Some(_) => self.measure_from(fields, "as", &name, MeasureKind::Request),
+            None => self.measure(&name, MeasureKind::Request, &line.url.place),
+        };
+        let timeout_ns = self.timeout(fields.get("timeout"));
+        let Some((endpoint, path)) = line.location.clone() else {
+            return;
+        };
+        program.push(Op::Http(Box::new(HttpOp {
+            endpoint,
+            method: line.method.clone(),
+            path,
+            headers,
+            body,
+            measure,
+            status,
+            save,
+            check,
+            timeout_ns,
+        })));
+    }
+
+    /// A step's own timeout, or the run's.
+    pub(super) fn timeout(&mut self, node: Option<&Node>) -> u64 {
+        node.and_then(|node| self.duration_ns(node))
+            .unwrap_or(self.timeout_ns)
+    }
+
+    /// The body and the content type that goes with it.
+    fn body(
+        &mut self,
+        fields: &Fields<'_>,
+        program: &Program,
+    ) -> (Option<Template>, Option<&'static str>) {
+        let written: Vec<_> = ["body", "json", "form"]
+            .into_iter()
+            .filter(|key| fields.get(key).is_some())
+            .collect();
+        if let [first, second, ..] = written[..]
+            && let Some(place) = fields.key_place(second)
+        {
+            let message = format!("a request cannot have both `{first}` and `{second}`");
+            self.told.error("two-bodies", place, message);
+        }
+        if let Some(node) = fields.get("json") {
+            return (self.json(node, program), Some("application/json"));
+        }
+        if let Some(node) = fields.get("form") {
+            return (
+                self.form(node, program),
+                Some("application/x-www-form-urlencoded"),
+            );
+        }
+        (
+            fields
+                .get("body")
+                .and_then(|node| self.template(node, Escape::None, program)),
+            None,
+        )
+    }
+
+    /// `application/x-www-form-urlencoded`, with `%20` for blanks.
+    fn form(&mut self, node: &Node, program: &Program) -> Option<Template> {
+        let Some(entries) = node.mapping() else {
+            self.expected(node, "a mapping of names and values");
+            return None;
+        };
+        let mut out = Builder::default();
+        for (index, entry) in entries.iter().enumerate() {
+            out.push_text(if index > 0 { "&" } else { "" });
+            out.push_text(&url_text(&entry.key));
+            out.push_text("=");
+            for part in self.template(&entry.value, Escape::None, program)?.parts {
+                match part {
+                    Part::Text(text) => out.push_text(&url_text(&text)),
+                    Part::Expr(expr, _) => out.push_expr(expr, Escape::Url),
+                }
+            }
+        }
+        Some(out.finish())
+    }
+
+    /// Headers in their order; tells of names and values that cannot be sent.
+    pub(super) fn headers(
+        &mut self,
+        node: Option<&Node>,
+        program: &Program,
+    ) -> Vec<(String, Template)> {
+        let Some(node) = node else { return Vec::new() };
+        let Some(entries) = node.mapping() else {
+            self.expected(node, "a mapping of header names and values");
+            return Vec::new();
+        };
+        let mut headers = Vec::new();
+        for entry in entries {
+            self.header_name(&entry.key, &entry.key_place);
+            let Some(value) = self.template(&entry.value, Escape::None, program) else {
+                continue;
+            };
+            let control = |part: &Part| match part {
+                Part::Text(text) => text.chars().any(|c| c.is_control() && c != '\t'),
+                Part::Expr(..) => false,
+            };
+            if value.parts.iter().any(control) {
+                let message = "a header's value cannot hold line breaks or control characters";
+                self.told.error("bad-header", &entry.value.place, message);
+            }
+            headers.push((entry.key.clone(), value));
+        }
+        headers
+    }
+
+    /// RFC 9110 section 5.6.2: a header's name is a token.
+    pub(super) fn header_name(&mut self, name: &str, place: &Place) {
+        if name.is_empty() || !name.bytes().all(is_token_byte) {
+            self.told
+                .error(
+                    "bad-header",
+                    place,
+                    format!("`{name}` cannot be a header's name"),
+                )
+                .hint("a name has letters, digits and - only");
+        }
+    }
+
+    fn status_rule(&mut self, node: Option<&Node>) -> StatusRule {
+        let Some(node) = node else {
+            return StatusRule::BelowFourHundred;
+        };
+        let items = self.one_or_more(node);
+        let what = ("bad-status", "a status like 200, 2xx or 200..204");
+        let ranges = items
+            .iter()
+            .filter_map(|item| self.unit(item, what, status_range))
+            .collect();
+        StatusRule::Ranges(ranges)
+    }
+}
+
+/// Adds a header unless there is one of that name.
+pub(super) fn add_absent(headers: &mut Vec<(String, Template)>, name: &str, value: &Template) {
+    if !headers
+        .iter()
+        .any(|(found, _)| found.eq_ignore_ascii_case(name))
+    {
+        headers.push((name.to_owned(), value.clone()));
+    }
+}
+
+/// `200`, `2xx` or `200..204`, as an inclusive range.
+fn status_range(text: &str) -> Result<(u16, u16), UnitError> {
+    let one = |text: &str| text.parse::<u16>().ok().filter(|s| (100..1000).contains(s));
+    let found = match text.split_once("..") {
+        Some((low, high)) => one(low).zip(one(high)).filter(|(low, high)| low <= high),
+        None => match text.strip_suffix("xx") {
+            Some(class) => class
+                .parse()
+                .ok()
+                .filter(|class| (1..=9).contains(class))
+                .map(|class: u16| (class * 100, class * 100 + 99)),
+            None => one(text).map(|status| (status, status)),
+        },
+    };
+    found.ok_or_else(|| UnitError {
+        message: format!("`{text}` is not an HTTP status"),
+        hint: "write statuses like 200, 2xx or 200..204".to_owned(),
+    })
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+fn url_text(text: &str) -> String {
+    let mut out = Vec::new();
+    crate::expr::Value::text(text).write_escaped(Escape::Url, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}

@@ -1,0 +1,332 @@
+//! Which message is meant, and what is kept of it: `when`, `save`, JSON pointers, regexes.
+
+use super::Checker;
+use super::fields::Fields;
+use super::program::Program;
+use crate::expr::{Escape, Template};
+use crate::keys::{SAVE, SAVE_WORDS};
+use crate::node::{Entry, Node, Place};
+use crate::plan::{Match, MatchTest, MeasureId, MeasureKind, Save, Slot, Source};
+
+/// Longest regex program, in bytes.
+const REGEX_BYTES_MAX: usize = 1 << 20;
+
+/// What a `save` looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    Response,
+    Message,
+}
+
+impl Checker<'_> {
+    /// The variable of that name, made where it is new; tells of names that cannot be one.
+    pub(super) fn variable(
+        &mut self,
+        name: &str,
+        place: &Place,
+        program: &mut Program,
+    ) -> Option<Slot> {
+        if !self.variable_name(name, place) {
+            return None;
+        }
+        if self.params.iter().any(|p| p.name == name) {
+            let message = format!("`{name}` is a parameter and cannot be set");
+            self.told
+                .error("bad-name", place, message)
+                .hint("choose another name");
+            return None;
+        }
+        Some(program.slot(name))
+    }
+
+    /// The measure named by a key, or of the given name where it is not written.
+    pub(super) fn measure_from(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        otherwise: &str,
+        kind: MeasureKind,
+    ) -> MeasureId {
+        let written = fields.get(key).and_then(|node| self.word(node, "a name"));
+        match written {
+            Some(word) => self.measure(&word.text, kind, &word.place),
+            None => {
+                // A name that was not written can only clash, and the step is then to blame.
+                self.measure(otherwise, kind, fields.place())
+            }
+        }
+    }
+
+    /// `save`: variables and where their values are.
+    pub(super) fn saves(
+        &mut self,
+        node: Option<&Node>,
+        of: Of,
+        program: &mut Program,
+    ) -> Vec<Save> {
+        let Some(node) = node else { return Vec::new() };
+        let Some(entries) = node.mapping() else {
+            self.expected(
+                node,
+                "a mapping of variables and sources (`game: /games/0/id`)",
+            );
+            return Vec::new();
+        };
+        let mut saves = Vec::new();
+        for entry in entries {
+            let source = self.save_source(&entry.value, of, program);
+            let slot = self.variable(&entry.key, &entry.key_place, program);
+            if let (Some(slot), Some((from, default))) = (slot, source) {
+                saves.push(Save {
+                    slot,
+                    from,
+                    default,
+                });
+            }
+        }
+        saves
+    }
+
+    fn save_source(
+        &mut self,
+        node: &Node,
+        of: Of,
+        program: &Program,
+    ) -> Option<(Source, Option<Template>)> {
+        if node.mapping().is_none() {
+            return self.short_source(node, of).map(|source| (source, None));
+        }
+        let fields = self.fields(node, &SAVE, "`save`")?;
+        let default = match fields.get("default") {
+            Some(default) => Some(self.typed_template(default, program)?),
+            None => None,
+        };
+        self.long_source(node, &fields, of)
+            .map(|source| (source, default))
+    }
+
+    /// A pointer or one of the words.
+    fn short_source(&mut self, node: &Node, of: Of) -> Option<Source> {
+        let word = self.word(node, "a JSON pointer or a mapping")?;
+        match word.text.as_str() {
+            "body" => Some(Source::Body),
+            "status" => self.only_response(node, of, Source::Status),
+            text if text.is_empty() || text.starts_with('/') => {
+                self.pointer(node).map(Source::Pointer)
+            }
+            text => {
+                let message = format!("`{text}` says nothing to save");
+                let hint = format!(
+                    "write a JSON pointer like /{}, or one of: status, body, {{ regex: … }}, \
+                     {{ header: … }}",
+                    text.replace('.', "/")
+                );
+                self.told.error("bad-save", &word.place, message).hint(hint);
+                None
+            }
+        }
+    }
+
+    fn long_source(&mut self, node: &Node, fields: &Fields<'_>, of: Of) -> Option<Source> {
+        const SOURCES: [&str; 4] = ["pointer", "regex", "header", "from"];
+        let written: Vec<_> = SOURCES
+            .into_iter()
+            .filter_map(|key| Some((key, fields.get(key)?)))
+            .collect();
+        let [(key, value)] = written[..] else {
+            self.told
+                .error("bad-save", &node.place, "`save` needs exactly one source")
+                .hint("write one of `pointer`, `regex`, `header`, `from`");
+            return None;
+        };
+        if key != "regex"
+            && let Some(place) = fields.key_place("group")
+        {
+            self.told
+                .error("bad-save", place, "`group` belongs to a `regex`");
+        }
+        match key {
+            "pointer" => self.pointer(value).map(Source::Pointer),
+            "regex" => self.regex_group(value, fields.get("group")),
+            "header" => {
+                let word = self.word(value, "a header's name")?;
+                self.header_name(&word.text, &word.place);
+                self.only_response(value, of, Source::Header(word.text.to_ascii_lowercase()))
+            }
+            _ => match self.choice(value, SAVE_WORDS)? {
+                0 => self.only_response(value, of, Source::Status),
+                _ => Some(Source::Body),
+            },
+        }
+    }
+
+    fn only_response(&mut self, node: &Node, of: Of, source: Source) -> Option<Source> {
+        if of == Of::Message {
+            self.told
+                .error(
+                    "bad-save",
+                    &node.place,
+                    "a WebSocket message has no status or headers",
+                )
+                .hint("save a JSON pointer, a `regex` or `body`");
+            return None;
+        }
+        Some(source)
+    }
+
+    fn regex_group(&mut self, node: &Node, group: Option<&Node>) -> Option<Source> {
+        let regex = self.regex(node)?;
+        let groups = regex.captures_len();
+        let written = match group {
+            Some(group) => Some((group, self.count(group)?)),
+            None => None,
+        };
+        let group = match written {
+            Some((node, group)) if group >= groups as u64 => {
+                let message = format!("the regex has no group {group}");
+                let hint = format!("it has {} of them; 0 is the whole match", groups - 1);
+                self.told
+                    .error("bad-regex", &node.place, message)
+                    .hint(hint);
+                return None;
+            }
+            Some((_, group)) => group as usize,
+            None => usize::from(groups > 1),
+        };
+        Some(Source::Regex { regex, group })
+    }
+
+    fn regex(&mut self, node: &Node) -> Option<regex::bytes::Regex> {
+        let word = self.word(node, "a regular expression")?;
+        let built = regex::bytes::RegexBuilder::new(&word.text)
+            .size_limit(REGEX_BYTES_MAX)
+            .build();
+        match built {
+            Ok(regex) => Some(regex),
+            Err(error) => {
+                let said = error.to_string();
+                // The library draws its own caret over several lines; the last one says it.
+                let last = said.lines().last().unwrap_or_default();
+                let reason = last.strip_prefix("error: ").unwrap_or(last);
+                let message = format!("this is no regular expression: {reason}");
+                self.told
+                    .error("bad-regex", &word.place, message)
+                    .hint("the syntax is that of the Rust crate `regex`");
+                None
+            }
+        }
+    }
+
+    /// RFC 6901: empty, or tokens that each begin with `/`, in which `~0` is `~` and `~1` is `/`.
+    pub(super) fn pointer(&mut self, node: &Node) -> Option<Vec<String>> {
+        let word = self.word(node, "a JSON pointer")?;
+        self.pointer_tokens(&word.text, &word.place)
+    }
+
+    fn pointer_tokens(&mut self, text: &str, place: &Place) -> Option<Vec<String>> {
+        if text.is_empty() {
+            return Some(Vec::new());
+        }
+        let Some(rest) = text.strip_prefix('/') else {
+            self.told
+                .error("bad-pointer", place, format!("`{text}` is no JSON pointer"))
+                .hint(format!(
+                    "a pointer begins with a slash: /{}",
+                    text.replace('.', "/")
+                ));
+            return None;
+        };
+        let tokens: Option<Vec<String>> = rest.split('/').map(unescaped).collect();
+        if tokens.is_none() {
+            self.told
+                .error("bad-pointer", place, format!("`{text}` is no JSON pointer"))
+                .hint("`~` is written ~0 there, and `/` inside a name ~1");
+        }
+        tokens
+    }
+
+    /// `when`: all conditions, in their order.
+    pub(super) fn matches(&mut self, node: Option<&Node>, program: &Program) -> Vec<Match> {
+        let Some(node) = node else { return Vec::new() };
+        let Some(entries) = node.mapping() else {
+            self.expected(node, "a mapping of conditions (`/type: update`)");
+            return Vec::new();
+        };
+        entries
+            .iter()
+            .filter_map(|entry| self.condition_on(entry, program))
+            .collect()
+    }
+
+    fn condition_on(&mut self, entry: &Entry, program: &Program) -> Option<Match> {
+        match entry.key.as_str() {
+            "regex" => {
+                let regex = self.regex(&entry.value)?;
+                let from = Source::Regex { regex, group: 0 };
+                Some(Match {
+                    from,
+                    test: MatchTest::Exists,
+                })
+            }
+            "body" => {
+                let expected = self.template(&entry.value, Escape::None, program)?;
+                Some(Match {
+                    from: Source::Body,
+                    test: MatchTest::Equals(expected),
+                })
+            }
+            key if key.is_empty() || key.starts_with('/') => {
+                let tokens = self.pointer_tokens(key, &entry.key_place)?;
+                let test = self.match_test(&entry.value, program)?;
+                Some(Match {
+                    from: Source::Pointer(tokens),
+                    test,
+                })
+            }
+            key => {
+                let message = format!("`{key}` is no condition on a message");
+                let hint = format!("write a JSON pointer like /{key}, or one of: regex, body");
+                self.told
+                    .error("unknown-key", &entry.key_place, message)
+                    .hint(hint);
+                None
+            }
+        }
+    }
+
+    fn match_test(&mut self, node: &Node, program: &Program) -> Option<MatchTest> {
+        if node.is_null() {
+            return Some(MatchTest::Equals(Template::fixed("null")));
+        }
+        if node.scalar().is_some() {
+            return self
+                .template(node, Escape::None, program)
+                .map(MatchTest::Equals);
+        }
+        let exists = node
+            .get("exists")
+            .filter(|_| node.mapping().is_some_and(|m| m.len() == 1));
+        if exists.and_then(Node::text) == Some("true") {
+            return Some(MatchTest::Exists);
+        }
+        self.expected(node, "a single value or `{ exists: true }`");
+        None
+    }
+}
+
+/// One token of a pointer without its escapes; `None`: a `~` that is none.
+fn unescaped(token: &str) -> Option<String> {
+    let mut out = String::with_capacity(token.len());
+    let mut chars = token.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '~' => match chars.next() {
+                Some('0') => out.push('~'),
+                Some('1') => out.push('/'),
+                _ => return None,
+            },
+            c => out.push(c),
+        }
+    }
+    Some(out)
+}

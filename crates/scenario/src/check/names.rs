@@ -1,0 +1,134 @@
+//! Parameters, and what names mean in expressions.
+
+use std::cell::{Cell, RefCell};
+
+use super::{Checker, Settings};
+use crate::expr::parse::{RESERVED, Scope, is_name};
+use crate::expr::{Expr, Value};
+use crate::keys::DOCUMENT;
+use crate::node::{Node, Place};
+use crate::plan::Slot;
+use crate::suggest;
+
+/// A parameter.
+pub(super) struct Param {
+    pub(super) name: String,
+    pub(super) value: Value,
+    /// Where its value stands.
+    pub(super) place: Place,
+    pub(super) used: Cell<bool>,
+}
+
+/// The names that can be used at some place of the scenario.
+pub(super) struct Names<'c> {
+    params: &'c [Param],
+    /// The session's variables so far; `None` where no user is running.
+    slots: Option<&'c [String]>,
+    settings: &'c Settings<'c>,
+    /// Where the value of an overridden parameter that was looked up stands.
+    pub(super) overridden: RefCell<Option<Place>>,
+}
+
+impl<'c> Names<'c> {
+    pub(super) fn new(checker: &'c Checker<'_>, slots: Option<&'c [String]>) -> Names<'c> {
+        Names {
+            params: &checker.params,
+            slots,
+            settings: checker.settings,
+            overridden: RefCell::new(None),
+        }
+    }
+}
+
+impl Scope for Names<'_> {
+    fn lookup(&self, name: &str) -> Option<Expr> {
+        if let Some(param) = self.params.iter().find(|p| p.name == name) {
+            param.used.set(true);
+            if param.place.set.is_some() {
+                *self.overridden.borrow_mut() = Some(param.place.clone());
+            }
+            return Some(Expr::Const(param.value.clone()));
+        }
+        let slot = self.slots?.iter().position(|s| s == name)?;
+        Some(Expr::Var(Slot::try_from(slot).ok()?))
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let slots = self.slots.unwrap_or_default().iter();
+        slots
+            .chain(self.params.iter().map(|p| &p.name))
+            .map(String::as_str)
+            .collect()
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        (self.settings.env)(name)
+    }
+
+    fn unknown_hint(&self, name: &str) -> Option<String> {
+        if self.slots.is_some() || suggest::nearest(name, self.names()).is_some() {
+            return None;
+        }
+        Some("only parameters (`params`) and env('NAME') can stand here".to_owned())
+    }
+}
+
+impl Checker<'_> {
+    /// Reads `params`; each may use those before it.
+    pub(super) fn params(&mut self, node: &Node) {
+        let Some(entries) = node.mapping() else {
+            self.expected(node, "a mapping of names and values");
+            return;
+        };
+        for entry in entries {
+            self.param_name(&entry.key, &entry.key_place);
+            let (value, place) = match self.word(&entry.value, "a number, word or text") {
+                Some(word) if word.quoted => (Value::text(&word.text), word.place),
+                Some(word) => (Value::from_plain(&word.text), word.place),
+                None => (Value::Nothing, entry.value.place.clone()),
+            };
+            let used = Cell::new(false);
+            self.params.push(Param {
+                name: entry.key.clone(),
+                value,
+                place,
+                used,
+            });
+        }
+    }
+
+    fn param_name(&mut self, name: &str, place: &Place) {
+        if DOCUMENT.key(name).is_some() {
+            let message = format!("a parameter cannot be called `{name}`");
+            self.told.error("bad-name", place, message).hint(format!(
+                "`--set {name}=…` would mean the scenario's own key"
+            ));
+        } else {
+            self.variable_name(name, place);
+        }
+    }
+
+    /// Whether a text can name a variable; tells where it cannot.
+    pub(super) fn variable_name(&mut self, name: &str, place: &Place) -> bool {
+        if is_name(name) {
+            return true;
+        }
+        let hint = if RESERVED.contains(&name) {
+            "the word has a meaning of its own in expressions"
+        } else {
+            "a name begins with a letter and has letters, digits and _"
+        };
+        self.told
+            .error("bad-name", place, format!("`{name}` cannot be a variable"))
+            .hint(hint);
+        false
+    }
+
+    /// Warns of parameters that nothing looked at.
+    pub(super) fn unused_params(&mut self) {
+        for param in self.params.iter().filter(|p| !p.used.get()) {
+            let message = format!("the parameter `{}` is never used", param.name);
+            self.told.warning("unused-param", &param.place, message);
+        }
+    }
+}

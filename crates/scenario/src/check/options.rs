@@ -1,0 +1,210 @@
+//! Run-wide settings and certificates.
+
+use std::net::IpAddr;
+
+use super::Checker;
+use super::fields::Fields;
+use super::program::Program;
+use crate::keys::{OPTIONS, TLS};
+use crate::node::{Node, NodeKind, Place};
+use crate::plan::{HttpConnections, Mode, Options, Tls};
+use crate::units::{self, UnitError};
+
+/// Most source addresses.
+const ADDRESSES_MAX: u128 = 65_536;
+const LOOPS_MAX: u64 = 1024;
+
+impl Checker<'_> {
+    /// `options`, or all defaults where nothing is written. `target_tls`: the target's own `tls`.
+    pub(super) fn options(&mut self, node: Option<&Node>, target_tls: Option<&Node>) -> Options {
+        let empty = Node {
+            place: Place::at(0..0),
+            kind: NodeKind::Mapping(Vec::new()),
+        };
+        let node = node.filter(|node| !node.is_null()).unwrap_or(&empty);
+        let fields = match self.fields(node, &OPTIONS, "`options`") {
+            Some(fields) => fields,
+            None => Fields::empty(&OPTIONS),
+        };
+        self.timeout_ns = self.option_ns(&fields, "timeout");
+        self.headers = self.headers(fields.get("headers"), &Program::default());
+        if let (Some(_), Some(place)) = (target_tls, fields.key_place("tls")) {
+            self.told
+                .error(
+                    "two-tls",
+                    place,
+                    "`tls` is given twice: here and under `target`",
+                )
+                .hint("write it once");
+        }
+        Options {
+            connect_timeout_ns: self.option_ns(&fields, "connect_timeout"),
+            drain_ns: self.option_ns(&fields, "drain"),
+            source_addresses: self.source_addresses(fields.get("source_addresses")),
+            tls: self.tls(fields.get("tls").or(target_tls)),
+            http_connections: match self.option_choice(&fields, "http_connections") {
+                1 => HttpConnections::Shared,
+                _ => HttpConnections::User,
+            },
+            response_bytes_max: self.option_bytes(&fields, "response_max"),
+            message_bytes_max: self.option_bytes(&fields, "message_max"),
+            mode: match self.option_choice(&fields, "mode") {
+                1 => Mode::Precise,
+                2 => Mode::Wide,
+                _ => Mode::Auto,
+            },
+            loops_count: fields.get("loops").and_then(|node| self.loops(node)),
+            lag_max_ns: self.option_ns(&fields, "lag_max"),
+        }
+    }
+
+    fn option_ns(&mut self, fields: &Fields<'_>, key: &str) -> u64 {
+        fields
+            .get_or_default(key)
+            .and_then(|node| self.duration_ns(&node))
+            .unwrap_or(0)
+    }
+
+    fn option_bytes(&mut self, fields: &Fields<'_>, key: &str) -> usize {
+        let what = ("bad-size", "a size");
+        let bytes = fields.get_or_default(key).and_then(|node| {
+            self.unit(&node, what, |text| match units::size(text)? {
+                bytes @ 1..=0x4000_0000 => Ok(bytes),
+                _ => Err(UnitError {
+                    message: format!("`{text}` is out of range"),
+                    hint: "write more than 0 and at most 1GiB".to_owned(),
+                }),
+            })
+        });
+        bytes.map_or(0, |bytes| bytes as usize)
+    }
+
+    fn option_choice(&mut self, fields: &Fields<'_>, key: &str) -> usize {
+        let words = match OPTIONS.key(key).map(|key| &key.kind) {
+            Some(crate::keys::Kind::Word(words)) => *words,
+            _ => &[],
+        };
+        fields
+            .get_or_default(key)
+            .and_then(|node| self.choice(&node, words))
+            .unwrap_or(0)
+    }
+
+    fn loops(&mut self, node: &Node) -> Option<u32> {
+        self.unit(
+            node,
+            ("bad-count", "a whole number"),
+            |text| match units::count(text)? {
+                loops @ 1..=LOOPS_MAX => Ok(loops as u32),
+                _ => Err(UnitError {
+                    message: format!("`{text}` is out of range"),
+                    hint: format!("write 1 to {LOOPS_MAX}"),
+                }),
+            },
+        )
+    }
+
+    fn tls(&mut self, node: Option<&Node>) -> Tls {
+        let mut tls = Tls {
+            verify: true,
+            ca_files: Vec::new(),
+            server_name: None,
+        };
+        let Some(fields) = node.and_then(|node| self.fields(node, &TLS, "`tls`")) else {
+            return tls;
+        };
+        tls.verify = fields
+            .get("verify")
+            .and_then(|node| self.bool(node))
+            .unwrap_or(true);
+        let files = fields
+            .get("ca")
+            .map_or(&[][..], |node| self.one_or_more(node));
+        let files = files
+            .iter()
+            .filter_map(|node| self.word(node, "a file's name"));
+        tls.ca_files = files.map(|word| word.text).collect();
+        let name = fields
+            .get("server_name")
+            .and_then(|node| self.word(node, "a host's name"));
+        tls.server_name = name.map(|word| word.text);
+        tls
+    }
+
+    fn source_addresses(&mut self, node: Option<&Node>) -> Vec<IpAddr> {
+        let Some(node) = node else { return Vec::new() };
+        let mut addresses = Vec::new();
+        for item in self.one_or_more(node) {
+            let what = ("bad-address", "an address, range or network");
+            let range = self.unit(item, what, |text| {
+                address_range(text).ok_or_else(|| UnitError {
+                    message: format!("`{text}` is no address, range or network"),
+                    hint: "write 10.0.0.5, 10.0.0.5..10.0.0.9 or 10.0.0.0/24".to_owned(),
+                })
+            });
+            let Some(range) = range else { continue };
+            if range.count() + addresses.len() as u128 > ADDRESSES_MAX {
+                let message = format!("more than {ADDRESSES_MAX} source addresses");
+                self.told
+                    .error("bad-address", &item.place, message)
+                    .hint("name a smaller network");
+                break;
+            }
+            addresses.extend(range.addresses());
+        }
+        addresses
+    }
+}
+
+/// An inclusive range of addresses as numbers.
+struct AddressRange {
+    low: u128,
+    high: u128,
+    is_v4: bool,
+}
+
+impl AddressRange {
+    fn count(&self) -> u128 {
+        (self.high - self.low).saturating_add(1)
+    }
+
+    fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        let is_v4 = self.is_v4;
+        (self.low..=self.high).map(move |number| match (is_v4, u32::try_from(number)) {
+            (true, Ok(number)) => IpAddr::V4(number.into()),
+            _ => IpAddr::V6(number.into()),
+        })
+    }
+}
+
+fn address_range(text: &str) -> Option<AddressRange> {
+    let number = |text: &str| match text.trim().parse().ok()? {
+        IpAddr::V4(address) => Some((u128::from(u32::from(address)), true)),
+        IpAddr::V6(address) => Some((u128::from(address), false)),
+    };
+    if let Some((low, high)) = text.split_once("..") {
+        let ((low, is_v4), (high, same)) = (number(low)?, number(high)?);
+        return (is_v4 == same && low <= high).then_some(AddressRange { low, high, is_v4 });
+    }
+    let Some((base, prefix)) = text.split_once('/') else {
+        return number(text).map(|(low, is_v4)| AddressRange {
+            low,
+            high: low,
+            is_v4,
+        });
+    };
+    let (base, is_v4) = number(base)?;
+    let width = if is_v4 { 32 } else { 128 };
+    let prefix: u32 = prefix.parse().ok().filter(|&prefix| prefix <= width)?;
+    let hosts = 1u128
+        .checked_shl(width - prefix)
+        .map_or(u128::MAX, |count| count - 1);
+    let (low, high) = (base & !hosts, base | hosts);
+    // A network's first and last IPv4 address are its own and the broadcast's.
+    let edge = u128::from(is_v4 && prefix < 31);
+    Some(AddressRange {
+        low: low + edge,
+        high: high - edge,
+        is_v4,
+    })
+}

@@ -1,0 +1,99 @@
+//! A session while it is compiled.
+
+use super::index;
+use crate::plan::{Op, Pc, Register, Slot};
+use stats::dist::Dist;
+
+/// The instructions so far and what they use.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    pub(super) ops: Vec<Op>,
+    /// Variables in the order in which they are first set; those that are there so far are
+    /// defined.
+    pub(super) slot_names: Vec<String>,
+    registers_count: usize,
+    /// A step before has opened a WebSocket.
+    pub(super) has_ws: bool,
+}
+
+impl Program {
+    /// The next instruction's place.
+    pub(super) fn pc(&self) -> Pc {
+        Pc::try_from(self.ops.len()).expect("the limit on nodes bounds a program's length")
+    }
+
+    pub(super) fn push(&mut self, op: Op) -> usize {
+        self.ops.push(op);
+        self.ops.len() - 1
+    }
+
+    /// Points a jump that was pushed before at the next instruction.
+    pub(super) fn land(&mut self, at: usize) {
+        let here = self.pc();
+        match &mut self.ops[at] {
+            Op::Jump(to) | Op::JumpUnless { to, .. } | Op::LoopStart { end: to, .. } => *to = here,
+            other => unreachable!("{other:?} does not jump forward"),
+        }
+    }
+
+    pub(super) fn slot(&mut self, name: &str) -> Slot {
+        let at = self
+            .slot_names
+            .iter()
+            .position(|n| n == name)
+            .unwrap_or_else(|| {
+                self.slot_names.push(name.to_owned());
+                self.slot_names.len() - 1
+            });
+        index(at)
+    }
+
+    pub(super) fn register(&mut self) -> Register {
+        self.registers_count += 1;
+        index(self.registers_count - 1)
+    }
+
+    pub(super) fn registers_count(&self) -> u16 {
+        index(self.registers_count)
+    }
+
+    /// Whether any instruction from `start` on lets time pass.
+    pub(super) fn waits_since(&self, start: usize) -> bool {
+        wait_in(&self.ops[start..])
+    }
+}
+
+/// Whether any of these instructions lets time pass.
+pub(super) fn wait_in(ops: &[Op]) -> bool {
+    ops.iter().any(|op| match op {
+        Op::Http(_) | Op::WsOpen(_) | Op::WsExpect(_) | Op::WsClose { .. } => true,
+        Op::WsSend(send) => send.reply.is_some(),
+        Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
+        Op::Set { .. }
+        | Op::Check { .. }
+        | Op::LoopStart { .. }
+        | Op::LoopEnd { .. }
+        | Op::Jump(_)
+        | Op::JumpUnless { .. }
+        | Op::Choose(_)
+        | Op::TransactionStart { .. }
+        | Op::TransactionEnd { .. }
+        | Op::Stop => false,
+    })
+}
+
+fn never_positive(dist: &Dist) -> bool {
+    match dist {
+        Dist::Constant(seconds) => *seconds <= 0.0,
+        Dist::Empirical(values) => values.iter().all(|v| *v <= 0.0),
+        Dist::Mixture(parts) => parts.iter().all(|(_, part)| never_positive(part)),
+        Dist::Clamped { inner, max, .. } => *max <= 0.0 || never_positive(inner),
+        Dist::Uniform { max, .. } => *max <= 0.0,
+        Dist::Exponential { .. }
+        | Dist::Normal { .. }
+        | Dist::LogNormal { .. }
+        | Dist::Weibull { .. }
+        | Dist::Pareto { .. }
+        | Dist::Gamma { .. } => false,
+    }
+}

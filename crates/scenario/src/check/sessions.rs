@@ -1,0 +1,155 @@
+//! Sessions, and which step is which.
+
+use super::Checker;
+use super::program::Program;
+use crate::keys::{Kind, SESSION, STEPS, Table};
+use crate::node::{Entry, Node};
+use crate::plan::{Op, Session};
+use crate::suggest;
+use stats::dist::Dist;
+
+impl Checker<'_> {
+    pub(super) fn sessions(&mut self, node: &Node) -> Vec<Session> {
+        let Some(entries) = node.mapping() else {
+            self.expected(node, "a mapping of session names");
+            return Vec::new();
+        };
+        if entries.is_empty() {
+            self.told.error("empty", &node.place, "there is no session");
+        }
+        entries.iter().map(|entry| self.session(entry)).collect()
+    }
+
+    fn session(&mut self, entry: &Entry) -> Session {
+        let mut program = Program::default();
+        let mut weight = 1.0;
+        if entry.value.mapping().is_some() {
+            let called = format!("session `{}`", entry.key);
+            if let Some(fields) = self.fields(&entry.value, &SESSION, &called) {
+                weight = fields
+                    .get("weight")
+                    .and_then(|n| self.weight(n))
+                    .unwrap_or(weight);
+                if let Some(steps) = fields.get("steps") {
+                    self.steps(steps, &mut program);
+                }
+            }
+        } else {
+            self.steps(&entry.value, &mut program);
+        }
+        Session {
+            name: entry.key.clone(),
+            weight,
+            slots_count: super::index(program.slot_names.len()),
+            registers_count: program.registers_count(),
+            slot_names: program.slot_names,
+            ops: program.ops,
+        }
+    }
+
+    /// Compiles a list of steps; returns where its instructions begin.
+    pub(super) fn steps(&mut self, node: &Node, program: &mut Program) -> usize {
+        let start = program.ops.len();
+        match node.sequence() {
+            Some([]) => {
+                self.told
+                    .error("empty", &node.place, "there is no step")
+                    .hint("add a step");
+            }
+            Some(steps) => steps.iter().for_each(|step| self.step(step, program)),
+            None => self.expected(node, "a list of steps (`- think: 1s`)"),
+        }
+        start
+    }
+
+    /// Compiles one step. Where that fails a wait stands in for it, lest a loop around it be
+    /// blamed for not waiting.
+    fn step(&mut self, node: &Node, program: &mut Program) {
+        let (told, start) = (self.told.count(), program.ops.len());
+        self.sound_step(node, program);
+        if self.told.count() > told && !program.waits_since(start) {
+            program.push(Op::Think(Dist::Constant(1.0)));
+        }
+    }
+
+    fn sound_step(&mut self, node: &Node, program: &mut Program) {
+        let Some(table) = self.step_table(node) else {
+            return;
+        };
+        let called = format!("a `{}` step", table.verb());
+        let Some(fields) = self.fields(node, table, &called) else {
+            return;
+        };
+        let Some(value) = fields.get(table.verb()) else {
+            return;
+        };
+        match table.verb() {
+            "http" | "get" | "head" | "post" | "put" | "patch" | "delete" => {
+                self.http(table.verb(), value, &fields, program);
+            }
+            "ws" => self.ws(value, &fields, program),
+            "send" => self.send(value, &fields, program),
+            "expect" => self.expect_step(value, program),
+            "close" => self.close(value, program),
+            "think" => {
+                if let Some(dist) = self.dist(value) {
+                    program.push(Op::Think(dist));
+                }
+            }
+            "pace" => {
+                if let Some(every) = self.dist(value) {
+                    let register = program.register();
+                    program.push(Op::Pace { register, every });
+                }
+            }
+            "set" => self.set(value, program),
+            "check" => self.check_step(value, &fields, program),
+            "loop" => self.loop_step(value, &fields, program),
+            "forever" => self.forever(value, program),
+            "while" => self.while_step(value, &fields, program),
+            "if" => self.if_step(value, &fields, program),
+            "choose" => self.choose(value, program),
+            "transaction" => self.transaction(value, &fields, program),
+            "stop" => self.stop(value, program),
+            verb => unreachable!("the step `{verb}` has a table and no meaning"),
+        }
+    }
+
+    /// The table of the step's verb: its first key that is one. `check` is also a part of other
+    /// steps and counts only where it stands alone.
+    fn step_table(&mut self, node: &Node) -> Option<&'static Table> {
+        let verb = |name: &str| STEPS.iter().find(|t| t.verb() == name);
+        let Some(entries) = node.mapping() else {
+            let bare = node.text().filter(|_| !node.is_null()).and_then(verb);
+            self.expected(node, "a step like `think: 1s`");
+            if let Some(table) = bare {
+                let hint = match table.keys().next().map(|key| &key.kind) {
+                    Some(Kind::Nothing) => format!("write `{}:` with a colon", table.verb()),
+                    _ => format!("write `{}: …`", table.verb()),
+                };
+                self.told.last_hint(hint);
+            }
+            return None;
+        };
+        let mut found = entries.iter().filter_map(|e| verb(&e.key));
+        let first = found.next();
+        let table = match first {
+            Some(table) if table.verb() == "check" => found.next().or(first),
+            other => other,
+        };
+        if table.is_none() {
+            match entries.first() {
+                Some(entry) => {
+                    let names = STEPS.iter().map(Table::verb);
+                    let hint = suggest::hint(&entry.key, "the steps are", names);
+                    let message = format!("there is no step `{}`", entry.key);
+                    self.told
+                        .error("unknown-step", &entry.key_place, message)
+                        .hint_some(hint);
+                }
+                None => self.expected(node, "a step like `think: 1s`"),
+            }
+        }
+        table
+    }
+}

@@ -1,0 +1,194 @@
+//! Single values: text, numbers with units, words.
+
+use super::Checker;
+use super::names::Names;
+use crate::expr::parse::template;
+use crate::expr::{Escape, Part, Template};
+use crate::node::{Node, Place};
+use crate::units::{self, UnitError};
+
+/// A scalar with its parameters filled in.
+#[derive(Debug)]
+pub(super) struct Word {
+    pub(super) text: String,
+    /// Where it stands: in the file, or in the override whose parameter it holds.
+    pub(super) place: Place,
+    pub(super) quoted: bool,
+}
+
+impl Checker<'_> {
+    /// Tells that something else was expected.
+    pub(super) fn expected(&mut self, node: &Node, what: &str) {
+        let message = format!("expected {what}, found {}", node.described());
+        self.told.error("wrong-kind", &node.place, message);
+    }
+
+    /// A scalar's text with parameters and the environment filled in. `what`: what is expected,
+    /// for the message.
+    pub(super) fn word(&mut self, node: &Node, what: &str) -> Option<Word> {
+        let Some(scalar) = node.scalar().filter(|_| !node.is_null()) else {
+            self.expected(node, what);
+            return None;
+        };
+        let place = node.place.clone();
+        if !scalar.text.contains("${") {
+            return Some(Word {
+                text: scalar.text.clone(),
+                place,
+                quoted: scalar.quoted,
+            });
+        }
+        let names = Names::new(self, None);
+        let filled = template(&scalar.text, Escape::None, &names);
+        let place = names.overridden.take().unwrap_or(place);
+        let filled = match filled {
+            Ok(filled) => filled,
+            Err(error) => {
+                self.expression_error(node, &error);
+                return None;
+            }
+        };
+        match fixed_text(&filled) {
+            // Only what is wholly an expression keeps its type.
+            Some(text) => Some(Word {
+                text,
+                place,
+                quoted: false,
+            }),
+            None => {
+                let message = "this is not the same for every user";
+                self.told
+                    .error("not-constant", &node.place, message)
+                    .hint("only parameters (`params`) and env('NAME') can stand here");
+                None
+            }
+        }
+    }
+
+    /// A scalar read by `parse`.
+    pub(super) fn unit<T>(
+        &mut self,
+        node: &Node,
+        (code, what): (&'static str, &str),
+        parse: impl Fn(&str) -> Result<T, UnitError>,
+    ) -> Option<T> {
+        let word = self.word(node, what)?;
+        match parse(&word.text) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.told
+                    .error(code, &word.place, error.message)
+                    .hint(error.hint);
+                None
+            }
+        }
+    }
+
+    /// Nanoseconds, more than 0 and at most [`DURATION_MAX_S`].
+    pub(super) fn duration_ns(&mut self, node: &Node) -> Option<u64> {
+        self.unit(node, ("bad-duration", "a duration"), |text| {
+            let seconds = units::duration(text)?;
+            positive_ns(seconds).ok_or_else(|| UnitError {
+                message: format!("`{text}` is out of range"),
+                hint: "write more than 0 and at most 366d".to_owned(),
+            })
+        })
+    }
+
+    /// Per second, 0 to [`RATE_MAX_PER_S`].
+    pub(super) fn rate(&mut self, node: &Node) -> Option<f64> {
+        self.unit(node, ("bad-rate", "a rate"), rate_in_range)
+    }
+
+    pub(super) fn count(&mut self, node: &Node) -> Option<u64> {
+        self.unit(node, ("bad-count", "a whole number"), units::count)
+    }
+
+    pub(super) fn number(&mut self, node: &Node) -> Option<f64> {
+        self.unit(node, ("bad-number", "a number"), units::number)
+    }
+
+    /// A weight: a number, at least 0.
+    pub(super) fn weight(&mut self, node: &Node) -> Option<f64> {
+        self.unit(node, ("bad-number", "a weight"), |text| {
+            units::number(text).and_then(|weight| {
+                if (0.0..=1e12).contains(&weight) {
+                    return Ok(weight);
+                }
+                Err(UnitError {
+                    message: format!("the weight `{text}` is out of range"),
+                    hint: "a weight is a number from 0, like 3 or 0.5".to_owned(),
+                })
+            })
+        })
+    }
+
+    pub(super) fn bool(&mut self, node: &Node) -> Option<bool> {
+        self.unit(node, ("bad-word", "true or false"), |text| match text {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(UnitError {
+                message: format!("`{text}` is neither true nor false"),
+                hint: "write `true` or `false`".to_owned(),
+            }),
+        })
+    }
+
+    /// One of some words, by its index.
+    pub(super) fn choice(&mut self, node: &Node, words: &[&str]) -> Option<usize> {
+        let word = self.word(node, "a word")?;
+        let found = words.iter().position(|w| *w == word.text);
+        if found.is_none() {
+            let message = format!("`{}` is not known here", word.text);
+            let written = (word.text.as_str(), "write one of");
+            self.unknown(
+                "bad-word",
+                &word.place,
+                message,
+                written,
+                words.iter().copied(),
+            );
+        }
+        found
+    }
+
+    /// One value, or the values of a list.
+    pub(super) fn one_or_more<'n>(&self, node: &'n Node) -> &'n [Node] {
+        node.sequence().unwrap_or(std::slice::from_ref(node))
+    }
+}
+
+/// Longest duration of a phase or timeout, in seconds: 366 days.
+pub(super) const DURATION_MAX_S: f64 = 366.0 * 86_400.0;
+/// Highest rate, per second.
+pub(super) const RATE_MAX_PER_S: f64 = 1e7;
+
+fn positive_ns(seconds: f64) -> Option<u64> {
+    let ns = units::seconds_to_ns(seconds).filter(|&ns| ns > 0)?;
+    (seconds <= DURATION_MAX_S).then_some(ns)
+}
+
+/// Per second, within the limit.
+pub(super) fn rate_in_range(text: &str) -> Result<f64, UnitError> {
+    units::rate(text).and_then(|rate| {
+        if rate <= RATE_MAX_PER_S {
+            return Ok(rate);
+        }
+        Err(UnitError {
+            message: format!("the rate `{text}` is out of range"),
+            hint: "at most 10000000/s".to_owned(),
+        })
+    })
+}
+
+/// The text of a template that needs no user.
+pub(super) fn fixed_text(template: &Template) -> Option<String> {
+    let mut text = String::new();
+    for part in &template.parts {
+        match part {
+            Part::Text(piece) => text.push_str(piece),
+            Part::Expr(..) => return None,
+        }
+    }
+    Some(text)
+}

@@ -1,0 +1,185 @@
+//! WebSocket steps.
+
+use super::Checker;
+use super::fields::Fields;
+use super::http::add_absent;
+use super::matching::Of;
+use super::program::Program;
+use crate::expr::{Escape, Template};
+use crate::keys::EXPECT;
+use crate::node::{Node, NodeKind, Place};
+use crate::plan::{Expect, Match, MatchTest, MeasureKind, Op, Source, WsOpen, WsSend};
+
+impl Checker<'_> {
+    pub(super) fn ws(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        program.has_ws = true;
+        let location = self.location(node, program);
+        let mut headers = self.headers(fields.get("headers"), program);
+        for (name, value) in &self.headers {
+            add_absent(&mut headers, name, value);
+        }
+        let measure = self.measure_from(fields, "as", "handshake", MeasureKind::Handshake);
+        let timeout_ns = self.timeout(fields.get("timeout"));
+        if let Some((endpoint, path)) = location {
+            let open = WsOpen {
+                endpoint,
+                path,
+                headers,
+                measure,
+                timeout_ns,
+            };
+            program.push(Op::WsOpen(Box::new(open)));
+        }
+    }
+
+    pub(super) fn send(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        self.needs_ws("send", &node.place, program);
+        let payload = self.payload(node, program);
+        let binary = fields
+            .get("binary")
+            .and_then(|n| self.bool(n))
+            .unwrap_or(false);
+        let reply_fields = match fields.get("reply") {
+            Some(reply) => self.fields(reply, &EXPECT, "`reply`"),
+            None => None,
+        };
+        let inner_as = reply_fields.as_ref().and_then(|f| f.key_place("as"));
+        if let (Some(place), Some(_)) = (inner_as, fields.get("as")) {
+            self.told
+                .error("two-names", place, "this send has a name already")
+                .hint("write one `as`");
+        }
+        let named = match &reply_fields {
+            Some(reply) if inner_as.is_some() => reply,
+            _ => fields,
+        };
+        let otherwise = send_name(node);
+        let measure = self.measure_from(named, "as", &otherwise, MeasureKind::Request);
+        let reply = reply_fields.map(|fields| {
+            let when = self.matches(fields.get("when"), program);
+            self.expectation(&fields, when, measure, program)
+        });
+        if let Some(payload) = payload {
+            program.push(Op::WsSend(Box::new(WsSend {
+                payload,
+                binary,
+                reply,
+                measure,
+            })));
+        }
+    }
+
+    /// A mapping or list as JSON, text as it is.
+    fn payload(&mut self, node: &Node, program: &Program) -> Option<Template> {
+        match node.kind {
+            NodeKind::Scalar(_) if node.is_null() => {
+                self.expected(node, "a message");
+                None
+            }
+            NodeKind::Scalar(_) => self.template(node, Escape::None, program),
+            NodeKind::Sequence(_) | NodeKind::Mapping(_) => self.json(node, program),
+        }
+    }
+
+    pub(super) fn expect_step(&mut self, node: &Node, program: &mut Program) {
+        self.needs_ws("expect", &node.place, program);
+        if node.is_null() {
+            let measure = self.measure("expect", MeasureKind::Request, &node.place);
+            let timeout_ns = self.timeout_ns;
+            program.push(Op::WsExpect(Box::new(Expect {
+                when: Vec::new(),
+                save: Vec::new(),
+                check: Vec::new(),
+                measure,
+                timeout_ns,
+            })));
+            return;
+        }
+        let Some(fields) = self.fields(node, &EXPECT, "`expect`") else {
+            return;
+        };
+        let when = self.matches(fields.get("when"), program);
+        let otherwise = expect_name(&when);
+        let measure = self.measure_from(&fields, "as", &otherwise, MeasureKind::Request);
+        let expect = self.expectation(&fields, when, measure, program);
+        program.push(Op::WsExpect(Box::new(expect)));
+    }
+
+    fn expectation(
+        &mut self,
+        fields: &Fields<'_>,
+        when: Vec<Match>,
+        measure: u16,
+        program: &mut Program,
+    ) -> Expect {
+        let save = self.saves(fields.get("save"), Of::Message, program);
+        let check = self.expressions(fields.get("check"), program);
+        let timeout_ns = self.timeout(fields.get("within"));
+        Expect {
+            when,
+            save,
+            check,
+            measure,
+            timeout_ns,
+        }
+    }
+
+    pub(super) fn close(&mut self, node: &Node, program: &mut Program) {
+        self.needs_ws("close", &node.place, program);
+        let code = if node.is_null() {
+            Some(1000)
+        } else {
+            self.count(node)
+        };
+        let Some(code) = code else { return };
+        // RFC 6455 section 7.4: these may stand in a close frame.
+        if !matches!(code, 1000..=1003 | 1007..=1011 | 3000..=4999) {
+            self.told
+                .error(
+                    "bad-close",
+                    &node.place,
+                    format!("{code} cannot be sent as a close status"),
+                )
+                .hint("use 1000, or your own from 3000 to 4999");
+        }
+        program.push(Op::WsClose { code: code as u16 });
+    }
+
+    fn needs_ws(&mut self, verb: &str, place: &Place, program: &mut Program) {
+        if !program.has_ws {
+            let message = format!("`{verb}` needs a WebSocket, and no step before opens one");
+            self.told
+                .error("no-websocket", place, message)
+                .hint("open it first: `- ws: /path`");
+            // Once a session is enough.
+            program.has_ws = true;
+        }
+    }
+}
+
+/// What a send is measured as where nothing is said: its first pair, if that is the same for
+/// every user.
+fn send_name(node: &Node) -> String {
+    let first = node.mapping().and_then(|entries| entries.first());
+    match first.and_then(|entry| Some((&entry.key, entry.value.text()?))) {
+        Some((key, value)) if !value.contains("${") && value.len() <= 40 => {
+            format!("{key}={value}")
+        }
+        _ => "send".to_owned(),
+    }
+}
+
+/// What an expect is measured as where nothing is said: its first condition, if that is fixed.
+fn expect_name(when: &[Match]) -> String {
+    let fixed = when
+        .first()
+        .and_then(|first| match (&first.from, &first.test) {
+            (Source::Pointer(tokens), MatchTest::Equals(value)) => {
+                Some(format!("{}={}", tokens.join("/"), value.as_static()?))
+            }
+            _ => None,
+        });
+    fixed
+        .filter(|name| name.len() <= 60)
+        .unwrap_or_else(|| "expect".to_owned())
+}

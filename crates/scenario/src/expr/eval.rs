@@ -1,0 +1,285 @@
+//! Evaluating expressions.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use stats::rng::Rng;
+
+use super::value::Number;
+use super::{Binary, Context, Expr, Func, Unary, Value};
+
+/// Longest text that `random_string` makes, in characters.
+pub const RANDOM_STRING_MAX: i64 = 65_536;
+
+/// Why an expression has no value.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EvalError {
+    /// Arithmetic, an order or an argument wanted a number.
+    #[error("{0} is not a number")]
+    NotANumber(String),
+    /// Two values that have no order, such as a text and a number.
+    #[error("{0} and {1} cannot be put in order")]
+    NoOrder(String, String),
+    /// `/` or `%` by zero.
+    #[error("division by zero")]
+    DivisionByZero,
+    /// A result beyond 64 bits.
+    #[error("integer overflow")]
+    Overflow,
+    /// An argument outside its range.
+    #[error("{0}")]
+    Argument(String),
+}
+
+impl Expr {
+    /// The expression's value for this user. `and` and `or` look at their right side only where
+    /// the left one does not decide.
+    pub fn eval<C: Context>(&self, context: &mut C) -> Result<Value, EvalError> {
+        match self {
+            Expr::Const(value) => Ok(value.clone()),
+            Expr::Var(slot) => Ok(context.var(*slot).clone()),
+            Expr::User => int(context.user()),
+            Expr::Iteration => int(context.iteration()),
+            Expr::Call(func, args) => call(*func, args, context),
+            Expr::Unary(op, inner) => unary(*op, &inner.eval(context)?),
+            Expr::Binary(Binary::And, left, right) => {
+                let truth = left.eval_bool(context)? && right.eval_bool(context)?;
+                Ok(Value::Bool(truth))
+            }
+            Expr::Binary(Binary::Or, left, right) => {
+                let truth = left.eval_bool(context)? || right.eval_bool(context)?;
+                Ok(Value::Bool(truth))
+            }
+            Expr::Binary(op, left, right) => {
+                let (left, right) = (left.eval(context)?, right.eval(context)?);
+                binary(*op, &left, &right)
+            }
+        }
+    }
+
+    /// Whether the expression holds for this user.
+    pub fn eval_bool<C: Context>(&self, context: &mut C) -> Result<bool, EvalError> {
+        Ok(self.eval(context)?.is_true())
+    }
+
+    /// The expression as a count: truncated, below zero counts as zero.
+    pub fn eval_count<C: Context>(&self, context: &mut C) -> Result<u64, EvalError> {
+        let value = self.eval(context)?;
+        Ok(u64::try_from(to_int(&value)?).unwrap_or(0))
+    }
+}
+
+fn int(n: u64) -> Result<Value, EvalError> {
+    i64::try_from(n)
+        .map(Value::Int)
+        .map_err(|_| EvalError::Overflow)
+}
+
+/// Calls a function whose arguments are constant and that needs nothing of a user.
+pub(crate) fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>> {
+    let first = args.first()?;
+    match func {
+        Func::Str => Some(Ok(Value::Text(first.to_text()))),
+        Func::Int => Some(to_int(first).map(Value::Int)),
+        Func::Len => Some(Ok(length(first))),
+        Func::Random | Func::RandomString | Func::Pick | Func::Uuid | Func::Now => None,
+    }
+}
+
+fn length(value: &Value) -> Value {
+    Value::Int(value.to_text().chars().count() as i64)
+}
+
+pub(crate) fn unary(op: Unary, value: &Value) -> Result<Value, EvalError> {
+    match op {
+        Unary::Not => Ok(Value::Bool(!value.is_true())),
+        Unary::Negate => match number(value)? {
+            Number::Int(i) => i.checked_neg().map(Value::Int).ok_or(EvalError::Overflow),
+            Number::Float(f) => Ok(Value::Float(-f)),
+        },
+    }
+}
+
+pub(crate) fn binary(op: Binary, left: &Value, right: &Value) -> Result<Value, EvalError> {
+    let order = |test: fn(Ordering) -> bool| {
+        compare(left, right).map(|found| Value::Bool(found.is_some_and(test)))
+    };
+    match op {
+        Binary::Equal => Ok(Value::Bool(equal(left, right))),
+        Binary::NotEqual => Ok(Value::Bool(!equal(left, right))),
+        Binary::Less => order(Ordering::is_lt),
+        Binary::LessEqual => order(Ordering::is_le),
+        Binary::Greater => order(Ordering::is_gt),
+        Binary::GreaterEqual => order(Ordering::is_ge),
+        // Text that reads as a number is one; with any other text `+` joins.
+        Binary::Add if is_plain_text(left) || is_plain_text(right) => {
+            let mut out = Vec::new();
+            left.write_text(&mut out);
+            right.write_text(&mut out);
+            Ok(Value::text(&String::from_utf8_lossy(&out)))
+        }
+        Binary::And => Ok(Value::Bool(left.is_true() && right.is_true())),
+        Binary::Or => Ok(Value::Bool(left.is_true() || right.is_true())),
+        Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide | Binary::Remainder => {
+            arithmetic(op, number(left)?, number(right)?)
+        }
+    }
+}
+
+fn is_plain_text(value: &Value) -> bool {
+    matches!(value, Value::Text(_)) && value.number().is_none()
+}
+
+/// Two texts by their characters, numbers by value (text that reads as a number is one beside a
+/// number), other pairs by their text; nothing equals nothing alone.
+fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Text(a), Value::Text(b)) => a == b,
+        (Value::Nothing, _) | (_, Value::Nothing) => left == right,
+        _ => match (left.number(), right.number()) {
+            (Some(Number::Int(a)), Some(Number::Int(b))) => a == b,
+            (Some(a), Some(b)) => a.as_f64() == b.as_f64(),
+            _ => left.to_text() == right.to_text(),
+        },
+    }
+}
+
+/// Two numbers by value (text that reads as a number is one), other texts by their bytes; other
+/// pairs have no order. `None`: not a
+/// number is on one side.
+fn compare(left: &Value, right: &Value) -> Result<Option<Ordering>, EvalError> {
+    match (left.number(), right.number()) {
+        (Some(Number::Int(a)), Some(Number::Int(b))) => Ok(Some(a.cmp(&b))),
+        (Some(a), Some(b)) => Ok(a.as_f64().partial_cmp(&b.as_f64())),
+        _ => match (left, right) {
+            (Value::Text(a), Value::Text(b)) => Ok(Some(a.cmp(b))),
+            _ => Err(EvalError::NoOrder(described(left), described(right))),
+        },
+    }
+}
+
+/// Integers stay integers where the result is one; `7 / 2` is 3.5.
+fn arithmetic(op: Binary, left: Number, right: Number) -> Result<Value, EvalError> {
+    if let (Number::Int(a), Number::Int(b)) = (left, right) {
+        let exact = match op {
+            Binary::Add => a.checked_add(b),
+            Binary::Subtract => a.checked_sub(b),
+            Binary::Multiply => a.checked_mul(b),
+            _ if b == 0 => return Err(EvalError::DivisionByZero),
+            Binary::Remainder => a.checked_rem(b),
+            _ if a.checked_rem(b) == Some(0) => a.checked_div(b),
+            _ => return Ok(Value::Float(a as f64 / b as f64)),
+        };
+        return exact.map(Value::Int).ok_or(EvalError::Overflow);
+    }
+    let (a, b) = (left.as_f64(), right.as_f64());
+    if b == 0.0 && matches!(op, Binary::Divide | Binary::Remainder) {
+        return Err(EvalError::DivisionByZero);
+    }
+    Ok(Value::Float(match op {
+        Binary::Add => a + b,
+        Binary::Subtract => a - b,
+        Binary::Multiply => a * b,
+        Binary::Remainder => a % b,
+        _ => a / b,
+    }))
+}
+
+fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value, EvalError> {
+    match func {
+        Func::Random => {
+            let low = to_int(&argument(args, 0, context)?)?;
+            let high = to_int(&argument(args, 1, context)?)?;
+            random(low, high, context.rng())
+        }
+        Func::RandomString => {
+            let length = to_int(&argument(args, 0, context)?)?;
+            random_string(length, context.rng())
+        }
+        Func::Pick if args.is_empty() => Ok(Value::Nothing),
+        Func::Pick => {
+            let index = context.rng().below(args.len() as u64) as usize;
+            args[index].eval(context)
+        }
+        Func::Uuid => Ok(uuid(context.rng())),
+        Func::Now => Ok(Value::Int(context.now_ms())),
+        Func::Str => Ok(Value::Text(argument(args, 0, context)?.to_text())),
+        Func::Int => to_int(&argument(args, 0, context)?).map(Value::Int),
+        Func::Len => Ok(length(&argument(args, 0, context)?)),
+    }
+}
+
+/// The n-th argument; the parser checked that it is there.
+fn argument<C: Context>(args: &[Expr], n: usize, context: &mut C) -> Result<Value, EvalError> {
+    args.get(n)
+        .map_or(Ok(Value::Nothing), |arg| arg.eval(context))
+}
+
+fn random(low: i64, high: i64, rng: &mut Rng) -> Result<Value, EvalError> {
+    if low > high {
+        return Err(EvalError::Argument(format!(
+            "random({low}, {high}): the range is empty"
+        )));
+    }
+    let width = high.wrapping_sub(low) as u64;
+    let draw = match width.checked_add(1) {
+        Some(count) => rng.below(count),
+        None => rng.next_u64(),
+    };
+    Ok(Value::Int(low.wrapping_add(draw as i64)))
+}
+
+fn random_string(length: i64, rng: &mut Rng) -> Result<Value, EvalError> {
+    const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+    if !(0..=RANDOM_STRING_MAX).contains(&length) {
+        let text = format!("random_string({length}): the length is not in 0..={RANDOM_STRING_MAX}");
+        return Err(EvalError::Argument(text));
+    }
+    let text: String = (0..length)
+        .map(|_| char::from(ALPHABET[rng.below(36) as usize]))
+        .collect();
+    Ok(Value::Text(Arc::from(text)))
+}
+
+/// RFC 9562 section 5.4: 122 random bits, version 4, variant 10.
+fn uuid(rng: &mut Rng) -> Value {
+    let high = (rng.next_u64() & !0xf000) | 0x4000;
+    let low = (rng.next_u64() & !(0b11 << 62)) | (0b10 << 62);
+    Value::text(&format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    ))
+}
+
+fn number(value: &Value) -> Result<Number, EvalError> {
+    value
+        .number()
+        .ok_or_else(|| EvalError::NotANumber(described(value)))
+}
+
+/// Truncated towards zero; booleans are 0 and 1.
+fn to_int(value: &Value) -> Result<i64, EvalError> {
+    if let Value::Bool(b) = value {
+        return Ok(i64::from(*b));
+    }
+    match number(value)? {
+        Number::Int(i) => Ok(i),
+        Number::Float(f) if f.abs() < 9.2e18 => Ok(f as i64),
+        Number::Float(_) => Err(EvalError::Overflow),
+    }
+}
+
+/// A value as an error message shows it.
+fn described(value: &Value) -> String {
+    match value {
+        Value::Nothing => "nothing".to_owned(),
+        Value::Text(t) if t.chars().count() > 40 => {
+            format!("`{}…`", t.chars().take(40).collect::<String>())
+        }
+        other => format!("`{}`", other.to_text()),
+    }
+}

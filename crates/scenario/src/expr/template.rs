@@ -1,0 +1,99 @@
+//! Writing templates.
+
+use std::sync::Arc;
+
+use super::{Context, Escape, EvalError, Expr, Part, Template, Value};
+
+/// Puts a template together; neighbouring texts become one part.
+#[derive(Debug, Default)]
+pub(crate) struct Builder {
+    parts: Vec<Part>,
+    text: String,
+}
+
+impl Builder {
+    pub(crate) fn push_text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Appends an expression; one that is constant becomes text at once.
+    pub(crate) fn push_expr(&mut self, expr: Expr, escape: Escape) {
+        if let Expr::Const(value) = &expr {
+            let mut out = Vec::new();
+            value.write_escaped(escape, &mut out);
+            self.text.push_str(&String::from_utf8_lossy(&out));
+            return;
+        }
+        self.end_text();
+        self.parts.push(Part::Expr(expr, escape));
+    }
+
+    pub(crate) fn push(&mut self, template: Template) {
+        for part in template.parts {
+            match part {
+                Part::Text(text) => self.push_text(&text),
+                Part::Expr(expr, escape) => self.push_expr(expr, escape),
+            }
+        }
+    }
+
+    fn end_text(&mut self) {
+        if !self.text.is_empty() {
+            self.parts.push(Part::Text(Arc::from(self.text.as_str())));
+            self.text.clear();
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Template {
+        self.end_text();
+        Template { parts: self.parts }
+    }
+}
+
+impl Template {
+    /// A template without expressions.
+    pub fn fixed(text: &str) -> Template {
+        if text.is_empty() {
+            return Template::default();
+        }
+        Template {
+            parts: vec![Part::Text(Arc::from(text))],
+        }
+    }
+
+    /// Appends the template's text for this user to `out`, which holds a part of it on an error.
+    pub fn render<C: Context>(&self, context: &mut C, out: &mut Vec<u8>) -> Result<(), EvalError> {
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.extend_from_slice(text.as_bytes()),
+                Part::Expr(Expr::Var(slot), escape) => {
+                    context.var(*slot).write_escaped(*escape, out);
+                }
+                Part::Expr(expr, escape) => expr.eval(context)?.write_escaped(*escape, out),
+            }
+        }
+        Ok(())
+    }
+
+    /// The template as a variable's value: a single expression keeps its type, all else is text.
+    pub fn eval<C: Context>(&self, context: &mut C) -> Result<Value, EvalError> {
+        if let [Part::Expr(expr, _)] = self.parts.as_slice() {
+            return expr.eval(context);
+        }
+        if let [Part::Text(text)] = self.parts.as_slice() {
+            return Ok(Value::Text(Arc::clone(text)));
+        }
+        let mut out = Vec::new();
+        self.render(context, &mut out)?;
+        Ok(Value::text(&String::from_utf8_lossy(&out)))
+    }
+
+    /// Its text, where that is the same for every user.
+    pub fn as_static(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+}

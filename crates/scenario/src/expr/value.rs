@@ -1,0 +1,266 @@
+//! How values convert, compare and are written.
+//!
+//! - Truth: nothing, `false`, `0` and empty text are false; everything else is true.
+//! - Numbers: integers and floats are numbers, and so is text that reads as one.
+//! - Text: nothing is empty text, booleans are `true` and `false`.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use super::{Escape, Value};
+
+/// A value seen as a number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Number {
+    Int(i64),
+    Float(f64),
+}
+
+impl Number {
+    pub(crate) fn as_f64(self) -> f64 {
+        match self {
+            Number::Int(i) => i as f64,
+            Number::Float(f) => f,
+        }
+    }
+
+    /// Reads decimal text; no `inf`, `nan` or surrounding space.
+    pub(crate) fn parse(text: &str) -> Option<Number> {
+        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+            return None;
+        }
+        if let Ok(i) = text.parse::<i64>() {
+            return Some(Number::Int(i));
+        }
+        text.parse::<f64>()
+            .ok()
+            .filter(|f| f.is_finite())
+            .map(Number::Float)
+    }
+}
+
+impl Value {
+    /// A text value.
+    pub fn text(text: &str) -> Value {
+        Value::Text(Arc::from(text))
+    }
+
+    /// The value that one JSON text stands for: `null` is nothing, strings are unescaped, numbers
+    /// are integers where they fit. Objects, arrays and what is no JSON stay as they are written.
+    pub fn from_json(raw: &str) -> Value {
+        let raw = raw.trim_ascii();
+        match raw.as_bytes().first() {
+            Some(b'"') => json_string(raw),
+            Some(b'n') if raw == "null" => Value::Nothing,
+            Some(b't') if raw == "true" => Value::Bool(true),
+            Some(b'f') if raw == "false" => Value::Bool(false),
+            Some(b'-' | b'0'..=b'9') => match Number::parse(raw) {
+                Some(Number::Int(i)) => Value::Int(i),
+                Some(Number::Float(f)) => Value::Float(f),
+                None => Value::text(raw),
+            },
+            _ => Value::text(raw),
+        }
+    }
+
+    /// The value that a bare word of a scenario or of the command line stands for: `5`, `0.5`,
+    /// `true`, `null` by type, anything else as text.
+    pub fn from_plain(text: &str) -> Value {
+        match text {
+            "" | "null" | "~" => Value::Nothing,
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            _ => match Number::parse(text) {
+                Some(Number::Int(i)) => Value::Int(i),
+                Some(Number::Float(f)) => Value::Float(f),
+                None => Value::text(text),
+            },
+        }
+    }
+
+    /// Whether `if` and `check` take it for true (see the module's rules).
+    pub fn is_true(&self) -> bool {
+        match self {
+            Value::Nothing => false,
+            Value::Bool(b) => *b,
+            Value::Int(i) => *i != 0,
+            Value::Float(f) => *f != 0.0 && !f.is_nan(),
+            Value::Text(t) => !t.is_empty(),
+        }
+    }
+
+    /// Whether it is what a message pattern expects: text by its characters, numbers by value,
+    /// booleans and nothing by the words `true`, `false` and `null`.
+    pub fn matches(&self, expected: &str) -> bool {
+        match self {
+            Value::Nothing => expected == "null",
+            Value::Bool(b) => expected == if *b { "true" } else { "false" },
+            Value::Text(t) => &**t == expected,
+            Value::Int(i) => match Number::parse(expected) {
+                Some(Number::Int(j)) => *i == j,
+                Some(Number::Float(f)) => *i as f64 == f,
+                None => false,
+            },
+            Value::Float(f) => Number::parse(expected).is_some_and(|n| n.as_f64() == *f),
+        }
+    }
+
+    /// Appends its text as it is.
+    pub fn write_text(&self, out: &mut Vec<u8>) {
+        match self {
+            Value::Nothing => {}
+            Value::Bool(true) => out.extend_from_slice(b"true"),
+            Value::Bool(false) => out.extend_from_slice(b"false"),
+            Value::Int(i) => write!(out, "{i}").expect("writing to a Vec cannot fail"),
+            Value::Float(f) => write!(out, "{f}").expect("writing to a Vec cannot fail"),
+            Value::Text(t) => out.extend_from_slice(t.as_bytes()),
+        }
+    }
+
+    /// Appends it in the given manner.
+    pub fn write_escaped(&self, escape: Escape, out: &mut Vec<u8>) {
+        match (escape, self) {
+            (Escape::Json, Value::Nothing) => out.extend_from_slice(b"null"),
+            (Escape::Json, Value::Float(f)) if !f.is_finite() => out.extend_from_slice(b"null"),
+            (Escape::Json, Value::Text(t)) => {
+                out.push(b'"');
+                write_json_text(t, out);
+                out.push(b'"');
+            }
+            (Escape::JsonText, Value::Text(t)) => write_json_text(t, out),
+            (Escape::Url, Value::Text(t)) => write_url(t, out),
+            _ => self.write_text(out),
+        }
+    }
+
+    /// Its text, shared where it is text already.
+    pub fn to_text(&self) -> Arc<str> {
+        match self {
+            Value::Text(t) => Arc::clone(t),
+            _ => {
+                let mut out = Vec::with_capacity(20);
+                self.write_text(&mut out);
+                Arc::from(String::from_utf8_lossy(&out))
+            }
+        }
+    }
+
+    pub(crate) fn number(&self) -> Option<Number> {
+        match self {
+            Value::Int(i) => Some(Number::Int(*i)),
+            Value::Float(f) => Some(Number::Float(*f)),
+            Value::Text(t) => Number::parse(t),
+            Value::Nothing | Value::Bool(_) => None,
+        }
+    }
+}
+
+/// A JSON string with its quotes; what is malformed stays as it is.
+fn json_string(raw: &str) -> Value {
+    let inner = raw.strip_prefix('"').and_then(|r| r.strip_suffix('"'));
+    match inner {
+        Some(inner) if !inner.contains(['\\', '"']) => Value::text(inner),
+        _ => serde_json::from_str::<String>(raw)
+            .map_or_else(|_| Value::text(raw), |s| Value::Text(s.into())),
+    }
+}
+
+/// RFC 8259 section 7: quotation mark, reverse solidus and control characters are escaped.
+pub(crate) fn write_json_text(text: &str, out: &mut Vec<u8>) {
+    let bytes = text.as_bytes();
+    let mut plain = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        let short: &[u8] = match byte {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            b'\t' => b"\\t",
+            0..=0x1f => b"",
+            _ => continue,
+        };
+        out.extend_from_slice(&bytes[plain..at]);
+        plain = at + 1;
+        if short.is_empty() {
+            write!(out, "\\u{byte:04x}").expect("writing to a Vec cannot fail");
+        } else {
+            out.extend_from_slice(short);
+        }
+    }
+    out.extend_from_slice(&bytes[plain..]);
+}
+
+/// RFC 3986 section 2.3: all but unreserved characters become `%XX`.
+fn write_url(text: &str, out: &mut Vec<u8>) {
+    for &byte in text.as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(byte);
+        } else {
+            write!(out, "%{byte:02X}").expect("writing to a Vec cannot fail");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn escaped(value: &Value, escape: Escape) -> String {
+        let mut out = Vec::new();
+        value.write_escaped(escape, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn json_texts_become_values() {
+        for (raw, expected) in [
+            ("null", Value::Nothing),
+            ("true", Value::Bool(true)),
+            (" 12 ", Value::Int(12)),
+            ("-0.5", Value::Float(-0.5)),
+            (
+                "12345678901234567890",
+                Value::Float(12_345_678_901_234_567_890.0),
+            ),
+            ("\"g1\"", Value::text("g1")),
+            (r#""a\"b\u00e4""#, Value::text("a\"bä")),
+            (r#"{"a":1}"#, Value::text(r#"{"a":1}"#)),
+            ("\"torn", Value::text("\"torn")),
+            ("nonsense", Value::text("nonsense")),
+            ("", Value::text("")),
+        ] {
+            assert_eq!(Value::from_json(raw), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn text_is_escaped_for_its_place() {
+        let text = Value::text("a\"b\\c\n\u{1}ä /");
+        assert_eq!(escaped(&text, Escape::None), "a\"b\\c\n\u{1}ä /");
+        assert_eq!(escaped(&text, Escape::JsonText), "a\\\"b\\\\c\\n\\u0001ä /");
+        assert_eq!(escaped(&text, Escape::Json), "\"a\\\"b\\\\c\\n\\u0001ä /\"");
+        assert_eq!(escaped(&text, Escape::Url), "a%22b%5Cc%0A%01%C3%A4%20%2F");
+        assert_eq!(escaped(&Value::Nothing, Escape::Json), "null");
+        assert_eq!(escaped(&Value::Float(f64::NAN), Escape::Json), "null");
+        assert_eq!(escaped(&Value::Int(-5), Escape::Json), "-5");
+    }
+
+    #[test]
+    fn patterns_match_by_type() {
+        assert!(Value::Int(200).matches("200"));
+        assert!(Value::Int(200).matches("200.0"));
+        assert!(Value::text("200").matches("200"));
+        assert!(!Value::text("200").matches("200.0"));
+        assert!(Value::Bool(true).matches("true"));
+        assert!(Value::Nothing.matches("null"));
+        assert!(!Value::Nothing.matches(""));
+    }
+
+    #[test]
+    fn words_that_sound_like_numbers_are_text() {
+        for word in ["inf", "nan", "-inf", "infinity", "", "+", "1_000", " 1"] {
+            assert_eq!(Number::parse(word), None, "{word}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What can be written: every mapping of the language as a table of keys.
+//!
+//! The tables are the only place where a key's name, type, default and meaning stand. The check
+//! for unknown keys, the JSON Schema and the reference in `docs/scenario.md` follow from them.
+
+mod arrivals;
+mod dist;
+mod document;
+mod steps;
+
+pub(crate) use arrivals::{PHASES, STEP_RANGE};
+pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
+pub(crate) use document::{DOCUMENT, MESSAGE, OPTIONS, SESSION, TARGET_URL, TLS};
+pub(crate) use steps::{CHOICE, EXPECT, HTTP_REQUEST, SAVE, SAVE_WORDS, STEPS, WHEN};
+
+/// One key of a mapping.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) default: Default,
+    /// One sentence or two, Markdown, without a full stop at the end.
+    pub(crate) doc: &'static str,
+}
+
+/// What holds where a key is not written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Default {
+    /// It must be written.
+    Required,
+    /// Nothing, or what its doc says.
+    Absent,
+    /// As if this text stood there.
+    Text(&'static str),
+    /// A sentence about it.
+    Said(&'static str),
+}
+
+/// The keys of one mapping.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// Names it in messages, in the schema and in the documentation.
+    pub(crate) name: &'static str,
+    pub(crate) groups: &'static [&'static [Key]],
+}
+
+impl Table {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'static Key> + Clone {
+        self.groups.iter().flat_map(|group| group.iter())
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
+        self.keys().map(|key| key.name)
+    }
+
+    pub(crate) fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys().find(|key| key.name == name)
+    }
+
+    /// The first key: the one that a step, phase or distribution is called by.
+    pub(crate) fn verb(&self) -> &'static str {
+        self.names().next().unwrap_or(self.name)
+    }
+}
+
+/// What stands behind a key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// Text without variables.
+    Text,
+    /// A URL, or the name of a built-in system.
+    Target,
+    /// Text in which `${…}` is filled in for each user.
+    Template,
+    /// A value that becomes JSON, filled in for each user.
+    Json,
+    /// An expression.
+    Expression,
+    /// A duration: `250ms`, `3s`, `1h30m`.
+    Duration,
+    /// A duration or a distribution of durations.
+    Dist,
+    /// A rate: `120/s`.
+    Rate,
+    /// Two rates: `0/s..120/s`.
+    RateRange,
+    /// A size: `4KiB`.
+    Size,
+    /// A whole number.
+    Count,
+    /// A number without a unit.
+    Number,
+    Bool,
+    /// A number, a word or text.
+    Scalar,
+    /// Nothing stands behind it.
+    Nothing,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    List(&'static Kind),
+    /// One of them, or a list of them.
+    OneOrMore(&'static Kind),
+    /// Names chosen by the author, each with such a value.
+    Map(&'static Kind),
+    Mapping(&'static Table),
+    /// A list of steps.
+    Steps,
+    /// A phase of the arrivals.
+    Phase,
+    /// Any of these.
+    Any(&'static [Kind]),
+}
+
+impl Kind {
+    /// The kind in the words of the documentation.
+    pub(crate) fn described(&self) -> String {
+        match self {
+            Kind::Text => "text".to_owned(),
+            Kind::Target => "URL, or name of a built-in system".to_owned(),
+            Kind::Template => "template".to_owned(),
+            Kind::Json => "JSON template".to_owned(),
+            Kind::Expression => "expression".to_owned(),
+            Kind::Duration => "duration".to_owned(),
+            Kind::Dist => "duration or distribution".to_owned(),
+            Kind::Rate => "rate".to_owned(),
+            Kind::RateRange => "two rates".to_owned(),
+            Kind::Size => "size".to_owned(),
+            Kind::Count => "whole number".to_owned(),
+            Kind::Number => "number".to_owned(),
+            Kind::Bool => "`true` or `false`".to_owned(),
+            Kind::Scalar => "number, word or text".to_owned(),
+            Kind::Nothing => "nothing".to_owned(),
+            Kind::Word(words) => words
+                .iter()
+                .map(|w| format!("`{w}`"))
+                .collect::<Vec<_>>()
+                .join(" or "),
+            Kind::List(of) => format!("list: {}", of.described()),
+            Kind::OneOrMore(of) => format!("{}, or a list of them", of.described()),
+            Kind::Map(of) => format!("names, each with: {}", of.described()),
+            Kind::Mapping(table) => {
+                let anchor = table.name.replace(' ', "-");
+                format!("mapping: [{}](#keys-of-{anchor})", table.name)
+            }
+            Kind::Steps => "list of [steps](#steps)".to_owned(),
+            Kind::Phase => "[phase](#arrivals)".to_owned(),
+            Kind::Any(kinds) => kinds
+                .iter()
+                .map(Kind::described)
+                .collect::<Vec<_>>()
+                .join("; or "),
+        }
+    }
+}
+
+impl Kind {
+    /// How such a value is written, for hints.
+    pub(crate) fn example(&self) -> &'static str {
+        match self {
+            Kind::Text | Kind::Word(_) => "…",
+            Kind::Target => "http://127.0.0.1:8080/",
+            Kind::Template => "/path",
+            Kind::Json => "{ op: hello }",
+            Kind::Expression => "n > 3",
+            Kind::Duration => "30s",
+            Kind::Dist => "1s..15s",
+            Kind::Rate => "10/s",
+            Kind::RateRange => "0/s..10/s",
+            Kind::Size => "16MiB",
+            Kind::Count => "10",
+            Kind::Number | Kind::Scalar => "1",
+            Kind::Bool => "true",
+            Kind::Nothing => "",
+            Kind::List(Kind::Phase) => "[ { constant: 10/s, for: 30s } ]",
+            Kind::List(_) => "[ … ]",
+            Kind::OneOrMore(of) => of.example(),
+            Kind::Map(Kind::Any([Kind::Steps, ..])) => "{ visitor: [ { get: / } ] }",
+            Kind::Map(_) => "{ name: … }",
+            Kind::Mapping(table) if std::ptr::eq(*table, &WHEN) => "{ /type: hello }",
+            Kind::Mapping(_) => "{ … }",
+            Kind::Steps => "[ { think: 1s } ]",
+            Kind::Phase => "{ hold: 30s }",
+            Kind::Any(kinds) => kinds.first().map_or("…", Kind::example),
+        }
+    }
+}
+
+/// Steps whose keys are those of `get`, so that the documentation shows them once.
+const LIKE_GET: &[&str] = &["head", "post", "put", "patch", "delete"];
+
+/// The tables that the documentation shows, in its order: a name and the rows in Markdown.
+pub fn reference() -> Vec<(&'static str, String)> {
+    let shown = all_tables().filter(|table| !LIKE_GET.contains(&table.name));
+    shown.map(|table| (table.name, markdown(table))).collect()
+}
+
+/// Every table of the language.
+pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
+    let top = [&DOCUMENT, &TARGET_URL, &TLS, &OPTIONS, &MESSAGE, &SESSION];
+    let in_steps = [&HTTP_REQUEST, &EXPECT, &WHEN, &SAVE, &CHOICE];
+    let dists = [
+        &DIST,
+        &UNIFORM,
+        &NORMAL,
+        &LOGNORMAL,
+        &WEIBULL,
+        &PARETO,
+        &GAMMA,
+        &MIXTURE_PART,
+    ];
+    let steps = STEPS.iter().chain(in_steps);
+    top.into_iter()
+        .chain(steps)
+        .chain(dists)
+        .chain(PHASES.iter())
+        .chain([&STEP_RANGE])
+}
+
+fn markdown(table: &Table) -> String {
+    let mut rows = String::from("| key | value | default | meaning |\n|---|---|---|---|\n");
+    for key in table.keys() {
+        let default = match key.default {
+            Default::Required => "required".to_owned(),
+            Default::Absent => "–".to_owned(),
+            Default::Text(text) => format!("`{text}`"),
+            Default::Said(said) => said.to_owned(),
+        };
+        let row = format!(
+            "| `{}` | {} | {default} | {} |\n",
+            key.name,
+            key.kind.described(),
+            key.doc
+        );
+        rows.push_str(&row);
+    }
+    rows
+}

@@ -1,0 +1,153 @@
+//! The kinds of phases.
+
+use super::Default::{Required, Said, Text};
+use super::{Key, Kind, Table};
+
+const COMMON: &[Key] = &[
+    Key {
+        name: "name",
+        kind: Kind::Text,
+        default: Said("its kind: `ramp`, `hold`, `hold-2`"),
+        doc: "Names the phase in figures and thresholds",
+    },
+    Key {
+        name: "session",
+        kind: Kind::Text,
+        default: Said("drawn by weight"),
+        doc: "Which session its users run",
+    },
+];
+
+const FOR: &[Key] = &[Key {
+    name: "for",
+    kind: Kind::Duration,
+    default: Required,
+    doc: "How long it lasts",
+}];
+
+const SPACING: &[Key] = &[Key {
+    name: "spacing",
+    kind: Kind::Word(&["even", "poisson"]),
+    default: Text("even"),
+    doc: "Whether users arrive evenly or as a Poisson process",
+}];
+
+const NAME: &[Key] = &[Key {
+    name: "name",
+    kind: Kind::Text,
+    default: Said("`hold`, `hold-2`"),
+    doc: "Names the phase in figures and thresholds",
+}];
+
+pub(crate) static PHASES: &[Table] = &[
+    Table {
+        name: "constant",
+        groups: &[
+            &[Key {
+                name: "constant",
+                kind: Kind::Rate,
+                default: Required,
+                doc: "Users start at this rate, evenly spaced",
+            }],
+            FOR,
+            COMMON,
+        ],
+    },
+    Table {
+        name: "poisson",
+        groups: &[
+            &[Key {
+                name: "poisson",
+                kind: Kind::Rate,
+                default: Required,
+                doc: "Users start as a Poisson process of this rate",
+            }],
+            FOR,
+            COMMON,
+        ],
+    },
+    Table {
+        name: "ramp",
+        groups: &[
+            &[Key {
+                name: "ramp",
+                kind: Kind::RateRange,
+                default: Required,
+                doc: "The rate goes in a straight line from the first to the second",
+            }],
+            FOR,
+            SPACING,
+            COMMON,
+        ],
+    },
+    Table {
+        name: "steps",
+        groups: &[
+            &[Key {
+                name: "steps",
+                kind: Kind::Any(&[Kind::List(&Kind::Rate), Kind::Mapping(&STEP_RANGE)]),
+                default: Required,
+                doc: "One rate after the other; each becomes a phase of its own: `steps-1`, \
+                      `steps-2`, …",
+            }],
+            &[Key {
+                name: "each",
+                kind: Kind::Duration,
+                default: Required,
+                doc: "How long each lasts",
+            }],
+            SPACING,
+            COMMON,
+        ],
+    },
+    Table {
+        name: "hold",
+        groups: &[
+            &[Key {
+                name: "hold",
+                kind: Kind::Duration,
+                default: Required,
+                doc: "Nobody starts for so long; those that are there go on",
+            }],
+            NAME,
+        ],
+    },
+    Table {
+        name: "users",
+        groups: &[
+            &[Key {
+                name: "users",
+                kind: Kind::Count,
+                default: Required,
+                doc: "A closed population: so many users, each starting its session anew when it \
+                      ends",
+            }],
+            FOR,
+            COMMON,
+        ],
+    },
+];
+
+pub(crate) static STEP_RANGE: Table = Table {
+    name: "rates",
+    groups: &[&[
+        Key {
+            name: "from",
+            kind: Kind::Rate,
+            default: Required,
+            doc: "The first rate",
+        },
+        Key {
+            name: "to",
+            kind: Kind::Rate,
+            default: Required,
+            doc: "The last rate, or just past it",
+        },
+        Key {
+            name: "by",
+            kind: Kind::Rate,
+            default: Required,
+            doc: "From each to the next",
+        },
+    ]],
+};

@@ -1,0 +1,248 @@
+//! The top level, target, options, messages and sessions.
+
+use super::Default::{Absent, Required, Said, Text};
+use super::steps::WHEN;
+use super::{Key, Kind, Table};
+
+pub(crate) static DOCUMENT: Table = Table {
+    name: "scenario",
+    groups: &[&[
+        Key {
+            name: "name",
+            kind: Kind::Text,
+            default: Said("the file's name"),
+            doc: "Names the run and its directory",
+        },
+        Key {
+            name: "target",
+            kind: Kind::Any(&[
+                Kind::Target,
+                Kind::Mapping(&TARGET_URL),
+                Kind::Map(&Kind::Map(&Kind::Scalar)),
+            ]),
+            default: Required,
+            doc: "What is under load: a URL, the name of a built-in system, or a mapping",
+        },
+        Key {
+            name: "seed",
+            kind: Kind::Count,
+            default: Text("1"),
+            doc: "Every random draw of the run follows from it",
+        },
+        Key {
+            name: "params",
+            kind: Kind::Map(&Kind::Scalar),
+            default: Absent,
+            doc: "Names with default values that stand for `${name}` anywhere in the file and that \
+                  `--set name=value` changes",
+        },
+        Key {
+            name: "options",
+            kind: Kind::Mapping(&OPTIONS),
+            default: Absent,
+            doc: "Run-wide settings",
+        },
+        Key {
+            name: "messages",
+            kind: Kind::Map(&Kind::Mapping(&MESSAGE)),
+            default: Absent,
+            doc: "WebSocket messages that arrive without being asked for, tried in this order \
+                  before any reply",
+        },
+        Key {
+            name: "sessions",
+            kind: Kind::Map(&Kind::Any(&[Kind::Steps, Kind::Mapping(&SESSION)])),
+            default: Required,
+            doc: "The programs that users run, by name",
+        },
+        Key {
+            name: "arrivals",
+            kind: Kind::List(&Kind::Phase),
+            default: Required,
+            doc: "How users arrive: phases, one after the other",
+        },
+        Key {
+            name: "thresholds",
+            kind: Kind::List(&Kind::Text),
+            default: Absent,
+            doc: "What must hold for the run to pass",
+        },
+    ]],
+};
+
+pub(crate) static TARGET_URL: Table = Table {
+    name: "target",
+    groups: &[&[
+        Key {
+            name: "url",
+            kind: Kind::Target,
+            default: Required,
+            doc: "`http://`, `https://`, `ws://` or `wss://`, a host, and perhaps a port and a \
+                  path that relative paths are appended to",
+        },
+        Key {
+            name: "tls",
+            kind: Kind::Mapping(&TLS),
+            default: Absent,
+            doc: "Certificates; the same as `options.tls`",
+        },
+    ]],
+};
+
+pub(crate) static TLS: Table = Table {
+    name: "tls",
+    groups: &[&[
+        Key {
+            name: "verify",
+            kind: Kind::Bool,
+            default: Text("true"),
+            doc: "`false` accepts any certificate, and the run says so",
+        },
+        Key {
+            name: "ca",
+            kind: Kind::OneOrMore(&Kind::Text),
+            default: Absent,
+            doc: "PEM files of further trusted roots",
+        },
+        Key {
+            name: "server_name",
+            kind: Kind::Text,
+            default: Said("the URL's host"),
+            doc: "Sent to the server and looked for in its certificate",
+        },
+    ]],
+};
+
+pub(crate) static OPTIONS: Table = Table {
+    name: "options",
+    groups: &[&[
+        Key {
+            name: "connect_timeout",
+            kind: Kind::Duration,
+            default: Text("10s"),
+            doc: "For the TCP and TLS set-up of one connection",
+        },
+        Key {
+            name: "timeout",
+            kind: Kind::Duration,
+            default: Text("30s"),
+            doc: "For one response, reply or WebSocket handshake, from when it was due; a step's \
+                  own `timeout` or `within` goes before it",
+        },
+        Key {
+            name: "drain",
+            kind: Kind::Duration,
+            default: Text("10s"),
+            doc: "After the last phase no step begins; those in flight get this long",
+        },
+        Key {
+            name: "source_addresses",
+            kind: Kind::OneOrMore(&Kind::Text),
+            default: Said("the kernel's choice; 127.0.0.0/8 address by address on loopback"),
+            doc: "Local addresses to connect from in turn: addresses, ranges \
+                  (`10.0.0.5..10.0.0.9`) or networks (`127.0.0.0/24`); at most 65,536 together",
+        },
+        Key {
+            name: "headers",
+            kind: Kind::Map(&Kind::Template),
+            default: Absent,
+            doc: "Sent with every HTTP request and WebSocket handshake unless the step has its own \
+                  of that name; only parameters, `user`, `iteration` and functions may stand in \
+                  them",
+        },
+        Key {
+            name: "tls",
+            kind: Kind::Mapping(&TLS),
+            default: Absent,
+            doc: "Certificates",
+        },
+        Key {
+            name: "http_connections",
+            kind: Kind::Word(&["user", "shared"]),
+            default: Text("user"),
+            doc: "`user`: every user has its own connection to each host; `shared`: users share \
+                  idle ones",
+        },
+        Key {
+            name: "response_max",
+            kind: Kind::Size,
+            default: Text("16MiB"),
+            doc: "Largest HTTP response, head and body; a larger one is an error",
+        },
+        Key {
+            name: "message_max",
+            kind: Kind::Size,
+            default: Text("16MiB"),
+            doc: "Largest WebSocket message; a larger one is an error",
+        },
+        Key {
+            name: "mode",
+            kind: Kind::Word(&["auto", "precise", "wide"]),
+            default: Text("auto"),
+            doc: "`precise`: one loop a core with microsecond punctuality; `wide`: several loops a \
+                  core, millisecond punctuality, any number of users; `auto` chooses by the number \
+                  of users",
+        },
+        Key {
+            name: "loops",
+            kind: Kind::Count,
+            default: Said("the mode's own rule"),
+            doc: "How many event loops, 1 to 1024",
+        },
+        Key {
+            name: "lag_max",
+            kind: Kind::Duration,
+            default: Text("50ms"),
+            doc: "A run whose own lag (p99 of sent − due) is above this cannot be trusted",
+        },
+    ]],
+};
+
+pub(crate) static MESSAGE: Table = Table {
+    name: "message",
+    groups: &[&[
+        Key {
+            name: "when",
+            kind: Kind::Mapping(&WHEN),
+            default: Required,
+            doc: "Which messages are meant: all conditions must hold",
+        },
+        Key {
+            name: "sent_at",
+            kind: Kind::Text,
+            default: Said("the message is counted only"),
+            doc: "JSON pointer to the sender's timestamp, a number since the Unix epoch; the \
+                  message's latency runs from there to its receipt",
+        },
+        Key {
+            name: "unit",
+            kind: Kind::Word(&["s", "ms", "us", "ns"]),
+            default: Text("ms"),
+            doc: "Unit of the timestamp",
+        },
+        Key {
+            name: "as",
+            kind: Kind::Text,
+            default: Said("the message's name"),
+            doc: "What it is measured as",
+        },
+    ]],
+};
+
+pub(crate) static SESSION: Table = Table {
+    name: "session",
+    groups: &[&[
+        Key {
+            name: "weight",
+            kind: Kind::Number,
+            default: Text("1"),
+            doc: "Its share among the sessions, for phases that do not name one",
+        },
+        Key {
+            name: "steps",
+            kind: Kind::Steps,
+            default: Required,
+            doc: "What a user does",
+        },
+    ]],
+};

@@ -1,0 +1,401 @@
+//! The steps of a session and what stands inside them.
+
+use super::Default::{Absent, Required, Said, Text};
+use super::{Default, Key, Kind, Table};
+
+const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
+    Key {
+        name,
+        kind,
+        default,
+        doc,
+    }
+}
+
+const TEMPLATES: Kind = Kind::Map(&Kind::Template);
+const CHECKS: Kind = Kind::OneOrMore(&Kind::Expression);
+const SAVES: Kind = Kind::Map(&Kind::Any(&[Kind::Text, Kind::Mapping(&SAVE)]));
+
+const HTTP: &[Key] = &[
+    key("headers", TEMPLATES, Absent, "Request headers"),
+    key("body", Kind::Template, Absent, "Request body as it is"),
+    key(
+        "json",
+        Kind::Json,
+        Absent,
+        "Request body as JSON, with its `content-type`",
+    ),
+    key(
+        "form",
+        TEMPLATES,
+        Absent,
+        "Request body as a form, with its `content-type`",
+    ),
+    key(
+        "status",
+        Kind::OneOrMore(&Kind::Scalar),
+        Said("100 to 399"),
+        "Which statuses are no error: `200`, `[200, 302]`, `2xx`, `200..204`",
+    ),
+    key(
+        "save",
+        SAVES,
+        Absent,
+        "Parts of the response kept in variables",
+    ),
+    key(
+        "check",
+        CHECKS,
+        Absent,
+        "What must hold after `save`; else it is an error of kind `check`",
+    ),
+    key(
+        "as",
+        Kind::Text,
+        Said("method and path as written"),
+        "What it is measured as",
+    ),
+    key(
+        "timeout",
+        Kind::Duration,
+        Said("`options.timeout`"),
+        "From being due to the response's end",
+    ),
+];
+
+pub(crate) static HTTP_REQUEST: Table = Table {
+    name: "http request",
+    groups: &[
+        &[
+            key("method", Kind::Text, Text("GET"), "The method"),
+            key(
+                "url",
+                Kind::Template,
+                Required,
+                "A path below the target, or a whole URL",
+            ),
+        ],
+        HTTP,
+    ],
+};
+
+const URL: &str = "A path below the target, or a whole URL";
+
+pub(crate) static STEPS: &[Table] = &[
+    Table {
+        name: "http",
+        groups: &[
+            &[key(
+                "http",
+                Kind::Any(&[Kind::Template, Kind::Mapping(&HTTP_REQUEST)]),
+                Required,
+                "Sends a request and waits for its response: `GET /path`, or a mapping",
+            )],
+            HTTP,
+        ],
+    },
+    Table {
+        name: "get",
+        groups: &[&[key("get", Kind::Template, Required, URL)], HTTP],
+    },
+    Table {
+        name: "head",
+        groups: &[&[key("head", Kind::Template, Required, URL)], HTTP],
+    },
+    Table {
+        name: "post",
+        groups: &[&[key("post", Kind::Template, Required, URL)], HTTP],
+    },
+    Table {
+        name: "put",
+        groups: &[&[key("put", Kind::Template, Required, URL)], HTTP],
+    },
+    Table {
+        name: "patch",
+        groups: &[&[key("patch", Kind::Template, Required, URL)], HTTP],
+    },
+    Table {
+        name: "delete",
+        groups: &[&[key("delete", Kind::Template, Required, URL)], HTTP],
+    },
+    Table {
+        name: "ws",
+        groups: &[&[
+            key(
+                "ws",
+                Kind::Template,
+                Required,
+                "Opens a WebSocket there: a path below the target, or a whole URL",
+            ),
+            key(
+                "headers",
+                TEMPLATES,
+                Absent,
+                "Headers of the upgrade request",
+            ),
+            key(
+                "as",
+                Kind::Text,
+                Text("handshake"),
+                "What connecting and upgrading are measured as",
+            ),
+            key(
+                "timeout",
+                Kind::Duration,
+                Said("`options.timeout`"),
+                "For connecting and upgrading",
+            ),
+        ]],
+    },
+    Table {
+        name: "send",
+        groups: &[&[
+            key(
+                "send",
+                Kind::Json,
+                Required,
+                "Sends a message: a mapping or list as JSON, text as it is",
+            ),
+            key(
+                "reply",
+                Kind::Mapping(&EXPECT),
+                Absent,
+                "The message that answers it and that is waited for",
+            ),
+            key(
+                "binary",
+                Kind::Bool,
+                Text("false"),
+                "Sends a binary frame instead of text",
+            ),
+            key(
+                "as",
+                Kind::Text,
+                Said("the first pair of the message (`op=games`), else `send`"),
+                "What it is measured as",
+            ),
+        ]],
+    },
+    Table {
+        name: "expect",
+        groups: &[&[key(
+            "expect",
+            Kind::Any(&[Kind::Nothing, Kind::Mapping(&EXPECT)]),
+            Required,
+            "Waits for a message",
+        )]],
+    },
+    Table {
+        name: "close",
+        groups: &[&[key(
+            "close",
+            Kind::Any(&[Kind::Nothing, Kind::Count]),
+            Said("1000"),
+            "Closes the WebSocket with this status and waits for the server's close",
+        )]],
+    },
+    Table {
+        name: "think",
+        groups: &[&[key("think", Kind::Dist, Required, "Waits so long")]],
+    },
+    Table {
+        name: "pace",
+        groups: &[&[key(
+            "pace",
+            Kind::Dist,
+            Required,
+            "Waits until so long after this step was last due, whatever replies did meanwhile",
+        )]],
+    },
+    Table {
+        name: "set",
+        groups: &[&[key(
+            "set",
+            TEMPLATES,
+            Required,
+            "Variables and their new values",
+        )]],
+    },
+    Table {
+        name: "check",
+        groups: &[&[
+            key(
+                "check",
+                CHECKS,
+                Required,
+                "What must hold; the user goes on either way",
+            ),
+            key(
+                "as",
+                Kind::Text,
+                Text("check"),
+                "What failures are counted as",
+            ),
+        ]],
+    },
+    Table {
+        name: "loop",
+        groups: &[&[
+            key("loop", Kind::Expression, Required, "How many rounds"),
+            key("steps", Kind::Steps, Required, "What is done in each"),
+        ]],
+    },
+    Table {
+        name: "forever",
+        groups: &[&[key(
+            "forever",
+            Kind::Steps,
+            Required,
+            "Done until the run ends",
+        )]],
+    },
+    Table {
+        name: "while",
+        groups: &[&[
+            key(
+                "while",
+                Kind::Expression,
+                Required,
+                "Looked at before each round",
+            ),
+            key("steps", Kind::Steps, Required, "What is done in each"),
+        ]],
+    },
+    Table {
+        name: "if",
+        groups: &[&[
+            key("if", Kind::Expression, Required, "The condition"),
+            key("then", Kind::Steps, Required, "Done where it holds"),
+            key("else", Kind::Steps, Absent, "Done where it does not"),
+        ]],
+    },
+    Table {
+        name: "choose",
+        groups: &[&[key(
+            "choose",
+            Kind::List(&Kind::Mapping(&CHOICE)),
+            Required,
+            "One branch is drawn by weight and done",
+        )]],
+    },
+    Table {
+        name: "transaction",
+        groups: &[&[
+            key(
+                "transaction",
+                Kind::Text,
+                Required,
+                "What the steps together are measured as",
+            ),
+            key("steps", Kind::Steps, Required, "What belongs to it"),
+        ]],
+    },
+    Table {
+        name: "stop",
+        groups: &[&[key("stop", Kind::Nothing, Absent, "The user has finished")]],
+    },
+];
+
+pub(crate) static CHOICE: Table = Table {
+    name: "branch",
+    groups: &[&[
+        key(
+            "weight",
+            Kind::Number,
+            Text("1"),
+            "Its share among the branches",
+        ),
+        key("steps", Kind::Steps, Required, "What is done"),
+    ]],
+};
+
+pub(crate) static EXPECT: Table = Table {
+    name: "reply",
+    groups: &[&[
+        key(
+            "when",
+            Kind::Mapping(&WHEN),
+            Said("the next message that is not one of `messages`"),
+            "Which message it is: all conditions must hold",
+        ),
+        key(
+            "save",
+            SAVES,
+            Absent,
+            "Parts of the message kept in variables",
+        ),
+        key(
+            "check",
+            CHECKS,
+            Absent,
+            "What must hold after `save`; else it is an error of kind `check`",
+        ),
+        key(
+            "as",
+            Kind::Text,
+            Said("for `reply` the send's own; for `expect` its first condition, else `expect`"),
+            "What it is measured as",
+        ),
+        key(
+            "within",
+            Kind::Duration,
+            Said("`options.timeout`"),
+            "How long it is waited for",
+        ),
+    ]],
+};
+
+/// Besides these, any key that is a JSON pointer.
+pub(crate) static WHEN: Table = Table {
+    name: "when",
+    groups: &[&[
+        key(
+            "/pointer",
+            Kind::Any(&[Kind::Scalar, Kind::Template]),
+            Absent,
+            "The value there must be this one; `{exists: true}`: it must be there",
+        ),
+        key("regex", Kind::Text, Absent, "Must match the message's text"),
+        key("body", Kind::Template, Absent, "The message's whole text"),
+    ]],
+};
+
+/// The words that stand for a part of a response.
+pub(crate) const SAVE_WORDS: &[&str] = &["status", "body"];
+
+pub(crate) static SAVE: Table = Table {
+    name: "save",
+    groups: &[&[
+        key(
+            "pointer",
+            Kind::Text,
+            Absent,
+            "JSON pointer; in short the pointer itself: `/games/0/id`",
+        ),
+        key(
+            "regex",
+            Kind::Text,
+            Absent,
+            "The first match in the body or message",
+        ),
+        key(
+            "group",
+            Kind::Count,
+            Said("1 where the regex has a group, else 0"),
+            "Which group of the match; 0: the whole match",
+        ),
+        key("header", Kind::Text, Absent, "A response header"),
+        key(
+            "from",
+            Kind::Word(SAVE_WORDS),
+            Absent,
+            "The HTTP status or the whole body; in short the word itself",
+        ),
+        key(
+            "default",
+            Kind::Template,
+            Said("an error of kind `save`"),
+            "Used where there is no such part",
+        ),
+    ]],
+};

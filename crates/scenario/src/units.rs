@@ -1,0 +1,236 @@
+//! Durations, rates, sizes, shares and counts as people write them.
+
+use crate::expr::value::Number;
+
+/// What a text was meant to be and is not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct UnitError {
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
+
+const DURATION_UNITS: &[(&str, f64)] = &[
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("µs", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("m", 60.0),
+    ("h", 3600.0),
+    ("d", 86_400.0),
+];
+
+const SIZE_UNITS: &[(&str, f64)] = &[
+    ("B", 1.0),
+    ("kB", 1e3),
+    ("KB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+];
+
+const RATE_UNITS: &[(&str, f64)] = &[("s", 1.0), ("min", 60.0), ("m", 60.0), ("h", 3600.0)];
+
+/// Seconds: one or more numbers with units, largest first by custom (`1h30m`); a bare `0` too.
+pub(crate) fn duration(text: &str) -> Result<f64, UnitError> {
+    let fail = |message: String, hint: &str| {
+        Err(UnitError {
+            message,
+            hint: hint.to_owned(),
+        })
+    };
+    if text == "0" {
+        return Ok(0.0);
+    }
+    if Number::parse(text).is_some() {
+        let hint = format!("write {text}s or {text}ms");
+        return fail(format!("`{text}` has no unit"), &hint);
+    }
+    const FORMS: &str = "a duration is written like 250ms, 3s, 90m or 1h30m";
+    let mut rest = text;
+    let mut total = 0.0;
+    while !rest.is_empty() {
+        let Some((number, after)) = leading_number(rest) else {
+            return fail(format!("`{text}` is not a duration"), FORMS);
+        };
+        let unit_end = after
+            .find(|c: char| c.is_ascii_digit() || c == '.' || c == ' ')
+            .unwrap_or(after.len());
+        let (unit, after) = after.split_at(unit_end);
+        let Some((_, factor)) = DURATION_UNITS.iter().find(|(name, _)| *name == unit) else {
+            let hint = format!("{FORMS}; the units are ns, us, ms, s, m, h and d");
+            let reason = match unit {
+                "" => String::new(),
+                unit => format!(": there is no unit `{unit}`"),
+            };
+            return fail(format!("`{text}` is not a duration{reason}"), &hint);
+        };
+        total += number * factor;
+        rest = after;
+    }
+    if text.is_empty() || !total.is_finite() {
+        return fail(format!("`{text}` is not a duration"), FORMS);
+    }
+    Ok(total)
+}
+
+/// Per second.
+pub(crate) fn rate(text: &str) -> Result<f64, UnitError> {
+    let error = |hint: String| UnitError {
+        message: format!("`{text}` is not a rate"),
+        hint,
+    };
+    let forms = || "a rate is written like 120/s, 30/min or 2/h".to_owned();
+    let Some((number, after)) = leading_number(text) else {
+        return Err(error(forms()));
+    };
+    let Some(unit) = after.trim_start().strip_prefix('/') else {
+        let hint = if after.is_empty() {
+            format!("write {text}/s")
+        } else {
+            forms()
+        };
+        return Err(error(hint));
+    };
+    let unit = unit.trim_start();
+    let found = RATE_UNITS.iter().find(|(name, _)| *name == unit);
+    found
+        .map(|(_, seconds)| number / seconds)
+        .ok_or_else(|| error(forms()))
+}
+
+/// Bytes.
+pub(crate) fn size(text: &str) -> Result<u64, UnitError> {
+    let error = |hint: String| UnitError {
+        message: format!("`{text}` is not a size"),
+        hint,
+    };
+    let forms = || "a size is written like 200B, 4KiB, 1MB or 16MiB".to_owned();
+    let Some((number, unit)) = leading_number(text) else {
+        return Err(error(forms()));
+    };
+    if unit.is_empty() {
+        return Err(error(format!("write {text}B or {text}KiB")));
+    }
+    let unit = unit.trim_start();
+    let (_, factor) = SIZE_UNITS
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .ok_or_else(|| error(forms()))?;
+    let bytes = number * factor;
+    if bytes > 1e15 {
+        return Err(error("that is more than 1000 TB".to_owned()));
+    }
+    Ok(bytes.round() as u64)
+}
+
+/// A share from `98%`; in 0..=1 unless more than 100 % was written.
+pub(crate) fn share(text: &str) -> Result<f64, UnitError> {
+    let number = text
+        .strip_suffix('%')
+        .and_then(|t| leading_number(t.trim_end()));
+    match number {
+        Some((number, "")) => Ok(number / 100.0),
+        _ if text == "0" => Ok(0.0),
+        _ => Err(UnitError {
+            message: format!("`{text}` is not a percentage"),
+            hint: match Number::parse(text) {
+                Some(_) => format!("write {text}%"),
+                None => "a percentage is written like 98% or 99.9%".to_owned(),
+            },
+        }),
+    }
+}
+
+/// A whole number; `_` may part its digits.
+pub(crate) fn count(text: &str) -> Result<u64, UnitError> {
+    let digits = text.replace('_', "");
+    digits
+        .parse()
+        .ok()
+        .filter(|_| digits.starts_with(|c: char| c.is_ascii_digit()))
+        .ok_or_else(|| UnitError {
+            message: format!("`{text}` is not a whole number"),
+            hint: "write digits alone, like 64 or 24_000".to_owned(),
+        })
+}
+
+/// A number without a unit.
+pub(crate) fn number(text: &str) -> Result<f64, UnitError> {
+    Number::parse(text)
+        .map(Number::as_f64)
+        .ok_or_else(|| UnitError {
+            message: format!("`{text}` is not a number"),
+            hint: "write a number without a unit, like 2 or 0.5".to_owned(),
+        })
+}
+
+/// Nanoseconds from seconds; `None` below zero and beyond 64 bits.
+pub(crate) fn seconds_to_ns(seconds: f64) -> Option<u64> {
+    let ns = (seconds * 1e9).round();
+    (0.0..1.8e19).contains(&ns).then_some(ns as u64)
+}
+
+/// An unsigned decimal number at the beginning, and what follows it.
+fn leading_number(text: &str) -> Option<(f64, &str)> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let number: f64 = text[..end].parse().ok()?;
+    number.is_finite().then_some((number, &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        for (text, seconds) in [
+            ("250ms", 0.25),
+            ("3s", 3.0),
+            ("90m", 5400.0),
+            ("1h30m", 5400.0),
+            ("1.5s", 1.5),
+            ("0", 0.0),
+            ("2d", 172_800.0),
+        ] {
+            assert_eq!(duration(text), Ok(seconds), "{text}");
+        }
+        assert!((duration("10us").unwrap() - 1e-5).abs() < 1e-18);
+        for text in [
+            "",
+            "s",
+            "10",
+            "-3s",
+            "3 parsecs",
+            "1e3s",
+            "3s!",
+            "..s",
+            "1h 30m",
+        ] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+        assert_eq!(duration("10").unwrap_err().hint, "write 10s or 10ms");
+    }
+
+    #[test]
+    fn rates_sizes_shares_counts() {
+        assert_eq!(rate("120/s"), Ok(120.0));
+        assert_eq!(rate("30/min"), Ok(0.5));
+        assert_eq!(rate("7200/h"), Ok(2.0));
+        assert_eq!(rate("10").unwrap_err().hint, "write 10/s");
+        assert_eq!(size("4KiB"), Ok(4096));
+        assert_eq!(size("1MB"), Ok(1_000_000));
+        assert_eq!(size("200").unwrap_err().hint, "write 200B or 200KiB");
+        assert_eq!(share("98%"), Ok(0.98));
+        assert_eq!(share("0"), Ok(0.0));
+        assert_eq!(share("99").unwrap_err().hint, "write 99%");
+        assert_eq!(count("24_000"), Ok(24_000));
+        assert!(count("-1").is_err() && count("1.5").is_err() && count("_").is_err());
+        assert!(rate("x/s").is_err() && size("4XB").is_err() && number("4x").is_err());
+    }
+}

@@ -1,0 +1,100 @@
+//! The scenario that a run of a bare URL stands for.
+
+use std::fmt::Write;
+
+/// How a bare URL is loaded.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Load<'a> {
+    /// So many users, each asking again as soon as it is answered.
+    Users(u64),
+    /// So many requests a time, as written: `100/s`.
+    Rate(&'a str),
+}
+
+/// A run of a bare URL. Values are taken as they were typed; what is wrong with them is told
+/// when the scenario is compiled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UrlRun<'a> {
+    /// What to ask for.
+    pub url: &'a str,
+    /// Closed or open load.
+    pub load: Load<'a>,
+    /// For how long, as written: `30s`.
+    pub duration: &'a str,
+    /// `None`: `GET`, or `POST` where there is a body.
+    pub method: Option<&'a str>,
+    /// Names and values.
+    pub headers: &'a [(String, String)],
+    /// The request's body.
+    pub body: Option<&'a str>,
+}
+
+/// The scenario's text: one session with one request, repeated without a pause by each user of a
+/// closed load and made once by each user of an open one.
+pub fn url_scenario(run: &UrlRun<'_>) -> String {
+    let (origin, path) = split(run.url);
+    let method = run
+        .method
+        .unwrap_or(if run.body.is_some() { "POST" } else { "GET" });
+    let mut request = format!(
+        "http:\n    method: {}\n    url: {}\n",
+        quoted(method),
+        quoted(&path)
+    );
+    if !run.headers.is_empty() {
+        request.push_str("    headers:\n");
+        for (name, value) in run.headers {
+            put(
+                &mut request,
+                format_args!("      {}: {}\n", quoted(name), quoted(value)),
+            );
+        }
+    }
+    if let Some(body) = run.body {
+        put(&mut request, format_args!("    body: {}\n", quoted(body)));
+    }
+    let duration = quoted(run.duration);
+    let (steps, options, phase) = match &run.load {
+        Load::Users(users) => (
+            format!("- forever:\n    - {}", request.replace("\n  ", "\n      ")),
+            "",
+            format!("{{ users: {users}, for: {duration} }}"),
+        ),
+        // Users who come once share connections, as the clients of a busy proxy do.
+        Load::Rate(rate) => (
+            format!("- {request}"),
+            "options:\n  http_connections: shared\n",
+            format!("{{ constant: {}, for: {duration} }}", quoted(rate)),
+        ),
+    };
+    let steps = steps.trim_end().replace('\n', "\n    ");
+    format!(
+        "name: url\ntarget: {}\n{options}sessions:\n  request:\n    {steps}\narrivals:\n  - {phase}\n",
+        quoted(origin)
+    )
+}
+
+/// Scheme and host, and the path behind them.
+fn split(url: &str) -> (&str, String) {
+    let url = url.split('#').next().unwrap_or(url);
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let end = url[host..]
+        .find(['/', '?'])
+        .map_or(url.len(), |at| host + at);
+    let (origin, path) = url.split_at(end);
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    (origin, format!("{slash}{path}"))
+}
+
+/// Text as a YAML double-quoted scalar that holds no expression.
+fn quoted(text: &str) -> String {
+    let json = serde_json::Value::from(text.replace("${", "\\${")).to_string();
+    // JSON may hold these two bare; YAML takes them for line breaks.
+    json.replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
+fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text)
+        .expect("writing to a String cannot fail");
+}

@@ -1,0 +1,114 @@
+//! Phases of the arrival process.
+
+use scenario::plan::{PhaseKind, Spacing};
+
+use crate::{plan, told, with_arrivals};
+
+fn rate(from_per_s: f64, to_per_s: f64, spacing: Spacing) -> PhaseKind {
+    PhaseKind::Rate {
+        from_per_s,
+        to_per_s,
+        spacing,
+    }
+}
+
+#[test]
+fn every_kind_of_phase() {
+    let plan = plan(&with_arrivals(
+        "
+- { ramp: 0/s..120/s, for: 60s, spacing: poisson }
+- { constant: 120/s, for: 200s, session: t }
+- { hold: 10s }
+- { poisson: 30/min, for: 30m, name: slow }
+- { hold: 10s }
+- { users: 64, for: 30s }
+- { steps: [10/s, 20/s], each: 30s }
+- { steps: { from: 1/s, to: 0.7/s, by: 0.1/s }, each: 1s, name: down }
+",
+    ));
+    let names: Vec<&str> = plan
+        .phases
+        .iter()
+        .map(|phase| phase.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "ramp", "constant", "hold", "slow", "hold-2", "users", "steps-1", "steps-2", "down-1",
+            "down-2", "down-3", "down-4"
+        ]
+    );
+    assert_eq!(plan.phases[0].kind, rate(0.0, 120.0, Spacing::Poisson));
+    assert_eq!(plan.phases[0].users_planned(), 3600.0);
+    assert_eq!(plan.phases[1].kind, rate(120.0, 120.0, Spacing::Even));
+    assert_eq!(plan.phases[1].session, Some(1));
+    assert_eq!(plan.phases[3].kind, rate(0.5, 0.5, Spacing::Poisson));
+    assert_eq!(plan.phases[5].kind, PhaseKind::Closed { users_count: 64 });
+    for pair in plan.phases.windows(2) {
+        assert_eq!(pair[0].end_ns(), pair[1].start_ns);
+    }
+    assert_eq!(
+        plan.end_ns(),
+        (60 + 200 + 10 + 1800 + 10 + 30 + 60 + 4) * 1_000_000_000
+    );
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused() {
+    for (phases, expected) in [
+        (
+            "- { ramp: 120/s, for: 60s }",
+            "write 0/s..120/s to climb, or `constant: 120/s`",
+        ),
+        ("- { constant: 0/s, for: 60s }", "write `hold`"),
+        (
+            "- { constant: 10000/s, for: 10d }",
+            "these phases start 8640000000 users",
+        ),
+        (
+            "- { users: 60000000, for: 1s }",
+            "these phases start 60000000 users",
+        ),
+        ("- { hold: 300d }\n- { hold: 300d }", "longer than 366 days"),
+        ("- { hold: 0s }", "`0s` is out of range"),
+        (
+            "- { hold: 1s, session: s }",
+            "unknown key `session` in a `hold` phase",
+        ),
+        (
+            "- { constant: 1/s, for: 1s, session: q }",
+            "there is no session `q`",
+        ),
+        (
+            "- { hold: 1s, name: a }\n- { hold: 1s, name: a }",
+            "two phases are called `a`",
+        ),
+        ("- { ram: 1/s, for: 1s }", "did you mean `ramp`?"),
+        (
+            "- { steps: { from: 1/s, to: 9/s, by: 0/s }, each: 1s }",
+            "`by` must be above 0",
+        ),
+        (
+            "- { steps: { from: 1/s, to: 9999/s, by: 1/s }, each: 1s }",
+            "more than 1000 steps",
+        ),
+        ("- hold", "expected a phase"),
+    ] {
+        let said = told(&with_arrivals(phases), &[]);
+        assert!(said.contains(expected), "{phases}: {said}");
+    }
+}
+
+#[test]
+fn a_closed_population_must_wait_somewhere() {
+    let scenario = |steps: &str, phase: &str| {
+        format!(
+            "target: http://h/\nsessions: {{ s: [ {steps} ], t: [ {{ get: / }} ] }}\narrivals: [ {phase} ]\n"
+        )
+    };
+    let spinning = "{ set: { n: 1 } }";
+    let said = told(&scenario(spinning, "{ users: 2, for: 1s }"), &[]);
+    assert!(said.contains("session `s` never waits"), "{said}");
+    plan(&scenario(spinning, "{ users: 2, for: 1s, session: t }"));
+    plan(&scenario(spinning, "{ constant: 2/s, for: 1s }"));
+}

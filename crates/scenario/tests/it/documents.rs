@@ -1,0 +1,191 @@
+//! What is written about the language agrees with it: the reference, the examples, the schema.
+
+use std::path::{Path, PathBuf};
+
+use scenario::{Load, UrlRun, reference, schema, url_scenario};
+
+use crate::{plan, plan_with, with_arrivals, with_steps};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).expect("the file is part of the project")
+}
+
+/// Every table of keys stands in the reference between `<!-- keys: NAME -->` and `<!-- end -->`;
+/// `UPDATE=1` writes them there.
+#[test]
+fn the_reference_has_every_key() {
+    let before = read("docs/scenario.md");
+    let mut text = before.clone();
+    let mut place = 0;
+    for (name, rows) in reference() {
+        let begin = format!("<!-- keys: {name} -->\n");
+        let start = text[place..].find(&begin).unwrap_or_else(|| {
+            panic!("docs/scenario.md lacks the marker {begin:?} (in this order)")
+        });
+        let start = place + start + begin.len();
+        let end = start
+            + text[start..]
+                .find("<!-- end -->")
+                .expect("each marker has its end");
+        text.replace_range(start..end, &rows);
+        place = start;
+    }
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(root().join("docs/scenario.md"), &text).unwrap();
+    } else {
+        assert!(
+            text == before,
+            "docs/scenario.md is behind the tables of keys: run with UPDATE=1"
+        );
+    }
+}
+
+/// Code blocks say what they are: ```yaml scenario, steps, phases, top (top-level keys) or
+/// distribution; each compiles in its place.
+#[test]
+fn the_examples_of_the_reference_compile() {
+    let text = read("docs/scenario.md");
+    let mut blocks_count = 0;
+    for block in text.split("```yaml").skip(1) {
+        let (kind, rest) = block.split_once('\n').unwrap();
+        let code = rest.split("```").next().unwrap();
+        blocks_count += 1;
+        match kind.trim() {
+            "scenario" => drop(plan(code)),
+            "steps" => drop(plan(&with_steps(&format!("- ws: /v1\n{code}")))),
+            "phases" => drop(plan(&with_arrivals(code))),
+            "top" => drop(plan(&with_top(code))),
+            "distribution" => {
+                for line in code.lines() {
+                    plan(&with_steps(line));
+                }
+            }
+            other => panic!("docs/scenario.md has a yaml block of the unknown kind {other:?}"),
+        }
+    }
+    assert!(blocks_count >= 8, "only {blocks_count} examples found");
+}
+
+/// Top-level keys, with those they lack.
+fn with_top(code: &str) -> String {
+    let mut text = code.to_owned();
+    for (key, value) in [
+        ("target:", "target: http://127.0.0.1/\n"),
+        (
+            "sessions:",
+            "sessions:\n  s:\n    - ws: /\n    - send: { op: go }\n      reply: {}\n",
+        ),
+        (
+            "arrivals:",
+            "arrivals: [ { constant: 1/s, for: 1s, name: peak } ]\n",
+        ),
+    ] {
+        if !text.lines().any(|line| line.starts_with(key)) {
+            text.push_str(value);
+        }
+    }
+    text
+}
+
+#[test]
+fn the_examples_compile() {
+    for name in ["football-quick", "football-final", "http-hello"] {
+        let found = plan(&read(&format!("examples/{name}.yaml")));
+        assert_eq!(found.name, name);
+    }
+    let quick = plan(&read("examples/football-quick.yaml"));
+    assert_eq!(quick.users_planned(), 2000.0);
+    let last = plan_with(&read("examples/football-final.yaml"), &[("hold", "5m")]);
+    assert_eq!(last.users_planned(), 24_000.0);
+    assert_eq!(last.end_ns(), 500_000_000_000);
+}
+
+/// Every `$ref` of the schema leads somewhere.
+#[test]
+fn the_schema_is_closed() {
+    let schema = schema();
+    let text = schema.to_string();
+    let mut references_count = 0;
+    for rest in text.split("\"#/$defs/").skip(1) {
+        let name = rest.split('"').next().unwrap();
+        assert!(
+            schema["$defs"].get(name).is_some(),
+            "no definition of {name}"
+        );
+        references_count += 1;
+    }
+    assert!(references_count > 50);
+    assert_eq!(
+        schema["required"],
+        serde_json::json!(["target", "sessions", "arrivals"])
+    );
+}
+
+#[test]
+fn a_bare_url_is_an_ordinary_scenario() {
+    let headers = vec![("x-a".to_owned(), "\"quoted\" ${not}".to_owned())];
+    let run = UrlRun {
+        url: "https://example.org:8443/a/b?c=d",
+        load: Load::Rate("50/s"),
+        duration: "10s",
+        method: None,
+        headers: &headers,
+        body: Some("{\"a\": 1}"),
+    };
+    let open = plan(&url_scenario(&run));
+    let scenario::plan::Op::Http(request) = &open.sessions[0].ops[0] else {
+        panic!("no request")
+    };
+    assert_eq!(request.method, "POST");
+    assert_eq!(request.path.as_static(), Some("/a/b?c=d"));
+    assert_eq!(
+        request.body.as_ref().unwrap().as_static(),
+        Some("{\"a\": 1}")
+    );
+    assert_eq!(request.headers[0].1.as_static(), Some("\"quoted\" ${not}"));
+    assert_eq!(open.endpoints[0].port, 8443);
+
+    let run = UrlRun {
+        url: "http://h",
+        load: Load::Users(64),
+        headers: &[],
+        body: None,
+        ..run
+    };
+    let closed = plan(&url_scenario(&run));
+    assert_eq!(closed.users_planned(), 64.0);
+    assert_eq!(closed.sessions[0].ops.len(), 2);
+}
+
+/// Links inside the reference lead to headings of it.
+#[test]
+fn the_links_of_the_reference_lead_somewhere() {
+    let text = read("docs/scenario.md");
+    let slug = |line: &str| {
+        line.trim_start_matches('#')
+            .trim()
+            .to_lowercase()
+            .replace(' ', "-")
+    };
+    let headings: Vec<String> = text
+        .lines()
+        .filter(|l| l.starts_with('#'))
+        .map(slug)
+        .collect();
+    let links: Vec<&str> = text
+        .split("](#")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+        .collect();
+    assert!(links.len() > 15);
+    for link in links {
+        assert!(
+            headings.iter().any(|heading| heading == link),
+            "no heading for #{link}"
+        );
+    }
+}

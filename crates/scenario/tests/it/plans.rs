@@ -1,0 +1,190 @@
+//! Whole plans: target, options, parameters, overrides, messages.
+
+use std::net::IpAddr;
+
+use scenario::plan::{HttpConnections, MeasureKind, Mode, Target};
+
+use crate::{plan, plan_with, told};
+
+const REST: &str = "sessions: { s: [ { think: 1s } ] }\narrivals: [ { hold: 1s } ]\n";
+
+fn with_top(top: &str) -> String {
+    format!("{top}\n{REST}")
+}
+
+#[test]
+fn defaults_are_those_of_the_reference() {
+    let plan = plan(&with_top("target: http://example.org/"));
+    assert_eq!((plan.name.as_str(), plan.seed), ("test", 1));
+    let options = plan.options;
+    assert_eq!(options.connect_timeout_ns, 10_000_000_000);
+    assert_eq!(options.drain_ns, 10_000_000_000);
+    assert_eq!(options.lag_max_ns, 50_000_000);
+    assert_eq!(options.response_bytes_max, 16 << 20);
+    assert_eq!(options.message_bytes_max, 16 << 20);
+    assert_eq!(options.mode, Mode::Auto);
+    assert_eq!(options.http_connections, HttpConnections::User);
+    assert_eq!(options.loops_count, None);
+    assert!(options.tls.verify && options.source_addresses.is_empty());
+    assert_eq!(plan.measures.len(), 1);
+    assert_eq!(plan.measures[0].kind, MeasureKind::Connect);
+}
+
+#[test]
+fn targets_become_endpoints() {
+    for (text, tls, host, port, base) in [
+        ("http://example.org", false, "example.org", 80, ""),
+        ("wss://example.org/app/", true, "example.org", 443, "/app"),
+        (
+            "{ url: \"https://[::1]:8443/x\", tls: { verify: false } }",
+            true,
+            "::1",
+            8443,
+            "/x",
+        ),
+        (
+            "\"http://${env('THRONG_HOST')}/\"",
+            false,
+            "example.org",
+            80,
+            "",
+        ),
+    ] {
+        let plan = plan(&with_top(&format!("target: {text}")));
+        let endpoint = &plan.endpoints[0];
+        assert_eq!((endpoint.tls, endpoint.port), (tls, port), "{text}");
+        assert_eq!(
+            (endpoint.host.as_str(), endpoint.base_path.as_str()),
+            (host, base),
+            "{text}"
+        );
+        assert_eq!(plan.options.tls.verify, !text.contains("verify"), "{text}");
+    }
+    let market = plan(&with_top("target: { market: { batch: 3s, games: 2 } }"));
+    let Target::Builtin { name, args } = market.target else {
+        panic!("not built in")
+    };
+    assert_eq!(name, "market");
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    assert_eq!(args, [pair("batch", "3s"), pair("games", "2")]);
+    assert_eq!(plan(&with_top("target: market")).endpoints.len(), 1);
+}
+
+#[test]
+fn source_addresses_are_listed() {
+    let list = |text: &str| -> Vec<String> {
+        let text = format!("target: market\noptions: {{ source_addresses: {text} }}");
+        let plan = plan(&with_top(&text));
+        plan.options
+            .source_addresses
+            .iter()
+            .map(IpAddr::to_string)
+            .collect()
+    };
+    assert_eq!(list("10.0.0.5"), ["10.0.0.5"]);
+    assert_eq!(
+        list("10.0.0.9..10.0.0.11"),
+        ["10.0.0.9", "10.0.0.10", "10.0.0.11"]
+    );
+    assert_eq!(
+        list("[10.0.0.0/30, \"::1\"]"),
+        ["10.0.0.1", "10.0.0.2", "::1"]
+    );
+    assert_eq!(list("127.0.0.0/24").len(), 254);
+    let text = with_top("target: market\noptions: { source_addresses: 10.0.0.0/8 }");
+    assert!(told(&text, &[]).contains("more than 65536 source addresses"));
+    let text = with_top("target: market\noptions: { source_addresses: \"::/0\" }");
+    assert!(told(&text, &[]).contains("more than 65536 source addresses"));
+}
+
+#[test]
+fn parameters_stand_anywhere_and_are_overridden() {
+    let text = "target: market\nparams: { hold: 90m, n: 2, twice: \"${n * 2}\" }\n\
+                seed: ${n}\nsessions:\n  s:\n    - loop: n\n      steps: [ { think: 1s } ]\n\
+                \x20   - set: { x: \"${twice + 1}\" }\narrivals: [ { hold: \"${hold}\" } ]\n";
+    let found = plan(text);
+    assert_eq!((found.seed, found.end_ns()), (2, 5_400_000_000_000));
+    let changed = plan_with(text, &[("hold", "5m"), ("n", "3")]);
+    assert_eq!((changed.seed, changed.end_ns()), (3, 300_000_000_000));
+}
+
+#[test]
+fn overrides_reach_into_the_document() {
+    let text = with_top("target: market");
+    let changed = plan_with(
+        &text,
+        &[
+            ("seed", "7"),
+            ("options.connect_timeout", "3s"),
+            ("options.tls.verify", "false"),
+            ("arrivals.0.hold", "5m"),
+            ("sessions.s.0.think", "{ exponential: 2s }"),
+            ("thresholds", "[ errors == 0, users >= 1 ]"),
+            ("target", "http://127.0.0.1:9/"),
+        ],
+    );
+    assert_eq!(changed.seed, 7);
+    assert_eq!(changed.options.connect_timeout_ns, 3_000_000_000);
+    assert!(!changed.options.tls.verify);
+    assert_eq!(changed.end_ns(), 300_000_000_000);
+    assert_eq!(changed.thresholds.len(), 2);
+    assert_eq!(changed.endpoints[0].port, 9);
+}
+
+#[test]
+fn wrong_overrides_name_themselves() {
+    let text = with_top("target: market\nparams: { hold: 1s }\nname: \"${hold}\"");
+    for (key, value, expected) in [
+        ("hodl", "5m", "did you mean `hold`?"),
+        (
+            "options.conect_timeout",
+            "3s",
+            "did you mean `connect_timeout`?",
+        ),
+        ("arrivals.4.hold", "3s", "numbered from 0, and there are 1"),
+        ("sessions.t.0", "3s", "there is no `t` in `sessions`"),
+        ("seed.x", "3", "`seed`"),
+        (
+            "arrivals.0.hold",
+            "5x",
+            "--set arrivals.0.hold=5x: error: `5x` is not a duration",
+        ),
+        ("", "", "there is no parameter and no key ``"),
+    ] {
+        let said = told(&text, &[(key, value)]);
+        assert!(said.contains(expected), "{key}={value}: {said}");
+        assert!(
+            said.starts_with(&format!("--set {key}={value}: error: ")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn messages_are_read() {
+    let plan = plan(&with_top(
+        "target: market\nmessages:\n  update: { when: { /type: distribution, /x: { exists: true } }, \
+         sent_at: /a~1b/sent, unit: us, as: broadcast }\n  other: { when: { regex: \"^x\" } }",
+    ));
+    let [update, other] = plan.messages.as_slice() else {
+        panic!("two messages")
+    };
+    assert_eq!(update.when.len(), 2);
+    let sent_at = update.sent_at.as_ref().unwrap();
+    assert_eq!(
+        (sent_at.pointer.join("|").as_str(), sent_at.unit_ns),
+        ("a/b|sent", 1e3)
+    );
+    assert_eq!(plan.measures[update.measure as usize].name, "broadcast");
+    assert_eq!(plan.measures[other.measure as usize].name, "other");
+    assert_eq!(other.sent_at, None);
+}
+
+#[test]
+fn unused_parameters_are_only_warned_of() {
+    let text = with_top("target: market\nparams: { hold: 1s }");
+    let (plan, diagnostics) = crate::compile_with(&text, &[]);
+    assert!(plan.is_some());
+    assert_eq!(diagnostics.len(), 1);
+    assert_eq!(diagnostics[0].code, "unused-param");
+}

@@ -1,0 +1,389 @@
+//! Steps become instructions.
+
+use scenario::expr::{Escape, Expr, Part, Value};
+use scenario::plan::{MatchTest, MeasureKind, Op, Plan, Session, Source, StatusRule};
+use stats::dist::Dist;
+
+use crate::{plan, told, with_steps};
+
+#[track_caller]
+fn compiled(steps: &str) -> (Plan, Session) {
+    let mut plan = plan(&with_steps(steps));
+    let session = plan.sessions.remove(0);
+    (plan, session)
+}
+
+#[test]
+fn a_get_with_everything() {
+    let (plan, session) = compiled(
+        "
+- set: { id: 5 }
+- get: /items/${id}?q=${'a b'}x
+  headers: { X-Id: \"n${id}\" }
+  status: [200, 3xx, 404..405]
+  save:
+    name: /a~1b/0
+    code: status
+    token: { regex: 'token=(\\w+)', default: none }
+    kind: { header: Content-Type }
+  check: [ name != '', code < 300 ]
+  as: item
+  timeout: 3s
+"
+        .replace("${'a b'}", "b")
+        .as_str(),
+    );
+    let [Op::Set { slot: 0, value }, Op::Http(http)] = session.ops.as_slice() else {
+        panic!("{:?}", session.ops)
+    };
+    assert_eq!(
+        value.parts,
+        [Part::Expr(Expr::Const(Value::Int(5)), Escape::None)]
+    );
+    assert_eq!(http.method, "GET");
+    assert_eq!(
+        http.path.parts,
+        [
+            Part::Text("/base/items/".into()),
+            Part::Expr(Expr::Var(0), Escape::Url),
+            Part::Text("?q=bx".into())
+        ]
+    );
+    assert_eq!(
+        http.status,
+        StatusRule::Ranges(vec![(200, 200), (300, 399), (404, 405)])
+    );
+    assert_eq!(session.slot_names, ["id", "name", "code", "token", "kind"]);
+    assert_eq!(
+        http.save[0].from,
+        Source::Pointer(vec!["a/b".to_owned(), "0".to_owned()])
+    );
+    assert_eq!(http.save[1].from, Source::Status);
+    assert!(matches!(http.save[2].from, Source::Regex { group: 1, .. }));
+    assert_eq!(http.save[2].default.as_ref().unwrap().parts.len(), 1);
+    assert_eq!(http.save[3].from, Source::Header("content-type".to_owned()));
+    assert_eq!(http.check.len(), 2);
+    assert_eq!(http.timeout_ns, 3_000_000_000);
+    assert_eq!(plan.measures[http.measure as usize].name, "item");
+}
+
+#[test]
+fn requests_have_bodies_and_headers() {
+    let text = with_steps(
+        "- post: /a\n  json: { b: [1, true, null, \"2\", 0.50], a: \"x\" }\n\
+         - put: /b\n  form: { a b: \"c&d\" }\n  headers: { Content-Type: mine, B: own }\n\
+         - http: DELETE https://other:99/x\n\
+         - http: { url: /y, method: purge, body: hi }\n",
+    );
+    let plan = plan(&format!(
+        "options: {{ headers: {{ a: run, b: run }} }}\n{text}"
+    ));
+    let requests: Vec<_> = plan.sessions[0]
+        .ops
+        .iter()
+        .map(|op| {
+            if let Op::Http(http) = op {
+                http
+            } else {
+                panic!("{op:?}")
+            }
+        })
+        .collect();
+    let body = |index: usize| {
+        requests[index]
+            .body
+            .as_ref()
+            .and_then(|body| body.as_static())
+    };
+    let names = |index: usize| -> Vec<&str> {
+        requests[index]
+            .headers
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect()
+    };
+    assert_eq!(body(0), Some(r#"{"b":[1,true,null,"2",0.50],"a":"x"}"#));
+    assert_eq!(names(0), ["content-type", "a", "b"]);
+    assert_eq!(body(1), Some("a%20b=c%26d"));
+    assert_eq!(names(1), ["Content-Type", "B", "a"]);
+    assert_eq!(
+        (requests[2].endpoint, requests[2].method.as_str()),
+        (1, "DELETE")
+    );
+    assert!(plan.endpoints[1].tls && plan.endpoints[1].port == 99);
+    assert_eq!(
+        (requests[3].method.as_str(), body(3)),
+        ("PURGE", Some("hi"))
+    );
+    let measures: Vec<&str> = plan.measures.iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(
+        measures,
+        [
+            "connect",
+            "POST /a",
+            "PUT /b",
+            "DELETE https://other:99/x",
+            "PURGE /y"
+        ]
+    );
+}
+
+#[test]
+fn a_websocket_conversation() {
+    let (plan, session) = compiled(
+        "
+- ws: /v1
+- send: { op: games }
+  reply: { when: { /re: games, /ok: true }, save: { game: /games/0/id } }
+- send: { op: \"${game}\", n: \"${game} ${user}\" }
+- send: \"raw ${game}\"
+  binary: true
+  as: raw
+- expect: { when: { /type: bye }, within: 1s }
+- expect:
+- close:
+- close: 4000
+",
+    );
+    let names: Vec<(&str, MeasureKind)> = plan.measures[1..]
+        .iter()
+        .map(|m| (m.name.as_str(), m.kind))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("handshake", MeasureKind::Handshake),
+            ("op=games", MeasureKind::Request),
+            ("send", MeasureKind::Request),
+            ("raw", MeasureKind::Request),
+            ("type=bye", MeasureKind::Request),
+            ("expect", MeasureKind::Request),
+        ]
+    );
+    let Op::WsSend(first) = &session.ops[1] else {
+        panic!("no send")
+    };
+    assert_eq!(first.payload.as_static(), Some(r#"{"op":"games"}"#));
+    let reply = first.reply.as_ref().unwrap();
+    assert_eq!(reply.measure, first.measure);
+    assert_eq!(reply.timeout_ns, 30_000_000_000);
+    let MatchTest::Equals(expected) = &reply.when[1].test else {
+        panic!("not equal")
+    };
+    assert_eq!(expected.as_static(), Some("true"));
+    let Op::WsSend(second) = &session.ops[2] else {
+        panic!("no send")
+    };
+    assert_eq!(
+        second.payload.parts,
+        [
+            Part::Text("{\"op\":".into()),
+            Part::Expr(Expr::Var(0), Escape::Json),
+            Part::Text(",\"n\":\"".into()),
+            Part::Expr(Expr::Var(0), Escape::JsonText),
+            Part::Text(" ".into()),
+            Part::Expr(Expr::User, Escape::JsonText),
+            Part::Text("\"}".into()),
+        ]
+    );
+    assert!(matches!(&session.ops[3], Op::WsSend(send) if send.binary));
+    assert!(matches!(&session.ops[4], Op::WsExpect(e) if e.timeout_ns == 1_000_000_000));
+    assert!(matches!(session.ops[6], Op::WsClose { code: 1000 }));
+    assert!(matches!(session.ops[7], Op::WsClose { code: 4000 }));
+}
+
+/// The control flow of a program: instructions as words, with their jumps.
+fn outline(session: &Session) -> Vec<String> {
+    let word = |op: &Op| match op {
+        Op::Think(_) => "think".to_owned(),
+        Op::Pace { register, .. } => format!("pace r{register}"),
+        Op::Stop => "stop".to_owned(),
+        Op::Set { slot, .. } => format!("set v{slot}"),
+        Op::Check { .. } => "check".to_owned(),
+        Op::Jump(to) => format!("jump {to}"),
+        Op::JumpUnless { to, .. } => format!("unless {to}"),
+        Op::LoopStart { register, end, .. } => format!("loop r{register} end {end}"),
+        Op::LoopEnd { register, body } => format!("round r{register} body {body}"),
+        Op::Choose(branches) => format!("choose {branches:?}"),
+        Op::TransactionStart { register } => format!("begin r{register}"),
+        Op::TransactionEnd { register, measure } => format!("end r{register} m{measure}"),
+        other => format!("{other:?}"),
+    };
+    session.ops.iter().map(word).collect()
+}
+
+#[test]
+fn control_flow_is_flat() {
+    let (plan, session) = compiled(
+        "
+- loop: random(1, 3)
+  steps:
+    - think: 1s
+- if: user % 2 == 0
+  then:
+    - stop:
+  else:
+    - set: { n: 0 }
+- while: n < 3
+  steps:
+    - pace: 1s
+    - set: { n: \"${n + 1}\" }
+- choose:
+    - { weight: 3, steps: [ { think: 1s } ] }
+    - { steps: [ { check: n > 0 } ] }
+- transaction: both
+  steps:
+    - think: 1s
+- forever:
+    - think: 1s
+",
+    );
+    assert_eq!(
+        outline(&session),
+        [
+            "loop r0 end 3",
+            "think",
+            "round r0 body 1",
+            "unless 6",
+            "stop",
+            "jump 7",
+            "set v0",
+            "unless 11",
+            "pace r1",
+            "set v0",
+            "jump 7",
+            "choose [(3.0, 12), (1.0, 14)]",
+            "think",
+            "jump 16",
+            "check",
+            "jump 16",
+            "begin r2",
+            "think",
+            "end r2 m2",
+            "think",
+            "jump 19",
+        ]
+    );
+    assert_eq!((session.registers_count, session.slots_count), (3, 1));
+    assert_eq!(plan.measures[1].kind, MeasureKind::Check);
+    assert_eq!(plan.measures[2].name, "both");
+}
+
+#[test]
+fn every_distribution() {
+    let ln2 = 2f64.ln();
+    for (text, expected) in [
+        ("3s", Dist::Constant(3.0)),
+        (
+            "1s..15s",
+            Dist::Uniform {
+                min: 1.0,
+                max: 15.0,
+            },
+        ),
+        (
+            "{ uniform: { min: 1s, max: 2s } }",
+            Dist::Uniform { min: 1.0, max: 2.0 },
+        ),
+        ("{ exponential: 5s }", Dist::Exponential { mean: 5.0 }),
+        (
+            "{ normal: { mean: 5s, sd: 1s } }",
+            Dist::Normal { mean: 5.0, sd: 1.0 },
+        ),
+        (
+            "{ lognormal: { median: 2s, sigma: 0.5 } }",
+            Dist::LogNormal {
+                mu: ln2,
+                sigma: 0.5,
+            },
+        ),
+        (
+            "{ lognormal: { mean: 2s, sigma: 0.5 } }",
+            Dist::LogNormal {
+                mu: ln2 - 0.125,
+                sigma: 0.5,
+            },
+        ),
+        (
+            "{ weibull: { scale: 2s, shape: 0.7 } }",
+            Dist::Weibull {
+                scale: 2.0,
+                shape: 0.7,
+            },
+        ),
+        (
+            "{ pareto: { scale: 1s, shape: 1.5 } }",
+            Dist::Pareto {
+                scale: 1.0,
+                shape: 1.5,
+            },
+        ),
+        (
+            "{ gamma: { shape: 4, mean: 2s } }",
+            Dist::Gamma {
+                shape: 4.0,
+                scale: 0.5,
+            },
+        ),
+        (
+            "{ empirical: [1s, 250ms] }",
+            Dist::Empirical([1.0, 0.25].into()),
+        ),
+        (
+            "{ empirical: gaps.txt }",
+            Dist::Empirical([0.5, 0.25, 1.0].into()),
+        ),
+        (
+            "{ mixture: [ { weight: 3, of: 1s }, { of: { exponential: 2s } } ] }",
+            Dist::Mixture(
+                [
+                    (3.0, Dist::Constant(1.0)),
+                    (1.0, Dist::Exponential { mean: 2.0 }),
+                ]
+                .into(),
+            ),
+        ),
+        (
+            "{ exponential: 5s, min: 1s, max: 9s }",
+            Dist::Clamped {
+                inner: Dist::Exponential { mean: 5.0 }.into(),
+                min: 1.0,
+                max: 9.0,
+            },
+        ),
+    ] {
+        let (_, session) = compiled(&format!("- think: {text}"));
+        let Op::Think(found) = &session.ops[0] else {
+            panic!("no think")
+        };
+        assert_eq!(*found, expected, "{text}");
+    }
+}
+
+#[test]
+fn loops_must_wait_somewhere() {
+    for steps in [
+        "- forever: [ { set: { a: 1 } } ]",
+        "- forever: [ { think: 0s } ]",
+        "- while: user == 1\n  steps: [ { set: { a: 1 } } ]",
+        "- loop: 1001\n  steps: [ { set: { a: 1 } } ]",
+        "- loop: random(1, 2)\n  steps: [ { set: { a: 1 } } ]",
+        "- ws: /\n- forever: [ { send: x } ]",
+    ] {
+        let said = told(&with_steps(steps), &[]);
+        assert!(
+            said.contains("never waits, so it would spin"),
+            "{steps}: {said}"
+        );
+    }
+    compiled("- loop: 1000\n  steps: [ { set: { a: 1 } } ]");
+    compiled("- ws: /\n- forever: [ { send: x, reply: { as: y } } ]");
+    compiled("- forever:\n    - if: user == 1\n      then: [ { think: 1s } ]");
+}
+
+#[test]
+fn variables_are_defined_by_the_steps_before() {
+    compiled("- if: user == 1\n  then: [ { set: { a: 1 } } ]\n- set: { b: \"${a}\" }");
+    let said = told(&with_steps("- set: { b: \"${a}\" }\n- set: { a: 1 }"), &[]);
+    assert!(said.contains("`a` is not defined"), "{said}");
+}

@@ -1,0 +1,133 @@
+//! Conditions on a run.
+
+use scenario::plan::{Basis, Comparison, Figure, Stat, Threshold};
+
+use crate::{plan, told};
+
+fn scenario(threshold: &str) -> String {
+    format!(
+        "target: http://h/\nsessions: {{ s: [ {{ get: /hello }}, {{ get: /x, as: request }} ] }}\n\
+         arrivals: [ {{ constant: 1/s, for: 1s, name: peak load }}, {{ hold: 1s }} ]\n\
+         thresholds: [ '{threshold}' ]\n"
+    )
+}
+
+#[track_caller]
+fn threshold(text: &str) -> Threshold {
+    plan(&scenario(text)).thresholds.remove(0)
+}
+
+fn of(stat: Stat, measure: Option<u16>, basis: Basis, phase: Option<usize>) -> Figure {
+    Figure::Measure {
+        stat,
+        measure,
+        basis,
+        phase,
+    }
+}
+
+#[test]
+fn figures_of_every_kind() {
+    let near = |threshold: &Threshold, limit: f64| (threshold.limit - limit).abs() < 1e-9 * limit;
+    for (text, figure, comparison, limit) in [
+        (
+            "connected >= 99.9%",
+            Figure::Connected,
+            Comparison::GreaterEqual,
+            0.999,
+        ),
+        (
+            "users == 24_000",
+            Figure::Users,
+            Comparison::Equal,
+            24_000.0,
+        ),
+        ("refused<1", Figure::Refused, Comparison::Less, 1.0),
+        (
+            "p98(request) < 250ms",
+            of(Stat::Quantile(0.98), Some(2), Basis::Response, None),
+            Comparison::Less,
+            250e6,
+        ),
+        (
+            "p99.9(request.service) <= 1s in hold",
+            of(
+                Stat::Quantile(99.9 / 100.0),
+                Some(2),
+                Basis::Service,
+                Some(1),
+            ),
+            Comparison::LessEqual,
+            1e9,
+        ),
+        (
+            "max(\"GET /hello\".lag) < 1ms in peak load",
+            of(Stat::Max, Some(1), Basis::Lag, Some(0)),
+            Comparison::Less,
+            1e6,
+        ),
+        (
+            "mean(GET /hello) > 1us",
+            of(Stat::Mean, Some(1), Basis::Response, None),
+            Comparison::Greater,
+            1e3,
+        ),
+        (
+            "errors == 1",
+            of(Stat::Errors, None, Basis::Response, None),
+            Comparison::Equal,
+            1.0,
+        ),
+        (
+            "error_rate(connect) < 1%",
+            of(Stat::ErrorRate, Some(0), Basis::Response, None),
+            Comparison::Less,
+            0.01,
+        ),
+        (
+            "rate > 30/min in hold",
+            of(Stat::Rate, None, Basis::Response, Some(1)),
+            Comparison::Greater,
+            0.5,
+        ),
+        (
+            "count(request) != 5",
+            of(Stat::Count, Some(2), Basis::Response, None),
+            Comparison::NotEqual,
+            5.0,
+        ),
+    ] {
+        let found = threshold(text);
+        assert_eq!(found.text, text);
+        assert_eq!(found.figure, figure, "{text}");
+        assert_eq!(found.comparison, comparison, "{text}");
+        assert!(near(&found, limit), "{text}: {}", found.limit);
+    }
+}
+
+#[test]
+fn wrong_thresholds_say_what_they_lack() {
+    for (text, expected) in [
+        ("p98(requst) < 250ms", "did you mean `request`?"),
+        ("p98(request) < 250", "write 250s or 250ms"),
+        ("connected >= 99", "write 99%"),
+        ("errors < 1%", "`1%` is not a whole number"),
+        ("p98 < 1s", "`p98` needs a measure"),
+        ("p0(request) < 1s", "`p0` is no percentile"),
+        ("p98(request) < 1s in hodl", "did you mean `hold`?"),
+        ("connected >= 99% in hold", "is a figure of the whole run"),
+        (
+            "count(request.lag) > 1",
+            "only durations have `.service` and `.lag`",
+        ),
+        ("erors == 0", "did you mean `errors`?"),
+        ("errors = 0", "write =="),
+        ("errors", "this compares nothing"),
+        ("p98(request < 1s", "the closing ) is missing"),
+        ("< 1s", "there is no figure ``"),
+        ("errors ==", "is not a whole number"),
+    ] {
+        let said = told(&scenario(text), &[]);
+        assert!(said.contains(expected), "{text}: {said}");
+    }
+}
