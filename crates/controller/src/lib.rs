@@ -21,4 +21,4 @@ mod merge;
 mod target;
 
 pub use conduct::{ConductError, Conducted, Interrupt, RunRequest, Tick, TickMeasure, conduct};
-pub use target::LISTENING;
+pub use target::{LISTENING, TargetError};

@@ -10,20 +10,20 @@ use stats::hist::LogHistogram;
 
 /// One interval over all loops.
 #[derive(Debug)]
-pub struct Interval {
-    pub row: SeriesRow,
-    pub measures: BTreeMap<MeasureId, MeasureDelta>,
-    pub examples: Vec<Example>,
+pub(crate) struct Interval {
+    pub(crate) row: SeriesRow,
+    pub(crate) measures: BTreeMap<MeasureId, MeasureDelta>,
+    pub(crate) examples: Vec<Example>,
     /// Sessions that closed populations began anew.
-    pub users_repeated: u64,
+    pub(crate) users_repeated: u64,
     /// Unasked messages whose stamp lay in the future.
-    pub stamps_ahead: u64,
+    pub(crate) stamps_ahead: u64,
     lag: LogHistogram,
 }
 
 /// Gathers the loops' intervals until all have told theirs.
 #[derive(Debug)]
-pub struct Merger {
+pub(crate) struct Merger {
     open: BTreeMap<u64, Interval>,
     /// By loop: where its last interval began; `None`: it has told none. Ended loops stand at the
     /// end of time.
@@ -31,7 +31,7 @@ pub struct Merger {
 }
 
 impl Merger {
-    pub fn new(loops_count: u32) -> Merger {
+    pub(crate) fn new(loops_count: u32) -> Merger {
         Merger {
             open: BTreeMap::new(),
             told: vec![None; loops_count as usize],
@@ -39,7 +39,7 @@ impl Merger {
     }
 
     /// Takes one loop's interval.
-    pub fn add(&mut self, delta: Delta) {
+    pub(crate) fn add(&mut self, delta: Delta) {
         self.told[delta.worker as usize] = Some(delta.start_ns);
         self.open
             .entry(delta.start_ns)
@@ -48,12 +48,12 @@ impl Merger {
     }
 
     /// A loop has ended.
-    pub fn end(&mut self, worker: u16) {
+    pub(crate) fn end(&mut self, worker: u16) {
         self.told[worker as usize] = Some(u64::MAX);
     }
 
     /// The next interval that all loops have told, in order.
-    pub fn next(&mut self) -> Option<Interval> {
+    pub(crate) fn next(&mut self) -> Option<Interval> {
         let (&start_ns, _) = self.open.first_key_value()?;
         let complete = self
             .told
@@ -139,12 +139,12 @@ impl Interval {
 
 /// How operations ended so far, by phase and measure.
 #[derive(Debug, Default)]
-pub struct Outcomes {
+pub(crate) struct Outcomes {
     counts: BTreeMap<(u32, MeasureId), BTreeMap<Outcome, u64>>,
 }
 
 impl Outcomes {
-    pub fn add(&mut self, interval: &Interval) {
+    pub(crate) fn add(&mut self, interval: &Interval) {
         for (&measure, delta) in &interval.measures {
             let counts = self
                 .counts
@@ -159,7 +159,7 @@ impl Outcomes {
     }
 
     /// As the record keeps it.
-    pub fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for (&(phase, measure), counts) in &self.counts {
             let outcomes = counts

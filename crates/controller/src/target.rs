@@ -31,16 +31,16 @@ pub enum TargetError {
 
 /// A running target. It stops when this is dropped.
 #[derive(Debug)]
-pub struct TargetProcess {
+pub(crate) struct TargetProcess {
     child: Child,
     /// The target lives while this is open, so that it never outlives us.
     leash: Option<ChildStdin>,
-    pub address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl TargetProcess {
     /// Starts `program serve name` on a free port of loopback and waits until it listens.
-    pub fn start(
+    pub(crate) fn start(
         program: &Path,
         name: &str,
         args: &[(String, String)],
@@ -89,11 +89,6 @@ impl TargetProcess {
                 })
             }
         }
-    }
-
-    /// The process's number.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
     }
 }
 

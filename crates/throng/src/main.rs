@@ -1,3 +1,38 @@
 //! The command line: one file a verb, arguments → library call → rendering → exit code.
 
-fn main() {}
+mod args;
+mod exit;
+mod settings;
+mod source;
+mod terminal;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Verb};
+use exit::Exit;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return exit::usage(&error),
+    };
+    let result = match args.verb {
+        Verb::Run(args) => verbs::run::run(&args),
+        Verb::Check(args) => verbs::check::check(&args),
+        Verb::Schema => verbs::schema::schema(),
+        Verb::Show(args) => verbs::show::show(&args),
+        Verb::Serve(args) => verbs::serve::serve(args.system),
+        Verb::Doctor => verbs::doctor::doctor(),
+        Verb::Completions { shell } => verbs::completions::completions(shell),
+    };
+    result.unwrap_or_else(|failure| failure.tell()).into()
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}

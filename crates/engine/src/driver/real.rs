@@ -118,6 +118,7 @@ pub fn run_loop(
     news: &Sender<LoopNews>,
 ) -> Result<(), LoopError> {
     files::leave_shared_table()?;
+    cpu::wake_on_time();
     let mut event_loop = EventLoop {
         worker: Worker::new(plan, &setup.worker)?,
         sockets: Sockets::new(setup)?,

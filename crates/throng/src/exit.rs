@@ -1,0 +1,83 @@
+//! Exit codes, all of them, and how a failure is told.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use miette::Diagnostic;
+
+/// What the process ends with. From 64 up as in BSD's sysexits(3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// The run passed; the verb did what was asked.
+    Passed = 0,
+    /// A threshold does not hold.
+    Failed = 1,
+    /// The run cannot be trusted.
+    Untrusted = 2,
+    /// The command line is wrong.
+    Usage = 64,
+    /// The scenario, or another input, is wrong.
+    Data = 65,
+    /// An input cannot be read.
+    NoInput = 66,
+    /// A name does not resolve.
+    NoHost = 68,
+    /// The target cannot be started.
+    Unavailable = 69,
+    /// The system denied something the generator needs.
+    System = 71,
+    /// A run directory cannot be made.
+    CannotCreate = 73,
+    /// Reading or writing failed; the disk may be full.
+    Io = 74,
+    /// Ended at once, by the second Ctrl-C.
+    Interrupted = 130,
+}
+
+/// Why a verb did not do its work: what to say, and what to end with.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    report: miette::Report,
+}
+
+impl Failure {
+    /// An error and its chain of causes.
+    pub(crate) fn new(exit: Exit, error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+        Failure { exit, report: miette::Report::from_err(error) }
+    }
+
+    /// An error that shows its place, or has a hint.
+    pub(crate) fn diagnostic(exit: Exit, error: impl Diagnostic + Send + Sync + 'static) -> Failure {
+        Failure { exit, report: miette::Report::new(error) }
+    }
+
+    /// A sentence and a hint.
+    pub(crate) fn hinted(exit: Exit, message: String, hint: &str) -> Failure {
+        let error = miette::MietteDiagnostic::new(message).with_help(hint);
+        Failure { exit, report: miette::Report::new(error) }
+    }
+
+    /// Nothing was written yet that could be lost, so a failing standard error is passed over.
+    pub(crate) fn tell(self) -> Exit {
+        let _ = writeln!(std::io::stderr(), "{:?}", self.report);
+        self.exit
+    }
+}
+
+/// clap's own words, and our exit code for them.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    // As above: there is no better place to say that this failed.
+    let _ = error.print();
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Passed.into() }
+}
+
+/// Output that cannot be written: a closed pipe is how `| head` ends us, and is fine.
+pub(crate) fn written(result: std::io::Result<()>) -> Result<Exit, Failure> {
+    match result {
+        Ok(()) => Ok(Exit::Passed),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Passed),
+        Err(error) => Err(Failure::new(Exit::Io, error)),
+    }
+}

@@ -1,0 +1,19 @@
+//! What was typed, as values.
+
+use std::time::Duration;
+
+/// `key=value`.
+pub(crate) fn parse_set(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| "expected KEY=VALUE, such as hold=5m".to_owned())?;
+    if key.is_empty() {
+        return Err("the key in front of = is missing".to_owned());
+    }
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// A duration as scenarios write it.
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+    scenario::parse_duration(text).map(Duration::from_nanos)
+}

@@ -1,0 +1,169 @@
+//! The terminal: what it can show, and the run drawn on it while it goes on.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{IsTerminal, Stdout};
+
+use controller::{Tick, TickMeasure};
+use record::schema::SeriesRow;
+use report::{Live, LiveMeasure, LiveState, Screen, Stage, Style, plain_line};
+
+/// Intervals that a measure's rate is the mean of.
+const WINDOW: usize = 5;
+/// Plain lines come every so many seconds, unless something happens.
+const PLAIN_EVERY_NS: u64 = 5_000_000_000;
+
+/// What standard output can show. `NO_COLOR` (no-color.org) is respected.
+pub(crate) fn style() -> Style {
+    let terminal = std::io::stdout().is_terminal();
+    let set = |name: &str| std::env::var(name).is_ok_and(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok());
+    let utf8 = locale.is_none_or(|l| {
+        let l = l.to_ascii_lowercase();
+        l.is_empty() || l.contains("utf-8") || l.contains("utf8") || l == "c" || l == "posix"
+    });
+    Style { colour: terminal && !set("NO_COLOR"), unicode: utf8 }
+}
+
+/// Shows a run while it goes on.
+pub(crate) enum View {
+    Nothing,
+    /// A line now and then.
+    Lines(History),
+    /// Redrawn in place.
+    Screen(History, Screen<Stdout>),
+}
+
+/// What was told so far.
+#[derive(Default)]
+pub(crate) struct History {
+    rows: Vec<SeriesRow>,
+    measures: BTreeMap<String, Recent>,
+    /// Measures in the order they first appeared.
+    order: Vec<String>,
+    told_ns: Option<u64>,
+}
+
+/// The last intervals of a measure.
+#[derive(Default)]
+struct Recent {
+    errors: u64,
+    counts: VecDeque<(u64, u64)>,
+    response_ns: Option<[u64; 3]>,
+}
+
+impl View {
+    /// The view for this terminal; nothing where `quiet`.
+    pub(crate) fn new(quiet: bool) -> View {
+        if quiet {
+            View::Nothing
+        } else if std::io::stdout().is_terminal() {
+            View::Screen(History::default(), Screen::new(std::io::stdout()))
+        } else {
+            View::Lines(History::default())
+        }
+    }
+
+    /// A second has passed. A terminal that cannot be written to does not stop the run.
+    pub(crate) fn tick(&mut self, tick: &Tick<'_>, style: Style) {
+        match self {
+            View::Nothing => {}
+            View::Lines(history) => {
+                history.add(tick);
+                let now_ns = tick.row.end_ns;
+                if history.told_ns.is_none_or(|told| now_ns >= told + PLAIN_EVERY_NS) {
+                    history.told_ns = Some(now_ns);
+                    let measures = history.live();
+                    let line = plain_line(tick.info, &history.state(tick, &measures));
+                    let _ = std::io::Write::write_fmt(
+                        &mut std::io::stdout(),
+                        format_args!("{line}\n"),
+                    );
+                }
+            }
+            View::Screen(history, screen) => {
+                history.add(tick);
+                let (columns, lines) = crossterm::terminal::size().unwrap_or((80, 24));
+                let live = Live::new(tick.info, columns, lines, style);
+                let measures = history.live();
+                let _ = screen.draw(&live.frame(&history.state(tick, &measures)));
+            }
+        }
+    }
+
+    /// The run is over; what was drawn makes room for the verdict.
+    pub(crate) fn end(&mut self) {
+        if let View::Screen(_, screen) = self {
+            let _ = screen.clear();
+        }
+    }
+}
+
+impl History {
+    fn add(&mut self, tick: &Tick<'_>) {
+        self.rows.push(tick.row.clone());
+        let length_ns = tick.row.end_ns.saturating_sub(tick.row.start_ns);
+        for measure in &tick.measures {
+            if !self.measures.contains_key(&measure.name) {
+                self.order.push(measure.name.clone());
+            }
+            self.measures.entry(measure.name.clone()).or_default().add(measure);
+        }
+        for (name, recent) in &mut self.measures {
+            let told = tick.measures.iter().find(|m| &m.name == name);
+            recent.close(told.map_or(0, |m| m.count), length_ns);
+        }
+    }
+
+    fn live(&self) -> Vec<LiveMeasure> {
+        let measures = self.order.iter().filter_map(|name| Some((name, self.measures.get(name)?)));
+        measures.map(|(name, recent)| recent.live(name)).collect()
+    }
+
+    fn state<'a>(&'a self, tick: &Tick<'_>, measures: &'a [LiveMeasure]) -> LiveState<'a> {
+        let planned_end_ns = tick.info.phases.last().map_or(0, |phase| phase.end_ns);
+        LiveState {
+            now_ns: tick.row.end_ns,
+            rows: &self.rows,
+            measures,
+            stage: if tick.interrupted {
+                Stage::Interrupted
+            } else if tick.row.end_ns > planned_end_ns {
+                Stage::Draining
+            } else {
+                Stage::Running
+            },
+        }
+    }
+}
+
+impl Recent {
+    fn add(&mut self, measure: &TickMeasure) {
+        self.errors += measure.errors;
+        self.response_ns = measure.response_ns.or(self.response_ns);
+    }
+
+    /// Closes an interval in which so many operations ended. What was long ago is not shown.
+    fn close(&mut self, count: u64, length_ns: u64) {
+        self.counts.push_back((count, length_ns));
+        if self.counts.len() > WINDOW {
+            self.counts.pop_front();
+        }
+        if self.counts.iter().all(|&(count, _)| count == 0) {
+            self.response_ns = None;
+        }
+    }
+
+    fn live(&self, name: &str) -> LiveMeasure {
+        let (count, time_ns) =
+            self.counts.iter().fold((0, 0), |(n, t), (count, length)| (n + count, t + length));
+        let quantile = |place: usize| self.response_ns.map(|all| all[place]);
+        LiveMeasure {
+            name: name.to_owned(),
+            rate_per_s: count as f64 / (time_ns as f64 / 1e9).max(1e-9),
+            errors: self.errors,
+            p50_ns: quantile(0),
+            p95_ns: quantile(1),
+            p99_ns: quantile(2),
+        }
+    }
+}

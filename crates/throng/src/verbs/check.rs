@@ -1,0 +1,40 @@
+//! `throng check FILE`: is the scenario right, and what would it do?
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use judge::words;
+use scenario::Plan;
+
+use crate::args::CheckArgs;
+use crate::exit::{Exit, Failure, written};
+use crate::source;
+
+pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
+    let text = source::read(&args.file)?;
+    let plan = source::compile(&text, &args.sets.sets)?;
+    written(write!(std::io::stdout(), "{}", describe(&text.name, &plan)))
+}
+
+/// What the plan would do, in a few lines.
+fn describe(name: &str, plan: &Plan) -> String {
+    let users = words::about(plan.users_planned());
+    let length = words::span(plan.end_ns());
+    // Writing to a String cannot fail.
+    let mut text = format!("{name} is right: {:?}, {users} users in {length}\n", plan.name);
+    for phase in &plan.phases {
+        let length = words::span(phase.duration_ns);
+        let users = words::about(phase.users_planned());
+        let _ = writeln!(text, "  phase {}: {length}, {users} users", phase.name);
+    }
+    for session in &plan.sessions {
+        let count = words::counted(session.ops.len() as u64, "instruction");
+        let _ = writeln!(text, "  session {}: {count}, weight {}", session.name, session.weight);
+    }
+    let measures: Vec<_> = plan.measures.iter().map(|measure| measure.name.as_str()).collect();
+    let _ = writeln!(text, "  measures: {}", measures.join(", "));
+    for threshold in &plan.thresholds {
+        let _ = writeln!(text, "  threshold: {}", threshold.text);
+    }
+    text
+}

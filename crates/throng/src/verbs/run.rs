@@ -1,0 +1,118 @@
+//! `throng run FILE|URL`: conduct a run and print its verdict.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use controller::{ConductError, Conducted, Interrupt, RunRequest};
+use record::RecordError;
+use record::schema::Verdict;
+
+use crate::args::RunArgs;
+use crate::exit::{Exit, Failure, written};
+use crate::source::{self, Text};
+use crate::terminal::{self, View};
+
+pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let text = scenario_text(args)?;
+    let plan = source::compile(&text, &args.sets.sets)?;
+    let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
+    let request = RunRequest {
+        plan,
+        scenario: &text.text,
+        overrides: args.sets.sets.iter().map(|(key, value)| format!("{key}={value}")).collect(),
+        runs: &args.runs,
+        program: &program,
+        version: env!("CARGO_PKG_VERSION"),
+        interrupt: interrupt()?,
+    };
+    let style = terminal::style();
+    let mut view = View::new(args.quiet || args.json);
+    let conducted = controller::conduct(request, &mut |tick| view.tick(tick, style));
+    view.end();
+    let conducted = conducted.map_err(failure)?;
+    print(args, &conducted)?;
+    Ok(match conducted.summary.verdict {
+        Verdict::Passed => Exit::Passed,
+        Verdict::Failed => Exit::Failed,
+        Verdict::Untrusted => Exit::Untrusted,
+    })
+}
+
+fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
+    if is_url(&args.what) {
+        return source::for_url(&args.what, &args.load);
+    }
+    let load = &args.load;
+    let given = load.users.is_some()
+        || load.rate.is_some()
+        || load.duration.is_some()
+        || load.method.is_some()
+        || !load.headers.is_empty()
+        || load.body.is_some();
+    if given {
+        return Err(Failure::hinted(
+            Exit::Usage,
+            "--users, --rate, --for, --method, --header and --body go with a URL".to_owned(),
+            "a scenario says these itself; --set overrides any of its values",
+        ));
+    }
+    source::read(&args.what)
+}
+
+fn is_url(what: &str) -> bool {
+    ["http://", "https://", "ws://", "wss://"].iter().any(|scheme| what.starts_with(scheme))
+}
+
+/// Ctrl-C once ends the run in good order, twice at once. What the run wrote stays and says that
+/// it is incomplete; a built-in target ends with us.
+fn interrupt() -> Result<Arc<Interrupt>, Failure> {
+    let interrupt = Arc::new(Interrupt::default());
+    let asked = Arc::clone(&interrupt);
+    ctrlc::set_handler(move || {
+        if asked.ask() > 1 {
+            std::process::exit(Exit::Interrupted as i32);
+        }
+    })
+    .map_err(|error| Failure::new(Exit::System, error))?;
+    Ok(interrupt)
+}
+
+fn print(args: &RunArgs, conducted: &Conducted) -> Result<Exit, Failure> {
+    let Conducted { directory, info, summary } = conducted;
+    let text = if args.json {
+        report::json(summary)
+    } else if args.quiet {
+        return Ok(Exit::Passed);
+    } else {
+        report::verdict(summary, info, &shown(directory), terminal::style())
+    };
+    written(write!(std::io::stdout(), "{text}"))
+}
+
+fn shown(directory: &Path) -> String {
+    directory.display().to_string()
+}
+
+fn failure(error: ConductError) -> Failure {
+    let exit = match &error {
+        ConductError::Resolve { .. } => Exit::NoHost,
+        ConductError::Target(_) => Exit::Unavailable,
+        ConductError::Trust(_) => Exit::Data,
+        ConductError::Certificates { .. } => Exit::NoInput,
+        ConductError::Record(RecordError::Io { action: "create", .. }) => Exit::CannotCreate,
+        ConductError::Record(_) | ConductError::Judge { .. } => Exit::Io,
+        ConductError::Loop(_) => Exit::System,
+    };
+    if let ConductError::Record(record) = &error
+        && record.is_disk_full()
+    {
+        return Failure::hinted(
+            Exit::Io,
+            format!("the disk is full: {record}"),
+            "free some space, or give another place with --runs; what was written stays, and \
+             `throng show` reads it",
+        );
+    }
+    Failure::new(exit, error)
+}

@@ -1,0 +1,80 @@
+//! `throng serve SYSTEM`: one of the built-in systems, until it is told to stop.
+
+use std::io::Write;
+use std::net::SocketAddr;
+
+use targets::echo::{self, EchoOptions};
+use targets::market::{self, MarketError, MarketOptions};
+use targets::stall::{self, StallOptions};
+
+use crate::args::{EchoArgs, ListenArgs, MarketArgs, StallArgs, System};
+use crate::exit::{Exit, Failure};
+
+pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
+    match system {
+        System::Market(args) => market(&args),
+        System::Stall(args) => stall(&args),
+        System::Echo(args) => echo(&args),
+    }
+}
+
+fn market(args: &MarketArgs) -> Result<Exit, Failure> {
+    let mut options = MarketOptions::default();
+    options.listen = args.listen.listen;
+    options.threads = args.threads.unwrap_or(options.threads);
+    options.games = args.games.unwrap_or(options.games);
+    options.batch = args.batch.unwrap_or(options.batch);
+    options.goal_every = args.goal_every.unwrap_or(options.goal_every);
+    options.starting_balance = args.starting_balance.unwrap_or(options.starting_balance);
+    options.seed = args.seed.unwrap_or(options.seed);
+    let report = market::run(options, stop(&args.listen), listening).map_err(|error| {
+        let exit = match error {
+            MarketError::Options(_) => Exit::Usage,
+            _ => Exit::Unavailable,
+        };
+        Failure::new(exit, error)
+    })?;
+    if args.listen.until_stdin_closes {
+        return Ok(Exit::Passed);
+    }
+    // The books are closed; the last line is for people, and may find nobody.
+    let _ = writeln!(
+        std::io::stderr(),
+        "market stopped: {} predictions, {} pools settled, money {}",
+        report.predictions,
+        report.pools_settled,
+        if report.balanced { "balanced" } else { "NOT balanced" },
+    );
+    Ok(Exit::Passed)
+}
+
+fn stall(args: &StallArgs) -> Result<Exit, Failure> {
+    let mut options = StallOptions::default();
+    options.listen = args.listen.listen;
+    options.delay = args.delay.unwrap_or(options.delay);
+    options.stall = args.stall.unwrap_or(options.stall);
+    options.every = args.every.unwrap_or(options.every);
+    ended(stall::run(options, stop(&args.listen), listening))
+}
+
+fn echo(args: &EchoArgs) -> Result<Exit, Failure> {
+    let mut options = EchoOptions::default();
+    options.listen = args.listen.listen;
+    options.threads = args.threads.unwrap_or(options.threads);
+    ended(echo::run(options, stop(&args.listen), listening))
+}
+
+fn ended(result: std::io::Result<()>) -> Result<Exit, Failure> {
+    result.map(|()| Exit::Passed).map_err(|error| Failure::new(Exit::Unavailable, error))
+}
+
+fn stop(args: &ListenArgs) -> targets::Stop {
+    if args.until_stdin_closes { targets::Stop::SignalOrStdin } else { targets::Stop::Signal }
+}
+
+/// What started us reads this line.
+fn listening(address: SocketAddr) {
+    let mut out = std::io::stdout();
+    // Whoever started us may not care where we listen.
+    let _ = writeln!(out, "{}http://{address}", controller::LISTENING).and_then(|()| out.flush());
+}

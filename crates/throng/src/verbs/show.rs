@@ -1,0 +1,29 @@
+//! `throng show RUN`: the verdict of a run that is over, or what a killed run left.
+
+use std::io::Write;
+
+use record::{RecordError, Run};
+
+use crate::args::ShowArgs;
+use crate::exit::{Exit, Failure, written};
+use crate::terminal;
+
+pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
+    let refuse = |error: RecordError| Failure::new(Exit::NoInput, error);
+    let run = Run::open(&args.run).map_err(refuse)?;
+    let summary = match run.summary().map_err(refuse)? {
+        Some(summary) => summary,
+        // Killed before it was judged: judged now, without thresholds, by what is there.
+        None => judge::judge(&run, &[]).map_err(|error| Failure::new(Exit::NoInput, error))?,
+    };
+    let mut text = if args.json {
+        report::json(&summary)
+    } else {
+        let directory = args.run.display().to_string();
+        report::verdict(&summary, run.info(), &directory, terminal::style())
+    };
+    if !args.json && !run.is_complete() {
+        text += &format!("\nThe run was killed; missing: {}\n", run.missing().join(", "));
+    }
+    written(write!(std::io::stdout(), "{text}"))
+}
