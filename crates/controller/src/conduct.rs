@@ -20,7 +20,7 @@ use scenario::plan::{Endpoint, PhaseKind, Target};
 
 use crate::describe;
 use crate::host::{self, Totals};
-use crate::journal::Journal;
+use crate::journal::{Journal, reason};
 use crate::layout::{Layout, layout};
 use crate::merge::{Interval, Merger};
 use crate::target::{TargetError, TargetProcess};
@@ -321,6 +321,24 @@ impl Conductor<'_> {
         self.totals = totals;
     }
 
+    /// Writes down what the figures do not tell.
+    fn note_end(&mut self, played: &Result<(), ConductError>) -> Result<(), RecordError> {
+        if self.stamps_ahead > 0 {
+            let text = format!(
+                "{} messages were stamped later than they arrived; their age counts as 0",
+                self.stamps_ahead
+            );
+            self.journal
+                .event(self.ended_ns, EventKind::Note { text })?;
+        }
+        if let Err(error) = played {
+            let text = reason(error);
+            self.journal
+                .event(self.ended_ns, EventKind::Note { text })?;
+        }
+        Ok(())
+    }
+
     /// Closes the record, judges it, and writes the verdict into it.
     fn conclude(mut self, played: Result<(), ConductError>) -> Result<Conducted, ConductError> {
         let status = match (&played, self.interrupted) {
@@ -332,18 +350,10 @@ impl Conductor<'_> {
         let mut info = self.journal.info().clone();
         info.status = status;
         info.ended_ns = self.ended_ns;
-        if self.stamps_ahead > 0 {
-            let text = format!(
-                "{} messages were stamped later than they arrived; their age counts as 0",
-                self.stamps_ahead
-            );
-            self.journal
-                .event(self.ended_ns, EventKind::Note { text })?;
-        }
-        self.journal
-            .event(self.ended_ns, EventKind::RunEnded { status })?;
+        let noted = self.note_end(&played);
         let finished = self.journal.finish(&info);
         played?;
+        noted?;
         let dir = finished?;
         let judge_error = |source| ConductError::Judge {
             directory: directory.clone(),

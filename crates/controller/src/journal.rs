@@ -1,6 +1,7 @@
 //! Everything that is written while a run goes on.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use engine::measure::Example;
-use record::schema::{Event, EventKind, RunInfo};
+use record::schema::{Event, EventKind, RunInfo, RunStatus};
 use record::{
     EventsWriter, LatencyWriter, Measurement, Outcome, RecordError, RequestsWriter, RunDir,
     SeriesWriter,
@@ -135,15 +136,41 @@ impl Journal {
         self.dir.write_tally(&self.outcomes.tally())
     }
 
-    /// Closes all files; `info` tells how the run ended.
+    /// Closes all files; `info` tells how the run ended. Where one cannot be closed the run has
+    /// failed, and what the disk still takes says so.
     pub(crate) fn finish(self, info: &RunInfo) -> Result<RunDir, RecordError> {
-        self.rows.finish()?;
-        self.series.finish()?;
-        self.latency.finish()?;
-        self.dir.write_tally(&self.outcomes.tally())?;
-        self.dir.update_info(info)?;
-        Ok(self.dir)
+        let (dir, mut events) = (self.dir, self.events);
+        let closed = self
+            .rows
+            .finish()
+            .and(self.series.finish())
+            .and(self.latency.finish())
+            .and(dir.write_tally(&self.outcomes.tally()));
+        let at_ns = info.ended_ns;
+        let mut info = info.clone();
+        if let Err(error) = &closed {
+            info.status = RunStatus::Failed;
+            let what = EventKind::Note {
+                text: reason(error),
+            };
+            // The error is told either way.
+            let _ = events.write(&Event { at_ns, what });
+        }
+        let what = EventKind::RunEnded {
+            status: info.status,
+        };
+        let ended = events
+            .write(&Event { at_ns, what })
+            .and(dir.update_info(&info));
+        closed.and(ended)?;
+        Ok(dir)
     }
+}
+
+/// An error with its causes, for people.
+pub(crate) fn reason(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// The thread that turns rows into Parquet.

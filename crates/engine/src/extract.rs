@@ -25,7 +25,10 @@ impl<'a> Received<'a> {
     /// The value `source` names, or `None` where it is not there.
     pub(crate) fn value(&self, source: &Source) -> Option<Value> {
         match source {
-            Source::Pointer(tokens) => pointer(self.body, tokens).map(json_value),
+            Source::Pointer(tokens) => {
+                let raw = pointer(self.body, tokens)?;
+                Some(Value::from_json(&String::from_utf8_lossy(raw)))
+            }
             Source::Regex { regex, group } => {
                 let found = regex.captures(self.body)?.get(*group)?;
                 Some(text_value(found.as_bytes()))
@@ -137,24 +140,6 @@ pub(crate) fn json_number(raw: &[u8]) -> Option<f64> {
     }
 }
 
-/// A scalar as what it is; objects and arrays as their text.
-fn json_value(raw: &[u8]) -> Value {
-    if let Some(text) = unquoted(raw) {
-        return text_value(&text);
-    }
-    match raw {
-        b"null" => Value::Nothing,
-        b"true" => Value::Bool(true),
-        b"false" => Value::Bool(false),
-        _ => {
-            let text = std::str::from_utf8(raw).unwrap_or("");
-            let int = text.parse().map(Value::Int);
-            int.or_else(|_| text.parse().map(Value::Float))
-                .unwrap_or_else(|_| text_value(raw))
-        }
-    }
-}
-
 fn text_value(bytes: &[u8]) -> Value {
     Value::Text(String::from_utf8_lossy(bytes).into())
 }
@@ -184,11 +169,13 @@ mod tests {
 
     #[test]
     fn values_keep_their_type() {
-        assert_eq!(json_value(b"12"), Value::Int(12));
-        assert_eq!(json_value(b"1.5e3"), Value::Float(1500.0));
-        assert_eq!(json_value(br#""a\u00e9""#), Value::Text("a\u{e9}".into()));
-        assert_eq!(json_value(br#"{"a":1}"#), Value::Text(r#"{"a":1}"#.into()));
-        assert_eq!(json_value(b"null"), Value::Nothing);
+        let received = Received::message(br#"{"n": 12, "t": "a\u00e9", "o": {"a":1}, "z": null}"#);
+        let value = |name: &str| received.value(&Source::Pointer(vec![name.to_owned()]));
+        assert_eq!(value("n"), Some(Value::Int(12)));
+        assert_eq!(value("t"), Some(Value::text("a\u{e9}")));
+        assert_eq!(value("o"), Some(Value::text(r#"{"a":1}"#)));
+        assert_eq!(value("z"), Some(Value::Nothing));
+        assert_eq!(value("x"), None);
     }
 
     #[test]

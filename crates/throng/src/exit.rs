@@ -3,8 +3,6 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use miette::Diagnostic;
-
 /// What the process ends with. From 64 up as in BSD's sysexits(3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -44,19 +42,23 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// An error and its chain of causes.
-    pub(crate) fn new(exit: Exit, error: impl std::error::Error + Send + Sync + 'static) -> Failure {
-        Failure { exit, report: miette::Report::from_err(error) }
-    }
-
-    /// An error that shows its place, or has a hint.
-    pub(crate) fn diagnostic(exit: Exit, error: impl Diagnostic + Send + Sync + 'static) -> Failure {
-        Failure { exit, report: miette::Report::new(error) }
+    pub(crate) fn new(
+        exit: Exit,
+        error: impl std::error::Error + Send + Sync + 'static,
+    ) -> Failure {
+        Failure {
+            exit,
+            report: miette::Report::from_err(error),
+        }
     }
 
     /// A sentence and a hint.
     pub(crate) fn hinted(exit: Exit, message: String, hint: &str) -> Failure {
         let error = miette::MietteDiagnostic::new(message).with_help(hint);
-        Failure { exit, report: miette::Report::new(error) }
+        Failure {
+            exit,
+            report: miette::Report::new(error),
+        }
     }
 
     /// Nothing was written yet that could be lost, so a failing standard error is passed over.
@@ -70,7 +72,11 @@ impl Failure {
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     // As above: there is no better place to say that this failed.
     let _ = error.print();
-    if error.use_stderr() { Exit::Usage.into() } else { Exit::Passed.into() }
+    if error.use_stderr() {
+        Exit::Usage.into()
+    } else {
+        Exit::Passed.into()
+    }
 }
 
 /// Output that cannot be written: a closed pipe is how `| head` ends us, and is fine.

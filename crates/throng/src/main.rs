@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Args, Verb};
-use exit::Exit;
+use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         Verb::Doctor => verbs::doctor::doctor(),
         Verb::Completions { shell } => verbs::completions::completions(shell),
     };
-    result.unwrap_or_else(|failure| failure.tell()).into()
+    result.unwrap_or_else(Failure::tell).into()
 }
 
 impl From<Exit> for ExitCode {

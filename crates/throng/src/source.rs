@@ -26,12 +26,18 @@ pub(crate) fn read(name: &str) -> Result<Text, Failure> {
     let limit = scenario::TEXT_BYTES_MAX as u64 + 1;
     let mut text = String::new();
     let result = if name == "-" {
-        std::io::stdin().lock().take(limit).read_to_string(&mut text)
+        std::io::stdin()
+            .lock()
+            .take(limit)
+            .read_to_string(&mut text)
     } else {
         std::fs::File::open(name).and_then(|file| file.take(limit).read_to_string(&mut text))
     };
     match result {
-        Ok(_) => Ok(Text { name: name.to_owned(), text }),
+        Ok(_) => Ok(Text {
+            name: name.to_owned(),
+            text,
+        }),
         Err(error) => Err(Failure::hinted(
             Exit::NoInput,
             format!("cannot read {name:?}: {error}"),
@@ -46,7 +52,11 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
     for header in &args.headers {
         let Some((name, value)) = header.split_once(':') else {
             let message = format!("{header:?} is no header");
-            return Err(Failure::hinted(Exit::Usage, message, "write it as 'name: value'"));
+            return Err(Failure::hinted(
+                Exit::Usage,
+                message,
+                "write it as 'name: value'",
+            ));
         };
         headers.push((name.trim().to_owned(), value.trim().to_owned()));
     }
@@ -62,18 +72,30 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
         headers: &headers,
         body: args.body.as_deref(),
     });
-    Ok(Text { name: url.to_owned(), text })
+    Ok(Text {
+        name: url.to_owned(),
+        text,
+    })
 }
 
 /// Compiles a scenario and tells all its problems at once. Files it names are sought beside it.
 pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Plan, Failure> {
-    let folder = Path::new(&text.name).parent().unwrap_or(Path::new("")).to_owned();
-    let files = |name: &str| {
-        std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string())
-    };
+    let folder = Path::new(&text.name)
+        .parent()
+        .unwrap_or(Path::new(""))
+        .to_owned();
+    let files =
+        |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
     let env = |name: &str| std::env::var(name).ok();
-    let source = Source { name: &text.name, text: &text.text };
-    let settings = Settings { overrides: sets, env: &env, files: &files };
+    let source = Source {
+        name: &text.name,
+        text: &text.text,
+    };
+    let settings = Settings {
+        overrides: sets,
+        env: &env,
+        files: &files,
+    };
     let (plan, diagnostics) = scenario::compile(source, &settings);
     let told: Vec<MietteDiagnostic> = diagnostics.iter().map(to_miette).collect();
     for (diagnostic, own) in told.into_iter().zip(&diagnostics) {
@@ -82,7 +104,10 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Plan, Fa
         let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{report:?}\n"));
     }
     plan.ok_or_else(|| {
-        let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+        let errors = diagnostics
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+            .count();
         let noun = if errors == 1 { "error" } else { "errors" };
         Failure::hinted(
             Exit::Data,

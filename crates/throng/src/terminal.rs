@@ -9,19 +9,24 @@ use report::{Live, LiveMeasure, LiveState, Screen, Stage, Style, plain_line};
 
 /// Intervals that a measure's rate is the mean of.
 const WINDOW: usize = 5;
-/// Plain lines come every so many seconds, unless something happens.
+/// Plain lines come every so many seconds, and when the run is interrupted.
 const PLAIN_EVERY_NS: u64 = 5_000_000_000;
 
 /// What standard output can show. `NO_COLOR` (no-color.org) is respected.
 pub(crate) fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
     let set = |name: &str| std::env::var(name).is_ok_and(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok());
     let utf8 = locale.is_none_or(|l| {
         let l = l.to_ascii_lowercase();
         l.is_empty() || l.contains("utf-8") || l.contains("utf8") || l == "c" || l == "posix"
     });
-    Style { colour: terminal && !set("NO_COLOR"), unicode: utf8 }
+    Style {
+        colour: terminal && !set("NO_COLOR"),
+        unicode: utf8,
+    }
 }
 
 /// Shows a run while it goes on.
@@ -40,7 +45,8 @@ pub(crate) struct History {
     measures: BTreeMap<String, Recent>,
     /// Measures in the order they first appeared.
     order: Vec<String>,
-    told_ns: Option<u64>,
+    /// When the last line was told, and whether the run had been interrupted by then.
+    told: Option<(u64, bool)>,
 }
 
 /// The last intervals of a measure.
@@ -69,15 +75,12 @@ impl View {
             View::Nothing => {}
             View::Lines(history) => {
                 history.add(tick);
-                let now_ns = tick.row.end_ns;
-                if history.told_ns.is_none_or(|told| now_ns >= told + PLAIN_EVERY_NS) {
-                    history.told_ns = Some(now_ns);
+                if history.is_line_due(tick) {
+                    history.told = Some((tick.row.end_ns, tick.interrupted));
                     let measures = history.live();
                     let line = plain_line(tick.info, &history.state(tick, &measures));
-                    let _ = std::io::Write::write_fmt(
-                        &mut std::io::stdout(),
-                        format_args!("{line}\n"),
-                    );
+                    let _ =
+                        std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{line}\n"));
                 }
             }
             View::Screen(history, screen) => {
@@ -99,6 +102,12 @@ impl View {
 }
 
 impl History {
+    fn is_line_due(&self, tick: &Tick<'_>) -> bool {
+        self.told.is_none_or(|(told_ns, interrupted)| {
+            tick.row.end_ns >= told_ns + PLAIN_EVERY_NS || tick.interrupted != interrupted
+        })
+    }
+
     fn add(&mut self, tick: &Tick<'_>) {
         self.rows.push(tick.row.clone());
         let length_ns = tick.row.end_ns.saturating_sub(tick.row.start_ns);
@@ -106,7 +115,10 @@ impl History {
             if !self.measures.contains_key(&measure.name) {
                 self.order.push(measure.name.clone());
             }
-            self.measures.entry(measure.name.clone()).or_default().add(measure);
+            self.measures
+                .entry(measure.name.clone())
+                .or_default()
+                .add(measure);
         }
         for (name, recent) in &mut self.measures {
             let told = tick.measures.iter().find(|m| &m.name == name);
@@ -115,7 +127,10 @@ impl History {
     }
 
     fn live(&self) -> Vec<LiveMeasure> {
-        let measures = self.order.iter().filter_map(|name| Some((name, self.measures.get(name)?)));
+        let measures = self
+            .order
+            .iter()
+            .filter_map(|name| Some((name, self.measures.get(name)?)));
         measures.map(|(name, recent)| recent.live(name)).collect()
     }
 
@@ -154,8 +169,10 @@ impl Recent {
     }
 
     fn live(&self, name: &str) -> LiveMeasure {
-        let (count, time_ns) =
-            self.counts.iter().fold((0, 0), |(n, t), (count, length)| (n + count, t + length));
+        let (count, time_ns) = self
+            .counts
+            .iter()
+            .fold((0, 0), |(n, t), (count, length)| (n + count, t + length));
         let quantile = |place: usize| self.response_ns.map(|all| all[place]);
         LiveMeasure {
             name: name.to_owned(),

@@ -35,6 +35,10 @@ const SLEEP_MAX_NS: u64 = 50_000_000;
 const EVENTS_MAX: usize = 256;
 /// Due things done between two looks at the sockets.
 const DUE_MAX: usize = 32;
+/// A loop that is later than this with what is due opens one connection between two looks at its
+/// sockets: replies that are there free connections for what is due, while opening ever more of
+/// them would only make it later.
+const LATE_NS: u64 = 10_000_000;
 /// Bytes received at a time.
 const RECEIVE_BYTES: usize = 256 << 10;
 
@@ -125,6 +129,7 @@ pub fn run_loop(
         start: setup.start,
         cpu: CpuMeter::new(),
         idle_ns: 0,
+        connects_left: DUE_MAX,
         number: setup.worker.share.index as u16,
         rows,
         news,
@@ -141,6 +146,8 @@ struct EventLoop<'a> {
     start: Instant,
     cpu: CpuMeter,
     idle_ns: u64,
+    /// New connections until the next look at the sockets.
+    connects_left: usize,
     number: u16,
     rows: &'a SyncSender<Vec<Measurement>>,
     news: &'a Sender<LoopNews>,
@@ -169,6 +176,8 @@ impl EventLoop<'_> {
             if level >= 2 {
                 return;
             }
+            let late_ns = self.now_ns().saturating_sub(self.worker.next_ns());
+            self.connects_left = if late_ns > LATE_NS { 1 } else { DUE_MAX };
             for _ in 0..DUE_MAX {
                 if !self.advance() {
                     break;
@@ -177,16 +186,21 @@ impl EventLoop<'_> {
             self.hand_over(false);
             self.wait(setup.waiting, &mut events);
             for event in events.drain(..) {
-                self.handle(event, &mut buffer);
+                let now_ns = self.handle(event, &mut buffer);
                 // A due time that came while this was handled must not wait for the rest.
-                if self.worker.next_ns() <= self.now_ns() {
+                if self.worker.next_ns() <= now_ns {
                     self.advance();
                 }
             }
         }
     }
 
+    /// Does one thing that is due; false where nothing is, or where it might need one connection
+    /// too many.
     fn advance(&mut self) -> bool {
+        if self.connects_left == 0 {
+            return false;
+        }
         let now_ns = self.now_ns();
         let did = self.worker.advance(now_ns);
         self.carry_out();
@@ -222,12 +236,13 @@ impl EventLoop<'_> {
         }
     }
 
-    fn handle(&mut self, event: epoll::Event, buffer: &mut [u8]) {
+    /// Tells the worker what an event brings. Each piece of news is carried out before the next
+    /// is asked for. Returns when the last one was in hand.
+    fn handle(&mut self, event: epoll::Event, buffer: &mut [u8]) -> u64 {
         let id = crate::command::ConnId::from_bits(event.data.u64());
-        let flags = event.flags;
-        // Each piece of news is carried out before the next is asked for.
-        while let Some(news) = self.sockets.next_news(id, flags, buffer) {
-            let now_ns = self.now_ns();
+        let mut now_ns = 0;
+        while let Some(news) = self.sockets.next_news(id, event.flags, buffer) {
+            now_ns = self.now_ns();
             let more = match news {
                 News::Connected => {
                     self.worker.handle_connected(now_ns, id);
@@ -252,9 +267,10 @@ impl EventLoop<'_> {
             };
             self.carry_out();
             if !more {
-                return;
+                break;
             }
         }
+        now_ns
     }
 
     /// Does what the worker wants done, and what it wants done because of that.
@@ -273,6 +289,7 @@ impl EventLoop<'_> {
                         }
                     }
                     Command::Connect { conn, endpoint } => {
+                        self.connects_left = self.connects_left.saturating_sub(1);
                         if let Err((outcome, detail)) = self.sockets.connect(conn, endpoint) {
                             let now_ns = self.now_ns();
                             self.worker

@@ -127,16 +127,21 @@ impl Worker<'_> {
     fn established(&mut self, now_ns: u64, slot: u32) {
         let (key, websocket) = (self.conns[slot].user, self.conns[slot].websocket);
         self.record_connect(now_ns, slot, Outcome::Ok);
-        let user = &mut self.users[key];
-        if !user.connected {
-            user.connected = true;
-            self.recorder.counts.users_connected += 1;
-        }
+        self.count_connected(key);
         self.conns[slot].stage = Stage::Idle;
         if websocket {
             self.send_upgrade(now_ns, key, slot);
         } else {
             self.send_request(now_ns, key, slot);
+        }
+    }
+
+    /// The user has a connection.
+    fn count_connected(&mut self, key: u32) {
+        let user = &mut self.users[key];
+        if !user.connected {
+            user.connected = true;
+            self.recorder.counts.users_connected += 1;
         }
     }
 
@@ -245,6 +250,7 @@ impl Worker<'_> {
         self.conns[slot].user = key;
         self.conns[slot].next = self.users[key].conn;
         self.users[key].conn = slot;
+        self.count_connected(key);
         Some(slot)
     }
 

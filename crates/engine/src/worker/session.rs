@@ -1,7 +1,7 @@
 //! The session machine: runs a user's program until it has to wait.
 
 use record::{Measurement, Outcome};
-use scenario::expr::{EvalError, Expr, Part, Template, Value};
+use scenario::expr::{EvalError, Expr, Value};
 use scenario::plan::{Expect, MeasureId, Op, Pc, Save, Session, builtin};
 use stats::dist::Dist;
 
@@ -96,7 +96,7 @@ impl Worker<'_> {
         let unix_ms = self.unix_ms(now_ns);
         match op {
             Op::Set { slot, value } => {
-                let value = evaluate(value, &mut self.users[key], unix_ms)?;
+                let value = value.eval(&mut self.users[key].scope(unix_ms))?;
                 self.users[key].slots[*slot as usize] = value;
             }
             Op::Check { condition, measure } => {
@@ -307,7 +307,7 @@ impl Worker<'_> {
         for save in save {
             let user = &mut self.users[key];
             let found = received.value(&save.from).map(Ok);
-            let fallback = || Some(evaluate(save.default.as_ref()?, user, unix_ms));
+            let fallback = || Some(save.default.as_ref()?.eval(&mut user.scope(unix_ms)));
             match found.or_else(fallback) {
                 Some(Ok(value)) => self.users[key].slots[save.slot as usize] = value,
                 Some(Err(error)) => {
@@ -431,21 +431,6 @@ fn measure_of(op: &Op) -> Option<MeasureId> {
 
 fn reply_measure(reply: Option<&Expect>) -> Option<MeasureId> {
     reply.map(|expect| expect.measure)
-}
-
-/// A template's value: of one expression alone its own value, else text.
-pub(super) fn evaluate(
-    template: &Template,
-    user: &mut User,
-    unix_ms: i64,
-) -> Result<Value, EvalError> {
-    let mut scope = user.scope(unix_ms);
-    if let [Part::Expr(expr, _)] = template.parts.as_slice() {
-        return expr.eval(&mut scope);
-    }
-    let mut text = Vec::new();
-    template.render(&mut scope, &mut text)?;
-    Ok(Value::text(&String::from_utf8_lossy(&text)))
 }
 
 fn choose(user: &mut User, branches: &[(f64, Pc)]) -> Pc {

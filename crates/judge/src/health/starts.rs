@@ -38,7 +38,8 @@ pub(super) fn refused(figures: &Figures, users: &UsersSummary) -> Vec<Finding> {
 
 fn out_of(figures: &Figures, users: &UsersSummary, n: u64, outcome: Option<Outcome>) -> Finding {
     // What it would have taken to hold everybody who was there or wanted to be.
-    let wanted = users.peak + users.refused.max(n);
+    // A user who is refused may have failed at several operations, such as connect and handshake.
+    let wanted = users.peak + if users.refused > 0 { users.refused } else { n };
     let Shortage { code, what, mend } = shortage(figures, outcome, wanted);
     let lost = match users.refused {
         0 => format!("with {}", words::counted(n, "failed operation")),
@@ -271,6 +272,6 @@ fn users_are_requests(figures: &Figures) -> bool {
     };
     let cell = figures.cell(None, number);
     let requests = cell.ended() + cell.outcome(Outcome::Unfinished);
-    let users = figures.total(|row| row.users_started);
+    let users = figures.total(|row| row.users_started + row.users_refused);
     measure.kind == "request" && requests <= users && requests as f64 >= 0.95 * users as f64
 }

@@ -21,7 +21,10 @@ fn describe(name: &str, plan: &Plan) -> String {
     let users = words::about(plan.users_planned());
     let length = words::span(plan.end_ns());
     // Writing to a String cannot fail.
-    let mut text = format!("{name} is right: {:?}, {users} users in {length}\n", plan.name);
+    let mut text = format!(
+        "{name} is right: {:?}, {users} users in {length}\n",
+        plan.name
+    );
     for phase in &plan.phases {
         let length = words::span(phase.duration_ns);
         let users = words::about(phase.users_planned());
@@ -29,9 +32,17 @@ fn describe(name: &str, plan: &Plan) -> String {
     }
     for session in &plan.sessions {
         let count = words::counted(session.ops.len() as u64, "instruction");
-        let _ = writeln!(text, "  session {}: {count}, weight {}", session.name, session.weight);
+        let _ = writeln!(
+            text,
+            "  session {}: {count}, weight {}",
+            session.name, session.weight
+        );
     }
-    let measures: Vec<_> = plan.measures.iter().map(|measure| measure.name.as_str()).collect();
+    let measures: Vec<_> = plan
+        .measures
+        .iter()
+        .map(|measure| measure.name.as_str())
+        .collect();
     let _ = writeln!(text, "  measures: {}", measures.join(", "));
     for threshold in &plan.thresholds {
         let _ = writeln!(text, "  threshold: {}", threshold.text);

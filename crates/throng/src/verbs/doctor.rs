@@ -20,13 +20,20 @@ fn render(checks: &[Check]) -> String {
         let _ = writeln!(text, "{mark:<5} {:<26} {}", check.name, check.value);
         let _ = writeln!(text, "      {}", check.meaning);
         if let Some(users) = check.users {
-            let _ = writeln!(text, "      enough for {} users", judge::words::count(users));
+            let _ = writeln!(
+                text,
+                "      enough for {} users",
+                judge::words::count(users)
+            );
         }
         if let Some(mend) = &check.mend {
             let _ = writeln!(text, "      to mend it: {mend}");
         }
     }
-    let least = checks.iter().filter_map(|check| Some((check.users?, check.name))).min();
+    let least = checks
+        .iter()
+        .filter_map(|check| Some((check.users?, check.name)))
+        .min();
     if let Some((users, name)) = least {
         let users = judge::words::count(users);
         let _ = writeln!(text, "\n{name} is the first limit: {users} users.");

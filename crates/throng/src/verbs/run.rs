@@ -20,7 +20,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let request = RunRequest {
         plan,
         scenario: &text.text,
-        overrides: args.sets.sets.iter().map(|(key, value)| format!("{key}={value}")).collect(),
+        overrides: args
+            .sets
+            .sets
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect(),
         runs: &args.runs,
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
@@ -61,7 +66,9 @@ fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
 }
 
 fn is_url(what: &str) -> bool {
-    ["http://", "https://", "ws://", "wss://"].iter().any(|scheme| what.starts_with(scheme))
+    ["http://", "https://", "ws://", "wss://"]
+        .iter()
+        .any(|scheme| what.starts_with(scheme))
 }
 
 /// Ctrl-C once ends the run in good order, twice at once. What the run wrote stays and says that
@@ -79,7 +86,11 @@ fn interrupt() -> Result<Arc<Interrupt>, Failure> {
 }
 
 fn print(args: &RunArgs, conducted: &Conducted) -> Result<Exit, Failure> {
-    let Conducted { directory, info, summary } = conducted;
+    let Conducted {
+        directory,
+        info,
+        summary,
+    } = conducted;
     let text = if args.json {
         report::json(summary)
     } else if args.quiet {
@@ -100,7 +111,9 @@ fn failure(error: ConductError) -> Failure {
         ConductError::Target(_) => Exit::Unavailable,
         ConductError::Trust(_) => Exit::Data,
         ConductError::Certificates { .. } => Exit::NoInput,
-        ConductError::Record(RecordError::Io { action: "create", .. }) => Exit::CannotCreate,
+        ConductError::Record(RecordError::Io {
+            action: "create", ..
+        }) => Exit::CannotCreate,
         ConductError::Record(_) | ConductError::Judge { .. } => Exit::Io,
         ConductError::Loop(_) => Exit::System,
     };

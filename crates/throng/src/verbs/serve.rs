@@ -43,7 +43,11 @@ fn market(args: &MarketArgs) -> Result<Exit, Failure> {
         "market stopped: {} predictions, {} pools settled, money {}",
         report.predictions,
         report.pools_settled,
-        if report.balanced { "balanced" } else { "NOT balanced" },
+        if report.balanced {
+            "balanced"
+        } else {
+            "NOT balanced"
+        },
     );
     Ok(Exit::Passed)
 }
@@ -65,11 +69,17 @@ fn echo(args: &EchoArgs) -> Result<Exit, Failure> {
 }
 
 fn ended(result: std::io::Result<()>) -> Result<Exit, Failure> {
-    result.map(|()| Exit::Passed).map_err(|error| Failure::new(Exit::Unavailable, error))
+    result
+        .map(|()| Exit::Passed)
+        .map_err(|error| Failure::new(Exit::Unavailable, error))
 }
 
 fn stop(args: &ListenArgs) -> targets::Stop {
-    if args.until_stdin_closes { targets::Stop::SignalOrStdin } else { targets::Stop::Signal }
+    if args.until_stdin_closes {
+        targets::Stop::SignalOrStdin
+    } else {
+        targets::Stop::Signal
+    }
 }
 
 /// What started us reads this line.

@@ -23,7 +23,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         report::verdict(&summary, run.info(), &directory, terminal::style())
     };
     if !args.json && !run.is_complete() {
-        text += &format!("\nThe run was killed; missing: {}\n", run.missing().join(", "));
+        text += &format!("\nThe record is incomplete: {}\n", run.missing().join("; "));
     }
     written(write!(std::io::stdout(), "{text}"))
 }

@@ -1,1 +1,229 @@
-//! To be written.
+//! What people see of each verb: output, messages, exit codes.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use record::schema::Summary;
+use serde_json::Value;
+
+use crate::support::{Ended, Served, Space, golden, root, throng, with_files};
+
+/// The program run in the project's directory, so that messages hold no path of this machine.
+fn at_root(args: &[&str]) -> Ended {
+    Ended::of(throng(args).current_dir(root()))
+}
+
+#[test]
+fn check_tells_what_a_good_scenario_would_do() {
+    let ended = at_root(&["check", "examples/football-quick.yaml"]).with(0);
+    golden("check-good", &ended.out);
+    assert_eq!(ended.err, "");
+}
+
+#[test]
+fn check_tells_all_errors_of_a_file_at_once() {
+    let ended = at_root(&["check", "testdata/cli/several-errors.yaml"]).with(65);
+    golden("several-errors", &ended.err);
+    assert_eq!(ended.out, "");
+}
+
+#[test]
+fn check_points_into_an_override() {
+    let sets = ["--set", "holdd=5m", "--set", "options.timeout=3"];
+    let ended = at_root(&[&["check", "examples/football-quick.yaml"], &sets[..]].concat()).with(65);
+    golden("set-errors", &ended.err);
+}
+
+#[test]
+fn check_reads_standard_input() {
+    let text = std::fs::read(root().join("examples/http-hello.yaml")).unwrap();
+    let mut child = throng(["check", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Dropping it is the end of the input.
+    child.stdin.take().unwrap().write_all(&text).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\"http-hello\""));
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    for verb in ["check", "run"] {
+        at_root(&[verb, "nowhere.yaml"])
+            .with(66)
+            .told("cannot read \"nowhere.yaml\"");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_64() {
+    at_root(&["run", "--loud", "x.yaml"])
+        .with(64)
+        .told("unexpected argument '--loud'");
+    at_root(&[]).with(64).told("Usage: throng <COMMAND>");
+    at_root(&["check", "x.yaml", "--set", "hold"])
+        .with(64)
+        .told("expected KEY=VALUE");
+    at_root(&["run", "x.yaml", "--quiet", "--json"])
+        .with(64)
+        .told("cannot be used with");
+    at_root(&["serve", "stall", "--delay", "5"])
+        .with(64)
+        .told("--delay");
+}
+
+#[test]
+fn options_of_a_url_do_not_go_with_a_file() {
+    for option in [
+        ["--users", "5"],
+        ["--rate", "5/s"],
+        ["--for", "5s"],
+        ["--method", "POST"],
+        ["--header", "a: b"],
+        ["--body", "x"],
+    ] {
+        let args = [&["run", "examples/http-hello.yaml"], &option[..]].concat();
+        at_root(&args).with(64).told("go with a URL");
+    }
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    let help = at_root(&["run", "--help"]).with(0);
+    help.said("the run cannot be trusted");
+    let version = at_root(&["--version"]).with(0);
+    assert_eq!(
+        version.out.trim(),
+        concat!("throng ", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn the_schema_describes_the_examples() {
+    let schema: Value = serde_json::from_str(&at_root(&["schema"]).with(0).out).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for entry in std::fs::read_dir(root().join("examples")).unwrap() {
+        let path = entry.unwrap().path();
+        let scenario = json(&std::fs::read_to_string(&path).unwrap());
+        let errors: Vec<_> = validator
+            .iter_errors(&scenario)
+            .map(|e| e.to_string())
+            .collect();
+        assert!(
+            errors.is_empty(),
+            "{}: {}",
+            path.display(),
+            errors.join("\n")
+        );
+    }
+    let wrong =
+        json("{ target: 'http://localhost/', sessions: { a: [ { gett: / } ] }, arrivals: [] }");
+    assert!(!validator.is_valid(&wrong));
+}
+
+/// YAML as the JSON that an editor holds against the schema.
+fn json(text: &str) -> Value {
+    use saphyr::{LoadableYamlNode, Scalar, Yaml};
+    fn value(yaml: &Yaml<'_>) -> Value {
+        match yaml {
+            Yaml::Value(Scalar::Null) => Value::Null,
+            Yaml::Value(Scalar::Boolean(is)) => (*is).into(),
+            Yaml::Value(Scalar::Integer(n)) => (*n).into(),
+            Yaml::Value(Scalar::FloatingPoint(n)) => n.into_inner().into(),
+            Yaml::Value(Scalar::String(text)) => text.as_ref().into(),
+            Yaml::Sequence(items) => items.iter().map(value).collect(),
+            Yaml::Mapping(pairs) => pairs
+                .iter()
+                .map(|(k, v)| (k.as_str().unwrap().to_owned(), value(v)))
+                .collect(),
+            other => panic!("no example has {other:?}"),
+        }
+    }
+    value(&Yaml::load_from_str(text).unwrap()[0])
+}
+
+#[test]
+fn completions_know_every_verb() {
+    for shell in ["bash", "zsh", "fish"] {
+        let text = at_root(&["completions", shell]).with(0).out;
+        for verb in [
+            "run",
+            "check",
+            "schema",
+            "show",
+            "serve",
+            "doctor",
+            "completions",
+        ] {
+            assert!(text.contains(verb), "{shell} does not know {verb}");
+        }
+    }
+}
+
+#[test]
+fn doctor_tells_every_limit() {
+    let ended = at_root(&["doctor"]).with(0);
+    for check in [
+        "open files",
+        "local ports",
+        "connection queues",
+        "TIME_WAIT",
+        "socket buffers",
+    ] {
+        ended.said(check);
+    }
+    for check in ["cores", "clock source", "is the first limit"] {
+        ended.said(check);
+    }
+}
+
+#[test]
+fn a_doctor_with_few_files_says_how_to_mend_it() {
+    let ended = Ended::of(&mut with_files(200, &throng(["doctor"]))).with(0);
+    ended.said("to mend it: ulimit -n");
+}
+
+#[test]
+fn json_and_quiet_are_kept_to() {
+    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let url = format!("{}/hello", echo.url);
+    let load = ["--rate", "50/s", "--for", "1s"];
+    let json = Ended::of(space.run(&[&url, "--json"]).args(load)).with(0);
+    let summary: Summary = serde_json::from_str(&json.out).unwrap();
+    assert_eq!((summary.users.started, summary.exit_code), (50, 0));
+    assert_eq!(json.err, "");
+    let shown = Ended::of(throng(["show", "--json"]).arg(&space.directories()[0])).with(0);
+    assert_eq!(shown.out, json.out);
+
+    let quiet = Ended::of(space.run(&[&url, "--quiet"]).args(load)).with(0);
+    assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
+}
+
+#[test]
+fn show_repeats_the_verdict() {
+    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let url = format!("{}/hello", echo.url);
+    let run = Ended::of(&mut space.run(&[&url, "--users", "2", "--for", "1s"])).with(0);
+    let shown = Ended::of(throng(["show"]).arg(&space.directories()[0])).with(0);
+    assert!(
+        run.out.ends_with(&shown.out),
+        "{}\n---\n{}",
+        run.out,
+        shown.out
+    );
+    shown.said("PASSED url");
+}
+
+#[test]
+fn show_of_no_run_says_so() {
+    let space = Space::new();
+    Ended::of(throng(["show"]).arg(space.path("")))
+        .with(66)
+        .told("is no run directory");
+    at_root(&["show", "nowhere"])
+        .with(66)
+        .told("nowhere is no run directory");
+}

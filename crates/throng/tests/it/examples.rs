@@ -1,1 +1,51 @@
-//! To be written.
+//! Every example is run, shortened.
+
+use crate::support::{Ended, Served, Space, root};
+
+/// Runs an example with these overrides: it must pass, and all its users must have connected.
+#[track_caller]
+fn passes(name: &str, sets: &[&str], users: u64) {
+    let space = Space::new();
+    let mut command = space.run(&[]);
+    command.arg(root().join("examples").join(name));
+    for set in sets {
+        command.args(["--set", set]);
+    }
+    Ended::of(&mut command).with(0);
+    let summary = space.summary();
+    assert_eq!(
+        (summary.users.started, summary.users.connected),
+        (users, users)
+    );
+    assert!(!summary.thresholds.is_empty());
+}
+
+/// The time that the fans of football take, shortened.
+const HURRY: [&str; 2] = [
+    "sessions.fan.2.think=10ms..50ms",
+    "sessions.fan.5.forever.0.think=50ms..1s",
+];
+
+#[test]
+fn football_quick() {
+    let sets = ["arrivals.0.constant=40/s", "arrivals.0.for=1s", "hold=1s"];
+    passes("football-quick.yaml", &[&sets, &HURRY[..]].concat(), 40);
+}
+
+#[test]
+fn football_final() {
+    // As many at once as it says, for a second.
+    let sets = ["arrivals.0.for=1s", "hold=1s"];
+    passes("football-final.yaml", &[&sets, &HURRY[..]].concat(), 120);
+}
+
+#[test]
+fn http_hello() {
+    let stall = Served::start(&["stall", "--stall", "0"]);
+    let target = format!("target={}", stall.url);
+    passes(
+        "http-hello.yaml",
+        &[&target, "arrivals=[{ constant: 100/s, for: 1s }]"],
+        100,
+    );
+}

@@ -1,1 +1,88 @@
-//! To be written.
+//! What goes wrong, each with what is said of it and the exit code.
+
+mod interrupt;
+mod peers;
+mod system;
+mod tls;
+
+use record::schema::{EventKind, Summary};
+
+use crate::support::{Ended, Space, root, throng};
+
+/// Checks a scenario that is wrong: `testdata/scenarios/bad/NAME.yaml`.
+fn checked(name: &str) -> Ended {
+    let path = root().join("testdata/scenarios/bad").join(name);
+    let checked = Ended::of(throng(["check"]).arg(&path)).with(65);
+    // A run of it does not begin.
+    let runs = Space::new().path("runs");
+    let run = Ended::of(throng(["run", "--runs"]).args([&runs, &path])).with(65);
+    assert_eq!(run.err, checked.err);
+    assert!(!runs.exists());
+    checked
+}
+
+#[test]
+fn malformed_yaml() {
+    checked("malformed-yaml.yaml").told("yaml");
+}
+
+#[test]
+fn an_unknown_key() {
+    checked("unknown-key.yaml")
+        .told("unknown key")
+        .told("help: did you mean");
+}
+
+#[test]
+fn a_wrong_unit() {
+    checked("wrong-unit.yaml").told("has no unit");
+}
+
+#[test]
+fn an_undefined_variable() {
+    checked("undefined-variable.yaml").told("is not defined");
+}
+
+/// Loads the URL for a moment; every user must fail in this one way, and with `errors == 0` so
+/// must the run.
+#[track_caller]
+fn fails_as(kind: &str, url: &str, sets: &[&str]) -> Summary {
+    let space = Space::new();
+    let mut run = space.run(&[url, "--rate", "20/s", "--for", "500ms"]);
+    run.args(["--set", "thresholds=[errors == 0]"]);
+    run.args(sets.iter().flat_map(|set| ["--set", set]));
+    Ended::of(&mut run).with(1).said(kind);
+    let summary = space.summary();
+    all_of(&summary, kind);
+    told_with_detail(&space, kind);
+    summary
+}
+
+/// All ten users met this error, and no other.
+#[track_caller]
+fn all_of(summary: &Summary, kind: &str) {
+    let errors = summary.measures.iter().flat_map(|m| &m.errors_by_kind);
+    let errors: Vec<_> = errors.map(|(kind, n)| (kind.as_str(), *n)).collect();
+    let (kinds, counts): (Vec<_>, Vec<_>) = errors.iter().copied().unzip();
+    assert!(
+        kinds.iter().all(|found| *found == kind) && counts.contains(&10),
+        "{errors:?}"
+    );
+}
+
+/// `events.jsonl` has examples of the error, in words.
+#[track_caller]
+fn told_with_detail(space: &Space, kind: &str) {
+    let told = space
+        .only()
+        .events()
+        .unwrap()
+        .into_iter()
+        .any(|event| match event.what {
+            EventKind::Error {
+                outcome, detail, ..
+            } => outcome == kind && !detail.is_empty(),
+            _ => false,
+        });
+    assert!(told, "no event tells of {kind}");
+}

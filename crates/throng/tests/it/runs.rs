@@ -1,1 +1,301 @@
-//! To be written.
+//! What a run leaves behind, what it measures, and what it says when too much was asked of it.
+
+use std::collections::BTreeMap;
+
+use record::schema::{RunStatus, Severity, Verdict};
+use record::{Outcome, Run};
+
+use crate::support::{Ended, Running, Served, Space, throng, with_files};
+
+/// Fans who stay, quickly; every run of it starts a market.
+const FANS: &str = r#"
+name: fans
+target: { market: { batch: 100ms } }
+messages:
+  distribution: { when: { /type: distribution }, sent_at: /sent_at_ms, as: broadcast }
+sessions:
+  fan:
+    - ws: /v1/stream
+    - send: { op: join, game: g1 }
+      reply: { when: { /re: join } }
+    - send: { op: pools, game: g1 }
+      reply: { when: { /re: pools }, save: { pool: /pools/0/id } }
+    - forever:
+        - think: 50ms..150ms
+        - send: { op: predict, pool: "${pool}", option: home, amount: 1 }
+          reply: { when: { /re: predict }, save: { pool: /pool } }
+arrivals:
+  - { constant: 20/s, for: 1s, name: come }
+  - { hold: 1s, name: stay }
+"#;
+
+#[test]
+fn the_directory_holds_what_is_documented() {
+    let space = Space::new();
+    Ended::of(&mut space.run_text(FANS, &[])).with(0);
+    let run = space.only();
+    let mut found: Vec<String> = std::fs::read_dir(run.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    found.sort();
+    let documented = [
+        "events.jsonl",
+        "latency.hlog",
+        "requests.parquet",
+        "run.json",
+        "scenario.yaml",
+        "series.parquet",
+        "summary.json",
+        "tally.json",
+    ];
+    assert_eq!(found, documented);
+    assert_eq!(run.missing(), Vec::<String>::new());
+    assert_eq!(run.info().status, RunStatus::Complete);
+    assert_eq!(run.scenario().unwrap().as_deref(), Some(FANS));
+    space.market_is_gone();
+}
+
+#[test]
+fn summary_rows_tally_and_series_agree() {
+    let space = Space::new();
+    Ended::of(&mut space.run_text(FANS, &["--set", "seed=7"])).with(0);
+    let (run, summary) = (space.only(), space.summary());
+    assert_eq!((run.info().seed, summary.users.connected), (7, 20));
+    let mut rows = BTreeMap::<&str, (u64, u64)>::new();
+    run.requests(|batch| {
+        for row in batch
+            .iter()
+            .filter(|row| row.outcome != Outcome::Unfinished)
+        {
+            let entry = rows
+                .entry(&run.info().measures[row.measure as usize].name)
+                .or_default();
+            entry.0 += u64::from(row.weight);
+            entry.1 += u64::from(row.outcome.is_error());
+        }
+    })
+    .unwrap();
+    let told: BTreeMap<&str, (u64, u64)> = summary
+        .measures
+        .iter()
+        .map(|m| (m.name.as_str(), (m.count, m.errors)))
+        .collect();
+    assert_eq!(rows, told);
+    let names: Vec<_> = told.keys().copied().collect();
+    assert_eq!(
+        names,
+        [
+            "broadcast",
+            "connect",
+            "handshake",
+            "op=join",
+            "op=pools",
+            "op=predict"
+        ]
+    );
+    let tally: u64 = run
+        .tally()
+        .unwrap()
+        .unwrap()
+        .phases
+        .iter()
+        .flat_map(|p| &p.measures)
+        .flat_map(|m| m.outcomes.iter())
+        .filter(|(outcome, _)| *outcome != "unfinished")
+        .map(|(_, n)| n)
+        .sum();
+    assert_eq!(tally, told.values().map(|(count, _)| count).sum::<u64>());
+    let series = run.series().unwrap();
+    assert_eq!(
+        series.iter().map(|row| row.users_started).sum::<u64>(),
+        summary.users.started
+    );
+    let phases: Vec<_> = summary
+        .phases
+        .iter()
+        .map(|p| (p.name.as_str(), p.users_started))
+        .collect();
+    assert_eq!(phases, [("come", 20), ("stay", 0)]);
+}
+
+#[test]
+fn a_killed_run_still_opens_and_says_so() {
+    let space = Space::new();
+    let mut running = Running::start(&mut space.run_text(FANS, &["--set", "arrivals.1.hold=60s"]));
+    // The first second has been told, and the run goes on.
+    running.line();
+    running.kill();
+    // Its end is also that of the market, which holds the same standard error.
+    assert_eq!(running.end().code, None);
+    let run = space.only();
+    assert_eq!(run.info().status, RunStatus::Running);
+    assert!(run.missing().iter().any(|what| what.contains("was killed")));
+    space.market_is_gone();
+    let shown = Ended::of(throng(["show"]).arg(run.path())).with(0);
+    shown.said("NOT TO BE TRUSTED");
+    shown.said("the run was killed");
+    shown.said("there is no summary.json");
+}
+
+#[test]
+fn a_threshold_that_does_not_hold_fails_the_run() {
+    let space = Space::new();
+    let text = format!("{FANS}thresholds: [ errors == 0, 'p50(\"op=join\") < 1us' ]\n");
+    let ended = Ended::of(&mut space.run_text(&text, &["--set", "arrivals.1.hold=100ms"])).with(1);
+    ended.said("FAILED fans");
+    let summary = space.summary();
+    assert_eq!((summary.verdict, summary.exit_code), (Verdict::Failed, 1));
+    let passed: Vec<_> = summary.thresholds.iter().map(|t| t.passed).collect();
+    assert_eq!(passed, [true, false]);
+    assert!(
+        summary
+            .findings
+            .iter()
+            .any(|f| f.code == "threshold-failed")
+    );
+}
+
+#[test]
+fn more_connections_than_one_loop_has_files() {
+    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let text = format!(
+        "target: {}\noptions: {{ mode: precise, loops: 1 }}\nsessions: {{ idler: [ {{ ws: /echo }}, \
+         {{ think: 60s }} ] }}\narrivals: [ {{ constant: 400/s, for: 1s }} ]\n",
+        echo.url
+    );
+    let run = space.run_text(&text, &[]);
+    let ended = Ended::of(&mut with_files(200, &run)).with(2);
+    ended.said("NOT TO BE TRUSTED scenario");
+    let summary = space.summary();
+    let first = &summary.findings[0];
+    assert_eq!(
+        (first.code.as_str(), first.severity),
+        ("generator-files", Severity::Fatal)
+    );
+    assert!(
+        first.text.starts_with("asked for 400 users, reached "),
+        "{}",
+        first.text
+    );
+    assert!(summary.users.connected > 150 && summary.users.connected < 200);
+    assert_eq!(summary.users.started + summary.users.refused, 400);
+}
+
+#[test]
+fn more_requests_than_a_core_can_make() {
+    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let url = format!("{}/hello", echo.url);
+    let load = ["--rate", "500000/s", "--for", "1s"];
+    let mut run = space.run(&[&url, "--set", "options.drain=100ms"]);
+    Ended::of(run.args(load)).with(2);
+    let first = &space.summary().findings[0];
+    let codes = ["generator-cpu", "generator-starved", "target-limit"];
+    assert!(codes.contains(&first.code.as_str()), "{first:?}");
+    let is_told = first.text.starts_with("asked for 500,000 ") && first.text.contains(", reached ");
+    assert!(is_told, "{first:?}");
+}
+
+/// Times of the stalling server below, in milliseconds.
+const DELAY_MS: f64 = 1.0;
+const STALL_MS: f64 = 200.0;
+/// The share of the time that it stalls: a request in it waits for its end.
+const STALLED: f64 = 0.1;
+
+/// The response time below which a share `q` of an even load lies.
+fn on_paper(q: f64) -> f64 {
+    DELAY_MS + STALL_MS * ((q - (1.0 - STALLED)) / STALLED).max(0.0)
+}
+
+#[test]
+fn a_stall_is_seen_by_everybody_who_would_have_come() {
+    // A neighbour on the machine can only add to a latency, so one of a few attempts has to agree.
+    let attempts: Vec<String> = (0..3).map_while(|_| disagreement().err()).collect();
+    assert!(attempts.len() < 3, "{}", attempts.join("\n"));
+}
+
+/// One attempt: 200 requests a second for two periods of the server.
+fn disagreement() -> Result<(), String> {
+    let space = Space::new();
+    let stall = Served::start(&[
+        "stall", "--delay", "1ms", "--stall", "200ms", "--every", "2s",
+    ]);
+    Ended::of(&mut space.run(&[&stall.url, "--rate", "200/s", "--for", "4s"])).with(0);
+    let summary = space.summary();
+    let requests = summary
+        .measures
+        .iter()
+        .find(|m| m.kind == "request")
+        .unwrap();
+    assert_eq!((requests.count, requests.errors), (800, 0));
+    let response = requests.response.as_ref().unwrap();
+    let figures = [
+        ("p50", 0.5, response.p50_ns),
+        ("p95", 0.95, response.p95_ns),
+        ("p99", 0.99, response.p99_ns),
+        ("max", 1.0, response.max_ns),
+    ];
+    for (name, q, found_ns) in figures {
+        let (paper, found) = (on_paper(q), found_ns as f64 / 1e6);
+        if (found - paper).abs() > 0.05 * paper + 1.0 {
+            return Err(format!("{name} is {found} ms, on paper {paper} ms"));
+        }
+    }
+    let times_ms = response_times_ms(&space.only());
+    for above_ms in [20.0, 50.0, 100.0, 150.0] {
+        let count = times_ms.iter().filter(|&&time| time > above_ms).count();
+        let found = count as f64 / times_ms.len() as f64;
+        let paper = STALLED * (1.0 - (above_ms - DELAY_MS) / STALL_MS);
+        if (found - paper).abs() > 0.005 {
+            return Err(format!(
+                "{found} of the requests are above {above_ms} ms, not {paper}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn response_times_ms(run: &Run) -> Vec<f64> {
+    let request = number(run, "request");
+    let mut times = Vec::new();
+    let rows = run.requests(|batch| {
+        let requests = batch.iter().filter(|row| row.measure == request);
+        times.extend(requests.map(|row| (row.done_ns - row.due_ns) as f64 / 1e6));
+    });
+    rows.unwrap();
+    times
+}
+
+/// The number of the only measure of this kind.
+fn number(run: &Run, kind: &str) -> u16 {
+    let place = run.info().measures.iter().position(|m| m.kind == kind);
+    place.unwrap() as u16
+}
+
+#[test]
+fn a_seed_plans_the_same_users_whatever_the_loops() {
+    let echo = Served::start(&["echo"]);
+    let text = format!(
+        "target: {}\nsessions:\n  a: [ {{ get: /hello }} ]\n  b: {{ weight: 3, steps: [ {{ get: \
+         /hello }} ] }}\narrivals: [ {{ poisson: 200/s, for: 1s }} ]\n",
+        echo.url
+    );
+    let planned = |loops: &str, seed: &str| -> BTreeMap<u64, (u64, u16)> {
+        let space = Space::new();
+        let (loops, seed) = (format!("options.loops={loops}"), format!("seed={seed}"));
+        Ended::of(&mut space.run_text(&text, &["--set", &loops, "--set", &seed])).with(0);
+        let run = space.only();
+        let request = number(&run, "request");
+        let mut users = BTreeMap::new();
+        let rows = run.requests(|batch| {
+            let requests = batch.iter().filter(|row| row.measure == request);
+            users.extend(requests.map(|row| (row.user, (row.due_ns, row.session))));
+        });
+        rows.unwrap();
+        users
+    };
+    let (one, two, other) = (planned("1", "5"), planned("2", "5"), planned("2", "6"));
+    assert!(one.len() > 100, "only {} users", one.len());
+    assert_eq!(one, two);
+    assert_ne!(one, other);
+}

@@ -1,1 +1,10 @@
-//! To be written.
+//! What the tests share: the program and what it said, places that go away afterwards, goldens,
+//! and servers that are no program of ours.
+
+mod program;
+mod servers;
+mod space;
+
+pub(crate) use program::{Ended, Running, Served, plain, throng, with_files};
+pub(crate) use servers::{Nobody, Tls, read_head, server, websocket};
+pub(crate) use space::{Space, golden, root};
