@@ -19,7 +19,7 @@ use rustix::event::epoll;
 use rustix::time::Timespec;
 use scenario::Plan;
 
-use crate::command::Command;
+use crate::command::{Command, Commands, ConnId};
 use crate::measure::Delta;
 use crate::worker::{Setup, SetupError, Worker};
 use cpu::CpuMeter;
@@ -129,6 +129,7 @@ pub fn run_loop(
         start: setup.start,
         cpu: CpuMeter::new(),
         idle_ns: 0,
+        waiting_since_ns: None,
         connects_left: DUE_MAX,
         number: setup.worker.share.index as u16,
         rows,
@@ -146,6 +147,8 @@ struct EventLoop<'a> {
     start: Instant,
     cpu: CpuMeter,
     idle_ns: u64,
+    /// Since when the loop has had nothing to do, until the clock is next looked at.
+    waiting_since_ns: Option<u64>,
     /// New connections until the next look at the sockets.
     connects_left: usize,
     number: u16,
@@ -168,23 +171,23 @@ impl EventLoop<'_> {
         let mut events = Vec::with_capacity(EVENTS_MAX);
         let mut stopped = 0;
         while !self.worker.is_over() {
+            let now_ns = self.look_at_clock();
             let level = setup.stop.level();
             if level > stopped {
                 stopped = level;
-                self.worker.stop(self.now_ns());
+                self.worker.stop(now_ns);
             }
             if level >= 2 {
                 return;
             }
-            let late_ns = self.now_ns().saturating_sub(self.worker.next_ns());
+            let late_ns = now_ns.saturating_sub(self.worker.next_ns());
             self.connects_left = if late_ns > LATE_NS { 1 } else { DUE_MAX };
+            let mut due = self.worker.next_ns() <= now_ns;
             for _ in 0..DUE_MAX {
-                if !self.advance() {
-                    break;
-                }
+                due = due && self.advance();
             }
             self.hand_over(false);
-            self.wait(setup.waiting, &mut events);
+            self.wait(setup.waiting, now_ns, &mut events);
             for event in events.drain(..) {
                 let now_ns = self.handle(event, &mut buffer);
                 // A due time that came while this was handled must not wait for the rest.
@@ -195,25 +198,33 @@ impl EventLoop<'_> {
         }
     }
 
+    /// The time. Where the loop had waited, the wait is over.
+    fn look_at_clock(&mut self) -> u64 {
+        let now_ns = self.now_ns();
+        if let Some(since_ns) = self.waiting_since_ns.take() {
+            self.idle_ns += now_ns - since_ns;
+        }
+        now_ns
+    }
+
     /// Does one thing that is due; false where nothing is, or where it might need one connection
     /// too many.
     fn advance(&mut self) -> bool {
         if self.connects_left == 0 {
             return false;
         }
-        let now_ns = self.now_ns();
+        let now_ns = self.look_at_clock();
         let did = self.worker.advance(now_ns);
         self.carry_out();
         did
     }
 
-    /// Waits for events until the worker's next due time at most.
-    fn wait(&mut self, waiting: Waiting, events: &mut Vec<epoll::Event>) {
-        let before_ns = self.now_ns();
+    /// Waits for events until the worker's next due time at most. It was `now_ns` a moment ago.
+    fn wait(&mut self, waiting: Waiting, now_ns: u64, events: &mut Vec<epoll::Event>) {
         let left_ns = self
             .worker
             .next_ns()
-            .saturating_sub(before_ns)
+            .saturating_sub(now_ns)
             .min(SLEEP_MAX_NS);
         let sleep_ns = match waiting {
             Waiting::Precise => left_ns.saturating_sub(SPIN_NS),
@@ -225,24 +236,23 @@ impl EventLoop<'_> {
             tv_nsec: sleep_ns as i64,
         };
         events.reserve(EVENTS_MAX);
+        let spare = rustix::buffer::spare_capacity(events);
         // An interrupted wait is a wait that was cut short.
-        let _ = epoll::wait(
-            &self.sockets.epoll,
-            rustix::buffer::spare_capacity(events),
-            Some(&timeout),
-        );
-        if sleep_ns > 0 || (events.is_empty() && left_ns > 0) {
-            self.idle_ns += self.now_ns() - before_ns;
+        let _ = epoll::wait(&self.sockets.epoll, spare, Some(&timeout));
+        // The clock is next looked at when the first event's bytes are in hand: one reading serves
+        // both. With something due already there was nothing to wait for.
+        if left_ns > 0 && (sleep_ns > 0 || events.is_empty()) {
+            self.waiting_since_ns = Some(now_ns);
         }
     }
 
     /// Tells the worker what an event brings. Each piece of news is carried out before the next
     /// is asked for. Returns when the last one was in hand.
     fn handle(&mut self, event: epoll::Event, buffer: &mut [u8]) -> u64 {
-        let id = crate::command::ConnId::from_bits(event.data.u64());
+        let id = ConnId::from_bits(event.data.u64());
         let mut now_ns = 0;
         while let Some(news) = self.sockets.next_news(id, event.flags, buffer) {
-            now_ns = self.now_ns();
+            now_ns = self.look_at_clock();
             let more = match news {
                 News::Connected => {
                     self.worker.handle_connected(now_ns, id);
@@ -304,7 +314,7 @@ impl EventLoop<'_> {
     }
 
     /// Returns the emptied buffers to the worker, unless it has begun new ones.
-    fn give_back(&mut self, mut commands: crate::command::Commands) {
+    fn give_back(&mut self, mut commands: Commands) {
         commands.clear();
         let fresh = self.worker.commands();
         if fresh.list.is_empty() && fresh.bytes.is_empty() {

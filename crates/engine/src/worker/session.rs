@@ -383,7 +383,7 @@ impl Worker<'_> {
     /// The user goes: with a close frame where it has a WebSocket, else at once.
     pub(super) fn leave(&mut self, now_ns: u64, key: u32) {
         self.recorder.counts.users_finished += 1;
-        if self.begin_leaving(now_ns, key) {
+        if self.begin_leaving(key) {
             self.wait_for(key, Wait::Leaving, now_ns + super::LEAVE_NS);
         } else {
             self.remove_user(key);

@@ -363,7 +363,7 @@ impl<'p> Worker<'p> {
     }
 
     /// The user goes: true where a close frame was sent whose answer is worth waiting for.
-    pub(super) fn begin_leaving(&mut self, _now_ns: u64, key: u32) -> bool {
+    pub(super) fn begin_leaving(&mut self, key: u32) -> bool {
         match self.websocket_of(key) {
             Some(slot) if self.conns[slot].stage == Stage::Open => {
                 self.send_close(slot, NORMAL);

@@ -219,6 +219,7 @@ arrivals:
     // A thousand a second that take 10 ms each: ten or so are in flight at once.
     let connects = ran.rows("connect").len();
     assert!((10..=12).contains(&connects), "{connects} connections");
+    assert_eq!(ran.total(|counts| counts.users_connected), 2000);
 }
 
 #[test]

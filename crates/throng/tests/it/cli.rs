@@ -166,17 +166,10 @@ fn completions_know_every_verb() {
 #[test]
 fn doctor_tells_every_limit() {
     let ended = at_root(&["doctor"]).with(0);
-    for check in [
-        "open files",
-        "local ports",
-        "connection queues",
-        "TIME_WAIT",
-        "socket buffers",
-    ] {
-        ended.said(check);
-    }
-    for check in ["cores", "clock source", "is the first limit"] {
-        ended.said(check);
+    let limits = "open files, local ports, connection queues, TIME_WAIT, socket buffers, memory, \
+                  cores, clock source, is the first limit";
+    for limit in limits.split(", ") {
+        ended.said(limit);
     }
 }
 
@@ -190,7 +183,10 @@ fn a_doctor_with_few_files_says_how_to_mend_it() {
 fn json_and_quiet_are_kept_to() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let url = format!("{}/hello", echo.url);
-    let load = ["--rate", "50/s", "--for", "1s"];
+    let load = [
+        "--set",
+        "arrivals=[{ constant: 50/s, for: 1s }, { hold: 300ms }]",
+    ];
     let json = Ended::of(space.run(&[&url, "--json"]).args(load)).with(0);
     let summary: Summary = serde_json::from_str(&json.out).unwrap();
     assert_eq!((summary.users.started, summary.exit_code), (50, 0));

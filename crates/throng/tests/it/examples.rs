@@ -45,7 +45,10 @@ fn http_hello() {
     let target = format!("target={}", stall.url);
     passes(
         "http-hello.yaml",
-        &[&target, "arrivals=[{ constant: 100/s, for: 1s }]"],
+        &[
+            &target,
+            "arrivals=[{ constant: 100/s, for: 1s }, { hold: 300ms }]",
+        ],
         100,
     );
 }

@@ -1,11 +1,12 @@
 //! What a run leaves behind, what it measures, and what it says when too much was asked of it.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
-use record::schema::{RunStatus, Severity, Verdict};
+use record::schema::{RunStatus, Severity, Summary, Verdict};
 use record::{Outcome, Run};
 
-use crate::support::{Ended, Running, Served, Space, throng, with_files};
+use crate::support::{Ended, Running, Served, Space, skip, throng, with_files};
 
 /// Fans who stay, quickly; every run of it starts a market.
 const FANS: &str = r#"
@@ -160,8 +161,13 @@ fn a_threshold_that_does_not_hold_fails_the_run() {
 fn more_connections_than_one_loop_has_files() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let text = format!(
-        "target: {}\noptions: {{ mode: precise, loops: 1 }}\nsessions: {{ idler: [ {{ ws: /echo }}, \
-         {{ think: 60s }} ] }}\narrivals: [ {{ constant: 400/s, for: 1s }} ]\n",
+        "
+target: {}
+options: {{ mode: precise, loops: 1 }}
+sessions:
+  idler: [ {{ ws: /echo }}, {{ think: 60s }} ]
+arrivals: [ {{ constant: 400/s, for: 1s }}, {{ hold: 500ms }} ]
+",
         echo.url
     );
     let run = space.run_text(&text, &[]);
@@ -184,13 +190,21 @@ fn more_connections_than_one_loop_has_files() {
 
 #[test]
 fn more_requests_than_a_core_can_make() {
+    let _loaded = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let url = format!("{}/hello", echo.url);
     let load = ["--rate", "500000/s", "--for", "1s"];
     let mut run = space.run(&[&url, "--set", "options.drain=100ms"]);
     Ended::of(run.args(load)).with(2);
     let first = &space.summary().findings[0];
-    let codes = ["generator-cpu", "generator-starved", "target-limit"];
+    // What gives way first is the machine's to say: either end's CPU, or the files that requests
+    // without an answer hold.
+    let codes = [
+        "generator-cpu",
+        "generator-starved",
+        "generator-files",
+        "target-limit",
+    ];
     assert!(codes.contains(&first.code.as_str()), "{first:?}");
     let is_told = first.text.starts_with("asked for 500,000 ") && first.text.contains(", reached ");
     assert!(is_told, "{first:?}");
@@ -207,26 +221,43 @@ fn on_paper(q: f64) -> f64 {
     DELAY_MS + STALL_MS * ((q - (1.0 - STALLED)) / STALLED).max(0.0)
 }
 
+/// Whoever holds this loads the machine, or wants it quiet.
+static MACHINE: Mutex<()> = Mutex::new(());
+
 #[test]
 fn a_stall_is_seen_by_everybody_who_would_have_come() {
-    // A neighbour on the machine can only add to a latency, so one of a few attempts has to agree.
-    let attempts: Vec<String> = (0..3).map_while(|_| disagreement().err()).collect();
-    assert!(attempts.len() < 3, "{}", attempts.join("\n"));
+    let _quiet = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut attempts = Vec::new();
+    for _ in 0..3 {
+        let space = Space::new();
+        let summary = load_stalling_server(&space);
+        let Err(why) = agrees_with_paper(&space, &summary) else {
+            return;
+        };
+        let waited = summary.health.cpu_wait_ns as f64 / 4.3e9;
+        attempts.push((waited, why));
+    }
+    // The kernel's own figure: on a machine with nothing else to do it is about 2 %.
+    if attempts.iter().all(|&(waited, _)| waited > 0.04) {
+        skip("other processes leave too little CPU for punctual servers");
+        return;
+    }
+    panic!("(share of time waited for a core, disagreement): {attempts:?}");
 }
 
-/// One attempt: 200 requests a second for two periods of the server.
-fn disagreement() -> Result<(), String> {
-    let space = Space::new();
+/// 200 requests a second for two periods of the server.
+fn load_stalling_server(space: &Space) -> Summary {
     let stall = Served::start(&[
         "stall", "--delay", "1ms", "--stall", "200ms", "--every", "2s",
     ]);
-    Ended::of(&mut space.run(&[&stall.url, "--rate", "200/s", "--for", "4s"])).with(0);
-    let summary = space.summary();
-    let requests = summary
-        .measures
-        .iter()
-        .find(|m| m.kind == "request")
-        .unwrap();
+    let arrivals = "arrivals=[{ constant: 200/s, for: 4s }, { hold: 300ms }]";
+    Ended::of(&mut space.run(&[&stall.url, "--set", arrivals])).with(0);
+    space.summary()
+}
+
+fn agrees_with_paper(space: &Space, summary: &Summary) -> Result<(), String> {
+    let requests = summary.measures.iter().find(|m| m.kind == "request");
+    let requests = requests.unwrap();
     assert_eq!((requests.count, requests.errors), (800, 0));
     let response = requests.response.as_ref().unwrap();
     let figures = [
@@ -247,9 +278,7 @@ fn disagreement() -> Result<(), String> {
         let found = count as f64 / times_ms.len() as f64;
         let paper = STALLED * (1.0 - (above_ms - DELAY_MS) / STALL_MS);
         if (found - paper).abs() > 0.005 {
-            return Err(format!(
-                "{found} of the requests are above {above_ms} ms, not {paper}"
-            ));
+            return Err(format!("above {above_ms} ms are {found}, on paper {paper}"));
         }
     }
     Ok(())
@@ -276,8 +305,13 @@ fn number(run: &Run, kind: &str) -> u16 {
 fn a_seed_plans_the_same_users_whatever_the_loops() {
     let echo = Served::start(&["echo"]);
     let text = format!(
-        "target: {}\nsessions:\n  a: [ {{ get: /hello }} ]\n  b: {{ weight: 3, steps: [ {{ get: \
-         /hello }} ] }}\narrivals: [ {{ poisson: 200/s, for: 1s }} ]\n",
+        "
+target: {}
+sessions:
+  a: [ {{ get: /hello }} ]
+  b: {{ weight: 3, steps: [ {{ get: /hello }} ] }}
+arrivals: [ {{ poisson: 200/s, for: 1s }}, {{ hold: 500ms }} ]
+",
         echo.url
     );
     let planned = |loops: &str, seed: &str| -> BTreeMap<u64, (u64, u16)> {

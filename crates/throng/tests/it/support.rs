@@ -5,6 +5,6 @@ mod program;
 mod servers;
 mod space;
 
-pub(crate) use program::{Ended, Running, Served, plain, throng, with_files};
+pub(crate) use program::{Ended, Running, Served, plain, skip, throng, with_files};
 pub(crate) use servers::{Nobody, Tls, read_head, server, websocket};
 pub(crate) use space::{Space, golden, root};

@@ -1,0 +1,40 @@
+# The verbs of the house. Each sets up what it needs; `make` alone says what there is.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench picture toolchain
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+# Where cargo is when a fresh shell does not know it yet.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+help:
+	@echo "make run      build Throng and run examples/football-quick.yaml, about a minute"
+	@echo "make test     formatting, lints and documentation, then every test"
+	@echo "make check    formatting, lints and documentation alone"
+	@echo "make bench    speed and memory beside wrk, measured on this machine"
+	@echo "make picture  draw the README's pictures of the terminal anew, from a real run"
+
+run: toolchain
+	@cargo build --release --locked --package throng
+	$(TARGET)/release/throng run examples/football-quick.yaml
+
+check: toolchain
+	@cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+test: check
+	@scripts/test.sh
+
+bench: toolchain
+	@bench/run
+
+picture: toolchain
+	@cargo build --release --locked --package throng
+	scripts/terminal-picture.py --at 42 --live docs/images/live.svg --end docs/images/verdict.svg \
+		-- $(TARGET)/release/throng run examples/football-quick.yaml
+
+toolchain:
+	@scripts/toolchain.sh

@@ -1,0 +1,123 @@
+//! Peers that do not do what was agreed.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+
+use super::{all_of, fails_as, told_with_detail};
+use crate::support::{Ended, Nobody, Space, read_head, server, websocket};
+
+#[test]
+fn a_reply_that_never_comes() {
+    let silent = server(|mut stream| stream.read_to_end(&mut Vec::new()).map(drop));
+    fails_as(
+        "timeout",
+        &format!("http://{silent}/"),
+        &["options.timeout=200ms"],
+    );
+}
+
+#[test]
+fn a_refused_connection() {
+    let nobody = Nobody::new();
+    fails_as("refused", &format!("http://{}/", nobody.address), &[]);
+}
+
+#[test]
+fn a_reset_connection() {
+    let rude = server(|stream| {
+        // To close with the request unread is to reset.
+        stream.peek(&mut [0]).map(drop)
+    });
+    fails_as("reset", &format!("http://{rude}/"), &[]);
+}
+
+#[test]
+fn a_server_that_closes_instead_of_answering() {
+    let leaving = server(|mut stream| read_head(&mut stream));
+    fails_as("closed", &format!("http://{leaving}/"), &[]);
+}
+
+#[test]
+fn a_response_larger_than_the_limit() {
+    let verbose = server(|mut stream| {
+        read_head(&mut stream)?;
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4096\r\n\r\n")?;
+        stream.write_all(&[b'x'; 4096])?;
+        stream.read_to_end(&mut Vec::new()).map(drop)
+    });
+    fails_as(
+        "too-large",
+        &format!("http://{verbose}/"),
+        &["options.response_max=1KiB"],
+    );
+}
+
+#[test]
+fn what_is_no_http() {
+    let babbling = server(|mut stream| {
+        read_head(&mut stream)?;
+        stream.write_all(b"SSH-2.0-OpenSSH_9.9\r\n\r\n")?;
+        stream.read_to_end(&mut Vec::new()).map(drop)
+    });
+    fails_as("http-protocol", &format!("http://{babbling}/"), &[]);
+}
+
+/// Ten users open a WebSocket and expect a message; all must fail in this one way.
+#[track_caller]
+fn websocket_fails_as(kind: &str, address: SocketAddr) {
+    let space = Space::new();
+    let text = format!(
+        "
+target: ws://{address}
+options: {{ timeout: 1s, message_max: 1KiB }}
+sessions:
+  reader: [ {{ ws: / }}, {{ expect: }} ]
+arrivals: [ {{ constant: 20/s, for: 500ms }}, {{ hold: 300ms }} ]
+thresholds: [ errors == 0 ]
+"
+    );
+    Ended::of(&mut space.run_text(&text, &[])).with(1);
+    all_of(&space.summary(), kind);
+    told_with_detail(&space, kind);
+}
+
+/// A server that sends these bytes over a WebSocket, and closes its side if `leaves`.
+fn websocket_server(bytes: &'static [u8], leaves: bool) -> SocketAddr {
+    server(move |stream| {
+        let mut socket = websocket(stream)?;
+        let stream: &mut TcpStream = socket.get_mut();
+        stream.write_all(bytes)?;
+        if leaves {
+            stream.shutdown(Shutdown::Write)?;
+        }
+        stream.read_to_end(&mut Vec::new()).map(drop)
+    })
+}
+
+#[test]
+fn a_server_that_closes_mid_frame() {
+    // Text of 10 bytes, of which 4 come.
+    websocket_fails_as("closed", websocket_server(b"\x81\x0ahalf", true));
+}
+
+#[test]
+fn text_that_is_not_utf8() {
+    websocket_fails_as("invalid-utf8", websocket_server(b"\x81\x02\xc3\x28", false));
+}
+
+#[test]
+fn a_frame_that_breaks_the_protocol() {
+    // Reserved bits without an extension (RFC 6455 section 5.2).
+    websocket_fails_as("ws-protocol", websocket_server(b"\xf1\x02ok", false));
+}
+
+#[test]
+fn a_message_that_never_comes() {
+    websocket_fails_as("timeout", websocket_server(b"", false));
+}
+
+#[test]
+fn a_message_larger_than_the_limit() {
+    // Text of 4,096 bytes, of which none has come.
+    websocket_fails_as("too-large", websocket_server(b"\x81\x7e\x10\x00", false));
+}

@@ -1,0 +1,103 @@
+//! What the system does not give: names, ports, directories, space on the disk.
+
+use std::process::Command;
+
+use crate::support::{Ended, Nobody, Served, Space, plain, skip, throng};
+
+#[test]
+fn a_name_that_does_not_resolve() {
+    let space = Space::new();
+    // A label may have 63 characters (RFC 1035 section 2.3.4), so nobody has to be asked.
+    let host = "x".repeat(64);
+    let ended = Ended::of(&mut space.run(&[&format!("http://{host}/")])).with(68);
+    ended
+        .told("cannot find the address of")
+        .told("check the name");
+    assert!(!space.path("runs").exists());
+}
+
+#[test]
+fn a_target_that_cannot_be_started() {
+    let space = Space::new();
+    let text = "target: { market: { games: 0 } }\nsessions: { a: [ { get: / } ] }\narrivals: [ { \
+                hold: 1s } ]\n";
+    Ended::of(&mut space.run_text(text, &[]))
+        .with(69)
+        .told("the target \"market\" did not start");
+    assert!(!space.path("runs").exists());
+}
+
+#[test]
+fn a_port_that_is_taken() {
+    let taken = Nobody::new();
+    let address = taken.address.to_string();
+    for system in ["echo", "stall", "market"] {
+        let ended = Ended::of(&mut throng(["serve", system, "--listen", &address])).with(69);
+        ended.told("use");
+    }
+}
+
+#[test]
+fn a_place_where_no_run_can_be_made() {
+    let space = Space::new();
+    let file = space.file("file", "in the way");
+    let ended = Ended::of(throng(["run", "http://127.0.0.1:1/", "--runs"]).arg(file));
+    ended.with(73).told("cannot create");
+}
+
+/// The program with a file system of this size in memory at `runs`, seen by nobody else. `None`
+/// where the system does not let us.
+fn with_disk(space: &Space, size: &str, script: &str) -> Option<Command> {
+    let as_root = rustix::process::geteuid().is_root();
+    let own: &[&str] = if as_root { &["-m"] } else { &["-Urm"] };
+    let runs = space.path("runs");
+    std::fs::create_dir(&runs).unwrap();
+    let mount = format!("mount -t tmpfs -o size={size} tmpfs \"$1\"");
+    let command = |script: &str| {
+        let mut command = plain(Command::new("unshare"));
+        command
+            .args(own)
+            .args(["sh", "-c", script])
+            .arg(env!("CARGO_BIN_EXE_throng"))
+            .arg(&runs);
+        command
+    };
+    let possible = command(&mount)
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !possible {
+        skip("no file system can be mounted here, so no disk can be full");
+        return None;
+    }
+    Some(command(&format!("{mount} && {script}")))
+}
+
+#[test]
+fn a_disk_that_fills_up() {
+    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let script = "cd \"$1\" && { \"$0\" run \"$2\" --users 4 --for 2s --runs .; echo \"ended $?\"; \
+                  \"$0\" show ./*/; echo \"shown $?\"; }";
+    let Some(mut command) = with_disk(&space, "48k", script) else {
+        return;
+    };
+    let ended = Ended::of(command.arg(format!("{}/hello", echo.url)));
+    ended.said("ended 74");
+    ended.said("shown 0");
+    ended.said("requests.parquet is still in segments");
+    let reason = "the run failed after 2 s of 2 s: cannot write";
+    ended.said(reason);
+    ended.told("the disk is full: cannot write");
+}
+
+#[test]
+fn a_disk_that_is_full() {
+    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let script = "cd \"$1\" && { dd if=/dev/zero of=fill bs=4k 2>&-; \"$0\" run \"$2\" --for 1s \
+                  --runs .; echo \"ended $?\"; }";
+    let Some(mut command) = with_disk(&space, "64k", script) else {
+        return;
+    };
+    let ended = Ended::of(command.arg(format!("{}/hello", echo.url)));
+    ended.said("ended 74");
+    ended.told("the disk is full: cannot write");
+}

@@ -1,0 +1,66 @@
+//! Certificates: not trusted, not looked at, vouched for.
+
+use std::io::Write;
+
+use super::fails_as;
+use crate::support::{Ended, Space, Tls, read_head};
+
+#[test]
+fn a_certificate_that_is_not_trusted() {
+    let tls = hello_over_tls();
+    fails_as("tls-untrusted", &format!("https://{}/", tls.address), &[]);
+}
+
+fn hello_over_tls() -> Tls {
+    Tls::server(|stream| {
+        loop {
+            read_head(stream)?;
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")?;
+        }
+    })
+}
+
+#[test]
+fn a_certificate_that_need_not_be_trusted() {
+    let (space, tls) = (Space::new(), hello_over_tls());
+    let url = format!("https://{}/", tls.address);
+    let load = ["--users", "2", "--for", "500ms"];
+    let mut run = space.run(&[&url, "--set", "options.tls.verify=false"]);
+    let ended = Ended::of(run.args(load)).with(0);
+    ended.said("certificates were not verified");
+    let summary = space.summary();
+    assert_eq!(summary.measures.iter().map(|m| m.errors).sum::<u64>(), 0);
+    assert!(summary.findings.iter().any(|f| f.code == "tls-unverified"));
+    assert!(space.only().info().tls_unverified);
+}
+
+#[test]
+fn a_certificate_that_is_vouched_for() {
+    let (space, tls) = (Space::new(), hello_over_tls());
+    let ca = space.file("ca.pem", &tls.certificate);
+    let url = format!("https://localhost:{}/", tls.address.port());
+    let load = ["--users", "2", "--for", "500ms", "--set"];
+    let set = format!("options.tls.ca={}", ca.display());
+    Ended::of(space.run(&[&url]).args(load).arg(set)).with(0);
+    let summary = space.summary();
+    assert_eq!(summary.measures.iter().map(|m| m.errors).sum::<u64>(), 0);
+    assert!(summary.findings.iter().all(|f| f.code != "tls-unverified"));
+}
+
+#[test]
+fn roots_that_are_none() {
+    let space = Space::new();
+    let url = "https://127.0.0.1:1/";
+    let missing = space.path("missing.pem").display().to_string();
+    let set = format!("options.tls.ca={missing}");
+    Ended::of(&mut space.run(&[url, "--set", &set]))
+        .with(66)
+        .told("missing.pem");
+    let set = format!(
+        "options.tls.ca={}",
+        space.file("empty.pem", "nothing\n").display()
+    );
+    Ended::of(&mut space.run(&[url, "--set", &set]))
+        .with(65)
+        .told("no certificate in it");
+}

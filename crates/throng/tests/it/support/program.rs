@@ -1,0 +1,243 @@
+//! The program as a process of its own, and what it said.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Nothing here is silent for so long unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// The program with these arguments.
+pub(crate) fn throng<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
+    let mut command = plain(Command::new(env!("CARGO_BIN_EXE_throng")));
+    command.args(args);
+    command
+}
+
+/// With nothing of the environment that could show in the output, and no input.
+pub(crate) fn plain(mut command: Command) -> Command {
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8");
+    command.stdin(Stdio::null());
+    command
+}
+
+/// The command with so many open files at most.
+pub(crate) fn with_files(max: u32, command: &Command) -> Command {
+    let mut limited = plain(Command::new("sh"));
+    limited.args(["-c", &format!("ulimit -n {max} && exec \"$0\" \"$@\"")]);
+    limited.arg(command.get_program()).args(command.get_args());
+    limited
+}
+
+/// Says aloud, past the test runner's capture, that a test could not look.
+pub(crate) fn skip(why: &str) {
+    let mut err = std::io::stderr();
+    writeln!(err, "skipped: {why}").unwrap();
+}
+
+/// A process that runs. It is killed should the test end before it.
+pub(crate) struct Running {
+    child: Child,
+    out: Receiver<String>,
+    err: Receiver<String>,
+    said: String,
+}
+
+/// What a process said until its end, and how it ended.
+pub(crate) struct Ended {
+    /// `None`: by a signal.
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Running {
+    /// Starts it; its standard input is as the command says.
+    pub(crate) fn start(command: &mut Command) -> Running {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let out = lines(child.stdout.take().unwrap());
+        let err = lines(child.stderr.take().unwrap());
+        Running {
+            child,
+            out,
+            err,
+            said: String::new(),
+        }
+    }
+
+    /// The next line of its standard output.
+    #[track_caller]
+    pub(crate) fn line(&mut self) -> String {
+        match self.out.recv_timeout(PATIENCE) {
+            Ok(line) => {
+                self.said += &line;
+                line
+            }
+            Err(error) => {
+                let said = std::mem::take(&mut self.said);
+                let err: String = self.err.try_iter().collect();
+                panic!("no further line ({error}) after:\n{said}{err}");
+            }
+        }
+    }
+
+    /// Ctrl-C.
+    pub(crate) fn interrupt(&self) {
+        // It may have ended by itself just now.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
+    }
+
+    /// Death without warning.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
+    /// Its end if that comes within `time`.
+    pub(crate) fn ends_within(&mut self, time: Duration) -> bool {
+        loop {
+            match self.out.recv_timeout(time) {
+                Ok(line) => self.said += &line,
+                Err(error) => return error == RecvTimeoutError::Disconnected,
+            }
+        }
+    }
+
+    /// Waits until it, and whatever it has started, has ended: standard error is open till then.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> Ended {
+        if !self.ends_within(PATIENCE) {
+            panic!(
+                "still running after {PATIENCE:?} of silence; it said:\n{}",
+                self.said
+            );
+        }
+        let mut err = String::new();
+        loop {
+            match self.err.recv_timeout(PATIENCE) {
+                Ok(line) => err += &line,
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("something it started lives on:\n{err}"),
+            }
+        }
+        let status = self.child.wait().unwrap();
+        Ended {
+            code: status.code(),
+            out: std::mem::take(&mut self.said),
+            err,
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Most have ended by now.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The stream's lines with their ends, read by a thread so that the other end never blocks.
+fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut stream = BufReader::new(stream);
+        let mut line = Vec::new();
+        while stream.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+            // A test that failed listens no more, but the process may still want to speak.
+            let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
+            line.clear();
+        }
+    });
+    receiver
+}
+
+impl Ended {
+    /// Runs the command to its end.
+    #[track_caller]
+    pub(crate) fn of(command: &mut Command) -> Ended {
+        Running::start(command).end()
+    }
+
+    /// Insists on an exit code.
+    #[track_caller]
+    pub(crate) fn with(self, code: i32) -> Ended {
+        let Ended {
+            code: found,
+            out,
+            err,
+        } = &self;
+        assert!(
+            *found == Some(code),
+            "exit code {found:?}, expected {code}\n{out}{err}"
+        );
+        self
+    }
+
+    /// Insists that this was said on standard error. Where lines were broken does not matter.
+    #[track_caller]
+    pub(crate) fn told(&self, wanted: &str) -> &Ended {
+        assert!(
+            flat(&self.err).contains(wanted),
+            "{wanted:?} was not told:\n{}",
+            self.err
+        );
+        self
+    }
+
+    /// The same of standard output.
+    #[track_caller]
+    pub(crate) fn said(&self, wanted: &str) -> &Ended {
+        let Ended { out, err, .. } = self;
+        assert!(
+            flat(out).contains(wanted),
+            "{wanted:?} was not said:\n{out}{err}"
+        );
+        self
+    }
+}
+
+/// The text without line breaks and the frames that miette draws around them.
+fn flat(text: &str) -> String {
+    let words = text
+        .split_whitespace()
+        .filter(|word| !matches!(*word, "│" | "╰─▶" | "├─▶"));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// One of the built-in systems under `throng serve`; it stops with the test.
+pub(crate) struct Served {
+    _running: Running,
+    /// `http://127.0.0.1:PORT`.
+    pub(crate) url: String,
+}
+
+impl Served {
+    /// `throng serve` with these arguments on a free port.
+    #[track_caller]
+    pub(crate) fn start(args: &[&str]) -> Served {
+        let mut command = throng(["serve"].iter().chain(args));
+        command
+            .args(["--listen", "127.0.0.1:0", "--until-stdin-closes"])
+            .stdin(Stdio::piped());
+        let mut running = Running::start(&mut command);
+        let line = running.line();
+        let url = line.trim_end().strip_prefix("listening on ");
+        let url = url
+            .unwrap_or_else(|| panic!("not where it listens: {line}"))
+            .to_owned();
+        Served {
+            _running: running,
+            url,
+        }
+    }
+}

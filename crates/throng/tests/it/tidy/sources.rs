@@ -1,0 +1,241 @@
+//! What the sources themselves must hold to: absences, and lengths.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use super::{ROOT, files_below, none, read, relative};
+
+/// What the sources of some crates must not name, so that they stay without input and output.
+const PURE: &[&str] = &["proto", "stats", "scenario", "judge"];
+const IMPURE: &[&str] = &[
+    "Instant::now",
+    "SystemTime",
+    "TcpListener",
+    "TcpStream",
+    "ToSocketAddrs",
+    "UdpSocket",
+    "io::stdin",
+    "io::stdout",
+    "std::env",
+    "std::fs",
+    "std::process",
+    "std::thread",
+];
+
+/// A file of more lines than this, tests aside, does more than one thing.
+const FILE_LINES_MAX: usize = 700;
+/// How many of the longest are told.
+const TOLD: usize = 10;
+
+/// A source file and its text up to its inline tests.
+struct Source {
+    /// From the root of the workspace.
+    path: String,
+    krate: String,
+    code: String,
+    is_test: bool,
+}
+
+static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
+    let mut files = Vec::new();
+    files_below(&ROOT.join("crates"), "rs", &mut files);
+    let texts: Vec<_> = files.iter().map(|file| (file, read(file))).collect();
+    // Whole files that are compiled for tests only, by the name of their module.
+    let test_modules: BTreeSet<&str> = texts
+        .iter()
+        .flat_map(|(_, text)| text.split("#[cfg(test)]\nmod ").skip(1))
+        .filter_map(|rest| rest.split_once(';').map(|(name, _)| name))
+        .filter(|name| !name.contains(char::is_whitespace))
+        .collect();
+    let sources = texts.iter().map(|(file, text)| {
+        let path = relative(file);
+        let stem = file
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .unwrap_or_default();
+        Source {
+            krate: path.split('/').nth(1).unwrap_or_default().to_owned(),
+            is_test: path.contains("/tests/") || test_modules.contains(stem),
+            code: text
+                .split("#[cfg(test)]\nmod tests {")
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+            path,
+        }
+    });
+    sources.collect()
+});
+
+fn shipped() -> impl Iterator<Item = &'static Source> {
+    SOURCES.iter().filter(|source| !source.is_test)
+}
+
+/// Lines of code as (number from 1, text), comments left out.
+fn lines(source: &Source) -> impl Iterator<Item = (usize, &str)> {
+    let numbered = source
+        .code
+        .lines()
+        .enumerate()
+        .map(|(i, line)| (i + 1, line));
+    numbered.filter(|(_, line)| !line.trim_start().starts_with("//"))
+}
+
+#[test]
+fn pure_crates_do_no_input_or_output() {
+    let mut found = Vec::new();
+    for source in shipped().filter(|source| PURE.contains(&source.krate.as_str())) {
+        for (number, line) in lines(source) {
+            for word in IMPURE.iter().filter(|word| line.contains(*word)) {
+                found.push(format!("{}:{number} names {word}", source.path));
+            }
+        }
+    }
+    let instead = "Take the text, the bytes or the time as an argument; the caller does the rest.";
+    none(
+        "input and output in a crate that is free of it",
+        instead,
+        &found,
+    );
+}
+
+#[test]
+fn only_the_real_driver_reads_the_engines_clock() {
+    let mut found = Vec::new();
+    for source in shipped().filter(|source| source.krate == "engine") {
+        let is_real = source.path.contains("/driver/real");
+        for (number, line) in lines(source).filter(|_| !is_real) {
+            if [
+                "Instant",
+                "SystemTime",
+                "rustix::",
+                "libc::",
+                "std::net::Tcp",
+            ]
+            .iter()
+            .any(|word| line.contains(word))
+            {
+                found.push(format!("{}:{number}: {}", source.path, line.trim()));
+            }
+        }
+    }
+    let instead = "Pass `now_ns` in, and add a command or an event; driver/real carries it out.";
+    none(
+        "clock or system calls outside engine/src/driver/real",
+        instead,
+        &found,
+    );
+}
+
+#[test]
+fn nothing_is_left_to_be_done() {
+    // Put together here, so that this file does not find itself.
+    let words = [
+        ["TO", "DO"],
+        ["FIX", "ME"],
+        ["XX", "X"],
+        ["todo", "!("],
+        ["unimplemented", "!("],
+    ];
+    let mut found = Vec::new();
+    for source in SOURCES.iter() {
+        for (number, line) in source.code.lines().enumerate() {
+            if words.iter().any(|word| line.contains(&word.concat())) {
+                found.push(format!("{}:{}: {}", source.path, number + 1, line.trim()));
+            }
+        }
+    }
+    none(
+        "unfinished work in the sources",
+        "Finish it, or open an issue and take it out.",
+        &found,
+    );
+}
+
+#[test]
+fn nothing_unwraps_outside_tests() {
+    let mut found = Vec::new();
+    for source in shipped() {
+        for (number, line) in lines(source).filter(|(_, line)| line.contains(".unwrap()")) {
+            found.push(format!("{}:{number}: {}", source.path, line.trim()));
+        }
+    }
+    let instead = "Return the error, or say .expect(\"why this cannot fail\").";
+    none("unwrap() outside tests", instead, &found);
+}
+
+#[test]
+fn modules_stand_beside_their_folders() {
+    let old: Vec<_> = SOURCES
+        .iter()
+        .filter(|source| source.path.ends_with("/mod.rs"))
+        .map(|source| source.path.clone())
+        .collect();
+    none(
+        "mod.rs files",
+        "Name the file after its module: foo.rs beside foo/.",
+        &old,
+    );
+}
+
+/// Functions as (lines, name), found by the layout that rustfmt gives them.
+fn functions(source: &Source) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, String, String)> = None;
+    for (number, line) in source.code.lines().enumerate() {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        if let Some((start, name, end)) = &open {
+            if line == end {
+                found.push((number + 1 - start, name.clone()));
+                open = None;
+            } else if line.ends_with(';') && line.starts_with(&end.replace('}', ")")) {
+                // A trait's method without a body.
+                open = None;
+            }
+            continue;
+        }
+        let head = line.split('(').next().unwrap_or_default();
+        let mut words = head.split_whitespace();
+        let is_comment = line.trim_start().starts_with("//");
+        if !is_comment && words.by_ref().any(|word| word == "fn") && !line.trim_end().ends_with(';')
+        {
+            let name = words
+                .next()
+                .unwrap_or_default()
+                .split('<')
+                .next()
+                .unwrap_or_default();
+            let ends_here = line.ends_with('}');
+            if !ends_here {
+                let name = format!("{}: {name}", source.path);
+                open = Some((number, name, format!("{indent}}}")));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+#[expect(
+    clippy::print_stdout,
+    reason = "for those who ask: cargo test -- --nocapture"
+)]
+fn files_stay_short() {
+    let count = |source: &Source| source.code.lines().count();
+    let mut files: Vec<_> = shipped().map(|s| (count(s), s.path.clone())).collect();
+    files.sort_by(|a, b| b.cmp(a));
+    let mut functions: Vec<_> = shipped().flat_map(functions).collect();
+    functions.sort_by(|a, b| b.cmp(a));
+    for (title, longest) in [("files", &files), ("functions", &functions)] {
+        println!("the longest {title}, inline tests aside:");
+        for (lines, name) in longest.iter().take(TOLD) {
+            println!("  {lines:4} {name}");
+        }
+    }
+    let long = files.iter().filter(|(lines, _)| *lines > FILE_LINES_MAX);
+    let long: Vec<_> = long
+        .map(|(lines, path)| format!("{path} has {lines} lines"))
+        .collect();
+    let instead = format!("Cut it by what it does into files below {FILE_LINES_MAX} lines.");
+    none("files too long to be read in one go", &instead, &long);
+}
