@@ -240,7 +240,7 @@ impl Conductor<'_> {
     ) -> Result<(), ConductError> {
         loop {
             match news.recv_timeout(POLL) {
-                Ok(LoopNews::Delta(delta)) => self.merger.add(delta),
+                Ok(LoopNews::Delta(delta)) => self.merger.add(*delta),
                 Ok(LoopNews::Ended { worker }) => self.merger.end(worker),
                 Ok(LoopNews::Thinned { at_ns, rate, .. }) => {
                     let reason = "rows came faster than they could be written".to_owned();

@@ -160,10 +160,10 @@ fn ports((low, high): (u64, u64)) -> Check {
     Check {
         name: "local ports",
         value: format!("{low}–{high}, {count} of them"),
-        meaning: "for each pair of own address and target; on loopback more addresses are taken \
-                  by themselves, elsewhere give options.source_addresses"
+        meaning: "as many connections from each own address to each target; on loopback more \
+                  addresses are taken by themselves, elsewhere give options.source_addresses"
             .to_owned(),
-        users: Some(count),
+        users: None,
         mend: (count < PORTS_GOOD)
             .then(|| "sysctl -w net.ipv4.ip_local_port_range='32768 60999'".to_owned()),
     }
@@ -322,7 +322,7 @@ mod tests {
             .collect();
         assert_eq!(mends, ["open files of the machine"]);
         assert_eq!(check(&checks, "memory").users, Some(1_000_000));
-        assert_eq!(check(&checks, "local ports").users, Some(28_232));
+        assert!(check(&checks, "local ports").value.contains("28232"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use record::{Measurement, Outcome};
 use scenario::Plan;
-use scenario::plan::{MeasureId, MeasureKind};
+use scenario::plan::{MeasureId, MeasureKind, Phase};
 use stats::hist::LogHistogram;
 
 /// How many errors of one kind at one measure are kept with their text, per worker.
@@ -133,7 +133,7 @@ impl Recorder {
             service: LogHistogram::new(),
             lag: LogHistogram::new(),
         });
-        let phase_ends: Vec<u64> = plan.phases.iter().map(|p| p.end_ns()).collect();
+        let phase_ends: Vec<u64> = plan.phases.iter().map(Phase::end_ns).collect();
         Recorder {
             worker,
             stores: stores.collect(),

@@ -26,7 +26,7 @@ pub(crate) fn summarise(figures: &Figures) -> HealthSummary {
         lag_p99_ns: lag.p99_ns,
         lag_max_ns: lag.max_ns,
         loop_busy_mean: cause::busy_mean(rows.iter()),
-        loop_busy_max: rows.iter().map(|row| row.loop_busy_max).fold(0.0, f64::max),
+        loop_busy_max: cause::busy_max(rows),
         cpu_process_ns: figures.total(|row| row.cpu_process_ns),
         cpu_wait_ns: figures.total(|row| row.cpu_wait_ns),
         rss_peak_bytes: figures.peak(|row| row.rss_bytes),

@@ -92,7 +92,7 @@ pub struct LoopSetup {
 #[derive(Debug)]
 pub enum LoopNews {
     /// An interval was closed.
-    Delta(Delta),
+    Delta(Box<Delta>),
     /// The loop has returned; nothing more comes from it.
     Ended { worker: u16 },
     /// Rows could not be written fast enough; from now on one in `rate` is kept.
@@ -326,7 +326,7 @@ impl EventLoop<'_> {
         for mut delta in self.worker.take_deltas() {
             delta.cpu = self.cpu.read(std::mem::take(&mut self.idle_ns));
             // Nobody listens any more: the run is being torn down.
-            let _ = self.news.send(LoopNews::Delta(delta));
+            let _ = self.news.send(LoopNews::Delta(Box::new(delta)));
         }
         let Some(rows) = self.worker.take_rows(all) else {
             return;

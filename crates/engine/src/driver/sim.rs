@@ -221,7 +221,7 @@ impl Network<'_> {
         conn
     }
 
-    fn to_peer(&mut self, now_ns: u64, conn: PeerConn, bytes: &[u8]) {
+    fn send_to_peer(&mut self, now_ns: u64, conn: PeerConn, bytes: &[u8]) {
         match self.arrival(now_ns, Packet::ToPeer) {
             Ok(Some(at_ns)) => {
                 let way = &mut self.conns[conn as usize];
@@ -234,7 +234,7 @@ impl Network<'_> {
         }
     }
 
-    fn to_user(&mut self, now_ns: u64, conn: PeerConn, what: Arriving) {
+    fn send_to_user(&mut self, now_ns: u64, conn: PeerConn, what: Arriving) {
         match self.arrival(now_ns, Packet::ToUser) {
             Ok(Some(at_ns)) => {
                 let way = &mut self.conns[conn as usize];
@@ -333,7 +333,7 @@ impl Sim<'_, '_> {
                 Command::Send { conn, start, end } => {
                     if let Some(&name) = self.names.get(&(index, conn)) {
                         self.network
-                            .to_peer(now_ns, name, &commands.bytes[start..end]);
+                            .send_to_peer(now_ns, name, &commands.bytes[start..end]);
                     }
                 }
                 Command::Close { conn } => {
@@ -404,14 +404,17 @@ impl Sim<'_, '_> {
         for action in self.peer.handle(now_ns, conn, event) {
             match action {
                 PeerAction::Send(bytes) => {
-                    self.network.to_user(now_ns, conn, Arriving::AtUser(bytes));
+                    self.network
+                        .send_to_user(now_ns, conn, Arriving::AtUser(bytes));
                 }
                 PeerAction::Close => {
-                    self.network.to_user(now_ns, conn, Arriving::ClosedAtUser);
+                    self.network
+                        .send_to_user(now_ns, conn, Arriving::ClosedAtUser);
                     self.network.conns[conn as usize].open = false;
                 }
                 PeerAction::Reset => {
-                    self.network.to_user(now_ns, conn, Arriving::ResetAtUser);
+                    self.network
+                        .send_to_user(now_ns, conn, Arriving::ResetAtUser);
                     self.network.conns[conn as usize].open = false;
                 }
                 PeerAction::Timer { at_ns, number } => {

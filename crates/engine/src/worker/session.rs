@@ -116,9 +116,8 @@ impl Worker<'_> {
                 }
             }
             Op::JumpUnless { condition, to } => {
-                if !condition.eval_bool(&mut self.users[key].scope(unix_ms))? {
-                    return Ok(Flow::Jump(*to));
-                }
+                let holds = condition.eval_bool(&mut self.users[key].scope(unix_ms))?;
+                return Ok(if holds { Flow::Next } else { Flow::Jump(*to) });
             }
             _ => {}
         }

@@ -157,7 +157,7 @@ fn a_late_packet_only_delays_its_own_connection() {
     let responses: Vec<u64> = ran
         .rows("first")
         .iter()
-        .map(|row| row.response_ns())
+        .map(record::Measurement::response_ns)
         .collect();
     assert_eq!(responses[0], 501 * MS);
     assert!(responses[1..].iter().all(|&ns| ns == MS), "{responses:?}");

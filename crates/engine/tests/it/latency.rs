@@ -43,7 +43,7 @@ arrivals:
             row.due_ns
         );
     }
-    let mut responses: Vec<u64> = rows.iter().map(|row| row.response_ns()).collect();
+    let mut responses: Vec<u64> = rows.iter().map(record::Measurement::response_ns).collect();
     responses.sort_unstable();
     let at = |share: f64| responses[(share * 15_000.0) as usize - 1] / MS;
     // 1,500 of 15,000 meet a stall and wait for what is left of it: 3 each of 1000, 998, … 2 ms.

@@ -6,18 +6,18 @@ use std::collections::HashMap;
 use engine::driver::sim::{Peer, PeerAction, PeerConn, PeerEvent};
 
 /// An HTTP server: answers each request `delay_ns` after it came, with what `respond` says.
-pub struct HttpPeer<F> {
-    pub delay_ns: fn(u64) -> u64,
-    pub respond: F,
+pub(crate) struct HttpPeer<F> {
+    pub(crate) delay_ns: fn(u64) -> u64,
+    pub(crate) respond: F,
     inbox: HashMap<PeerConn, String>,
     waiting: HashMap<(PeerConn, u64), Vec<PeerAction>>,
     count: u64,
     /// Whole requests, in the order they came.
-    pub requests: Vec<String>,
+    pub(crate) requests: Vec<String>,
 }
 
 impl<F: FnMut(&str) -> Vec<PeerAction>> HttpPeer<F> {
-    pub fn new(delay_ns: fn(u64) -> u64, respond: F) -> HttpPeer<F> {
+    pub(crate) fn new(delay_ns: fn(u64) -> u64, respond: F) -> HttpPeer<F> {
         HttpPeer {
             delay_ns,
             respond,
@@ -65,34 +65,34 @@ fn request_end(inbox: &str) -> Option<usize> {
 }
 
 /// `200` with a body, as one send.
-pub fn ok(body: &str) -> Vec<PeerAction> {
+pub(crate) fn ok(body: &str) -> Vec<PeerAction> {
     response("200 OK", "", body)
 }
 
 /// A response with these header lines (each ending in CRLF).
-pub fn response(status: &str, headers: &str, body: &str) -> Vec<PeerAction> {
+pub(crate) fn response(status: &str, headers: &str, body: &str) -> Vec<PeerAction> {
     let length = body.len();
     let text = format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\n\r\n{body}");
     vec![PeerAction::Send(text.into_bytes())]
 }
 
 /// A WebSocket server: `respond` is called with each message.
-pub struct WsPeer<F> {
-    pub respond: F,
+pub(crate) struct WsPeer<F> {
+    pub(crate) respond: F,
     inbox: HashMap<PeerConn, Vec<u8>>,
     open: HashMap<PeerConn, bool>,
     waiting: HashMap<(PeerConn, u64), Vec<PeerAction>>,
     count: u64,
     /// Opcode and payload of every frame, in the order they came.
-    pub frames: Vec<(u8, Vec<u8>)>,
+    pub(crate) frames: Vec<(u8, Vec<u8>)>,
     /// Sent right behind the handshake.
-    pub greeting: Vec<PeerAction>,
+    pub(crate) greeting: Vec<PeerAction>,
     /// From a message to its answer.
-    pub delay_ns: u64,
+    pub(crate) delay_ns: u64,
 }
 
 impl<F: FnMut(u64, &str) -> Vec<PeerAction>> WsPeer<F> {
-    pub fn new(respond: F) -> WsPeer<F> {
+    pub(crate) fn new(respond: F) -> WsPeer<F> {
         WsPeer {
             respond,
             inbox: HashMap::new(),
@@ -174,7 +174,7 @@ impl<F: FnMut(u64, &str) -> Vec<PeerAction>> Peer for WsPeer<F> {
 }
 
 /// An unmasked frame with this first byte.
-pub fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![first];
     if payload.len() < 126 {
         bytes.push(payload.len() as u8);
@@ -187,7 +187,7 @@ pub fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// A text message as an action.
-pub fn text(payload: &str) -> PeerAction {
+pub(crate) fn text(payload: &str) -> PeerAction {
     PeerAction::Send(frame(0x81, payload.as_bytes()))
 }
 

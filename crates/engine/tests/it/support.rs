@@ -4,11 +4,11 @@ use engine::driver::sim::{self, Link, Peer, SimRun};
 use record::{Measurement, Outcome};
 use scenario::{Plan, Settings, Source, compile, render};
 
-pub const MS: u64 = 1_000_000;
-pub const S: u64 = 1_000_000_000;
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const S: u64 = 1_000_000_000;
 
 /// The plan of a scenario that has no errors.
-pub fn plan(text: &str) -> Plan {
+pub(crate) fn plan(text: &str) -> Plan {
     let source = Source {
         name: "test.yaml",
         text,
@@ -25,26 +25,26 @@ pub fn plan(text: &str) -> Plan {
 }
 
 /// Runs a scenario's text on one worker over a link without faults.
-pub fn run(text: &str, peer: &mut dyn Peer) -> Ran {
+pub(crate) fn run(text: &str, peer: &mut dyn Peer) -> Ran {
     run_over(text, peer, Link::new(0))
 }
 
 /// As [`run`], over this link.
-pub fn run_over(text: &str, peer: &mut dyn Peer, link: Link<'_>) -> Ran {
+pub(crate) fn run_over(text: &str, peer: &mut dyn Peer, link: Link<'_>) -> Ran {
     let plan = plan(text);
     let run = sim::run(&plan, 1, peer, link).expect("the plan can be run");
     Ran { plan, run }
 }
 
 /// A run and the plan it came from.
-pub struct Ran {
-    pub plan: Plan,
-    pub run: SimRun,
+pub(crate) struct Ran {
+    pub(crate) plan: Plan,
+    pub(crate) run: SimRun,
 }
 
 impl Ran {
     /// The rows of one measure.
-    pub fn rows(&self, measure: &str) -> Vec<Measurement> {
+    pub(crate) fn rows(&self, measure: &str) -> Vec<Measurement> {
         let id = self.plan.measures.iter().position(|m| m.name == measure);
         let names: Vec<_> = self.plan.measures.iter().map(|m| &m.name).collect();
         let id = id.unwrap_or_else(|| panic!("no measure {measure:?} in {names:?}"));
@@ -57,12 +57,12 @@ impl Ran {
     }
 
     /// How the operations of one measure ended, in order of user and time.
-    pub fn outcomes(&self, measure: &str) -> Vec<Outcome> {
+    pub(crate) fn outcomes(&self, measure: &str) -> Vec<Outcome> {
         self.rows(measure).iter().map(|row| row.outcome).collect()
     }
 
     /// A counter over the whole run.
-    pub fn total(&self, counter: impl Fn(&engine::measure::Counts) -> u64) -> u64 {
+    pub(crate) fn total(&self, counter: impl Fn(&engine::measure::Counts) -> u64) -> u64 {
         self.run
             .deltas
             .iter()
@@ -71,13 +71,13 @@ impl Ran {
     }
 
     /// Texts of the kept errors.
-    pub fn details(&self) -> Vec<String> {
+    pub(crate) fn details(&self) -> Vec<String> {
         let examples = self.run.deltas.iter().flat_map(|delta| &delta.examples);
         examples.map(|example| example.detail.clone()).collect()
     }
 
     /// Outcomes counted without a row, such as checks.
-    pub fn counted(&self, measure: &str, outcome: Outcome) -> u64 {
+    pub(crate) fn counted(&self, measure: &str, outcome: Outcome) -> u64 {
         let id = self
             .plan
             .measures

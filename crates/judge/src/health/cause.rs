@@ -3,7 +3,7 @@
 use record::schema::SeriesRow;
 
 use crate::figures::Figures;
-use crate::limits::{CPU_WAIT_MIN, LOOP_BUSY_MIN, STARTS_SHARE_MIN};
+use crate::limits::{BUSY_INTERVAL_NS_MIN, CPU_WAIT_MIN, LOOP_BUSY_MIN, STARTS_SHARE_MIN};
 use crate::words;
 
 /// A cause with its figures, both shares of the time in which the run was late.
@@ -69,14 +69,17 @@ pub(super) fn of(figures: &Figures) -> Cause {
     let of_cores =
         |ns: u64, cores: u32| ns as f64 / (time_ns.max(1) as f64 * f64::from(cores.max(1)));
 
-    let mut busy = busy_mean(rows.iter().copied());
-    if generator.mode == "wide" {
-        let loops_ns = rows.iter().map(|row| row.cpu_loops_ns).sum();
-        busy = busy.max(of_cores(loops_ns, generator.cores));
-    }
     let wait_ns = rows.iter().map(|row| row.cpu_wait_ns).sum();
     let wait = of_cores(wait_ns, generator.cores.min(generator.loops));
-    let kind = if busy >= LOOP_BUSY_MIN {
+    let mut busy = busy_mean(rows.iter().copied());
+    // A loop that waits for its core counts as busy, but that is not its own doing.
+    let mut own = busy - wait;
+    if generator.mode == "wide" {
+        let loops_ns = rows.iter().map(|row| row.cpu_loops_ns).sum();
+        own = own.max(of_cores(loops_ns, generator.cores));
+        busy = busy.max(own);
+    }
+    let kind = if own >= LOOP_BUSY_MIN {
         Kind::Cpu
     } else if wait >= CPU_WAIT_MIN {
         Kind::Starved
@@ -88,6 +91,15 @@ pub(super) fn of(figures: &Figures) -> Cause {
         busy: busy.min(1.0),
         wait,
     }
+}
+
+/// The busiest loop's largest share of a core in an interval that is long enough to say so.
+pub(super) fn busy_max(rows: &[SeriesRow]) -> f64 {
+    let long = |row: &&SeriesRow| row.end_ns.saturating_sub(row.start_ns) >= BUSY_INTERVAL_NS_MIN;
+    rows.iter()
+        .filter(long)
+        .map(|row| row.loop_busy_max)
+        .fold(0.0, f64::max)
 }
 
 /// The mean of the busiest loop's share of a core, each row by its length.

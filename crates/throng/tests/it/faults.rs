@@ -48,9 +48,7 @@ fn an_undefined_variable() {
 #[track_caller]
 fn fails_as(kind: &str, url: &str, sets: &[&str]) -> Summary {
     let space = Space::new();
-    // The pause at the end is for users whom a busy machine has delayed.
-    let arrivals = "arrivals=[{ constant: 20/s, for: 500ms }, { hold: 300ms }]";
-    let mut run = space.run(&[url, "--set", arrivals]);
+    let mut run = space.load(url, "20/s", "500ms");
     run.args(["--set", "thresholds=[errors == 0]"]);
     run.args(sets.iter().flat_map(|set| ["--set", set]));
     Ended::of(&mut run).with(1).said(kind);

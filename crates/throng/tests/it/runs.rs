@@ -250,8 +250,7 @@ fn load_stalling_server(space: &Space) -> Summary {
     let stall = Served::start(&[
         "stall", "--delay", "1ms", "--stall", "200ms", "--every", "2s",
     ]);
-    let arrivals = "arrivals=[{ constant: 200/s, for: 4s }, { hold: 300ms }]";
-    Ended::of(&mut space.run(&[&stall.url, "--set", arrivals])).with(0);
+    Ended::of(&mut space.load(&stall.url, "200/s", "4s")).with(0);
     space.summary()
 }
 

@@ -67,6 +67,13 @@ impl Space {
         command
     }
 
+    /// `throng run` of a URL: an open load of one request a user. The pause at its end is for users
+    /// whom a busy machine has delayed.
+    pub(crate) fn load(&self, url: &str, rate: &str, time: &str) -> Command {
+        let phases = format!("[{{ constant: {rate}, for: {time} }}, {{ hold: 300ms }}]");
+        self.run(&[url, "--rate", rate, "--set", &format!("arrivals={phases}")])
+    }
+
     /// `throng run` of a scenario with this text.
     pub(crate) fn run_text(&self, text: &str, args: &[&str]) -> Command {
         let path = self.file("scenario.yaml", text);
