@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 /// What a served target prints before its address.
@@ -68,8 +68,11 @@ impl TargetProcess {
         let mut child = command.spawn().map_err(start)?;
         let leash = child.stdin.take();
         let lines = child.stdout.take().map(listen);
-        let said = lines.and_then(|lines| lines.recv_timeout(START_MAX).ok());
-        match said.as_deref().and_then(parse_address) {
+        let said = lines.map(|lines| lines.recv_timeout(START_MAX));
+        match said
+            .as_ref()
+            .and_then(|said| parse_address(said.as_ref().ok()?))
+        {
             Some(address) => Ok(TargetProcess {
                 child,
                 leash,
@@ -80,8 +83,13 @@ impl TargetProcess {
                 let _ = child.kill();
                 let status = child.wait().map(|s| s.to_string()).unwrap_or_default();
                 let problem = match said {
-                    Some(line) => format!("it said {line:?} instead of where it listens"),
-                    None => format!("it said nothing for {} s ({status})", START_MAX.as_secs()),
+                    Some(Ok(line)) => format!("it said {line:?} instead of where it listens"),
+                    Some(Err(RecvTimeoutError::Timeout)) => {
+                        format!("it said nothing for {} s", START_MAX.as_secs())
+                    }
+                    Some(Err(RecvTimeoutError::Disconnected)) | None => {
+                        format!("it ended at once ({status})")
+                    }
                 };
                 Err(TargetError::Silent {
                     name: name.to_owned(),

@@ -183,18 +183,14 @@ fn a_doctor_with_few_files_says_how_to_mend_it() {
 fn json_and_quiet_are_kept_to() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let url = format!("{}/hello", echo.url);
-    let load = [
-        "--set",
-        "arrivals=[{ constant: 50/s, for: 1s }, { hold: 300ms }]",
-    ];
-    let json = Ended::of(space.run(&[&url, "--json"]).args(load)).with(0);
+    let json = Ended::of(space.load(&url, "50/s", "1s").arg("--json")).with(0);
     let summary: Summary = serde_json::from_str(&json.out).unwrap();
     assert_eq!((summary.users.started, summary.exit_code), (50, 0));
     assert_eq!(json.err, "");
     let shown = Ended::of(throng(["show", "--json"]).arg(&space.directories()[0])).with(0);
     assert_eq!(shown.out, json.out);
 
-    let quiet = Ended::of(space.run(&[&url, "--quiet"]).args(load)).with(0);
+    let quiet = Ended::of(space.load(&url, "50/s", "1s").arg("--quiet")).with(0);
     assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
 }
 

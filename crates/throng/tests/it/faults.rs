@@ -46,16 +46,14 @@ fn an_undefined_variable() {
 /// Loads the URL for a moment; every user must fail in this one way, and with `errors == 0` so
 /// must the run.
 #[track_caller]
-fn fails_as(kind: &str, url: &str, sets: &[&str]) -> Summary {
+fn fails_as(kind: &str, url: &str, sets: &[&str]) {
     let space = Space::new();
     let mut run = space.load(url, "20/s", "500ms");
     run.args(["--set", "thresholds=[errors == 0]"]);
     run.args(sets.iter().flat_map(|set| ["--set", set]));
     Ended::of(&mut run).with(1).said(kind);
-    let summary = space.summary();
-    all_of(&summary, kind);
+    all_of(&space.summary(), kind);
     told_with_detail(&space, kind);
-    summary
 }
 
 /// All ten users met this error, and no other.

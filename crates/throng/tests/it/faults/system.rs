@@ -23,7 +23,8 @@ fn a_target_that_cannot_be_started() {
                 hold: 1s } ]\n";
     Ended::of(&mut space.run_text(text, &[]))
         .with(69)
-        .told("the target \"market\" did not start");
+        .told("the target \"market\" did not start: it ended at once (exit status: 64)")
+        .told("games must be 1 to 10,000");
     assert!(!space.path("runs").exists());
 }
 
@@ -33,7 +34,7 @@ fn a_port_that_is_taken() {
     let address = taken.address.to_string();
     for system in ["echo", "stall", "market"] {
         let ended = Ended::of(&mut throng(["serve", system, "--listen", &address])).with(69);
-        ended.told("use");
+        ended.told("Address already in use");
     }
 }
 
@@ -84,8 +85,7 @@ fn a_disk_that_fills_up() {
     ended.said("ended 74");
     ended.said("shown 0");
     ended.said("requests.parquet is still in segments");
-    let reason = "the run failed after 2 s of 2 s: cannot write";
-    ended.said(reason);
+    ended.said("the run failed after 2 s of 2 s: cannot write");
     ended.told("the disk is full: cannot write");
 }
 
