@@ -6,9 +6,11 @@
 //!
 //! - [`market`]: a real-time parimutuel prediction market over WebSocket, with REST reads.
 //! - [`echo`]: the smallest WebSocket and HTTP server.
+//! - [`hello`]: the barest HTTP responder, faster than what measures it.
 //! - [`stall`]: an HTTP server that freezes on a schedule, whose latencies are known on paper.
 
 pub mod echo;
+pub mod hello;
 pub mod market;
 pub mod stall;
 mod wire;

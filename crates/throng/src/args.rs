@@ -133,7 +133,9 @@ pub(crate) enum System {
     /// An HTTP server that freezes on a schedule
     Stall(StallArgs),
     /// The smallest WebSocket and HTTP server
-    Echo(EchoArgs),
+    Echo(SmallArgs),
+    /// The barest HTTP responder, for measuring clients
+    Hello(SmallArgs),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -186,7 +188,7 @@ pub(crate) struct StallArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct EchoArgs {
+pub(crate) struct SmallArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
     /// Serving threads

@@ -4,10 +4,11 @@ use std::io::Write;
 use std::net::SocketAddr;
 
 use targets::echo::{self, EchoOptions};
+use targets::hello::{self, HelloOptions};
 use targets::market::{self, MarketError, MarketOptions};
 use targets::stall::{self, StallOptions};
 
-use crate::args::{EchoArgs, ListenArgs, MarketArgs, StallArgs, System};
+use crate::args::{ListenArgs, MarketArgs, SmallArgs, StallArgs, System};
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
@@ -15,6 +16,7 @@ pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
         System::Market(args) => market(&args),
         System::Stall(args) => stall(&args),
         System::Echo(args) => echo(&args),
+        System::Hello(args) => hello(&args),
     }
 }
 
@@ -61,11 +63,18 @@ fn stall(args: &StallArgs) -> Result<Exit, Failure> {
     ended(stall::run(options, stop(&args.listen), listening))
 }
 
-fn echo(args: &EchoArgs) -> Result<Exit, Failure> {
+fn echo(args: &SmallArgs) -> Result<Exit, Failure> {
     let mut options = EchoOptions::default();
     options.listen = args.listen.listen;
     options.threads = args.threads.unwrap_or(options.threads);
     ended(echo::run(options, stop(&args.listen), listening))
+}
+
+fn hello(args: &SmallArgs) -> Result<Exit, Failure> {
+    let mut options = HelloOptions::default();
+    options.listen = args.listen.listen;
+    options.threads = args.threads.unwrap_or(options.threads);
+    ended(hello::run(options, stop(&args.listen), listening))
 }
 
 fn ended(result: std::io::Result<()>) -> Result<Exit, Failure> {

@@ -1,0 +1,142 @@
+//! The barest HTTP responder: every request, whatever it asks for, is answered with the same few
+//! bytes. It takes less CPU than the clients that measure themselves against it.
+//!
+//! A request is taken to end at the first empty line; bodies are not understood.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::net::TcpStream;
+
+use crate::Stop;
+use crate::wire::{self, Crew, Post, Setup, accept_all, run_until, stopped};
+
+const RESPONSE: &[u8] =
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 3\r\n\r\nok\n";
+const REQUEST_END: &[u8] = b"\r\n\r\n";
+/// Bytes taken at a time. A request that spans two receipts is recognised as long as its end does
+/// not.
+const RECEIVE_BYTES: usize = 16 << 10;
+
+/// How to listen. By default on a free port of 127.0.0.1, with one thread.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct HelloOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Serving threads, 1 or more.
+    pub threads: usize,
+}
+
+impl Default for HelloOptions {
+    fn default() -> Self {
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Self { listen, threads: 1 }
+    }
+}
+
+/// Serves until `shutdown` resolves, then drops every connection. `ready` is called with the
+/// address as soon as connections are accepted.
+///
+/// # Errors
+/// When the address cannot be listened at, or a serving thread crashed.
+pub async fn serve(
+    options: HelloOptions,
+    ready: impl FnOnce(SocketAddr),
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let setup = Setup {
+        listen: options.listen,
+        threads: options.threads,
+        backlog: wire::BACKLOG,
+        own_files: true,
+    };
+    let mut crew = Crew::start(setup, work).await?;
+    ready(crew.address());
+    tokio::select! {
+        () = shutdown => {}
+        () = crew.any_ended() => {}
+    }
+    crew.stop().await
+}
+
+/// [`serve`] on a runtime of its own, until `stop`.
+///
+/// # Errors
+/// As [`serve`], and when the process cannot be set up.
+pub fn run(options: HelloOptions, stop: Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
+    run_until(stop, |stopped| serve(options, ready, stopped))?
+}
+
+async fn work(post: Post) {
+    let Post { listener, mut stop } = post;
+    let open = |stream| {
+        // A connection that breaks is its client's to notice.
+        tokio::task::spawn_local(async move { drop(respond(stream).await) });
+    };
+    tokio::select! {
+        () = accept_all(&listener, open, drop) => {}
+        () = stopped(&mut stop) => {}
+    }
+}
+
+async fn respond(stream: TcpStream) -> io::Result<()> {
+    let mut bytes = Box::new([0; RECEIVE_BYTES]);
+    let mut answers = Vec::new();
+    loop {
+        stream.readable().await?;
+        let len = match stream.try_read(&mut bytes[..]) {
+            Ok(0) => return Ok(()),
+            Ok(len) => len,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+            Err(error) => return Err(error),
+        };
+        let ends = bytes[..len]
+            .windows(REQUEST_END.len())
+            .filter(|window| *window == REQUEST_END);
+        answers.clear();
+        ends.for_each(|_| answers.extend_from_slice(RESPONSE));
+        let mut left = answers.as_slice();
+        while !left.is_empty() {
+            match stream.try_write(left) {
+                Ok(taken) => left = &left[taken..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    stream.writable().await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn pipelined_requests_are_answered_one_by_one() {
+        let (told, address) = std::sync::mpsc::channel();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let server = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            let ready = move |address| told.send(address).expect("the test listens");
+            runtime.block_on(serve(HelloOptions::default(), ready, async {
+                drop(stopped.await);
+            }))
+        });
+        let address = address.recv().expect("the server starts");
+        let mut client = std::net::TcpStream::connect(address).expect("connect");
+        client
+            .write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\nGET / HTTP/1.1\r\n\r\n")
+            .expect("send");
+        let mut answer = vec![0; 2 * RESPONSE.len()];
+        client.read_exact(&mut answer).expect("two answers");
+        assert_eq!(answer, RESPONSE.repeat(2));
+        stop.send(()).expect("the server waits");
+        server.join().expect("no panic").expect("a proper end");
+    }
+}
