@@ -1,7 +1,9 @@
 //! One event loop on its own thread: epoll, edge-triggered; one receive and one send an operation.
 //!
 //! In the precise mode the loop sleeps until just before the next due time and then looks at its
-//! sockets without sleeping until it has come; in the wide mode it sleeps in whole milliseconds.
+//! sockets without sleeping until it has come. In the wide mode it sleeps in whole milliseconds,
+//! and lets news gather for a moment where they come thick: being woken for each message of a
+//! broadcast costs more than the message.
 
 mod cpu;
 mod files;
@@ -29,6 +31,8 @@ pub use files::{OPEN_FILES_RESERVED, open_files_max};
 
 /// The precise mode stops sleeping this long before a due time: waking takes about as long here.
 const SPIN_NS: u64 = 60_000;
+/// In the wide mode, news that come within this time of the last are taken together.
+const GATHER_NS: u64 = 300_000;
 /// The longest sleep, after which the stop flag is looked at.
 const SLEEP_MAX_NS: u64 = 50_000_000;
 /// Events taken from the kernel at a time.
@@ -130,6 +134,7 @@ pub fn run_loop(
         cpu: CpuMeter::new(),
         idle_ns: 0,
         waiting_since_ns: None,
+        woken_ns: 0,
         connects_left: DUE_MAX,
         number: setup.worker.share.index as u16,
         rows,
@@ -149,6 +154,8 @@ struct EventLoop<'a> {
     idle_ns: u64,
     /// Since when the loop has had nothing to do, until the clock is next looked at.
     waiting_since_ns: Option<u64>,
+    /// When the last news were in hand.
+    woken_ns: u64,
     /// New connections until the next look at the sockets.
     connects_left: usize,
     number: u16,
@@ -190,6 +197,7 @@ impl EventLoop<'_> {
             self.wait(setup.waiting, now_ns, &mut events);
             for event in events.drain(..) {
                 let now_ns = self.handle(event, &mut buffer);
+                self.woken_ns = now_ns;
                 // A due time that came while this was handled must not wait for the rest.
                 if self.worker.next_ns() <= now_ns {
                     self.advance();
@@ -221,11 +229,18 @@ impl EventLoop<'_> {
 
     /// Waits for events until the worker's next due time at most. It was `now_ns` a moment ago.
     fn wait(&mut self, waiting: Waiting, now_ns: u64, events: &mut Vec<epoll::Event>) {
-        let left_ns = self
+        let mut left_ns = self
             .worker
             .next_ns()
             .saturating_sub(now_ns)
             .min(SLEEP_MAX_NS);
+        let thick = now_ns.saturating_sub(self.woken_ns) < GATHER_NS;
+        if waiting == Waiting::Wide && thick && left_ns > 0 {
+            let gather_ns = GATHER_NS.min(left_ns);
+            cpu::sleep(gather_ns);
+            left_ns -= gather_ns;
+            self.waiting_since_ns = Some(now_ns);
+        }
         let sleep_ns = match waiting {
             Waiting::Precise => left_ns.saturating_sub(SPIN_NS),
             // Rounded up, lest the loop wakes a moment early and has to sleep again.

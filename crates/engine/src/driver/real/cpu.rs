@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::thread::nanosleep;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::measure::LoopCpu;
 
@@ -62,4 +63,13 @@ pub(super) fn wake_on_time() {
     unsafe {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1);
     }
+}
+
+/// Sleeps for less than a second.
+pub(super) fn sleep(time_ns: u64) {
+    // Woken early by a signal: then the caller looks at its sockets early.
+    let _ = nanosleep(&Timespec {
+        tv_sec: 0,
+        tv_nsec: time_ns as i64,
+    });
 }
