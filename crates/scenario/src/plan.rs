@@ -159,7 +159,7 @@ pub struct HttpOp {
     pub save: Vec<Save>,
     /// Evaluated after `save`; a false one counts as error kind `check`.
     pub check: Vec<Expr>,
-    /// From the request being due to the response's end.
+    /// From the request being sent to the response's end.
     pub timeout_ns: u64,
 }
 
@@ -224,7 +224,7 @@ pub struct Expect {
     /// Evaluated after `save`; a false one counts as error kind `check`.
     pub check: Vec<Expr>,
     pub measure: MeasureId,
-    /// From being due to the reply.
+    /// From being sent to the reply.
     pub timeout_ns: u64,
 }
 

@@ -369,3 +369,12 @@ impl Worker<'_> {
         ws::Key::from_random(nonce)
     }
 }
+
+/// What a broken response is counted as.
+pub(super) fn http_outcome(error: &http1::Error) -> Outcome {
+    if error.is_too_large() {
+        Outcome::TooLarge
+    } else {
+        Outcome::HttpProtocol
+    }
+}

@@ -5,6 +5,7 @@ use record::Outcome;
 use scenario::plan::{HttpOp, Op};
 
 use super::Worker;
+use super::connections::http_outcome;
 use super::session::Flow;
 use crate::conn::{Codec, Pending, Stage};
 use crate::extract::Received;
@@ -169,12 +170,7 @@ impl<'p> Worker<'p> {
         error: &http1::Error,
         len: usize,
     ) -> usize {
-        let outcome = if error.is_too_large() {
-            Outcome::TooLarge
-        } else {
-            Outcome::HttpProtocol
-        };
-        self.lost(now_ns, slot, outcome, || error.to_string());
+        self.lost(now_ns, slot, http_outcome(error), || error.to_string());
         len
     }
 

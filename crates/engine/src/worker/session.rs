@@ -258,6 +258,10 @@ impl Worker<'_> {
             let counts = &mut self.recorder.counts;
             counts.users_started = counts.users_started.saturating_sub(1);
             counts.users_refused += 1;
+            if !self.repeats(now_ns, key) {
+                // It was never there, so it has not finished either.
+                return self.remove_user(key);
+            }
         }
         self.give_up_session(now_ns, key);
     }

@@ -1,12 +1,13 @@
 //! WebSocket steps: upgrade, send, reply, close, and messages that arrive unasked.
 
-use proto::http1::{self, Event as HttpEvent};
+use proto::http1::Event as HttpEvent;
 use proto::ws::{self, Event, HandshakeError, MessageKind};
 use record::{Measurement, Outcome};
 use scenario::expr::EvalError;
 use scenario::plan::{Expect, Op, Unasked, WsOpen, WsSend, builtin};
 
 use super::Worker;
+use super::connections::http_outcome;
 use super::session::{Flow, blank, excerpt};
 use crate::conn::{Codec, Pending, Stage};
 use crate::extract::{Received, json_number, pointer};
@@ -445,13 +446,5 @@ impl<'p> Worker<'p> {
             self.conns[slot].stage = Stage::Open;
         }
         self.lost(now_ns, slot, outcome, || error.to_string());
-    }
-}
-
-fn http_outcome(error: &http1::Error) -> Outcome {
-    if error.is_too_large() {
-        Outcome::TooLarge
-    } else {
-        Outcome::HttpProtocol
     }
 }

@@ -119,6 +119,7 @@ fn users_that_the_generator_cannot_hold_are_refused_not_lost() {
     assert_eq!(ran.total(|counts| counts.users_refused), 4);
     assert_eq!(ran.total(|counts| counts.users_started), 6);
     assert_eq!(ran.total(|counts| counts.users_connected), 6);
+    assert_eq!(ran.total(|counts| counts.users_finished), 6);
     let limits = ran
         .outcomes("first")
         .iter()

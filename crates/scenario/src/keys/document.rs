@@ -126,7 +126,7 @@ pub(crate) static OPTIONS: Table = Table {
             name: "timeout",
             kind: Kind::Duration,
             default: Text("30s"),
-            doc: "For one response, reply or WebSocket handshake, from when it was due; a step's \
+            doc: "For one response, reply or WebSocket handshake, from when it was sent; a step's \
                   own `timeout` or `within` goes before it",
         },
         Key {

@@ -59,7 +59,7 @@ const HTTP: &[Key] = &[
         "timeout",
         Kind::Duration,
         Said("`options.timeout`"),
-        "From being due to the response's end",
+        "From being sent to the response's end",
     ),
 ];
 
