@@ -9,9 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use engine::Setup;
 use engine::arrivals::Share;
-use engine::driver::real::{
-    LoopError, LoopNews, LoopSetup, StopFlag, Waiting, open_files_max, run_loop,
-};
+use engine::driver::real::{LoopError, LoopNews, LoopSetup, StopFlag, open_files_max, run_loop};
 use engine::trust::{TrustError, client_config};
 use record::schema::{EventKind, RunInfo, RunStatus, SeriesRow, Summary};
 use record::{Outcome, RecordError, Run};
@@ -30,8 +28,7 @@ const START_DELAY: Duration = Duration::from_millis(50);
 /// How often the conductor looks up from its loops.
 const POLL: Duration = Duration::from_millis(50);
 /// Rows a loop gathers before it hands them over.
-const ROWS_PRECISE: usize = 8192;
-const ROWS_WIDE: usize = 1024;
+const ROWS_MAX: usize = 1024;
 
 /// What to run.
 #[derive(Debug)]
@@ -150,11 +147,7 @@ pub fn conduct(
                 of: layout.loops_count,
             },
             started_unix_ns,
-            rows_max: if layout.waiting == Waiting::Precise {
-                ROWS_PRECISE
-            } else {
-                ROWS_WIDE
-            },
+            rows_max: ROWS_MAX,
             tls,
         },
         waiting: layout.waiting,

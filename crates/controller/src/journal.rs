@@ -20,7 +20,7 @@ use scenario::plan::MeasureId;
 use crate::merge::{Interval, Outcomes};
 
 /// Handfuls of rows that may wait for the disk before sampling sets in.
-const ROWS_WAITING_MAX: usize = 64;
+const ROWS_WAITING_MAX: usize = 512;
 /// Errors of one kind at one measure that are kept with their text.
 const EXAMPLES_MAX: u32 = 5;
 /// Intervals between two states of the files that a killed run would keep.

@@ -130,7 +130,7 @@ pub fn run_loop(
     let mut event_loop = EventLoop {
         worker: Worker::new(plan, &setup.worker)?,
         sockets: Sockets::new(setup)?,
-        start: setup.start,
+        zero_ns: cpu::monotonic_ns_of(setup.start),
         cpu: CpuMeter::new(),
         idle_ns: 0,
         waiting_since_ns: None,
@@ -149,7 +149,8 @@ pub fn run_loop(
 struct EventLoop<'a> {
     worker: Worker<'a>,
     sockets: Sockets,
-    start: Instant,
+    /// The run's zero on the monotonic clock.
+    zero_ns: u64,
     cpu: CpuMeter,
     idle_ns: u64,
     /// Since when the loop has had nothing to do, until the clock is next looked at.
@@ -165,12 +166,7 @@ struct EventLoop<'a> {
 
 impl EventLoop<'_> {
     fn now_ns(&self) -> u64 {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "this is the driver that reads the clock"
-        )]
-        let now = Instant::now();
-        now.saturating_duration_since(self.start).as_nanos() as u64
+        cpu::monotonic_ns().saturating_sub(self.zero_ns)
     }
 
     fn run(&mut self, setup: &LoopSetup) {
