@@ -323,23 +323,3 @@ fn server_names(plan: &Plan) -> Result<Vec<Option<ServerName<'static>>>, SetupEr
     });
     names.collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Millions of them exist: what one costs is a decision, not an accident.
-    #[test]
-    fn users_and_connections_stay_small() {
-        assert!(
-            size_of::<User>() <= 160,
-            "a user has {} bytes",
-            size_of::<User>()
-        );
-        assert!(
-            size_of::<Conn>() <= 104,
-            "a connection has {} bytes",
-            size_of::<Conn>()
-        );
-    }
-}

@@ -7,7 +7,7 @@
 
 mod cpu;
 mod files;
-mod sockets;
+pub(crate) mod sockets;
 mod sources;
 
 use std::net::{IpAddr, SocketAddr};
