@@ -3,16 +3,20 @@
 mod accept;
 mod crew;
 mod files;
+pub(crate) mod frames;
 mod head;
 mod http;
+mod lookout;
 mod process;
 mod rewind;
 mod socket;
 
-pub(crate) use accept::accept_all;
+pub(crate) use accept::{BREATH, accept_all};
 pub(crate) use crew::{Crew, Post, Setup};
-pub(crate) use head::{Opening, Route, read_opening};
+pub(crate) use files::open_files_max;
+pub(crate) use head::{Opening, Route, accepted, read_opening, route};
 pub(crate) use http::serve_http;
+pub(crate) use lookout::{Event, Lookout};
 pub use process::Stop;
 pub(crate) use process::run_until;
 pub(crate) use socket::{Limits, Socket};

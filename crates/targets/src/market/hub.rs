@@ -69,8 +69,8 @@ impl Hub {
     pub(super) async fn announce(&self, kind: Kind, game: GameId, news: News) {
         let mut seq = self.channel(game).seq.lock().await;
         *seq += 1;
-        let text = Stamped::new(game, news, *seq, wall_ms()).encode();
-        self.bus.publish(game, Notice { kind, text }).await;
+        let frame = Stamped::new(game, news, *seq, wall_ms()).encode();
+        self.bus.publish(game, Notice { kind, frame }).await;
     }
 
     fn channel(&self, game: GameId) -> &Channel {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
 /// How long to leave the listener alone after it failed, most often for want of open files.
-const BREATH: Duration = Duration::from_millis(20);
+pub(crate) const BREATH: Duration = Duration::from_millis(20);
 
 /// Accepts for ever: each connection goes to `open`, each failure to `failed`.
 ///

@@ -75,8 +75,17 @@ pub(crate) async fn read_opening(
     }))
 }
 
-/// The route and how many bytes of `bytes` it used up; `None` when the head is not whole yet.
-fn route(bytes: &[u8], path: &str) -> Option<(Route, usize)> {
+/// The answer that completes a handshake; `accept` is from [`Route::WebSocket`].
+pub(crate) fn accepted(accept: &str) -> String {
+    format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {accept}\r\n\r\n"
+    )
+}
+
+/// The route and how many bytes of `bytes` it used up; `None` when the head is not whole yet,
+/// which is so for 8 KiB at most. Handshakes are recognised at `path` only.
+pub(crate) fn route(bytes: &[u8], path: &str) -> Option<(Route, usize)> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut request = httparse::Request::new(&mut fields);
     match request.parse(bytes) {

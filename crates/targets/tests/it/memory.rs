@@ -1,4 +1,4 @@
-//! What an idle connection costs the market, measured on a process of its own.
+//! What an idle subscriber costs the market, measured on a process of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -17,14 +17,14 @@ const BEFORE: usize = 100;
 const MEASURED: usize = 800;
 
 #[test]
-fn an_idle_connection_costs_at_most_2_kib() {
+fn an_idle_subscriber_costs_at_most_512_bytes() {
     if std::env::var_os(SERVE).is_some() {
         return serve();
     }
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "memory::an_idle_connection_costs_at_most_2_kib",
+            "memory::an_idle_subscriber_costs_at_most_512_bytes",
             "--nocapture",
         ])
         .env(SERVE, "1")
@@ -40,18 +40,15 @@ fn an_idle_connection_costs_at_most_2_kib() {
         .find_map(|line| Some(line.split_once("listening on ")?.1.to_owned()))
         .expect("the child says where it listens");
 
-    let mut open: Vec<_> = (0..BEFORE).map(|_| connect(&address)).collect();
+    let mut open: Vec<_> = (0..BEFORE).map(|_| subscribe(&address)).collect();
     let before = resident_bytes(&address);
-    open.extend((0..MEASURED).map(|_| connect(&address)));
+    open.extend((0..MEASURED).map(|_| subscribe(&address)));
     let each = (resident_bytes(&address) - before) / MEASURED as f64;
     drop(open);
     drop(child.stdin.take());
     let rest = lines.count();
     assert!(child.wait().unwrap().success(), "{rest} more lines");
-    assert!(
-        (500.0..=2048.0).contains(&each),
-        "{each} bytes a connection"
-    );
+    assert!((80.0..=512.0).contains(&each), "{each} bytes a subscriber");
 }
 
 /// The child: a market until its input ends.
@@ -72,7 +69,8 @@ fn serve() {
         .unwrap();
 }
 
-fn connect(address: &str) -> TcpStream {
+/// A WebSocket that has joined a game, and so has an account.
+fn subscribe(address: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream
         .write_all(
@@ -83,6 +81,13 @@ fn connect(address: &str) -> TcpStream {
     let mut answer = [0; 512];
     let count = stream.read(&mut answer).unwrap();
     assert!(answer[..count].starts_with(b"HTTP/1.1 101 "));
+    // FIN and text, MASK and length, a mask of zeros.
+    let join = br#"{"op":"join","game":"g1"}"#;
+    let header = [0x81, 0x80 | join.len() as u8, 0, 0, 0, 0];
+    stream.write_all(&[&header[..], join].concat()).unwrap();
+    let count = stream.read(&mut answer).unwrap();
+    let reply = String::from_utf8_lossy(&answer[..count]);
+    assert!(reply.contains(r#""re":"join","game":"g1""#), "{reply}");
     stream
 }
 
