@@ -152,9 +152,12 @@ pub(crate) struct ListenArgs {
 pub(crate) struct MarketArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
-    /// Serving threads [default: one for each core]
+    /// Serving threads, at least [default: one for each core]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+    /// Connections expected at once: starts as many threads as their open files need
+    #[arg(long, value_name = "N")]
+    pub(crate) connections: Option<usize>,
     /// Games
     #[arg(long, value_name = "N")]
     pub(crate) games: Option<u32>,
@@ -170,6 +173,9 @@ pub(crate) struct MarketArgs {
     /// What the event feed is drawn from
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Ping connections that were silent for so long; 0s never does
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) ping_after: Option<Duration>,
 }
 
 #[derive(Debug, ClapArgs)]
