@@ -55,19 +55,31 @@ pub enum Waiting {
     Wide,
 }
 
-/// What stops loops from outside. Shared by all of them.
+/// What stops loops from outside. Shared by all of them; its levels only rise.
 #[derive(Debug, Default)]
 pub struct StopFlag(AtomicU8);
 
+/// Nobody starts any more.
+const CLOSED: u8 = 1;
+/// No step begins any more.
+const DRAINING: u8 = 2;
+/// Loops return at once.
+const ABORTED: u8 = 3;
+
 impl StopFlag {
+    /// Users that fall due are refused; those who are present go on.
+    pub fn close_arrivals(&self) {
+        self.0.fetch_max(CLOSED, Ordering::Relaxed);
+    }
+
     /// No step begins any more; operations in flight may end.
     pub fn drain(&self) {
-        self.0.fetch_max(1, Ordering::Relaxed);
+        self.0.fetch_max(DRAINING, Ordering::Relaxed);
     }
 
     /// Loops return as soon as they notice.
     pub fn abort(&self) {
-        self.0.fetch_max(2, Ordering::Relaxed);
+        self.0.fetch_max(ABORTED, Ordering::Relaxed);
     }
 
     fn level(&self) -> u8 {
@@ -178,9 +190,12 @@ impl EventLoop<'_> {
             let level = setup.stop.level();
             if level > stopped {
                 stopped = level;
-                self.worker.stop(now_ns);
+                self.worker.close_arrivals();
+                if level >= DRAINING {
+                    self.worker.stop(now_ns);
+                }
             }
-            if level >= 2 {
+            if level >= ABORTED {
                 return;
             }
             let late_ns = now_ns.saturating_sub(self.worker.next_ns());
