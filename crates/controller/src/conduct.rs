@@ -308,8 +308,7 @@ impl Conductor<'_> {
         row.cpu_process_ns = totals
             .cpu_process_ns
             .saturating_sub(self.totals.cpu_process_ns);
-        row.host_retransmits = totals.retransmits.saturating_sub(self.totals.retransmits);
-        row.host_listen_drops = totals.listen_drops.saturating_sub(self.totals.listen_drops);
+        totals.network.tell_since(&self.totals.network, row);
         row.rss_bytes = host::resident_bytes();
         self.totals = totals;
     }

@@ -44,6 +44,7 @@ const KNOWN: &[&str] = &[
     "error",
     "sampling",
     "interrupted",
+    "memory_pressure",
     "note",
 ];
 
@@ -102,6 +103,10 @@ mod tests {
                 reason: text(),
             },
             EventKind::Interrupted,
+            EventKind::MemoryPressure {
+                available_bytes: u64::MAX,
+                users: 2,
+            },
             EventKind::Note {
                 text: "line\nbreak, \u{1F600}".to_owned(),
             },

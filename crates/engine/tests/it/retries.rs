@@ -26,8 +26,8 @@ const TWICE: &str = "connect_retries: { times: 2, pause: 400ms }";
 const GET: &str = "get: /\n      as: page";
 
 /// A link that meets the first connects with these verdicts.
-fn at_first(verdicts: &[Verdict]) -> Link<'static> {
-    let mut left = verdicts.to_vec().into_iter();
+fn at_first(verdicts: &[Verdict]) -> Link<'_> {
+    let mut left = verdicts.iter().copied();
     Link {
         rule: Box::new(move |_, packet| match packet {
             Packet::Connect => left.next().unwrap_or(Verdict::Pass),
