@@ -17,6 +17,7 @@ use scenario::Plan;
 use scenario::plan::{Endpoint, PhaseKind, Target};
 
 use crate::describe;
+use crate::guard::Guard;
 use crate::host::{self, Totals};
 use crate::journal::{Journal, reason};
 use crate::layout::{Layout, layout};
@@ -163,6 +164,8 @@ pub fn conduct(
         merger: Merger::new(layout.loops_count),
         stop: Arc::clone(&setup.stop),
         totals: host::totals(),
+        guard: Guard::new(),
+        users: 0,
         interrupted: false,
         phases_told: 0,
         draining_told: false,
@@ -184,6 +187,9 @@ struct Conductor<'a> {
     merger: Merger,
     stop: Arc<StopFlag>,
     totals: Totals,
+    guard: Guard,
+    /// Users present at the last interval's end.
+    users: u64,
     interrupted: bool,
     phases_told: usize,
     draining_told: bool,
@@ -244,6 +250,9 @@ impl Conductor<'_> {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
             self.heed_interrupt()?;
+            for what in self.guard.heed(&self.stop, self.users) {
+                self.journal.event(self.ended_ns, what)?;
+            }
             if !self.journal.is_writing() {
                 self.stop.drain();
             }
@@ -272,6 +281,7 @@ impl Conductor<'_> {
         self.journal.interval(&interval)?;
         self.stamps_ahead += interval.stamps_ahead;
         self.ended_ns = interval.row.end_ns;
+        self.users = interval.row.users;
         on_tick(&Tick {
             info: self.journal.info(),
             row: &interval.row,
@@ -335,6 +345,7 @@ impl Conductor<'_> {
     fn conclude(mut self, played: Result<(), ConductError>) -> Result<Conducted, ConductError> {
         let status = match (&played, self.interrupted) {
             (Err(_), _) => RunStatus::Failed,
+            _ if self.guard.has_ended_run() => RunStatus::Failed,
             (Ok(()), true) => RunStatus::Interrupted,
             (Ok(()), false) => RunStatus::Complete,
         };

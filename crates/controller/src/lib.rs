@@ -8,15 +8,21 @@
 //! | `target` | a built-in target as a process |
 //! | `merge` | the loops' intervals added up |
 //! | `journal` | everything that is written while it runs |
-//! | `doctor` | what this machine can hold |
+//! | `guard` | memory that runs short ends the ramp, then the run |
+//! | `doctor` | the limits of this machine, one by one |
+//! | `capacity` | how many users it can hold, and what it takes for so many |
+//! | `preflight` | the same, before a run |
+//! | `memory` | what is left of it |
 //! | `host` | what `/proc` says |
 
 mod conduct;
 mod describe;
 pub mod doctor;
+mod guard;
 pub mod host;
 mod journal;
 pub mod layout;
+pub mod memory;
 mod merge;
 mod target;
 

@@ -82,6 +82,16 @@ impl StopFlag {
         self.0.fetch_max(ABORTED, Ordering::Relaxed);
     }
 
+    /// True once arrivals are closed.
+    pub fn is_closed(&self) -> bool {
+        self.level() >= CLOSED
+    }
+
+    /// True once no step begins any more.
+    pub fn is_draining(&self) -> bool {
+        self.level() >= DRAINING
+    }
+
     fn level(&self) -> u8 {
         self.0.load(Ordering::Relaxed)
     }
@@ -191,7 +201,7 @@ impl EventLoop<'_> {
             if level > stopped {
                 stopped = level;
                 self.worker.close_arrivals();
-                if level >= DRAINING {
+                if setup.stop.is_draining() {
                     self.worker.stop(now_ns);
                 }
             }
