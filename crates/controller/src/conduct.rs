@@ -22,6 +22,7 @@ use crate::host::{self, Totals};
 use crate::journal::{Journal, reason};
 use crate::layout::{Layout, layout};
 use crate::merge::{Interval, Merger};
+use crate::preflight::{self, TooSmall};
 use crate::target::{TargetError, TargetProcess};
 
 /// Loops start this long after everything is ready, so that all are there at the run's zero.
@@ -45,6 +46,8 @@ pub struct RunRequest<'a> {
     pub program: &'a Path,
     /// Throng's version.
     pub version: &'a str,
+    /// Whether to run even where this machine cannot hold so many users.
+    pub anyway: bool,
     pub interrupt: Arc<Interrupt>,
 }
 
@@ -99,6 +102,8 @@ pub enum ConductError {
     #[error("cannot find the address of {host:?}: {problem}; check the name, or write the address")]
     Resolve { host: String, problem: String },
     #[error(transparent)]
+    TooSmall(#[from] TooSmall),
+    #[error(transparent)]
     Target(#[from] TargetError),
     #[error(transparent)]
     Trust(#[from] TrustError),
@@ -125,11 +130,12 @@ pub fn conduct(
     mut request: RunRequest<'_>,
     on_tick: &mut dyn FnMut(&Tick<'_>),
 ) -> Result<Conducted, ConductError> {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let layout = layout(&request.plan, cores, open_files_max());
+    let warning = preflight::check(&request.plan, layout.users_max, request.anyway)?;
     let target = start_target(&mut request)?;
     let addresses = resolve(&request.plan.endpoints)?;
     let tls = tls_config(&request.plan)?;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let layout = layout(&request.plan, cores, open_files_max());
     #[expect(clippy::disallowed_methods, reason = "the run's zero on both clocks")]
     let (start, started) = (
         Instant::now() + START_DELAY,
@@ -140,7 +146,10 @@ pub fn conduct(
         .unwrap_or_default()
         .as_nanos() as u64;
     let info = describe::info(&request, &layout, cores, started_unix_ns);
-    let journal = Journal::create(request.runs, info, request.scenario)?;
+    let mut journal = Journal::create(request.runs, info, request.scenario)?;
+    if let Some(text) = warning {
+        journal.event(0, EventKind::Note { text })?;
+    }
     let setup = LoopSetup {
         worker: Setup {
             share: Share {
@@ -424,7 +433,7 @@ fn start_target(request: &mut RunRequest<'_>) -> Result<Option<TargetProcess>, C
 }
 
 /// The first address of each endpoint.
-fn resolve(endpoints: &[Endpoint]) -> Result<Arc<[SocketAddr]>, ConductError> {
+pub(crate) fn resolve(endpoints: &[Endpoint]) -> Result<Arc<[SocketAddr]>, ConductError> {
     let addresses = endpoints.iter().map(|endpoint| {
         let fail = |problem: String| ConductError::Resolve {
             host: endpoint.host.clone(),

@@ -15,6 +15,7 @@
 //! | `memory` | what is left of it |
 //! | `host` | what `/proc` says |
 
+pub mod capacity;
 mod conduct;
 mod describe;
 pub mod doctor;
@@ -24,7 +25,9 @@ mod journal;
 pub mod layout;
 pub mod memory;
 mod merge;
+mod preflight;
 mod target;
 
 pub use conduct::{ConductError, Conducted, Interrupt, RunRequest, Tick, TickMeasure, conduct};
+pub use preflight::TooSmall;
 pub use target::{LISTENING, TargetError};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use clap_complete::Shell;
+use controller::capacity;
 
 use crate::settings::{parse_duration, parse_set};
 
@@ -31,7 +32,7 @@ pub(crate) enum Verb {
     /// Serve one of the built-in systems
     Serve(ServeArgs),
     /// Tell what this machine can hold, and what would mend it
-    Doctor,
+    Doctor(DoctorArgs),
     /// Print completions for a shell
     Completions { shell: Shell },
 }
@@ -46,7 +47,7 @@ Exit codes:
   66   a file cannot be read
   68   a host name does not resolve
   69   the target cannot be started
-  71   the system denied something the generator needs
+  71   the system denied something the generator needs, or cannot hold so many users
   73   the run directory cannot be made
   74   reading or writing failed
   130  ended at once, by the second Ctrl-C";
@@ -63,6 +64,9 @@ pub(crate) struct RunArgs {
     /// Where run directories are made
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub(crate) runs: PathBuf,
+    /// Run even where this machine cannot hold so many users
+    #[arg(long)]
+    pub(crate) anyway: bool,
     /// Print nothing but errors; the exit code tells
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
@@ -118,6 +122,23 @@ pub(crate) struct ShowArgs {
     /// Print the summary as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DoctorArgs {
+    /// Tell what so many users at once take, and the commands that make room for them; ends with 0
+    /// where the machine can hold them as it is, else with 1
+    #[arg(long = "for", value_name = "USERS", value_parser = clap::value_parser!(u64).range(1..=capacity::USERS_MAX))]
+    pub(crate) users: Option<u64>,
+    /// The target runs on another machine
+    #[arg(long, requires = "users")]
+    pub(crate) target_elsewhere: bool,
+    /// Own addresses to connect from, where the target is elsewhere
+    #[arg(long, value_name = "N", default_value = "1", requires = "target_elsewhere", value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    pub(crate) source_addresses: u64,
+    /// Change the settings instead of printing their commands; needs root
+    #[arg(long, requires = "users")]
+    pub(crate) apply: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         Verb::Schema => verbs::schema::schema(),
         Verb::Show(args) => verbs::show::show(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),
-        Verb::Doctor => verbs::doctor::doctor(),
+        Verb::Doctor(args) => verbs::doctor::doctor(&args),
         Verb::Completions { shell } => verbs::completions::completions(shell),
     };
     result.unwrap_or_else(Failure::tell).into()

@@ -29,6 +29,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         runs: &args.runs,
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
+        anyway: args.anyway,
         interrupt: interrupt()?,
     };
     let style = terminal::style();
@@ -115,7 +116,7 @@ fn failure(error: ConductError) -> Failure {
             action: "create", ..
         }) => Exit::CannotCreate,
         ConductError::Record(_) | ConductError::Judge { .. } => Exit::Io,
-        ConductError::Loop(_) => Exit::System,
+        ConductError::Loop(_) | ConductError::TooSmall(_) => Exit::System,
     };
     if let ConductError::Record(record) = &error
         && record.is_disk_full()
