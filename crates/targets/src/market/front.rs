@@ -348,3 +348,6 @@ impl Front {
 fn say_end(socket: &OwnedFd) -> Result<(), Errno> {
     shutdown(socket, Shutdown::Write)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::io::AsyncWriteExt;
+use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::{Client, Market, calm, frame};
+use crate::support::{Client, Market, calm, frame, soon};
 
 const JOIN: &str = r#"{"op":"join","game":"g1"}"#;
 
@@ -58,39 +60,45 @@ async fn everyone_gets_the_same_message_once() {
 /// A reader that pauses gets all replies and, of the distributions, the newest.
 #[tokio::test]
 async fn a_reader_that_catches_up_has_missed_only_old_distributions() {
-    const REQUESTS: u32 = 1_500;
     let mut options = calm();
     options.batch = Duration::from_millis(1);
     options.missed_max = u32::MAX;
     // Makes replies long: they fill whatever the kernel holds.
-    options.games = 100;
+    options.games = 500;
     let market = Market::start(options).await;
     let mut slow = market.connect().await;
     slow.ask(JOIN).await;
-    let request = |id: u32| format!(r#"{{"op":"games","id":{id}}}"#);
-    let bytes: Vec<u8> = (0..REQUESTS)
-        .flat_map(|id| frame(0x81, request(id).as_bytes()))
-        .collect();
-    slow.socket.get_mut().write_all(&bytes).await.unwrap();
-
     let mut fan = market.connect().await;
     fan.ask(JOIN).await;
-    let mut predicted = 0;
-    while market.metric("market_distributions_superseded_total").await < 5.0 {
-        predict(&mut fan).await;
-        predicted += 1;
-    }
+
+    let (mut requests, mut predicted) = (0, 0);
+    let fill = async {
+        while market.metric("market_distributions_superseded_total").await < 5.0 {
+            for id in requests..requests + 10 {
+                let request = format!(r#"{{"op":"games","id":{id}}}"#);
+                let bytes = frame(0x81, request.as_bytes());
+                slow.socket.get_mut().write_all(&bytes).await.unwrap();
+            }
+            requests += 10;
+            predict(&mut fan).await;
+            predicted += 1;
+        }
+    };
+    soon(fill).await;
 
     let (mut replies, mut seqs, mut total) = (0, Vec::new(), 0);
-    while replies < REQUESTS || total < predicted {
-        let message = slow.json().await;
-        if message["re"] == "games" {
-            assert_eq!(message["id"], replies);
+    while replies < requests || total < predicted {
+        let Message::Text(text) = slow.message().await else {
+            continue;
+        };
+        if let Some(reply) = text.strip_prefix(r#"{"re":"games","id":"#) {
+            assert_eq!(reply.split(',').next().unwrap(), replies.to_string());
             replies += 1;
         } else {
-            assert_eq!(message["type"], "distribution");
-            seqs.push(message["seq"].as_u64().unwrap());
-            total = message["total"].as_u64().unwrap();
+            let news: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(news["type"], "distribution");
+            seqs.push(news["seq"].as_u64().unwrap());
+            total = news["total"].as_u64().unwrap();
         }
     }
     assert!(seqs.is_sorted_by(|a, b| a < b), "{seqs:?}");
