@@ -21,8 +21,9 @@ pub use process::Stop;
 pub(crate) use process::run_until;
 pub(crate) use socket::{Limits, Socket};
 
-/// Most connections that wait to be accepted, unless told otherwise.
-pub(crate) const BACKLOG: u32 = 4096;
+/// Most connections that wait to be accepted, for each listener: as many as the kernel lets wait
+/// (`net.core.somaxconn` cuts this). A storm then waits instead of having its SYNs dropped.
+pub(crate) const BACKLOG: u32 = 65_535;
 
 /// Resolves once `stop` turns true, and also when nobody is left to turn it.
 pub(crate) async fn stopped(stop: &mut tokio::sync::watch::Receiver<bool>) {
