@@ -21,7 +21,7 @@ use std::task::{Context, Poll, Waker};
 use axum::Router;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, Shutdown, recv, shutdown, sockopt};
+use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use tokio::sync::{mpsc, watch};
 
 use super::audience::Audience;
@@ -99,8 +99,6 @@ impl Front {
         alive: Alive,
     ) -> io::Result<Rc<RefCell<Self>>> {
         let lookout = Lookout::new()?;
-        // Connections inherit it.
-        sockopt::set_tcp_nodelay(&listener, true)?;
         lookout.watch(&listener, LISTENER)?;
         let router = rest::router(Arc::clone(hub));
         Ok(Rc::new_cyclic(|me| {

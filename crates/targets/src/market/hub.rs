@@ -36,7 +36,11 @@ impl Hub {
     /// A market in memory.
     pub(super) fn new(options: &MarketOptions) -> Self {
         Self {
-            store: Arc::new(store::Memory::new(options.games, options.starting_balance)),
+            store: Arc::new(store::Memory::new(
+                options.games,
+                options.starting_balance,
+                options.connections,
+            )),
             bus: Arc::new(bus::Memory::new(options.games)),
             metrics: Metrics::default(),
             draining: AtomicBool::new(false),

@@ -11,7 +11,8 @@ use crate::wire;
 const GAMES_MAX: u32 = 10_000;
 /// Largest starting balance in cents: with all accounts taken, money still fits 64 bits.
 const BALANCE_MAX: u64 = 1_000_000_000_000;
-
+/// Most connections that can be expected.
+const CONNECTIONS_MAX: usize = 10_000_000;
 /// Most serving threads that are started unasked.
 const THREADS_MAX: usize = 1024;
 /// Open files of a process besides connections and runtimes.
@@ -32,8 +33,9 @@ pub struct MarketOptions {
     /// Serving threads, 1 or more; there are more if `connections` need them. By default one for
     /// each core, and at least 2.
     pub threads: usize,
-    /// Connections that are expected at once; 0, the default, if nothing is known. With
-    /// `own_files` there are as many threads as their files need, and room is made for them.
+    /// Connections that are expected at once, at most 10,000,000; 0, the default, if nothing is
+    /// known. With `own_files` there are as many threads as their files need, and room is made
+    /// for them.
     pub connections: usize,
     /// Whether every serving thread has a file table of its own, so that each may hold as many
     /// connections as the limit on open files allows for a process. On by default.
@@ -100,6 +102,10 @@ impl MarketOptions {
     pub(super) fn check(&self) -> Result<(), MarketError> {
         let rules = [
             (self.threads >= 1, "threads must be at least 1"),
+            (
+                self.connections <= CONNECTIONS_MAX,
+                "at most 10,000,000 connections can be expected",
+            ),
             (
                 (1..=GAMES_MAX).contains(&self.games),
                 "games must be 1 to 10,000",
@@ -201,6 +207,14 @@ mod tests {
         let bad = [
             MarketOptions {
                 threads: 0,
+                ..Default::default()
+            },
+            MarketOptions {
+                connections: CONNECTIONS_MAX + 1,
+                ..Default::default()
+            },
+            MarketOptions {
+                opening_timeout: Duration::ZERO,
                 ..Default::default()
             },
             MarketOptions {

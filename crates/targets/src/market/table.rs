@@ -50,6 +50,10 @@ enum Content<T> {
 }
 
 impl<T> Table<T> {
+    /// What a row takes up, in bytes.
+    #[cfg(test)]
+    pub(super) const ROW_BYTES: usize = size_of::<Entry<T>>();
+
     /// A table that does not have to grow for `rows` rows.
     pub(super) fn with_capacity(rows: usize) -> Self {
         Self {

@@ -8,8 +8,6 @@ use tokio::net::{TcpListener, TcpStream};
 pub(crate) const BREATH: Duration = Duration::from_millis(20);
 
 /// Accepts for ever: each connection goes to `open`, each failure to `failed`.
-///
-/// Nagle's algorithm is switched off on every connection.
 pub(crate) async fn accept_all(
     listener: &TcpListener,
     mut open: impl FnMut(TcpStream),
@@ -17,10 +15,7 @@ pub(crate) async fn accept_all(
 ) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => match stream.set_nodelay(true) {
-                Ok(()) => open(stream),
-                Err(error) => failed(error),
-            },
+            Ok((stream, _)) => open(stream),
             Err(error) => {
                 failed(error);
                 tokio::time::sleep(BREATH).await;

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
+use rustix::net::sockopt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, LocalSet, spawn_local};
@@ -223,17 +224,4 @@ async fn a_request_under_way_is_answered_before_the_stop() {
         assert!(scene.hub.store.audit().await.unwrap().withdrawn > 0);
     })
     .await;
-}
-
-/// What is set on the listener holds for each connection: no system call is needed for it.
-#[test]
-fn connections_inherit_that_small_messages_do_not_wait() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    for wanted in [false, true] {
-        sockopt::set_tcp_nodelay(&listener, wanted).unwrap();
-        let _peer = std::net::TcpStream::connect(address).unwrap();
-        let (accepted, _) = listener.accept().unwrap();
-        assert_eq!(sockopt::tcp_nodelay(&accepted), Ok(wanted));
-    }
 }
