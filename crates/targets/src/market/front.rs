@@ -20,7 +20,7 @@ use std::task::{Context, Poll, Waker};
 
 use axum::Router;
 use rustix::event::epoll::EventFlags;
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use tokio::sync::{mpsc, watch};
 
@@ -41,7 +41,7 @@ const RECEIVE_BYTES: usize = 16 * 1024;
 /// What the listener is called; no connection is.
 const LISTENER: u64 = u64::MAX;
 /// Things done between two looks at what else the thread has to do: sends of a broadcast,
-/// connections accepted, rows swept with an effect.
+/// connections accepted, connections called, rows swept with an effect.
 const LOT: usize = 64;
 
 /// Held by whoever must be waited for when the thread stops.
@@ -138,6 +138,8 @@ impl Front {
     /// # Errors
     /// Only when the thread's epoll instance is broken.
     pub(super) fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // While this runs, nobody has to wake it.
+        self.waker = None;
         let mut events = std::mem::take(&mut self.events);
         let mut more = Poll::Ready(Ok(()));
         if events.is_empty() {
@@ -149,7 +151,7 @@ impl Front {
                 bits => self.notice(Key::from_bits(bits), event.flags),
             }
         }
-        for _ in 0..self.calls.len() {
+        for _ in 0..self.calls.len().min(LOT) {
             if let Some(key) = self.calls.pop_front() {
                 self.attend(key);
             }
@@ -223,7 +225,7 @@ impl Front {
             return;
         };
         let mut buffer = std::mem::take(&mut self.buffer);
-        match recv(&row.socket, &mut buffer[..], RecvFlags::DONTWAIT) {
+        match retry_on_intr(|| recv(&row.socket, &mut buffer[..], RecvFlags::DONTWAIT)) {
             Ok((_, length @ 1..)) => {
                 // A receipt that does not fill the buffer has emptied the socket (epoll(7)).
                 row.readable = row.hung_up || length == buffer.len();
@@ -236,7 +238,7 @@ impl Front {
                     _ => {}
                 }
             }
-            Err(Errno::AGAIN | Errno::INTR) => row.readable = false,
+            Err(Errno::AGAIN) => row.readable = false,
             // It has left, or it broke.
             Ok(_) | Err(_) => self.part(key),
         }
