@@ -239,7 +239,7 @@ impl Serialize for Refusal {
 pub(super) fn text_of(frame: &[u8]) -> &str {
     // Text of up to 125 bytes has a header of 2, longer text one of 4.
     let header = if frame[1] <= 125 { 2 } else { 4 };
-    std::str::from_utf8(&frame[header..]).expect("replies are UTF-8")
+    std::str::from_utf8(&frame[header..]).expect("text is UTF-8")
 }
 
 #[cfg(test)]
