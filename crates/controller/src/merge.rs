@@ -95,6 +95,7 @@ impl Interval {
         row.users_started += delta.counts.users_started;
         row.users_finished += delta.counts.users_finished;
         row.users_refused += delta.counts.users_refused;
+        row.users_held += delta.counts.users_held;
         row.users_connected += delta.counts.users_connected;
         row.connects_retried += delta.counts.connects_retried;
         row.sends += delta.counts.sends;

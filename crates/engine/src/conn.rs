@@ -27,6 +27,13 @@ pub(crate) enum Stage {
     Closing,
 }
 
+impl Stage {
+    /// True until the connection can be used.
+    pub(crate) fn is_setting_up(self) -> bool {
+        matches!(self, Stage::Connecting | Stage::Securing | Stage::Upgrading)
+    }
+}
+
 /// What reads the peer's bytes.
 #[derive(Debug)]
 pub(crate) enum Codec {

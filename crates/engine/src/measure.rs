@@ -39,6 +39,8 @@ pub struct Counts {
     pub users_started: u64,
     pub users_finished: u64,
     pub users_refused: u64,
+    /// Users that started late because `options.connecting_max` connections were being set up.
+    pub users_held: u64,
     pub users_connected: u64,
     /// Connections that failed and were tried again (`options.connect_retries`).
     pub connects_retried: u64,

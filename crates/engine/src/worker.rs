@@ -90,6 +90,12 @@ pub struct Worker<'p> {
     upcoming: Option<Arrival>,
     /// False once users that fall due are refused.
     admits: bool,
+    /// Connections being set up, upgrades included.
+    setting_up: u64,
+    /// Nobody starts while so many connections are being set up.
+    setting_up_max: u64,
+    /// The upcoming user was due and had to wait for that.
+    held: bool,
     recorder: Recorder,
     commands: Commands,
     /// Mask keys and nonces.
@@ -132,6 +138,12 @@ impl<'p> Worker<'p> {
             arrivals,
             upcoming,
             admits: true,
+            setting_up: 0,
+            setting_up_max: plan
+                .options
+                .connecting_max
+                .map_or(u64::MAX, |max| setup.share.portion(max)),
+            held: false,
             recorder: Recorder::new(plan, setup.share.index as u16, setup.rows_max),
             commands: Commands::default(),
             wire_rng: Rng::new(plan.seed, u64::from(setup.share.index), Purpose::Wire),
@@ -141,6 +153,12 @@ impl<'p> Worker<'p> {
             in_flight: 0,
             scratch: Vec::new(),
         })
+    }
+
+    /// Nobody starts while so many connections are being set up, in all workers together: for a
+    /// driver that knows what its network takes, where the scenario says nothing.
+    pub fn hold_starts_above(&mut self, connecting_max: u64, share: Share) {
+        self.setting_up_max = share.portion(connecting_max);
     }
 
     /// What is to be done now. The driver clears it once it is done.
@@ -159,7 +177,12 @@ impl<'p> Worker<'p> {
         let next = self.wheel.next_ns().min(self.recorder.cut_ns());
         match self.state {
             State::Running => {
-                let arrival = self.upcoming.map_or(u64::MAX, |a| a.due_ns);
+                let arrival = match self.upcoming {
+                    // Until a connection is set up, or fails, there is nothing to do for it.
+                    Some(_) if self.held && self.is_full() => u64::MAX,
+                    Some(arrival) => arrival.due_ns,
+                    None => u64::MAX,
+                };
                 next.min(arrival).min(self.end_ns)
             }
             State::Draining { until_ns } if self.leaving.is_empty() && self.users.len() > 0 => {
@@ -179,13 +202,7 @@ impl<'p> Worker<'p> {
         match self.state {
             State::Running if now_ns >= self.end_ns => self.begin_drain(),
             State::Running => {
-                if let Some(arrival) = self.upcoming.filter(|a| a.due_ns <= now_ns) {
-                    self.upcoming = self.arrivals.next();
-                    if self.admits {
-                        self.start(now_ns, arrival);
-                    } else {
-                        self.refuse(now_ns, arrival);
-                    }
+                if self.admit(now_ns) {
                     return true;
                 }
             }
@@ -252,6 +269,30 @@ impl<'p> Worker<'p> {
 
     fn unix_ms(&self, now_ns: u64) -> i64 {
         ((self.started_unix_ns + now_ns) / 1_000_000) as i64
+    }
+
+    /// Starts the upcoming user, or refuses it, where it is due and does not have to wait.
+    fn admit(&mut self, now_ns: u64) -> bool {
+        let Some(arrival) = self.upcoming.filter(|a| a.due_ns <= now_ns) else {
+            return false;
+        };
+        if self.is_full() {
+            self.held = true;
+            return false;
+        }
+        self.upcoming = self.arrivals.next();
+        self.recorder.counts.users_held += u64::from(std::mem::take(&mut self.held));
+        if self.admits {
+            self.start(now_ns, arrival);
+        } else {
+            self.refuse(now_ns, arrival);
+        }
+        true
+    }
+
+    /// True while whoever is due has to wait.
+    fn is_full(&self) -> bool {
+        self.admits && self.setting_up >= self.setting_up_max
     }
 
     fn start(&mut self, now_ns: u64, arrival: Arrival) {

@@ -44,6 +44,7 @@ pub(crate) fn findings(
     let mut findings: Vec<Finding> = thresholds.iter().filter_map(failed).collect();
     findings.extend(errors(measures));
     findings.extend(retried(figures));
+    findings.extend(held(figures));
     findings.extend(unmatched(figures));
     findings.extend(notes(figures));
     findings.push(throughput(figures));
@@ -136,6 +137,20 @@ fn retried(figures: &Figures) -> Option<Finding> {
     };
     let finding = finding(Severity::Note, "connects-retried", text);
     Some(finding.with("retries", n as f64).done())
+}
+
+fn held(figures: &Figures) -> Option<Finding> {
+    let n = figures.total(|row| row.users_held);
+    if n == 0 {
+        return None;
+    }
+    let text = format!(
+        "{} started late: as many connections were being set up at once as may be \
+         (`options.connecting_max`)",
+        words::counted(n, "user")
+    );
+    let finding = finding(Severity::Note, "users-held", text);
+    Some(finding.with("users", n as f64).done())
 }
 
 fn unmatched(figures: &Figures) -> Option<Finding> {

@@ -16,6 +16,10 @@ pub const LOOP_BUSY_MIN: f64 = 0.90;
 /// Ready loops that waited this share of their cores' time were starved by somebody else.
 pub const CPU_WAIT_MIN: f64 = 0.10;
 
+/// Where this share of the users in late seconds had to wait for other connections to be set up,
+/// that is why they were late.
+pub const HELD_SHARE_MIN: f64 = 0.10;
+
 /// In-flight operations at this share of the open files mean that the target did not answer.
 pub const FILES_IN_FLIGHT_MIN: f64 = 0.90;
 

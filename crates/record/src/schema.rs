@@ -129,6 +129,9 @@ pub struct SeriesRow {
     pub users_finished: u64,
     /// Not started for want of files, ports or memory.
     pub users_refused: u64,
+    /// Users that started late because as many connections were being set up as may be
+    /// (`options.connecting_max`).
+    pub users_held: u64,
     /// Users whose first connection was made in this interval.
     pub users_connected: u64,
     /// Connections that failed and were tried again (`options.connect_retries`).

@@ -412,6 +412,9 @@ pub struct Options {
     pub connect_timeout_ns: u64,
     pub connect_retries: ConnectRetries,
     /// After the last phase no step begins; those in flight get this long.
+    /// Connections that may be set up at once, in all loops together, before users that fall due
+    /// have to wait; `None`: as the network takes them.
+    pub connecting_max: Option<u64>,
     pub drain_ns: u64,
     /// Local addresses to connect from, in turn. Empty: the kernel's choice, and 127.0.0.0/8 is
     /// used up address by address where the target is on loopback and ports run out.

@@ -43,6 +43,10 @@ const DUE_MAX: usize = 32;
 /// sockets: replies that are there free connections for what is due, while opening ever more of
 /// them would only make it later.
 const LATE_NS: u64 = 10_000_000;
+/// Connections that may be set up at once on loopback, in all loops together: what the usual
+/// accept queue takes (`net.core.somaxconn`, listen(2)). A storm of more would be dropped there, or
+/// take from the target the CPU that it needs to answer those before.
+const CONNECTING_LOCAL_MAX: u64 = 4_096;
 /// Bytes received at a time.
 const RECEIVE_BYTES: usize = 256 << 10;
 
@@ -149,8 +153,13 @@ pub fn run_loop(
 ) -> Result<(), LoopError> {
     files::leave_shared_table()?;
     cpu::wake_on_time();
+    let mut worker = Worker::new(plan, &setup.worker)?;
+    let local = setup.addresses.iter().all(|a| a.ip().is_loopback());
+    if local && plan.options.connecting_max.is_none() {
+        worker.hold_starts_above(CONNECTING_LOCAL_MAX, setup.worker.share);
+    }
     let mut event_loop = EventLoop {
-        worker: Worker::new(plan, &setup.worker)?,
+        worker,
         sockets: Sockets::new(setup)?,
         zero_ns: cpu::monotonic_ns_of(setup.start),
         cpu: CpuMeter::new(),

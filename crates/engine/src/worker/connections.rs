@@ -117,6 +117,7 @@ impl Worker<'_> {
             websocket,
         });
         self.users[key].conn = slot;
+        self.setting_up += 1;
         let conn = self.id(slot);
         self.commands.list.push(Command::Connect { conn, endpoint });
         let deadline_ns = now_ns + self.plan.options.connect_timeout_ns;
@@ -128,10 +129,11 @@ impl Worker<'_> {
         let (key, websocket) = (self.conns[slot].user, self.conns[slot].websocket);
         self.record_connect(now_ns, slot, Outcome::Ok);
         self.count_connected(key);
-        self.conns[slot].stage = Stage::Idle;
         if websocket {
             self.send_upgrade(now_ns, key, slot);
         } else {
+            self.conns[slot].stage = Stage::Idle;
+            self.setting_up -= 1;
             self.send_request(now_ns, key, slot);
         }
     }
@@ -285,6 +287,9 @@ impl Worker<'_> {
     pub(super) fn close_conn(&mut self, slot: u32) {
         let conn = self.id(slot);
         self.commands.list.push(Command::Close { conn });
+        if self.conns[slot].stage.is_setting_up() {
+            self.setting_up -= 1;
+        }
         if self.conns[slot].user == NO_USER {
             let pool = &mut self.pool[self.conns[slot].endpoint as usize];
             pool.retain(|&idle| idle != slot);

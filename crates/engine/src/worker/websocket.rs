@@ -128,6 +128,7 @@ impl<'p> Worker<'p> {
         }
         conn.codec = Codec::Ws(ws::Decoder::new());
         conn.stage = Stage::Open;
+        self.setting_up -= 1;
         self.users[key].bytes_in = taken as u32;
         let id = self.id(slot);
         self.complete(now_ns, key, Outcome::Ok, 101);

@@ -8,5 +8,6 @@ mod peers;
 mod reproducible;
 mod retries;
 mod steps;
+mod storms;
 mod support;
 mod websocket;

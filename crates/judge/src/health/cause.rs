@@ -1,9 +1,12 @@
-//! What held the generator back: its own CPU, somebody else's, or neither.
+//! What held the generator back: its own CPU, a target that is slow to take connections, somebody
+//! else's CPU, or none of them.
 
 use record::schema::SeriesRow;
 
 use crate::figures::Figures;
-use crate::limits::{BUSY_INTERVAL_NS_MIN, CPU_WAIT_MIN, LOOP_BUSY_MIN, STARTS_SHARE_MIN};
+use crate::limits::{
+    BUSY_INTERVAL_NS_MIN, CPU_WAIT_MIN, HELD_SHARE_MIN, LOOP_BUSY_MIN, STARTS_SHARE_MIN,
+};
 use crate::words;
 
 /// A cause with its figures, both shares of the time in which the run was late.
@@ -20,6 +23,7 @@ pub(super) struct Cause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Cpu,
+    Connecting,
     Starved,
     Unknown,
 }
@@ -28,6 +32,7 @@ impl Cause {
     pub(super) fn code(&self) -> &'static str {
         match self.kind {
             Kind::Cpu => "generator-cpu",
+            Kind::Connecting => "connecting-limit",
             Kind::Starved => "generator-starved",
             Kind::Unknown => "generator-lag",
         }
@@ -38,6 +43,9 @@ impl Cause {
         let (busy, wait) = (words::percent(self.busy), words::percent(self.wait));
         match self.kind {
             Kind::Cpu => format!("the generator's own CPU was the limit (loops {busy} busy)"),
+            Kind::Connecting => "connections were not set up as fast as users came, and as many \
+                 were under way at once as may be (`options.connecting_max`)"
+                .to_owned(),
             Kind::Starved => format!(
                 "other processes on this machine starved the generator of CPU (loops {busy} busy, \
                  waiting for a core {wait} of the time)"
@@ -81,6 +89,8 @@ pub(super) fn of(figures: &Figures) -> Cause {
     }
     let kind = if own >= LOOP_BUSY_MIN {
         Kind::Cpu
+    } else if held(&rows) >= HELD_SHARE_MIN {
+        Kind::Connecting
     } else if wait >= CPU_WAIT_MIN {
         Kind::Starved
     } else {
@@ -91,6 +101,12 @@ pub(super) fn of(figures: &Figures) -> Cause {
         busy: busy.min(1.0),
         wait,
     }
+}
+
+/// The share of the users started that had to wait until other connections were set up.
+fn held(rows: &[&SeriesRow]) -> f64 {
+    let sum = |count: fn(&SeriesRow) -> u64| rows.iter().map(|row| count(row)).sum::<u64>() as f64;
+    sum(|row| row.users_held) / sum(|row| row.users_started).max(1.0)
 }
 
 /// The busiest loop's largest share of a core in an interval that is long enough to say so.

@@ -167,6 +167,22 @@ fn late_operations_name_their_cause() {
         "#]],
     );
     check(
+        &late(|row| {
+            row.cpu_wait_ns = SECOND / 2;
+            row.users_held = row.users_started.div_ceil(5);
+        }),
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal connecting-limit
+                1 % of the operations began more than 300 ms late (limit 100 ms): connections
+                were not set up as fast as users came, and as many were under way at once as may
+                be (`options.connecting_max`); reached 100 operations/s
+            Note users-held
+                200 users started late: as many connections were being set up at once as may be
+                (`options.connecting_max`)
+        "#]],
+    );
+    check(
         &late(|row| row.cpu_wait_ns = SECOND / 2),
         Verdict::Untrusted,
         &expect![[r#"

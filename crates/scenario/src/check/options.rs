@@ -14,6 +14,8 @@ use crate::units::{self, UnitError};
 /// Most source addresses.
 const ADDRESSES_MAX: u128 = 65_536;
 const LOOPS_MAX: u64 = 1024;
+/// Most connections being set up at once: more than there are ports and addresses for.
+const CONNECTING_MAX: u64 = 1_000_000_000;
 /// Most further attempts of one connection.
 const RETRIES_MAX: u64 = 100;
 
@@ -43,6 +45,9 @@ impl Checker<'_> {
         Options {
             connect_timeout_ns: self.option_ns(&fields, "connect_timeout"),
             connect_retries: self.connect_retries(fields.get("connect_retries")),
+            connecting_max: fields
+                .get("connecting_max")
+                .and_then(|node| self.count_within(node, 1..=CONNECTING_MAX)),
             drain_ns: self.option_ns(&fields, "drain"),
             source_addresses: self.source_addresses(fields.get("source_addresses")),
             tls: self.tls(fields.get("tls").or(target_tls)),

@@ -149,6 +149,13 @@ pub(crate) static OPTIONS: Table = Table {
             doc: "Connections that the target refused, reset or did not answer are tried again",
         },
         Key {
+            name: "connecting_max",
+            kind: Kind::Count,
+            default: Said("4,096 where the target is on loopback, else no limit"),
+            doc: "Connections, upgrades included, that may be set up at once; users that fall due \
+                  meanwhile start late, and are told",
+        },
+        Key {
             name: "timeout",
             kind: Kind::Duration,
             default: Text("30s"),
