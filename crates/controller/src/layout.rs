@@ -21,11 +21,13 @@ pub struct Layout {
 }
 
 /// Chooses the loops for `plan` on a machine with so many cores, where a loop may have
-/// `files_max` open files.
-pub fn layout(plan: &Plan, cores: u32, files_max: u64) -> Layout {
+/// `files_max` open files. Each of `workers_count` processes gets one at least; 0: the loops run in
+/// this one.
+pub fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> Layout {
     let users_max = users_at_once(plan).ceil() as u64;
     let room = (files_max.saturating_sub(OPEN_FILES_RESERVED) as f64 * FILL).max(1.0) as u64;
     let wanted = users_max.div_ceil(room).clamp(1, LOOPS_MAX) as u32;
+    let wanted = wanted.max(workers_count);
     let asked = plan.options.loops_count;
     let waiting = match plan.options.mode {
         Mode::Precise => Waiting::Precise,
@@ -39,7 +41,7 @@ pub fn layout(plan: &Plan, cores: u32, files_max: u64) -> Layout {
     });
     Layout {
         waiting,
-        loops_count: loops_count.max(1),
+        loops_count: loops_count.max(workers_count).max(1),
         users_max,
     }
 }

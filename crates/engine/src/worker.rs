@@ -37,8 +37,6 @@ pub(crate) const LEAVE_NS: u64 = 1_000_000_000;
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub share: Share,
-    /// The run's zero, nanoseconds since the Unix epoch.
-    pub started_unix_ns: u64,
     /// How many rows are gathered before they are handed over.
     pub rows_max: usize,
     /// Needed where an endpoint wants TLS.
@@ -75,6 +73,7 @@ pub struct Worker<'p> {
     tls: Option<Arc<ClientConfig>>,
     /// By endpoint; `None` where it is plain TCP.
     server_names: Vec<Option<ServerName<'static>>>,
+    /// The run's zero, nanoseconds since the Unix epoch.
     started_unix_ns: u64,
     users: Slots<User>,
     conns: Slots<Conn>,
@@ -117,7 +116,7 @@ impl<'p> Worker<'p> {
             limits,
             tls: setup.tls.clone(),
             server_names: server_names(plan)?,
-            started_unix_ns: setup.started_unix_ns,
+            started_unix_ns: 0,
             users: Slots::with_capacity(capacity),
             conns: Slots::with_capacity(capacity),
             generation: 0,
@@ -134,6 +133,12 @@ impl<'p> Worker<'p> {
             in_flight: 0,
             scratch: Vec::new(),
         })
+    }
+
+    /// Says when the run's zero is, in nanoseconds since the Unix epoch (0 until then): stamps and
+    /// `now()` count from it.
+    pub fn set_started(&mut self, unix_ns: u64) {
+        self.started_unix_ns = unix_ns;
     }
 
     /// What is to be done now. The driver clears it once it is done.

@@ -5,7 +5,7 @@ mod read;
 
 use std::collections::BTreeMap;
 
-use record::schema::{Event, RunInfo, SeriesRow};
+use record::schema::{Event, EventKind, RunInfo, SeriesRow};
 use stats::hist::LogHistogram;
 
 /// The measurements of one run.
@@ -160,6 +160,32 @@ impl Figures {
     /// A gauge's largest value.
     pub fn peak(&self, gauge: impl Fn(&SeriesRow) -> u64) -> u64 {
         self.series.iter().map(gauge).max().unwrap_or(0)
+    }
+
+    /// The workers that were lost: the [`EventKind::WorkerLost`] among the events.
+    pub fn losses(&self) -> impl Iterator<Item = &EventKind> {
+        let kinds = self.events.iter().map(|event| &event.what);
+        kinds.filter(|what| matches!(what, EventKind::WorkerLost { .. }))
+    }
+
+    /// Users that went with lost workers, and users that never came because of it.
+    pub fn lost_users(&self) -> (u64, u64) {
+        self.losses()
+            .fold((0, 0), |(lost, never_came), loss| match loss {
+                EventKind::WorkerLost {
+                    users,
+                    users_due_after,
+                    ..
+                } => (lost + users, never_came + users_due_after),
+                _ => (lost, never_came),
+            })
+    }
+
+    /// Users that loops which were not lost had to start in this interval: each loop has as many
+    /// users as any other.
+    pub fn due_of_rest(&self, row: &SeriesRow) -> f64 {
+        let loops = f64::from(self.info.generator.loops.max(1));
+        row.users_due as f64 * (1.0 - f64::from(row.loops_lost) / loops).max(0.0)
     }
 
     /// True for measures of operations that the generator begins by itself, each one counted

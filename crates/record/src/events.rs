@@ -44,6 +44,7 @@ const KNOWN: &[&str] = &[
     "error",
     "sampling",
     "interrupted",
+    "worker_lost",
     "note",
 ];
 
@@ -102,6 +103,16 @@ mod tests {
                 reason: text(),
             },
             EventKind::Interrupted,
+            EventKind::WorkerLost {
+                worker: 1,
+                pid: 4321,
+                loops_first: 26,
+                loops: 26,
+                told_ns: 12_000_000_000,
+                users: 25_000,
+                users_due_after: u64::MAX,
+                why: text(),
+            },
             EventKind::Note {
                 text: "line\nbreak, \u{1F600}".to_owned(),
             },

@@ -179,6 +179,7 @@ series! {
     rss_bytes: u64,
     host_retransmits: u64,
     host_listen_drops: u64,
+    loops_lost: u32,
 }
 
 /// All rows of the file.
