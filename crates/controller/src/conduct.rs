@@ -227,6 +227,7 @@ impl Conductor<'_> {
     fn lose(&mut self, loss: Loss) -> Result<(), RecordError> {
         let at_ns = monotonic_ns().saturating_sub(self.zero.monotonic_ns);
         let left = self.merger.lose(loss.loops.numbers());
+        let planned = starts::planned(self.plan, loss.loops);
         self.workers_left = self.workers_left.saturating_sub(1);
         self.journal.lose_worker(loss.worker, at_ns)?;
         self.journal.event(
@@ -236,9 +237,11 @@ impl Conductor<'_> {
                 pid: loss.pid,
                 loops_first: loss.loops.first,
                 loops: loss.loops.count,
-                told_ns: left.told_ns.iter().copied().max().unwrap_or(0),
+                told_ns: left.told_ns,
                 users: left.users,
-                users_due_after: starts::due_after(self.plan, loss.loops, &left.told_ns),
+                users_begun: left.begun,
+                users_connected: left.connected,
+                users_due_after: planned.saturating_sub(left.begun.saturating_sub(left.repeated)),
                 why: loss.why,
             },
         )

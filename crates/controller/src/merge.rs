@@ -36,6 +36,12 @@ struct Seat {
     told: Option<(u64, u64)>,
     /// At the end of that interval.
     users: u64,
+    /// Users that it has started or refused so far.
+    begun: u64,
+    /// Those of them that began anew.
+    repeated: u64,
+    /// Users whose first connection was made.
+    connected: u64,
     state: State,
 }
 
@@ -52,8 +58,14 @@ enum State {
 pub(crate) struct Left {
     /// Users that were there at the loops' last intervals.
     pub(crate) users: u64,
-    /// By loop: until when it told; 0: nothing.
-    pub(crate) told_ns: Vec<u64>,
+    /// Users that the loops had started or refused.
+    pub(crate) begun: u64,
+    /// Those of them that began anew.
+    pub(crate) repeated: u64,
+    /// Users whose first connection was made.
+    pub(crate) connected: u64,
+    /// Until when the last of them told; 0: none told anything.
+    pub(crate) told_ns: u64,
 }
 
 impl Seat {
@@ -75,6 +87,10 @@ impl Merger {
         let seat = &mut self.loops[delta.worker as usize];
         seat.told = Some((delta.start_ns, delta.end_ns));
         seat.users = delta.gauges.users;
+        let counts = &delta.counts;
+        seat.begun += counts.users_started + counts.users_refused;
+        seat.repeated += counts.users_repeated;
+        seat.connected += counts.users_connected;
         self.open
             .entry(delta.start_ns)
             .or_insert_with(|| Interval::new(&delta))
@@ -95,12 +111,14 @@ impl Merger {
             seat.state = State::Lost;
             seat.users
         });
+        let users = users.sum();
+        let told_ns = seats.iter().filter_map(|seat| Some(seat.told?.1));
         Left {
-            users: users.sum(),
-            told_ns: seats
-                .iter()
-                .map(|seat| seat.told.map_or(0, |(_, end_ns)| end_ns))
-                .collect(),
+            users,
+            begun: seats.iter().map(|seat| seat.begun).sum(),
+            repeated: seats.iter().map(|seat| seat.repeated).sum(),
+            connected: seats.iter().map(|seat| seat.connected).sum(),
+            told_ns: told_ns.max().unwrap_or(0),
         }
     }
 
@@ -292,7 +310,10 @@ mod tests {
         let left = merger.lose(2..4);
         let expected = Left {
             users: 25 + 10,
-            told_ns: vec![20, 10],
+            begun: 2 + 1,
+            repeated: 0,
+            connected: 0,
+            told_ns: 20,
         };
         assert_eq!(left, expected);
         assert_eq!(whole(&mut merger), [(10, 65, 3, 1)]);

@@ -25,17 +25,13 @@ pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
     due.sum()
 }
 
-/// How many users of these loops are due later than what was told of their loop; `told_ns` by loop,
-/// from the first of `loops`.
-pub(crate) fn due_after(plan: &Plan, loops: Loops, told_ns: &[u64]) -> u64 {
+/// How many users of the plan these loops start, restarts aside.
+pub(crate) fn planned(plan: &Plan, loops: Loops) -> u64 {
     let whole = Share { index: 0, of: 1 };
-    let later = Arrivals::new(plan, whole).filter(|arrival| {
-        let number = (arrival.user % u64::from(loops.of.max(1))) as u32;
-        let place = number.checked_sub(loops.first);
-        let told_ns = place.and_then(|place| told_ns.get(place as usize));
-        told_ns.is_some_and(|&told_ns| arrival.due_ns >= told_ns)
-    });
-    later.count() as u64
+    let numbers = loops.numbers();
+    let own = Arrivals::new(plan, whole)
+        .filter(|arrival| numbers.contains(&((arrival.user % u64::from(loops.of.max(1))) as u32)));
+    own.count() as u64
 }
 
 #[cfg(test)]
@@ -62,23 +58,26 @@ mod tests {
     }
 
     #[test]
-    fn what_was_still_to_come_is_counted_by_loop() {
+    fn each_loop_has_its_share() {
         let plan = plan();
-        // Users 2, 6, 10, 14, 18 and 3, 7, 11, 15, 19, due every 100 ms from user 0 at 0.
+        // Users 2, 6, 10, 14, 18 and 3, 7, 11, 15, 19.
         let loops = Loops {
             first: 2,
             count: 2,
             of: 4,
         };
-        assert_eq!(due_after(&plan, loops, &[0, 0]), 10);
+        assert_eq!(planned(&plan, loops), 10);
         assert_eq!(
-            due_after(&plan, loops, &[1_000_000_000, 1_200_000_000]),
-            3 + 2
+            planned(
+                &plan,
+                Loops {
+                    of: 3,
+                    first: 0,
+                    count: 1
+                }
+            ),
+            7
         );
-        assert_eq!(due_after(&plan, loops, &[2_000_000_000; 2]), 0);
-        // Two workers' users are all users.
-        let rest = Loops { first: 0, ..loops };
-        let both = due_after(&plan, loops, &[0; 2]) + due_after(&plan, rest, &[0; 2]);
-        assert_eq!(both, 20);
+        assert_eq!(planned(&plan, Loops::all(7)), 20);
     }
 }

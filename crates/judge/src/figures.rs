@@ -34,6 +34,19 @@ pub struct Cell {
     pub outcomes: BTreeMap<String, u64>,
 }
 
+/// The users of lost workers, all together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LostUsers {
+    /// There when their worker was lost.
+    pub present: u64,
+    /// Started or refused before.
+    pub begun: u64,
+    /// Connected before.
+    pub connected: u64,
+    /// Still to start then.
+    pub never_came: u64,
+}
+
 impl Cell {
     /// Operations that ended well. The log and the tally of a killed run may be a few seconds
     /// apart; the one that knows more is right.
@@ -168,17 +181,25 @@ impl Figures {
         kinds.filter(|what| matches!(what, EventKind::WorkerLost { .. }))
     }
 
-    /// Users that went with lost workers, and users that never came because of it.
-    pub fn lost_users(&self) -> (u64, u64) {
-        self.losses()
-            .fold((0, 0), |(lost, never_came), loss| match loss {
-                EventKind::WorkerLost {
-                    users,
-                    users_due_after,
-                    ..
-                } => (lost + users, never_came + users_due_after),
-                _ => (lost, never_came),
-            })
+    /// The users of lost workers.
+    pub fn lost_users(&self) -> LostUsers {
+        let mut sum = LostUsers::default();
+        for loss in self.losses() {
+            if let EventKind::WorkerLost {
+                users,
+                users_begun,
+                users_connected,
+                users_due_after,
+                ..
+            } = loss
+            {
+                sum.present += users;
+                sum.begun += users_begun;
+                sum.connected += users_connected;
+                sum.never_came += users_due_after;
+            }
+        }
+        sum
     }
 
     /// Users that loops which were not lost had to start in this interval: each loop has as many

@@ -19,7 +19,7 @@ mod summary;
 mod threshold;
 pub mod words;
 
-pub use figures::{Cell, Figures};
+pub use figures::{Cell, Figures, LostUsers};
 
 use record::schema::{FORMAT_VERSION, Severity, Summary, Verdict};
 use scenario::plan::Threshold;

@@ -7,24 +7,18 @@ use crate::figures::{Cell, Figures};
 
 /// The crowd over the whole run.
 pub(crate) fn users(figures: &Figures) -> UsersSummary {
-    let (lost, never_came) = figures.lost_users();
+    let lost = figures.lost_users();
+    let connected = figures.total(|row| row.users_connected);
     UsersSummary {
         planned: figures.info.phases.iter().map(|p| p.users_planned).sum(),
         started: figures.total(|row| row.users_started),
         refused: figures.total(|row| row.users_refused),
-        connected: connected(figures),
+        connected: connected.saturating_sub(lost.present),
         finished: figures.total(|row| row.users_finished),
         peak: figures.peak(|row| row.users),
-        lost,
-        never_came,
+        lost: lost.present,
+        never_came: lost.never_came,
     }
-}
-
-/// Users whose first connection was made, without those lost.
-pub(crate) fn connected(figures: &Figures) -> u64 {
-    let (lost, _) = figures.lost_users();
-    let ever = figures.total(|row| row.users_connected);
-    ever.saturating_sub(lost)
 }
 
 /// The measures of a phase, or of the whole run, that measured something.

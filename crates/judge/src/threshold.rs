@@ -5,7 +5,7 @@ use scenario::plan::{Basis, Figure, Stat, Threshold};
 use stats::hist::LogHistogram;
 
 use crate::figures::Figures;
-use crate::summary::{connected, own_total, per_second};
+use crate::summary::{own_total, per_second};
 use crate::words;
 
 /// Significant digits of a value, and as many as it gets where it is close to its limit.
@@ -44,11 +44,14 @@ fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
     let started = figures.total(|row| row.users_started);
     let refused = figures.total(|row| row.users_refused);
     match figure {
-        // Of the users that were not lost.
+        // Of the users of workers that were not lost.
         Figure::Connected => {
-            let (lost, _) = figures.lost_users();
-            let rest = (started + refused).saturating_sub(lost);
-            ratio(connected(figures), rest)
+            let lost = figures.lost_users();
+            let connected = figures.total(|row| row.users_connected);
+            ratio(
+                connected.saturating_sub(lost.connected),
+                (started + refused).saturating_sub(lost.begun),
+            )
         }
         Figure::Users => Some(started as f64),
         Figure::Refused => Some(refused as f64),

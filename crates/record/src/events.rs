@@ -110,6 +110,8 @@ mod tests {
                 loops: 26,
                 told_ns: 12_000_000_000,
                 users: 25_000,
+                users_begun: 25_100,
+                users_connected: 25_000,
                 users_due_after: u64::MAX,
                 why: text(),
             },

@@ -256,7 +256,11 @@ pub enum EventKind {
         told_ns: u64,
         /// Users it had at that time.
         users: u64,
-        /// Users of its share that were due after that time.
+        /// Users it had started or refused by then.
+        users_begun: u64,
+        /// Users it had connected by then.
+        users_connected: u64,
+        /// Users of its share that were still to start.
         users_due_after: u64,
         /// In words.
         why: String,

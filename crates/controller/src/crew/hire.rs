@@ -125,3 +125,48 @@ fn admit(door: &mut Door, employees: &mut [Employee]) -> Result<Vec<Guest>, (usi
     }
     Ok(guests.into_iter().flatten().collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worker::protocol::{Inputs, ScenarioText};
+
+    /// Why this program makes no workers.
+    fn refused(program: &str) -> WorkersError {
+        let scenario = ScenarioText {
+            name: String::new(),
+            text: String::new(),
+            overrides: Vec::new(),
+            inputs: Inputs::default(),
+        };
+        let hired = hire(Hiring {
+            workers_count: 2,
+            program: Path::new(program),
+            throng: "1.2.3",
+            scenario: &scenario,
+        });
+        hired.expect_err("it is no worker")
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_told() {
+        let error = refused("/nowhere/throng");
+        assert!(matches!(
+            error,
+            WorkersError::Start {
+                number: 1,
+                of: 2,
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn a_program_that_ends_at_once_is_told_with_how_it_ended() {
+        let error = refused("/bin/false").to_string();
+        assert!(
+            error.starts_with("worker 1 of 2 did not get ready: its process ended (exit"),
+            "{error}"
+        );
+    }
+}

@@ -103,13 +103,15 @@ impl Threads {
 
     /// Waits until all loops have ended.
     pub(crate) fn join(&mut self) -> Result<(), LoopError> {
-        let ends = self.handles.drain(..).map(|handle| {
+        let mut ended = Ok(());
+        while let Some(handle) = self.handles.pop() {
             // A loop that panics has met a broken invariant; the panic goes on here.
-            handle
+            let end = handle
                 .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        ends.fold(Ok(()), |first, end| first.and(end))
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            ended = end.and(ended);
+        }
+        ended
     }
 }
 

@@ -5,6 +5,7 @@ use engine::driver::real::LoopNews;
 use engine::measure::{Counts, Delta, Gauges, LoopCpu};
 use record::Measurement;
 use scenario::Plan;
+use stats::hist::LogHistogram;
 
 use super::protocol::Loops;
 
@@ -100,7 +101,7 @@ impl Check {
         let outcomes = delta.measures.iter().flat_map(|m| m.outcomes);
         let hists = delta.measures.iter();
         let hists = hists.flat_map(|m| [&m.response, &m.service, &m.lag]);
-        let hists = hists.chain([&delta.lag]).map(|hist| hist.count());
+        let hists = hists.chain([&delta.lag]).map(LogHistogram::count);
         let mut counts = outcomes.chain(hists).chain(numbers(delta));
         counts.try_for_each(|count| within(count, COUNT_MAX, "a count"))
     }
@@ -163,10 +164,8 @@ fn numbers(delta: &Delta) -> [u64; 18] {
 
 #[cfg(test)]
 mod tests {
-    use engine::measure::Delta;
-    use stats::hist::LogHistogram;
-
     use super::*;
+    use engine::measure::Delta;
 
     fn check() -> Check {
         Check {

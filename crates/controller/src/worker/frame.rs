@@ -44,6 +44,8 @@ impl FrameError {
 #[derive(Debug)]
 pub(crate) struct FrameReader<R> {
     stream: R,
+    /// What one read may bring.
+    piece: Box<[u8]>,
     buffer: Vec<u8>,
     /// Bytes at the front of `buffer` that were handed out.
     taken: usize,
@@ -55,6 +57,7 @@ impl<R: Read> FrameReader<R> {
     pub(crate) fn new(stream: R) -> FrameReader<R> {
         FrameReader {
             stream,
+            piece: vec![0; READ_BYTES].into(),
             buffer: Vec::new(),
             taken: 0,
             bytes_max: HELLO_BYTES_MAX,
@@ -102,14 +105,10 @@ impl<R: Read> FrameReader<R> {
     /// Reads until the buffer holds so many bytes.
     fn fill(&mut self, bytes: usize) -> Result<(), FrameError> {
         while self.buffer.len() < bytes {
-            let have = self.buffer.len();
-            self.buffer.resize(have + READ_BYTES, 0);
-            let read = self.stream.read(&mut self.buffer[have..]);
-            self.buffer.truncate(have + *read.as_ref().unwrap_or(&0));
-            match read {
-                Ok(0) if have == 0 => return Err(FrameError::Closed),
+            match self.stream.read(&mut self.piece) {
+                Ok(0) if self.buffer.is_empty() => return Err(FrameError::Closed),
                 Ok(0) => return Err(FrameError::Cut),
-                Ok(_) => {}
+                Ok(count) => self.buffer.extend_from_slice(&self.piece[..count]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
@@ -159,6 +158,17 @@ mod tests {
         tired: bool,
     }
 
+    impl<'a> Pieces<'a> {
+        fn of(bytes: &'a [u8], lengths: &[usize]) -> Pieces<'a> {
+            Pieces {
+                bytes,
+                lengths: lengths.to_vec(),
+                turn: 0,
+                tired: false,
+            }
+        }
+    }
+
     impl Read for Pieces<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
             self.tired = !self.tired;
@@ -195,15 +205,14 @@ mod tests {
                 send(&mut bytes, text).unwrap();
             }
             let whole = bytes.len();
-            let mut reader = FrameReader::new(Pieces { bytes: &bytes, lengths: lengths.clone(), turn: 0, tired: false });
+            let mut reader = FrameReader::new(Pieces::of(&bytes, &lengths));
             for text in &texts {
                 prop_assert_eq!(&next::<String>(&mut reader).unwrap(), text);
             }
             prop_assert!(matches!(next::<String>(&mut reader), Err(FrameError::Closed)));
             // Cut off anywhere inside, the last message is told as missing.
             if whole > 0 {
-                let bytes = &bytes[..whole - 1];
-                let mut reader = FrameReader::new(Pieces { bytes, lengths, turn: 0, tired: false });
+                let mut reader = FrameReader::new(Pieces::of(&bytes[..whole - 1], &lengths));
                 for text in &texts[..texts.len() - 1] {
                     prop_assert_eq!(&next::<String>(&mut reader).unwrap(), text);
                 }

@@ -193,3 +193,6 @@ pub(crate) fn hex_digest(text: &str) -> String {
     let digest = Sha1::digest(text);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;
