@@ -73,16 +73,17 @@ pub(super) fn hire(hiring: Hiring<'_>) -> Result<Vec<(Guest, Employee)>, Workers
     let of = hiring.workers_count as usize;
     let mut door = Door::open(of, hiring.throng).map_err(WorkersError::Listen)?;
     let address = door.address().map_err(WorkersError::Listen)?;
-    let employees = (0..of).map(|index| {
-        Employee::start(hiring.program, address, &door.token(index)).map_err(|source| {
-            WorkersError::Start {
-                number: index + 1,
-                of,
-                source,
+    let mut employees = Vec::new();
+    for index in 0..of {
+        match Employee::start(hiring.program, address, &door.token(index)) {
+            Ok(employee) => employees.push(employee),
+            Err(source) => {
+                employees.iter_mut().for_each(Employee::kill);
+                let number = index + 1;
+                return Err(WorkersError::Start { number, of, source });
             }
-        })
-    });
-    let mut employees = employees.collect::<Result<Vec<_>, _>>()?;
+        }
+    }
     let guests = admit(&mut door, &mut employees).map_err(|(index, why)| {
         // Nobody waits for those who do not come.
         employees.iter_mut().for_each(Employee::kill);

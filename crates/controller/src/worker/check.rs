@@ -11,6 +11,8 @@ use super::protocol::Loops;
 
 /// No count of an interval is larger. So many times the greatest number of loops can be added up.
 const COUNT_MAX: u64 = 1 << 48;
+/// No frame has more rows; loops hand over some thousand at the most.
+const ROWS_MAX: usize = 1 << 16;
 /// No run lasts as long; 36 years.
 const TIME_NS_MAX: u64 = 1 << 60;
 
@@ -67,7 +69,9 @@ impl Check {
                 && self.loops.numbers().contains(&u32::from(row.worker))
                 && row.due_ns.max(row.sent_ns).max(row.done_ns) <= TIME_NS_MAX
         };
-        if rows.iter().all(known) {
+        if rows.len() > ROWS_MAX {
+            Err(Impossible("too many rows at once"))
+        } else if rows.iter().all(known) {
             Ok(())
         } else {
             Err(Impossible("a row of another run"))

@@ -2,7 +2,7 @@
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::check::Check;
 use super::clock::{EXCHANGES, Exchange, Offset};
 use super::door::Guest;
 use super::frame::{FrameError, FrameReader, send};
-use super::protocol::{ToController, ToWorker};
+use super::protocol::{ROWS_WINDOW, ToController, ToWorker};
 use crate::crew::News;
 
 /// How long a worker may take to compile its slice and to get its loops ready, and to answer.
@@ -126,7 +126,8 @@ impl Candidate {
         news: &Sender<News>,
         rows: &SyncSender<Vec<Measurement>>,
     ) {
-        let (forward, taken) = channel();
+        // A worker that keeps to its window never finds it full.
+        let (forward, taken) = sync_channel(ROWS_WINDOW as usize);
         let link = Arc::clone(&self.link);
         let heard = std::thread::scope(|scope| {
             let link = &link;
@@ -153,7 +154,7 @@ impl Candidate {
         worker: usize,
         check: &mut Check,
         news: &Sender<News>,
-        forward: &Sender<Vec<Measurement>>,
+        forward: &SyncSender<Vec<Measurement>>,
     ) -> Result<bool, String> {
         let message = match self.reader.next() {
             // How long is too long is for others to say.
@@ -168,8 +169,10 @@ impl Candidate {
             }
             ToController::Rows(rows) => {
                 check.rows(&rows).map_err(|error| error.to_string())?;
-                let _ = forward.send(rows);
-                return Ok(false);
+                let sent = forward.try_send(rows);
+                return sent
+                    .map(|()| false)
+                    .map_err(|_| "it sent more rows than it may".to_owned());
             }
             ToController::Usage(usage) => News::Usage { worker, usage },
             ToController::Failed { why } => return Err(why),
