@@ -5,17 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use engine::driver::real::{LoopNews, StopFlag, Zero, monotonic_ns};
+use engine::driver::real::{LoopNews, StopFlag, Zero, monotonic_ns, open_files_max};
 use record::schema::{EventKind, RunInfo, RunStatus, SeriesRow, Summary};
 use record::{RecordError, Run};
 use scenario::Plan;
 
 use crate::crew::{Crew, CrewError, Heard, Hiring, Loss};
 use crate::describe::Begun;
+use crate::guard::Guard;
 use crate::host::{self, Totals};
 use crate::journal::{Journal, reason, rows_channel};
+use crate::layout::layout;
 use crate::merge::{Interval, Merger};
-use crate::prepare::{prepare, start_target};
+use crate::preflight::{self, TooSmall};
+use crate::prepare::{cores, prepare, start_target};
 use crate::starts;
 use crate::target::TargetError;
 use crate::tick::{self, Tick};
@@ -42,6 +45,8 @@ pub struct RunRequest<'a> {
     pub workers_count: u32,
     /// Where workers are lost, judge what the others measured.
     pub judge_rest: bool,
+    /// Whether to run even where this machine cannot hold so many users.
+    pub anyway: bool,
     pub interrupt: Arc<Interrupt>,
 }
 
@@ -75,6 +80,8 @@ pub enum ConductError {
     #[error("cannot find the address of {host:?}: {problem}; check the name, or write the address")]
     Resolve { host: String, problem: String },
     #[error(transparent)]
+    TooSmall(#[from] TooSmall),
+    #[error(transparent)]
     Target(#[from] TargetError),
     #[error(transparent)]
     Crew(#[from] CrewError),
@@ -100,10 +107,12 @@ pub fn conduct(
     on_tick: &mut dyn FnMut(&Tick<'_>),
 ) -> Result<Conducted, ConductError> {
     let mut plan = request.plan;
+    let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
+    let warning = preflight::check(&plan, layout.users_max, request.anyway)?;
     let target = start_target(&mut plan, request.program)?;
     let plan = Arc::new(plan);
     let address = target.as_ref().map(|target| target.address);
-    let preparation = prepare(&plan, address, request.workers_count)?;
+    let preparation = prepare(&plan, address, layout)?;
     let hiring = (request.workers_count > 0).then_some(Hiring {
         workers_count: request.workers_count,
         program: request.program,
@@ -122,7 +131,10 @@ pub fn conduct(
         workers: crew.workers(),
         unix_ns: zero.unix_ns,
     };
-    let journal = Journal::create(request.runs, begun.info(), &request.scenario.text, rows)?;
+    let mut journal = Journal::create(request.runs, begun.info(), &request.scenario.text, rows)?;
+    if let Some(text) = warning {
+        journal.event(0, EventKind::Note { text })?;
+    }
     crew.open(zero);
     let mut run = Conductor {
         plan: &plan,
@@ -132,6 +144,8 @@ pub fn conduct(
         zero,
         totals: host::totals(),
         usage: Usage::default(),
+        guard: Guard::new(),
+        users: 0,
         interrupted: false,
         workers_left: request.workers_count,
         judge_rest: request.judge_rest,
@@ -173,6 +187,9 @@ struct Conductor<'a> {
     usage: Usage,
     workers_left: u32,
     judge_rest: bool,
+    guard: Guard,
+    /// Users present at the last interval's end.
+    users: u64,
     interrupted: bool,
     phases_told: usize,
     draining_told: bool,
@@ -214,6 +231,9 @@ impl Conductor<'_> {
                 Heard::Over => return Ok(()),
             }
             self.heed_interrupt()?;
+            for what in self.guard.heed(&self.stop, self.users) {
+                self.journal.event(self.ended_ns, what)?;
+            }
             if !self.journal.is_writing() {
                 self.stop.drain();
             }
@@ -267,6 +287,7 @@ impl Conductor<'_> {
         self.journal.interval(&interval)?;
         self.stamps_ahead += interval.stamps_ahead;
         self.ended_ns = interval.row.end_ns;
+        self.users = interval.row.users;
         on_tick(&Tick {
             info: self.journal.info(),
             row: &interval.row,
@@ -304,8 +325,7 @@ impl Conductor<'_> {
             .cpu_process_ns
             .saturating_sub(self.totals.cpu_process_ns)
             + usage.cpu_ns.saturating_sub(self.usage.cpu_ns);
-        row.host_retransmits = totals.retransmits.saturating_sub(self.totals.retransmits);
-        row.host_listen_drops = totals.listen_drops.saturating_sub(self.totals.listen_drops);
+        totals.network.tell_since(&self.totals.network, row);
         row.rss_bytes = host::resident_bytes().saturating_add(usage.resident_bytes);
         (self.totals, self.usage) = (totals, usage);
     }
@@ -340,7 +360,7 @@ impl Conductor<'_> {
 
     /// Closes the record, judges it, and writes the verdict into it.
     fn conclude(mut self, played: Result<(), ConductError>) -> Result<Conducted, ConductError> {
-        let status = if played.is_err() || self.all_lost() {
+        let status = if played.is_err() || self.all_lost() || self.guard.has_ended_run() {
             RunStatus::Failed
         } else if self.interrupted {
             RunStatus::Interrupted

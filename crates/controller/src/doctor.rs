@@ -2,51 +2,22 @@
 //!
 //! [`Facts::read`] looks; [`examine`] is a pure function of what it saw. Nothing is changed.
 
-use std::fs;
+mod facts;
 
-use engine::driver::real::{OPEN_FILES_RESERVED, open_files_max};
+use engine::driver::real::OPEN_FILES_RESERVED;
 
+use crate::capacity::bytes_per_user;
 use crate::layout::LOOPS_MAX;
+use crate::memory::Place;
 
-/// Kernel memory of one TCP connection's end, bytes; both ends cost twice that. Measured on
-/// Linux 6 at a million idle pairs.
-const KERNEL_BYTES_PER_END: u64 = 4_200;
-/// Memory of our own that an idle WebSocket user may cost at most, bytes.
-const USER_BYTES: u64 = 600;
+pub use facts::Facts;
+
 /// Files per process below which a server or an older tool on this machine soon ends.
 const FILES_GOOD: u64 = 20_000;
 /// Accept and SYN queues that take a storm of connections.
 const BACKLOG_GOOD: u64 = 4_096;
 const PORTS_GOOD: u64 = 28_000;
 const NETDEV_BACKLOG_GOOD: u64 = 10_000;
-
-/// What was seen. `None`: it could not be read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
-    pub cores: u64,
-    /// Open files a process, or a loop with a table of its own, may have.
-    pub files_per_table: u64,
-    /// `fs.file-max`: open files of the whole machine.
-    pub files_machine: Option<u64>,
-    /// `net.ipv4.ip_local_port_range`.
-    pub ports: Option<(u64, u64)>,
-    /// `net.core.somaxconn`.
-    pub accept_queue: Option<u64>,
-    /// `net.ipv4.tcp_max_syn_backlog`.
-    pub syn_queue: Option<u64>,
-    /// `net.core.netdev_max_backlog`.
-    pub netdev_queue: Option<u64>,
-    /// `net.ipv4.tcp_tw_reuse`: 0 off, 1 on, 2 for loopback.
-    pub time_wait_reuse: Option<u64>,
-    /// `net.ipv4.tcp_max_tw_buckets`.
-    pub time_wait_max: Option<u64>,
-    /// The last of `net.ipv4.tcp_mem`, in pages.
-    pub tcp_pages_max: Option<u64>,
-    /// The middle of `net.ipv4.tcp_rmem` and `tcp_wmem`, in bytes.
-    pub buffers: Option<(u64, u64)>,
-    pub memory_available: Option<u64>,
-    pub clock: Option<String>,
-}
 
 /// One limit of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,52 +31,6 @@ pub struct Check {
     pub users: Option<u64>,
     /// The command that mends it, where it wants mending.
     pub mend: Option<String>,
-}
-
-impl Facts {
-    /// Looks at this machine.
-    pub fn read() -> Facts {
-        let words = |path: &str| -> Option<Vec<u64>> {
-            let text = fs::read_to_string(path).ok()?;
-            text.split_ascii_whitespace()
-                .map(|word| word.parse().ok())
-                .collect()
-        };
-        let number = |path: &str| words(path)?.first().copied();
-        let pair = |path: &str| match words(path)?[..] {
-            [first, second] => Some((first, second)),
-            _ => None,
-        };
-        let middle = |path: &str| words(path)?.get(1).copied();
-        let buffers =
-            middle("/proc/sys/net/ipv4/tcp_rmem").zip(middle("/proc/sys/net/ipv4/tcp_wmem"));
-        let clock = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-        Facts {
-            cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
-            files_per_table: open_files_max(),
-            files_machine: number("/proc/sys/fs/file-max"),
-            ports: pair("/proc/sys/net/ipv4/ip_local_port_range"),
-            accept_queue: number("/proc/sys/net/core/somaxconn"),
-            syn_queue: number("/proc/sys/net/ipv4/tcp_max_syn_backlog"),
-            netdev_queue: number("/proc/sys/net/core/netdev_max_backlog"),
-            time_wait_reuse: number("/proc/sys/net/ipv4/tcp_tw_reuse"),
-            time_wait_max: number("/proc/sys/net/ipv4/tcp_max_tw_buckets"),
-            tcp_pages_max: words("/proc/sys/net/ipv4/tcp_mem").and_then(|w| w.get(2).copied()),
-            buffers,
-            memory_available: memory_available(),
-            clock: fs::read_to_string(clock)
-                .ok()
-                .map(|text| text.trim().to_owned()),
-        }
-    }
-}
-
-fn memory_available() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.split_ascii_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
 /// What each fact means, in the order a run meets them.
@@ -122,9 +47,9 @@ pub fn examine(facts: &Facts) -> Vec<Check> {
         facts
             .time_wait_reuse
             .map(|reuse| time_wait(reuse, facts.time_wait_max)),
-        facts.tcp_pages_max.map(tcp_memory),
+        facts.tcp_pages.map(|[_, _, max]| tcp_memory(max)),
         facts.buffers.map(buffers),
-        facts.memory_available.map(memory),
+        facts.memory.map(memory),
         Some(cores(facts.cores)),
         facts.clock.as_deref().map(clock),
     ];
@@ -238,16 +163,16 @@ fn buffers((receive, send): (u64, u64)) -> Check {
     }
 }
 
-fn memory(available: u64) -> Check {
-    let per_user = 2 * KERNEL_BYTES_PER_END + USER_BYTES;
+fn memory(place: Place) -> Check {
     Check {
         name: "memory",
-        value: format!("{} MiB available", available >> 20),
+        value: format!("{} MiB left", place.left_bytes >> 20),
         meaning: format!(
-            "about {per_user} B an idle user with the target on this machine, {} B without",
-            KERNEL_BYTES_PER_END + USER_BYTES
+            "about {} B an idle user with the target on this machine, {} B without",
+            bytes_per_user(true),
+            bytes_per_user(false)
         ),
-        users: Some(available / per_user),
+        users: Some(place.spare_bytes() / bytes_per_user(true)),
         mend: None,
     }
 }
@@ -298,10 +223,14 @@ mod tests {
             netdev_queue: Some(100_000),
             time_wait_reuse: Some(2),
             time_wait_max: Some(131_072),
-            tcp_pages_max: Some(1_100_000),
+            tcp_pages: Some([275_000, 550_000, 1_100_000]),
             buffers: Some((131_072, 16_384)),
-            memory_available: Some(9_000_000_000),
+            memory: Some(Place {
+                total_bytes: 10_000_000_000,
+                left_bytes: 9_536_870_912,
+            }),
             clock: Some("tsc".to_owned()),
+            ..Facts::default()
         }
     }
 
@@ -321,7 +250,8 @@ mod tests {
             .map(|c| c.name)
             .collect();
         assert_eq!(mends, ["open files of the machine"]);
-        assert_eq!(check(&checks, "memory").users, Some(1_000_000));
+        let memory = check(&checks, "memory");
+        assert_eq!(memory.users, Some(9_000_000_000 / bytes_per_user(true)));
         assert!(check(&checks, "local ports").value.contains("28232"));
     }
 

@@ -3,24 +3,80 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use record::schema::SeriesRow;
+
 /// Running totals, to be told as differences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// CPU time of this process, all threads.
     pub cpu_process_ns: u64,
+    pub network: Network,
+}
+
+/// What the host's network lost so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Network {
     /// TCP segments the host sent again.
     pub retransmits: u64,
+    /// Those of them that were SYNs.
+    pub syn_retransmits: u64,
     /// Connections the host dropped at full accept queues.
     pub listen_drops: u64,
+    /// Packets the host dropped at full packet queues.
+    pub packet_drops: u64,
+    /// How often TCP began to save memory.
+    pub memory_pressures: u64,
+    /// Connections broken off for want of TCP memory.
+    pub memory_aborts: u64,
 }
 
 /// Reads the totals; what cannot be read stays 0.
 pub fn totals() -> Totals {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     Totals {
         cpu_process_ns: cpu_process_ns().unwrap_or(0),
-        retransmits: counter("/proc/net/snmp", "Tcp:", "RetransSegs").unwrap_or(0),
-        listen_drops: counter("/proc/net/netstat", "TcpExt:", "ListenDrops").unwrap_or(0),
+        network: Network::of(
+            &read("/proc/net/snmp"),
+            &read("/proc/net/netstat"),
+            &read("/proc/net/softnet_stat"),
+        ),
     }
+}
+
+impl Network {
+    /// From the texts of `snmp`, `netstat` and `softnet_stat` in `/proc/net`.
+    fn of(snmp: &str, netstat: &str, softnet: &str) -> Network {
+        let tcp = |name: &str| counter(netstat, "TcpExt:", name).unwrap_or(0);
+        Network {
+            retransmits: counter(snmp, "Tcp:", "RetransSegs").unwrap_or(0),
+            syn_retransmits: tcp("TCPSynRetrans"),
+            listen_drops: tcp("ListenDrops"),
+            packet_drops: packet_drops(softnet),
+            memory_pressures: tcp("TCPMemoryPressures"),
+            memory_aborts: tcp("TCPAbortOnMemory"),
+        }
+    }
+
+    /// Writes into `row` what was lost since `before`.
+    pub(crate) fn tell_since(&self, before: &Network, row: &mut SeriesRow) {
+        row.host_retransmits = self.retransmits.saturating_sub(before.retransmits);
+        row.host_syn_retransmits = self.syn_retransmits.saturating_sub(before.syn_retransmits);
+        row.host_listen_drops = self.listen_drops.saturating_sub(before.listen_drops);
+        row.host_packet_drops = self.packet_drops.saturating_sub(before.packet_drops);
+        row.host_memory_pressures = self
+            .memory_pressures
+            .saturating_sub(before.memory_pressures);
+        row.host_memory_aborts = self.memory_aborts.saturating_sub(before.memory_aborts);
+    }
+}
+
+/// The second number of each core's line, in hexadecimal (`softnet_seq_show` of the kernel).
+fn packet_drops(softnet: &str) -> u64 {
+    let drops = softnet.lines().filter_map(|line| {
+        let word = line.split_ascii_whitespace().nth(1)?;
+        u64::from_str_radix(word, 16).ok()
+    });
+    drops.sum()
 }
 
 /// In steps of a tick, 10 ms.
@@ -42,8 +98,7 @@ pub fn resident_bytes() -> u64 {
 }
 
 /// A counter of a two-line table: names in the first line of that prefix, values in the second.
-fn counter(path: &str, prefix: &str, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(path).ok()?;
+fn counter(text: &str, prefix: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(prefix));
     let place = lines
         .next()?
@@ -69,6 +124,13 @@ pub fn facts() -> BTreeMap<String, String> {
     tell("hostname", read("/proc/sys/kernel/hostname"));
     tell("kernel", read("/proc/sys/kernel/osrelease"));
     tell("port_range", read("/proc/sys/net/ipv4/ip_local_port_range"));
+    // Findings on storms name these.
+    tell("somaxconn", read("/proc/sys/net/core/somaxconn"));
+    tell(
+        "netdev_max_backlog",
+        read("/proc/sys/net/core/netdev_max_backlog"),
+    );
+    tell("tcp_mem", read("/proc/sys/net/ipv4/tcp_mem"));
     tell(
         "clock_source",
         read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
@@ -81,4 +143,66 @@ pub fn facts() -> BTreeMap<String, String> {
     tell("cpu", field("/proc/cpuinfo", "model name"));
     tell("memory", field("/proc/meminfo", "MemTotal"));
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SNMP: &str = "\
+Ip: Forwarding DefaultTTL
+Ip: 1 64
+Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens RetransSegs InErrs
+Tcp: 1 200 120000 -1 1055 17 2
+";
+    const NETSTAT: &str = "\
+TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPAbortOnMemory TCPMemoryPressures TCPSynRetrans
+TcpExt: 0 40 41 5 6 33
+IpExt: InNoRoutes
+IpExt: 9
+";
+    const SOFTNET: &str = "\
+07497a6a 000012d3 00000013 00000000
+0744a2bd 0000000a 00000018 00000000
+";
+
+    #[test]
+    fn what_the_network_lost_is_read() {
+        let network = Network::of(SNMP, NETSTAT, SOFTNET);
+        let expected = Network {
+            retransmits: 17,
+            syn_retransmits: 33,
+            listen_drops: 41,
+            packet_drops: 0x12d3 + 10,
+            memory_pressures: 6,
+            memory_aborts: 5,
+        };
+        assert_eq!(network, expected);
+    }
+
+    #[test]
+    fn what_is_not_there_stays_nothing() {
+        assert_eq!(
+            Network::of("", "TcpExt: ListenDrops\n", "zz yy\n\n"),
+            Network::default()
+        );
+    }
+
+    #[test]
+    fn a_row_tells_what_was_lost_since_the_last() {
+        let before = Network::of(SNMP, NETSTAT, SOFTNET);
+        let now = Network {
+            syn_retransmits: 40,
+            packet_drops: before.packet_drops + 2,
+            ..before
+        };
+        let mut row = SeriesRow::default();
+        now.tell_since(&before, &mut row);
+        let expected = SeriesRow {
+            host_syn_retransmits: 7,
+            host_packet_drops: 2,
+            ..SeriesRow::default()
+        };
+        assert_eq!(row, expected);
+    }
 }

@@ -2,6 +2,7 @@
 
 use engine::driver::real::{OPEN_FILES_RESERVED, Waiting};
 use scenario::Plan;
+use scenario::expr::{Expr, Value};
 use scenario::plan::{HttpConnections, Mode, Op, PhaseKind, Session};
 
 /// Most loops of a run; 20,000 files each make ten million connections.
@@ -25,8 +26,9 @@ pub struct Layout {
 /// this one.
 pub fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> Layout {
     let users_max = users_at_once(plan).ceil() as u64;
-    let room = (files_max.saturating_sub(OPEN_FILES_RESERVED) as f64 * FILL).max(1.0) as u64;
-    let wanted = users_max.div_ceil(room).clamp(1, LOOPS_MAX) as u32;
+    let wanted = users_max
+        .div_ceil(connections_per_loop(files_max))
+        .clamp(1, LOOPS_MAX) as u32;
     let wanted = wanted.max(workers_count);
     let asked = plan.options.loops_count;
     let waiting = match plan.options.mode {
@@ -44,6 +46,11 @@ pub fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> La
         loops_count: loops_count.max(workers_count).max(1),
         users_max,
     }
+}
+
+/// Connections that a loop is given where it may have `files_max` open files.
+pub(crate) fn connections_per_loop(files_max: u64) -> u64 {
+    (files_max.saturating_sub(OPEN_FILES_RESERVED) as f64 * FILL).max(1.0) as u64
 }
 
 /// An estimate of how many connections are open at once: arrivals times how long a session lasts
@@ -74,32 +81,93 @@ fn users_at_once(plan: &Plan) -> f64 {
     closed + total.min(rate_max * stay_s)
 }
 
-/// How long one session is taken to last, in seconds; without bound where it has a loop.
+/// How long one session is taken to last, in seconds; without bound where it has a loop whose
+/// rounds are not known.
 fn stay(session: &Session, plan: &Plan) -> f64 {
-    let loops = session.ops.iter().enumerate().any(|(pc, op)| match op {
-        Op::LoopStart { .. } => true,
-        Op::Jump(to) => (*to as usize) <= pc,
-        _ => false,
-    });
-    if loops {
-        return f64::INFINITY;
+    // How often the instruction at hand is done, and the same before each loop around it.
+    let mut rounds = 1.0;
+    let mut around = Vec::new();
+    let (mut idle_s, mut exchanges) = (0.0, 0.0);
+    for (pc, op) in session.ops.iter().enumerate() {
+        match op {
+            Op::LoopStart {
+                times: Expr::Const(Value::Int(times)),
+                ..
+            } => {
+                around.push(rounds);
+                rounds *= *times as f64;
+            }
+            Op::LoopStart { .. } => return f64::INFINITY,
+            Op::LoopEnd { .. } => rounds = around.pop().unwrap_or(1.0),
+            Op::Jump(to) if (*to as usize) <= pc => return f64::INFINITY,
+            Op::Think(dist) | Op::Pace { every: dist, .. } => {
+                idle_s += rounds * dist.mean().max(0.0);
+            }
+            Op::Http(_) | Op::WsOpen(_) | Op::WsSend(_) | Op::WsExpect(_) => exchanges += rounds,
+            _ => {}
+        }
     }
-    let idle_s: f64 = session
-        .ops
-        .iter()
-        .map(|op| match op {
-            Op::Think(dist) => dist.mean().max(0.0),
-            _ => 0.0,
-        })
-        .sum();
     let holds = session.ops.iter().any(|op| matches!(op, Op::WsOpen(_)));
     let shared = plan.options.http_connections == HttpConnections::Shared && !holds;
-    let exchanges = session.ops.iter().filter(|op| {
-        matches!(
-            op,
-            Op::Http(_) | Op::WsOpen(_) | Op::WsSend(_) | Op::WsExpect(_)
-        )
-    });
     // Users that share connections hold none while they think.
-    exchanges.count() as f64 * EXCHANGE_S + if shared { 0.0 } else { idle_s }
+    exchanges * EXCHANGE_S + if shared { 0.0 } else { idle_s }
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::{Settings, Source, compile};
+
+    use super::*;
+
+    fn users_max(steps: &str) -> u64 {
+        layout(&plan(steps), 2, 20_000, 0).users_max
+    }
+
+    fn plan(steps: &str) -> Plan {
+        let text = format!(
+            "name: stay\ntarget: http://target.test/\nsessions: {{ main: [ {steps} ] }}\narrivals: [ \
+             {{ constant: 10/s, for: 1000s }} ]\n"
+        );
+        let settings = Settings {
+            overrides: &[],
+            env: &|_| None,
+            files: &|name| Err(name.to_owned()),
+        };
+        let source = Source {
+            name: "stay.yaml",
+            text: &text,
+        };
+        let (plan, told) = compile(source, &settings);
+        plan.unwrap_or_else(|| panic!("{told:?}"))
+    }
+
+    #[test]
+    fn each_worker_has_a_loop_and_more_than_cores_do_not_spin() {
+        let plan = plan("{ think: 5s }");
+        let chosen = [0, 1, 2, 5].map(|workers| {
+            let Layout {
+                loops_count,
+                waiting,
+                ..
+            } = layout(&plan, 2, 20_000, workers);
+            (loops_count, waiting)
+        });
+        let precise = (2, Waiting::Precise);
+        assert_eq!(chosen, [precise, precise, precise, (5, Waiting::Wide)]);
+    }
+
+    #[test]
+    fn users_stay_as_long_as_their_steps_take() {
+        assert_eq!(users_max("{ think: 5s }"), 50);
+        assert_eq!(users_max("{ loop: 4, steps: [ { think: 5s } ] }"), 200);
+        let nested = "{ loop: 2, steps: [ { loop: 3, steps: [ { think: 5s } ] }, { think: 1s } ] }";
+        assert_eq!(users_max(&format!("{nested}, {{ think: 3s }}")), 350);
+    }
+
+    #[test]
+    fn who_may_stay_for_ever_is_taken_to() {
+        assert_eq!(users_max("{ forever: [ { think: 5s } ] }"), 10_000);
+        let drawn = "{ loop: \"random(1, 5)\", steps: [ { think: 5s } ] }";
+        assert_eq!(users_max(drawn), 10_000);
+    }
 }

@@ -14,17 +14,25 @@
 //! | `journal` | everything that is written while it runs |
 //! | `starts` | how many users the plan wants started |
 //! | `tick` | a second of the run for the live view |
-//! | `doctor` | what this machine can hold |
+//! | `guard` | memory that runs short ends the ramp, then the run |
+//! | `doctor` | the limits of this machine, one by one |
+//! | `capacity` | how many users it can hold, and what it takes for so many |
+//! | `preflight` | the same, before a run |
+//! | `memory` | what is left of it |
 //! | `host` | what `/proc` says |
 
+pub mod capacity;
 mod conduct;
 mod crew;
 mod describe;
 pub mod doctor;
+mod guard;
 pub mod host;
 mod journal;
 pub mod layout;
+pub mod memory;
 mod merge;
+mod preflight;
 mod prepare;
 mod process;
 mod starts;
@@ -34,6 +42,7 @@ mod worker;
 
 pub use conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
 pub use crew::CrewError;
+pub use preflight::TooSmall;
 pub use target::{LISTENING, TargetError};
 pub use tick::{Tick, TickMeasure};
 pub use worker::protocol::{Inputs, ScenarioText};

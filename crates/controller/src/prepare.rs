@@ -3,12 +3,11 @@
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
-use engine::driver::real::open_files_max;
 use scenario::Plan;
 use scenario::plan::{Endpoint, Target};
 
 use crate::conduct::ConductError;
-use crate::layout::{Layout, layout};
+use crate::layout::Layout;
 use crate::target::TargetProcess;
 use crate::worker::protocol::Trust;
 
@@ -32,17 +31,21 @@ pub(crate) struct Preparation {
 pub(crate) fn prepare(
     plan: &Plan,
     target: Option<SocketAddr>,
-    workers_count: u32,
+    layout: Layout,
 ) -> Result<Preparation, ConductError> {
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     Ok(Preparation {
         target,
         addresses: resolve(&plan.endpoints)?,
         sources: plan.options.source_addresses.clone(),
         trust: trust(plan)?,
-        layout: layout(plan, cores, open_files_max(), workers_count),
-        cores,
+        layout,
+        cores: cores(),
     })
+}
+
+/// Cores that this process may use.
+pub(crate) fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
 }
 
 /// Starts the target where it is a built-in one, and tells the plan where it listens.
@@ -60,7 +63,7 @@ pub(crate) fn start_target(
 }
 
 /// The first address of each endpoint.
-fn resolve(endpoints: &[Endpoint]) -> Result<Vec<SocketAddr>, ConductError> {
+pub(crate) fn resolve(endpoints: &[Endpoint]) -> Result<Vec<SocketAddr>, ConductError> {
     let addresses = endpoints.iter().map(|endpoint| {
         let fail = |problem: String| ConductError::Resolve {
             host: endpoint.host.clone(),

@@ -1,11 +1,15 @@
 //! When the next user starts: a pure function of the plan and the seed.
 //!
 //! Every worker walks the whole process and keeps its share, so the users of a run are the same
-//! whatever the number of workers.
+//! whatever the number of workers. Where a user's number tells its time, the users of others are
+//! passed over at once: with a hundred loops walking by them would cost more than one's own.
 
 use scenario::Plan;
 use scenario::plan::{Phase, PhaseKind, SessionId, Spacing};
 use stats::rng::{Purpose, Rng};
+
+/// Sums of decimal rates miss whole numbers by a rounding error; it must not add a user.
+const SLACK: f64 = 1e-6;
 
 /// Which users are this worker's: those whose number leaves `index` when divided by `of`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +23,12 @@ impl Share {
     /// True for a user of this share.
     pub fn takes(self, user: u64) -> bool {
         user % u64::from(self.of) == u64::from(self.index)
+    }
+
+    /// How many users from this one on are others' before one is this worker's.
+    fn gap(self, user: u64) -> u64 {
+        let (index, of) = (u64::from(self.index), u64::from(self.of));
+        (index + of - user % of) % of
     }
 
     /// How many of `users_count` users are this worker's, at most.
@@ -67,6 +77,17 @@ impl<'p> Arrivals<'p> {
         }
     }
 
+    /// Passes over users of others, as far as their phase goes.
+    fn pass_others(&mut self, phase: &Phase) {
+        let Some(count) = count_by_number(phase) else {
+            return;
+        };
+        let left = count.saturating_sub(self.started_count);
+        let others = self.share.gap(self.user).min(left);
+        self.user += others;
+        self.started_count += others;
+    }
+
     /// When the current phase's next user is due, or `None` where the phase has no more.
     fn next_due_ns(&mut self, phase: &Phase) -> Option<u64> {
         let offset_ns = match phase.kind {
@@ -100,6 +121,7 @@ impl Iterator for Arrivals<'_> {
     fn next(&mut self) -> Option<Arrival> {
         loop {
             let phase = self.plan.phases.get(self.phase)?;
+            self.pass_others(phase);
             let Some(due_ns) = self.next_due_ns(phase) else {
                 self.phase += 1;
                 self.started_count = 0;
@@ -124,11 +146,29 @@ impl Iterator for Arrivals<'_> {
     }
 }
 
+/// How many users a phase starts, where each one's time follows from its number alone.
+fn count_by_number(phase: &Phase) -> Option<u64> {
+    match phase.kind {
+        PhaseKind::Hold => None,
+        PhaseKind::Closed { users_count } => Some(users_count),
+        PhaseKind::Rate {
+            spacing: Spacing::Poisson,
+            ..
+        } => None,
+        PhaseKind::Rate {
+            spacing: Spacing::Even,
+            from_per_s,
+            to_per_s,
+        } => {
+            let total = (from_per_s + to_per_s) / 2.0 * (phase.duration_ns as f64 / 1e9);
+            Some((total - SLACK).ceil().max(0.0) as u64)
+        }
+    }
+}
+
 /// When the integrated rate of a linear ramp reaches `place`: the inverse of
 /// `Λ(t) = a·t + (b − a)·t² / 2T`. `None` where that is not before the ramp's end.
 fn time_of_place(place: f64, from_per_s: f64, to_per_s: f64, seconds: f64) -> Option<f64> {
-    // Sums of decimal rates miss whole numbers by a rounding error; it must not add a user.
-    const SLACK: f64 = 1e-6;
     let total = (from_per_s + to_per_s) / 2.0 * seconds;
     if place + SLACK >= total {
         return None;

@@ -6,6 +6,8 @@ mod conn;
 pub mod driver;
 mod extract;
 pub mod measure;
+#[cfg(test)]
+mod sizes;
 mod slots;
 mod tls;
 pub mod trust;

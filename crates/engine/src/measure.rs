@@ -41,6 +41,8 @@ pub struct Counts {
     pub users_finished: u64,
     pub users_refused: u64,
     pub users_connected: u64,
+    /// Connections that failed and were tried again (`options.connect_retries`).
+    pub connects_retried: u64,
     /// Operations begun.
     pub sends: u64,
     /// Operations ended.

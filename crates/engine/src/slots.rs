@@ -3,7 +3,7 @@
 const NO_SLOT: u32 = u32::MAX;
 
 #[derive(Debug)]
-enum Entry<T> {
+pub(crate) enum Entry<T> {
     Taken(T),
     /// The next free slot.
     Free(u32),

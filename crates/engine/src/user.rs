@@ -16,6 +16,8 @@ pub(crate) enum Wait {
     Until,
     /// A connection for its current step.
     Connect,
+    /// The time at which its failed connection is tried again.
+    Retry,
     /// The response to its HTTP request.
     Response,
     /// The answer to its WebSocket upgrade.
@@ -32,7 +34,12 @@ impl Wait {
     /// True while an operation is in flight.
     pub(crate) fn in_flight(self) -> bool {
         match self {
-            Wait::Connect | Wait::Response | Wait::Upgrade | Wait::Reply | Wait::Close => true,
+            Wait::Connect
+            | Wait::Retry
+            | Wait::Response
+            | Wait::Upgrade
+            | Wait::Reply
+            | Wait::Close => true,
             Wait::Nothing | Wait::Until | Wait::Leaving => false,
         }
     }
@@ -68,6 +75,8 @@ pub(crate) struct User {
     pub(crate) wait: Wait,
     /// True from its first connection on.
     pub(crate) connected: bool,
+    /// How often the operation in flight tried its connection again.
+    pub(crate) retries: u8,
 }
 
 impl User {
@@ -92,6 +101,7 @@ impl User {
             session,
             wait: Wait::Nothing,
             connected: false,
+            retries: 0,
         }
     }
 }

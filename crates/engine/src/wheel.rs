@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 const UNARMED: u16 = u16::MAX;
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+pub(crate) struct Entry {
     deadline_ns: u64,
     next: u32,
     prev: u32,

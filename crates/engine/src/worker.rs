@@ -7,6 +7,7 @@
 
 mod connections;
 mod http;
+mod retry;
 mod session;
 mod websocket;
 
@@ -17,6 +18,7 @@ use record::{Measurement, Outcome};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use scenario::Plan;
+use scenario::plan::builtin;
 use stats::rng::{Purpose, Rng};
 
 use crate::arrivals::{Arrival, Arrivals, Share, users_max};
@@ -30,6 +32,8 @@ use crate::wire::Wires;
 
 /// Users and connections a worker makes room for ahead; more are taken, at the cost of a copy.
 const CAPACITY_MAX: u64 = 20_000;
+/// What is said of a user that falls due after arrivals were closed.
+const CLOSED: &str = "memory ran short before this user was due: nobody starts any more";
 /// How long a leaving user waits for the peer's close frame.
 pub(crate) const LEAVE_NS: u64 = 1_000_000_000;
 
@@ -83,6 +87,8 @@ pub struct Worker<'p> {
     wheel: Wheel,
     arrivals: Arrivals<'p>,
     upcoming: Option<Arrival>,
+    /// False once users that fall due are refused.
+    admits: bool,
     recorder: Recorder,
     commands: Commands,
     /// Mask keys and nonces.
@@ -124,6 +130,7 @@ impl<'p> Worker<'p> {
             wheel: Wheel::with_capacity(capacity),
             arrivals,
             upcoming,
+            admits: true,
             recorder: Recorder::new(plan, setup.share.index as u16, setup.rows_max),
             commands: Commands::default(),
             wire_rng: Rng::new(plan.seed, u64::from(setup.share.index), Purpose::Wire),
@@ -179,7 +186,11 @@ impl<'p> Worker<'p> {
             State::Running => {
                 if let Some(arrival) = self.upcoming.filter(|a| a.due_ns <= now_ns) {
                     self.upcoming = self.arrivals.next();
-                    self.start(now_ns, arrival);
+                    if self.admits {
+                        self.start(now_ns, arrival);
+                    } else {
+                        self.refuse(now_ns, arrival);
+                    }
                     return true;
                 }
             }
@@ -207,6 +218,12 @@ impl<'p> Worker<'p> {
     /// Ends the run early: as if the last phase ended now.
     pub fn stop(&mut self, now_ns: u64) {
         self.end_ns = self.end_ns.min(now_ns);
+    }
+
+    /// Nobody starts any more: users that fall due from now on count as refused for want of memory.
+    /// Those who are present go on as planned.
+    pub fn close_arrivals(&mut self) {
+        self.admits = false;
     }
 
     /// Closes the last interval. Nothing may be called after it but the `take` methods.
@@ -258,6 +275,14 @@ impl<'p> Worker<'p> {
         self.proceed(now_ns, key);
     }
 
+    fn refuse(&mut self, now_ns: u64, arrival: Arrival) {
+        let (connect, outcome) = (builtin::CONNECT, Outcome::NoMemory);
+        self.recorder.counts.users_refused += 1;
+        self.recorder.check(connect, outcome);
+        self.recorder
+            .example(now_ns, connect, outcome, arrival.user, || CLOSED.to_owned());
+    }
+
     fn fire(&mut self, now_ns: u64, key: u32) {
         let user = &mut self.users[key];
         if user.deadline_ns > now_ns {
@@ -269,6 +294,7 @@ impl<'p> Worker<'p> {
         match user.wait {
             Wait::Until => self.proceed(now_ns, key),
             Wait::Leaving => self.remove_user(key),
+            Wait::Retry => self.connect_again(now_ns, key),
             Wait::Connect => self.time_out(now_ns, key, Outcome::ConnectTimeout),
             Wait::Response | Wait::Upgrade | Wait::Reply | Wait::Close => {
                 self.time_out(now_ns, key, Outcome::Timeout);
@@ -327,24 +353,4 @@ fn server_names(plan: &Plan) -> Result<Vec<Option<ServerName<'static>>>, SetupEr
             .map_err(|_| SetupError::ServerName(name))
     });
     names.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Millions of them exist: what one costs is a decision, not an accident.
-    #[test]
-    fn users_and_connections_stay_small() {
-        assert!(
-            size_of::<User>() <= 160,
-            "a user has {} bytes",
-            size_of::<User>()
-        );
-        assert!(
-            size_of::<Conn>() <= 104,
-            "a connection has {} bytes",
-            size_of::<Conn>()
-        );
-    }
 }

@@ -43,6 +43,7 @@ pub(crate) fn findings(
 ) -> Vec<Finding> {
     let mut findings: Vec<Finding> = thresholds.iter().filter_map(failed).collect();
     findings.extend(errors(measures));
+    findings.extend(retried(figures));
     findings.extend(unmatched(figures));
     findings.extend(notes(figures));
     findings.push(throughput(figures));
@@ -119,6 +120,22 @@ fn errors_of(measure: &MeasureSummary) -> Finding {
         draft = draft.with(kind, *n as f64);
     }
     draft.done()
+}
+
+fn retried(figures: &Figures) -> Option<Finding> {
+    let n = figures.total(|row| row.connects_retried);
+    if n == 0 {
+        return None;
+    }
+    let text = match n {
+        1 => "1 connection failed and was tried again".to_owned(),
+        _ => format!(
+            "{} connections failed and were tried again",
+            words::count(n)
+        ),
+    };
+    let finding = finding(Severity::Note, "connects-retried", text);
+    Some(finding.with("retries", n as f64).done())
 }
 
 fn unmatched(figures: &Figures) -> Option<Finding> {
@@ -280,9 +297,10 @@ mod tests {
     }
 
     #[test]
-    fn unmatched_messages_and_notes_are_told_once() {
+    fn unmatched_messages_retries_and_notes_are_told_once() {
         let mut figures = figures();
         figures.series[7].unmatched = 3;
+        figures.series[8].connects_retried = 40;
         let note = EventKind::Note {
             text: "2 ages were negative and count as 0".to_owned(),
         };
@@ -296,6 +314,8 @@ mod tests {
         check(
             &judged(&figures).findings,
             &expect![[r#"
+            Note connects-retried
+                40 connections failed and were tried again
             Note unmatched-messages
                 3 messages that nobody waited for and no entry of `messages` matched
             Note note

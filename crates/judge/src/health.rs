@@ -7,7 +7,9 @@
 mod cause;
 mod lag;
 mod losses;
+mod memory;
 mod starts;
+mod storms;
 
 use record::schema::{
     EventKind, Finding, HealthSummary, MeasureSummary, RunStatus, Severity, UsersSummary,
@@ -15,7 +17,7 @@ use record::schema::{
 
 use crate::figures::Figures;
 use crate::findings::finding;
-use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN, RETRANSMITS_SHARE_MAX};
+use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
 use crate::words;
 
 /// The generator's state over the whole run.
@@ -34,6 +36,10 @@ pub(crate) fn summarise(figures: &Figures) -> HealthSummary {
         rows_kept: rows_kept(figures),
         host_retransmits: figures.total(|row| row.host_retransmits),
         host_listen_drops: figures.total(|row| row.host_listen_drops),
+        host_syn_retransmits: figures.total(|row| row.host_syn_retransmits),
+        host_packet_drops: figures.total(|row| row.host_packet_drops),
+        host_memory_pressures: figures.total(|row| row.host_memory_pressures),
+        host_memory_aborts: figures.total(|row| row.host_memory_aborts),
     }
 }
 
@@ -46,7 +52,9 @@ pub(crate) fn findings(
     judge_rest: bool,
 ) -> Vec<Finding> {
     let lost = losses::found(figures, judge_rest);
-    let mut findings = starts::refused(figures, users);
+    let pressed = memory::pressure(figures, users);
+    let mut findings = starts::refused(figures, users, pressed.is_some());
+    findings.splice(0..0, pressed);
     let short = starts::short(figures, health);
     if short.is_none() && health.lag_p99_ns > figures.info.generator.lag_max_ns {
         findings.push(too_late(figures, health));
@@ -172,33 +180,7 @@ fn surroundings(figures: &Figures, health: &HealthSummary) -> Vec<Finding> {
         let text = "certificates were not verified: anybody could have answered".to_owned();
         findings.push(finding(Severity::Warning, "tls-unverified", text).done());
     }
-    if health.host_listen_drops > 0 {
-        let text = format!(
-            "this host dropped {} at full accept queues: connects waited for a repeated SYN (1 s, \
-             3 s, …); raise net.core.somaxconn and the server's backlog",
-            words::counted(health.host_listen_drops, "connection"),
-        );
-        let drops = health.host_listen_drops as f64;
-        findings.push(
-            finding(Severity::Warning, "host-listen-drops", text)
-                .with("drops", drops)
-                .done(),
-        );
-    }
-    let sends = figures.total(|row| row.sends);
-    let again = health.host_retransmits as f64;
-    if again > 0.0 && again > RETRANSMITS_SHARE_MAX * sends as f64 {
-        let text = format!(
-            "this host sent {} again: packets were lost, and what they carried was late",
-            words::counted(health.host_retransmits, "TCP segment"),
-        );
-        findings.push(
-            finding(Severity::Warning, "host-retransmits", text)
-                .with("segments", again)
-                .with("operations", sends as f64)
-                .done(),
-        );
-    }
+    findings.extend(storms::findings(figures, health));
     findings.extend(sampled(figures, health));
     findings
 }

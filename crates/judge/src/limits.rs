@@ -29,7 +29,8 @@ pub const LAG_WARN_NS_MIN: u64 = 1_000_000;
 /// is estimated from the seconds of the series, which know them all.
 pub const LAG_COVERAGE_MIN: f64 = 0.90;
 
-/// Segments that the host sent again, as a share of the operations, above which it is told.
+/// Segments that the host sent again, as a share of the operations, and SYNs, as a share of the
+/// connections, above which it is told.
 pub const RETRANSMITS_SHARE_MAX: f64 = 0.001;
 
 /// How many measures with errors get a finding of their own.

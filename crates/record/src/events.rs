@@ -45,6 +45,7 @@ const KNOWN: &[&str] = &[
     "sampling",
     "interrupted",
     "worker_lost",
+    "memory_pressure",
     "note",
 ];
 
@@ -114,6 +115,10 @@ mod tests {
                 users_connected: 25_000,
                 users_due_after: u64::MAX,
                 why: text(),
+            },
+            EventKind::MemoryPressure {
+                available_bytes: u64::MAX,
+                users: 2,
             },
             EventKind::Note {
                 text: "line\nbreak, \u{1F600}".to_owned(),

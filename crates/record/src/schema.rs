@@ -159,6 +159,8 @@ pub struct SeriesRow {
     pub users_refused: u64,
     /// Users whose first connection was made in this interval.
     pub users_connected: u64,
+    /// Connections that failed and were tried again (`options.connect_retries`).
+    pub connects_retried: u64,
     /// Operations begun (the closing of a TCP connection is none).
     pub sends: u64,
     /// Operations ended, well or not.
@@ -192,6 +194,16 @@ pub struct SeriesRow {
     pub host_retransmits: u64,
     /// Connections the whole host dropped at full accept queues (`/proc/net/netstat`).
     pub host_listen_drops: u64,
+    /// SYNs the whole host sent again: each is a connect that took 1 s, 3 s, … longer
+    /// (`TCPSynRetrans` there; RFC 6298 §2 and §5.5 for the times).
+    pub host_syn_retransmits: u64,
+    /// Packets the whole host dropped at full packet queues (`/proc/net/softnet_stat`).
+    pub host_packet_drops: u64,
+    /// How often TCP came to the middle mark of `tcp_mem`, from where on it saves memory
+    /// (`TCPMemoryPressures`).
+    pub host_memory_pressures: u64,
+    /// Connections the whole host broke off for want of TCP memory (`TCPAbortOnMemory`).
+    pub host_memory_aborts: u64,
     /// Gauge: loops whose worker was lost; this interval is without them.
     pub loops_lost: u32,
 }
@@ -264,6 +276,13 @@ pub enum EventKind {
         users_due_after: u64,
         /// In words.
         why: String,
+    },
+    /// Memory ran short, and from here on nobody starts any more.
+    MemoryPressure {
+        /// What was left, on the machine or within the limit of a control group.
+        available_bytes: u64,
+        /// Users that were present.
+        users: u64,
     },
     /// Something that is no error of an operation, in words.
     Note {
@@ -403,6 +422,18 @@ pub struct HealthSummary {
     pub host_retransmits: u64,
     /// Connections the whole host dropped at full accept queues.
     pub host_listen_drops: u64,
+    /// SYNs the whole host sent again.
+    #[serde(default)]
+    pub host_syn_retransmits: u64,
+    /// Packets the whole host dropped at full packet queues.
+    #[serde(default)]
+    pub host_packet_drops: u64,
+    /// How often TCP began to save memory.
+    #[serde(default)]
+    pub host_memory_pressures: u64,
+    /// Connections the whole host broke off for want of TCP memory.
+    #[serde(default)]
+    pub host_memory_aborts: u64,
 }
 
 /// The figures of one measure over the run or a phase.

@@ -6,7 +6,7 @@ use crate::RecordError;
 use crate::columnar::{self, Column, Field, Kind, Metadata, Packing, TableReader, TableWriter};
 use crate::schema::{RunInfo, SeriesRow};
 
-/// Keeps all rows (200 bytes a second of the run) and writes the file anew at each checkpoint:
+/// Keeps all rows (240 bytes a second of the run) and writes the file anew at each checkpoint:
 /// thus it is always one whole, well-packed table.
 #[derive(Debug)]
 pub struct SeriesWriter {
@@ -163,6 +163,7 @@ series! {
     users_finished: u64,
     users_refused: u64,
     users_connected: u64,
+    connects_retried: u64,
     sends: u64,
     done: u64,
     errors: u64,
@@ -179,6 +180,10 @@ series! {
     rss_bytes: u64,
     host_retransmits: u64,
     host_listen_drops: u64,
+    host_syn_retransmits: u64,
+    host_packet_drops: u64,
+    host_memory_pressures: u64,
+    host_memory_aborts: u64,
     loops_lost: u32,
 }
 

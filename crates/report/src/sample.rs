@@ -185,6 +185,10 @@ pub(crate) fn summary() -> Summary {
             rows_kept: 1.0,
             host_retransmits: 0,
             host_listen_drops: 0,
+            host_syn_retransmits: 0,
+            host_packet_drops: 0,
+            host_memory_pressures: 0,
+            host_memory_aborts: 0,
         },
         measures: vec![
             measure("handshake", 24_000, 0, 412_000),

@@ -10,7 +10,7 @@ mod steps;
 
 pub(crate) use arrivals::{PHASES, STEP_RANGE};
 pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
-pub(crate) use document::{DOCUMENT, MESSAGE, OPTIONS, SESSION, TARGET_URL, TLS};
+pub(crate) use document::{CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SESSION, TARGET_URL, TLS};
 pub(crate) use steps::{CHOICE, EXPECT, HTTP_REQUEST, SAVE, SAVE_WORDS, STEPS, WHEN};
 
 /// One key of a mapping.
@@ -196,7 +196,15 @@ pub fn reference() -> Vec<(&'static str, String)> {
 
 /// Every table of the language.
 pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
-    let top = [&DOCUMENT, &TARGET_URL, &TLS, &OPTIONS, &MESSAGE, &SESSION];
+    let top = [
+        &DOCUMENT,
+        &TARGET_URL,
+        &TLS,
+        &OPTIONS,
+        &CONNECT_RETRIES,
+        &MESSAGE,
+        &SESSION,
+    ];
     let in_steps = [&HTTP_REQUEST, &EXPECT, &WHEN, &SAVE, &CHOICE];
     let dists = [
         &DIST,

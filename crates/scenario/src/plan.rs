@@ -410,6 +410,7 @@ pub enum Spacing {
 pub struct Options {
     /// TCP and TLS set-up of one connection.
     pub connect_timeout_ns: u64,
+    pub connect_retries: ConnectRetries,
     /// After the last phase no step begins; those in flight get this long.
     pub drain_ns: u64,
     /// Local addresses to connect from, in turn. Empty: the kernel's choice, and 127.0.0.0/8 is
@@ -426,6 +427,15 @@ pub struct Options {
     pub loops_count: Option<u32>,
     /// Above this p99 lag the run is not trusted.
     pub lag_max_ns: u64,
+}
+
+/// What becomes of a connection that the target refused, reset or did not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectRetries {
+    /// How often it is tried again for one operation; 0: never.
+    pub times: u8,
+    /// How long after it failed.
+    pub pause_ns: u64,
 }
 
 /// Who owns HTTP connections.

@@ -6,13 +6,14 @@
 //! and not a cent is made or lost. `docs/market.md` describes the protocol.
 //!
 //! ```text
-//!   feed ── events ─► resolver ──► store ◄── desk ◄── connection ◄─► client
-//!                        │           ▲        │ touch      ▲
-//!                        │           └─ batch ◄┘           │ line
-//!                        └── news ──► bus ◄── distributions │
-//!                                      └──► fan-out (one a thread and game)
+//!   feed ── events ─► resolver ──► store ◄── desk ◄── front ◄─► clients
+//!                        │           ▲        │ touch   ▲ one a thread
+//!                        │           └─ batch ◄┘        │
+//!                        └── news ──► bus ◄┘ distributions
+//!                                      └──► fan-out, one a thread and game
 //! ```
 
+mod audience;
 mod batch;
 mod books;
 mod bus;
@@ -20,19 +21,20 @@ mod clock;
 mod connection;
 mod desk;
 mod feed;
+mod front;
 mod hub;
 mod ledger;
-mod line;
 mod metrics;
 mod model;
 mod options;
+mod outbox;
 mod payout;
 mod protocol;
 mod resolver;
 mod rest;
-mod roster;
 mod shard;
 mod store;
+mod table;
 
 use std::io;
 use std::net::SocketAddr;
@@ -42,7 +44,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::Stop;
-use crate::wire::{Crew, Setup, run_until};
+use crate::wire::{Crew, Setup, open_files_max, run_until};
 use feed::Story;
 use hub::Hub;
 
@@ -104,6 +106,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, MarketError> {
     options.check()?;
+    let options = options.with_enough_threads(open_files_max())?;
     let hub = Arc::new(Hub::new(&options));
     let mut crew = start(&options, &hub).await?;
     let play = play(&options, &hub);

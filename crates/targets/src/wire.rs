@@ -3,22 +3,27 @@
 mod accept;
 mod crew;
 mod files;
+pub(crate) mod frames;
 mod head;
 mod http;
+mod lookout;
 mod process;
 mod rewind;
 mod socket;
 
-pub(crate) use accept::accept_all;
+pub(crate) use accept::{BREATH, accept_all};
 pub(crate) use crew::{Crew, Post, Setup};
-pub(crate) use head::{Opening, Route, read_opening};
+pub(crate) use files::open_files_max;
+pub(crate) use head::{Opening, Route, accepted, read_opening, route};
 pub(crate) use http::serve_http;
+pub(crate) use lookout::{Event, Lookout};
 pub use process::Stop;
 pub(crate) use process::run_until;
 pub(crate) use socket::{Limits, Socket};
 
-/// Most connections that wait to be accepted, unless told otherwise.
-pub(crate) const BACKLOG: u32 = 4096;
+/// Most connections that wait to be accepted, for each listener: as many as the kernel lets wait
+/// (`net.core.somaxconn` cuts this). A storm then waits instead of having its SYNs dropped.
+pub(crate) const BACKLOG: u32 = 65_535;
 
 /// Resolves once `stop` turns true, and also when nobody is left to turn it.
 pub(crate) async fn stopped(stop: &mut tokio::sync::watch::Receiver<bool>) {

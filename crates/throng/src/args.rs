@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use clap_complete::Shell;
+use controller::capacity;
 
 use crate::settings::{parse_duration, parse_set};
 
@@ -34,7 +35,7 @@ pub(crate) enum Verb {
     #[command(hide = true)]
     Worker(WorkerArgs),
     /// Tell what this machine can hold, and what would mend it
-    Doctor,
+    Doctor(DoctorArgs),
     /// Print completions for a shell
     Completions { shell: Shell },
 }
@@ -49,7 +50,7 @@ Exit codes:
   66   a file cannot be read
   68   a host name does not resolve
   69   the target cannot be started
-  71   the system denied something the generator needs
+  71   the system denied something the generator needs, or cannot hold so many users
   73   the run directory cannot be made
   74   reading or writing failed
   130  ended at once, by the second Ctrl-C";
@@ -66,6 +67,9 @@ pub(crate) struct RunArgs {
     /// Where run directories are made
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub(crate) runs: PathBuf,
+    /// Run even where this machine cannot hold so many users
+    #[arg(long)]
+    pub(crate) anyway: bool,
     /// Run the loops in N processes instead of threads of this one; each has one loop at least.
     /// On one machine this buys no speed; one that dies takes its own users with it only [default: 0]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true,
@@ -147,6 +151,23 @@ pub(crate) struct WorkerArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct DoctorArgs {
+    /// Tell what so many users at once take, and the commands that make room for them; ends with 0
+    /// where the machine can hold them as it is, else with 1
+    #[arg(long = "for", value_name = "USERS", value_parser = clap::value_parser!(u64).range(1..=capacity::USERS_MAX))]
+    pub(crate) users: Option<u64>,
+    /// The target runs on another machine
+    #[arg(long, requires = "users")]
+    pub(crate) target_elsewhere: bool,
+    /// Own addresses to connect from, where the target is elsewhere
+    #[arg(long, value_name = "N", default_value = "1", requires = "target_elsewhere", value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    pub(crate) source_addresses: u64,
+    /// Change the settings instead of printing their commands; needs root
+    #[arg(long, requires = "users")]
+    pub(crate) apply: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct ServeArgs {
     #[command(subcommand)]
     pub(crate) system: System,
@@ -178,9 +199,12 @@ pub(crate) struct ListenArgs {
 pub(crate) struct MarketArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
-    /// Serving threads [default: one for each core]
+    /// Serving threads, at least [default: one for each core]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+    /// Connections expected at once: starts as many threads as their open files need
+    #[arg(long, value_name = "N")]
+    pub(crate) connections: Option<usize>,
     /// Games
     #[arg(long, value_name = "N")]
     pub(crate) games: Option<u32>,
@@ -196,6 +220,9 @@ pub(crate) struct MarketArgs {
     /// What the event feed is drawn from
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Ping connections that were silent for so long; 0s never does
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) ping_after: Option<Duration>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// The run passed; the verb did what was asked.
     Passed = 0,
-    /// A threshold does not hold.
+    /// A threshold does not hold; the machine cannot hold so many users as it is.
     Failed = 1,
     /// The run cannot be trusted.
     Untrusted = 2,
@@ -23,7 +23,7 @@ pub(crate) enum Exit {
     NoHost = 68,
     /// The target cannot be started.
     Unavailable = 69,
-    /// The system denied something the generator needs.
+    /// The system denied something the generator needs, or cannot hold so many users.
     System = 71,
     /// A run directory cannot be made.
     CannotCreate = 73,

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         Verb::Show(args) => verbs::show::show(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),
         Verb::Worker(args) => verbs::worker::worker(&args),
-        Verb::Doctor => verbs::doctor::doctor(),
+        Verb::Doctor(args) => verbs::doctor::doctor(&args),
         Verb::Completions { shell } => verbs::completions::completions(shell),
     };
     result.unwrap_or_else(Failure::tell).into()

@@ -119,13 +119,14 @@ fn within(value: u64, max: u64, what: &'static str) -> Result<(), Impossible> {
 }
 
 /// All that is added up of an interval besides its measures.
-fn numbers(delta: &Delta) -> [u64; 18] {
+fn numbers(delta: &Delta) -> [u64; 19] {
     let Counts {
         users_repeated,
         users_started,
         users_finished,
         users_refused,
         users_connected,
+        connects_retried,
         sends,
         done,
         errors,
@@ -150,6 +151,7 @@ fn numbers(delta: &Delta) -> [u64; 18] {
         users_finished,
         users_refused,
         users_connected,
+        connects_retried,
         sends,
         done,
         errors,

@@ -8,7 +8,7 @@
 mod cpu;
 mod files;
 mod gate;
-mod sockets;
+pub(crate) mod sockets;
 mod sources;
 
 use std::net::{IpAddr, SocketAddr};
@@ -58,19 +58,41 @@ pub enum Waiting {
     Wide,
 }
 
-/// What stops loops from outside. Shared by all of them.
+/// What stops loops from outside. Shared by all of them; its levels only rise.
 #[derive(Debug, Default)]
 pub struct StopFlag(AtomicU8);
 
+/// Nobody starts any more.
+const CLOSED: u8 = 1;
+/// No step begins any more.
+const DRAINING: u8 = 2;
+/// Loops return at once.
+const ABORTED: u8 = 3;
+
 impl StopFlag {
+    /// Users that fall due are refused; those who are present go on.
+    pub fn close_arrivals(&self) {
+        self.0.fetch_max(CLOSED, Ordering::Relaxed);
+    }
+
     /// No step begins any more; operations in flight may end.
     pub fn drain(&self) {
-        self.0.fetch_max(1, Ordering::Relaxed);
+        self.0.fetch_max(DRAINING, Ordering::Relaxed);
     }
 
     /// Loops return as soon as they notice.
     pub fn abort(&self) {
-        self.0.fetch_max(2, Ordering::Relaxed);
+        self.0.fetch_max(ABORTED, Ordering::Relaxed);
+    }
+
+    /// True once arrivals are closed.
+    pub fn is_closed(&self) -> bool {
+        self.level() >= CLOSED
+    }
+
+    /// True once no step begins any more.
+    pub fn is_draining(&self) -> bool {
+        self.level() >= DRAINING
     }
 
     /// How far it was raised; 0: not at all.
@@ -199,9 +221,12 @@ impl EventLoop<'_> {
             let level = setup.stop.level();
             if level > stopped {
                 stopped = level;
-                self.worker.stop(now_ns);
+                self.worker.close_arrivals();
+                if setup.stop.is_draining() {
+                    self.worker.stop(now_ns);
+                }
             }
-            if level >= 2 {
+            if level >= ABORTED {
                 return;
             }
             let late_ns = now_ns.saturating_sub(self.worker.next_ns());

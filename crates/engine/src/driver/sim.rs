@@ -81,6 +81,8 @@ pub struct Link<'a> {
     pub rule: Box<dyn FnMut(u64, Packet) -> Verdict + 'a>,
     /// Times in which the generator gets no CPU: from, until.
     pub frozen: Vec<(u64, u64)>,
+    /// From then on nobody starts any more; `u64::MAX`: never.
+    pub arrivals_close_ns: u64,
 }
 
 impl Link<'_> {
@@ -90,6 +92,7 @@ impl Link<'_> {
             latency_ns,
             rule: Box::new(|_, _| Verdict::Pass),
             frozen: Vec::new(),
+            arrivals_close_ns: u64::MAX,
         }
     }
 }
@@ -305,6 +308,9 @@ impl Sim<'_, '_> {
 
     fn advance(&mut self, now_ns: u64) {
         for index in 0..self.workers.len() {
+            if now_ns >= self.network.link.arrivals_close_ns {
+                self.workers[index].close_arrivals();
+            }
             loop {
                 let did = self.workers[index].advance(now_ns);
                 self.carry_out(now_ns, index);

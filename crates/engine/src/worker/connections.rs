@@ -179,7 +179,9 @@ impl Worker<'_> {
                 self.record_connect(now_ns, slot, outcome);
                 self.explain(now_ns, key, outcome, detail);
                 self.close_conn(slot);
-                self.fail(now_ns, key, outcome, 0);
+                if !self.will_retry(now_ns, key, outcome) {
+                    self.fail(now_ns, key, outcome, 0);
+                }
             }
             Stage::Upgrading => {
                 self.explain(now_ns, key, outcome, detail);

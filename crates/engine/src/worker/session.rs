@@ -205,6 +205,7 @@ impl Worker<'_> {
         user.sent_ns = now_ns.max(user.due_ns);
         user.bytes_out = 0;
         user.bytes_in = 0;
+        user.retries = 0;
         self.recorder.counts.sends += 1;
         self.in_flight += 1;
     }

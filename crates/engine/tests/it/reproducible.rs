@@ -1,5 +1,6 @@
 //! The same seed plans the same users, whatever the number of workers.
 
+use engine::arrivals::{Arrival, Arrivals, Share};
 use engine::driver::sim::{self, Link};
 use record::Measurement;
 
@@ -57,4 +58,34 @@ fn one_two_and_four_loops_play_the_same_crowd() {
 #[test]
 fn another_seed_plays_another_crowd() {
     assert_ne!(records(1, 4711), records(1, 4712));
+}
+
+/// One worker walks by nobody: its starts are the measure for shares that pass over others.
+#[test]
+fn the_shares_of_any_number_of_loops_make_up_all_starts() {
+    let mut plan = plan(TEXT);
+    plan.phases.extend(
+        crate::support::plan(
+            "
+name: more
+target: http://target.test/
+sessions: { one: [ { get: / } ] }
+arrivals:
+  - { constant: 0.1/s, for: 12s }
+  - { users: 17, for: 2s }
+  - { constant: 33.3/s, for: 3s }
+",
+        )
+        .phases,
+    );
+    let starts = |index, of| Arrivals::new(&plan, Share { index, of }).collect::<Vec<_>>();
+    let all = starts(0, 1);
+    assert!(all.len() > 1_100, "only {} starts", all.len());
+    for of in [2, 3, 7, 100, 2_000] {
+        for index in 0..of {
+            let own = |arrival: &&Arrival| arrival.user % u64::from(of) == u64::from(index);
+            let expected: Vec<_> = all.iter().filter(own).copied().collect();
+            assert_eq!(starts(index, of), expected, "share {index} of {of}");
+        }
+    }
 }

@@ -10,8 +10,8 @@ use crate::limits::{FILES_IN_FLIGHT_MIN, POISSON_SIGMAS, STARTS_SHARE_MIN};
 use crate::words;
 
 /// Users and operations turned away for want of files, ports or memory: a finding for each
-/// resource, the scarcest first.
-pub(super) fn refused(figures: &Figures, users: &UsersSummary) -> Vec<Finding> {
+/// resource, the scarcest first. `memory_told`: why memory was wanting is said elsewhere.
+pub(super) fn refused(figures: &Figures, users: &UsersSummary, memory_told: bool) -> Vec<Finding> {
     let wanting = |outcome: Outcome| -> u64 {
         let measures = 0..figures.info.measures.len();
         measures
@@ -30,6 +30,7 @@ pub(super) fn refused(figures: &Figures, users: &UsersSummary) -> Vec<Finding> {
     if by_kind.is_empty() && users.refused > 0 {
         by_kind.push((users.refused, None));
     }
+    by_kind.retain(|&(_, outcome)| !(memory_told && outcome == Some(Outcome::NoMemory)));
     by_kind
         .into_iter()
         .map(|(n, outcome)| out_of(figures, users, n, outcome))

@@ -421,21 +421,119 @@ fn host_record_and_certificates_have_their_say() {
         &figures,
         Verdict::Passed,
         &expect![[r#"
+            Good generator-healthy
+                the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+                memory (precise mode, 1 loop)
+            Warning tls-unverified
+                certificates were not verified: anybody could have answered
+            Warning host-listen-drops
+                connects waited for a repeated SYN (1 s, 3 s, …): this host dropped 1 connection
+                at full accept queues (net.core.somaxconn); to mend it: `sysctl -w
+                net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535`, and as long a
+                backlog in the server
+            Warning host-retransmits
+                this host sent 7 TCP segments again: packets were lost, and what they carried
+                was late
+            Note rows-sampled
+                requests.parquet holds 55 % of the operations, sampled from 30 s on (the disk is
+                too slow); percentiles and counts are of all of them
+        "#]],
+    );
+    assert!((judged(&figures).health.rows_kept - 0.55).abs() < 1e-9);
+}
+
+#[test]
+fn storms_are_told_with_the_limit_that_lost_them() {
+    let mut figures = figures();
+    for (fact, value) in [
+        ("somaxconn", "4096"),
+        ("netdev_max_backlog", "1000"),
+        ("tcp_mem", "1\t2\t3"),
+    ] {
+        figures.info.host.insert(fact.to_owned(), value.to_owned());
+    }
+    succeed(&mut figures, 0, 0, 10_000, MS, 0);
+    figures.series[5].host_listen_drops = 300;
+    figures.series[5].host_packet_drops = 20;
+    figures.series[6].host_syn_retransmits = 12_345;
+    figures.series[7].host_memory_pressures = 1;
+    figures.series[7].host_memory_aborts = 2;
+    check(
+        &figures,
+        Verdict::Passed,
+        &expect![[r#"
         Good generator-healthy
             the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
             memory (precise mode, 1 loop)
-        Warning tls-unverified
-            certificates were not verified: anybody could have answered
         Warning host-listen-drops
-            this host dropped 1 connection at full accept queues: connects waited for a
-            repeated SYN (1 s, 3 s, …); raise net.core.somaxconn and the server's backlog
-        Warning host-retransmits
-            this host sent 7 TCP segments again: packets were lost, and what they carried
-            was late
-        Note rows-sampled
-            requests.parquet holds 55 % of the operations, sampled from 30 s on (the disk is
-            too slow); percentiles and counts are of all of them
+            12,345 connection attempts were answered only after a repeated SYN (1 s, 3 s, …
+            later): this host dropped 300 connections at full accept queues
+            (net.core.somaxconn 4096); to mend it: `sysctl -w net.core.somaxconn=65535
+            net.ipv4.tcp_max_syn_backlog=65535`, and as long a backlog in the server
+        Warning host-packet-drops
+            this host dropped 20 packets at full packet queues (net.core.netdev_max_backlog
+            1000): what they carried was sent again, and late; to mend it: `sysctl -w
+            net.core.netdev_max_backlog=100000`
+        Warning host-tcp-memory
+            the kernel's memory for TCP ran short (net.ipv4.tcp_mem 1 2 3): sends were held
+            back and 2 connections were broken off for it; to mend it: `throng doctor --for
+            2` says how far `net.ipv4.tcp_mem` should go
     "#]],
     );
-    assert!((judged(&figures).health.rows_kept - 0.55).abs() < 1e-9);
+}
+
+#[test]
+fn a_few_repeated_syns_of_many_connects_are_not_worth_a_word() {
+    let mut figures = figures();
+    succeed(&mut figures, 0, 0, 10_000, MS, 0);
+    figures.series[6].host_syn_retransmits = 10;
+    let codes = |figures: &Figures| -> Vec<String> {
+        let findings = judged(figures).findings;
+        findings.into_iter().map(|finding| finding.code).collect()
+    };
+    assert!(!codes(&figures).contains(&"host-syn-retransmits".to_owned()));
+    figures.series[6].host_syn_retransmits = 11;
+    assert!(codes(&figures).contains(&"host-syn-retransmits".to_owned()));
+}
+
+#[test]
+fn memory_that_ran_short_ends_the_ramp_and_the_trust() {
+    let mut figures = figures();
+    let pressure = EventKind::MemoryPressure {
+        available_bytes: 700 << 20,
+        users: 1_734,
+    };
+    figures.events.push(Event {
+        at_ns: 17 * SECOND,
+        what: pressure,
+    });
+    for row in &mut figures.series[18..] {
+        (row.users_started, row.users_refused) = (0, 100);
+    }
+    fail(&mut figures, 0, Outcome::NoMemory, 4_200);
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+        Fatal generator-memory
+            memory ran out at 1,734 users: 700 MiB were left, and the ramp ended there, with
+            4,200 users refused; to mend it: more memory or fewer users (`throng doctor
+            --for 6000` says how many this machine can hold)
+    "#]],
+    );
+    // In a hold nobody is due, and yet the machine was not what the run needed.
+    for row in &mut figures.series {
+        row.users_refused = 0;
+        row.users_started = 100;
+    }
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+        Fatal generator-memory
+            memory ran out at 1,734 users: 700 MiB were left, and nobody was due any more;
+            to mend it: more memory or fewer users (`throng doctor --for 6000` says how many
+            this machine can hold)
+    "#]],
+    );
 }

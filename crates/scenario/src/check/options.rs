@@ -1,18 +1,21 @@
 //! Run-wide settings and certificates.
 
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::keys::{OPTIONS, TLS};
+use crate::keys::{CONNECT_RETRIES, OPTIONS, TLS};
 use crate::node::{Node, NodeKind, Place};
-use crate::plan::{HttpConnections, Mode, Options, Tls};
+use crate::plan::{ConnectRetries, HttpConnections, Mode, Options, Tls};
 use crate::units::{self, UnitError};
 
 /// Most source addresses.
 const ADDRESSES_MAX: u128 = 65_536;
 const LOOPS_MAX: u64 = 1024;
+/// Most further attempts of one connection.
+const RETRIES_MAX: u64 = 100;
 
 impl Checker<'_> {
     /// `options`, or all defaults where nothing is written. `target_tls`: the target's own `tls`.
@@ -39,6 +42,7 @@ impl Checker<'_> {
         }
         Options {
             connect_timeout_ns: self.option_ns(&fields, "connect_timeout"),
+            connect_retries: self.connect_retries(fields.get("connect_retries")),
             drain_ns: self.option_ns(&fields, "drain"),
             source_addresses: self.source_addresses(fields.get("source_addresses")),
             tls: self.tls(fields.get("tls").or(target_tls)),
@@ -91,17 +95,34 @@ impl Checker<'_> {
     }
 
     fn loops(&mut self, node: &Node) -> Option<u32> {
-        self.unit(
-            node,
-            ("bad-count", "a whole number"),
-            |text| match units::count(text)? {
-                loops @ 1..=LOOPS_MAX => Ok(loops as u32),
-                _ => Err(UnitError {
-                    message: format!("`{text}` is out of range"),
-                    hint: format!("write 1 to {LOOPS_MAX}"),
-                }),
-            },
-        )
+        self.count_within(node, 1..=LOOPS_MAX).map(|n| n as u32)
+    }
+
+    fn connect_retries(&mut self, node: Option<&Node>) -> ConnectRetries {
+        let mut retries = ConnectRetries {
+            times: 0,
+            pause_ns: 0,
+        };
+        let Some(node) = node else { return retries };
+        let Some(fields) = self.fields(node, &CONNECT_RETRIES, "`connect_retries`") else {
+            return retries;
+        };
+        let times = fields.get("times");
+        let times = times.and_then(|node| self.count_within(node, 0..=RETRIES_MAX));
+        retries.times = times.unwrap_or(0) as u8;
+        retries.pause_ns = self.option_ns(&fields, "pause");
+        retries
+    }
+
+    fn count_within(&mut self, node: &Node, range: RangeInclusive<u64>) -> Option<u64> {
+        let what = ("bad-count", "a whole number");
+        self.unit(node, what, |text| match units::count(text)? {
+            count if range.contains(&count) => Ok(count),
+            _ => Err(UnitError {
+                message: format!("`{text}` is out of range"),
+                hint: format!("write {} to {}", range.start(), range.end()),
+            }),
+        })
     }
 
     fn tls(&mut self, node: Option<&Node>) -> Tls {

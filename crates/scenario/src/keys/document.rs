@@ -113,6 +113,26 @@ pub(crate) static TLS: Table = Table {
     ]],
 };
 
+pub(crate) static CONNECT_RETRIES: Table = Table {
+    name: "connect_retries",
+    groups: &[&[
+        Key {
+            name: "times",
+            kind: Kind::Count,
+            default: Required,
+            doc: "How often for one request or handshake, 0 to 100; each attempt is counted as \
+                  `connect`, and the operation that waits counts from when it was due and ends \
+                  with its own `timeout`",
+        },
+        Key {
+            name: "pause",
+            kind: Kind::Duration,
+            default: Text("1s"),
+            doc: "From a failure to the next attempt",
+        },
+    ]],
+};
+
 pub(crate) static OPTIONS: Table = Table {
     name: "options",
     groups: &[&[
@@ -121,6 +141,12 @@ pub(crate) static OPTIONS: Table = Table {
             kind: Kind::Duration,
             default: Text("10s"),
             doc: "For the TCP and TLS set-up of one connection",
+        },
+        Key {
+            name: "connect_retries",
+            kind: Kind::Mapping(&CONNECT_RETRIES),
+            default: Said("a connection that fails is not tried again"),
+            doc: "Connections that the target refused, reset or did not answer are tried again",
         },
         Key {
             name: "timeout",

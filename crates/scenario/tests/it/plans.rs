@@ -18,6 +18,7 @@ fn defaults_are_those_of_the_reference() {
     assert_eq!((plan.name.as_str(), plan.seed), ("test", 1));
     let options = plan.options;
     assert_eq!(options.connect_timeout_ns, 10_000_000_000);
+    assert_eq!(options.connect_retries.times, 0);
     assert_eq!(options.drain_ns, 10_000_000_000);
     assert_eq!(options.lag_max_ns, 50_000_000);
     assert_eq!(options.response_bytes_max, 16 << 20);
@@ -68,6 +69,27 @@ fn targets_become_endpoints() {
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     assert_eq!(args, [pair("batch", "3s"), pair("games", "2")]);
     assert_eq!(plan(&with_top("target: market")).endpoints.len(), 1);
+}
+
+#[test]
+fn connections_are_tried_again_so_often() {
+    let retries = |text: &str| {
+        let text = format!("target: market\noptions: {{ connect_retries: {text} }}");
+        plan(&with_top(&text)).options.connect_retries
+    };
+    let given = retries("{ times: 3, pause: 250ms }");
+    assert_eq!((given.times, given.pause_ns), (3, 250_000_000));
+    let given = retries("{ times: 100 }");
+    assert_eq!((given.times, given.pause_ns), (100, 1_000_000_000));
+    for (wrong, said) in [
+        ("{ times: 101 }", "`101` is out of range"),
+        ("{ pause: 1s }", "`times` is missing"),
+        ("3", "expected a mapping"),
+    ] {
+        let text = format!("target: market\noptions: {{ connect_retries: {wrong} }}");
+        let told = told(&with_top(&text), &[]);
+        assert!(told.contains(said), "{told}");
+    }
 }
 
 #[test]

@@ -52,6 +52,7 @@ mod tests {
     use crate::market::bus::{Delivery, Subscription};
     use crate::market::model::{Outcome, PoolId, User};
     use crate::market::options::MarketOptions;
+    use crate::market::protocol::text_of;
     use crate::market::store::Prediction;
 
     async fn predict(hub: &Hub) {
@@ -67,7 +68,7 @@ mod tests {
 
     async fn next(channel: &mut dyn Subscription) -> serde_json::Value {
         match channel.next().await {
-            Some(Delivery::Notice(notice)) => serde_json::from_str(&notice.text).unwrap(),
+            Some(Delivery::Notice(notice)) => serde_json::from_str(text_of(&notice.frame)).unwrap(),
             other => panic!("{other:?}"),
         }
     }

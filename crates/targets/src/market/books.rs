@@ -48,6 +48,11 @@ impl Books {
         }
     }
 
+    /// Makes room for accounts that are expected.
+    pub(super) fn make_room(&mut self, accounts: usize) {
+        self.ledger.make_room(accounts.min(ACCOUNTS_MAX));
+    }
+
     pub(super) fn games(&self) -> Vec<Game> {
         self.tables.iter().map(|table| table.game.clone()).collect()
     }

@@ -7,7 +7,7 @@ mod memory;
 
 use std::pin::Pin;
 
-use tokio_tungstenite::tungstenite::Utf8Bytes;
+use bytes::Bytes;
 
 use super::model::GameId;
 
@@ -17,8 +17,8 @@ pub(super) use memory::Memory;
 #[derive(Debug, Clone)]
 pub(super) struct Notice {
     pub(super) kind: Kind,
-    /// The text of the WebSocket message, shared by all who get it.
-    pub(super) text: Utf8Bytes,
+    /// The WebSocket frame with the message, shared by all who get it.
+    pub(super) frame: Bytes,
 }
 
 /// What a slow reader may miss.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio_tungstenite::tungstenite::Utf8Bytes;
+use bytes::Bytes;
 
 use super::hub::Hub;
 use super::model::{GameId, Outcome, PoolId, User};
@@ -22,8 +22,20 @@ pub(super) struct Visitor {
 /// An answer, and whether the request was good.
 #[derive(Debug)]
 pub(super) struct Answered {
-    pub(super) text: Utf8Bytes,
+    /// The reply's frame.
+    pub(super) frame: Bytes,
     pub(super) good: bool,
+}
+
+impl Answered {
+    /// The answer to a binary message.
+    pub(super) fn binary() -> Self {
+        let error = Fault::new("binary", "requests are text messages");
+        Self {
+            frame: Reply::Fault { error }.encode(None, None),
+            good: false,
+        }
+    }
 }
 
 impl Visitor {
@@ -48,8 +60,8 @@ impl Visitor {
                 let reply = Reply::Fault {
                     error: unreadable.fault,
                 };
-                let text = reply.encode(unreadable.op.as_deref(), unreadable.id.as_deref());
-                return Answered { text, good: false };
+                let frame = reply.encode(unreadable.op.as_deref(), unreadable.id.as_deref());
+                return Answered { frame, good: false };
             }
         };
         let result = match &*request.op {
@@ -65,7 +77,7 @@ impl Visitor {
         let good = result.is_ok();
         let reply = result.unwrap_or_else(|error| Reply::Fault { error });
         Answered {
-            text: reply.encode(Some(&request.op), request.id),
+            frame: reply.encode(Some(&request.op), request.id),
             good,
         }
     }
@@ -139,8 +151,13 @@ impl Visitor {
         self.to_close = matches!(self.user, User::Connection(_));
     }
 
+    /// Whether there is anything to do when the connection goes.
+    pub(super) fn has_to_leave(&self) -> bool {
+        self.to_close
+    }
+
     /// Closes an account that goes with the connection.
-    pub(super) async fn leave(&mut self, hub: &Hub) {
+    pub(super) async fn leave(self, hub: &Hub) {
         if self.to_close && hub.store.close_account(&self.user).await.is_err() {
             hub.metrics.store_errors.add(1);
         }

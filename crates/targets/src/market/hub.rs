@@ -36,7 +36,11 @@ impl Hub {
     /// A market in memory.
     pub(super) fn new(options: &MarketOptions) -> Self {
         Self {
-            store: Arc::new(store::Memory::new(options.games, options.starting_balance)),
+            store: Arc::new(store::Memory::new(
+                options.games,
+                options.starting_balance,
+                options.connections,
+            )),
             bus: Arc::new(bus::Memory::new(options.games)),
             metrics: Metrics::default(),
             draining: AtomicBool::new(false),
@@ -69,8 +73,8 @@ impl Hub {
     pub(super) async fn announce(&self, kind: Kind, game: GameId, news: News) {
         let mut seq = self.channel(game).seq.lock().await;
         *seq += 1;
-        let text = Stamped::new(game, news, *seq, wall_ms()).encode();
-        self.bus.publish(game, Notice { kind, text }).await;
+        let frame = Stamped::new(game, news, *seq, wall_ms()).encode();
+        self.bus.publish(game, Notice { kind, frame }).await;
     }
 
     fn channel(&self, game: GameId) -> &Channel {

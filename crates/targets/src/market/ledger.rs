@@ -52,6 +52,11 @@ impl Ledger {
         }
     }
 
+    /// Makes room for `accounts` more accounts.
+    pub(super) fn make_room(&mut self, accounts: usize) {
+        self.accounts.reserve(accounts);
+    }
+
     /// The balance of `user`, whose account is opened if there was none.
     pub(super) fn open(&mut self, user: &User) -> u64 {
         self.account(user).balance

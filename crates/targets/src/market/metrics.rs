@@ -26,6 +26,7 @@ pub(super) struct Metrics {
     pub(super) connections_closed: Counter,
     pub(super) accept_errors: Counter,
     pub(super) connections_cut: Counter,
+    pub(super) opening_timeouts: Counter,
     pub(super) messages_received: Counter,
     pub(super) messages_sent: Counter,
     pub(super) broadcasts: Counter,
@@ -50,6 +51,11 @@ impl Metrics {
                 "market_accept_errors_total",
                 "Failures to accept",
                 self.accept_errors.get(),
+            ),
+            (
+                "market_opening_timeouts_total",
+                "Connections given up because their first request was not whole in time",
+                self.opening_timeouts.get(),
             ),
             (
                 "market_messages_received_total",

@@ -11,6 +11,17 @@ use crate::wire;
 const GAMES_MAX: u32 = 10_000;
 /// Largest starting balance in cents: with all accounts taken, money still fits 64 bits.
 const BALANCE_MAX: u64 = 1_000_000_000_000;
+/// Most connections that can be expected.
+const CONNECTIONS_MAX: usize = 10_000_000;
+/// Most serving threads that are started unasked.
+const THREADS_MAX: usize = 1024;
+/// Open files of a process besides connections and runtimes.
+const FILES_RESERVED: u64 = 64;
+/// Open files of each thread's runtime, which all file tables hold.
+const FILES_OF_A_RUNTIME: u64 = 4;
+/// How far a table of files is planned to be filled: threads do not get the same number of
+/// connections, and some of them are HTTP.
+const FILL: f64 = 0.9;
 
 /// How a market is run. `MarketOptions::default()` is a market of four games on a free port of
 /// 127.0.0.1.
@@ -19,8 +30,13 @@ const BALANCE_MAX: u64 = 1_000_000_000_000;
 pub struct MarketOptions {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Serving threads, 1 or more. By default one for each core, and at least 2.
+    /// Serving threads, 1 or more; there are more if `connections` need them. By default one for
+    /// each core, and at least 2.
     pub threads: usize,
+    /// Connections that are expected at once, at most 10,000,000; 0, the default, if nothing is
+    /// known. With `own_files` there are as many threads as their files need, and room is made
+    /// for them.
+    pub connections: usize,
     /// Whether every serving thread has a file table of its own, so that each may hold as many
     /// connections as the limit on open files allows for a process. On by default.
     pub own_files: bool,
@@ -36,6 +52,8 @@ pub struct MarketOptions {
     pub starting_balance: u64,
     /// What the event feed is drawn from.
     pub seed: u64,
+    /// How long a connection may take until its first request is whole; more than zero.
+    pub opening_timeout: Duration,
     /// Longest message that a client may send, in bytes. A longer one closes the connection.
     pub message_max: usize,
     /// Bad requests on one connection before it is closed.
@@ -59,6 +77,7 @@ impl Default for MarketOptions {
             threads: std::thread::available_parallelism()
                 .map_or(2, NonZero::get)
                 .max(2),
+            connections: 0,
             own_files: true,
             backlog: wire::BACKLOG,
             games: 4,
@@ -66,6 +85,7 @@ impl Default for MarketOptions {
             goal_every: Duration::from_secs(45),
             starting_balance: 100_000,
             seed: 1,
+            opening_timeout: Duration::from_secs(10),
             message_max: 4 * 1024,
             errors_max: 32,
             news_max: 16,
@@ -83,6 +103,10 @@ impl MarketOptions {
         let rules = [
             (self.threads >= 1, "threads must be at least 1"),
             (
+                self.connections <= CONNECTIONS_MAX,
+                "at most 10,000,000 connections can be expected",
+            ),
+            (
                 (1..=GAMES_MAX).contains(&self.games),
                 "games must be 1 to 10,000",
             ),
@@ -99,6 +123,10 @@ impl MarketOptions {
                 "the longest message must be at least 64 bytes",
             ),
             (
+                !self.opening_timeout.is_zero(),
+                "a first request can't be due at once",
+            ),
+            (
                 self.ping_after != Some(Duration::ZERO),
                 "a ping can't be due at once",
             ),
@@ -112,6 +140,36 @@ impl MarketOptions {
             None => Ok(()),
         }
     }
+
+    /// These options with as many threads as `connections` need where a file table holds
+    /// `files_max` files.
+    pub(super) fn with_enough_threads(
+        mut self,
+        files_max: Option<u64>,
+    ) -> Result<Self, MarketError> {
+        let Some(files_max) = files_max.filter(|_| self.own_files) else {
+            return Ok(self);
+        };
+        let hold = |threads: &usize| {
+            let taken = FILES_RESERVED + FILES_OF_A_RUNTIME * *threads as u64;
+            let each = files_max.saturating_sub(taken) as f64 * FILL;
+            each * *threads as f64 >= self.connections as f64
+        };
+        let most = self.threads.max(THREADS_MAX);
+        let threads = (self.threads..=most)
+            .find(hold)
+            .ok_or(MarketError::Options(
+                "so many connections need a higher limit on open files",
+            ))?;
+        self.threads = threads;
+        Ok(self)
+    }
+
+    /// Connections that are expected on each thread.
+    pub(super) fn connections_each(&self) -> usize {
+        // The kernel spreads them by a hash: some threads get a little more than others.
+        (self.connections / self.threads.max(1)).div_ceil(8) * 9
+    }
 }
 
 #[cfg(test)]
@@ -119,11 +177,44 @@ mod tests {
     use super::*;
 
     #[test]
+    fn threads_follow_from_connections() {
+        let threads = |connections, files_max, own_files| {
+            let options = MarketOptions {
+                threads: 2,
+                connections,
+                own_files,
+                ..Default::default()
+            };
+            options
+                .with_enough_threads(files_max)
+                .map(|options| options.threads)
+                .ok()
+        };
+        let files_max = Some(20_000);
+        assert_eq!(threads(0, files_max, true), Some(2));
+        // Two tables, filled to nine tenths of 20,000 - 64 - 8.
+        assert_eq!(threads(35_870, files_max, true), Some(2));
+        assert_eq!(threads(35_871, files_max, true), Some(3));
+        assert_eq!(threads(2_000_000, files_max, true), Some(115));
+        assert_eq!(threads(2_000_000, None, true), Some(2));
+        assert_eq!(threads(2_000_000, files_max, false), Some(2));
+        assert_eq!(threads(2_000_000, Some(1024), true), None);
+    }
+
+    #[test]
     fn bad_options_are_named() {
         assert!(MarketOptions::default().check().is_ok());
         let bad = [
             MarketOptions {
                 threads: 0,
+                ..Default::default()
+            },
+            MarketOptions {
+                connections: CONNECTIONS_MAX + 1,
+                ..Default::default()
+            },
+            MarketOptions {
+                opening_timeout: Duration::ZERO,
                 ..Default::default()
             },
             MarketOptions {

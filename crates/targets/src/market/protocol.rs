@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::model::{Game, GameId, Outcome, Pool, PoolId, Score, Shares};
 use super::store::Refusal;
+use crate::wire::frames;
 
 /// What is asked about every pool.
 const QUESTION: &str = "who scores next?";
@@ -128,8 +129,8 @@ pub(super) enum Reply {
 }
 
 impl Reply {
-    /// The reply to operation `re` as text.
-    pub(super) fn encode(self, re: Option<&str>, id: Option<&RawValue>) -> Utf8Bytes {
+    /// The reply to operation `re` as a frame.
+    pub(super) fn encode(self, re: Option<&str>, id: Option<&RawValue>) -> Bytes {
         encode(&Envelope { re, id, body: self })
     }
 }
@@ -212,16 +213,16 @@ impl Stamped {
         }
     }
 
-    /// The message's text.
-    pub(super) fn encode(&self) -> Utf8Bytes {
+    /// The message as a frame, the same for everyone.
+    pub(super) fn encode(&self) -> Bytes {
         encode(self)
     }
 }
 
-fn encode(message: &impl Serialize) -> Utf8Bytes {
-    serde_json::to_string(message)
-        .expect("plain data without maps always encodes")
-        .into()
+fn encode(message: &impl Serialize) -> Bytes {
+    frames::text(|bytes| {
+        serde_json::to_writer(bytes, message).expect("plain data without maps always encodes");
+    })
 }
 
 impl Serialize for Refusal {
@@ -233,6 +234,14 @@ impl Serialize for Refusal {
     }
 }
 
+/// The text in a frame.
+#[cfg(test)]
+pub(super) fn text_of(frame: &[u8]) -> &str {
+    // Text of up to 125 bytes has a header of 2, longer text one of 4.
+    let header = if frame[1] <= 125 { 2 } else { 4 };
+    std::str::from_utf8(&frame[header..]).expect("text is UTF-8")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,7 +251,7 @@ mod tests {
         let request = Request::parse(r#"{"op":"games","id":{"a": 1.0}}"#).unwrap();
         let reply = Reply::Left { game: None }.encode(Some(&request.op), request.id);
         assert_eq!(
-            reply.as_str(),
+            text_of(&reply),
             r#"{"re":"games","id":{"a": 1.0},"game":null}"#
         );
     }
@@ -261,13 +270,13 @@ mod tests {
         };
         let text = Stamped::new(GameId(1), news, 9, 1_786_000_000_000.123).encode();
         assert_eq!(
-            text.as_str(),
+            text_of(&text),
             r#"{"type":"distribution","pool":"p3","total":3,"shares":{"home":1,"away":2,"none":0},"#
                 .to_owned() + r#""game":"g1","seq":9,"sent_at_ms":1786000000000.123}"#
         );
         let news = Stamped::new(GameId(1), News::FullTime, 1, 0.5).encode();
         assert_eq!(
-            news.as_str(),
+            text_of(&news),
             r#"{"type":"full_time","game":"g1","seq":1,"sent_at_ms":0.5}"#
         );
     }

@@ -47,6 +47,7 @@ mod tests {
     use crate::market::bus::Delivery;
     use crate::market::model::GameId;
     use crate::market::options::MarketOptions;
+    use crate::market::protocol::text_of;
 
     #[tokio::test]
     async fn an_event_is_told_before_what_it_settled() {
@@ -74,7 +75,7 @@ mod tests {
             let Some(Delivery::Notice(notice)) = channel.next().await else {
                 panic!("no notice")
             };
-            let message: serde_json::Value = serde_json::from_str(&notice.text).unwrap();
+            let message: serde_json::Value = serde_json::from_str(text_of(&notice.frame)).unwrap();
             assert_eq!(message["seq"], seq);
             types.push(message["type"].as_str().unwrap().to_owned());
         }

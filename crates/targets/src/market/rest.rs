@@ -9,10 +9,10 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde::Serialize;
 
+use super::front::STREAM;
 use super::hub::Hub;
 use super::model::{Game, GameId, PoolId};
 use super::protocol::{Fault, PoolView};
-use super::shard::STREAM;
 use super::store::StoreError;
 
 /// Prometheus' text format, version 0.0.4.

@@ -5,11 +5,9 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
 /// How long to leave the listener alone after it failed, most often for want of open files.
-const BREATH: Duration = Duration::from_millis(20);
+pub(crate) const BREATH: Duration = Duration::from_millis(20);
 
 /// Accepts for ever: each connection goes to `open`, each failure to `failed`.
-///
-/// Nagle's algorithm is switched off on every connection.
 pub(crate) async fn accept_all(
     listener: &TcpListener,
     mut open: impl FnMut(TcpStream),
@@ -17,10 +15,7 @@ pub(crate) async fn accept_all(
 ) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => match stream.set_nodelay(true) {
-                Ok(()) => open(stream),
-                Err(error) => failed(error),
-            },
+            Ok((stream, _)) => open(stream),
             Err(error) => {
                 failed(error);
                 tokio::time::sleep(BREATH).await;

@@ -241,6 +241,8 @@ fn listen(setup: Setup) -> io::Result<TcpListener> {
     if setup.threads > 1 {
         socket.set_reuseport(true)?;
     }
+    // Nagle's algorithm holds back small messages. Connections inherit that it is off.
+    socket.set_nodelay(true)?;
     socket.bind(setup.listen)?;
     socket.listen(setup.backlog)
 }
@@ -249,4 +251,23 @@ fn listen(setup: Setup) -> io::Result<TcpListener> {
 /// with another server of the same person without a word.
 fn probe(address: SocketAddr) -> io::Result<()> {
     socket(address)?.bind(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn accepted_connections_send_small_messages_at_once() {
+        let listener = listen(Setup {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            threads: 1,
+            backlog: 1,
+            own_files: false,
+        })
+        .unwrap();
+        let peer = tokio::net::TcpStream::connect(listener.local_addr().unwrap());
+        let (accepted, _peer) = tokio::join!(listener.accept(), peer);
+        assert!(accepted.unwrap().0.nodelay().unwrap());
+    }
 }

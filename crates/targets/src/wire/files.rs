@@ -15,6 +15,11 @@ pub(crate) fn raise_open_files() -> io::Result<()> {
     Ok(setrlimit(Resource::Nofile, limit)?)
 }
 
+/// How many files one table may hold; `None` without a limit.
+pub(crate) fn open_files_max() -> Option<u64> {
+    getrlimit(Resource::Nofile).current
+}
+
 /// Gives the calling thread a file table of its own, so that the limit on open files holds for
 /// this thread alone and not for the whole process.
 ///

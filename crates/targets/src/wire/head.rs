@@ -75,17 +75,28 @@ pub(crate) async fn read_opening(
     }))
 }
 
-/// The route and how many bytes of `bytes` it used up; `None` when the head is not whole yet.
-fn route(bytes: &[u8], path: &str) -> Option<(Route, usize)> {
+/// The answer that completes a handshake; `accept` is from [`Route::WebSocket`].
+pub(crate) fn accepted(accept: &str) -> String {
+    format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {accept}\r\n\r\n"
+    )
+}
+
+/// The route and how many bytes of `bytes` it used up; `None` when the head is not whole yet,
+/// which is so for 8 KiB at most. Handshakes are recognised at `path` only.
+pub(crate) fn route(bytes: &[u8], path: &str) -> Option<(Route, usize)> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut request = httparse::Request::new(&mut fields);
     match request.parse(bytes) {
-        Ok(httparse::Status::Complete(length)) => match handshake(&request, path) {
-            Some(route) => Some((route, length)),
-            None => Some((Route::Http, 0)),
-        },
+        Ok(httparse::Status::Complete(length)) if length <= HEAD_MAX => {
+            match handshake(&request, path) {
+                Some(route) => Some((route, length)),
+                None => Some((Route::Http, 0)),
+            }
+        }
         Ok(httparse::Status::Partial) if bytes.len() < HEAD_MAX => None,
-        Ok(httparse::Status::Partial) | Err(_) => Some((Route::Http, 0)),
+        Ok(_) | Err(_) => Some((Route::Http, 0)),
     }
 }
 
@@ -172,6 +183,8 @@ mod tests {
         assert_eq!(route(b"\x16\x03\x01\x02\x00\x01", "/v1/stream"), http);
         let endless = format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(HEAD_MAX));
         assert_eq!(route(endless.as_bytes(), "/v1/stream"), http);
+        let long = GOOD.replace("Host: x", &format!("Host: {}", "x".repeat(HEAD_MAX)));
+        assert_eq!(route(long.as_bytes(), "/v1/stream"), http);
     }
 
     #[test]

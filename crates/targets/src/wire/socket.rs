@@ -12,6 +12,8 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig, WebSocketContext};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
+use super::head::accepted;
+
 /// Bytes kept to read into for each connection; a longer message gets its own while it lasts.
 const READ_BUFFER: usize = 128;
 /// Frames are gathered up to this many bytes before they are written unasked.
@@ -41,11 +43,7 @@ impl Socket {
         early: Vec<u8>,
         limits: Limits,
     ) -> io::Result<Self> {
-        let answer = format!(
-            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-             Sec-WebSocket-Accept: {accept}\r\n\r\n"
-        );
-        stream.write_all(answer.as_bytes()).await?;
+        stream.write_all(accepted(accept).as_bytes()).await?;
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
             .write_buffer_size(WRITE_GATHER)
@@ -92,11 +90,6 @@ impl Socket {
             cx,
         };
         pending(self.context.flush(&mut io))
-    }
-
-    /// Gives up the protocol and returns the bare connection.
-    pub(crate) fn into_stream(self) -> TcpStream {
-        self.stream
     }
 }
 

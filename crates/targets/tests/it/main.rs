@@ -6,9 +6,12 @@
 
 mod bad_input;
 mod echo;
+mod framing;
 mod market;
-mod memory;
+mod opening;
+mod process;
 mod rest;
+mod slow;
 mod stall;
 mod stopping;
 mod support;

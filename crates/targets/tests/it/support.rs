@@ -165,6 +165,34 @@ impl Client {
     }
 }
 
+/// The handshake of RFC 6455, section 1.3.
+pub(crate) const HANDSHAKE: &str = "GET /v1/stream HTTP/1.1\r\nHost: x\r\n\
+    Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+
+/// A client's frame with up to 125 bytes; `first` is the byte of FIN and opcode.
+pub(crate) fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    const MASK: [u8; 4] = [0x12, 0xff, 0, 0x7e];
+    let mut bytes = vec![first, 0x80 | payload.len() as u8];
+    bytes.extend(MASK);
+    bytes.extend(payload.iter().zip(MASK.iter().cycle()).map(|(a, b)| a ^ b));
+    bytes
+}
+
+/// Reads until `bytes` end with `end`.
+pub(crate) async fn read_until(stream: &mut TcpStream, end: &str) -> String {
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(end.as_bytes()) {
+        let count = soon(stream.read_buf(&mut bytes)).await.unwrap();
+        assert!(
+            count > 0,
+            "ended with {:?}",
+            String::from_utf8_lossy(&bytes)
+        );
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// One GET on a connection of its own: status and body.
 pub(crate) async fn get(address: SocketAddr, target: &str) -> (u16, String) {
     let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");

@@ -30,6 +30,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         version: env!("CARGO_PKG_VERSION"),
         workers_count: args.workers,
         judge_rest: args.rest.judge_rest,
+        anyway: args.anyway,
         interrupt: interrupt()?,
     };
     let style = terminal::style();
@@ -117,6 +118,7 @@ fn failure(error: ConductError) -> Failure {
             action: "create", ..
         }) => Exit::CannotCreate,
         ConductError::Record(_) | ConductError::Judge { .. } => Exit::Io,
+        ConductError::TooSmall(_) => Exit::System,
     };
     if let ConductError::Record(record) = &error
         && record.is_disk_full()

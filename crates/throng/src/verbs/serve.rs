@@ -24,11 +24,16 @@ fn market(args: &MarketArgs) -> Result<Exit, Failure> {
     let mut options = MarketOptions::default();
     options.listen = args.listen.listen;
     options.threads = args.threads.unwrap_or(options.threads);
+    options.connections = args.connections.unwrap_or(options.connections);
     options.games = args.games.unwrap_or(options.games);
     options.batch = args.batch.unwrap_or(options.batch);
     options.goal_every = args.goal_every.unwrap_or(options.goal_every);
     options.starting_balance = args.starting_balance.unwrap_or(options.starting_balance);
     options.seed = args.seed.unwrap_or(options.seed);
+    options.ping_after = match args.ping_after {
+        Some(never) if never.is_zero() => None,
+        given => given.or(options.ping_after),
+    };
     let report = market::run(options, stop(&args.listen), listening).map_err(|error| {
         let exit = match error {
             MarketError::Options(_) => Exit::Usage,

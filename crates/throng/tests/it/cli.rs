@@ -180,6 +180,25 @@ fn a_doctor_with_few_files_says_how_to_mend_it() {
 }
 
 #[test]
+fn a_doctor_asked_for_users_tells_what_they_take() {
+    // No machine has the memory for so many, whatever its settings.
+    let ended = at_root(&["doctor", "--for", "100000000000"]).with(1);
+    ended.said("100,000,000,000 users at once, with the target on this machine:");
+    ended.said("fs.file-max");
+    ended.said("As it is, this machine can hold about");
+    let elsewhere = ["doctor", "--for", "100000000000", "--target-elsewhere"];
+    let ended = at_root(&elsewhere).with(1);
+    ended.said("own addresses in `options.source_addresses`");
+    for wrong in [
+        &["doctor", "--apply"][..],
+        &["doctor", "--for", "0"],
+        &["doctor", "--for", "5", "--source-addresses", "3"],
+    ] {
+        at_root(wrong).with(64);
+    }
+}
+
+#[test]
 fn json_and_quiet_are_kept_to() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let url = format!("{}/hello", echo.url);

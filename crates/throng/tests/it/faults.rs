@@ -2,6 +2,7 @@
 
 mod interrupt;
 mod peers;
+mod preflight;
 mod system;
 mod tls;
 

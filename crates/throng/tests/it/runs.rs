@@ -11,7 +11,7 @@ use crate::support::{Ended, Running, Served, Space, skip, throng, with_files};
 /// Fans who stay, quickly; every run of it starts a market.
 const FANS: &str = r#"
 name: fans
-target: { market: { batch: 100ms } }
+target: { market: { batch: 100ms, connections: 1000, ping-after: 0s } }
 messages:
   distribution: { when: { /type: distribution }, sent_at: /sent_at_ms, as: broadcast }
 sessions:

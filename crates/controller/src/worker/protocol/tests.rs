@@ -113,7 +113,7 @@ fn messages_keep_their_form() {
             // News of a delta: loop, start, end, phase.
             "03001b8094ebdc0380a8d6b90701",
             // Counts and gauges.
-            "000000000004030000000000020201",
+            "00000000000004030000000000020201",
             // One measure: its number, and how often each outcome.
             "01010300000000000000000000000000000000000000000000",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing.

@@ -31,10 +31,12 @@ pub(super) enum News {
     Closed(Option<(Outcome, String)>),
 }
 
-struct Socket {
+pub(crate) struct Socket {
     fd: OwnedFd,
     generation: u32,
     connecting: bool,
+    /// Whether the connection might be to itself.
+    doubtful: bool,
     /// What the kernel would not take yet.
     #[expect(
         clippy::box_collection,
@@ -93,7 +95,8 @@ impl Sockets {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let fd = net::socket_with(family, SocketType::STREAM, flags, None)?;
         sockopt::set_tcp_nodelay(&fd, true)?;
-        if let Some(source) = self.sources.next(address.ip()) {
+        let source = self.sources.next(address.ip());
+        if let Some(source) = source {
             bind_without_port(&fd)?;
             net::bind(&fd, &SocketAddr::new(source, 0))?;
         }
@@ -111,6 +114,7 @@ impl Sockets {
             fd,
             generation: id.generation,
             connecting: true,
+            doubtful: source.is_none_or(|source| source == address.ip()),
             backlog: None,
         };
         self.table[slot] = Some(socket);
@@ -213,7 +217,7 @@ fn connected(socket: &mut Socket, flags: EventFlags) -> Option<News> {
         return None;
     }
     socket.connecting = false;
-    if met_itself(socket) {
+    if socket.doubtful && met_itself(socket) {
         let detail = "the connection met itself: nobody listens on the port, which lies in the \
                       range of the kernel's own; reserve it with net.ipv4.ip_local_reserved_ports";
         return Some(News::ConnectFailed {

@@ -14,10 +14,13 @@ pub(in crate::market) struct Memory {
 }
 
 impl Memory {
-    /// An empty market of `games` games; each account starts with `starting_balance` cents.
-    pub(in crate::market) fn new(games: u32, starting_balance: u64) -> Self {
+    /// An empty market of `games` games; each account starts with `starting_balance` cents. There
+    /// is room for `accounts`, so that nobody waits while it is made.
+    pub(in crate::market) fn new(games: u32, starting_balance: u64, accounts: usize) -> Self {
+        let mut books = Books::new(games, starting_balance);
+        books.make_room(accounts);
         Self {
-            books: Mutex::new(Books::new(games, starting_balance)),
+            books: Mutex::new(books),
         }
     }
 

@@ -1,0 +1,292 @@
+//! The limits, one by one.
+
+use judge::words;
+
+use super::setting::words as numbers;
+use super::{Demand, Limit, Mend, Setting, Sources, bytes_per_user, loops};
+use crate::doctor::Facts;
+use crate::layout::{LOOPS_MAX, connections_per_loop};
+use crate::memory::Place;
+
+/// Bytes of a page; every architecture that this runs on has them so or larger.
+const PAGE_BYTES: u64 = 4_096;
+/// TCP is allowed at most this share of the machine's memory.
+const TCP_SHARE_MAX: f64 = 0.75;
+/// Files of a loop, or of one of the target's threads, that are no connections.
+const FILES_PER_THREAD: u64 = 8;
+/// Open files of a process where it has to be raised at all.
+const FILES_WANTED: u64 = 20_000;
+/// Queues of connections that are never too short, and that are as long as it makes sense.
+const CONNECTION_QUEUE: (u64, u64) = (1_024, 65_535);
+/// The same for packets.
+const PACKET_QUEUE: (u64, u64) = (1_000, 100_000);
+/// The widest range of own ports that leaves those alone on which servers mostly listen.
+const PORTS_WIDE: (u64, u64) = (10_000, 65_535);
+/// Own loopback addresses of a loop (`engine`, source addresses).
+const ADDRESSES_PER_LOOP: u64 = 64;
+/// Threads that are neither loops nor the target's.
+const THREADS_OTHERS: u64 = 1_000;
+/// Mappings of a thread: its stack, the guard page before it, and those of its allocator.
+const MAPS_PER_THREAD: u64 = 4;
+
+pub(super) fn all(facts: &Facts, demand: &Demand) -> Vec<Limit> {
+    let local = |limit: Option<Limit>| limit.filter(|_| demand.target_here);
+    let queue = |name, now: Option<u64>, (least, most): (u64, u64)| {
+        now.map(|now| at_least(name, now, demand.users.clamp(least, most)))
+    };
+    let threads = loops(demand.users, facts.files_per_table) * demand.ends() + THREADS_OTHERS;
+    let counted = |name, now: Option<u64>, needed| now.map(|now| at_least(name, now, needed));
+    let limits = [
+        facts.memory.map(|place| memory(place, demand)),
+        Some(tables(facts, demand)),
+        files(facts, demand),
+        tcp_memory(facts, demand),
+        facts.ports.map(|range| ports(range, demand)),
+        local(listening(facts)),
+        tracked(facts, demand),
+        local(queue(
+            "net.core.somaxconn",
+            facts.accept_queue,
+            CONNECTION_QUEUE,
+        )),
+        local(queue(
+            "net.ipv4.tcp_max_syn_backlog",
+            facts.syn_queue,
+            CONNECTION_QUEUE,
+        )),
+        local(queue(
+            "net.core.netdev_max_backlog",
+            facts.netdev_queue,
+            PACKET_QUEUE,
+        )),
+        counted("kernel.threads-max", facts.threads_max, threads),
+        counted("kernel.pid_max", facts.pid_max, threads),
+        counted(
+            "vm.max_map_count",
+            facts.maps_max,
+            threads * MAPS_PER_THREAD,
+        ),
+        facts.orphans_max.map(|max| {
+            let why = "any: beyond it connections that close at the end are reset";
+            harmless("net.ipv4.tcp_max_orphans", max, why)
+        }),
+        facts.time_wait_max.map(|max| {
+            let why = "any: beyond it closed ports are free again sooner";
+            harmless("net.ipv4.tcp_max_tw_buckets", max, why)
+        }),
+    ];
+    limits.into_iter().flatten().collect()
+}
+
+/// The one limit that no command raises.
+fn memory(place: Place, demand: &Demand) -> Limit {
+    let per_user = bytes_per_user(demand.target_here);
+    let users = place.spare_bytes() / per_user;
+    let needed = per_user * demand.users + place.reserve_bytes();
+    let mend = if users >= demand.users {
+        Mend::Good
+    } else {
+        Mend::Advice("free memory, or use a machine with more of it".to_owned())
+    };
+    Limit {
+        name: "memory",
+        now: format!("{} left", words::bytes(place.left_bytes)),
+        needed: words::bytes(needed),
+        users: Some(users),
+        users_mended: Some(users),
+        binds: true,
+        mend,
+    }
+}
+
+/// Files of one table: there are as many tables as loops, so this seldom binds.
+fn tables(facts: &Facts, demand: &Demand) -> Limit {
+    let now = facts.files_per_table;
+    let users = connections_per_loop(now).saturating_mul(LOOPS_MAX);
+    let loops = loops(demand.users, now);
+    let mut limit = Limit {
+        name: "files of a loop",
+        now: words::count(now),
+        needed: match demand.target_here {
+            true => format!("any: {loops} loops here, and threads of the target likewise"),
+            false => format!("any: {loops} loops"),
+        },
+        users: Some(users),
+        users_mended: Some(users),
+        binds: false,
+        mend: Mend::Good,
+    };
+    if users < demand.users {
+        let each = demand.users.div_ceil(LOOPS_MAX);
+        // A loop is not filled to its brim.
+        let wanted = FILES_WANTED.max(each + each / 10 + FILES_PER_THREAD);
+        limit.needed = words::count(wanted);
+        limit.users_mended = Some(connections_per_loop(wanted).saturating_mul(LOOPS_MAX));
+        let raise = format!("ulimit -n {wanted}");
+        limit.mend = Mend::Shell(match facts.files_per_table_max {
+            Some(max) if max < wanted => format!("sysctl -w fs.nr_open={wanted} && {raise}"),
+            _ => raise,
+        });
+    }
+    limit
+}
+
+/// Open files of the machine. Root may go beyond, at the expense of everybody else.
+fn files(facts: &Facts, demand: &Demand) -> Option<Limit> {
+    let now = facts.files_machine?;
+    let threads = loops(demand.users, facts.files_per_table) * demand.ends();
+    let others = facts.files_in_use.unwrap_or(0) + threads * FILES_PER_THREAD;
+    let needed = others + demand.users * demand.ends();
+    let room = |files: u64| Some(files.saturating_sub(others) / demand.ends());
+    Some(raised("fs.file-max", now, needed, generous(needed), room))
+}
+
+/// Pages that TCP may hold: one unread byte charges a page to its connection, so a broadcast
+/// charges one for every user until all have read it.
+fn tcp_memory(facts: &Facts, demand: &Demand) -> Option<Limit> {
+    let now = facts.tcp_pages?;
+    let users = now[2];
+    let mut limit = Limit {
+        name: "net.ipv4.tcp_mem",
+        now: numbers(&now),
+        needed: format!("{} pages at most", words::count(demand.users)),
+        users: Some(users),
+        users_mended: Some(users),
+        binds: true,
+        mend: Mend::Good,
+    };
+    if users < demand.users {
+        let pages = facts.memory.map_or(u64::MAX, |place| {
+            (place.total_bytes as f64 * TCP_SHARE_MAX) as u64 / PAGE_BYTES
+        });
+        // Half of the users unread: nothing is saved yet. All of them: TCP begins to save.
+        let halves = [1, 2, 4].map(|halves| (demand.users * halves / 2).min(pages));
+        let wanted = [0, 1, 2].map(|place| now[place].max(halves[place]));
+        limit.users_mended = Some(wanted[2]);
+        limit.mend = set("net.ipv4.tcp_mem", &now, &wanted);
+    }
+    Some(limit)
+}
+
+fn ports(range: (u64, u64), demand: &Demand) -> Limit {
+    let (low, high) = range;
+    let count = (high + 1).saturating_sub(low);
+    let mut limit = Limit {
+        name: "net.ipv4.ip_local_port_range",
+        now: format!("{low} {high}"),
+        needed: String::new(),
+        users: None,
+        users_mended: None,
+        binds: true,
+        mend: Mend::Good,
+    };
+    match demand.sources {
+        Sources::Loopback => {
+            limit.needed = "any: loops take loopback addresses of their own".to_owned();
+            limit.users = Some(count.saturating_mul(ADDRESSES_PER_LOOP * LOOPS_MAX));
+            limit.users_mended = limit.users;
+        }
+        Sources::Pairs(pairs) => {
+            let wide = [low.min(PORTS_WIDE.0), high.max(PORTS_WIDE.1)];
+            let count_wide = wide[1] + 1 - wide[0];
+            limit.needed = format!(
+                "{} for each pair of addresses",
+                words::count(demand.users.div_ceil(pairs))
+            );
+            limit.users = Some(count.saturating_mul(pairs));
+            limit.users_mended = limit.users;
+            if limit.users < Some(demand.users) && count < count_wide {
+                limit.users_mended = Some(count_wide.saturating_mul(pairs));
+                limit.mend = set(limit.name, &[low, high], &wide);
+            }
+            if limit.users_mended < Some(demand.users) {
+                let addresses = demand.users.div_ceil(count);
+                limit.users_mended = limit.users;
+                limit.mend = Mend::Advice(format!(
+                    "{addresses} own addresses in `options.source_addresses`, or as many of the \
+                     target"
+                ));
+            }
+        }
+    }
+    limit
+}
+
+/// A listening port among the kernel's own: another connection may sit on it when the server
+/// starts, and where nobody listens a connect can meet itself (RFC 9293 §3.5).
+fn listening(facts: &Facts) -> Option<Limit> {
+    let (low, high) = facts.ports?;
+    let reserved = facts.ports_reserved.as_deref()?;
+    Some(Limit {
+        name: "net.ipv4.ip_local_reserved_ports",
+        now: match reserved {
+            "" => "none".to_owned(),
+            ports => ports.to_owned(),
+        },
+        needed: format!("a target's own port, where it lies in {low} to {high}"),
+        users: None,
+        users_mended: None,
+        binds: false,
+        mend: Mend::Good,
+    })
+}
+
+/// Connections that netfilter follows; where it follows none there is no such limit.
+fn tracked(facts: &Facts, demand: &Demand) -> Option<Limit> {
+    let (followed, max) = facts.tracked.filter(|&(followed, _)| followed > 0)?;
+    let needed = followed + demand.users;
+    let room = |max: u64| Some(max.saturating_sub(followed));
+    let name = "net.netfilter.nf_conntrack_max";
+    Some(raised(name, max, needed, generous(needed), room))
+}
+
+/// A number that sets no number of users.
+fn at_least(name: &'static str, now: u64, needed: u64) -> Limit {
+    let mut limit = raised(name, now, needed, needed, |_| None);
+    limit.binds = false;
+    limit
+}
+
+/// A number that has to be `needed` and is raised to `wanted` where it is not.
+fn raised(
+    name: &'static str,
+    now: u64,
+    needed: u64,
+    wanted: u64,
+    users: impl Fn(u64) -> Option<u64>,
+) -> Limit {
+    let good = now >= needed;
+    Limit {
+        name,
+        now: words::count(now),
+        needed: words::count(needed),
+        users: users(now),
+        users_mended: users(if good { now } else { wanted }),
+        binds: true,
+        mend: match good {
+            true => Mend::Good,
+            false => set(name, &[now], &[wanted]),
+        },
+    }
+}
+
+fn harmless(name: &'static str, now: u64, why: &str) -> Limit {
+    let mut limit = at_least(name, now, 0);
+    limit.needed = why.to_owned();
+    limit
+}
+
+fn set(key: &'static str, now: &[u64], wanted: &[u64]) -> Mend {
+    Mend::Set(Setting {
+        key,
+        now: now.to_vec(),
+        wanted: wanted.to_vec(),
+    })
+}
+
+/// A fifth more, as a round number.
+fn generous(needed: u64) -> u64 {
+    let more = needed.saturating_add(needed / 5);
+    let step = 10u64.pow(more.checked_ilog10().unwrap_or(0)).div_ceil(2);
+    more.div_ceil(step).saturating_mul(step)
+}

@@ -1,0 +1,59 @@
+//! What a user costs in memory of ours, state by state. Millions of them exist: what one costs is a
+//! decision, not an accident. `docs/architecture.md` tells these figures.
+
+use proto::ws;
+use scenario::expr::Value;
+
+use crate::conn::{Conn, Pending};
+use crate::driver::real::sockets::Socket;
+use crate::user::User;
+use crate::{slots, wheel};
+
+/// What the allocator adds to a block of memory, at most: its header and rounding to 16 bytes.
+const BLOCK: usize = 24;
+
+/// A user that thinks, or waits for a reply, on one open connection.
+fn idle() -> usize {
+    size_of::<slots::Entry<User>>()
+        + size_of::<wheel::Entry>()
+        + size_of::<slots::Entry<Conn>>()
+        + size_of::<Option<Socket>>()
+}
+
+#[test]
+fn a_user_stays_small() {
+    let user = size_of::<slots::Entry<User>>();
+    let timer = size_of::<wheel::Entry>();
+    assert!(user <= 160, "a user has {user} bytes");
+    assert!(timer <= 24, "a timer has {timer} bytes");
+}
+
+#[test]
+fn a_connection_stays_small() {
+    let conn = size_of::<slots::Entry<Conn>>();
+    let socket = size_of::<Option<Socket>>();
+    assert!(conn <= 104, "a connection has {conn} bytes");
+    assert!(socket <= 24, "a socket has {socket} bytes");
+}
+
+/// Waiting for a reply takes no more than idling: the operation in flight stands in the user.
+#[test]
+fn an_idle_or_waiting_user_takes_312_bytes() {
+    let idle = idle();
+    assert!(idle <= 312, "an idle user has {idle} bytes");
+}
+
+/// While the upgrade is in flight its key is kept.
+#[test]
+fn a_connecting_user_takes_104_bytes_more() {
+    let key = size_of::<Pending>() + BLOCK;
+    assert!(size_of::<ws::Key>() <= size_of::<Pending>());
+    assert!(key <= 104, "an upgrade in flight keeps {key} bytes");
+}
+
+/// Each variable of a session, and each of its counters.
+#[test]
+fn a_variable_takes_24_bytes() {
+    let value = size_of::<Value>();
+    assert!(value <= 24, "a value has {value} bytes");
+}

@@ -1,0 +1,73 @@
+//! Connections that failed and are tried again, where the scenario says so.
+//!
+//! Each attempt is an operation of the measure `connect`; the request or handshake that needs the
+//! connection stays in flight meanwhile and counts from when it was due.
+
+use record::Outcome;
+use scenario::plan::Op;
+
+use super::Worker;
+use crate::user::Wait;
+
+impl Worker<'_> {
+    /// Whether the user's failed connection is tried again; then the user waits for that.
+    pub(super) fn will_retry(&mut self, now_ns: u64, key: u32, outcome: Outcome) -> bool {
+        let retries = self.plan.options.connect_retries;
+        let at_ns = now_ns.saturating_add(retries.pause_ns);
+        let user = &self.users[key];
+        if user.retries >= retries.times
+            || !is_worth_another(outcome)
+            || at_ns >= self.operation_end_ns(key)
+        {
+            return false;
+        }
+        self.users[key].retries += 1;
+        self.recorder.counts.connects_retried += 1;
+        self.wait_for(key, Wait::Retry, at_ns);
+        true
+    }
+
+    /// The pause before another attempt is over.
+    pub(super) fn connect_again(&mut self, now_ns: u64, key: u32) {
+        let plan = self.plan;
+        let user = &self.users[key];
+        match &plan.sessions[user.session as usize].ops[user.pc as usize] {
+            // Others may have left a connection behind meanwhile.
+            Op::Http(http) => match self.idle_conn(key, http.endpoint) {
+                Some(slot) => self.send_request(now_ns, key, slot),
+                None => self.open_conn(now_ns, key, http.endpoint, false),
+            },
+            Op::WsOpen(open) => self.open_conn(now_ns, key, open.endpoint, true),
+            other => unreachable!("a connection is tried again for {other:?}"),
+        }
+        if self.users[key].wait == Wait::Connect {
+            // The attempt ends with the operation's own time.
+            let end_ns = self.users[key].deadline_ns.min(self.operation_end_ns(key));
+            self.wait_for(key, Wait::Connect, end_ns);
+        }
+    }
+
+    /// When the time of the user's operation in flight is up.
+    fn operation_end_ns(&self, key: u32) -> u64 {
+        let user = &self.users[key];
+        let timeout_ns = match &self.plan.sessions[user.session as usize].ops[user.pc as usize] {
+            Op::Http(http) => http.timeout_ns,
+            Op::WsOpen(open) => open.timeout_ns,
+            _ => 0,
+        };
+        user.sent_ns.saturating_add(timeout_ns)
+    }
+}
+
+/// True where the target or the way there turned the connection away. What the generator itself
+/// had not enough of, and certificates that are not trusted, will be no better in a moment.
+fn is_worth_another(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Refused
+            | Outcome::Unreachable
+            | Outcome::ConnectTimeout
+            | Outcome::Reset
+            | Outcome::SelfConnect
+    )
+}

@@ -1,0 +1,38 @@
+//! Memory that ran short while users were still coming.
+
+use record::schema::{EventKind, Finding, Severity, UsersSummary};
+
+use crate::figures::Figures;
+use crate::findings::finding;
+use crate::words;
+
+/// Where the run's guard ended the ramp before memory was gone.
+pub(super) fn pressure(figures: &Figures, users: &UsersSummary) -> Option<Finding> {
+    let (available, present) = figures.events.iter().find_map(|event| match event.what {
+        EventKind::MemoryPressure {
+            available_bytes,
+            users,
+        } => Some((available_bytes, users)),
+        _ => None,
+    })?;
+    let after = match users.refused {
+        0 => "nobody was due any more".to_owned(),
+        refused => format!(
+            "the ramp ended there, with {} refused",
+            words::counted(refused, "user")
+        ),
+    };
+    let text = format!(
+        "memory ran out at {}: {} were left, and {after}; to mend it: more memory or fewer users \
+         (`throng doctor --for {}` says how many this machine can hold)",
+        words::counted(present, "user"),
+        words::bytes(available),
+        users.planned.ceil(),
+    );
+    let finding = finding(Severity::Fatal, "generator-memory", text)
+        .with("available_bytes", available as f64)
+        .with("users", present as f64)
+        .with("users_planned", users.planned)
+        .with("users_refused", users.refused as f64);
+    Some(finding.done())
+}

@@ -1,0 +1,141 @@
+//! What the host's network lost: connects at full queues, packets, memory for sockets.
+//!
+//! The counters are of the whole host. A target on the same machine loses at its queues; the
+//! kernel tells nobody, and users see it as connects that take a second or three longer.
+
+use record::schema::{Finding, HealthSummary, Severity};
+
+use crate::figures::Figures;
+use crate::findings::finding;
+use crate::limits::RETRANSMITS_SHARE_MAX;
+use crate::words;
+
+/// All there is to say, what touches most users first.
+pub(super) fn findings(figures: &Figures, health: &HealthSummary) -> Vec<Finding> {
+    let all = [
+        connects(figures, health),
+        packets(figures, health),
+        segments(figures, health),
+        memory(figures, health),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Connects that had to be asked for again.
+fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
+    let (again, drops) = (health.host_syn_retransmits, health.host_listen_drops);
+    // The measure number 0 is that of connections.
+    let tried = figures.cell(None, 0).ended();
+    let told = drops > 0 || is_worth_telling(again, tried);
+    if !told {
+        return None;
+    }
+    let late = match again {
+        0 => "connects waited for a repeated SYN (1 s, 3 s, …)".to_owned(),
+        _ => format!(
+            "{} only after a repeated SYN (1 s, 3 s, … later)",
+            match again {
+                1 => "1 connection attempt was answered".to_owned(),
+                _ => format!("{} connection attempts were answered", words::count(again)),
+            }
+        ),
+    };
+    let (code, why) = match (drops, health.host_packet_drops) {
+        (0, 0) => (
+            "host-syn-retransmits",
+            "they were lost on the way, or at the queues of the target's machine".to_owned(),
+        ),
+        (0, _) => (
+            "host-syn-retransmits",
+            "this host dropped packets".to_owned(),
+        ),
+        _ => (
+            "host-listen-drops",
+            format!(
+                "this host dropped {} at full accept queues ({}); to mend it: `sysctl -w \
+                 net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535`, and as long a \
+                 backlog in the server",
+                words::counted(drops, "connection"),
+                setting(figures, "somaxconn", "net.core.somaxconn"),
+            ),
+        ),
+    };
+    let finding = finding(Severity::Warning, code, format!("{late}: {why}"))
+        .with("drops", drops as f64)
+        .with("syn_retransmits", again as f64);
+    Some(finding.done())
+}
+
+/// Packets that found the queue of a core full.
+fn packets(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
+    let drops = health.host_packet_drops;
+    if drops == 0 {
+        return None;
+    }
+    let text = format!(
+        "this host dropped {} at full packet queues ({}): what they carried was sent again, and \
+         late; to mend it: `sysctl -w net.core.netdev_max_backlog=100000`",
+        words::counted(drops, "packet"),
+        setting(figures, "netdev_max_backlog", "net.core.netdev_max_backlog"),
+    );
+    let finding = finding(Severity::Warning, "host-packet-drops", text);
+    Some(finding.with("packets", drops as f64).done())
+}
+
+/// Segments that were sent again.
+fn segments(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
+    let sends = figures.total(|row| row.sends);
+    let again = health.host_retransmits;
+    if !is_worth_telling(again, sends) {
+        return None;
+    }
+    let text = format!(
+        "this host sent {} again: packets were lost, and what they carried was late",
+        words::counted(again, "TCP segment"),
+    );
+    let finding = finding(Severity::Warning, "host-retransmits", text)
+        .with("segments", again as f64)
+        .with("operations", sends as f64);
+    Some(finding.done())
+}
+
+/// TCP at its own limit of memory, which is not the machine's.
+fn memory(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
+    let (pressures, aborts) = (health.host_memory_pressures, health.host_memory_aborts);
+    if pressures == 0 && aborts == 0 {
+        return None;
+    }
+    let broken = match aborts {
+        0 => String::new(),
+        _ => format!(
+            " and {} broken off for it",
+            match aborts {
+                1 => "1 connection was".to_owned(),
+                _ => format!("{} connections were", words::count(aborts)),
+            }
+        ),
+    };
+    let text = format!(
+        "the kernel's memory for TCP ran short ({}): sends were held back{broken}; to mend it: \
+         `throng doctor --for {}` says how far `net.ipv4.tcp_mem` should go",
+        setting(figures, "tcp_mem", "net.ipv4.tcp_mem"),
+        figures.peak(|row| row.users),
+    );
+    let finding = finding(Severity::Warning, "host-tcp-memory", text)
+        .with("pressures", pressures as f64)
+        .with("aborts", aborts as f64);
+    Some(finding.done())
+}
+
+/// Something is always lost somewhere; it matters from a share of the whole on.
+fn is_worth_telling(again: u64, of: u64) -> bool {
+    again > 0 && again as f64 > RETRANSMITS_SHARE_MAX * of as f64
+}
+
+/// A kernel setting with the value it had, where the record has that.
+fn setting(figures: &Figures, fact: &str, name: &str) -> String {
+    match figures.info.host.get(fact) {
+        Some(value) => format!("{name} {}", value.replace('\t', " ")),
+        None => name.to_owned(),
+    }
+}

@@ -1,0 +1,160 @@
+//! What needs a market in a process of its own: memory by the subscriber, and a limit on files.
+
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use targets::market;
+use tokio::sync::oneshot;
+
+use crate::support::{HANDSHAKE, calm, frame};
+
+/// Set for the child process, which runs the same test and only serves.
+const SERVE: &str = "TARGETS_TEST_SERVE";
+/// Connections before the first look, so that what is made once is made, and between the looks.
+/// Together they stay below the usual limit of 1,024 open files.
+const BEFORE: usize = 100;
+const MEASURED: usize = 800;
+/// How long an answer may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[test]
+fn an_idle_subscriber_costs_at_most_512_bytes() {
+    let name = "process::an_idle_subscriber_costs_at_most_512_bytes";
+    let Some(market) = Process::start(name, "") else {
+        return;
+    };
+    let mut open: Vec<_> = (0..BEFORE).map(|_| market.subscribe()).collect();
+    let before = market.metric("process_resident_memory_bytes");
+    open.extend((0..MEASURED).map(|_| market.subscribe()));
+    let each = (market.metric("process_resident_memory_bytes") - before) / MEASURED as f64;
+    drop(open);
+    market.stop();
+    assert!((80.0..=512.0).contains(&each), "{each} bytes a subscriber");
+}
+
+#[test]
+fn without_files_connections_wait_until_there_are_some() {
+    let name = "process::without_files_connections_wait_until_there_are_some";
+    let Some(market) = Process::start(name, "ulimit -n 64;") else {
+        return;
+    };
+    let mut fans: Vec<TcpStream> = (0..100).map(|_| market.connect()).collect();
+    for fan in &mut fans {
+        fan.write_all(HANDSHAKE.as_bytes()).unwrap();
+    }
+    // In the order in which they came: the first are served, the last must wait.
+    assert!(read(&mut fans[0]).starts_with("HTTP/1.1 101 "));
+    fans.drain(..80);
+    for fan in &mut fans {
+        assert!(read(fan).starts_with("HTTP/1.1 101 "));
+    }
+    assert!(market.metric("market_accept_errors_total") >= 1.0);
+    drop(fans);
+    market.stop();
+}
+
+/// A market in a child process, as long as it is not dropped.
+struct Process {
+    child: Child,
+    /// The child serves until this is closed.
+    leash: Option<ChildStdin>,
+    /// Kept open to the end: the child must be able to write.
+    lines: Lines<BufReader<ChildStdout>>,
+    address: String,
+}
+
+impl Process {
+    /// Runs the test `name` again in a child, after the shell command `before`; there this serves
+    /// and returns nothing.
+    fn start(name: &str, before: &str) -> Option<Self> {
+        if std::env::var_os(SERVE).is_some() {
+            serve();
+            return None;
+        }
+        let mut child = Command::new("sh")
+            .args(["-c", &format!("{before} exec \"$0\" \"$@\"")])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture"])
+            .env(SERVE, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let address = lines
+            .by_ref()
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.split_once("listening on ")?.1.to_owned()))
+            .expect("the child says where it listens");
+        Some(Self {
+            leash: child.stdin.take(),
+            child,
+            lines,
+            address,
+        })
+    }
+
+    fn stop(mut self) {
+        drop(self.leash.take());
+        let rest = self.lines.count();
+        assert!(self.child.wait().unwrap().success(), "{rest} more lines");
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// A WebSocket that has joined a game, and so has an account.
+    fn subscribe(&self) -> TcpStream {
+        let mut stream = self.connect();
+        stream.write_all(HANDSHAKE.as_bytes()).unwrap();
+        assert!(read(&mut stream).starts_with("HTTP/1.1 101 "));
+        let join = frame(0x81, br#"{"op":"join","game":"g1"}"#);
+        stream.write_all(&join).unwrap();
+        let reply = read(&mut stream);
+        assert!(reply.contains(r#""re":"join","game":"g1""#), "{reply}");
+        stream
+    }
+
+    fn metric(&self, name: &str) -> f64 {
+        let mut stream = self.connect();
+        stream
+            .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.unwrap().parse().unwrap()
+    }
+}
+
+/// What comes next.
+fn read(stream: &mut TcpStream) -> String {
+    let mut answer = [0; 512];
+    let count = stream.read(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer[..count]).into_owned()
+}
+
+/// The child: a market until its input ends.
+#[expect(clippy::print_stdout, reason = "the parent reads it")]
+fn serve() {
+    let (shutdown, stop) = oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        let ended = std::io::stdin().read_to_end(&mut Vec::new());
+        drop((ended, shutdown));
+    });
+    let ready = |address| println!("\nlistening on {address}");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime
+        .block_on(market::serve(calm(), ready, async { drop(stop.await) }))
+        .unwrap();
+}

@@ -1,0 +1,35 @@
+//! More users than any machine holds.
+
+use record::schema::RunStatus;
+
+use crate::support::{Ended, Running, Space};
+
+/// Millions of them, though few in the first seconds, all from one address: it has 65,535 ports.
+const CROWD: &str = r"
+target: market
+options: { loops: 1, drain: 300ms, source_addresses: 127.0.0.1 }
+sessions:
+  fan: [ { ws: /v1/stream }, { forever: [ { think: 10s } ] } ]
+arrivals: [ { ramp: 0/s..1100/s, for: 24h } ]
+";
+
+#[test]
+fn a_run_that_no_machine_holds_does_not_begin() {
+    let space = Space::new();
+    let ended = Ended::of(&mut space.run_text(CROWD, &[])).with(71);
+    ended.told("this machine can hold about");
+    ended.told("`throng doctor --for 47520000`");
+    ended.told("`--anyway` runs nevertheless");
+    assert!(!space.path("runs").exists());
+}
+
+#[test]
+fn anyway_runs_it_and_says_so() {
+    let space = Space::new();
+    let mut running = Running::start(&mut space.run_text(CROWD, &["--anyway"]));
+    running.line();
+    running.interrupt();
+    running.end().with(2).said("it was run with --anyway");
+    assert_eq!(space.only().info().status, RunStatus::Interrupted);
+    space.market_is_gone();
+}
