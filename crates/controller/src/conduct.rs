@@ -1,51 +1,50 @@
 //! A run from start to verdict.
 
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use engine::Setup;
-use engine::arrivals::Share;
-use engine::driver::real::{LoopError, LoopNews, LoopSetup, StopFlag, open_files_max, run_loop};
-use engine::trust::{TrustError, client_config};
+use engine::driver::real::{LoopNews, StopFlag, Zero, monotonic_ns, open_files_max};
 use record::schema::{EventKind, RunInfo, RunStatus, SeriesRow, Summary};
-use record::{Outcome, RecordError, Run};
+use record::{RecordError, Run};
 use scenario::Plan;
-use scenario::plan::{Endpoint, PhaseKind, Target};
 
-use crate::describe;
+use crate::crew::{Crew, CrewError, Heard, Hiring, Loss};
+use crate::describe::Begun;
 use crate::guard::Guard;
 use crate::host::{self, Totals};
-use crate::journal::{Journal, reason};
-use crate::layout::{Layout, layout};
+use crate::journal::{Journal, reason, rows_channel};
+use crate::layout::layout;
 use crate::merge::{Interval, Merger};
 use crate::preflight::{self, TooSmall};
-use crate::target::{TargetError, TargetProcess};
+use crate::prepare::{cores, prepare, start_target};
+use crate::starts;
+use crate::target::TargetError;
+use crate::tick::{self, Tick};
+use crate::worker::protocol::{ScenarioText, Usage};
 
-/// Loops start this long after everything is ready, so that all are there at the run's zero.
-const START_DELAY: Duration = Duration::from_millis(50);
+/// Loops start this long after all of them are ready and the record is begun.
+const START_DELAY: Duration = Duration::from_millis(100);
 /// How often the conductor looks up from its loops.
 const POLL: Duration = Duration::from_millis(50);
-/// Rows a loop gathers before it hands them over.
-const ROWS_MAX: usize = 1024;
 
 /// What to run.
 #[derive(Debug)]
 pub struct RunRequest<'a> {
     pub plan: Plan,
-    /// The scenario exactly as it was given.
-    pub scenario: &'a str,
-    /// `--set` overrides as given.
-    pub overrides: Vec<String>,
+    /// What the plan was compiled from.
+    pub scenario: ScenarioText,
     /// Where run directories are made.
     pub runs: &'a Path,
-    /// The program that serves built-in targets.
+    /// The program that serves built-in targets and is the workers.
     pub program: &'a Path,
     /// Throng's version.
     pub version: &'a str,
+    /// How many worker processes run the loops; 0: they are threads of this one.
+    pub workers_count: u32,
+    /// Where workers are lost, judge what the others measured.
+    pub judge_rest: bool,
     /// Whether to run even where this machine cannot hold so many users.
     pub anyway: bool,
     pub interrupt: Arc<Interrupt>,
@@ -75,27 +74,6 @@ pub struct Conducted {
     pub summary: Summary,
 }
 
-/// One second of a run, while it runs.
-#[derive(Debug)]
-pub struct Tick<'a> {
-    pub info: &'a RunInfo,
-    pub row: &'a SeriesRow,
-    /// Measures that something happened to in this interval.
-    pub measures: Vec<TickMeasure>,
-    pub interrupted: bool,
-}
-
-/// A measure in one interval.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TickMeasure {
-    pub name: String,
-    /// Operations that ended, well or not.
-    pub count: u64,
-    pub errors: u64,
-    /// Response times of those that ended well: 50, 95, 99 %.
-    pub response_ns: Option<[u64; 3]>,
-}
-
 /// Why a run could not be conducted to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ConductError {
@@ -106,7 +84,7 @@ pub enum ConductError {
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error(transparent)]
-    Trust(#[from] TrustError),
+    Crew(#[from] CrewError),
     #[error("cannot read the certificates of {path}")]
     Certificates {
         path: String,
@@ -115,8 +93,6 @@ pub enum ConductError {
     },
     #[error("cannot write the run's record")]
     Record(#[from] RecordError),
-    #[error("a loop of the generator cannot run")]
-    Loop(#[from] LoopError),
     #[error("cannot judge the run in {}", directory.display())]
     Judge {
         directory: PathBuf,
@@ -127,66 +103,76 @@ pub enum ConductError {
 
 /// Conducts a run. `on_tick` is called about once a second.
 pub fn conduct(
-    mut request: RunRequest<'_>,
+    request: RunRequest<'_>,
     on_tick: &mut dyn FnMut(&Tick<'_>),
 ) -> Result<Conducted, ConductError> {
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let layout = layout(&request.plan, cores, open_files_max());
-    let warning = preflight::check(&request.plan, layout.users_max, request.anyway)?;
-    let target = start_target(&mut request)?;
-    let addresses = resolve(&request.plan.endpoints)?;
-    let tls = tls_config(&request.plan)?;
-    #[expect(clippy::disallowed_methods, reason = "the run's zero on both clocks")]
-    let (start, started) = (
-        Instant::now() + START_DELAY,
-        SystemTime::now() + START_DELAY,
-    );
-    let started_unix_ns = started
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_nanos() as u64;
-    let info = describe::info(&request, &layout, cores, started_unix_ns);
-    let mut journal = Journal::create(request.runs, info, request.scenario)?;
+    let mut plan = request.plan;
+    let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
+    let warning = preflight::check(&plan, layout.users_max, request.anyway)?;
+    let target = start_target(&mut plan, request.program)?;
+    let plan = Arc::new(plan);
+    let address = target.as_ref().map(|target| target.address);
+    let preparation = prepare(&plan, address, layout)?;
+    let hiring = (request.workers_count > 0).then_some(Hiring {
+        workers_count: request.workers_count,
+        program: request.program,
+        throng: request.version,
+        scenario: &request.scenario,
+    });
+    let stop = Arc::new(StopFlag::default());
+    let (rows_in, rows) = rows_channel();
+    let mut crew = Crew::gather(&plan, &preparation, hiring, &stop, rows_in)?;
+    let zero = zero();
+    let begun = Begun {
+        plan: &plan,
+        scenario: &request.scenario,
+        throng: request.version,
+        preparation: &preparation,
+        workers: crew.workers(),
+        unix_ns: zero.unix_ns,
+    };
+    let mut journal = Journal::create(request.runs, begun.info(), &request.scenario.text, rows)?;
     if let Some(text) = warning {
         journal.event(0, EventKind::Note { text })?;
     }
-    let setup = LoopSetup {
-        worker: Setup {
-            share: Share {
-                index: 0,
-                of: layout.loops_count,
-            },
-            started_unix_ns,
-            rows_max: ROWS_MAX,
-            tls,
-        },
-        waiting: layout.waiting,
-        addresses,
-        sources: request.plan.options.source_addresses.clone().into(),
-        users_max: layout.users_max,
-        start,
-        stop: Arc::new(StopFlag::default()),
-    };
+    crew.open(zero);
     let mut run = Conductor {
-        plan: &request.plan,
+        plan: &plan,
         interrupt: &request.interrupt,
-        merger: Merger::new(layout.loops_count),
-        stop: Arc::clone(&setup.stop),
+        merger: Merger::new(preparation.layout.loops_count),
+        stop,
+        zero,
         totals: host::totals(),
+        usage: Usage::default(),
         guard: Guard::new(),
         users: 0,
         interrupted: false,
+        workers_left: request.workers_count,
+        judge_rest: request.judge_rest,
         phases_told: 0,
         draining_told: false,
         stamps_ahead: 0,
         ended_ns: 0,
         journal,
     };
-    let outcome = run.play(&layout, &setup, on_tick);
+    let outcome = run.play(&mut crew, on_tick);
+    // The record is closed once nobody sends rows any more.
+    drop(crew);
     let conducted = run.conclude(outcome);
     // The target has served its run; its end is part of ours.
     drop(target);
     conducted
+}
+
+/// The run's zero: in a moment.
+fn zero() -> Zero {
+    #[expect(clippy::disallowed_methods, reason = "the run's zero on both clocks")]
+    let (monotonic_ns, now) = (monotonic_ns(), SystemTime::now());
+    let unix = now.duration_since(UNIX_EPOCH).unwrap_or_default() + START_DELAY;
+    Zero {
+        monotonic_ns: monotonic_ns + START_DELAY.as_nanos() as u64,
+        unix_ns: unix.as_nanos() as u64,
+    }
 }
 
 struct Conductor<'a> {
@@ -195,7 +181,12 @@ struct Conductor<'a> {
     journal: Journal,
     merger: Merger,
     stop: Arc<StopFlag>,
+    zero: Zero,
     totals: Totals,
+    /// What the workers had used by the last interval.
+    usage: Usage,
+    workers_left: u32,
+    judge_rest: bool,
     guard: Guard,
     /// Users present at the last interval's end.
     users: u64,
@@ -207,56 +198,37 @@ struct Conductor<'a> {
 }
 
 impl Conductor<'_> {
-    /// Runs the loops and writes down what they tell, until all have ended.
+    /// Writes down what the loops tell, until all have ended.
     fn play(
         &mut self,
-        layout: &Layout,
-        setup: &LoopSetup,
+        crew: &mut Crew,
         on_tick: &mut dyn FnMut(&Tick<'_>),
     ) -> Result<(), ConductError> {
-        let plan = self.plan;
-        let (news_out, news) = channel();
-        std::thread::scope(|scope| {
-            let mut loops = Vec::new();
-            for index in 0..layout.loops_count {
-                let mut setup = setup.clone();
-                setup.worker.share.index = index;
-                let (rows, news) = (self.journal.rows(), news_out.clone());
-                loops.push(scope.spawn(move || run_loop(plan, &setup, &rows, &news)));
-            }
-            drop(news_out);
-            let followed = self.follow(&news, on_tick);
-            if followed.is_err() {
-                self.stop.abort();
-            }
-            // What is still told must not keep loops from ending.
-            drop(news);
-            for handle in loops {
-                // A loop that panics has met a broken invariant; the panic goes on here.
-                handle
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            }
-            followed
-        })
+        let followed = self.follow(crew, on_tick);
+        if followed.is_err() {
+            self.stop.abort();
+        }
+        crew.join()?;
+        followed
     }
 
     fn follow(
         &mut self,
-        news: &Receiver<LoopNews>,
+        crew: &mut Crew,
         on_tick: &mut dyn FnMut(&Tick<'_>),
     ) -> Result<(), ConductError> {
         loop {
-            match news.recv_timeout(POLL) {
-                Ok(LoopNews::Delta(delta)) => self.merger.add(*delta),
-                Ok(LoopNews::Ended { worker }) => self.merger.end(worker),
-                Ok(LoopNews::Thinned { at_ns, rate, .. }) => {
+            match crew.hear(POLL) {
+                Heard::Loop(LoopNews::Delta(delta)) => self.merger.add(*delta),
+                Heard::Loop(LoopNews::Ended { worker }) => self.merger.end(worker),
+                Heard::Loop(LoopNews::Thinned { at_ns, rate, .. }) => {
                     let reason = "rows came faster than they could be written".to_owned();
                     self.journal
                         .event(at_ns, EventKind::Sampling { rate, reason })?;
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Heard::Lost(loss) => self.lose(loss)?,
+                Heard::Nothing => {}
+                Heard::Over => return Ok(()),
             }
             self.heed_interrupt()?;
             for what in self.guard.heed(&self.stop, self.users) {
@@ -266,9 +238,33 @@ impl Conductor<'_> {
                 self.stop.drain();
             }
             while let Some(interval) = self.merger.next() {
-                self.take_interval(interval, on_tick)?;
+                self.take_interval(interval, crew.usage(), on_tick)?;
             }
         }
+    }
+
+    /// A worker is lost: the others go on without its users.
+    fn lose(&mut self, loss: Loss) -> Result<(), RecordError> {
+        let at_ns = monotonic_ns().saturating_sub(self.zero.monotonic_ns);
+        let left = self.merger.lose(loss.loops.numbers());
+        let planned = starts::planned(self.plan, loss.loops);
+        self.workers_left = self.workers_left.saturating_sub(1);
+        self.journal.lose_worker(loss.worker, at_ns)?;
+        self.journal.event(
+            at_ns,
+            EventKind::WorkerLost {
+                worker: loss.worker as u32,
+                pid: loss.pid,
+                loops_first: loss.loops.first,
+                loops: loss.loops.count,
+                told_ns: left.told_ns,
+                users: left.users,
+                users_begun: left.begun,
+                users_connected: left.connected,
+                users_due_after: planned.saturating_sub(left.begun.saturating_sub(left.repeated)),
+                why: loss.why,
+            },
+        )
     }
 
     fn heed_interrupt(&mut self) -> Result<(), RecordError> {
@@ -283,10 +279,11 @@ impl Conductor<'_> {
     fn take_interval(
         &mut self,
         mut interval: Interval,
+        usage: Usage,
         on_tick: &mut dyn FnMut(&Tick<'_>),
     ) -> Result<(), ConductError> {
         self.tell_phases(&interval.row)?;
-        self.complete_row(&mut interval);
+        self.complete_row(&mut interval, usage);
         self.journal.interval(&interval)?;
         self.stamps_ahead += interval.stamps_ahead;
         self.ended_ns = interval.row.end_ns;
@@ -294,7 +291,7 @@ impl Conductor<'_> {
         on_tick(&Tick {
             info: self.journal.info(),
             row: &interval.row,
-            measures: tick_measures(self.plan, &interval),
+            measures: tick::measures(self.plan, &interval),
             interrupted: self.interrupted,
         });
         Ok(())
@@ -319,17 +316,23 @@ impl Conductor<'_> {
     }
 
     /// Adds what the loops cannot know.
-    fn complete_row(&mut self, interval: &mut Interval) {
+    fn complete_row(&mut self, interval: &mut Interval, usage: Usage) {
         let row = &mut interval.row;
-        let due = |at_ns| users_due(self.plan, at_ns).round() as u64;
+        let due = |at_ns| starts::due_by(self.plan, at_ns).round() as u64;
         row.users_due = due(row.end_ns) - due(row.start_ns) + interval.users_repeated;
         let totals = host::totals();
         row.cpu_process_ns = totals
             .cpu_process_ns
-            .saturating_sub(self.totals.cpu_process_ns);
+            .saturating_sub(self.totals.cpu_process_ns)
+            + usage.cpu_ns.saturating_sub(self.usage.cpu_ns);
         totals.network.tell_since(&self.totals.network, row);
-        row.rss_bytes = host::resident_bytes();
-        self.totals = totals;
+        row.rss_bytes = host::resident_bytes().saturating_add(usage.resident_bytes);
+        (self.totals, self.usage) = (totals, usage);
+    }
+
+    /// True where the loops were in workers, and no worker is left.
+    fn all_lost(&self) -> bool {
+        self.workers_left == 0 && !self.journal.info().workers.is_empty()
     }
 
     /// Writes down what the figures do not tell.
@@ -339,6 +342,11 @@ impl Conductor<'_> {
                 "{} messages were stamped later than they arrived; their age counts as 0",
                 self.stamps_ahead
             );
+            self.journal
+                .event(self.ended_ns, EventKind::Note { text })?;
+        }
+        if self.all_lost() {
+            let text = "all workers were lost".to_owned();
             self.journal
                 .event(self.ended_ns, EventKind::Note { text })?;
         }
@@ -352,11 +360,12 @@ impl Conductor<'_> {
 
     /// Closes the record, judges it, and writes the verdict into it.
     fn conclude(mut self, played: Result<(), ConductError>) -> Result<Conducted, ConductError> {
-        let status = match (&played, self.interrupted) {
-            (Err(_), _) => RunStatus::Failed,
-            _ if self.guard.has_ended_run() => RunStatus::Failed,
-            (Ok(()), true) => RunStatus::Interrupted,
-            (Ok(()), false) => RunStatus::Complete,
+        let status = if played.is_err() || self.all_lost() || self.guard.has_ended_run() {
+            RunStatus::Failed
+        } else if self.interrupted {
+            RunStatus::Interrupted
+        } else {
+            RunStatus::Complete
         };
         let directory = self.journal.path().to_owned();
         let mut info = self.journal.info().clone();
@@ -372,7 +381,8 @@ impl Conductor<'_> {
             source,
         };
         let run = Run::open(&directory)?;
-        let summary = judge::judge(&run, &self.plan.thresholds).map_err(judge_error)?;
+        let summary =
+            judge::judge(&run, &self.plan.thresholds, self.judge_rest).map_err(judge_error)?;
         dir.write_summary(&summary)?;
         Ok(Conducted {
             directory,
@@ -380,85 +390,4 @@ impl Conductor<'_> {
             summary,
         })
     }
-}
-
-fn tick_measures(plan: &Plan, interval: &Interval) -> Vec<TickMeasure> {
-    let measures = interval.measures.iter().map(|(&id, delta)| {
-        let by_outcome = Outcome::ALL.iter().zip(&delta.outcomes);
-        let errors = by_outcome
-            .filter(|(outcome, _)| outcome.is_error())
-            .map(|(_, n)| n)
-            .sum();
-        let hist = &delta.response;
-        let quantiles = || [0.5, 0.95, 0.99].map(|q| hist.quantile(q));
-        TickMeasure {
-            name: plan.measures[id as usize].name.clone(),
-            count: delta.outcomes.iter().sum(),
-            errors,
-            response_ns: (!hist.is_empty()).then(quantiles),
-        }
-    });
-    measures.collect()
-}
-
-/// How many users the plan wants to have started by then, restarts aside.
-fn users_due(plan: &Plan, at_ns: u64) -> f64 {
-    let phases = plan.phases.iter().filter(|phase| phase.start_ns < at_ns);
-    let due = phases.map(|phase| match phase.kind {
-        PhaseKind::Hold => 0.0,
-        PhaseKind::Closed { users_count } => users_count as f64,
-        PhaseKind::Rate {
-            from_per_s,
-            to_per_s,
-            ..
-        } => {
-            let length_s = phase.duration_ns as f64 / 1e9;
-            let t = (at_ns.min(phase.end_ns()) - phase.start_ns) as f64 / 1e9;
-            from_per_s * t + (to_per_s - from_per_s) * t * t / (2.0 * length_s)
-        }
-    });
-    due.sum()
-}
-
-fn start_target(request: &mut RunRequest<'_>) -> Result<Option<TargetProcess>, ConductError> {
-    let Target::Builtin { name, args } = &request.plan.target else {
-        return Ok(None);
-    };
-    let process = TargetProcess::start(request.program, name, args)?;
-    let address = process.address;
-    request
-        .plan
-        .set_target(&address.ip().to_string(), address.port());
-    Ok(Some(process))
-}
-
-/// The first address of each endpoint.
-pub(crate) fn resolve(endpoints: &[Endpoint]) -> Result<Arc<[SocketAddr]>, ConductError> {
-    let addresses = endpoints.iter().map(|endpoint| {
-        let fail = |problem: String| ConductError::Resolve {
-            host: endpoint.host.clone(),
-            problem,
-        };
-        let found = (endpoint.host.as_str(), endpoint.port).to_socket_addrs();
-        let mut found = found.map_err(|e| fail(e.to_string()))?;
-        found
-            .next()
-            .ok_or_else(|| fail("the name has no address".to_owned()))
-    });
-    addresses.collect()
-}
-
-fn tls_config(plan: &Plan) -> Result<Option<Arc<engine::trust::ClientConfig>>, ConductError> {
-    if !plan.endpoints.iter().any(|endpoint| endpoint.tls) {
-        return Ok(None);
-    }
-    let mut pems = Vec::new();
-    for path in &plan.options.tls.ca_files {
-        let error = |source| ConductError::Certificates {
-            path: path.clone(),
-            source,
-        };
-        pems.push((path.clone(), std::fs::read(path).map_err(error)?));
-    }
-    Ok(Some(client_config(plan.options.tls.verify, &pems)?))
 }

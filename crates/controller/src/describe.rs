@@ -2,57 +2,80 @@
 
 use engine::driver::real::{Waiting, open_files_max};
 use record::run_id;
-use record::schema::{FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RunInfo, RunStatus};
+use record::schema::{
+    FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RunInfo, RunStatus, WorkerInfo,
+};
 use scenario::Plan;
 use scenario::plan::{MeasureKind, Phase, PhaseKind, Spacing, Target};
-use sha1::{Digest, Sha1};
 
-use crate::conduct::RunRequest;
 use crate::host;
-use crate::layout::Layout;
+use crate::prepare::Preparation;
+use crate::worker::protocol::{ScenarioText, hex_digest};
 
-/// The run as it is about to start.
-pub(crate) fn info(
-    request: &RunRequest<'_>,
-    layout: &Layout,
-    cores: u32,
-    started_unix_ns: u64,
-) -> RunInfo {
-    let plan = &request.plan;
-    // Tells runs of one second apart: the start's own low digits serve.
-    let entropy = (started_unix_ns / 1_000 % 0x1_0000) as u16;
-    RunInfo {
-        format: FORMAT_VERSION,
-        id: run_id(started_unix_ns / 1_000_000_000, &plan.name, entropy),
-        name: plan.name.clone(),
-        throng: request.version.to_owned(),
-        status: RunStatus::Running,
-        seed: plan.seed,
-        scenario_hash: hex_digest(request.scenario),
-        overrides: request.overrides.clone(),
-        target: target(plan),
-        started_unix_ns,
-        ended_ns: 0,
-        clock: "CLOCK_MONOTONIC, zero tied to CLOCK_REALTIME once at the start".to_owned(),
-        generator: GeneratorInfo {
-            mode: match layout.waiting {
-                Waiting::Precise => "precise".to_owned(),
-                Waiting::Wide => "wide".to_owned(),
+/// A run that is about to start.
+#[derive(Debug)]
+pub(crate) struct Begun<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) scenario: &'a ScenarioText,
+    /// Throng's version.
+    pub(crate) throng: &'a str,
+    pub(crate) preparation: &'a Preparation,
+    pub(crate) workers: Vec<WorkerInfo>,
+    /// The zero, since the Unix epoch.
+    pub(crate) unix_ns: u64,
+}
+
+impl Begun<'_> {
+    /// For `run.json`.
+    pub(crate) fn info(&self) -> RunInfo {
+        let &Begun {
+            plan,
+            scenario,
+            throng,
+            preparation,
+            ref workers,
+            unix_ns: started_unix_ns,
+        } = self;
+        // Tells runs of one second apart: the start's own low digits serve.
+        let entropy = (started_unix_ns / 1_000 % 0x1_0000) as u16;
+        RunInfo {
+            format: FORMAT_VERSION,
+            id: run_id(started_unix_ns / 1_000_000_000, &plan.name, entropy),
+            name: plan.name.clone(),
+            throng: throng.to_owned(),
+            status: RunStatus::Running,
+            seed: plan.seed,
+            scenario_hash: hex_digest(&scenario.text),
+            overrides: scenario
+                .overrides
+                .iter()
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect(),
+            target: target(plan),
+            started_unix_ns,
+            ended_ns: 0,
+            clock: "CLOCK_MONOTONIC, zero tied to CLOCK_REALTIME once at the start".to_owned(),
+            generator: GeneratorInfo {
+                mode: match preparation.layout.waiting {
+                    Waiting::Precise => "precise".to_owned(),
+                    Waiting::Wide => "wide".to_owned(),
+                },
+                loops: preparation.layout.loops_count,
+                cores: preparation.cores,
+                files_per_loop: open_files_max(),
+                lag_max_ns: plan.options.lag_max_ns,
             },
-            loops: layout.loops_count,
-            cores,
-            files_per_loop: open_files_max(),
-            lag_max_ns: plan.options.lag_max_ns,
-        },
-        host: host::facts(),
-        measures: plan.measures.iter().map(measure).collect(),
-        sessions: plan
-            .sessions
-            .iter()
-            .map(|session| session.name.clone())
-            .collect(),
-        phases: plan.phases.iter().map(phase).collect(),
-        tls_unverified: !plan.options.tls.verify && plan.endpoints.iter().any(|e| e.tls),
+            workers: workers.clone(),
+            host: host::facts(),
+            measures: plan.measures.iter().map(measure).collect(),
+            sessions: plan
+                .sessions
+                .iter()
+                .map(|session| session.name.clone())
+                .collect(),
+            phases: plan.phases.iter().map(phase).collect(),
+            tls_unverified: !plan.options.tls.verify && plan.endpoints.iter().any(|e| e.tls),
+        }
     }
 }
 
@@ -101,11 +124,4 @@ fn phase(phase: &Phase) -> PhaseInfo {
         end_ns: phase.end_ns(),
         users_planned: phase.users_planned(),
     }
-}
-
-fn hex_digest(text: &str) -> String {
-    Sha1::digest(text)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }

@@ -46,13 +46,14 @@ impl Journal {
         root: &Path,
         info: RunInfo,
         scenario: &str,
+        rows: Receiver<Vec<Measurement>>,
     ) -> Result<Journal, RecordError> {
         let dir = RunDir::create(root, &info, scenario)?;
         Ok(Journal {
             series: dir.series(&info),
             latency: dir.latency(&info)?,
             events: dir.events()?,
-            rows: RowsThread::start(dir.requests(&info)?),
+            rows: RowsThread::start(dir.requests(&info)?, rows),
             outcomes: Outcomes::default(),
             examples: BTreeMap::new(),
             since_checkpoint: 0,
@@ -69,14 +70,17 @@ impl Journal {
         &self.info
     }
 
-    /// Where loops send their rows.
-    pub(crate) fn rows(&self) -> SyncSender<Vec<Measurement>> {
-        self.rows.sender.clone()
-    }
-
     /// False once rows can no longer be written; the error comes with [`Journal::finish`].
     pub(crate) fn is_writing(&self) -> bool {
         !self.rows.failed.load(Ordering::Relaxed)
+    }
+
+    /// The worker of that number is no more.
+    pub(crate) fn lose_worker(&mut self, worker: usize, at_ns: u64) -> Result<(), RecordError> {
+        if let Some(worker) = self.info.workers.get_mut(worker) {
+            worker.lost_at_ns = Some(at_ns);
+        }
+        self.dir.update_info(&self.info)
     }
 
     pub(crate) fn event(&mut self, at_ns: u64, what: EventKind) -> Result<(), RecordError> {
@@ -136,7 +140,7 @@ impl Journal {
         self.dir.write_tally(&self.outcomes.tally())
     }
 
-    /// Closes all files; `info` tells how the run ended. Where one cannot be closed the run has
+    /// Closes all files, once the last sender of rows is gone; `info` tells how the run ended. Where one cannot be closed the run has
     /// failed, and what the disk still takes says so.
     pub(crate) fn finish(self, info: &RunInfo) -> Result<RunDir, RecordError> {
         let (dir, mut events) = (self.dir, self.events);
@@ -173,16 +177,20 @@ pub(crate) fn reason(error: &dyn Error) -> String {
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
+/// The way of rows from the loops to the journal. It exists before the journal does, which is begun
+/// when the loops are ready.
+pub(crate) fn rows_channel() -> (SyncSender<Vec<Measurement>>, Receiver<Vec<Measurement>>) {
+    sync_channel(ROWS_WAITING_MAX)
+}
+
 /// The thread that turns rows into Parquet.
 struct RowsThread {
-    sender: SyncSender<Vec<Measurement>>,
     thread: JoinHandle<Result<(), RecordError>>,
     failed: Arc<AtomicBool>,
 }
 
 impl RowsThread {
-    fn start(writer: RequestsWriter) -> RowsThread {
-        let (sender, receiver) = sync_channel(ROWS_WAITING_MAX);
+    fn start(writer: RequestsWriter, receiver: Receiver<Vec<Measurement>>) -> RowsThread {
         let failed = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&failed);
         let thread = std::thread::spawn(move || {
@@ -194,15 +202,10 @@ impl RowsThread {
             }
             result
         });
-        RowsThread {
-            sender,
-            thread,
-            failed,
-        }
+        RowsThread { thread, failed }
     }
 
     fn finish(self) -> Result<(), RecordError> {
-        drop(self.sender);
         // The thread does nothing that panics; if it does, its panic is ours.
         self.thread
             .join()

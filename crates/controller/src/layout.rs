@@ -22,12 +22,14 @@ pub struct Layout {
 }
 
 /// Chooses the loops for `plan` on a machine with so many cores, where a loop may have
-/// `files_max` open files.
-pub fn layout(plan: &Plan, cores: u32, files_max: u64) -> Layout {
+/// `files_max` open files. Each of `workers_count` processes gets one at least; 0: the loops run in
+/// this one.
+pub fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> Layout {
     let users_max = users_at_once(plan).ceil() as u64;
     let wanted = users_max
         .div_ceil(connections_per_loop(files_max))
         .clamp(1, LOOPS_MAX) as u32;
+    let wanted = wanted.max(workers_count);
     let asked = plan.options.loops_count;
     let waiting = match plan.options.mode {
         Mode::Precise => Waiting::Precise,
@@ -41,7 +43,7 @@ pub fn layout(plan: &Plan, cores: u32, files_max: u64) -> Layout {
     });
     Layout {
         waiting,
-        loops_count: loops_count.max(1),
+        loops_count: loops_count.max(workers_count).max(1),
         users_max,
     }
 }
@@ -118,6 +120,10 @@ mod tests {
     use super::*;
 
     fn users_max(steps: &str) -> u64 {
+        layout(&plan(steps), 2, 20_000, 0).users_max
+    }
+
+    fn plan(steps: &str) -> Plan {
         let text = format!(
             "name: stay\ntarget: http://target.test/\nsessions: {{ main: [ {steps} ] }}\narrivals: [ \
              {{ constant: 10/s, for: 1000s }} ]\n"
@@ -132,8 +138,22 @@ mod tests {
             text: &text,
         };
         let (plan, told) = compile(source, &settings);
-        let plan = plan.unwrap_or_else(|| panic!("{told:?}"));
-        layout(&plan, 2, 20_000).users_max
+        plan.unwrap_or_else(|| panic!("{told:?}"))
+    }
+
+    #[test]
+    fn each_worker_has_a_loop_and_more_than_cores_do_not_spin() {
+        let plan = plan("{ think: 5s }");
+        let chosen = [0, 1, 2, 5].map(|workers| {
+            let Layout {
+                loops_count,
+                waiting,
+                ..
+            } = layout(&plan, 2, 20_000, workers);
+            (loops_count, waiting)
+        });
+        let precise = (2, Waiting::Precise);
+        assert_eq!(chosen, [precise, precise, precise, (5, Waiting::Wide)]);
     }
 
     #[test]

@@ -3,11 +3,17 @@
 //! | file | what it does |
 //! |---|---|
 //! | `conduct` | the run from start to verdict |
+//! | `prepare` | what a run needs before its loops |
+//! | `crew` | where the loops are: threads here, or worker processes |
+//! | `worker` | worker processes: the protocol and both its ends |
 //! | `describe` | what `run.json` says from the start |
 //! | `layout` | how many loops, and how they wait |
 //! | `target` | a built-in target as a process |
+//! | `process` | processes that we started |
 //! | `merge` | the loops' intervals added up |
 //! | `journal` | everything that is written while it runs |
+//! | `starts` | how many users the plan wants started |
+//! | `tick` | a second of the run for the live view |
 //! | `guard` | memory that runs short ends the ramp, then the run |
 //! | `doctor` | the limits of this machine, one by one |
 //! | `capacity` | how many users it can hold, and what it takes for so many |
@@ -17,6 +23,7 @@
 
 pub mod capacity;
 mod conduct;
+mod crew;
 mod describe;
 pub mod doctor;
 mod guard;
@@ -26,8 +33,17 @@ pub mod layout;
 pub mod memory;
 mod merge;
 mod preflight;
+mod prepare;
+mod process;
+mod starts;
 mod target;
+mod tick;
+mod worker;
 
-pub use conduct::{ConductError, Conducted, Interrupt, RunRequest, Tick, TickMeasure, conduct};
+pub use conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
+pub use crew::CrewError;
 pub use preflight::TooSmall;
 pub use target::{LISTENING, TargetError};
+pub use tick::{Tick, TickMeasure};
+pub use worker::protocol::{Inputs, ScenarioText};
+pub use worker::serve::{WorkError, serve as work};

@@ -1,6 +1,7 @@
 //! The loops' intervals added up to one row a second.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use engine::measure::{Delta, Example, MeasureDelta};
 use record::Outcome;
@@ -25,22 +26,71 @@ pub(crate) struct Interval {
 #[derive(Debug)]
 pub(crate) struct Merger {
     open: BTreeMap<u64, Interval>,
-    /// By loop: where its last interval began; `None`: it has told none. Ended loops stand at the
-    /// end of time.
-    told: Vec<Option<u64>>,
+    loops: Vec<Seat>,
+}
+
+/// What is known of one loop.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seat {
+    /// Where its last interval began and ended; `None`: it has told none.
+    told: Option<(u64, u64)>,
+    /// At the end of that interval.
+    users: u64,
+    /// Users that it has started or refused so far.
+    begun: u64,
+    /// Those of them that began anew.
+    repeated: u64,
+    /// Users whose first connection was made.
+    connected: u64,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Running,
+    Ended,
+    Lost,
+}
+
+/// What lost loops leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// Users that were there at the loops' last intervals.
+    pub(crate) users: u64,
+    /// Users that the loops had started or refused.
+    pub(crate) begun: u64,
+    /// Those of them that began anew.
+    pub(crate) repeated: u64,
+    /// Users whose first connection was made.
+    pub(crate) connected: u64,
+    /// Until when the last of them told; 0: none told anything.
+    pub(crate) told_ns: u64,
+}
+
+impl Seat {
+    fn has_told(&self, start_ns: u64) -> bool {
+        self.told.is_some_and(|(at, _)| at >= start_ns)
+    }
 }
 
 impl Merger {
     pub(crate) fn new(loops_count: u32) -> Merger {
         Merger {
             open: BTreeMap::new(),
-            told: vec![None; loops_count as usize],
+            loops: vec![Seat::default(); loops_count as usize],
         }
     }
 
     /// Takes one loop's interval.
     pub(crate) fn add(&mut self, delta: Delta) {
-        self.told[delta.worker as usize] = Some(delta.start_ns);
+        let seat = &mut self.loops[delta.worker as usize];
+        seat.told = Some((delta.start_ns, delta.end_ns));
+        seat.users = delta.gauges.users;
+        let counts = &delta.counts;
+        seat.begun += counts.users_started + counts.users_refused;
+        seat.repeated += counts.users_repeated;
+        seat.connected += counts.users_connected;
         self.open
             .entry(delta.start_ns)
             .or_insert_with(|| Interval::new(&delta))
@@ -49,20 +99,40 @@ impl Merger {
 
     /// A loop has ended.
     pub(crate) fn end(&mut self, worker: u16) {
-        self.told[worker as usize] = Some(u64::MAX);
+        self.loops[worker as usize].state = State::Ended;
+    }
+
+    /// These loops will tell nothing more, and have not ended. What they told stands; later intervals
+    /// are without them.
+    pub(crate) fn lose(&mut self, loops: Range<u32>) -> Left {
+        let seats = &mut self.loops[loops.start as usize..loops.end as usize];
+        let running = seats.iter_mut().filter(|seat| seat.state == State::Running);
+        let users = running.map(|seat| {
+            seat.state = State::Lost;
+            seat.users
+        });
+        let users = users.sum();
+        let told_ns = seats.iter().filter_map(|seat| Some(seat.told?.1));
+        Left {
+            users,
+            begun: seats.iter().map(|seat| seat.begun).sum(),
+            repeated: seats.iter().map(|seat| seat.repeated).sum(),
+            connected: seats.iter().map(|seat| seat.connected).sum(),
+            told_ns: told_ns.max().unwrap_or(0),
+        }
     }
 
     /// The next interval that all loops have told, in order.
     pub(crate) fn next(&mut self) -> Option<Interval> {
         let (&start_ns, _) = self.open.first_key_value()?;
-        let complete = self
-            .told
-            .iter()
-            .all(|told| told.is_some_and(|at| at >= start_ns));
-        if !complete {
+        let missing = |seat: &&Seat| !seat.has_told(start_ns);
+        let missing = self.loops.iter().filter(missing);
+        if missing.clone().any(|seat| seat.state == State::Running) {
             return None;
         }
+        let lost = missing.filter(|seat| seat.state == State::Lost).count();
         let (_, mut interval) = self.open.pop_first()?;
+        interval.row.loops_lost = lost as u32;
         interval.close();
         Some(interval)
     }
@@ -178,5 +248,89 @@ impl Outcomes {
             }
         }
         tally
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::measure::{Counts, Gauges, LoopCpu};
+
+    use super::*;
+
+    fn delta(worker: u16, second: u64, users: u64) -> Delta {
+        Delta {
+            worker,
+            start_ns: second * 10,
+            end_ns: second * 10 + 10,
+            phase: 0,
+            counts: Counts {
+                users_started: 1,
+                ..Counts::default()
+            },
+            gauges: Gauges {
+                users,
+                ..Gauges::default()
+            },
+            measures: Vec::new(),
+            lag: LogHistogram::new(),
+            examples: Vec::new(),
+            cpu: LoopCpu::default(),
+        }
+    }
+
+    /// Start, users, users started, lost loops of all intervals that are whole.
+    fn whole(merger: &mut Merger) -> Vec<(u64, u64, u64, u32)> {
+        std::iter::from_fn(|| merger.next())
+            .map(|interval| interval.row)
+            .map(|row| (row.start_ns, row.users, row.users_started, row.loops_lost))
+            .collect()
+    }
+
+    #[test]
+    fn an_interval_is_whole_when_all_loops_have_told_theirs_or_ended() {
+        let mut merger = Merger::new(2);
+        merger.add(delta(0, 0, 5));
+        merger.add(delta(0, 1, 6));
+        assert_eq!(whole(&mut merger), []);
+        merger.add(delta(1, 0, 7));
+        assert_eq!(whole(&mut merger), [(0, 12, 2, 0)]);
+        merger.end(1);
+        assert_eq!(whole(&mut merger), [(10, 6, 1, 0)]);
+    }
+
+    #[test]
+    fn lost_loops_are_waited_for_no_more_and_their_gap_shows() {
+        let mut merger = Merger::new(4);
+        for worker in 0..4 {
+            merger.add(delta(worker, 0, 10));
+        }
+        // Loop 2 has told the next second, loop 3, which goes with it, has not.
+        merger.add(delta(0, 1, 20));
+        merger.add(delta(1, 1, 20));
+        merger.add(delta(2, 1, 25));
+        assert_eq!(whole(&mut merger), [(0, 40, 4, 0)]);
+        let left = merger.lose(2..4);
+        let expected = Left {
+            users: 25 + 10,
+            begun: 2 + 1,
+            repeated: 0,
+            connected: 0,
+            told_ns: 20,
+        };
+        assert_eq!(left, expected);
+        assert_eq!(whole(&mut merger), [(10, 65, 3, 1)]);
+        merger.add(delta(0, 2, 30));
+        merger.add(delta(1, 2, 30));
+        assert_eq!(whole(&mut merger), [(20, 60, 2, 2)]);
+    }
+
+    #[test]
+    fn a_loop_that_had_ended_loses_nobody() {
+        let mut merger = Merger::new(2);
+        merger.add(delta(0, 0, 3));
+        merger.add(delta(1, 0, 3));
+        merger.end(0);
+        assert_eq!(merger.lose(0..2).users, 3);
+        assert_eq!(whole(&mut merger), [(0, 6, 2, 0)]);
     }
 }

@@ -9,8 +9,9 @@ use scenario::Plan;
 use scenario::plan::Target;
 
 use crate::capacity::{Capacity, Demand, Sources, about};
-use crate::conduct::{ConductError, resolve};
+use crate::conduct::ConductError;
 use crate::doctor::Facts;
+use crate::prepare::resolve;
 use judge::words;
 
 /// The machine is too small for the run.
@@ -39,7 +40,7 @@ pub(crate) fn check(plan: &Plan, users: u64, anyway: bool) -> Result<Option<Stri
     // A built-in target is not there yet, but where it will be is known.
     let addresses = match &plan.target {
         Target::Builtin { .. } => Vec::new(),
-        Target::Url(_) => resolve(&plan.endpoints)?.to_vec(),
+        Target::Url(_) => resolve(&plan.endpoints)?,
     };
     let sources = plan.options.source_addresses.len() as u64;
     let demand = demand(users, &addresses, sources, is_own);

@@ -8,13 +8,14 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use crate::process;
+
 /// What a served target prints before its address.
 pub const LISTENING: &str = "listening on ";
 /// How long a target may take to listen.
 const START_MAX: Duration = Duration::from_secs(15);
 /// How long it may take to stop before it is killed.
 const STOP_MAX: Duration = Duration::from_secs(10);
-const STOP_POLL: Duration = Duration::from_millis(20);
 
 /// Why a target does not run.
 #[derive(Debug, thiserror::Error)]
@@ -103,18 +104,7 @@ impl TargetProcess {
 impl Drop for TargetProcess {
     fn drop(&mut self) {
         drop(self.leash.take());
-        let mut left = STOP_MAX;
-        while left > Duration::ZERO {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            #[expect(clippy::disallowed_methods, reason = "waiting for another process")]
-            std::thread::sleep(STOP_POLL);
-            left = left.saturating_sub(STOP_POLL);
-        }
-        // Out of patience; an error means that it has ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        process::end(&mut self.child, STOP_MAX);
     }
 }
 

@@ -20,7 +20,8 @@ pub struct Share {
 }
 
 impl Share {
-    fn takes(self, user: u64) -> bool {
+    /// True for a user of this share.
+    pub fn takes(self, user: u64) -> bool {
         user % u64::from(self.of) == u64::from(self.index)
     }
 

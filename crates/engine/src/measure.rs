@@ -3,6 +3,7 @@
 use record::{Measurement, Outcome};
 use scenario::Plan;
 use scenario::plan::{MeasureId, MeasureKind, Phase};
+use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
 
 /// How many errors of one kind at one measure are kept with their text, per worker.
@@ -13,7 +14,7 @@ const CUT_NS: u64 = 1_000_000_000;
 pub const OUTCOMES: usize = Outcome::ALL.len();
 
 /// One worker's figures for one interval: a second, or the part of it up to a phase's end.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Delta {
     pub worker: u16,
     pub start_ns: u64,
@@ -32,7 +33,7 @@ pub struct Delta {
 }
 
 /// Things that were counted in an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Sessions begun anew by users of a closed population; they count as started, too.
     pub users_repeated: u64,
@@ -57,7 +58,7 @@ pub struct Counts {
 }
 
 /// Levels at an interval's end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Gauges {
     pub users: u64,
     pub connections: u64,
@@ -65,7 +66,7 @@ pub struct Gauges {
 }
 
 /// What a loop's thread used in an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LoopCpu {
     /// CPU time of the thread.
     pub used_ns: u64,
@@ -76,7 +77,7 @@ pub struct LoopCpu {
 }
 
 /// One measure's share of a [`Delta`]. Histograms hold operations that ended well.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasureDelta {
     pub measure: MeasureId,
     /// By [`Outcome`] code.
@@ -88,7 +89,7 @@ pub struct MeasureDelta {
 }
 
 /// One of the first errors of its kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
     pub at_ns: u64,
     pub measure: MeasureId,

@@ -41,8 +41,6 @@ pub(crate) const LEAVE_NS: u64 = 1_000_000_000;
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub share: Share,
-    /// The run's zero, nanoseconds since the Unix epoch.
-    pub started_unix_ns: u64,
     /// How many rows are gathered before they are handed over.
     pub rows_max: usize,
     /// Needed where an endpoint wants TLS.
@@ -79,6 +77,7 @@ pub struct Worker<'p> {
     tls: Option<Arc<ClientConfig>>,
     /// By endpoint; `None` where it is plain TCP.
     server_names: Vec<Option<ServerName<'static>>>,
+    /// The run's zero, nanoseconds since the Unix epoch.
     started_unix_ns: u64,
     users: Slots<User>,
     conns: Slots<Conn>,
@@ -129,7 +128,7 @@ impl<'p> Worker<'p> {
             limits,
             tls: setup.tls.clone(),
             server_names: server_names(plan)?,
-            started_unix_ns: setup.started_unix_ns,
+            started_unix_ns: 0,
             users: Slots::with_capacity(capacity),
             conns: Slots::with_capacity(capacity),
             generation: 0,
@@ -159,6 +158,12 @@ impl<'p> Worker<'p> {
     /// driver that knows what its network takes, where the scenario says nothing.
     pub fn hold_starts_above(&mut self, connecting_max: u64, share: Share) {
         self.setting_up_max = share.portion(connecting_max);
+    }
+
+    /// Says when the run's zero is, in nanoseconds since the Unix epoch (0 until then): stamps and
+    /// `now()` count from it.
+    pub fn set_started(&mut self, unix_ns: u64) {
+        self.started_unix_ns = unix_ns;
     }
 
     /// What is to be done now. The driver clears it once it is done.

@@ -5,7 +5,7 @@ mod read;
 
 use std::collections::BTreeMap;
 
-use record::schema::{Event, RunInfo, SeriesRow};
+use record::schema::{Event, EventKind, RunInfo, SeriesRow};
 use stats::hist::LogHistogram;
 
 /// The measurements of one run.
@@ -32,6 +32,19 @@ pub struct Cell {
     pub lag: LogHistogram,
     /// All operations by the name of their outcome.
     pub outcomes: BTreeMap<String, u64>,
+}
+
+/// The users of lost workers, all together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LostUsers {
+    /// There when their worker was lost.
+    pub present: u64,
+    /// Started or refused before.
+    pub begun: u64,
+    /// Connected before.
+    pub connected: u64,
+    /// Still to start then.
+    pub never_came: u64,
 }
 
 impl Cell {
@@ -160,6 +173,40 @@ impl Figures {
     /// A gauge's largest value.
     pub fn peak(&self, gauge: impl Fn(&SeriesRow) -> u64) -> u64 {
         self.series.iter().map(gauge).max().unwrap_or(0)
+    }
+
+    /// The workers that were lost: the [`EventKind::WorkerLost`] among the events.
+    pub fn losses(&self) -> impl Iterator<Item = &EventKind> {
+        let kinds = self.events.iter().map(|event| &event.what);
+        kinds.filter(|what| matches!(what, EventKind::WorkerLost { .. }))
+    }
+
+    /// The users of lost workers.
+    pub fn lost_users(&self) -> LostUsers {
+        let mut sum = LostUsers::default();
+        for loss in self.losses() {
+            if let EventKind::WorkerLost {
+                users,
+                users_begun,
+                users_connected,
+                users_due_after,
+                ..
+            } = loss
+            {
+                sum.present += users;
+                sum.begun += users_begun;
+                sum.connected += users_connected;
+                sum.never_came += users_due_after;
+            }
+        }
+        sum
+    }
+
+    /// Users that loops which were not lost had to start in this interval: each loop has as many
+    /// users as any other.
+    pub fn due_of_rest(&self, row: &SeriesRow) -> f64 {
+        let loops = f64::from(self.info.generator.loops.max(1));
+        row.users_due as f64 * (1.0 - f64::from(row.loops_lost) / loops).max(0.0)
     }
 
     /// True for measures of operations that the generator begins by itself, each one counted

@@ -253,7 +253,7 @@ mod tests {
             users(Comparison::Equal, "users == 6000"),
             users(Comparison::Less, "users < 6000"),
         ];
-        let summary = judge_figures(&figures, &thresholds);
+        let summary = judge_figures(&figures, &thresholds, false);
         assert_eq!((summary.verdict, summary.exit_code), (Verdict::Failed, 1));
         check(
             &summary.findings,
@@ -281,7 +281,7 @@ mod tests {
             comparison: Comparison::GreaterEqual,
             limit: 60_000.0,
         };
-        let summary = judge_figures(&figures, &[threshold]);
+        let summary = judge_figures(&figures, &[threshold], false);
         assert_eq!(
             (summary.verdict, summary.exit_code),
             (Verdict::Untrusted, 2)

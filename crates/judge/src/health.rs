@@ -1,11 +1,12 @@
 //! Was the generator the limit? The first finding of every run.
 //!
 //! Findings that make a run untrusted come first, the one that explains most at the head: users
-//! that could not be started, load that was not reached, operations begun too late, an end before
+//! with a worker that was lost or could not be started, load that was not reached, operations begun too late, an end before
 //! the plan's. What is only worth knowing follows.
 
 mod cause;
 mod lag;
+mod losses;
 mod memory;
 mod starts;
 mod storms;
@@ -48,7 +49,9 @@ pub(crate) fn findings(
     health: &HealthSummary,
     users: &UsersSummary,
     measures: &[MeasureSummary],
+    judge_rest: bool,
 ) -> Vec<Finding> {
+    let lost = losses::found(figures, judge_rest);
     let pressed = memory::pressure(figures, users);
     let mut findings = starts::refused(figures, users, pressed.is_some());
     findings.splice(0..0, pressed);
@@ -62,7 +65,8 @@ pub(crate) fn findings(
         findings.push(lag_warning(health, measures).unwrap_or_else(|| healthy(figures, health)));
     }
     findings.extend(surroundings(figures, health));
-    findings
+    // What is said of the others is said after who they are.
+    lost.into_iter().chain(findings).collect()
 }
 
 /// Lag above the run's limit, although all users were started.

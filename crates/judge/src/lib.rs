@@ -19,7 +19,7 @@ mod summary;
 mod threshold;
 pub mod words;
 
-pub use figures::{Cell, Figures};
+pub use figures::{Cell, Figures, LostUsers};
 
 use record::schema::{FORMAT_VERSION, Severity, Summary, Verdict};
 use scenario::plan::Threshold;
@@ -30,24 +30,54 @@ pub enum JudgeError {
     /// A file of the run directory could not be read.
     #[error("cannot read the run directory")]
     Read(#[from] record::RecordError),
+    /// A threshold of its last verdict makes no sense.
+    #[error("the threshold {text:?} of the run's last verdict makes no sense: {problem}")]
+    Threshold {
+        /// As it stands there.
+        text: String,
+        /// In words.
+        problem: String,
+    },
 }
 
 /// Judges a run: reads its directory and applies the rules and `thresholds`, whose indices are
 /// those of the plan that made the run.
 ///
-/// A run that was killed is judged by what it left behind, and never passes.
-pub fn judge(run: &record::Run, thresholds: &[Threshold]) -> Result<Summary, JudgeError> {
-    Ok(judge_figures(&Figures::read(run)?, thresholds))
+/// A run that was killed is judged by what it left behind, and never passes. Nor does one that lost
+/// workers, unless `judge_rest` says that what the others measured is to be judged.
+pub fn judge(
+    run: &record::Run,
+    thresholds: &[Threshold],
+    judge_rest: bool,
+) -> Result<Summary, JudgeError> {
+    Ok(judge_figures(&Figures::read(run)?, thresholds, judge_rest))
+}
+
+/// Judges a run anew by its record alone: its thresholds are those of its last verdict.
+pub fn judge_again(run: &record::Run, judge_rest: bool) -> Result<Summary, JudgeError> {
+    let judged = run.summary()?.map_or(Vec::new(), |last| last.thresholds);
+    let info = run.info();
+    let measures: Vec<&str> = info.measures.iter().map(|m| m.name.as_str()).collect();
+    let phases: Vec<&str> = info.phases.iter().map(|p| p.name.as_str()).collect();
+    let thresholds = judged.into_iter().map(|result| {
+        scenario::threshold(&result.text, &measures, &phases).map_err(|problem| {
+            JudgeError::Threshold {
+                text: result.text,
+                problem,
+            }
+        })
+    });
+    judge(run, &thresholds.collect::<Result<Vec<_>, _>>()?, judge_rest)
 }
 
 /// As [`judge`], for figures that are already in memory.
-pub fn judge_figures(figures: &Figures, thresholds: &[Threshold]) -> Summary {
+pub fn judge_figures(figures: &Figures, thresholds: &[Threshold], judge_rest: bool) -> Summary {
     let health = health::summarise(figures);
     let users = summary::users(figures);
     let measures = summary::measures(figures, None);
     let thresholds = threshold::evaluate_all(figures, thresholds);
 
-    let mut findings = health::findings(figures, &health, &users, &measures);
+    let mut findings = health::findings(figures, &health, &users, &measures, judge_rest);
     findings.extend(findings::findings(figures, &thresholds, &measures));
     let verdict = if findings.iter().any(|f| f.severity == Severity::Fatal) {
         Verdict::Untrusted
@@ -62,6 +92,7 @@ pub fn judge_figures(figures: &Figures, thresholds: &[Threshold]) -> Summary {
         name: figures.info.name.clone(),
         verdict,
         exit_code: exit_code(verdict),
+        judge_rest,
         findings,
         thresholds,
         users,

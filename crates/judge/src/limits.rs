@@ -45,6 +45,10 @@ pub const ERROR_KINDS_MAX: usize = 3;
 
 /// How many different notes of the run are repeated among its findings.
 pub const NOTES_MAX: usize = 5;
+
+/// How many lost workers get a finding of their own.
+pub const LOSSES_TOLD_MAX: usize = 5;
+
 /// Intervals shorter than this say nothing of how busy a loop was: the last one, in which all users
 /// are let go, may last a few milliseconds.
 pub const BUSY_INTERVAL_NS_MIN: u64 = 500_000_000;

@@ -58,6 +58,7 @@ pub(crate) fn info() -> RunInfo {
         sessions: vec!["visitor".to_owned()],
         phases: vec![phase("constant", "rate", (0, 60), 6000.0)],
         tls_unverified: false,
+        workers: Vec::new(),
     }
 }
 
@@ -132,7 +133,7 @@ pub(crate) fn fail(figures: &mut Figures, measure: usize, outcome: Outcome, n: u
 
 /// Judged without thresholds.
 pub(crate) fn judged(figures: &Figures) -> Summary {
-    judge_figures(figures, &[])
+    judge_figures(figures, &[], false)
 }
 
 /// Findings as one text: severity and code, then the sentence in lines of at most 80 characters.

@@ -7,13 +7,17 @@ use crate::figures::{Cell, Figures};
 
 /// The crowd over the whole run.
 pub(crate) fn users(figures: &Figures) -> UsersSummary {
+    let lost = figures.lost_users();
+    let connected = figures.total(|row| row.users_connected);
     UsersSummary {
         planned: figures.info.phases.iter().map(|p| p.users_planned).sum(),
         started: figures.total(|row| row.users_started),
         refused: figures.total(|row| row.users_refused),
-        connected: figures.total(|row| row.users_connected),
+        connected: connected.saturating_sub(lost.present),
         finished: figures.total(|row| row.users_finished),
         peak: figures.peak(|row| row.users),
+        lost: lost.present,
+        never_came: lost.never_came,
     }
 }
 

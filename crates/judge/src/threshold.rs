@@ -44,7 +44,15 @@ fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
     let started = figures.total(|row| row.users_started);
     let refused = figures.total(|row| row.users_refused);
     match figure {
-        Figure::Connected => ratio(figures.total(|row| row.users_connected), started + refused),
+        // Of the users of workers that were not lost.
+        Figure::Connected => {
+            let lost = figures.lost_users();
+            let connected = figures.total(|row| row.users_connected);
+            ratio(
+                connected.saturating_sub(lost.connected),
+                (started + refused).saturating_sub(lost.begun),
+            )
+        }
         Figure::Users => Some(started as f64),
         Figure::Refused => Some(refused as f64),
         Figure::Measure {

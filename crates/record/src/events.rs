@@ -44,6 +44,7 @@ const KNOWN: &[&str] = &[
     "error",
     "sampling",
     "interrupted",
+    "worker_lost",
     "memory_pressure",
     "note",
 ];
@@ -103,6 +104,18 @@ mod tests {
                 reason: text(),
             },
             EventKind::Interrupted,
+            EventKind::WorkerLost {
+                worker: 1,
+                pid: 4321,
+                loops_first: 26,
+                loops: 26,
+                told_ns: 12_000_000_000,
+                users: 25_000,
+                users_begun: 25_100,
+                users_connected: 25_000,
+                users_due_after: u64::MAX,
+                why: text(),
+            },
             EventKind::MemoryPressure {
                 available_bytes: u64::MAX,
                 users: 2,

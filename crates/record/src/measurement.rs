@@ -1,7 +1,9 @@
 //! One measured operation, and the ways it can end.
 
+use serde::{Deserialize, Serialize};
+
 /// One operation, start to end. Times are nanoseconds since the run's start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measurement {
     /// When the plan wanted it to begin.
     pub due_ns: u64,
@@ -47,7 +49,10 @@ impl Measurement {
 macro_rules! outcomes {
     ($($(#[$doc:meta])* $variant:ident = $code:literal $name:literal,)+) => {
         /// How an operation ended. The number is what Parquet holds; it never changes meaning.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[serde(into = "u8", try_from = "u8")]
         #[repr(u8)]
         pub enum Outcome {
             $($(#[$doc])* $variant = $code,)+
@@ -117,6 +122,25 @@ outcomes! {
     Unfinished = 21 "unfinished",
     /// Any other error of the operating system.
     Other = 22 "other",
+}
+
+impl From<Outcome> for u8 {
+    fn from(outcome: Outcome) -> u8 {
+        outcome as u8
+    }
+}
+
+/// A code that no outcome has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no outcome has the code {0}")]
+pub struct UnknownOutcome(u8);
+
+impl TryFrom<u8> for Outcome {
+    type Error = UnknownOutcome;
+
+    fn try_from(code: u8) -> Result<Outcome, UnknownOutcome> {
+        Outcome::from_code(code).ok_or(UnknownOutcome(code))
+    }
 }
 
 impl Outcome {

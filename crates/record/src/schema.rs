@@ -39,6 +39,9 @@ pub struct RunInfo {
     pub clock: String,
     /// How the load was made.
     pub generator: GeneratorInfo,
+    /// Where the loops ran in processes of their own: these. A place in this list is its number.
+    #[serde(default)]
+    pub workers: Vec<WorkerInfo>,
     /// Facts about the machine by name.
     pub host: BTreeMap<String, String>,
     /// What was measured; a place in this list is its number elsewhere.
@@ -79,6 +82,31 @@ pub struct GeneratorInfo {
     pub files_per_loop: u64,
     /// Above this p99 lag the run is not trusted.
     pub lag_max_ns: u64,
+}
+
+/// A process that ran a share of the loops.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerInfo {
+    /// Its number on its machine.
+    pub pid: u32,
+    /// Version of Throng.
+    pub throng: String,
+    /// The first of its loops. Its users are those whose number leaves one of its loops when it is
+    /// divided by the number of all loops.
+    pub loops_first: u32,
+    /// How many loops it ran.
+    pub loops: u32,
+    /// Cores that it may use.
+    pub cores: u32,
+    /// Open files each of its loops may have.
+    pub files_per_loop: u64,
+    /// Its monotonic clock minus the controller's, at the start.
+    pub clock_offset_ns: i64,
+    /// The truth is not farther than this from it.
+    pub clock_bound_ns: u64,
+    /// When it was lost; `None`: it was not.
+    #[serde(default)]
+    pub lost_at_ns: Option<u64>,
 }
 
 /// A measure; its place in the list is its number in `requests.parquet`.
@@ -158,12 +186,12 @@ pub struct SeriesRow {
     pub cpu_loops_ns: u64,
     /// Time the loops' threads were ready but another ran on their core.
     pub cpu_wait_ns: u64,
-    /// CPU time of the whole generator process.
+    /// CPU time of the whole generator process, its workers included.
     pub cpu_process_ns: u64,
     /// The busiest loop's CPU time as a share of the interval, 0..=1; spinning for punctuality
     /// does not count.
     pub loop_busy_max: f64,
-    /// Gauge: resident memory of the generator process.
+    /// Gauge: resident memory of the generator process, its workers included.
     pub rss_bytes: u64,
     /// TCP segments the whole host sent again in this interval (`/proc/net/snmp`).
     pub host_retransmits: u64,
@@ -179,6 +207,8 @@ pub struct SeriesRow {
     pub host_memory_pressures: u64,
     /// Connections the whole host broke off for want of TCP memory (`TCPAbortOnMemory`).
     pub host_memory_aborts: u64,
+    /// Gauge: loops whose worker was lost; this interval is without them.
+    pub loops_lost: u32,
 }
 
 /// One line of `events.jsonl`.
@@ -227,6 +257,29 @@ pub enum EventKind {
     },
     /// The user asked for the end.
     Interrupted,
+    /// A worker process is no more, and the run goes on without its users.
+    WorkerLost {
+        /// Its place in [`RunInfo::workers`].
+        worker: u32,
+        /// Its number on its machine.
+        pid: u32,
+        /// The first of its loops.
+        loops_first: u32,
+        /// How many loops it ran.
+        loops: u32,
+        /// Until when the record holds its figures, since the run's start.
+        told_ns: u64,
+        /// Users it had at that time.
+        users: u64,
+        /// Users it had started or refused by then.
+        users_begun: u64,
+        /// Users it had connected by then.
+        users_connected: u64,
+        /// Users of its share that were still to start.
+        users_due_after: u64,
+        /// In words.
+        why: String,
+    },
     /// Memory ran short, and from here on nobody starts any more.
     MemoryPressure {
         /// What was left, on the machine or within the limit of a control group.
@@ -254,6 +307,9 @@ pub struct Summary {
     pub verdict: Verdict,
     /// The process's exit code for this verdict.
     pub exit_code: i32,
+    /// True where the loss of workers was to be no reason not to trust the others.
+    #[serde(default)]
+    pub judge_rest: bool,
     /// The most important first; the generator's health is always the first.
     pub findings: Vec<Finding>,
     /// All of them, in the order of the scenario.
@@ -336,6 +392,12 @@ pub struct UsersSummary {
     pub finished: u64,
     /// Largest number at once.
     pub peak: u64,
+    /// Users that were there when their worker was lost. They count as started, and not as connected.
+    #[serde(default)]
+    pub lost: u64,
+    /// Users that never came since their worker was lost before they were due.
+    #[serde(default)]
+    pub never_came: u64,
 }
 
 /// The generator's own state.

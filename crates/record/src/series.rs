@@ -185,6 +185,7 @@ series! {
     host_packet_drops: u64,
     host_memory_pressures: u64,
     host_memory_aborts: u64,
+    loops_lost: u32,
 }
 
 /// All rows of the file.

@@ -56,6 +56,7 @@ pub(crate) fn info() -> RunInfo {
             phase("hold", 200, 500, 0.0),
         ],
         tls_unverified: false,
+        workers: Vec::new(),
     }
 }
 
@@ -138,6 +139,7 @@ pub(crate) fn summary() -> Summary {
         name: info().name,
         verdict: Verdict::Failed,
         exit_code: 1,
+        judge_rest: false,
         findings: vec![
             finding(
                 Severity::Good,
@@ -168,6 +170,8 @@ pub(crate) fn summary() -> Summary {
             connected: 24_000,
             finished: 24_000,
             peak: 23_999,
+            lost: 0,
+            never_came: 0,
         },
         health: HealthSummary {
             lag_p50_ns: 4_000,

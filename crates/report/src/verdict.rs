@@ -181,12 +181,16 @@ fn foot(summary: &Summary, directory: &str) -> Vec<Line> {
         line(
             "users",
             format!(
-                "{} of {} planned started, {} connected, {} refused, {} finished; {} at once",
+                "{} of {} planned started, {} connected, {} refused, {} finished{}; {} at once",
                 words::count(users.started),
                 words::about(users.planned),
                 words::count(users.connected),
                 words::count(users.refused),
                 words::count(users.finished),
+                match users.lost {
+                    0 => String::new(),
+                    lost => format!(", {} lost", words::count(lost)),
+                },
                 words::count(users.peak),
             ),
         ),

@@ -23,6 +23,7 @@ mod words;
 mod ws;
 
 pub use arrivals::USERS_MAX;
+pub use thresholds::threshold;
 
 use crate::diagnostic::{Collector, Diagnostic};
 use crate::expr::Template;

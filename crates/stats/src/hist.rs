@@ -224,5 +224,7 @@ fn bounds_of(bucket: usize) -> (u64, u64) {
     (lowest, lowest + ((1 << octave) - 1))
 }
 
+mod told;
+
 #[cfg(test)]
 mod tests;

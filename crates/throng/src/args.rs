@@ -31,6 +31,9 @@ pub(crate) enum Verb {
     Show(ShowArgs),
     /// Serve one of the built-in systems
     Serve(ServeArgs),
+    /// Run a share of the loops for a controller; `run --workers` starts it
+    #[command(hide = true)]
+    Worker(WorkerArgs),
     /// Tell what this machine can hold, and what would mend it
     Doctor(DoctorArgs),
     /// Print completions for a shell
@@ -67,6 +70,13 @@ pub(crate) struct RunArgs {
     /// Run even where this machine cannot hold so many users
     #[arg(long)]
     pub(crate) anyway: bool,
+    /// Run the loops in N processes instead of threads of this one; each has one loop at least.
+    /// On one machine this buys no speed; one that dies takes its own users with it only [default: 0]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true,
+          value_parser = clap::value_parser!(u32).range(0..=controller::layout::LOOPS_MAX as i64))]
+    pub(crate) workers: u32,
+    #[command(flatten)]
+    pub(crate) rest: RestArgs,
     /// Print nothing but errors; the exit code tells
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
@@ -119,9 +129,25 @@ pub(crate) struct CheckArgs {
 pub(crate) struct ShowArgs {
     /// The run's directory
     pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) rest: RestArgs,
     /// Print the summary as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RestArgs {
+    /// Should workers be lost, trust what the others measured, and judge it
+    #[arg(long)]
+    pub(crate) judge_rest: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WorkerArgs {
+    /// Where the controller listens; the token it gave is read from standard input
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) connect: SocketAddr,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Verb::Schema => verbs::schema::schema(),
         Verb::Show(args) => verbs::show::show(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),
+        Verb::Worker(args) => verbs::worker::worker(&args),
         Verb::Doctor(args) => verbs::doctor::doctor(&args),
         Verb::Completions { shell } => verbs::completions::completions(shell),
     };

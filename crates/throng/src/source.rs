@@ -1,8 +1,10 @@
 //! Scenarios: from a file or standard input to a plan, or to diagnostics.
 
+use std::cell::RefCell;
 use std::io::Read;
 use std::path::Path;
 
+use controller::Inputs;
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Severity as Level};
 use scenario::{Diagnostic, Load, Origin, Plan, Settings, Severity, Source, UrlRun, url_scenario};
 
@@ -78,15 +80,33 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
     })
 }
 
+/// A plan, and what the scenario asked for besides its own text.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) plan: Plan,
+    pub(crate) inputs: Inputs,
+}
+
 /// Compiles a scenario and tells all its problems at once. Files it names are sought beside it.
-pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Plan, Failure> {
+pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled, Failure> {
     let folder = Path::new(&text.name)
         .parent()
         .unwrap_or(Path::new(""))
         .to_owned();
-    let files =
-        |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
-    let env = |name: &str| std::env::var(name).ok();
+    // Answers are kept, so that the scenario compiles to the same plan elsewhere.
+    let asked = RefCell::new(Inputs::default());
+    let files = |name: &str| {
+        let text = std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+        let answer = (name.to_owned(), text.clone());
+        asked.borrow_mut().files.push(answer);
+        text
+    };
+    let env = |name: &str| {
+        let value = std::env::var(name).ok();
+        let answer = (name.to_owned(), value.clone());
+        asked.borrow_mut().env.push(answer);
+        value
+    };
     let source = Source {
         name: &text.name,
         text: &text.text,
@@ -103,7 +123,7 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Plan, Fa
         // A closed standard error leaves nobody to tell.
         let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{report:?}\n"));
     }
-    plan.ok_or_else(|| {
+    let plan = plan.ok_or_else(|| {
         let errors = diagnostics
             .iter()
             .filter(|d| d.severity == Severity::Error)
@@ -114,7 +134,9 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Plan, Fa
             format!("{} has {errors} {noun}", text.name),
             "docs/scenario.md lists every key; `throng schema` helps editors",
         )
-    })
+    })?;
+    let inputs = asked.into_inner();
+    Ok(Compiled { plan, inputs })
 }
 
 /// The text that a diagnostic points into.

@@ -7,3 +7,4 @@ pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod show;
+pub(crate) mod worker;

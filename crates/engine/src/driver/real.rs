@@ -7,19 +7,20 @@
 
 mod cpu;
 mod files;
+mod gate;
 pub(crate) mod sockets;
 mod sources;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::mpsc::{Sender, SyncSender, TrySendError};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{SyncSender, TrySendError};
 
 use record::Measurement;
 use rustix::event::epoll;
 use rustix::time::Timespec;
 use scenario::Plan;
+use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, Commands, ConnId};
 use crate::measure::Delta;
@@ -27,7 +28,9 @@ use crate::worker::{Setup, SetupError, Worker};
 use cpu::CpuMeter;
 use sockets::{News, Sockets};
 
+pub use cpu::monotonic_ns;
 pub use files::{OPEN_FILES_RESERVED, open_files_max};
+pub use gate::{Gate, Zero};
 
 /// The precise mode stops sleeping this long before a due time: waking takes about as long here.
 const SPIN_NS: u64 = 60_000;
@@ -96,8 +99,14 @@ impl StopFlag {
         self.level() >= DRAINING
     }
 
-    fn level(&self) -> u8 {
+    /// How far it was raised; 0: not at all.
+    pub fn level(&self) -> u8 {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Raises it to a level that another flag had; it never sinks.
+    pub fn raise(&self, level: u8) {
+        self.0.fetch_max(level, Ordering::Relaxed);
     }
 }
 
@@ -113,13 +122,13 @@ pub struct LoopSetup {
     pub sources: Arc<[IpAddr]>,
     /// How many users the whole run may have at once.
     pub users_max: u64,
-    /// The run's zero.
-    pub start: Instant,
+    /// Where the loop waits for the run's zero once it is ready.
+    pub gate: Arc<Gate>,
     pub stop: Arc<StopFlag>,
 }
 
 /// What a loop tells while it runs.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub enum LoopNews {
     /// An interval was closed.
     Delta(Box<Delta>),
@@ -144,13 +153,15 @@ pub enum LoopError {
 }
 
 /// Runs one slice of `plan` on this thread until it is over. The thread leaves its process's file
-/// table first: it must not use files that were opened elsewhere afterwards.
+/// table first: it must not use files that were opened elsewhere afterwards. It begins when the
+/// gate opens, and returns at once where the start is given up.
 pub fn run_loop(
     plan: &Plan,
     setup: &LoopSetup,
     rows: &SyncSender<Vec<Measurement>>,
-    news: &Sender<LoopNews>,
+    news: &dyn Fn(LoopNews),
 ) -> Result<(), LoopError> {
+    let place = setup.gate.place();
     files::leave_shared_table()?;
     cpu::wake_on_time();
     let mut worker = Worker::new(plan, &setup.worker)?;
@@ -161,7 +172,7 @@ pub fn run_loop(
     let mut event_loop = EventLoop {
         worker,
         sockets: Sockets::new(setup)?,
-        zero_ns: cpu::monotonic_ns_of(setup.start),
+        zero_ns: 0,
         cpu: CpuMeter::new(),
         idle_ns: 0,
         waiting_since_ns: None,
@@ -171,7 +182,10 @@ pub fn run_loop(
         rows,
         news,
     };
-    wait_for_start(setup.start);
+    let Some(zero) = place.wait() else {
+        return Ok(());
+    };
+    event_loop.begin(zero);
     event_loop.run(setup);
     event_loop.finish();
     Ok(())
@@ -192,12 +206,19 @@ struct EventLoop<'a> {
     connects_left: usize,
     number: u16,
     rows: &'a SyncSender<Vec<Measurement>>,
-    news: &'a Sender<LoopNews>,
+    news: &'a dyn Fn(LoopNews),
 }
 
 impl EventLoop<'_> {
     fn now_ns(&self) -> u64 {
-        cpu::monotonic_ns().saturating_sub(self.zero_ns)
+        monotonic_ns().saturating_sub(self.zero_ns)
+    }
+
+    /// Waits until the run's zero has come.
+    fn begin(&mut self, zero: Zero) {
+        self.zero_ns = zero.monotonic_ns;
+        self.worker.set_started(zero.unix_ns);
+        cpu::sleep_until(zero.monotonic_ns);
     }
 
     fn run(&mut self, setup: &LoopSetup) {
@@ -370,8 +391,7 @@ impl EventLoop<'_> {
     fn hand_over(&mut self, all: bool) {
         for mut delta in self.worker.take_deltas() {
             delta.cpu = self.cpu.read(std::mem::take(&mut self.idle_ns));
-            // Nobody listens any more: the run is being torn down.
-            let _ = self.news.send(LoopNews::Delta(Box::new(delta)));
+            (self.news)(LoopNews::Delta(Box::new(delta)));
         }
         let Some(rows) = self.worker.take_rows(all) else {
             return;
@@ -381,7 +401,7 @@ impl EventLoop<'_> {
         } else if let Err(TrySendError::Full(rows)) = self.rows.try_send(rows) {
             let rate = self.worker.thin_rows(rows);
             let at_ns = self.now_ns();
-            let _ = self.news.send(LoopNews::Thinned {
+            (self.news)(LoopNews::Thinned {
                 worker: self.number,
                 at_ns,
                 rate,
@@ -392,21 +412,8 @@ impl EventLoop<'_> {
     fn finish(&mut self) {
         self.worker.finish(self.now_ns());
         self.hand_over(true);
-        let _ = self.news.send(LoopNews::Ended {
+        (self.news)(LoopNews::Ended {
             worker: self.number,
         });
-    }
-}
-
-fn wait_for_start(start: Instant) {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "loops begin together, at an agreed time"
-    )]
-    {
-        let left = start.saturating_duration_since(Instant::now());
-        if left > Duration::ZERO {
-            std::thread::sleep(left);
-        }
     }
 }

@@ -119,7 +119,6 @@ pub fn run(
     };
     let setup = |index| Setup {
         share: share(index),
-        started_unix_ns: 0,
         rows_max: 1024,
         tls: None,
     };

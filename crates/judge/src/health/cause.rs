@@ -63,7 +63,7 @@ pub(super) fn of(figures: &Figures) -> Cause {
     let limit_ns = figures.info.generator.lag_max_ns;
     let late = |row: &&SeriesRow| {
         let begun = row.users_started + row.users_refused;
-        row.lag_p99_ns > limit_ns || (begun as f64) < STARTS_SHARE_MIN * row.users_due as f64
+        row.lag_p99_ns > limit_ns || (begun as f64) < STARTS_SHARE_MIN * figures.due_of_rest(row)
     };
     let rows: Vec<&SeriesRow> = match figures.series.iter().filter(late).collect::<Vec<_>>() {
         none if none.is_empty() => figures.series.iter().collect(),

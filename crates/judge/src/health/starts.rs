@@ -158,12 +158,22 @@ impl Starts {
         let sum = |counter: fn(&record::schema::SeriesRow) -> u64| -> u64 {
             figures.rows(number).map(counter).sum()
         };
-        let counted = sum(|row| row.users_due) as f64;
+        // What lost workers would have started is told elsewhere.
+        let due: f64 = sum(|row| row.users_due) as f64;
+        let counted: f64 = figures
+            .rows(number)
+            .map(|row| figures.due_of_rest(row))
+            .sum();
+        let rest = if due > 0.0 { counted / due } else { 1.0 };
         let started = sum(|row| row.users_started);
         // Of a phase that was cut short only the engine knows how many were due.
         let whole =
             figures.info.status == RunStatus::Complete || figures.ended_ns() >= phase.end_ns;
-        let planned = if whole { phase.users_planned } else { 0.0 };
+        let planned = if whole {
+            phase.users_planned * rest
+        } else {
+            0.0
+        };
         let asked = counted.max(planned);
         Starts {
             asked,

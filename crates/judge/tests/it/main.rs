@@ -53,6 +53,7 @@ fn info() -> RunInfo {
         sessions: vec!["visitor".to_owned()],
         phases: vec![phase("warm-up", 0, 2), phase("measured", 2, 6)],
         tls_unverified: false,
+        workers: Vec::new(),
     }
 }
 
@@ -166,7 +167,7 @@ fn slowest(phase: Option<usize>) -> Threshold {
 #[test]
 fn a_whole_run_is_judged_by_phase() {
     let root = tempfile::tempdir().unwrap();
-    let summary = judge::judge(&write(root.path(), true), &[slowest(Some(1))]).unwrap();
+    let summary = judge::judge(&write(root.path(), true), &[slowest(Some(1))], false).unwrap();
     assert_eq!((summary.verdict, summary.exit_code), (Verdict::Passed, 0));
     assert_eq!(summary.findings[0].code, "generator-healthy");
     assert_eq!(summary.thresholds[0].shown, "10.0 ms");
@@ -190,14 +191,19 @@ fn a_whole_run_is_judged_by_phase() {
         );
     }
 
-    let summary = judge::judge(&write(&root.path().join("2"), true), &[slowest(None)]).unwrap();
+    let summary = judge::judge(
+        &write(&root.path().join("2"), true),
+        &[slowest(None)],
+        false,
+    )
+    .unwrap();
     assert_eq!((summary.verdict, summary.exit_code), (Verdict::Failed, 1));
 }
 
 #[test]
 fn a_killed_run_is_counted_from_its_rows_and_not_trusted() {
     let root = tempfile::tempdir().unwrap();
-    let summary = judge::judge(&write(root.path(), false), &[]).unwrap();
+    let summary = judge::judge(&write(root.path(), false), &[], false).unwrap();
     assert_eq!(
         (summary.verdict, summary.exit_code),
         (Verdict::Untrusted, 2)

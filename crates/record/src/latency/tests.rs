@@ -36,6 +36,7 @@ fn info() -> RunInfo {
         sessions: Vec::new(),
         phases: Vec::new(),
         tls_unverified: false,
+        workers: Vec::new(),
     }
 }
 

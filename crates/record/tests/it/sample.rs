@@ -49,6 +49,7 @@ pub(crate) fn info() -> RunInfo {
             users_planned: 12.5,
         }],
         tls_unverified: false,
+        workers: Vec::new(),
     }
 }
 
@@ -113,6 +114,7 @@ pub(crate) fn summary() -> Summary {
         name: "sample".to_owned(),
         verdict: Verdict::Passed,
         exit_code: 0,
+        judge_rest: false,
         findings: vec![Finding {
             severity: Severity::Good,
             code: "generator-healthy".to_owned(),

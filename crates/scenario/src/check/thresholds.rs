@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::Checker;
 use super::words::rate_in_range;
 use crate::node::Node;
-use crate::plan::{Basis, Comparison, Figure, Measure, MeasureId, Phase, Stat, Threshold};
+use crate::plan::{Basis, Comparison, Figure, MeasureId, Phase, Stat, Threshold};
 use crate::suggest;
 use crate::units::{self, UnitError};
 
@@ -90,8 +90,8 @@ impl Checker<'_> {
     fn threshold(&mut self, node: &Node, phases: &[Phase]) -> Option<Threshold> {
         let word = self.word(node, "a condition")?;
         let lines = Lines {
-            measures: &self.measures,
-            phases,
+            measures: &self.measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
+            phases: &phases.iter().map(|p| &*p.name).collect::<Vec<_>>(),
         };
         match lines.threshold(&word.text) {
             Ok(threshold) => Some(threshold),
@@ -115,10 +115,17 @@ impl Checker<'_> {
 /// A phase's number, and where the threshold names it.
 type InPhase = (usize, Range<usize>);
 
-/// What thresholds can speak of.
+/// Compiles a threshold for a run that is over, with the names of its measures and phases in their
+/// order. The error says what is wrong with it.
+pub fn threshold(text: &str, measures: &[&str], phases: &[&str]) -> Result<Threshold, String> {
+    let lines = Lines { measures, phases };
+    lines.threshold(text).map_err(|fault| fault.message)
+}
+
+/// What thresholds can speak of, by name.
 struct Lines<'c> {
-    measures: &'c [Measure],
-    phases: &'c [Phase],
+    measures: &'c [&'c str],
+    phases: &'c [&'c str],
 }
 
 impl Lines<'_> {
@@ -162,10 +169,10 @@ impl Lines<'_> {
         let value = trimmed(text, right.start..right.start + found);
         let written = trimmed(text, right.start + found + 4..right.end);
         let name = text[written.clone()].trim_matches('"');
-        match self.phases.iter().position(|phase| phase.name == name) {
+        match self.phases.iter().position(|&phase| phase == name) {
             Some(phase) => Ok((value, Some((phase, written)))),
             None => {
-                let names = self.phases.iter().map(|phase| phase.name.as_str());
+                let names = self.phases.iter().copied();
                 let hint = suggest::hint(name, "the phases are", names);
                 let message = format!("there is no phase `{name}`");
                 Err(Fault {
@@ -253,11 +260,7 @@ impl Lines<'_> {
     /// A measure's name, in quotes or not, and which of its durations is meant.
     fn measure(&self, text: &str, span: Range<usize>) -> Result<(MeasureId, Basis), Fault> {
         let written = &text[span.clone()];
-        let find = |name: &str| {
-            self.measures
-                .iter()
-                .position(|measure| measure.name == name)
-        };
+        let find = |name: &str| self.measures.iter().position(|&measure| measure == name);
         let unquoted = |name: &str| {
             let inner = name
                 .strip_prefix('"')
@@ -278,7 +281,7 @@ impl Lines<'_> {
         match find(&name) {
             Some(found) => Ok((super::index(found), basis)),
             None => {
-                let names = self.measures.iter().map(|measure| measure.name.as_str());
+                let names = self.measures.iter().copied();
                 let hint = suggest::hint(&name, "the measures are", names);
                 let message = format!("nothing is measured as `{name}`");
                 Err(Fault {
@@ -292,10 +295,7 @@ impl Lines<'_> {
     }
 
     fn example_measure(&self) -> String {
-        let name = self
-            .measures
-            .last()
-            .map_or("request", |measure| &measure.name);
+        let name = self.measures.last().map_or("request", |measure| *measure);
         if name.contains([' ', ')']) {
             format!("\"{name}\"")
         } else {

@@ -8,11 +8,11 @@ use scenario::Plan;
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure, written};
-use crate::source;
+use crate::source::{self, Compiled};
 
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let text = source::read(&args.file)?;
-    let plan = source::compile(&text, &args.sets.sets)?;
+    let Compiled { plan, .. } = source::compile(&text, &args.sets.sets)?;
     written(write!(std::io::stdout(), "{}", describe(&text.name, &plan)))
 }
 

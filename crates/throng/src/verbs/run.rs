@@ -4,31 +4,32 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use controller::{ConductError, Conducted, Interrupt, RunRequest};
+use controller::{ConductError, Conducted, CrewError, Interrupt, RunRequest, ScenarioText};
 use record::RecordError;
 use record::schema::Verdict;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure, written};
-use crate::source::{self, Text};
+use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let text = scenario_text(args)?;
-    let plan = source::compile(&text, &args.sets.sets)?;
+    let Compiled { plan, inputs } = source::compile(&text, &args.sets.sets)?;
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
     let request = RunRequest {
         plan,
-        scenario: &text.text,
-        overrides: args
-            .sets
-            .sets
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect(),
+        scenario: ScenarioText {
+            name: text.name,
+            text: text.text,
+            overrides: args.sets.sets.clone(),
+            inputs,
+        },
         runs: &args.runs,
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
+        workers_count: args.workers,
+        judge_rest: args.rest.judge_rest,
         anyway: args.anyway,
         interrupt: interrupt()?,
     };
@@ -110,13 +111,14 @@ fn failure(error: ConductError) -> Failure {
     let exit = match &error {
         ConductError::Resolve { .. } => Exit::NoHost,
         ConductError::Target(_) => Exit::Unavailable,
-        ConductError::Trust(_) => Exit::Data,
+        ConductError::Crew(CrewError::Trust(_)) => Exit::Data,
+        ConductError::Crew(_) => Exit::System,
         ConductError::Certificates { .. } => Exit::NoInput,
         ConductError::Record(RecordError::Io {
             action: "create", ..
         }) => Exit::CannotCreate,
         ConductError::Record(_) | ConductError::Judge { .. } => Exit::Io,
-        ConductError::Loop(_) | ConductError::TooSmall(_) => Exit::System,
+        ConductError::TooSmall(_) => Exit::System,
     };
     if let ConductError::Record(record) = &error
         && record.is_disk_full()

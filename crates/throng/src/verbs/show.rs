@@ -12,9 +12,11 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let refuse = |error: RecordError| Failure::new(Exit::NoInput, error);
     let run = Run::open(&args.run).map_err(refuse)?;
     let summary = match run.summary().map_err(refuse)? {
-        Some(summary) => summary,
-        // Killed before it was judged: judged now, without thresholds, by what is there.
-        None => judge::judge(&run, &[]).map_err(|error| Failure::new(Exit::NoInput, error))?,
+        Some(summary) if !args.rest.judge_rest => summary,
+        // Killed before it was judged: judged now, without thresholds, by what is there. Or to be
+        // judged otherwise; the record stays as it is.
+        _ => judge::judge_again(&run, args.rest.judge_rest)
+            .map_err(|error| Failure::new(Exit::NoInput, error))?,
     };
     let mut text = if args.json {
         report::json(&summary)

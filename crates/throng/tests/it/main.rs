@@ -7,3 +7,4 @@ mod faults;
 mod runs;
 mod support;
 mod tidy;
+mod workers;

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::time::Instant;
 
 use rustix::thread::nanosleep;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -75,22 +74,21 @@ pub(super) fn sleep(time_ns: u64) {
     });
 }
 
-/// Nanoseconds on the clock that `Instant` reads on Linux, without its arithmetic: it is read for
-/// every operation.
-pub(super) fn monotonic_ns() -> u64 {
+/// Nanoseconds on this machine's monotonic clock, the one that `Instant` reads on Linux, without
+/// its arithmetic: it is read for every operation.
+pub fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// `instant` on that clock.
-pub(super) fn monotonic_ns_of(instant: Instant) -> u64 {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "ties the two readings of one clock together"
-    )]
-    let now = Instant::now();
-    let now_ns = monotonic_ns();
-    let ahead_ns = instant.saturating_duration_since(now).as_nanos() as u64;
-    let behind_ns = now.saturating_duration_since(instant).as_nanos() as u64;
-    (now_ns + ahead_ns).saturating_sub(behind_ns)
+/// Sleeps until that clock shows `at_ns`, however long it is.
+pub(super) fn sleep_until(at_ns: u64) {
+    const PIECE_NS: u64 = 500_000_000;
+    loop {
+        let left_ns = at_ns.saturating_sub(monotonic_ns());
+        if left_ns == 0 {
+            return;
+        }
+        sleep(left_ns.min(PIECE_NS));
+    }
 }

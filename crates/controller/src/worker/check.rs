@@ -1,0 +1,241 @@
+//! What a worker may tell. Its figures are added up and used as places in lists, so what cannot be
+//! is refused before.
+
+use engine::driver::real::LoopNews;
+use engine::measure::{Counts, Delta, Gauges, LoopCpu};
+use record::Measurement;
+use scenario::Plan;
+use stats::hist::LogHistogram;
+
+use super::protocol::Loops;
+
+/// No count of an interval is larger. So many times the greatest number of loops can be added up.
+const COUNT_MAX: u64 = 1 << 48;
+/// No frame has more rows; loops hand over some thousand at the most.
+const ROWS_MAX: usize = 1 << 16;
+/// No run lasts as long; 36 years.
+const TIME_NS_MAX: u64 = 1 << 60;
+
+/// Looks through all that one worker tells.
+#[derive(Debug)]
+pub(crate) struct Check {
+    loops: Loops,
+    measures_count: usize,
+    sessions_count: usize,
+    phases_count: usize,
+    /// By loop of the worker: where its last interval ended; `None`: it has ended.
+    until_ns: Vec<Option<u64>>,
+}
+
+/// What no worker of this run can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it told what cannot be: {0}")]
+pub(crate) struct Impossible(&'static str);
+
+impl Check {
+    pub(crate) fn new(plan: &Plan, loops: Loops) -> Check {
+        Check {
+            loops,
+            measures_count: plan.measures.len(),
+            sessions_count: plan.sessions.len(),
+            phases_count: plan.phases.len(),
+            until_ns: vec![Some(0); loops.count as usize],
+        }
+    }
+
+    /// True once all loops of the worker have ended.
+    pub(crate) fn all_ended(&self) -> bool {
+        self.until_ns.iter().all(Option::is_none)
+    }
+
+    pub(crate) fn news(&mut self, news: &LoopNews) -> Result<(), Impossible> {
+        match news {
+            LoopNews::Delta(delta) => self.delta(delta),
+            LoopNews::Ended { worker } => {
+                self.place(*worker)?.take();
+                Ok(())
+            }
+            LoopNews::Thinned { worker, at_ns, .. } => {
+                self.place(*worker)?;
+                within(*at_ns, TIME_NS_MAX, "a time")
+            }
+        }
+    }
+
+    pub(crate) fn rows(&self, rows: &[Measurement]) -> Result<(), Impossible> {
+        let known = |row: &Measurement| {
+            usize::from(row.measure) < self.measures_count
+                && usize::from(row.session) < self.sessions_count
+                && self.loops.numbers().contains(&u32::from(row.worker))
+                && row.due_ns.max(row.sent_ns).max(row.done_ns) <= TIME_NS_MAX
+        };
+        if rows.len() > ROWS_MAX {
+            Err(Impossible("too many rows at once"))
+        } else if rows.iter().all(known) {
+            Ok(())
+        } else {
+            Err(Impossible("a row of another run"))
+        }
+    }
+
+    /// Where a loop of this worker that runs stands.
+    fn place(&mut self, number: u16) -> Result<&mut Option<u64>, Impossible> {
+        let place = u32::from(number).checked_sub(self.loops.first);
+        place
+            .and_then(|place| self.until_ns.get_mut(place as usize))
+            .filter(|place| place.is_some())
+            .ok_or(Impossible("news of a loop that it does not run"))
+    }
+
+    fn delta(&mut self, delta: &Delta) -> Result<(), Impossible> {
+        let place = self.place(delta.worker)?;
+        if *place != Some(delta.start_ns) || delta.end_ns < delta.start_ns {
+            return Err(Impossible("an interval out of its order"));
+        }
+        within(delta.end_ns, TIME_NS_MAX, "a time")?;
+        *place = Some(delta.end_ns);
+        if delta.phase as usize >= self.phases_count.max(1) {
+            return Err(Impossible("a phase that the plan does not have"));
+        }
+        let measures = delta.measures.iter().map(|m| m.measure);
+        let mut measures = measures.chain(delta.examples.iter().map(|e| e.measure));
+        if measures.any(|measure| usize::from(measure) >= self.measures_count) {
+            return Err(Impossible("a measure that the plan does not have"));
+        }
+        let outcomes = delta.measures.iter().flat_map(|m| m.outcomes);
+        let hists = delta.measures.iter();
+        let hists = hists.flat_map(|m| [&m.response, &m.service, &m.lag]);
+        let hists = hists.chain([&delta.lag]).map(LogHistogram::count);
+        let mut counts = outcomes.chain(hists).chain(numbers(delta));
+        counts.try_for_each(|count| within(count, COUNT_MAX, "a count"))
+    }
+}
+
+fn within(value: u64, max: u64, what: &'static str) -> Result<(), Impossible> {
+    if value > max {
+        return Err(Impossible(what));
+    }
+    Ok(())
+}
+
+/// All that is added up of an interval besides its measures.
+fn numbers(delta: &Delta) -> [u64; 20] {
+    let Counts {
+        users_repeated,
+        users_started,
+        users_finished,
+        users_refused,
+        users_held,
+        users_connected,
+        connects_retried,
+        sends,
+        done,
+        errors,
+        bytes_out,
+        bytes_in,
+        unmatched,
+        stamps_ahead,
+    } = delta.counts;
+    let Gauges {
+        users,
+        connections,
+        in_flight,
+    } = delta.gauges;
+    let LoopCpu {
+        used_ns,
+        waited_ns,
+        idle_ns,
+    } = delta.cpu;
+    [
+        users_repeated,
+        users_started,
+        users_finished,
+        users_refused,
+        users_held,
+        users_connected,
+        connects_retried,
+        sends,
+        done,
+        errors,
+        bytes_out,
+        bytes_in,
+        unmatched,
+        stamps_ahead,
+        users,
+        connections,
+        in_flight,
+        used_ns,
+        waited_ns,
+        idle_ns,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::measure::Delta;
+
+    fn check() -> Check {
+        Check {
+            loops: Loops {
+                first: 4,
+                count: 2,
+                of: 8,
+            },
+            measures_count: 2,
+            sessions_count: 1,
+            phases_count: 1,
+            until_ns: vec![Some(0); 2],
+        }
+    }
+
+    fn delta(worker: u16, start_ns: u64, end_ns: u64) -> Delta {
+        Delta {
+            worker,
+            start_ns,
+            end_ns,
+            phase: 0,
+            counts: Counts::default(),
+            gauges: Gauges::default(),
+            measures: Vec::new(),
+            lag: LogHistogram::new(),
+            examples: Vec::new(),
+            cpu: LoopCpu::default(),
+        }
+    }
+
+    fn told(check: &mut Check, delta: Delta) -> bool {
+        check.news(&LoopNews::Delta(Box::new(delta))).is_ok()
+    }
+
+    #[test]
+    fn intervals_follow_each_other_until_the_loop_ends() {
+        let mut check = check();
+        assert!(told(&mut check, delta(4, 0, 10)));
+        assert!(!told(&mut check, delta(4, 0, 10)), "twice");
+        assert!(!told(&mut check, delta(4, 11, 20)), "a gap");
+        assert!(!told(&mut check, delta(4, 10, 9)), "backwards");
+        assert!(told(&mut check, delta(4, 10, 20)));
+        assert!(!told(&mut check, delta(3, 0, 10)), "another worker's loop");
+        assert!(!told(&mut check, delta(6, 0, 10)), "another worker's loop");
+        check.news(&LoopNews::Ended { worker: 4 }).unwrap();
+        assert!(!told(&mut check, delta(4, 20, 30)), "after its end");
+        assert!(!check.all_ended());
+        check.news(&LoopNews::Ended { worker: 5 }).unwrap();
+        assert!(check.all_ended());
+    }
+
+    #[test]
+    fn what_could_not_be_added_up_is_refused() {
+        let mut large = delta(4, 0, 10);
+        large.counts.bytes_in = u64::MAX;
+        assert!(!told(&mut check(), large));
+        let mut large = delta(4, 0, 10);
+        large.lag.record_n(1, COUNT_MAX + 1);
+        assert!(!told(&mut check(), large));
+        let mut phase = delta(4, 0, 10);
+        phase.phase = 1;
+        assert!(!told(&mut check(), phase));
+        assert!(!told(&mut check(), delta(4, 0, u64::MAX)));
+    }
+}

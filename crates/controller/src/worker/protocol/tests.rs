@@ -1,0 +1,167 @@
+use engine::measure::{Counts, Delta, Example, Gauges, LoopCpu, MeasureDelta, OUTCOMES};
+use proptest::prelude::*;
+use record::Outcome;
+use stats::hist::LogHistogram;
+
+use super::*;
+
+fn delta() -> Delta {
+    let mut hist = LogHistogram::new();
+    hist.record_n(1_000, 3);
+    let mut outcomes = [0; OUTCOMES];
+    outcomes[Outcome::Ok as usize] = 3;
+    Delta {
+        worker: 27,
+        start_ns: 1_000_000_000,
+        end_ns: 2_000_000_000,
+        phase: 1,
+        counts: Counts {
+            sends: 4,
+            done: 3,
+            ..Counts::default()
+        },
+        gauges: Gauges {
+            users: 2,
+            connections: 2,
+            in_flight: 1,
+        },
+        measures: vec![MeasureDelta {
+            measure: 1,
+            outcomes,
+            response: hist.clone(),
+            service: hist.clone(),
+            lag: LogHistogram::new(),
+        }],
+        lag: hist,
+        examples: vec![Example {
+            at_ns: 5,
+            measure: 1,
+            outcome: Outcome::Timeout,
+            user: 300,
+            detail: "late".to_owned(),
+        }],
+        cpu: LoopCpu {
+            used_ns: 7,
+            waited_ns: 8,
+            idle_ns: 9,
+        },
+    }
+}
+
+fn row() -> Measurement {
+    Measurement {
+        due_ns: 128,
+        sent_ns: 129,
+        done_ns: 1 << 40,
+        user: 300,
+        measure: 1,
+        session: 0,
+        worker: 27,
+        outcome: Outcome::Status,
+        status: 503,
+        weight: 1,
+        bytes_out: 100,
+        bytes_in: 2_000,
+    }
+}
+
+fn hex(message: &impl Serialize) -> String {
+    let bytes = postcard::to_stdvec(message).unwrap();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Where one of these changes, so must `PROTOCOL_VERSION`, and `docs/worker-protocol.md`. The first
+/// two must never change.
+#[test]
+fn messages_keep_their_form() {
+    assert_eq!(PROTOCOL_VERSION, 1);
+    let hello = Hello {
+        magic: MAGIC,
+        protocol: 1,
+        throng: "0.1.0".to_owned(),
+        token: "ab".to_owned(),
+    };
+    assert_eq!(hex(&hello), "7468726f6e670105302e312e30026162");
+    let answer = |refused: Option<&str>| Answer {
+        refused: refused.map(str::to_owned),
+    };
+    assert_eq!(hex(&answer(None)), "00");
+    assert_eq!(hex(&answer(Some("no"))), "01026e6f");
+    let introduction = Introduction {
+        pid: 300,
+        cores: 2,
+        files_per_loop: 20_000,
+    };
+    assert_eq!(hex(&introduction), "ac0202a09c01");
+    let start = ToWorker::Start {
+        clock_ns: 1,
+        unix_ns: 2,
+    };
+    assert_eq!(hex(&ToWorker::Ping { number: 9 }), "0109");
+    assert_eq!(hex(&start), "020102");
+    assert_eq!(hex(&ToWorker::Stop { level: 1 }), "0301");
+    assert_eq!(hex(&ToWorker::RowsTaken { frames: 1 }), "0401");
+    let pong = ToController::Pong {
+        number: 9,
+        clock_ns: 128,
+    };
+    assert_eq!(hex(&ToController::Ready), "00");
+    assert_eq!(hex(&pong), "02098001");
+    assert_eq!(
+        hex(&ToController::News(LoopNews::Delta(Box::new(delta())))),
+        concat!(
+            // News of a delta: loop, start, end, phase.
+            "03001b8094ebdc0380a8d6b90701",
+            // Counts and gauges.
+            "0000000000000004030000000000020201",
+            // One measure: its number, and how often each outcome.
+            "01010300000000000000000000000000000000000000000000",
+            // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing.
+            "b817e807e80701e80703",
+            "b817e807e80701e80703",
+            "00000000",
+            // The lag, an example, CPU.
+            "b817e807e80701e80703",
+            "01050106ac02046c617465",
+            "070809"
+        )
+    );
+    assert_eq!(
+        hex(&ToController::News(LoopNews::Ended { worker: 27 })),
+        "03011b"
+    );
+    assert_eq!(
+        hex(&ToController::Rows(vec![row()])),
+        "040180018101808080808020ac0201001b0df7030164d00f"
+    );
+    let usage = Usage {
+        cpu_ns: 1,
+        resident_bytes: 2,
+    };
+    assert_eq!(hex(&ToController::Usage(usage)), "050102");
+    assert_eq!(hex(&ToController::Done), "07");
+}
+
+#[test]
+fn figures_come_back_as_they_were() {
+    let told = ToController::News(LoopNews::Delta(Box::new(delta())));
+    let bytes = postcard::to_stdvec(&told).unwrap();
+    assert_eq!(postcard::from_bytes::<ToController>(&bytes).unwrap(), told);
+    let rows = ToController::Rows(vec![row(); 3]);
+    let bytes = postcard::to_stdvec(&rows).unwrap();
+    assert_eq!(postcard::from_bytes::<ToController>(&bytes).unwrap(), rows);
+}
+
+proptest! {
+    /// Every loop has one worker, and no worker has more than one loop above another.
+    #[test]
+    fn loops_are_dealt_evenly(workers in 1_u32..40, more in 0_u32..100) {
+        let all = Loops::all(workers + more);
+        let shares: Vec<Loops> = (0..workers).map(|index| all.share(index, workers)).collect();
+        let dealt: Vec<u32> = shares.iter().flat_map(|share| share.numbers()).collect();
+        prop_assert_eq!(dealt, (0..workers + more).collect::<Vec<_>>());
+        let counts = shares.iter().map(|share| share.count);
+        let (least, most) = (counts.clone().min().unwrap(), counts.max().unwrap());
+        prop_assert!(least >= 1 && most - least <= 1);
+    }
+}

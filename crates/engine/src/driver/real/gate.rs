@@ -1,0 +1,139 @@
+//! The run's zero: settled once all loops are there, and waited for by them.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The run's zero on both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zero {
+    /// On this machine's monotonic clock; see [`super::monotonic_ns`].
+    pub monotonic_ns: u64,
+    /// Nanoseconds since the Unix epoch, by the clock of whoever conducts the run.
+    pub unix_ns: u64,
+}
+
+/// Where loops wait for the zero. Making room for users takes a loop milliseconds, and more where
+/// many loops share a core: a zero that was fixed before would be over before they are there.
+#[derive(Debug, Default)]
+pub struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    arrived_count: u32,
+    zero: Option<Zero>,
+    given_up: bool,
+}
+
+impl Gate {
+    /// Waits until so many loops are ready, at most for `patience`. False where they are not, or
+    /// where one of them has given up.
+    pub fn await_loops(&self, count: u32, patience: Duration) -> bool {
+        let waiting = |state: &mut State| !state.given_up && state.arrived_count < count;
+        let (state, _) = self
+            .changed
+            .wait_timeout_while(self.state(), patience, waiting)
+            .unwrap_or_else(PoisonError::into_inner);
+        !state.given_up && state.arrived_count >= count
+    }
+
+    /// Lets the loops begin at `zero`.
+    pub fn open(&self, zero: Zero) {
+        self.state().zero.get_or_insert(zero);
+        self.changed.notify_all();
+    }
+
+    /// There will be no start: loops that wait, or come yet, return at once. Says nothing to those
+    /// that were let through.
+    pub fn give_up(&self) {
+        self.state().given_up = true;
+        self.changed.notify_all();
+    }
+
+    /// A place for a loop that is getting ready.
+    pub(super) fn place(&self) -> Place<'_> {
+        Place {
+            gate: self,
+            ready: false,
+        }
+    }
+
+    /// Nothing that holds the lock can panic between two states.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A loop's place at the gate. Where the loop ends before it was ready, the others wait in vain, so
+/// the start is given up.
+#[derive(Debug)]
+pub(super) struct Place<'a> {
+    gate: &'a Gate,
+    ready: bool,
+}
+
+impl Place<'_> {
+    /// The loop is ready. Waits for the zero; `None` where there will be none.
+    pub(super) fn wait(mut self) -> Option<Zero> {
+        self.ready = true;
+        let mut state = self.gate.state();
+        state.arrived_count += 1;
+        self.gate.changed.notify_all();
+        let waiting = |state: &mut State| !state.given_up && state.zero.is_none();
+        let state = self.gate.changed.wait_while(state, waiting);
+        state.unwrap_or_else(PoisonError::into_inner).zero
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if !self.ready {
+            self.gate.give_up();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ZERO: Zero = Zero {
+        monotonic_ns: 5,
+        unix_ns: 7,
+    };
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn all_that_are_ready_begin_at_the_same_zero() {
+        let gate = Gate::default();
+        std::thread::scope(|scope| {
+            let loops: Vec<_> = (0..3)
+                .map(|_| scope.spawn(|| gate.place().wait()))
+                .collect();
+            assert!(gate.await_loops(3, PATIENCE));
+            gate.open(ZERO);
+            for waited in loops {
+                assert_eq!(waited.join().unwrap(), Some(ZERO));
+            }
+        });
+    }
+
+    #[test]
+    fn one_that_cannot_get_ready_ends_the_wait_of_all() {
+        let gate = Gate::default();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| gate.place().wait());
+            drop(gate.place());
+            assert!(!gate.await_loops(2, PATIENCE));
+            assert_eq!(other.join().unwrap(), None);
+        });
+    }
+
+    #[test]
+    fn patience_ends() {
+        let gate = Gate::default();
+        assert!(!gate.await_loops(1, Duration::ZERO));
+    }
+}

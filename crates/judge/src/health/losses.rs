@@ -1,0 +1,222 @@
+//! Workers that were lost: processes that ran a share of the loops and were no more.
+
+use record::schema::{EventKind, Finding, Severity};
+
+use crate::figures::Figures;
+use crate::findings::finding;
+use crate::limits::LOSSES_TOLD_MAX;
+use crate::words;
+
+/// A finding for each lost worker, and one for those that are too many to be told. `judge_rest`: the
+/// others are to be judged none the less.
+pub(super) fn found(figures: &Figures, judge_rest: bool) -> Vec<Finding> {
+    let severity = if judge_rest {
+        Severity::Warning
+    } else {
+        Severity::Fatal
+    };
+    let losses: Vec<&EventKind> = figures.losses().collect();
+    let told = losses.iter().take(LOSSES_TOLD_MAX);
+    let mut findings: Vec<Finding> = told
+        .filter_map(|loss| one(figures, loss, severity))
+        .collect();
+    if let Some(further) = losses.len().checked_sub(LOSSES_TOLD_MAX).filter(|n| *n > 0) {
+        let text = format!(
+            "{} were lost; `events.jsonl` tells of each",
+            words::counted(further as u64, "further worker"),
+        );
+        let draft = finding(severity, "worker-lost", text);
+        findings.push(draft.with("workers", further as f64).done());
+    }
+    // Where all were lost there are no others.
+    if losses.len() < figures.info.workers.len()
+        && let Some(last) = findings.last_mut()
+    {
+        last.text += if judge_rest {
+            "; as was asked for, what follows is judged by the others"
+        } else {
+            "; `throng show --judge-rest` judges what the others measured"
+        };
+    }
+    findings
+}
+
+fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Finding> {
+    let &EventKind::WorkerLost {
+        worker,
+        loops_first,
+        loops,
+        told_ns,
+        users,
+        users_due_after,
+        ref why,
+        ..
+    } = loss
+    else {
+        return None;
+    };
+    let workers = &figures.info.workers;
+    let lost_at_ns = workers.get(worker as usize).and_then(|w| w.lost_at_ns);
+    let all = u64::from(figures.info.generator.loops);
+    let first = u64::from(loops_first);
+    let last = first + u64::from(loops).saturating_sub(1);
+    let which = if first == last {
+        format!("{first}")
+    } else {
+        format!("{first} to {last}")
+    };
+    let text = format!(
+        "worker {} of {} was lost at {} ({why}): {} users were gone, {} more never came (those \
+         whose number leaves {which} when it is divided by {all})",
+        u64::from(worker) + 1,
+        workers.len(),
+        words::duration(lost_at_ns.unwrap_or(told_ns) as f64),
+        words::count(users),
+        words::count(users_due_after),
+    );
+    let draft = finding(severity, "worker-lost", text)
+        .with("worker", f64::from(worker))
+        .with("told_ns", told_ns as f64)
+        .with("users", users as f64)
+        .with("users_due_after", users_due_after as f64)
+        .with("loops", f64::from(loops));
+    Some(draft.done())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use record::schema::{Event, Verdict, WorkerInfo};
+    use scenario::plan::{Comparison, Figure, Threshold};
+
+    use super::*;
+    use crate::judge_figures;
+    use crate::sample::{SECOND, figures, told};
+
+    /// The sample's run in four workers, the second of which was lost after 30 s with ten users.
+    /// Each had 1,500 users to start; 750 of its own never came, and five were still connecting.
+    fn lossy() -> Figures {
+        let mut figures = figures();
+        figures.info.generator.loops = 8;
+        figures.info.workers = (0..4).map(worker).collect();
+        figures.info.workers[1].lost_at_ns = Some(31 * SECOND);
+        for row in &mut figures.series[30..] {
+            row.loops_lost = 2;
+            row.users_started = 75;
+            row.users_connected = 75;
+        }
+        figures.series[29].users_connected -= 5;
+        figures.events.push(lost(1));
+        figures
+    }
+
+    fn worker(number: u32) -> WorkerInfo {
+        WorkerInfo {
+            pid: 100 + number,
+            throng: "0.0.0".to_owned(),
+            loops_first: 2 * number,
+            loops: 2,
+            cores: 2,
+            files_per_loop: 20_000,
+            clock_offset_ns: 0,
+            clock_bound_ns: 0,
+            lost_at_ns: None,
+        }
+    }
+
+    fn lost(number: u32) -> Event {
+        Event {
+            at_ns: 31 * SECOND,
+            what: EventKind::WorkerLost {
+                worker: number,
+                pid: 100 + number,
+                loops_first: 2 * number,
+                loops: 2,
+                told_ns: 30 * SECOND,
+                users: 10,
+                users_begun: 750,
+                users_connected: 745,
+                users_due_after: 750,
+                why: "its process ended".to_owned(),
+            },
+        }
+    }
+
+    fn check(figures: &Figures, judge_rest: bool, verdict: Verdict, expect: &Expect) {
+        let all_connected = Threshold {
+            text: "connected >= 100%".to_owned(),
+            figure: Figure::Connected,
+            comparison: Comparison::GreaterEqual,
+            limit: 1.0,
+        };
+        let summary = judge_figures(figures, &[all_connected], judge_rest);
+        expect.assert_eq(&told(&summary.findings[..2]));
+        assert_eq!((summary.verdict, summary.judge_rest), (verdict, judge_rest));
+        let users = &summary.users;
+        assert_eq!((users.started, users.connected), (5250, 5235));
+        assert_eq!((users.lost, users.never_came), (10, 750));
+        assert!(summary.thresholds[0].passed, "the others were connected");
+    }
+
+    #[test]
+    fn a_lost_worker_makes_the_run_untrusted() {
+        check(
+            &lossy(),
+            false,
+            Verdict::Untrusted,
+            &expect![[r#"
+            Fatal worker-lost
+                worker 2 of 4 was lost at 31.0 s (its process ended): 10 users were gone, 750
+                more never came (those whose number leaves 2 to 3 when it is divided by 8);
+                `throng show --judge-rest` judges what the others measured
+            Good generator-healthy
+                the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+                memory (precise mode, 8 loops)
+        "#]],
+        );
+    }
+
+    #[test]
+    fn the_others_are_judged_where_that_is_asked_for() {
+        check(
+            &lossy(),
+            true,
+            Verdict::Passed,
+            &expect![[r#"
+            Warning worker-lost
+                worker 2 of 4 was lost at 31.0 s (its process ended): 10 users were gone, 750
+                more never came (those whose number leaves 2 to 3 when it is divided by 8); as
+                was asked for, what follows is judged by the others
+            Good generator-healthy
+                the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+                memory (precise mode, 8 loops)
+        "#]],
+        );
+    }
+
+    #[test]
+    fn starts_that_the_others_missed_are_told_of_them() {
+        let mut figures = lossy();
+        for row in &mut figures.series[30..] {
+            row.users_started = 70;
+        }
+        let summary = judge_figures(&figures, &[], true);
+        assert_eq!(summary.verdict, Verdict::Untrusted);
+        let text = &summary.findings[1].text;
+        assert!(
+            text.starts_with("asked for 87.5 users/s, reached 85.0/s"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn many_are_summed_up() {
+        let mut figures = figures();
+        figures.info.workers = (0..9).map(worker).collect();
+        figures.events = (0..8).map(lost).collect();
+        let found = found(&figures, false);
+        assert_eq!(found.len(), LOSSES_TOLD_MAX + 1);
+        let text = &found[LOSSES_TOLD_MAX].text;
+        assert!(text.starts_with("3 further workers were lost"), "{text}");
+    }
+}
