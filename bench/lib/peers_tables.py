@@ -78,15 +78,19 @@ def idle(raw: dict) -> list[str]:
              "memory with 100 users, MiB"]
     groups = sorted(good(raw, "idle").items(),
                     key=lambda item: statistics.median(r["bytes_per_user"] for r in item[1]))
-    lines = []
+    lines, lost = [], []
     for (name,), rows in groups:
-        lines.append([
+        clear = statistics.median(row["bytes_per_user"] for row in rows) > 0
+        line = [
             f"**{name}**" if name == "throng" else name,
-            spread(row["bytes_per_user"] for row in rows),
+            # A garbage collector may give back more than all users take.
+            spread(row["bytes_per_user"] for row in rows) if clear else "lost in its own size",
             spread((row["cpu_s_per_connection"] for row in rows), 3, 1e3),
             spread(row["connections_per_s"] for row in rows),
             spread([statistics.median(row["rss_few_bytes"] for row in rows)], 0, 1 / 2**20),
-        ])
+        ]
+        (lines if clear else lost).append(line)
+    lines += lost
     return table(heads, lines + missing(raw, "idle", None, len(heads)))
 
 

@@ -66,6 +66,8 @@ class Peer:
     # The ways in which it is used, by kind of load.
     variants: dict[str, tuple[str, ...]] = {}
     cannot: dict[str, str] = {}
+    # How much longer than the others its closed loads run, where start and end would be most of it.
+    stretch = 1
 
     def __init__(self, tool: Tool) -> None:
         self.tool = tool

@@ -16,6 +16,8 @@ HOLD_SECONDS = 4
 FEW_USERS = 100
 # All are there: a pair has two sockets, and a last few may be slow.
 ALL = 0.995
+# So many sockets are no trace of a load before this one.
+FEW_SOCKETS = 200
 SETTLE_SECONDS = 30
 
 SERVERS = {"http": ("hello",), "idle": ("echo", "--threads", "1"),
@@ -34,10 +36,12 @@ class Ask:
 
 def one(peer: Peer, variant: str, ask: Ask) -> dict:
     """A row of raw data. What goes wrong is in it, too: a failing tool is a result."""
+    if ask.kind in ("http", "echo"):
+        ask = dataclasses.replace(ask, seconds=ask.seconds * peer.stretch)
     row = {"kind": ask.kind, "tool": peer.name, "variant": variant, "users": ask.users,
            "seconds": ask.seconds, "rate": ask.rate}
     # The sockets of the one before must not slow this one down.
-    machine.settle(machine.sockstat()["inuse"] if not ask.users else 200, SETTLE_SECONDS)
+    machine.settle(FEW_SOCKETS, SETTLE_SECONDS)
     try:
         return row | (idle(peer, variant, ask) if ask.kind == "idle" else busy(peer, variant, ask))
     except (BenchError, OSError, ValueError, LookupError, StopIteration, TypeError) as error:
@@ -64,6 +68,8 @@ def run(peer: Peer, variant: str, ask: Ask, sockets: int = 0) -> tuple[Outcome |
 def busy(peer: Peer, variant: str, ask: Ask) -> dict:
     """A load that is counted: operations against the CPU of the whole tool, start to end."""
     outcome, cost = run(peer, variant, ask)
+    if outcome.operations <= 0:
+        raise BenchError(f"ended with {cost['code']} and did nothing")
     return {name: cost[name] for name in ("wall_s", "user_s", "system_s", "rss_peak_bytes")} | {
         "operations": outcome.operations, "errors": outcome.errors,
         "latency_ms": outcome.latency_ms}

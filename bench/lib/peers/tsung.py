@@ -19,7 +19,7 @@ FRAME = """<?xml version="1.0"?>
 """
 GET = '<request><http url="{path}" method="GET" version="1.1"/></request>'
 OPEN = '<request><websocket type="connect" path="/echo"/></request>'
-SEND = '<request><websocket type="message" frame="text" ack="local">{text}</websocket></request>'
+SEND = '<request><websocket type="message" frame="text" ack="parse">{text}</websocket></request>'
 # More rounds than any measurement has time for; it has no loop without end.
 ROUNDS = 100_000_000
 
