@@ -6,8 +6,8 @@ Usage: gauge.py OUT.json SECONDS_MAX SOCKETS HOLD_SECONDS -- COMMAND...
 With SOCKETS above 0 the command is ended HOLD_SECONDS after the machine has had so many more TCP
 sockets than before: tools that hold connections need not agree on when they are all there.
 
-A process of its own, because it makes itself the *subreaper* of the command (prctl(2)): what the
-command leaves behind, such as Erlang's port mapper, becomes a child of the gauge, is ended by it and
+A process of its own, because it makes itself the *subreaper* of the command (prctl(2)): what that
+leaves behind, such as Erlang's port mapper, becomes a child of the gauge, is ended by it and
 counted with the rest. So CPU is exact (the kernel's own sum over all that were waited for), and
 nothing outlives a measurement. Memory is sampled: the sum of the resident sets of the tree, which
 counts a page that two of its processes share twice.

@@ -112,7 +112,7 @@ def hold(ask: Hold) -> dict:
     with market(ask.users, "--games", "1", "--goal-every", "1000h") as server:
         sets = [f"--set={name}={value}" for name, value in ask.sets(server.url).items()]
         period = max(0.02, min(SAMPLE_SECONDS, ask.connecting_s / SAMPLES_PER_RAMP))
-        raw = watched(server, [str(SCENARIO), *sets], ask.seconds, period)
+        raw = watched(server, [str(SCENARIO), *sets], ask.users, ask.seconds, period)
     return {"users": ask.users, "rate": ask.rate, "seconds": ask.seconds,
             "threads": threads(ask.users)} | raw
 
@@ -124,7 +124,7 @@ def fans(users: int, rate: int, stay_s: int, batch: str) -> dict:
         sets = [f"target={server.url}", f"arrivals.0.constant={rate}/s",
                 f"arrivals.0.for={round(arrive_s * 1e6)}us", f"hold={stay_s}s"]
         raw = watched(server, [str(FANS), *(f"--set={one}" for one in sets)],
-                      arrive_s + stay_s, SAMPLE_SECONDS)
+                      users, arrive_s + stay_s, SAMPLE_SECONDS)
     return {"users": users, "rate": rate, "seconds": arrive_s + stay_s,
             "threads": threads(users), "batch": batch} | raw
 
@@ -135,7 +135,8 @@ def market(users: int, *options: str) -> Server:
                   listen=f"127.0.0.1:{free_port()}", core=None)
 
 
-def watched(server: Server, what: list[str], planned_s: float, period_s: float) -> dict:
+def watched(server: Server, what: list[str], users: int, planned_s: float,
+            period_s: float) -> dict:
     """Runs the generator, looks at it all the time, and waits until its sockets are gone."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "summary.json")
@@ -144,7 +145,7 @@ def watched(server: Server, what: list[str], planned_s: float, period_s: float) 
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file)
         watch = Watch(process.pid, server.process.pid)
         try:
-            follow(process, watch, planned_s, period_s)
+            follow(process, watch, planned_s, period_s, users)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -153,13 +154,21 @@ def watched(server: Server, what: list[str], planned_s: float, period_s: float) 
             raise BenchError(f"{' '.join(command)} ended with {process.returncode}")
         summary = json.loads(out.read_text())
     gone(watch)
-    return {"command": [pathlib.Path(part).name for part in command[:2]] + what,
+    places = f"{machine.ROOT}/"
+    return {"command": ["throng", "run", *(part.removeprefix(places) for part in what)],
             "exit_code": process.returncode, "summary": summary,
-            "samples": [dataclasses.asdict(sample) for sample in watch.samples]}
+            "samples": columns(watch.samples)}
 
 
-def follow(process: subprocess.Popen, watch: Watch, planned_s: float, period_s: float) -> None:
-    """Looks until the generator has ended; one line now and then for who waits for it."""
+def columns(samples: list[Sample]) -> dict[str, list]:
+    """Samples by name: a table of hundreds of rows, whose names are written once."""
+    return {field.name: [getattr(sample, field.name) for sample in samples]
+            for field in dataclasses.fields(Sample)}
+
+
+def follow(process: subprocess.Popen, watch: Watch, planned_s: float, period_s: float,
+           users: int) -> None:
+    """Looks closely until all are there, then once a second until the end; tells who waits."""
     told = 0.0
     while process.poll() is None:
         sample = watch.look()
@@ -168,7 +177,7 @@ def follow(process: subprocess.Popen, watch: Watch, planned_s: float, period_s: 
         if sample.at_s >= told:
             print(f"  {sample.at_s:4.0f} of {planned_s:.0f} s: {line(sample)}", flush=True)
             told = sample.at_s + LINE_SECONDS
-        time.sleep(period_s)
+        time.sleep(period_s if sample.pairs < users else SAMPLE_SECONDS)
 
 
 def line(sample: Sample) -> str:

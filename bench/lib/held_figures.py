@@ -9,7 +9,8 @@ FIRST_MILLION = 1_000_000
 
 def held(raw: dict) -> dict:
     """Figures of one run; None for what it cannot tell."""
-    samples, users = raw["samples"], raw["users"]
+    names, users = list(raw["samples"]), raw["users"]
+    samples = [dict(zip(names, row)) for row in zip(*raw["samples"].values())]
     summary = raw["summary"]
     begin = last_before(samples, users)
     full = next((s for s in samples if s["sockets"] >= 2 * ALL * users), None)

@@ -23,7 +23,8 @@ def million_sections(raw: dict) -> list[str]:
           spread(f["broadcast_s"], 2 if f["users"] >= 100_000 else 3),
           cell(f["request_p98_ns"], 1, 1e-6)] for f in figures])
     went = table(
-        ["users", "held", "for, s", "generator, MiB", "market, MiB", "errors", "refused", "connected/s to the first million",
+        ["users", "held", "for, s", "generator, MiB", "market, MiB", "errors", "refused",
+         "connected/s to the first million",
          "generator's lag p99, ms", "retransmits", "least memory left, MiB", "teardown, s",
          "verdict"],
         [[f"{f['users']:,}", f"{fan_count(f):,}", cell(f.get("held_s")),

@@ -86,22 +86,30 @@ def warn_if_busy(machine: dict) -> None:
               "figures are worse than alone")
 
 
-def store(bench: str, raw: dict, quick: bool) -> pathlib.Path:
-    """Writes raw data to bench/runs/<date>-<host>/<bench>.json, whole or not at all.
+class Store:
+    """Where a bench keeps its raw data: bench/runs/<date>-<host>/<bench>.json.
 
-    A quick run, whose figures mean nothing, goes to bench/out/, which git and the documentation
-    do not look at.
+    Kept again whenever there is more, so that an hour of measuring is not lost with its last
+    minute. A quick run, whose figures mean nothing, goes to bench/out/, which git and the
+    documentation do not look at.
     """
-    now = datetime.datetime.now(datetime.timezone.utc)
-    stamp = now.strftime("%Y%m%dT%H%M%S")
-    folder = (BENCH / "out" if quick else RUNS) / f"{stamp}-{platform.node()}"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{bench}.json"
-    whole = {"bench": bench, "date": now.strftime("%Y-%m-%d"), "revision": revision(), **raw}
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(whole, indent=1) + "\n")
-    temporary.rename(path)
-    return path
+
+    def __init__(self, bench: str, quick: bool) -> None:
+        now = datetime.datetime.now(datetime.timezone.utc)
+        folder = BENCH / "out" if quick else RUNS
+        stamp = now.strftime("%Y%m%dT%H%M%S")
+        self.path = folder / f"{stamp}-{platform.node()}" / f"{bench}.json"
+        self.about = {"bench": bench, "date": now.strftime("%Y-%m-%d"), "revision": revision()}
+
+    def keep(self, raw: dict) -> None:
+        """Writes it whole or not at all."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self.path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(self.about | raw, separators=(",", ":")) + "\n")
+        temporary.rename(self.path)
+
+    def __str__(self) -> str:
+        return f"raw data: {self.path.relative_to(ROOT)}"
 
 
 def newest(bench: str, folder: pathlib.Path = RUNS) -> tuple[pathlib.Path, dict] | None:

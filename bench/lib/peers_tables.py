@@ -9,6 +9,7 @@ from lib.tables import grouped, spread, table
 # otherwise, worked out on paper: one request in ten meets the stall, and waits evenly between
 # nothing and 1 s for its end.
 TRUTH_MS = {"p50": 1.1, "p90": None, "p95": 501, "p99": 901, "max": 1001}
+REASON = 120
 # A percentile is right where it is so close to the truth.
 RIGHT_WITHIN = 0.1
 
@@ -49,7 +50,7 @@ def missing(raw: dict, kind: str, users: int | None, width: int) -> list[list[st
                       and users in (None, row["users"])), lambda row: (called(row),))
     for (name,), rows in failed.items():
         times = f"failed in {len(rows)} of {len(rows) + len(whole.get((name,), []))} rounds"
-        lines.append([name, f"{times}: {rows[0]['error'][:80]}", *[""] * (width - 2)])
+        lines.append([name, f"{times}: {rows[0]['error'][:REASON]}", *[""] * (width - 2)])
     return lines
 
 
@@ -138,3 +139,20 @@ def sections(raw: dict) -> list[str]:
     if "stall" in kinds:
         lines += ["### What each tells of a stall (ms)", "", *stall(raw), ""]
     return lines
+
+
+def versions(raw: dict) -> list[str]:
+    """Which version of each tool this was."""
+    told = (f"{name} {tool['version']}" for name, tool in raw["tools"].items()
+            if not tool["reason"] and name != "throng")
+    return ["### Versions", "", ", ".join(told) + ".", ""]
+
+
+def commands(raw: dict) -> list[str]:
+    """How each tool was called, once for each kind of load."""
+    known = grouped((row for row in raw["rows"] if "command" in row),
+                    lambda row: (row["kind"], called(row)))
+    lines = [f"{rows[-1]['command']}" for rows in known.values()]
+    return ["### How they were called", "",
+            "`$TMP` holds the script of that measurement; the others are in `bench/peer-scripts/`.",
+            "", "```", *dict.fromkeys(lines), "```", ""]

@@ -20,6 +20,9 @@ ALL = 0.995
 FEW_SOCKETS = 200
 SETTLE_SECONDS = 30
 
+# A part of a command line that is longer says nothing to a reader.
+LONG = 200
+
 SERVERS = {"http": ("hello",), "idle": ("echo", "--threads", "1"),
            "echo": ("echo", "--threads", "1"), "stall": ("stall",)}
 
@@ -45,7 +48,17 @@ def one(peer: Peer, variant: str, ask: Ask) -> dict:
     try:
         return row | (idle(peer, variant, ask) if ask.kind == "idle" else busy(peer, variant, ask))
     except (BenchError, OSError, ValueError, LookupError, StopIteration, TypeError) as error:
-        return row | {"error": f"{type(error).__name__}: {error}"[:300]}
+        return row | {"error": str(error) if isinstance(error, BenchError) else repr(error)}
+
+
+def tidy(command: list[str], load: Load) -> str:
+    """A command line for readers: no places of this machine, no class path of a page."""
+    shown = []
+    for part in command:
+        part = part.replace(str(load.folder), "$TMP").replace(f"{machine.ROOT}/", "")
+        part = part.replace(str(load.port), "$PORT")
+        shown.append(part if len(part) <= LONG else "…")
+    return " ".join([pathlib.Path(shown[0]).name, *(part or "''" for part in shown[1:])])
 
 
 def run(peer: Peer, variant: str, ask: Ask, sockets: int = 0) -> tuple[Outcome | None, dict]:
@@ -54,15 +67,19 @@ def run(peer: Peer, variant: str, ask: Ask, sockets: int = 0) -> tuple[Outcome |
         load = Load(ask.kind, variant, server.port, ask.users, ask.seconds, ask.rate,
                     pathlib.Path(folder))
         hold = HOLD_SECONDS if sockets else 0
-        printed, cost = gauged(peer.command(load), ask.seconds + SLACK_SECONDS, sockets=sockets,
+        command = peer.command(load)
+        printed, cost = gauged(command, ask.seconds + SLACK_SECONDS, sockets=sockets,
                                hold=hold, **peer.environment(load))
+        cost["command"] = tidy(command, load)
         if sockets:
             return None, cost
         try:
             return peer.read(load, printed), cost
         except (OSError, ValueError, LookupError, StopIteration) as error:
-            last = " ".join(printed.split())[-200:]
-            raise BenchError(f"ended with {cost['code']}, {error!r}: {last}") from error
+            # A tool that failed says why in its last line; one that did not was misread.
+            last = (printed.strip().splitlines() or ["it printed nothing"])[-1].strip()
+            why = last if cost["code"] else repr(error)
+            raise BenchError(f"ended with {cost['code']}: {why}"[:200]) from error
 
 
 def busy(peer: Peer, variant: str, ask: Ask) -> dict:
@@ -70,7 +87,8 @@ def busy(peer: Peer, variant: str, ask: Ask) -> dict:
     outcome, cost = run(peer, variant, ask)
     if outcome.operations <= 0:
         raise BenchError(f"ended with {cost['code']} and did nothing")
-    return {name: cost[name] for name in ("wall_s", "user_s", "system_s", "rss_peak_bytes")} | {
+    return {name: cost[name] for name in ("command", "wall_s", "user_s", "system_s",
+                                      "rss_peak_bytes")} | {
         "operations": outcome.operations, "errors": outcome.errors,
         "latency_ms": outcome.latency_ms}
 
@@ -81,6 +99,7 @@ def idle(peer: Peer, variant: str, ask: Ask) -> dict:
                         for users in (FEW_USERS, ask.users))
     more = ask.users - FEW_USERS
     return {
+        "command": all_of_them["command"],
         "bytes_per_user": (all_of_them["rss"] - few["rss"]) / more,
         "cpu_s_per_connection": (all_of_them["cpu"] - few["cpu"]) / more,
         "connections_per_s": all_of_them["per_s"],
@@ -89,7 +108,7 @@ def idle(peer: Peer, variant: str, ask: Ask) -> dict:
     }
 
 
-def plateau(peer: Peer, variant: str, ask: Ask) -> dict[str, float]:
+def plateau(peer: Peer, variant: str, ask: Ask) -> dict:
     """Memory and CPU of a tool when all its users are there, and how fast they came."""
     enough = int(2 * ask.users * ALL)
     _, cost = run(peer, variant, ask, enough)
@@ -103,5 +122,5 @@ def plateau(peer: Peer, variant: str, ask: Ask) -> dict[str, float]:
     first = next(row for row in series if row[3] >= 0.05 * enough)
     last = next(row for row in series if row[3] >= 0.95 * enough)
     span = max(last[0] - first[0], 0.05)
-    return {"rss": rss[len(rss) // 2], "cpu": after[0][2],
+    return {"command": cost["command"], "rss": rss[len(rss) // 2], "cpu": after[0][2],
             "per_s": (last[3] - first[3]) / 2 / span}

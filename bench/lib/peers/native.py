@@ -40,9 +40,11 @@ class Ab(Peer):
     cannot = {"idle": NO_WEBSOCKET, "echo": NO_WEBSOCKET, "stall": NO_OPEN_LOAD}
 
     def command(self, load: Load) -> list[str]:
-        # -n after -t: alone, -t means at most 50,000 requests.
-        return [*self.tool.command, "-k", "-q", "-c", str(load.users), "-t", str(load.seconds),
-                "-n", "10000000", load.path]
+        # -n after -t: alone, -t means at most 50,000 requests. It is given up after -s seconds
+        # without an answer that it understands: it speaks HTTP/1.0 and wants to be told that the
+        # connection is kept.
+        return [*self.tool.command, "-k", "-q", "-s", "5", "-c", str(load.users),
+                "-t", str(load.seconds), "-n", "10000000", load.path]
 
     def read(self, load: Load, printed: str) -> Outcome:
         return Outcome(number(r"Complete requests:\s+(\d+)", printed),
@@ -94,8 +96,9 @@ class Oha(Peer):
     cannot = {"idle": NO_WEBSOCKET, "echo": NO_WEBSOCKET}
 
     def command(self, load: Load) -> list[str]:
-        command = [*self.tool.command, "--no-tui", "--output-format", "json", "--wait-ongoing-requests-after-deadline",
-                   "-c", str(load.users), "-z", f"{load.seconds}s"]
+        command = [*self.tool.command, "--no-tui", "--output-format", "json",
+                   "--wait-ongoing-requests-after-deadline", "-c", str(load.users),
+                   "-z", f"{load.seconds}s"]
         if load.rate:
             command += ["-q", str(load.rate)]
         if load.variant == "corrected":

@@ -43,6 +43,7 @@ class K6(Peer):
 
 class Locust(Peer):
     name = "locust"
+    stretch = 2
     variants = {"http": ("fast", "requests"), "idle": ("",), "echo": ("",), "stall": ("",)}
 
     def command(self, load: Load) -> list[str]:
@@ -81,6 +82,7 @@ def ranked(times: list[tuple[float, int]], share: float) -> float:
 
 class Artillery(Peer):
     name = "artillery"
+    stretch = 2
     variants = {"http": ("",), "idle": ("",), "echo": ("",), "stall": ("",)}
 
     def command(self, load: Load) -> list[str]:
