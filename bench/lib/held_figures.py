@@ -53,8 +53,8 @@ def held(raw: dict) -> dict:
 def last_before(samples: list[dict], users: int) -> dict:
     """The last sample before the first user: both processes are up, and empty."""
     empty = itertools.takewhile(lambda s: s["sockets"] <= max(2, users // 1_000), samples)
-    # The first samples may see the generator before its loops are there.
-    return list(empty)[-1]
+    # The last of them, for the first may see the generator before its loops are there.
+    return (list(empty) or samples[:1])[-1]
 
 
 def rate(samples: list[dict], begin: dict, users: int) -> float | None:
