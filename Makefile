@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench picture toolchain
+.PHONY: help run test check bench bench-peers bench-million bench-docs picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Where cargo is when a fresh shell does not know it yet.
@@ -14,6 +14,10 @@ help:
 	@echo "make test     formatting, lints and documentation, then every test"
 	@echo "make check    formatting, lints and documentation alone"
 	@echo "make bench    speed and memory beside wrk, measured on this machine"
+	@echo "make bench-peers    installs its peers and measures each in turn, under an hour"
+	@echo "make bench-million  holds up to 2,000,000 users, about ten minutes; APPLY=1 lets it"
+	@echo "                    change settings of this machine, FANS=1 plays the whole final"
+	@echo "make bench-docs     writes docs/benchmarks.md from the newest of what was measured"
 	@echo "make picture  draw the README's pictures of the terminal anew, from a real run"
 
 run: toolchain
@@ -29,7 +33,16 @@ test: check
 	@scripts/test.sh
 
 bench: toolchain
-	@bench/run
+	@bench/run $(if $(APPLY),--apply)
+
+bench-peers: toolchain
+	@bench/peers
+
+bench-million: toolchain
+	@bench/million $(if $(APPLY),--apply) $(if $(FANS),--fans)
+
+bench-docs:
+	@bench/docs
 
 picture: toolchain
 	@cargo build --release --locked --package throng

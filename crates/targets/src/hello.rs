@@ -11,8 +11,9 @@ use tokio::net::TcpStream;
 use crate::Stop;
 use crate::wire::{self, Crew, Post, Setup, accept_all, run_until, stopped};
 
-const RESPONSE: &[u8] =
-    b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 3\r\n\r\nok\n";
+/// Clients of HTTP/1.0, such as ab, want to be told that the connection stays.
+const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\
+    connection: keep-alive\r\ncontent-length: 3\r\n\r\nok\n";
 const REQUEST_END: &[u8] = b"\r\n\r\n";
 /// Bytes taken at a time. A request that spans two receipts is recognised as long as its end does
 /// not.

@@ -43,6 +43,18 @@ fn football_final() {
 }
 
 #[test]
+fn football_million() {
+    // One of the million's 200 seconds, and a tenth of its rate.
+    let sets = [
+        "arrivals.0.constant=500/s",
+        "arrivals.0.for=1s",
+        "hold=1s",
+        "target.market.threads=2",
+    ];
+    passes("football-million.yaml", &[&sets, &HURRY[..]].concat(), 500);
+}
+
+#[test]
 fn http_hello() {
     let stall = Served::start(&["stall", "--stall", "0"]);
     let target = format!("target={}", stall.url);

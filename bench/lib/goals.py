@@ -1,0 +1,140 @@
+"""The figures that Throng is held to, and what was measured of each."""
+
+import dataclasses
+import statistics
+from collections.abc import Callable
+
+from lib.held_figures import bytes_per_user, held
+from lib.peers_tables import good, per_cpu_second
+from lib.run_tables import lags_us, ratios
+from lib.tables import spread, table
+
+MILLION = 1_000_000
+HELD_SECONDS = 60
+
+
+@dataclasses.dataclass(frozen=True)
+class Goal:
+    """One figure: what, which bench tells it, its limit, and how it is found in raw data."""
+
+    name: str
+    what: str
+    bench: str
+    limit: float
+    at_least: bool
+    # All values that were measured; none where the bench did not get that far.
+    find: Callable[[dict], list[float]]
+    unit: str = ""
+    digits: int = 0
+
+
+def crowds(raw: dict) -> list[dict]:
+    """Runs of bench/million in which everybody came and nothing failed."""
+    figures = [held(row) for row in raw["rows"]]
+    return [f for f in figures if "held_s" in f and not f["errors"] and not f["refused"]]
+
+
+def users_held(raw: dict) -> list[float]:
+    """The largest crowd that stayed a minute."""
+    return sorted(f["users"] for f in crowds(raw) if f["held_s"] >= HELD_SECONDS)[-1:]
+
+
+def of_million(name: str) -> Callable[[dict], list[float]]:
+    """A figure of the run with a million users."""
+    def find(raw: dict) -> list[float]:
+        return [f[name] for f in crowds(raw) if f["users"] == MILLION and f.get(name)]
+    return find
+
+
+def first_million(raw: dict) -> list[float]:
+    """Rates of connecting up to a million, of all runs that had as many."""
+    rates = (f["connected_per_s_first_million"] for f in crowds(raw))
+    return [per_s for per_s in rates if per_s]
+
+
+def generator_bytes(raw: dict) -> list[float]:
+    """Of the largest crowd against the smallest."""
+    figures = sorted(crowds(raw), key=lambda f: f["users"])
+    if not figures or figures[-1]["users"] < MILLION:
+        return []
+    return [bytes_per_user(figures[-1], figures[0], "generator")]
+
+
+def broadcast(users: int) -> Callable[[dict], list[float]]:
+    """Seconds to the last receiver, of each broadcast to so many."""
+    def find(raw: dict) -> list[float]:
+        return [s for f in crowds(raw) if f["users"] == users for s in f["broadcast_s"]]
+    return find
+
+
+def echo(users: int) -> Callable[[dict], list[float]]:
+    """Messages per CPU-second: ours to those of the best peer, both medians over rounds."""
+    def find(raw: dict) -> list[float]:
+        groups = good(raw, "echo", users)
+        rates = {name: per_cpu_second(rows) for (name,), rows in groups.items()}
+        ours = rates.pop("throng", None)
+        return [ours / max(rates.values())] if ours and rates else []
+    return find
+
+
+def punctual(raw: dict) -> list[float]:
+    """p99 lag at 50,000 sends a second."""
+    return lags_us(raw, 50_000)
+
+
+def fans(raw: dict) -> list[float]:
+    """Fans who came to the final, where nothing failed and the run was not ended early."""
+    figures = held(raw["row"])
+    return [figures["held"]] if not figures["errors"] and not figures["refused"] else []
+
+
+GOALS = [
+    Goal("users", "users held on this machine for a minute", "million", 2_000_000, True,
+         users_held),
+    Goal("connecting", "connections a second to the first million", "million", 25_000, True,
+         first_million),
+    Goal("connecting-cpu", "generator CPU a connection, to a million", "million", 60, False,
+         of_million("generator_cpu_us"), "µs", 1),
+    Goal("bytes", "generator memory a user", "million", 400, False, generator_bytes, "bytes"),
+    Goal("broadcast-million", "broadcast to 1,000,000, until the last has it", "million", 7,
+         False, broadcast(MILLION), "s", 2),
+    Goal("broadcast-100k", "broadcast to 100,000, until the last has it", "million", 0.7, False,
+         broadcast(100_000), "s", 2),
+    Goal("http", "HTTP requests per CPU-second, to those of wrk", "run", 1.3, True, ratios, "×",
+         2),
+    Goal("echo-64", "WebSocket echo per CPU-second, 64 connections, to the best peer's", "peers",
+         3, True, echo(64), "×", 2),
+    Goal("echo-1000", "WebSocket echo per CPU-second, 1,000 connections, to the best peer's",
+         "peers", 3, True, echo(1_000), "×", 2),
+    Goal("lag", "p99 lag of 50,000 sends a second on one core", "run", 50, False, punctual, "µs",
+         1),
+    Goal("fans", "fans of the whole final, without an error", "fans", MILLION, True, fans),
+]
+
+
+def row(goal: Goal, raw: dict | None, note: str) -> list[str]:
+    """A goal's line: the median of what was measured against the limit."""
+    sign = "≥" if goal.at_least else "≤"
+    unit = f" {goal.unit}" if goal.unit else ""
+    limit = f"{sign} {goal.limit:,g}{unit}" if goal.limit < 1_000 else f"{sign} {goal.limit:,.0f}"
+    values = goal.find(raw) if raw else []
+    if not values:
+        told = "not measured yet" if raw is None else "not reached"
+        return [goal.what, limit, told, "", "" if raw is None else "no", note]
+    middle = statistics.median(values)
+    ratio = middle / goal.limit
+    met = ratio >= 1 if goal.at_least else ratio <= 1
+    missed = abs(1 - ratio) * 100
+    return [goal.what, limit, spread(values, goal.digits) + unit, f"{ratio:.2f}",
+            "yes" if met else f"no, by {missed:.0f} %", note]
+
+
+def goals_table(raws: dict[str, dict | None], notes: dict[str, str]) -> list[str]:
+    """All goals; a note that belongs to none is a mistake."""
+    strangers = set(notes) - {goal.name for goal in GOALS}
+    if strangers:
+        raise ValueError(f"bench/notes.json: no goal is called {', '.join(sorted(strangers))}")
+    lines = [row(goal, raws[goal.bench], notes.get(goal.name, "")) for goal in GOALS]
+    return table(["what", "held to", "measured", "ratio", "met", "what limits it"], lines)
+
+

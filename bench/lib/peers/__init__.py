@@ -1,0 +1,14 @@
+"""The peers, one class each: how a load is asked of it, and how its answer is read."""
+
+from lib.peers.base import KINDS, Load, Outcome, Peer
+from lib.peers.native import Ab, Autocannon, Fortio, H2load, Hey, Oha, Wrk
+from lib.peers.scripted import Artillery, Gatling, K6, Locust
+from lib.peers.tsung import Tsung
+
+PEERS: dict[str, type[Peer]] = {
+    peer.name: peer
+    for peer in (Wrk, Ab, H2load, Fortio, Oha, Autocannon, Hey, Tsung, K6, Gatling, Locust,
+                 Artillery)
+}
+
+__all__ = ["KINDS", "PEERS", "Load", "Outcome", "Peer"]

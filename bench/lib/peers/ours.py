@@ -1,0 +1,59 @@
+"""Throng, asked like its peers: whole process, every operation recorded."""
+
+import json
+
+from lib.process import THRONG, BenchError, errors, measure
+from lib.install import Tool
+from lib.peers.base import MESSAGE_BYTES, Load, Outcome, Peer
+
+SOCKETS = """
+name: {kind}
+target: http://127.0.0.1:{port}/
+options: {{ loops: 1 }}
+sessions:
+  user: [ {{ ws: /echo }}, {steps} ]
+arrivals:
+  {arrivals}
+"""
+ECHO = "{{ forever: [ {{ send: {text}, reply: {{}} }} ] }}"
+
+
+class Throng(Peer):
+    name = "throng"
+    variants = {"http": ("",), "idle": ("",), "echo": ("",), "stall": ("",)}
+
+    def command(self, load: Load) -> list[str]:
+        if load.kind in ("http", "stall"):
+            what = [load.path, "--for", f"{load.seconds}s"]
+            what += ["--rate", f"{load.rate}/s"] if load.rate else ["--users", str(load.users)]
+            what += ["--set", "options.loops=1"]
+        else:
+            what = [load.write("scenario.yaml", self.scenario(load))]
+        return [*self.tool.command, "run", *what, "--runs", str(load.file("runs")), "--json"]
+
+    def scenario(self, load: Load) -> str:
+        """WebSockets that wait, or that are answered message by message."""
+        if load.kind == "idle":
+            arrivals = [f"{{ constant: {load.rate}/s, for: {load.users * 1000 // load.rate}ms }}",
+                        f"{{ hold: {load.seconds}s }}"]
+            steps = "{ think: 1h }"
+        else:
+            arrivals = [f"{{ users: {load.users}, for: {load.seconds}s }}"]
+            steps = ECHO.format(text="x" * MESSAGE_BYTES)
+        return SOCKETS.format(kind=load.kind, port=load.port, steps=steps,
+                              arrivals="\n  ".join(f"- {phase}" for phase in arrivals))
+
+    def read(self, load: Load, printed: str) -> Outcome:
+        summary = json.loads(printed[printed.index("{\n"):])
+        if summary["health"]["rows_kept"] != 1.0:
+            raise BenchError("not every operation was recorded")
+        done = measure(summary, "send" if load.kind == "echo" else "request")
+        times = done["response"] or {}
+        latency = {name: times[f"{name}_ns"] / 1e6
+                   for name in ("p50", "p90", "p95", "p99", "max") if times}
+        return Outcome(done["count"] - done["errors"], errors(summary), latency)
+
+
+def ourselves(version: str) -> Tool:
+    """The program as it was built here, called like an installed one."""
+    return Tool("throng", version, (str(THRONG),))

@@ -1,0 +1,49 @@
+"""Tables of what bench/run measured: the same on the screen and in docs/benchmarks.md."""
+
+from lib.held_figures import bytes_per_user, held
+from lib.peers_tables import cpu
+from lib.tables import grouped, spread, table
+
+
+def per_cpu_second(row: dict) -> float:
+    return row["operations"] / cpu(row)
+
+
+def ratios(raw: dict) -> list[float]:
+    """Throng's requests per client CPU-second to those of wrk just before."""
+    return [per_cpu_second(pair["throng"]) / per_cpu_second(pair["wrk"]) for pair in raw["http"]]
+
+
+def lags_us(raw: dict, rate: int) -> list[float]:
+    """p99 lag of each run at a rate, microseconds."""
+    return [row["lag_p99_ns"] / 1e3 for row in raw["punctuality"] if row["rate"] == rate]
+
+
+def sections(raw: dict) -> list[str]:
+    """All tables with their headings."""
+    http = table(
+        ["", "requests per client CPU-second", "requests/s", "CPU µs a request"],
+        [[name, spread(per_cpu_second(pair[name]) for pair in raw["http"]),
+          spread(pair[name]["operations"] / pair[name]["seconds"] for pair in raw["http"]),
+          spread((1 / per_cpu_second(pair[name]) for pair in raw["http"]), 1, 1e6)]
+         for name in ("throng", "wrk")] + [["ratio", spread(ratios(raw), 2), "", ""]])
+    echo = table(
+        ["connections", "messages per client CPU-second", "messages/s"],
+        [[f"{users:,}", spread(map(per_cpu_second, rows)),
+          spread(row["operations"] / row["seconds"] for row in rows)]
+         for (users,), rows in grouped(raw["echo"], lambda row: (row["users"],)).items()])
+    lag = table(
+        ["sends/s", "lag p50, µs", "lag p99, µs", "lag max, ms"],
+        [[f"{rate:,}", spread((row["lag_p50_ns"] for row in rows), 1, 1e-3),
+          spread(lags_us(raw, rate), 1), spread((row["lag_max_ns"] for row in rows), 1, 1e-6)]
+         for (rate,), rows in grouped(raw["punctuality"], lambda row: (row["rate"],)).items()])
+    small, large = map(held, raw["held"])
+    size = bytes_per_user(large, small, "generator")
+    crowd = table(
+        ["users", "generator bytes a user", "broadcast to the last, s"],
+        [[f"{large['users']:,}", "–" if size is None else f"{size:,.0f}",
+          spread(large["broadcast_s"], 2)]])
+    return ["### HTTP beside wrk, in turn", "", *http, "",
+            "### WebSocket echo, 100 bytes", "", *echo, "",
+            "### Punctuality of an open load on one core", "", *lag, "",
+            "### A broadcast", "", *crowd, ""]
