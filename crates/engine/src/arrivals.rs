@@ -20,8 +20,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// True for a user of this share.
-    pub fn takes(self, user: u64) -> bool {
+    fn takes(self, user: u64) -> bool {
         user % u64::from(self.of) == u64::from(self.index)
     }
 
@@ -157,12 +156,8 @@ fn count_by_number(phase: &Phase) -> Option<u64> {
         } => None,
         PhaseKind::Rate {
             spacing: Spacing::Even,
-            from_per_s,
-            to_per_s,
-        } => {
-            let total = (from_per_s + to_per_s) / 2.0 * (phase.duration_ns as f64 / 1e9);
-            Some((total - SLACK).ceil().max(0.0) as u64)
-        }
+            ..
+        } => Some((phase.users_planned() - SLACK).ceil().max(0.0) as u64),
     }
 }
 

@@ -182,12 +182,10 @@ impl<'p> Worker<'p> {
         let next = self.wheel.next_ns().min(self.recorder.cut_ns());
         match self.state {
             State::Running => {
-                let arrival = match self.upcoming {
-                    // Until a connection is set up, or fails, there is nothing to do for it.
-                    Some(_) if self.held && self.is_full() => u64::MAX,
-                    Some(arrival) => arrival.due_ns,
-                    None => u64::MAX,
-                };
+                // Until a connection is set up, or fails, there is nothing to do for who is held.
+                let waits = self.held && self.is_full();
+                let upcoming = self.upcoming.filter(|_| !waits);
+                let arrival = upcoming.map_or(u64::MAX, |a| a.due_ns);
                 next.min(arrival).min(self.end_ns)
             }
             State::Draining { until_ns } if self.leaving.is_empty() && self.users.len() > 0 => {

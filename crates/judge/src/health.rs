@@ -1,8 +1,8 @@
 //! Was the generator the limit? The first finding of every run.
 //!
 //! Findings that make a run untrusted come first, the one that explains most at the head: users
-//! with a worker that was lost or could not be started, load that was not reached, operations begun too late, an end before
-//! the plan's. What is only worth knowing follows.
+//! with a worker that was lost, users that could not be started, load that was not reached,
+//! operations begun too late, an end before the plan's. What is only worth knowing follows.
 
 mod cause;
 mod lag;
