@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from lib.held_figures import bytes_per_user, held
 from lib.peers_tables import good, per_cpu_second
-from lib.run_tables import lags_us, ratios
+from lib.run_tables import bare_lags_us, lags_us, ratios
 from lib.tables import spread, table
 
 MILLION = 1_000_000
@@ -26,6 +26,8 @@ class Goal:
     find: Callable[[dict], list[float]]
     unit: str = ""
     digits: int = 0
+    # The same of a bare program on this machine, where there is one.
+    bare: Callable[[dict], list[float]] | None = None
 
 
 def crowds(raw: dict) -> list[dict]:
@@ -67,6 +69,14 @@ def broadcast(users: int) -> Callable[[dict], list[float]]:
     return find
 
 
+def bare_pairs(users: int, name: str) -> Callable[[dict], list[float]]:
+    """A figure of the bare client and server with so many users."""
+    def find(raw: dict) -> list[float]:
+        found = [row[name] for row in raw.get("bare", []) if row["users"] == users]
+        return [value for one in found for value in (one if isinstance(one, list) else [one])]
+    return find
+
+
 def echo(users: int) -> Callable[[dict], list[float]]:
     """Messages per CPU-second: ours to those of the best peer, both medians over rounds."""
     def find(raw: dict) -> list[float]:
@@ -92,12 +102,12 @@ GOALS = [
     Goal("users", "users held on this machine for a minute", "million", 2_000_000, True,
          users_held),
     Goal("connecting", "connections a second to the first million", "million", 25_000, True,
-         first_million),
+         first_million, bare=bare_pairs(MILLION, "connected_per_s")),
     Goal("connecting-cpu", "generator CPU a connection, to a million", "million", 60, False,
-         of_million("generator_cpu_us"), "µs", 1),
+         of_million("generator_cpu_us"), "µs", 1, bare_pairs(MILLION, "client_us")),
     Goal("bytes", "generator memory a user", "million", 400, False, generator_bytes, "bytes"),
     Goal("broadcast-million", "broadcast to 1,000,000, until the last has it", "million", 7,
-         False, broadcast(MILLION), "s", 2),
+         False, broadcast(MILLION), "s", 2, bare_pairs(MILLION, "broadcast_s")),
     Goal("broadcast-100k", "broadcast to 100,000, until the last has it", "million", 0.7, False,
          broadcast(100_000), "s", 2),
     Goal("http", "HTTP requests per CPU-second, to those of wrk", "run", 1.3, True, ratios, "×",
@@ -107,7 +117,7 @@ GOALS = [
     Goal("echo-1000", "WebSocket echo per CPU-second, 1,000 connections, to the best peer's",
          "peers", 3, True, echo(1_000), "×", 2),
     Goal("lag", "p99 lag of 50,000 sends a second on one core", "run", 50, False, punctual, "µs",
-         1),
+         1, lambda raw: bare_lags_us(raw, 50_000)),
     Goal("fans", "fans of the whole final, without an error", "fans", MILLION, True, fans),
 ]
 
@@ -120,12 +130,14 @@ def row(goal: Goal, raw: dict | None, note: str) -> list[str]:
     values = goal.find(raw) if raw else []
     if not values:
         told = "not measured yet" if raw is None else "not reached"
-        return [goal.what, limit, told, "", "" if raw is None else "no", note]
+        return [goal.what, limit, told, "", "", "" if raw is None else "no", note]
     middle = statistics.median(values)
     ratio = middle / goal.limit
     met = ratio >= 1 if goal.at_least else ratio <= 1
     missed = abs(1 - ratio) * 100
-    return [goal.what, limit, spread(values, goal.digits) + unit, f"{ratio:.2f}",
+    allowed = goal.bare(raw) if goal.bare else []
+    return [goal.what, limit, spread(values, goal.digits) + unit,
+            spread(allowed, goal.digits) + unit if allowed else "", f"{ratio:.2f}",
             "yes" if met else f"no, by {missed:.0f} %", note]
 
 
@@ -135,6 +147,6 @@ def goals_table(raws: dict[str, dict | None], notes: dict[str, str]) -> list[str
     if strangers:
         raise ValueError(f"bench/notes.json: no goal is called {', '.join(sorted(strangers))}")
     lines = [row(goal, raws[goal.bench], notes.get(goal.name, "")) for goal in GOALS]
-    return table(["what", "held to", "measured", "ratio", "met", "what limits it"], lines)
+    return table(["what", "held to", "measured", "bare", "ratio", "met", "what limits it"], lines)
 
 

@@ -36,7 +36,28 @@ def million_sections(raw: dict) -> list[str]:
          for f in figures])
     return ["### What a user costs", "", *cost, "",
             f"Asked for {raw['rows'][0]['rate']:,} connections a second in each run.", "",
+            *bare_section(raw, figures),
             "### How the runs went", "", *went, ""]
+
+
+def bare_section(raw: dict, figures: list[dict]) -> list[str]:
+    """Throng beside a bare client and server, where those were measured."""
+    if not raw.get("bare"):
+        return []
+    throng = {f["users"]: f for f in figures}
+    lines = []
+    for bare in raw["bare"]:
+        ours = throng.get(bare["users"], {})
+        lines.append([
+            f"{bare['users']:,}",
+            cell(ours.get("connected_per_s")), cell(bare["connected_per_s"]),
+            cell(ours.get("generator_cpu_us"), 1), cell(bare["client_us"], 1),
+            spread(ours.get("broadcast_s", []), 2), spread(bare["broadcast_s"], 2)])
+    return ["### What this machine allows", "",
+            "Pairs of sockets without a protocol, a scenario or a record (`bench/bare/pairs.c`), "
+            "just before each crowd.", "",
+            *table(["users", "connected/s", "bare", "client CPU µs a connection", "bare",
+                    "broadcast to the last, s", "bare"], lines), ""]
 
 
 def fan_count(figures: dict) -> int:

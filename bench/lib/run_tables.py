@@ -19,6 +19,12 @@ def lags_us(raw: dict, rate: int) -> list[float]:
     return [row["lag_p99_ns"] / 1e3 for row in raw["punctuality"] if row["rate"] == rate]
 
 
+def bare_lags_us(raw: dict, rate: int) -> list[float]:
+    """p99 lag of a bare thread just before each run at a rate, microseconds."""
+    return [row["bare"]["lag_p99_ns"] / 1e3 for row in raw["punctuality"]
+            if row["rate"] == rate and "bare" in row]
+
+
 def sections(raw: dict) -> list[str]:
     """All tables with their headings."""
     http = table(
@@ -33,9 +39,10 @@ def sections(raw: dict) -> list[str]:
           spread(row["operations"] / row["seconds"] for row in rows)]
          for (users,), rows in grouped(raw["echo"], lambda row: (row["users"],)).items()])
     lag = table(
-        ["sends/s", "lag p50, µs", "lag p99, µs", "lag max, ms"],
+        ["sends/s", "lag p50, µs", "lag p99, µs", "lag max, ms", "a bare thread's p99, µs"],
         [[f"{rate:,}", spread((row["lag_p50_ns"] for row in rows), 1, 1e-3),
-          spread(lags_us(raw, rate), 1), spread((row["lag_max_ns"] for row in rows), 1, 1e-6)]
+          spread(lags_us(raw, rate), 1), spread((row["lag_max_ns"] for row in rows), 1, 1e-6),
+          spread(bare_lags_us(raw, rate), 1)]
          for (rate,), rows in grouped(raw["punctuality"], lambda row: (row["rate"],)).items()])
     small, large = map(held, raw["held"])
     size = bytes_per_user(large, small, "generator")
@@ -46,4 +53,6 @@ def sections(raw: dict) -> list[str]:
     return ["### HTTP beside wrk, in turn", "", *http, "",
             "### WebSocket echo, 100 bytes", "", *echo, "",
             "### Punctuality of an open load on one core", "", *lag, "",
+            "A bare thread only looks at the clock (`bench/bare/turns.c`), on the same core just "
+            "before each run.", "",
             "### A broadcast", "", *crowd, ""]

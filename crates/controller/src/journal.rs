@@ -1,31 +1,28 @@
 //! Everything that is written while a run goes on.
 
+mod rows;
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::sync::mpsc::Receiver;
 
 use engine::measure::Example;
 use record::schema::{Event, EventKind, RunInfo, RunStatus};
 use record::{
-    EventsWriter, LatencyWriter, Measurement, Outcome, RecordError, RequestsWriter, RunDir,
-    SeriesWriter,
+    EventsWriter, LatencyWriter, Measurement, Outcome, RecordError, RunDir, SeriesWriter,
 };
 use scenario::plan::MeasureId;
 
 use crate::merge::{Interval, Outcomes};
+use rows::{RowsThread, rest};
 
-/// Handfuls of rows that may wait for the disk before sampling sets in.
-const ROWS_WAITING_MAX: usize = 512;
+pub(crate) use rows::{ROWS_MAX, ROWS_WAITING_MAX, rows_channel};
+
 /// Errors of one kind at one measure that are kept with their text.
 const EXAMPLES_MAX: u32 = 5;
 /// Intervals between two states of the files that a killed run would keep.
 const CHECKPOINT_EVERY: u32 = 10;
-const CHECKPOINT: Duration = Duration::from_secs(10);
 
 /// The run directory's writers.
 pub(crate) struct Journal {
@@ -72,7 +69,7 @@ impl Journal {
 
     /// False once rows can no longer be written; the error comes with [`Journal::finish`].
     pub(crate) fn is_writing(&self) -> bool {
-        !self.rows.failed.load(Ordering::Relaxed)
+        !self.rows.has_failed()
     }
 
     /// The worker of that number is no more.
@@ -103,6 +100,7 @@ impl Journal {
             for (suffix, hist) in bases.into_iter().filter(|(_, hist)| !hist.is_empty()) {
                 self.latency
                     .interval(row.start_ns, length_ns, &format!("{name}{suffix}"), hist)?;
+                rest();
             }
         }
         for example in &interval.examples {
@@ -175,53 +173,4 @@ impl Journal {
 pub(crate) fn reason(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
-}
-
-/// The way of rows from the loops to the journal. It exists before the journal does, which is begun
-/// when the loops are ready.
-pub(crate) fn rows_channel() -> (SyncSender<Vec<Measurement>>, Receiver<Vec<Measurement>>) {
-    sync_channel(ROWS_WAITING_MAX)
-}
-
-/// The thread that turns rows into Parquet.
-struct RowsThread {
-    thread: JoinHandle<Result<(), RecordError>>,
-    failed: Arc<AtomicBool>,
-}
-
-impl RowsThread {
-    fn start(writer: RequestsWriter, receiver: Receiver<Vec<Measurement>>) -> RowsThread {
-        let failed = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&failed);
-        let thread = std::thread::spawn(move || {
-            let result = write_rows(writer, &receiver);
-            if result.is_err() {
-                flag.store(true, Ordering::Relaxed);
-                // Loops must not wait for a writer that is gone.
-                while receiver.recv().is_ok() {}
-            }
-            result
-        });
-        RowsThread { thread, failed }
-    }
-
-    fn finish(self) -> Result<(), RecordError> {
-        // The thread does nothing that panics; if it does, its panic is ours.
-        self.thread
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    }
-}
-
-fn write_rows(
-    mut writer: RequestsWriter,
-    receiver: &Receiver<Vec<Measurement>>,
-) -> Result<(), RecordError> {
-    loop {
-        match receiver.recv_timeout(CHECKPOINT) {
-            Ok(rows) => writer.write(&rows)?,
-            Err(RecvTimeoutError::Timeout) => writer.checkpoint()?,
-            Err(RecvTimeoutError::Disconnected) => return writer.finish(),
-        }
-    }
 }

@@ -42,7 +42,7 @@ impl SeriesWriter {
     pub fn checkpoint(&mut self) -> Result<(), RecordError> {
         let mut table = TableWriter::create(self.path.clone(), FIELDS, &self.metadata)?;
         let columns = columns_of(&self.rows);
-        match table.write_row_group(columns.iter().map(Values::as_column)) {
+        match table.write_row_group(columns.iter().map(Values::as_column), &mut || {}) {
             Ok(()) => table.finish(),
             Err(error) => {
                 table.abandon();

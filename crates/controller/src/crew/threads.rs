@@ -15,10 +15,9 @@ use engine::trust::ClientConfig;
 use record::Measurement;
 use scenario::Plan;
 
+use crate::journal::ROWS_MAX;
 use crate::worker::protocol::Loops;
 
-/// Rows a loop gathers before it hands them over.
-const ROWS_MAX: usize = 1024;
 /// How long loops may take to get ready.
 const READY_TIME_MAX: Duration = Duration::from_secs(100);
 

@@ -21,12 +21,10 @@ use super::protocol::{
 };
 use crate::crew::threads::{Gear, Threads};
 use crate::host;
-use crate::journal::reason;
+use crate::journal::{ROWS_WAITING_MAX, reason};
 
 /// How long the way to the controller may take.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
-/// Handfuls of rows that may wait for the controller before sampling sets in.
-const ROWS_WAITING_MAX: usize = 512;
 /// A worker is never silent for longer.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding};
-use parquet::column::writer::ColumnCloseResult;
-use parquet::data_type::{DoubleType, Int32Type, Int64Type};
+use parquet::column::writer::{ColumnCloseResult, ColumnWriterImpl};
+use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
@@ -16,8 +16,9 @@ use parquet::schema::types::ColumnPath;
 use super::{Field, Metadata, Packing, read_error, schema, write_error};
 use crate::{RecordError, whole};
 
-/// Rows in a page: readers hold a page at a time, and each costs a header.
-const PAGE_ROWS: usize = 1 << 15;
+/// Rows in a page. Each costs a header of some 30 bytes; one of this size takes some ten microseconds
+/// to encode, and its buffers are small enough for the allocator to keep them.
+const PAGE_ROWS: usize = 1 << 12;
 
 /// The values of one column of a row group.
 #[derive(Debug, Clone, Copy)]
@@ -60,15 +61,17 @@ impl TableWriter {
         &self.path
     }
 
-    /// Writes the columns, all of one length, in the order of the fields.
+    /// Writes the columns, all of one length, in the order of the fields. `pause` is called after
+    /// each page, some ten microseconds of work.
     pub(crate) fn write_row_group<'a>(
         &mut self,
         columns: impl IntoIterator<Item = Column<'a>>,
+        pause: &mut dyn FnMut(),
     ) -> Result<(), RecordError> {
         let error = write_error(&self.path);
         let mut group = self.file.next_row_group().map_err(&error)?;
         for column in columns {
-            write_column(&mut group, column).map_err(&error)?;
+            write_column(&mut group, column, pause).map_err(&error)?;
         }
         group.close().map_err(&error)?;
         Ok(())
@@ -141,21 +144,34 @@ fn append_group(
 fn write_column(
     group: &mut SerializedRowGroupWriter<'_, File>,
     column: Column<'_>,
+    pause: &mut dyn FnMut(),
 ) -> Result<(), ParquetError> {
     let missing = || ParquetError::General("more columns than fields".to_owned());
     let mut writer = group.next_column()?.ok_or_else(missing)?;
     match column {
-        Column::Long(values) => writer
-            .typed::<Int64Type>()
-            .write_batch(values, None, None)?,
-        Column::Unsigned(values) => writer
-            .typed::<Int32Type>()
-            .write_batch(values, None, None)?,
-        Column::Real(values) => writer
-            .typed::<DoubleType>()
-            .write_batch(values, None, None)?,
-    };
+        Column::Long(values) => {
+            write_pages(writer.typed::<Int64Type>(), values, pause)?;
+        }
+        Column::Unsigned(values) => {
+            write_pages(writer.typed::<Int32Type>(), values, pause)?;
+        }
+        Column::Real(values) => {
+            write_pages(writer.typed::<DoubleType>(), values, pause)?;
+        }
+    }
     writer.close()
+}
+
+fn write_pages<T: DataType>(
+    writer: &mut ColumnWriterImpl<'_, T>,
+    values: &[T::T],
+    pause: &mut dyn FnMut(),
+) -> Result<(), ParquetError> {
+    for page in values.chunks(PAGE_ROWS) {
+        writer.write_batch(page, None, None)?;
+        pause();
+    }
+    Ok(())
 }
 
 fn properties(fields: &[Field], metadata: &Metadata) -> WriterProperties {
