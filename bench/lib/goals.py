@@ -109,7 +109,7 @@ GOALS = [
     Goal("broadcast-million", "broadcast to 1,000,000, until the last has it", "million", 7,
          False, broadcast(MILLION), "s", 2, bare_pairs(MILLION, "broadcast_s")),
     Goal("broadcast-100k", "broadcast to 100,000, until the last has it", "million", 0.7, False,
-         broadcast(100_000), "s", 2),
+         broadcast(100_000), "s", 2, bare_pairs(100_000, "broadcast_s")),
     Goal("http", "HTTP requests per CPU-second, to those of wrk", "run", 1.3, True, ratios, "×",
          2),
     Goal("echo-64", "WebSocket echo per CPU-second, 64 connections, to the best peer's", "peers",
