@@ -4,5 +4,7 @@
 pub mod dist;
 pub mod hist;
 pub mod interval;
+pub mod permute;
 pub mod rng;
 mod special;
+pub mod student;
