@@ -2,7 +2,12 @@
 #![deny(missing_docs)]
 
 pub mod dist;
+pub mod ensemble;
 pub mod hist;
 pub mod interval;
+pub mod ks;
+pub mod multiple;
+pub mod quantile;
 pub mod rng;
+pub mod sample;
 mod special;
