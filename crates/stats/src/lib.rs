@@ -2,9 +2,14 @@
 #![deny(missing_docs)]
 
 pub mod dist;
+pub mod ensemble;
 pub mod hist;
 pub mod interval;
+pub mod ks;
+pub mod multiple;
 pub mod permute;
+pub mod quantile;
 pub mod rng;
+pub mod sample;
 mod special;
 pub mod student;
