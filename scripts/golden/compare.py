@@ -16,7 +16,7 @@ import networkx
 import numpy as np
 import scipy
 import statsmodels
-from scipy import stats
+from scipy import integrate, stats
 from statsmodels.stats.multitest import multipletests
 
 OUT = pathlib.Path(__file__).parents[2] / "testdata/golden/compare.json"
@@ -184,6 +184,127 @@ def student():
             yield {"degrees": degrees, "tail": tail, "t": stats.t.isf(tail, degrees)}
 
 
+def anderson_samples():
+    yield from ([a, b] for name, (a, b) in PAIRS.items() if name != "one and one")
+    yield [drawn(30, 20), drawn(31, 30), drawn(32, 25)]
+    yield [drawn(33, 20, digits=0), drawn(34, 30, scale=2, digits=0), drawn(35, 25, digits=0)]
+    yield [drawn(40 + i, 12 + i, digits=2) for i in range(6)]
+    yield [[38.7, 41.5, 43.8, 44.5, 45.5, 46.0, 47.7, 58.0],  # Scholz and Stephens, section 8
+           [39.2, 39.3, 39.7, 41.4, 41.8, 42.9, 43.3, 45.8],
+           [34.0, 35.0, 39.0, 40.0, 43.0, 43.0, 44.0, 45.0],
+           [34.0, 34.8, 34.8, 35.4, 37.2, 37.8, 41.2, 42.8]]  # fmt: skip
+
+
+def anderson():
+    for samples in anderson_samples():
+        found = stats.anderson_ksamp(samples, variant="midrank")
+        samples = [[float(x) for x in sample] for sample in samples]
+        yield {"samples": samples, "standardised": found.statistic, "p": found.pvalue}
+
+
+def anderson_lattices():
+    for a, b in LATTICES:
+        found = stats.anderson_ksamp([lattice(*a), lattice(*b)], variant="midrank")
+        yield {"a": a, "b": b, "standardised": found.statistic, "p": found.pvalue}
+
+
+def anderson_limit():
+    """Imhof's integral (1961) for P(sum of Z_j^2 / (j (j + 1)) > x): none of our formulas."""
+    j = np.arange(1, 4001)
+    weights = 1 / (j * (j + 1.0))
+    rest = 1 / 4001  # of the weights; their squares are nothing
+
+    def integrand(u, x):
+        angle = 0.5 * (np.sum(np.arctan(weights * u)) + rest * u) - 0.5 * x * u
+        return np.sin(angle) / u / np.exp(0.25 * np.sum(np.log1p((weights * u) ** 2)))
+
+    for x in [0.05, 0.2, 0.5, 1.0, 1.933, 2.492, 3.857, 6.0, 10.0]:
+        edges = np.concatenate([[1e-9], np.arange(0.5, 600, 0.5) * min(1, 4 / x)])
+        parts = [
+            integrate.fixed_quad(np.vectorize(lambda u: integrand(u, x)), a, b, n=8)[0]
+            for a, b in itertools.pairwise(edges)
+        ]
+        yield {"x": x, "p": 0.5 + sum(parts) / np.pi}
+
+
+def mann_whitney():
+    for name, (a, b) in PAIRS.items():
+        ties = len(set(a) | set(b)) < len(a) + len(b)
+        limit = stats.mannwhitneyu(b, a, method="asymptotic")
+        case = pair(a, b) | {"name": name, "u": limit.statistic, "limit": limit.pvalue}
+        case["exact"] = None if ties else stats.mannwhitneyu(b, a, method="exact").pvalue
+        if len(a) > 1:
+            # Brunner's and Munzel's statistic is (A - 1/2) by DeLong's standard error.
+            apart = limit.statistic / len(a) / len(b) - 0.5
+            munzel = stats.brunnermunzel(a, b).statistic
+            case["error"] = abs(apart / munzel) if np.isfinite(munzel) and munzel else None
+        yield case
+
+
+def arrangements_by_u(n, m):
+    """How many arrangements of n and m numbers have U = 0, 1, ..., n m; whole numbers."""
+    counts = {(0, j): [1] for j in range(m + 1)}
+    for i in range(1, n + 1):
+        counts[i, 0] = [1]
+        for j in range(1, m + 1):
+            # A number of the second sample at the end exceeds all i of the first.
+            row = [0] * (i * j + 1)
+            for u, c in enumerate(counts[i, j - 1]):
+                row[u + i] += c
+            for u, c in enumerate(counts[i - 1, j]):
+                row[u] += c
+            counts[i, j] = row
+    return counts[n, m]
+
+
+def shift():
+    cases = {name: pair_ for name, pair_ in PAIRS.items()}
+    # Hollander and Wolfe (1973), page 69: permeability constants of the human chorioamnion.
+    cases["permeability"] = (
+        [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46],
+        [1.15, 0.88, 0.90, 0.74, 1.21],
+    )
+    for name, (a, b) in cases.items():
+        n, m = len(a), len(b)
+        differences = sorted(y - x for x in a for y in b)
+        if max(n, m) <= 50:
+            counts = arrangements_by_u(n, m)
+            below = list(itertools.accumulate(counts))
+            rank = sum(1 for c in below if 40 * c <= below[-1])
+        else:
+            spread = np.sqrt(n * m * (n + m + 1) / 12)
+            rank = int(np.floor(n * m / 2 - stats.norm.isf(0.025) * spread))
+        yield pair(a, b) | {
+            "name": name,
+            "shift": float(np.median(differences)),
+            "low": differences[rank - 1] if rank else None,
+            "high": differences[n * m - rank] if rank else None,
+        }
+
+
+def shift_lattices():
+    for a, b in LATTICES:
+        a, b = [(2000, *x[1:]) for x in (a, b)]
+        differences = np.subtract.outer(lattice(*b), lattice(*a)).ravel()
+        yield {"a": a, "b": b, "shift": float(np.median(differences))}
+
+
+def cliques():
+    graphs = [
+        networkx.empty_graph(3),
+        networkx.complete_graph(5),
+        networkx.karate_club_graph(),
+        networkx.gnp_random_graph(30, 0.6, seed=1),
+        networkx.gnp_random_graph(90, 0.3, seed=2),
+        networkx.complete_multipartite_graph(3, 3, 3, 3),
+        networkx.cycle_graph(70),
+    ]
+    for graph in graphs:
+        found = sorted((sorted(clique) for clique in networkx.find_cliques(graph)))
+        found.sort(key=len, reverse=True)
+        yield {"nodes": len(graph), "edges": list(graph.edges), "cliques": found}
+
+
 TOPICS = [
     ks_pairs,
     ks_lattices,
@@ -195,6 +316,13 @@ TOPICS = [
     quantile_difference,
     welch,
     student,
+    anderson,
+    anderson_lattices,
+    anderson_limit,
+    mann_whitney,
+    shift,
+    shift_lattices,
+    cliques,
 ]
 
 

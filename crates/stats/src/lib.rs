@@ -1,6 +1,8 @@
 //! Pure statistics: random numbers, distributions, histograms, intervals.
 #![deny(missing_docs)]
 
+pub mod anderson;
+pub mod clique;
 pub mod dist;
 pub mod ensemble;
 pub mod hist;
@@ -9,6 +11,7 @@ pub mod ks;
 pub mod multiple;
 pub mod permute;
 pub mod quantile;
+pub mod rank;
 pub mod rng;
 pub mod sample;
 mod special;

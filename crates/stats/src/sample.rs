@@ -195,7 +195,8 @@ impl Sample {
     }
 }
 
-fn finite(numbers: impl Iterator<Item = f64>) -> Result<(), SampleError> {
+/// That there are numbers, and all are finite.
+pub(crate) fn finite(numbers: impl Iterator<Item = f64>) -> Result<(), SampleError> {
     let mut seen = 0;
     for value in numbers {
         seen += 1;
