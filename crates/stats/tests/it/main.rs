@@ -2,8 +2,11 @@
 //! `scripts/golden/compare.py` asked them.
 
 mod cliques;
+mod curves;
 mod golden;
 mod ks;
+mod modes;
 mod multiple;
 mod quantiles;
 mod ranks;
+mod series;
