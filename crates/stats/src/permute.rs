@@ -143,7 +143,11 @@ pub fn max_t(dealings: &Dealings, mut statistics: impl FnMut(&[bool]) -> Vec<f64
 
 /// Student's t of the second group's mean minus the first's, variance pooled: 0 where the means are
 /// the same, infinite where they differ and nothing else does. Needs three values, one a group.
-pub fn two_sample_t(values: &[f64], second: &[bool]) -> f64 {
+///
+/// `floor` is added to the standard error, so that a statistic which hardly scatters does not drown
+/// the others when dealings are searched for the greatest of all (Tusher, Tibshirani and Chu,
+/// "Significance analysis of microarrays", PNAS 98, 2001); 0 leaves Student's t as it is.
+pub fn two_sample_t(values: &[f64], second: &[bool], floor: f64) -> f64 {
     let mut sums = [(0.0, 0.0_f64); 2];
     for (&value, &group) in values.iter().zip(second) {
         let (n, sum) = &mut sums[usize::from(group)];
@@ -158,26 +162,27 @@ pub fn two_sample_t(values: &[f64], second: &[bool]) -> f64 {
         .map(|(&value, &group)| (value - means[usize::from(group)]).powi(2))
         .sum();
     let error = (squares / (n1 + n2 - 2.0) * (1.0 / n1 + 1.0 / n2)).sqrt();
-    ratio(means[1] - means[0], error, means[0].abs() + means[1].abs())
+    let scale = means[0].abs() + means[1].abs();
+    ratio(means[1] - means[0], error, floor, scale)
 }
 
 /// Student's t of the mean of paired differences, those of the pairs that changed places negated.
-/// Needs two values.
-pub fn paired_t(differences: &[f64], swapped: &[bool]) -> f64 {
+/// Needs two values. `floor` as in [`two_sample_t`].
+pub fn paired_t(differences: &[f64], swapped: &[bool], floor: f64) -> f64 {
     let n = differences.len() as f64;
     let signed = differences.iter().zip(swapped);
     let signed = signed.map(|(&d, &swapped)| if swapped { -d } else { d });
     let mean = signed.clone().sum::<f64>() / n;
     let squares: f64 = signed.map(|d| (d - mean).powi(2)).sum();
     let scale = differences.iter().map(|d| d.abs()).sum::<f64>() / n;
-    ratio(mean, (squares / (n - 1.0) / n).sqrt(), scale)
+    ratio(mean, (squares / (n - 1.0) / n).sqrt(), floor, scale)
 }
 
 /// The root of Anderson's pseudo-F (2001, "A new method for non-parametric multivariate analysis of
 /// variance", equation 4): how much farther units of different groups are from each other than units
 /// of one. Where the distances are differences of single numbers it is the magnitude of
-/// [`two_sample_t`]. `distances` is symmetric, by unit and unit.
-pub fn distance_t(distances: &[Vec<f64>], second: &[bool]) -> f64 {
+/// [`two_sample_t`]. `distances` is symmetric, by unit and unit; `floor` as there.
+pub fn distance_t(distances: &[Vec<f64>], second: &[bool], floor: f64) -> f64 {
     let sizes = [false, true].map(|group| second.iter().filter(|&&g| g == group).count() as f64);
     let (mut total, mut within) = (0.0, 0.0);
     for (i, row) in distances.iter().enumerate() {
@@ -189,20 +194,22 @@ pub fn distance_t(distances: &[Vec<f64>], second: &[bool]) -> f64 {
         }
     }
     let n = second.len() as f64;
-    let between = (total / n - within).max(0.0);
-    let error = (within / (n - 2.0)).sqrt();
-    ratio(between.sqrt(), error, (total / n).sqrt())
+    // In the unit of the distances, as a difference of two means and its standard error are.
+    let spread = (1.0 / sizes[0] + 1.0 / sizes[1]).sqrt();
+    let between = (total / n - within).max(0.0).sqrt() * spread;
+    let error = (within / (n - 2.0)).sqrt() * spread;
+    ratio(between, error, floor, (total / n).sqrt())
 }
 
 /// A difference over its error, where both may be nothing but rounding of numbers of this scale.
-fn ratio(difference: f64, error: f64, scale: f64) -> f64 {
+fn ratio(difference: f64, error: f64, floor: f64, scale: f64) -> f64 {
     let noise = 1e-12 * scale;
     if difference.abs() <= noise {
         0.0
-    } else if error <= noise {
+    } else if error + floor <= noise {
         f64::INFINITY.copysign(difference)
     } else {
-        difference / error
+        difference / (error + floor)
     }
 }
 

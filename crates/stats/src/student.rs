@@ -99,7 +99,7 @@ mod tests {
             assert!((found.0 - wanted[0]).abs() < 1e-9, "{found:?} {wanted:?}");
             let values: Vec<f64> = a.iter().chain(&b).copied().collect();
             let second: Vec<bool> = (0..values.len()).map(|i| i >= a.len()).collect();
-            let t = crate::permute::two_sample_t(&values, &second);
+            let t = crate::permute::two_sample_t(&values, &second, 0.0);
             let p = two_sided_p(t, values.len() as f64 - 2.0);
             assert!((t - case["t"].as_f64().unwrap()).abs() < 1e-9);
             assert!((p - case["p"].as_f64().unwrap()).abs() < 1e-9);

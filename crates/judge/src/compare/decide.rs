@@ -17,6 +17,9 @@ use super::{ComparedRun, Options};
 
 /// Dealings of runs that are gone through at most; of more, so many are drawn.
 const DEALINGS_MAX: usize = 10_000;
+/// Differences below this share are never looked for: a third of it, or of the tolerance where that
+/// is more, is added to standard errors.
+const FLOOR_MIN: f64 = 0.001;
 /// Quantiles among which the greatest change of a distribution is sought: each twentieth, and p99.
 const GRID: usize = 20;
 /// Times below this are taken for it before logarithms are taken: a broadcast may have age 0.
@@ -29,7 +32,7 @@ pub enum Figure {
     Mean,
     /// Quantile of the time, of this share.
     Quantile(f64),
-    /// Operations that ended well, per second.
+    /// Operations that ended, per second: well or not, where the record tells these.
     Rate,
     /// Share of operations that ended ill.
     ErrorRate,
@@ -126,7 +129,8 @@ pub struct Change {
     /// The difference as a share of the baseline; of a shape the greatest among quantiles. `None`
     /// where the baseline is 0.
     pub relative: Option<f64>,
-    /// Student's t of the figure's logarithm; of a shape the root of a pseudo-F.
+    /// Student's t of the figure's logarithm, of a shape the root of a pseudo-F; but for Student's own
+    /// rule with a floor under the standard error.
     pub t: f64,
     /// By the rule, this figure alone.
     pub p: f64,
@@ -234,6 +238,8 @@ fn test(
 ) -> Vec<(f64, f64, f64)> {
     let mut rng = Rng::new(options.seed, 0, Purpose::Choice);
     let seen: Vec<bool> = (0..first + second).map(|unit| unit >= first).collect();
+    // A rate that hardly scatters has a huge t in some dealing, and would hide what is there.
+    let floor = options.tolerance.max(FLOOR_MIN) / 3.0;
     let by_component = |t: &dyn Fn(&Component) -> f64| -> Vec<f64> {
         components.iter().map(|component| t(component)).collect()
     };
@@ -241,14 +247,14 @@ fn test(
         Rule::Permutation => {
             let dealings = Dealings::of_groups(first, second, DEALINGS_MAX, &mut rng);
             let t = |c: &Component, dealing: &[bool]| match c.change.figure {
-                Figure::Shape => distance_t(&c.distances, dealing),
-                _ => two_sample_t(&c.values, dealing),
+                Figure::Shape => distance_t(&c.distances, dealing, floor),
+                _ => two_sample_t(&c.values, dealing, floor),
             };
             let found = max_t(&dealings, |dealing| by_component(&|c| t(c, dealing).abs()));
             (by_component(&|c| t(c, &seen)), found.p, found.p_adjusted)
         }
         Rule::Student => {
-            let t = by_component(&|c| two_sample_t(&c.values, &seen));
+            let t = by_component(&|c| two_sample_t(&c.values, &seen, 0.0));
             let degrees = (first + second - 2) as f64;
             let p: Vec<f64> = t
                 .iter()
@@ -262,7 +268,7 @@ fn test(
             let t = |c: &Component, swapped: &[bool]| {
                 let (a, b) = c.values.split_at(first);
                 let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
-                paired_t(&differences, swapped)
+                paired_t(&differences, swapped, floor)
             };
             let found = max_t(&dealings, |swapped| by_component(&|c| t(c, swapped).abs()));
             let unmoved = vec![false; first];

@@ -184,7 +184,7 @@ pub struct ComparedMeasure {
 pub struct RunFigures {
     /// Operations that ended well.
     pub count: u64,
-    /// The same per second.
+    /// Operations that ended per second, well or not where the record tells these.
     pub rate: f64,
     /// Share of operations that ended ill; `None` where the record cannot tell it.
     pub error_rate: Option<f64>,

@@ -10,7 +10,7 @@ use super::Serial;
 use super::read::Measured;
 
 /// Operations that say more than this share of what independent ones would are left as they are.
-const INDEPENDENT_MIN: f64 = 0.9;
+const INDEPENDENT_MIN: f64 = 0.8;
 
 /// What order in time tells of each run; `None` where it is not known.
 pub(crate) fn of_runs(of_runs: &[&Measured]) -> Option<Vec<(Serial, Option<Sample>)>> {
@@ -55,12 +55,12 @@ mod tests {
     #[test]
     fn dependent_operations_are_thinned() {
         let (serial, few) = of_run(&series(0.0));
-        assert!(serial.effective > 3600.0 && few.is_none(), "{serial:?}");
+        assert!(serial.effective > 3300.0 && few.is_none(), "{serial:?}");
         // Of an autoregression, (1 − 0.9) / (1 + 0.9) of them are independent: 210.
         let (serial, few) = of_run(&series(0.9));
         assert!((150.0..300.0).contains(&serial.effective), "{serial:?}");
         let few = few.unwrap().count();
-        assert!(few as f64 <= serial.effective && few > 100, "{few}");
+        assert!(few as f64 <= serial.effective + 1.0 && few > 100, "{few}");
     }
 
     #[test]

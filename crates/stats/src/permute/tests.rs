@@ -40,7 +40,7 @@ fn groups_agree_with_scipy_and_the_definition() {
             .map(|c| units.iter().map(|unit| unit[c]).collect())
             .collect();
         let found = max_t(&dealings, |second| {
-            let ts = columns.iter().map(|x| two_sample_t(x, second).abs());
+            let ts = columns.iter().map(|x| two_sample_t(x, second, 0.0).abs());
             ts.collect()
         });
         assert_near(&found.statistics, &numbers(&case["t"]));
@@ -56,7 +56,7 @@ fn pairs_agree_with_scipy() {
         let dealings = Dealings::of_pairs(differences.len(), 5000, &mut rng());
         assert!(dealings.exact);
         let found = max_t(&dealings, |swapped| {
-            vec![paired_t(&differences, swapped).abs()]
+            vec![paired_t(&differences, swapped, 0.0).abs()]
         });
         assert_near(&found.statistics, &[case["t"].as_f64().unwrap().abs()]);
         assert_near(&found.p, &[case["p"].as_f64().unwrap()]);
@@ -70,7 +70,7 @@ fn distances_agree_with_their_definition_and_with_t() {
         let first = case["first"].as_u64().unwrap() as usize;
         let second: Vec<bool> = (0..distances.len()).map(|i| i >= first).collect();
         assert_near(
-            &[distance_t(&distances, &second)],
+            &[distance_t(&distances, &second, 0.0)],
             &[case["root_f"].as_f64().unwrap()],
         );
     }
@@ -79,23 +79,28 @@ fn distances_agree_with_their_definition_and_with_t() {
     let apart = |a: f64| values.iter().map(|b| (a - b).abs()).collect();
     let distances: Vec<Vec<f64>> = values.iter().map(|&a| apart(a)).collect();
     assert_near(
-        &[distance_t(&distances, &second)],
-        &[two_sample_t(&values, &second).abs()],
+        &[distance_t(&distances, &second, 0.0)],
+        &[two_sample_t(&values, &second, 0.0).abs()],
     );
 }
 
 #[test]
 fn what_does_not_scatter_is_nothing_or_without_bounds() {
     let second = [false, false, true, true];
-    assert_eq!(two_sample_t(&[0.1, 0.1, 0.1, 0.1], &second), 0.0);
-    assert_eq!(two_sample_t(&[2.0, 2.0, 3.0, 3.0], &second), f64::INFINITY);
+    assert_eq!(two_sample_t(&[0.1, 0.1, 0.1, 0.1], &second, 0.0), 0.0);
     assert_eq!(
-        two_sample_t(&[3.0, 3.0, 2.0, 2.0], &second),
+        two_sample_t(&[2.0, 2.0, 3.0, 3.0], &second, 0.0),
+        f64::INFINITY
+    );
+    assert_eq!(
+        two_sample_t(&[3.0, 3.0, 2.0, 2.0], &second, 0.0),
         f64::NEG_INFINITY
     );
-    assert_eq!(paired_t(&[0.0, 0.0], &[false, true]), 0.0);
-    assert_eq!(paired_t(&[1.0, 1.0], &[false, false]), f64::INFINITY);
-    assert_eq!(distance_t(&vec![vec![0.0; 4]; 4], &second), 0.0);
+    // A floor of a half under an error of nothing.
+    assert_eq!(two_sample_t(&[2.0, 2.0, 3.0, 3.0], &second, 0.5), 2.0);
+    assert_eq!(paired_t(&[0.0, 0.0], &[false, true], 0.0), 0.0);
+    assert_eq!(paired_t(&[1.0, 1.0], &[false, false], 0.0), f64::INFINITY);
+    assert_eq!(distance_t(&vec![vec![0.0; 4]; 4], &second, 0.0), 0.0);
 }
 
 #[test]

@@ -4,7 +4,6 @@ mod recorded;
 
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use record::schema::Verdict;
@@ -98,7 +97,7 @@ fn runs_without_a_baseline_fall_into_groups() {
     };
     ensemble(&space, "runs", 1..4, &steady);
     let slow = Recorded {
-        median_ns: 8e6,
+        median_ns: 3e6,
         ..steady
     };
     ensemble(&space, "runs", 4..6, &slow);
@@ -139,8 +138,8 @@ fn errors_are_compared() {
         fail_one_in,
         ..Recorded::new(0)
     };
-    ensemble(&space, "old", 1..6, &failing(200));
-    ensemble(&space, "new", 11..16, &failing(20));
+    ensemble(&space, "old", 1..6, &failing(400));
+    ensemble(&space, "new", 11..16, &failing(10));
     let ended = compare(&space, "new", "old", &[]).with(1);
     ended.said("MORE ERRORS").said("GET /: more errors:");
     compare(&space, "new", "old", &["--memory", "1B"])
@@ -156,8 +155,8 @@ fn differences_within_the_tolerance_do_not_fail() {
         scatter: 0.002,
         ..Recorded::new(0)
     };
-    ensemble(&space, "old", 1..6, &steady(5e6));
-    ensemble(&space, "new", 11..16, &steady(5.03e6));
+    ensemble(&space, "old", 1..6, &steady(2e6));
+    ensemble(&space, "new", 11..16, &steady(2.012e6));
     compare(&space, "new", "old", &[])
         .with(0)
         .said("GET /: differences within the tolerance, which decide nothing:")
@@ -190,7 +189,7 @@ fn three_runs_a_side_are_decided_by_students_t() {
     let space = Space::new();
     ensemble(&space, "old", 1..4, &Recorded::new(0));
     let slow = Recorded {
-        median_ns: 10e6,
+        median_ns: 4e6,
         ..Recorded::new(0)
     };
     ensemble(&space, "new", 11..14, &slow);
@@ -207,9 +206,9 @@ fn constant_times_are_no_trouble() {
         scatter: 0.0,
         ..Recorded::new(0)
     };
-    ensemble(&space, "old", 1..6, &constant(5e6));
-    ensemble(&space, "same", 11..16, &constant(5e6));
-    ensemble(&space, "slow", 21..26, &constant(6e6));
+    ensemble(&space, "old", 1..6, &constant(2e6));
+    ensemble(&space, "same", 11..16, &constant(2e6));
+    ensemble(&space, "slow", 21..26, &constant(3e6));
     let ended = compare(&space, "same", "old", &[]).with(0);
     assert!(
         !ended.out.contains("NaN") && !ended.out.contains("inf"),
@@ -357,15 +356,12 @@ fn damaged_and_killed_runs_are_told() {
         .told("run.json is damaged");
 }
 
-/// Answers at once, but for every tenth request, which waits.
-fn sometimes_slow(extra: Duration) -> String {
-    let count = AtomicUsize::new(0);
+/// Answers each request after so long.
+fn slow_by(delay: Duration) -> String {
     let address = server(move |mut stream| {
         loop {
             read_head(&mut stream)?;
-            if count.fetch_add(1, Ordering::Relaxed) % 10 == 9 {
-                std::thread::sleep(extra);
-            }
+            std::thread::sleep(delay);
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")?;
         }
     });
@@ -376,7 +372,7 @@ fn sometimes_slow(extra: Duration) -> String {
 #[test]
 fn real_runs_are_compared() {
     let space = Space::new();
-    let urls = [Duration::ZERO, Duration::from_millis(200)].map(sometimes_slow);
+    let urls = [Duration::ZERO, Duration::from_millis(300)].map(slow_by);
     for _ in 0..4 {
         for (url, folder) in urls.iter().zip(["old", "new"]) {
             let root = space.path(folder);

@@ -110,14 +110,9 @@ fn three_milliseconds_on_one_in_ten_are_found() {
         let tested = sides.map(|sides| components(&sides, Rule::Permutation, &options));
         let changes = decide(tested.into(), (5, 5), Rule::Permutation, &options);
         let verdicts: Vec<Verdict> = changes.iter().map(|c| of_changes(c).0).collect();
-        for c in &changes[0] {
-            eprint!("{} t {:.1} p {:.3}; ", c.figure.name(), c.t, c.p_adjusted);
-        }
-        eprintln!();
         found += u32::from(verdicts[0] == Verdict::Slower);
         elsewhere += u32::from(verdicts[1..].iter().any(|v| *v != Verdict::NoDifference));
     }
-    eprintln!("{found} {elsewhere}");
     assert!(
         found >= 90 && elsewhere <= 12,
         "{found} and {elsewhere} of {repetitions}"
@@ -136,7 +131,8 @@ fn pooled_operations_would_find_what_is_not_there() {
         let (a, b) = (pool(side(&mut rng, 5, 0.0)), pool(side(&mut rng, 5, 0.0)));
         ks::two_samples(&a, &b).p <= 0.05
     });
-    assert!(wrong.count() > 15);
+    // At its level it would be two or three.
+    assert!(wrong.count() > 8);
 }
 
 #[test]
@@ -185,7 +181,7 @@ fn constant_samples_are_not_different_and_shifted_ones_are() {
 #[test]
 fn a_difference_within_the_tolerance_is_seen_and_does_not_count() {
     let unit = |ns: f64| Unit {
-        sample: Sample::new(vec![ns, ns + 1.0, ns + 2.0]).unwrap(),
+        sample: Sample::new((0..200).map(|i| ns + f64::from(i) / 100.0).collect()).unwrap(),
         rate: 1.0,
         error_rate: None,
     };
@@ -203,5 +199,8 @@ fn a_difference_within_the_tolerance_is_seen_and_does_not_count() {
     let (low, high) = mean.interval.unwrap();
     assert!(low < 500.0 && high > 500.0 && low > 490.0 && high < 510.0);
     let figures: Vec<String> = changes[0].iter().map(|c| c.figure.name()).collect();
-    assert_eq!(figures, ["mean", "p50", "p90", "p99", "rate", "shape"]);
+    assert_eq!(
+        figures,
+        ["mean", "p50", "p90", "p95", "p99", "rate", "shape"]
+    );
 }

@@ -14,7 +14,7 @@ const SECOND: u64 = 1_000_000_000;
 /// Of a run.
 const SECONDS: u64 = 20;
 /// Requests in a second.
-const REQUESTS: u64 = 50;
+const REQUESTS: u64 = 20;
 const MEASURES: [(&str, &str); 2] = [("connect", "connect"), ("GET /", "request")];
 
 /// What a run is like; the default is the same thing each time but for its seed.
@@ -41,7 +41,7 @@ impl Recorded {
     pub(crate) fn new(seed: u64) -> Recorded {
         Recorded {
             seed,
-            median_ns: 5e6,
+            median_ns: 2e6,
             extra_ns: 0.0,
             scatter: 0.2,
             fail_one_in: 0,
@@ -132,13 +132,13 @@ impl Recorded {
                 kind: "rate".to_owned(),
                 start_ns: 0,
                 end_ns: SECONDS * SECOND,
-                users_planned: 1000.0,
+                users_planned: 400.0,
             }],
             tls_unverified: false,
         }
     }
 
-    /// Each second connects ten times and asks fifty. A run drifts by 3 % as a whole.
+    /// Each second connects four times and asks twenty. A run drifts by 3 % as a whole.
     fn rows(&self) -> Vec<Measurement> {
         let mut rng = Rng::new(self.seed, 0, Purpose::Value);
         let drift = 0.15 * self.scatter * normal(&mut rng);
