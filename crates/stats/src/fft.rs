@@ -28,18 +28,23 @@ pub(crate) fn transform(x: &mut [Complex]) {
             (cos, -sin)
         })
         .collect();
-    let mut half = 1;
-    while half < n {
-        let stride = n / (2 * half);
-        for block in x.chunks_exact_mut(2 * half) {
-            let (low, high) = block.split_at_mut(half);
-            for (k, (a, b)) in low.iter_mut().zip(high).enumerate() {
-                let turned = times(*b, turns[k * stride]);
-                *b = (a.0 - turned.0, a.1 - turned.1);
-                *a = (a.0 + turned.0, a.1 + turned.1);
-            }
-        }
-        half *= 2;
+    combine(x, &turns);
+}
+
+/// Transforms both halves, then puts them together: halves first, so that small ones stay in the
+/// processor's cache until they are done.
+fn combine(x: &mut [Complex], turns: &[Complex]) {
+    let half = x.len() / 2;
+    let (low, high) = x.split_at_mut(half);
+    if half > 1 {
+        combine(low, turns);
+        combine(high, turns);
+    }
+    let stride = turns.len() / half;
+    for ((a, b), &turn) in low.iter_mut().zip(high).zip(turns.iter().step_by(stride)) {
+        let turned = times(*b, turn);
+        *b = (a.0 - turned.0, a.1 - turned.1);
+        *a = (a.0 + turned.0, a.1 + turned.1);
     }
 }
 

@@ -15,10 +15,10 @@ pub struct Filtered {
 /// standard deviations of the window away from that.
 ///
 /// The window of `width` numbers begins `width / 2` before the number and holds it; at the ends of
-/// the series it is cut off. As in the published comparison of ad servers' load tests (20 numbers,
-/// 2σ), which does not say whose standard deviation is meant: the window's is taken, with its count
-/// as divisor, so that a slow drift is no outlier. Measured one after the other, numbers are to be
-/// filtered in that order.
+/// the series it is cut off. O'Dwyer, "Analysis and Load Testing of a Real-World Cloud Deployed
+/// Distributed System" (2016), section 3.4.2, with 20 numbers and 2σ. It is not said there whose
+/// standard deviation is meant; here it is the window's, with its count as divisor, so that a slow
+/// drift is no outlier. The series must be in the order in which it was measured.
 ///
 /// # Errors
 /// Where there are no numbers, or one is not finite.

@@ -32,7 +32,7 @@ pub struct TwoSample {
 
 /// The test of Smirnov (1939) for two samples.
 ///
-/// The p-value is exact where the sizes multiply to at most 10,000,000 ([`exact::tail`]), else that
+/// The p-value is exact where the sizes multiply to at most 10,000,000 (Hodges 1958), else that
 /// of Kolmogorov's distribution for n·m/(n+m) numbers, rounded (as SciPy has it).
 pub fn two_samples(a: &Sample, b: &Sample) -> TwoSample {
     let (n, m) = (a.count() as f64, b.count() as f64);

@@ -1,4 +1,4 @@
-//! Pure statistics: random numbers, distributions, histograms, intervals.
+//! Pure statistics: random numbers, distributions, histograms, intervals, comparisons of samples.
 #![deny(missing_docs)]
 
 pub mod anderson;

@@ -146,11 +146,6 @@ impl Sample {
         self.values.iter().copied().zip(counts)
     }
 
-    /// Whether any number occurs twice.
-    pub fn has_ties(&self) -> bool {
-        (self.values.len() as u64) < self.count()
-    }
-
     /// The least number.
     pub fn min(&self) -> f64 {
         self.values[0]
@@ -167,15 +162,6 @@ impl Sample {
         self.iter()
             .map(|(value, n)| value * (n as f64 / count))
             .sum()
-    }
-
-    /// The standard deviation, divided by count − 1; 0 of a single number.
-    pub fn deviation(&self) -> f64 {
-        let (mean, count) = (self.mean(), self.count() as f64);
-        let squares = self
-            .iter()
-            .map(|(value, n)| (value - mean).powi(2) * n as f64);
-        (squares.sum::<f64>() / (count - 1.0).max(1.0)).sqrt()
     }
 
     /// The number of this rank, 1 the least; ranks outside of `1..=count` are moved to its ends.

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 /// The standard deviation of the limit, √(2 (π² − 9) / 3).
 pub(super) const DEVIATION: f64 = 0.761_372_966_076_698_2;
-/// Points of the quadrature: 12 digits are good up to x = 300.
+/// Points of the quadrature: ten digits are good as far as there are numbers, p = 1e-300.
 const POINTS: u32 = 128;
 /// Integrals that are added up: for the least x, the last is e⁻¹⁰⁰.
 const INTEGRALS_MAX: u32 = 60;

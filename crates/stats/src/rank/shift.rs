@@ -32,7 +32,7 @@ pub fn shift(a: &Sample, b: &Sample, confidence: f64) -> Shift {
     let normal = quantile_of_normal(confidence);
     let (n, m) = (a.count(), b.count());
     let pairs = u128::from(n) * u128::from(m);
-    let differences = Differences { a, b };
+    let mut differences = Differences::new(a, b);
     let rank = if n.max(m) <= EXACT_MAX {
         u128::from(exact::lower_rank(
             n as usize,
@@ -56,74 +56,114 @@ pub fn shift(a: &Sample, b: &Sample, confidence: f64) -> Shift {
 
 /// Numbers by which samples stand for themselves in a first guess.
 const SKETCH: u64 = 128;
+/// How far the first guesses lie to both sides, as a share of all ranks.
+const SKETCH_SLACK: f64 = 0.01;
+/// The same for later ones, as a share of the ranks that are left.
+const SLACK: f64 = 0.01;
 /// So many differences are listed and sorted.
-const LISTED_MAX: usize = 1 << 20;
-/// After so many steps only ties can be left, and numbers are halved by their bits.
+const LISTED_MAX: u128 = 1 << 17;
+/// After so many steps numbers are halved by their bits, so that they end.
 const EVEN_STEPS: u32 = 60;
 
 struct Differences<'a> {
     a: &'a Sample,
     b: &'a Sample,
+    /// What was counted so far: later ranks begin with it.
+    counted: Vec<Count>,
 }
 
 /// How many differences are at or below a number.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Count {
+    at_most: f64,
     /// Each as often as it occurs.
     pairs: u128,
     /// Each pair of distinct values once.
     distinct: u128,
+    /// The greatest difference of these.
+    last: f64,
+    /// The least of the others.
+    next: f64,
 }
 
 impl Differences<'_> {
-    /// The difference of this rank, from 1 to the number of pairs.
-    fn of_rank(&self, rank: u128) -> f64 {
-        let (a, b) = (self.a, self.b);
-        // Below `low` is less than the rank, up to `high` no less.
-        let (mut low, mut high) = ((b.min() - a.max()).next_down(), b.max() - a.min());
-        let mut at_low = Count {
+    fn new<'a>(a: &'a Sample, b: &'a Sample) -> Differences<'a> {
+        let (least, greatest) = (b.min() - a.max(), b.max() - a.min());
+        let none = Count {
+            at_most: least.next_down(),
             pairs: 0,
             distinct: 0,
+            last: f64::NEG_INFINITY,
+            next: least,
         };
-        let mut at_high = Count {
+        let all = Count {
+            at_most: greatest,
+            last: greatest,
+            next: f64::INFINITY,
             pairs: u128::from(a.count()) * u128::from(b.count()),
             distinct: a.values().len() as u128 * b.values().len() as u128,
         };
-        let mut guesses = self.sketched(rank);
+        Differences {
+            a,
+            b,
+            counted: vec![none, all],
+        }
+    }
+
+    /// The difference of this rank, from 1 to the number of pairs.
+    fn of_rank(&mut self, rank: u128) -> f64 {
+        if self.counted.len() == 2 {
+            let guesses = self.sketched(rank);
+            self.look_at(guesses);
+        }
+        let mut left_before = u128::MAX;
         for step in 0.. {
-            if at_high.distinct - at_low.distinct <= LISTED_MAX as u128 {
-                return self.listed(low, high, rank - at_low.pairs);
+            let (low, high) = self.around(rank);
+            if low.next == high.last {
+                return high.last;
             }
-            let width = at_high.pairs - at_low.pairs;
-            for guess in guesses {
-                if low < guess && guess < high {
-                    let count = self.count(guess);
-                    if count.pairs < rank {
-                        (low, at_low) = (guess, count);
-                    } else {
-                        (high, at_high) = (guess, count);
-                    }
-                }
+            if high.distinct - low.distinct <= LISTED_MAX {
+                return self.listed(low.at_most, high.at_most, rank - low.pairs);
             }
+            let (from, width) = (low.at_most, high.at_most - low.at_most);
             let middle = if step < EVEN_STEPS {
-                low + (high - low) / 2.0
+                from + width / 2.0
             } else {
-                halfway(low, high)
+                halfway(from, high.at_most)
             };
-            if middle <= low || middle >= high {
-                return high;
-            }
             // A little to both sides of where the rank should be, if counts rise evenly; where that
             // did not help, in the middle.
-            let left = at_high.pairs - at_low.pairs;
-            guesses = if step >= EVEN_STEPS || step > 0 && left > width / 2 {
-                [middle, middle]
+            let left = high.pairs - low.pairs;
+            if step >= EVEN_STEPS || left > left_before / 2 {
+                self.look_at([middle, middle]);
             } else {
-                let share = (rank - at_low.pairs) as f64 / left as f64;
-                [share - 0.03, share + 0.03].map(|share| low + (high - low) * share)
-            };
+                let share = (rank - low.pairs) as f64 / left as f64;
+                self.look_at([share - SLACK, share + SLACK].map(|share| from + width * share));
+            }
+            left_before = left;
         }
         unreachable!("halving numbers by their bits ends")
+    }
+
+    /// The nearest counts below this rank, and at or above it.
+    fn around(&self, rank: u128) -> (Count, Count) {
+        let right = self.counted.partition_point(|count| count.pairs < rank);
+        (self.counted[right - 1], self.counted[right])
+    }
+
+    /// Counts at these numbers, where it is not known already.
+    fn look_at(&mut self, guesses: [f64; 2]) {
+        for guess in guesses {
+            let place = self.counted.partition_point(|count| count.at_most < guess);
+            let known = self
+                .counted
+                .get(place)
+                .is_none_or(|count| count.at_most == guess);
+            if place > 0 && !known {
+                let count = self.count(guess);
+                self.counted.insert(place, count);
+            }
+        }
     }
 
     /// Two guesses around the difference of this rank, by few numbers of each sample.
@@ -139,26 +179,36 @@ impl Differences<'_> {
         pairs.sort_unstable_by(f64::total_cmp);
         let all = self.a.count() as f64 * self.b.count() as f64;
         let place = rank as f64 / all * pairs.len() as f64;
-        let slack = pairs.len() as f64 / 200.0;
+        let slack = pairs.len() as f64 * SKETCH_SLACK;
         [place - slack, place + slack]
             .map(|place| pairs[(place.max(0.0) as usize).min(pairs.len() - 1)])
     }
 
     fn count(&self, at_most: f64) -> Count {
-        let (a, below) = (self.a.values(), self.a.below());
-        let mut count = Count {
-            pairs: 0,
-            distinct: 0,
-        };
-        let mut i = 0;
-        for (b, times) in self.b.iter() {
-            while i < a.len() && b - a[i] > at_most {
-                i += 1;
-            }
-            count.pairs += u128::from(self.a.count() - below[i]) * u128::from(times);
-            count.distinct += (a.len() - i) as u128;
+        let ((a, below), b) = ((self.a.values(), self.a.below()), self.b.values());
+        let upto = self.b.below();
+        let (mut pairs, mut distinct) = (0, 0);
+        let (mut last, mut next) = (f64::NEG_INFINITY, f64::INFINITY);
+        let (mut i, mut j) = (0, 0);
+        while i < a.len() && j < b.len() {
+            // Without a branch, as in a walk along both samples. For b[j] all of a from i on serve.
+            let difference = b[j] - a[i];
+            let serves = difference <= at_most;
+            last = last.max(if serves { difference } else { last });
+            next = next.min(if serves { next } else { difference });
+            let (here, times) = (self.a.count() - below[i], upto[j + 1] - upto[j]);
+            pairs += u128::from(here) * u128::from(if serves { times } else { 0 });
+            distinct += if serves { (a.len() - i) as u128 } else { 0 };
+            i += usize::from(!serves);
+            j += usize::from(serves);
         }
-        count
+        Count {
+            at_most,
+            pairs,
+            distinct,
+            last,
+            next,
+        }
     }
 
     /// The difference of this rank among those above `low`, up to `high`.

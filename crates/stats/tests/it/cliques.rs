@@ -1,11 +1,10 @@
 use serde_json::Value;
 use stats::clique::{Graph, maximal_cliques};
 
-use crate::golden::cases;
+use crate::golden::{cases, numbers};
 
 fn whole(value: &Value) -> Vec<usize> {
-    let list = value.as_array().unwrap();
-    list.iter().map(|x| x.as_u64().unwrap() as usize).collect()
+    numbers(value).iter().map(|&x| x as usize).collect()
 }
 
 #[test]
