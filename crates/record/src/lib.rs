@@ -25,3 +25,4 @@ pub use measurement::{Measurement, Outcome};
 pub use requests::RequestsWriter;
 pub use run::Run;
 pub use series::SeriesWriter;
+pub use whole::write as write_whole;

@@ -9,7 +9,7 @@ use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 
 /// The text is at most so wide, whatever the terminal.
-const COLUMNS: usize = 120;
+pub(crate) const COLUMNS: usize = 120;
 /// Indent of what stands below a heading.
 const INDENT: &str = "  ";
 
@@ -61,7 +61,7 @@ fn headline(summary: &Summary, info: &RunInfo) -> Line {
         ))
 }
 
-fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
+pub(crate) fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
     let (tone, unicode, ascii) = match finding.severity {
         Severity::Good => (Tone::Good, "✓", "+"),
         Severity::Note => (Tone::Dim, "·", "-"),

@@ -26,6 +26,16 @@ pub use schema::schema;
 pub use url::{Load, UrlRun, url_scenario};
 pub use yaml::{DEPTH_MAX, NODES_MAX, TEXT_BYTES_MAX};
 
+/// A size as scenarios write it (`16MiB`), in bytes. The error says what was expected.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    units::size(text).map_err(|error| error.to_string())
+}
+
+/// A share as scenarios write it (`99.9%`); `1%` is 0.01. The error says what was expected.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    units::share(text).map_err(|error| error.to_string())
+}
+
 /// A duration as scenarios write it (`250ms`, `1h30m`), in nanoseconds. The error says what was
 /// expected.
 pub fn parse_duration(text: &str) -> Result<u64, String> {

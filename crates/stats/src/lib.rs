@@ -1,8 +1,25 @@
-//! Pure statistics: random numbers, distributions, histograms, intervals.
+//! Pure statistics: random numbers, distributions, histograms, intervals, comparisons of samples.
 #![deny(missing_docs)]
 
+pub mod anderson;
+pub mod clique;
 pub mod dist;
+pub mod ecdf;
+pub mod ensemble;
+mod fft;
+pub mod filter;
 pub mod hist;
 pub mod interval;
+pub mod ks;
+pub mod modes;
+pub mod multiple;
+pub mod permute;
+pub mod power;
+pub mod quantile;
+pub mod rank;
 pub mod rng;
+pub mod sample;
+pub mod serial;
 mod special;
+pub mod spline;
+pub mod student;

@@ -1,5 +1,7 @@
 //! What was typed.
 
+mod compare;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,6 +9,8 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use clap_complete::Shell;
 use controller::capacity;
+
+pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
 
 use crate::settings::{parse_duration, parse_set};
 
@@ -29,6 +33,9 @@ pub(crate) enum Verb {
     Schema,
     /// Show the verdict of a run that is over, or what a killed run left
     Show(ShowArgs),
+    /// Compare runs as distributions: two ensembles, or all runs with each other
+    #[command(after_help = compare::EXIT_CODES)]
+    Compare(Box<CompareArgs>),
     /// Serve one of the built-in systems
     Serve(ServeArgs),
     /// Run a share of the loops for a controller; `run --workers` starts it

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Verb::Check(args) => verbs::check::check(&args),
         Verb::Schema => verbs::schema::schema(),
         Verb::Show(args) => verbs::show::show(&args),
+        Verb::Compare(args) => verbs::compare::compare(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),
         Verb::Worker(args) => verbs::worker::worker(&args),
         Verb::Doctor(args) => verbs::doctor::doctor(&args),

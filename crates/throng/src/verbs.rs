@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod run;

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
 mod cli;
+mod compare;
 mod examples;
 mod faults;
 mod runs;
