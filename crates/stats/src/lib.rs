@@ -4,5 +4,9 @@
 pub mod dist;
 pub mod hist;
 pub mod interval;
+pub mod reliability;
 pub mod rng;
 mod special;
+pub mod steady;
+pub mod trend;
+pub mod usl;
