@@ -1,5 +1,5 @@
-"""Writes testdata/golden/analyze.json: truncation, trends and reliability by NumPy, SciPy and
-pyMannKendall.
+"""Writes testdata/golden/analyze.json: truncation, trends, means and reliability by NumPy, SciPy,
+statsmodels and pyMannKendall.
 
     pip install -r scripts/golden/requirements.txt
     python scripts/golden/analyze.py
@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy
 import pymannkendall
 import scipy
-from scipy.stats import chi2, f, kendalltau, norm, rankdata, theilslopes
+import statsmodels
+from scipy.stats import chi2, f, kendalltau, norm, rankdata, t, theilslopes
+from statsmodels.tsa.stattools import acf
 
 OUT = Path(__file__).parents[2] / "testdata/golden/analyze.json"
 rng = numpy.random.default_rng(20150805)
@@ -26,8 +28,8 @@ def rounded(values):
 
 def wandering(n, correlation):
     x = numpy.zeros(n + 50)
-    for t in range(1, n + 50):
-        x[t] = correlation * x[t - 1] + rng.normal()
+    for i in range(1, n + 50):
+        x[i] = correlation * x[i - 1] + rng.normal()
     return x[50:]
 
 
@@ -57,8 +59,8 @@ def trend(name, values):
     slope, _, low, high = theilslopes(values, time, 0.95)
     ranks = rankdata(values - slope * time)
     centred = ranks - ranks.mean()
-    acf = numpy.array([(centred[i:] * centred[: n - i]).sum() for i in range(n)]) / (centred**2).sum()
-    significant = numpy.where(abs(acf[1:]) > norm.ppf(0.975) / numpy.sqrt(n), acf[1:], 0)
+    lags = numpy.array([(centred[i:] * centred[: n - i]).sum() for i in range(n)]) / (centred**2).sum()
+    significant = numpy.where(abs(lags[1:]) > norm.ppf(0.975) / numpy.sqrt(n), lags[1:], 0)
     if len(set(values)) == n:
         pairs = n * (n - 1) / 2
         assert abs(kendalltau(time, values).statistic - plain.s / pairs) < 1e-12
@@ -71,9 +73,29 @@ def trend(name, values):
         "slope": float(slope),
         "slope_low": float(low),
         "slope_high": float(high),
-        "neighbours": float(acf[1]),
+        "neighbours": float(lags[1]),
         "correlations": significant.tolist(),
         "variance_hamed_rao": float(modified.var_s),
+    }
+
+
+def mean(name, values):
+    values = rounded(values)
+    n = len(values)
+    correlation = acf(values, nlags=1)[1]
+    known = min(max(correlation, 0), 0.99)
+    effective = max(n * (1 - known) / (1 + known), 2)
+    error = values.std(ddof=1) / numpy.sqrt(effective)
+    low, high = t.interval(0.95, effective - 1, values.mean(), error)
+    return {
+        "name": name,
+        "values": values.tolist(),
+        "mean": float(values.mean()),
+        "correlation": float(correlation),
+        "effective": float(effective),
+        "error": float(error),
+        "low": float(low),
+        "high": float(high),
     }
 
 
@@ -117,6 +139,7 @@ golden = {
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,
+        "statsmodels": statsmodels.__version__,
         "pymannkendall": version("pymannkendall"),
     },
     "mser": [
@@ -138,6 +161,12 @@ golden = {
         trend("wandering and rising", wandering(60, 0.5) + 0.05 * numpy.arange(60)),
         trend("ties", rng.integers(0, 6, 45).astype(float)),
         trend("few", rng.normal(0, 1, 10)),
+    ],
+    "mean": [
+        mean("noise", rng.normal(10, 1, 30)),
+        mean("alternating", numpy.arange(20) % 2 + rng.normal(0, 0.1, 20)),
+        mean("wandering", wandering(90, 0.8)),
+        mean("two", rng.normal(0, 1, 2)),
     ],
     "mean_time": [
         mean_time(time, events, confidence)

@@ -9,6 +9,8 @@
 //! Everything after [`Figures`] is a pure function of it. The rules' numbers stand in
 //! [`limits`]; `docs/judging.md` is their reference for people. Nothing here runs anything.
 
+pub mod analyze;
+pub mod capacity;
 mod figures;
 mod findings;
 mod health;

@@ -4,6 +4,8 @@
 //! figure is computed here that `judge` did not compute, but for the moving ones of the live
 //! view, which are sums over the last seconds.
 
+mod analyze;
+mod capacity;
 mod json;
 mod live;
 #[cfg(test)]
@@ -13,6 +15,8 @@ mod style;
 mod table;
 mod verdict;
 
+pub use analyze::analysis;
+pub use capacity::{capacity, trial};
 pub use json::json;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use screen::Screen;

@@ -4,6 +4,7 @@
 pub mod dist;
 pub mod hist;
 pub mod interval;
+pub mod mean;
 pub mod reliability;
 pub mod rng;
 mod special;

@@ -12,6 +12,8 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use crate::mean::neighbour_correlation;
+
 /// Fewer points have no trend that could be told from chance.
 pub const POINTS_MIN: usize = 10;
 /// More are to be put together before: the test looks at all pairs.
@@ -75,7 +77,7 @@ pub fn trend(points: &[(f64, f64)], confidence: f64) -> Result<Trend, TrendError
 
     let rest: Vec<f64> = points.iter().map(|(t, y)| y - slope * t).collect();
     let ranks = ranks(&rest);
-    let correlation = unbiased(neighbours(&ranks), n);
+    let correlation = unbiased(neighbour_correlation(&ranks), n);
     let inflation = inflation(n, |lag| correlation.powi(lag as i32)).max(1.0);
     let values: Vec<f64> = points.iter().map(|point| point.1).collect();
     let deviation = (variance(&values) * inflation).sqrt();
@@ -133,21 +135,6 @@ fn inflation(n: usize, correlation: impl Fn(usize) -> f64) -> f64 {
         })
         .sum();
     1.0 + 2.0 / (size * (size - 1.0) * (size - 2.0)) * sum
-}
-
-/// The correlation of neighbours; 0 for a constant.
-fn neighbours(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
-    let products: f64 = values
-        .windows(2)
-        .map(|pair| (pair[0] - mean) * (pair[1] - mean))
-        .sum();
-    if squares > 0.0 {
-        products / squares
-    } else {
-        0.0
-    }
 }
 
 /// Estimates from a detrended series come out too small by about (2 + 4ρ)/n: van Giersbergen (2005),

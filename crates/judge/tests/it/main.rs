@@ -1,6 +1,8 @@
 //! Judging through the files of a run directory.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
+mod analyze;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

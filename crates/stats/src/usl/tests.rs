@@ -110,6 +110,7 @@ fn a_straight_line_has_no_limit_and_a_flat_one_has() {
 }
 
 proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
     #[test]
     fn no_points_panic(points in proptest::collection::vec((1e-3..1e6f64, 1e-3..1e9f64), 0..12)) {
         if let Ok(law) = Usl::fit(&points, 0.9) {
