@@ -82,16 +82,21 @@ def trend(name, values):
 def mean(name, values):
     values = rounded(values)
     n = len(values)
-    correlation = acf(values, nlags=1)[1]
-    known = min(max(correlation, 0), 0.99)
-    effective = max(n * (1 - known) / (1 + known), 2)
+    # Geyer's initial monotone sequence.
+    lags = acf(values, nlags=n - 1)
+    least, total = numpy.inf, 0.0
+    for pair in lags[: n // 2 * 2].reshape(-1, 2).sum(axis=1):
+        if pair <= 0:
+            break
+        least = min(least, pair)
+        total += least
+    effective = max(n / min(max(2 * total - 1, 1), n), 2)
     error = values.std(ddof=1) / numpy.sqrt(effective)
     low, high = t.interval(0.95, effective - 1, values.mean(), error)
     return {
         "name": name,
         "values": values.tolist(),
         "mean": float(values.mean()),
-        "correlation": float(correlation),
         "effective": float(effective),
         "error": float(error),
         "low": float(low),

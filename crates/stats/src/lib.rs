@@ -1,13 +1,28 @@
 //! Pure statistics: random numbers, distributions, histograms, intervals.
 #![deny(missing_docs)]
 
+pub mod anderson;
+pub mod clique;
 pub mod dist;
+pub mod ecdf;
+pub mod ensemble;
+mod fft;
+pub mod filter;
 pub mod hist;
 pub mod interval;
+pub mod ks;
 pub mod mean;
+pub mod modes;
+pub mod multiple;
+pub mod power;
+pub mod quantile;
+pub mod rank;
 pub mod reliability;
 pub mod rng;
+pub mod sample;
+pub mod serial;
 mod special;
+pub mod spline;
 pub mod steady;
 pub mod trend;
 pub mod usl;

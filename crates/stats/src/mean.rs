@@ -1,25 +1,17 @@
-//! The mean of a series whose neighbours are alike, with its interval.
-//!
-//! n numbers of an AR(1) process with correlation ρ know their mean only as well as n(1 − ρ)/(1 + ρ)
-//! independent ones would (Bayley and Hammersley, "The effective number of independent observations in
-//! an autocorrelated time series" (1946)). ρ is the correlation of neighbours; where it is negative it
-//! counts as none, which errs to the side of caution.
+//! The mean of a series whose numbers depend on those before them, with its interval.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A correlation above this is no more told from wandering without end.
-const CORRELATION_MAX: f64 = 0.99;
+use crate::serial;
 
 /// A mean and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeriesMean {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Its standard error.
+    /// Its standard error: that of as many independent numbers as `effective` says.
     pub error: f64,
-    /// Correlation of neighbours, −1..=1.
-    pub correlation: f64,
-    /// How many independent numbers would know it as well.
+    /// How many independent numbers would know it as well; see [`serial::effective`].
     pub effective: f64,
 }
 
@@ -32,13 +24,13 @@ impl SeriesMean {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        let correlation = neighbour_correlation(values);
-        let known = correlation.clamp(0.0, CORRELATION_MAX);
-        let effective = (n * (1.0 - known) / (1.0 + known)).max(2.0);
+        // The numbers of a constant are known, whatever they depend on.
+        let effective = serial::effective(values).map_or(n, |effective| effective.count);
+        // One number alone has no interval, however much it stands for.
+        let effective = effective.max(2.0);
         Some(SeriesMean {
             mean,
             error: (variance / effective).sqrt(),
-            correlation,
             effective,
         })
     }
@@ -56,21 +48,6 @@ impl SeriesMean {
             .expect("there are two numbers at least")
             .inverse_cdf(0.5 + confidence / 2.0);
         (self.mean - t * self.error, self.mean + t * self.error)
-    }
-}
-
-/// The correlation of each number with the next: Σ(xᵢ − x̄)(xᵢ₊₁ − x̄)/Σ(xᵢ − x̄)²; 0 for a constant.
-pub fn neighbour_correlation(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
-    let products: f64 = values
-        .windows(2)
-        .map(|pair| (pair[0] - mean) * (pair[1] - mean))
-        .sum();
-    if squares > 0.0 {
-        products / squares
-    } else {
-        0.0
     }
 }
 
@@ -93,7 +70,6 @@ mod tests {
             let (low, high) = found.interval(0.95);
             let all = [
                 ("mean", found.mean),
-                ("correlation", found.correlation),
                 ("effective", found.effective),
                 ("error", found.error),
                 ("low", low),
@@ -135,7 +111,7 @@ mod tests {
     #[test]
     fn constants_and_too_little() {
         let flat = SeriesMean::of(&[4.0; 10]).unwrap();
-        assert_eq!((flat.mean, flat.error, flat.correlation), (4.0, 0.0, 0.0));
+        assert_eq!((flat.mean, flat.error, flat.effective), (4.0, 0.0, 10.0));
         assert_eq!(flat.interval(0.95), (4.0, 4.0));
         assert_eq!(SeriesMean::of(&[1.0]), None);
         assert_eq!(SeriesMean::of(&[1.0, f64::NAN]), None);

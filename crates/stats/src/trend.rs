@@ -12,7 +12,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::mean::neighbour_correlation;
+use crate::serial::autocorrelation;
 
 /// Fewer points have no trend that could be told from chance.
 pub const POINTS_MIN: usize = 10;
@@ -77,7 +77,7 @@ pub fn trend(points: &[(f64, f64)], confidence: f64) -> Result<Trend, TrendError
 
     let rest: Vec<f64> = points.iter().map(|(t, y)| y - slope * t).collect();
     let ranks = ranks(&rest);
-    let correlation = unbiased(neighbour_correlation(&ranks), n);
+    let correlation = unbiased(neighbours(&ranks), n);
     let inflation = inflation(n, |lag| correlation.powi(lag as i32)).max(1.0);
     let values: Vec<f64> = points.iter().map(|point| point.1).collect();
     let deviation = (variance(&values) * inflation).sqrt();
@@ -135,6 +135,11 @@ fn inflation(n: usize, correlation: impl Fn(usize) -> f64) -> f64 {
         })
         .sum();
     1.0 + 2.0 / (size * (size - 1.0) * (size - 2.0)) * sum
+}
+
+/// The correlation of neighbours; 0 for a constant.
+fn neighbours(values: &[f64]) -> f64 {
+    autocorrelation(values, 1).map_or(0.0, |by_lag| by_lag[1])
 }
 
 /// Estimates from a detrended series come out too small by about (2 + 4ρ)/n: van Giersbergen (2005),

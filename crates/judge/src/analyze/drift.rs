@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use serde::Serialize;
+use stats::multiple::holm;
 use stats::trend::{POINTS_MIN, trend};
 
 use super::CONFIDENCE;
@@ -149,17 +150,4 @@ fn drift(
         correlation: found.correlation,
         is_told: false,
     })
-}
-
-/// Holm, "A simple sequentially rejective multiple test procedure" (1979): adjusted p-values.
-fn holm(p: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..p.len()).collect();
-    order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
-    let mut adjusted = vec![1.0; p.len()];
-    let mut most: f64 = 0.0;
-    for (rank, &place) in order.iter().enumerate() {
-        most = most.max((p.len() - rank) as f64 * p[place]).min(1.0);
-        adjusted[place] = most;
-    }
-    adjusted
 }

@@ -10,7 +10,7 @@ use super::{Analysis, CONFIDENCE};
 use crate::findings::finding;
 use crate::words;
 
-/// Seconds that are more alike than this, and know their mean half as well as they seem to, are told.
+/// Seconds that are more alike than this are told: about half of them would know as much.
 const CORRELATION_MIN: f64 = 0.33;
 
 /// All of them, most important first; `untrusted`: why the run itself is not to be trusted.
@@ -355,22 +355,21 @@ fn alike(analysis: &Analysis) -> Option<Finding> {
         .map(|measure| (measure.name.as_str(), &measure.response))
         .chain([("throughput", &analysis.throughput.known)]);
     let known = all.filter_map(|(name, known)| Some((name, known.as_ref()?)));
-    let least =
-        |a: &(&str, &Known), b: &(&str, &Known)| a.1.correlation.total_cmp(&b.1.correlation);
-    let (name, most) = known.max_by(least)?;
-    if most.correlation < CORRELATION_MIN {
+    let neighbours = |known: &Known| known.autocorrelation.first().copied().unwrap_or(0.0);
+    let (name, most) = known.max_by(|a, b| neighbours(a.1).total_cmp(&neighbours(b.1)))?;
+    let correlation = neighbours(most);
+    if correlation < CORRELATION_MIN {
         return None;
     }
     let text = format!(
-        "the seconds of {name} are alike (autocorrelation {:.2}): they know its mean as well as {} \
-         independent ones",
-        most.correlation,
+        "the seconds of {name} are alike (autocorrelation {correlation:.2}): they know its mean as \
+         well as {} independent ones",
         words::significant(most.effective, 2)
     );
     let draft = finding(Severity::Note, "autocorrelated", text);
     Some(
         draft
-            .with("correlation", most.correlation)
+            .with("correlation", correlation)
             .with("effective", most.effective)
             .done(),
     )

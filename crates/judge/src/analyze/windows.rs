@@ -7,6 +7,7 @@ use record::{RecordError, Run};
 use serde::Serialize;
 use stats::hist::LogHistogram;
 use stats::mean::SeriesMean;
+use stats::serial::autocorrelation;
 
 use super::CONFIDENCE;
 use super::seconds::{Cell, Seconds, Slot};
@@ -14,6 +15,9 @@ use super::steady::main_succeeded;
 
 /// A last window that is shorter than this share of the others is left out of their comparison.
 const LAST_SHARE_MIN: f64 = 0.5;
+
+/// Seconds over which the autocorrelation is told.
+const LAGS: usize = 10;
 
 /// A stretch of time, and what ended in it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -64,8 +68,9 @@ pub struct Known {
     pub low: f64,
     /// See `low`.
     pub high: f64,
-    /// Correlation of a second with the next.
-    pub correlation: f64,
+    /// Correlation of a second with the next, with the one after that, and so on; empty where all are
+    /// the same.
+    pub autocorrelation: Vec<f64>,
     /// As many independent seconds would know the mean as well.
     pub effective: f64,
 }
@@ -313,7 +318,8 @@ fn known(values: &[f64]) -> Option<Known> {
         mean: found.mean,
         low,
         high,
-        correlation: found.correlation,
+        autocorrelation: autocorrelation(values, LAGS)
+            .map_or(Vec::new(), |by_lag| by_lag[1..].to_vec()),
         effective: found.effective,
     })
 }

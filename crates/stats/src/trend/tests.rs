@@ -54,7 +54,7 @@ fn scores_slopes_and_variances_agree_with_others() {
             .map(|(t, y)| y - found.slope * t)
             .collect();
         close(
-            neighbour_correlation(&ranks(&rest)),
+            neighbours(&ranks(&rest)),
             case["neighbours"].as_f64().unwrap(),
             name,
         );
