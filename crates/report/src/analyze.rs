@@ -166,7 +166,10 @@ fn trends(analysis: &Analysis, style: Style) -> Vec<String> {
         let tone = drift.is_told.then_some(Tone::Warning);
         let sign = |value: f64| if value > 0.0 { "+" } else { "" };
         let change = |value: f64| (tone, format!("{}{}", sign(value), shown(drift, value)));
-        let p = |p: f64| (None, format!("{p:.3}"));
+        let p = |p: f64| match p < 0.001 {
+            true => (None, "< 0.001".to_owned()),
+            false => (None, format!("{p:.3}")),
+        };
         table.row(vec![
             (None, format!("{INDENT}{}", drift.name)),
             (None, shown(drift, drift.level)),
@@ -228,3 +231,6 @@ fn outages(analysis: &Analysis, style: Style) -> Vec<String> {
     }
     table.render(COLUMNS, style)
 }
+
+#[cfg(test)]
+mod tests;

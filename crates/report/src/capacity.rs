@@ -102,3 +102,6 @@ fn cells(level: &LevelFigures, knob: &Knob) -> Vec<(Option<Tone>, String)> {
         (None, level.error_share.map_or_else(none, words::share)),
     ]
 }
+
+#[cfg(test)]
+mod tests;

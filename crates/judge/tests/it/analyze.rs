@@ -11,11 +11,11 @@ use tempfile::TempDir;
 use crate::{MS, SECOND};
 
 /// A run put together second by second.
-struct Made {
+pub(crate) struct Made {
     root: TempDir,
     seconds: u64,
-    rows: Vec<Measurement>,
-    series: Vec<SeriesRow>,
+    pub(crate) rows: Vec<Measurement>,
+    pub(crate) series: Vec<SeriesRow>,
 }
 
 /// An operation: its user, when it was due and sent, how long it took, how it ended.
@@ -63,7 +63,7 @@ impl Made {
     }
 
     /// Twenty operations a second that take about so many milliseconds, by second.
-    fn answering(seconds: u64, time_ms: impl Fn(f64) -> f64) -> Made {
+    pub(crate) fn answering(seconds: u64, time_ms: impl Fn(f64) -> f64) -> Made {
         let mut made = Made::of(seconds);
         let mut noise = noise(seconds);
         for second in 0..seconds {
@@ -78,6 +78,11 @@ impl Made {
     }
 
     fn write(&self, change: impl Fn(&mut RunInfo)) -> Run {
+        self.write_into(self.root.path(), change)
+    }
+
+    /// Writes the run below this directory.
+    pub(crate) fn write_into(&self, root: &Path, change: impl Fn(&mut RunInfo)) -> Run {
         let mut info = RunInfo {
             phases: vec![PhaseInfo {
                 name: "all".to_owned(),
@@ -89,7 +94,7 @@ impl Made {
             ..crate::info()
         };
         change(&mut info);
-        let dir = RunDir::create(self.root.path(), &info, "name: made\n").unwrap();
+        let dir = RunDir::create(root, &info, "name: made\n").unwrap();
         let mut rows = self.rows.clone();
         rows.sort_by_key(|row| row.done_ns);
         let mut requests = dir.requests(&info).unwrap();
@@ -108,6 +113,10 @@ impl Made {
             if !hist.is_empty() {
                 latency
                     .interval(second * SECOND, SECOND, "request", &hist)
+                    .unwrap();
+                // Everything is sent when it is due.
+                latency
+                    .interval(second * SECOND, SECOND, "request.service", &hist)
                     .unwrap();
             }
         }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
 mod analyze;
+mod capacity;
 
 use std::collections::BTreeMap;
 use std::path::Path;
