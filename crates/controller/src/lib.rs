@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `conduct` | the run from start to verdict |
 //! | `prepare` | what a run needs before its loops |
+//! | `knee` | run after run, to find the highest load that keeps the thresholds |
 //! | `crew` | where the loops are: threads here, or worker processes |
 //! | `worker` | worker processes: the protocol and both its ends |
 //! | `describe` | what `run.json` says from the start |
@@ -29,6 +30,7 @@ pub mod doctor;
 mod guard;
 pub mod host;
 mod journal;
+mod knee;
 pub mod layout;
 pub mod memory;
 mod merge;
@@ -42,6 +44,7 @@ mod worker;
 
 pub use conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
 pub use crew::CrewError;
+pub use knee::{KneeError, KneeNews, KneeRequest, Loaded, Search, SearchError, Sought, seek};
 pub use preflight::TooSmall;
 pub use target::{LISTENING, TargetError};
 pub use tick::{Tick, TickMeasure};

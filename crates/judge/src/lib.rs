@@ -10,6 +10,8 @@
 //! [`limits`]; `docs/judging.md` is their reference for people. Nothing here runs anything.
 
 pub mod compare;
+pub mod analyze;
+pub mod capacity;
 mod figures;
 mod findings;
 mod health;

@@ -15,7 +15,7 @@ pub mod requests;
 pub mod run;
 pub mod schema;
 pub mod series;
-mod whole;
+pub mod whole;
 
 pub use dir::{RunDir, run_id};
 pub use error::RecordError;

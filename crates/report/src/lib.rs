@@ -5,6 +5,8 @@
 //! view, which are sums over the last seconds.
 
 mod compare;
+mod analyze;
+mod capacity;
 mod json;
 mod live;
 #[cfg(test)]
@@ -15,6 +17,8 @@ mod table;
 mod verdict;
 
 pub use compare::{comparison, comparison_junit, comparison_markdown};
+pub use analyze::analysis;
+pub use capacity::{capacity, trial};
 pub use json::json;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use screen::Screen;

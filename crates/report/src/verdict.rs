@@ -11,7 +11,7 @@ use crate::table::Table;
 /// The text is at most so wide, whatever the terminal.
 pub(crate) const COLUMNS: usize = 120;
 /// Indent of what stands below a heading.
-const INDENT: &str = "  ";
+pub(crate) const INDENT: &str = "  ";
 
 /// The text that ends a run: the verdict, findings (the generator's health first), thresholds,
 /// figures by step and, where there are several, by phase, users, health, and the directory that
@@ -61,6 +61,7 @@ fn headline(summary: &Summary, info: &RunInfo) -> Line {
         ))
 }
 
+/// A finding with its mark, wrapped.
 pub(crate) fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
     let (tone, unicode, ascii) = match finding.severity {
         Severity::Good => (Tone::Good, "✓", "+"),

@@ -12,7 +12,7 @@ use controller::capacity;
 
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
 
-use crate::settings::{parse_duration, parse_set};
+use crate::settings::{parse_duration, parse_growth, parse_load, parse_set, parse_share};
 
 /// A scalability laboratory for real-time systems: models the crowd, sends it, judges the result.
 #[derive(Debug, Parser)]
@@ -36,6 +36,11 @@ pub(crate) enum Verb {
     /// Compare runs as distributions: two ensembles, or all runs with each other
     #[command(after_help = compare::EXIT_CODES)]
     Compare(Box<CompareArgs>),
+    /// Tell what happened within a run: steady state, trends, outages, laws
+    Analyze(AnalyzeArgs),
+    /// Find the highest rate, or number of users, that keeps a scenario's thresholds
+    #[command(after_help = CAPACITY_EXIT_CODES)]
+    Capacity(CapacityArgs),
     /// Serve one of the built-in systems
     Serve(ServeArgs),
     /// Run a share of the loops for a controller; `run --workers` starts it
@@ -139,6 +144,89 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) rest: RestArgs,
     /// Print the summary as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AnalyzeArgs {
+    /// The run's directory
+    pub(crate) run: PathBuf,
+    /// Look at this phase only
+    #[arg(long, value_name = "NAME")]
+    pub(crate) phase: Option<String>,
+    /// Leave out so much at the beginning as warm-up, whatever would be found
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) cut: Option<Duration>,
+    /// Length of the windows [default: 20s, or a tenth of a shorter run]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) window: Option<Duration>,
+    /// A second in which this share of the operations failed was down
+    #[arg(long, value_name = "SHARE", default_value = "50%", value_parser = parse_share)]
+    pub(crate) down: f64,
+    /// Print the analysis as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const CAPACITY_EXIT_CODES: &str = "\
+Exit codes:
+  0    found, or all that was asked for holds
+  1    not even the lowest load holds
+  2    it cannot be told: the generator was the limit, or the search ran out of steps or time
+  64   the command line is wrong
+  65   the scenario is wrong, or says nothing of what has to hold
+  others as for `throng run`";
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CapacityArgs {
+    /// A scenario file with thresholds
+    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    pub(crate) file: Option<String>,
+    #[command(flatten)]
+    pub(crate) sets: SetArgs,
+    /// What to turn, as --set knows it [default: the rate or number of users of the only phase that has
+    /// one, or the parameter that it is]
+    #[arg(long, value_name = "KEY")]
+    pub(crate) of: Option<String>,
+    /// The first load [default: as the scenario says]
+    #[arg(long, value_name = "LOAD", value_parser = parse_load)]
+    pub(crate) from: Option<f64>,
+    /// The highest load to try [default: as far as it holds]
+    #[arg(long, value_name = "LOAD", value_parser = parse_load)]
+    pub(crate) at_most: Option<f64>,
+    /// The next load after one that holds is so many times higher
+    #[arg(long, value_name = "TIMES", default_value = "2", value_parser = parse_growth)]
+    pub(crate) growth: f64,
+    /// How near the knee has to be told
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_share)]
+    pub(crate) within: f64,
+    /// Runs at the knee; most of them decide
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=99))]
+    pub(crate) repeat: u16,
+    /// Runs in all, those of a search that is gone on with included
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u16).range(1..=9999))]
+    pub(crate) steps: u16,
+    /// No run begins that would end later than this
+    #[arg(long = "for", value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
+    pub(crate) time: Duration,
+    /// Between two runs
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration)]
+    pub(crate) pause: Duration,
+    /// Where the search's directory is made
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub(crate) runs: PathBuf,
+    /// Go on with the search in this directory; finished runs are not run again. Only --steps and
+    /// --for may be changed
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "sets", "of", "from", "at_most", "growth", "within", "repeat", "pause", "runs"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// Run even where this machine cannot hold so many users
+    #[arg(long)]
+    pub(crate) anyway: bool,
+    /// Print nothing but errors; the exit code tells
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Print what was found as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
 }

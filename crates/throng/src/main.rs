@@ -25,6 +25,8 @@ fn main() -> ExitCode {
         Verb::Schema => verbs::schema::schema(),
         Verb::Show(args) => verbs::show::show(&args),
         Verb::Compare(args) => verbs::compare::compare(&args),
+        Verb::Analyze(args) => verbs::analyze::analyze(&args),
+        Verb::Capacity(args) => verbs::capacity::capacity(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),
         Verb::Worker(args) => verbs::worker::worker(&args),
         Verb::Doctor(args) => verbs::doctor::doctor(&args),

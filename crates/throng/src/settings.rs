@@ -13,6 +13,43 @@ pub(crate) fn parse_set(text: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
+/// A share above 0 and up to 1: `50%` or `0.5`.
+pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent
+            .trim_end()
+            .parse()
+            .map(|percent: f64| percent / 100.0),
+        None => text.parse(),
+    };
+    let share = share.map_err(|_| "expected a share such as 50% or 0.5".to_owned())?;
+    match share > 0.0 && share <= 1.0 {
+        true => Ok(share),
+        false => Err("expected a share above 0 and not above 100%".to_owned()),
+    }
+}
+
+/// A load: a number above 0, with or without the unit that the scenario gives it.
+pub(crate) fn parse_load(text: &str) -> Result<f64, String> {
+    let number = text.split_once('/').map_or(text, |(number, _)| number);
+    let load: f64 = number
+        .trim()
+        .parse()
+        .map_err(|_| "expected a number such as 500".to_owned())?;
+    match load > 0.0 && load.is_finite() {
+        true => Ok(load),
+        false => Err("expected a number above 0".to_owned()),
+    }
+}
+
+/// A factor from one load to the next.
+pub(crate) fn parse_growth(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(growth) if (1.1..=100.0).contains(&growth) => Ok(growth),
+        _ => Err("expected a number from 1.1 to 100".to_owned()),
+    }
+}
+
 /// A duration as scenarios write it.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     scenario::parse_duration(text).map(Duration::from_nanos)

@@ -1,5 +1,7 @@
 //! The verbs, one file each.
 
+pub(crate) mod analyze;
+pub(crate) mod capacity;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
