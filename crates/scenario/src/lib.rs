@@ -32,3 +32,13 @@ pub fn parse_duration(text: &str) -> Result<u64, String> {
     let seconds = units::duration(text).map_err(|error| error.to_string())?;
     units::seconds_to_ns(seconds).ok_or_else(|| format!("{text} is longer than can be told"))
 }
+
+/// A size as scenarios write it (`200B`, `4KiB`), in bytes. The error says what was expected.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    units::size(text).map_err(|error| format!("{error}; {}", error.hint))
+}
+
+/// A percentage as scenarios write it (`99.9%`), as a share of 1. The error says what was expected.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    units::share(text).map_err(|error| format!("{error}; {}", error.hint))
+}

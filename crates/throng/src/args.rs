@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use clap_complete::Shell;
 use controller::capacity;
 
-use crate::settings::{parse_duration, parse_set};
+use crate::settings::{parse_duration, parse_set, parse_share, parse_size};
 
 /// A scalability laboratory for real-time systems: models the crowd, sends it, judges the result.
 #[derive(Debug, Parser)]
@@ -211,6 +211,9 @@ pub(crate) struct MarketArgs {
     /// Least time between two distributions of a game
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) batch: Option<Duration>,
+    /// Distributions are filled up with blanks to so many bytes, such as 4KiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) broadcast_size: Option<usize>,
     /// Mean time between two goals of a game
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) goal_every: Option<Duration>,
@@ -223,6 +226,12 @@ pub(crate) struct MarketArgs {
     /// Ping connections that were silent for so long; 0s never does
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) ping_after: Option<Duration>,
+    /// A planted fault: answers some requests so much later
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) delay: Option<Duration>,
+    /// Which share of the requests the delay strikes, such as 10% [default: 100%]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, requires = "delay")]
+    pub(crate) delay_share: Option<f64>,
 }
 
 #[derive(Debug, ClapArgs)]

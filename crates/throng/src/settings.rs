@@ -17,3 +17,13 @@ pub(crate) fn parse_set(text: &str) -> Result<(String, String), String> {
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     scenario::parse_duration(text).map(Duration::from_nanos)
 }
+
+/// A size as scenarios write it, in bytes.
+pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
+    scenario::parse_size(text).map(|bytes| bytes as usize)
+}
+
+/// A percentage as scenarios write it, as a share of 1.
+pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+    scenario::parse_share(text)
+}
