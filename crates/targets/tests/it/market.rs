@@ -103,7 +103,7 @@ async fn distributions_are_filled_up_and_answers_held_up() {
     let news = texts
         .iter()
         .find(|text| text.starts_with(r#"{"type":"distribution""#));
-    assert!(news.is_some_and(|news| news.len() == 4096 && news.ends_with("} ")));
+    assert!(news.is_some_and(|news| news.len() == 4096 && news.ends_with("  ")));
     assert!(market.stop().report().await.balanced);
 }
 
