@@ -2,7 +2,9 @@
 #![deny(missing_docs)]
 
 pub mod dist;
+pub mod factorial;
 pub mod hist;
 pub mod interval;
+pub mod regression;
 pub mod rng;
 mod special;
