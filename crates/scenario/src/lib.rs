@@ -3,10 +3,11 @@
 //! [`compile`] reads a scenario's text: `yaml` makes a tree of it that remembers places
 //! (`node`), `overrides` changes the tree, `check` turns it into a [`Plan`]. What keys there are
 //! is said once, in `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario.md`
-//! follow from it. The crate does no I/O: texts of files and of the environment are handed in.
+//! follow from it. [`experiment`] reads experiments by the same means. The crate does no I/O: texts of files and of the environment are handed in.
 
 mod check;
 mod diagnostic;
+pub mod experiment;
 pub mod expr;
 mod keys;
 mod node;
@@ -18,11 +19,12 @@ mod units;
 mod url;
 mod yaml;
 
-pub use check::{Settings, Source, USERS_MAX, compile, threshold};
+pub use check::{Settings, Source, USERS_MAX, compile, figure, threshold};
 pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
-pub use keys::reference;
+pub use experiment::{Experiment, experiment};
+pub use keys::{experiment_reference, reference};
 pub use plan::Plan;
-pub use schema::schema;
+pub use schema::{experiment_schema, schema};
 pub use url::{Load, UrlRun, url_scenario};
 pub use yaml::{DEPTH_MAX, NODES_MAX, TEXT_BYTES_MAX};
 
