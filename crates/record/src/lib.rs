@@ -15,9 +15,9 @@ pub mod requests;
 pub mod run;
 pub mod schema;
 pub mod series;
-mod whole;
+pub mod whole;
 
-pub use dir::{RunDir, run_id};
+pub use dir::{RunDir, file_name, run_id};
 pub use error::RecordError;
 pub use events::EventsWriter;
 pub use latency::{Interval, LatencyWriter};

@@ -61,7 +61,8 @@ fn headline(summary: &Summary, info: &RunInfo) -> Line {
         ))
 }
 
-fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
+/// A finding with its mark, wrapped.
+pub(crate) fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
     let (tone, unicode, ascii) = match finding.severity {
         Severity::Good => (Tone::Good, "✓", "+"),
         Severity::Note => (Tone::Dim, "·", "-"),

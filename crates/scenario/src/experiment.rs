@@ -22,6 +22,8 @@ pub const FACTORS_MAX: usize = 12;
 pub const LEVELS_MAX: usize = 1000;
 /// Most runs of one experiment.
 pub const RUNS_MAX: usize = 10_000;
+/// Least and greatest confidence of intervals.
+pub const CONFIDENCE: std::ops::RangeInclusive<f64> = 0.5..=0.9999;
 /// Most repetitions of one combination.
 pub const REPETITIONS_MAX: u64 = 1000;
 

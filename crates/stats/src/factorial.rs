@@ -98,6 +98,8 @@ pub struct Term {
     pub effect: Option<Estimate>,
     /// Of a single factor: what each level adds to the mean.
     pub level_effects: Vec<Estimate>,
+    /// Of a single factor: the model's mean at each level, over all levels of the others alike.
+    pub level_means: Vec<Estimate>,
     /// Degrees of freedom.
     pub df: usize,
     /// The sum of squares that it explains beyond all other terms.
@@ -331,23 +333,17 @@ impl<'f> Uncertainty<'f> {
         Estimate { value, interval }
     }
 
-    /// The weight of one coefficient, or of several, in a sum.
-    fn weighted(&self, first: usize, weights: &[f64]) -> Estimate {
-        let mut all = vec![0.0; first];
-        all.extend_from_slice(weights);
-        self.estimate(&all)
-    }
-
     fn term(&self, term: &Candidate, first: usize, ss: f64, total_ss: f64) -> Term {
         let df = term.df;
-        let level_effects = match term.factors.len() {
-            1 => (0..=df)
-                .map(|level| {
-                    let weights: Vec<f64> = (0..df).map(|c| column_value(level, c)).collect();
-                    self.weighted(first, &weights)
-                })
-                .collect(),
-            _ => Vec::new(),
+        let of_levels = |mean: f64| -> Vec<Estimate> {
+            let levels_count = if term.factors.len() == 1 { df + 1 } else { 0 };
+            let levels = (0..levels_count).map(|level| {
+                let mut weights = vec![0.0; first];
+                weights[0] = mean;
+                weights.extend((0..df).map(|column| column_value(level, column)));
+                self.estimate(&weights)
+            });
+            levels.collect()
         };
         let f_test = self.error_variance.map(|variance| {
             let statistic = ss / df as f64 / variance;
@@ -356,8 +352,13 @@ impl<'f> Uncertainty<'f> {
         Term {
             factors: term.factors.clone(),
             aliases: term.aliases.clone(),
-            effect: term.is_of_two_levels.then(|| self.weighted(first, &[1.0])),
-            level_effects,
+            effect: term.is_of_two_levels.then(|| {
+                let mut weights = vec![0.0; first];
+                weights.push(1.0);
+                self.estimate(&weights)
+            }),
+            level_effects: of_levels(0.0),
+            level_means: of_levels(1.0),
             df,
             ss,
             share: ss / total_ss,

@@ -22,7 +22,8 @@ fn main() -> ExitCode {
     let result = match args.verb {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Check(args) => verbs::check::check(&args),
-        Verb::Schema => verbs::schema::schema(),
+        Verb::Experiment(args) => verbs::experiment::experiment(&args),
+        Verb::Schema { what } => verbs::schema::schema(what),
         Verb::Show(args) => verbs::show::show(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),
         Verb::Worker(args) => verbs::worker::worker(&args),

@@ -27,3 +27,13 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
 pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
     scenario::parse_share(text)
 }
+
+/// The confidence of intervals.
+pub(crate) fn parse_confidence(text: &str) -> Result<f64, String> {
+    let share = scenario::parse_share(text)?;
+    if scenario::experiment::CONFIDENCE.contains(&share) {
+        Ok(share)
+    } else {
+        Err("write 50% to 99.99%".to_owned())
+    }
+}

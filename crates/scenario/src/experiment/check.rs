@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 
 use super::{
-    Design, Experiment, FACTORS_MAX, Factor, LEVELS_MAX, Level, REPETITIONS_MAX, RUNS_MAX, Response,
+    CONFIDENCE, Design, Experiment, FACTORS_MAX, Factor, LEVELS_MAX, Level, REPETITIONS_MAX,
+    RUNS_MAX, Response,
 };
 use crate::check::{Checker, Fields, stem};
 use crate::keys::{DESIGNS, EXPERIMENT, FACTOR, RESPONSE};
 use crate::node::{Entry, Node, Place};
 use crate::units::{self, UnitError};
 
-/// Least and greatest confidence of intervals.
-const CONFIDENCE: std::ops::RangeInclusive<f64> = 0.5..=0.9999;
 /// Longest name of a factor, in bytes.
 const NAME_MAX: usize = 100;
 

@@ -87,6 +87,8 @@ fn designs_agree_with_statsmodels() {
             for (level, effect) in found.terms[0].level_effects.iter().enumerate() {
                 close(effect.value, number(&effects[level]), what);
                 let interval = effect.interval.unwrap();
+                let mean = found.terms[0].level_means[level];
+                close(mean.value, found.mean.value + effect.value, what);
                 let bounds = &design["level_intervals"][level];
                 close(interval.low, number(&bounds[0]), what);
                 close(interval.high, number(&bounds[1]), what);
