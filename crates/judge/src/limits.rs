@@ -60,5 +60,7 @@ pub const EXPERIMENT_SIGNIFICANCE: f64 = 0.05;
 pub const EXPERIMENT_SPAN_FOR_LOG: f64 = 10.0;
 /// The same where residuals grow with the predicted value.
 pub const EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD: f64 = 3.0;
+/// Share of the variation from which a second and third term are told beside the largest.
+pub const EXPERIMENT_SHARE_TOLD: f64 = 0.01;
 /// Combinations that are told one by one where runs are missing.
 pub const EXPERIMENT_CELLS_TOLD: usize = 5;

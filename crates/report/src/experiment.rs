@@ -23,7 +23,9 @@ const WORDS_TOLD: usize = 8;
 pub fn experiment(analysis: &Analysis, style: Style) -> String {
     let mut lines = vec![headline(analysis).render(COLUMNS, style), String::new()];
     lines.extend(factors(analysis).render(COLUMNS, style));
-    lines.push(String::new());
+    if !analysis.findings.is_empty() || !analysis.confounded.is_empty() {
+        lines.push(String::new());
+    }
     for finding in &analysis.findings {
         lines.extend(finding_lines(finding, style));
     }
@@ -152,6 +154,3 @@ fn term_name(factors: &[FactorFigures], term: &TermFigures) -> String {
     };
     format!("{}{aliases}{more}{name}", term.name)
 }
-
-#[cfg(test)]
-mod tests;

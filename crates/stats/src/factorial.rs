@@ -19,6 +19,8 @@ use terms::{Candidate, candidates, column_value};
 
 /// Most factors of a design.
 pub const FACTORS_MAX: usize = 12;
+/// What is below this share of the greatest value is the rounding of arithmetic, and counts as 0.
+const ROUNDING: f64 = 1e-13;
 /// Most columns of the model: interactions of more factors are counted as errors beyond.
 const COLUMNS_MAX: usize = 512;
 
@@ -166,7 +168,8 @@ pub fn factorial(
     check(levels_count, observations)?;
     let values: Vec<f64> = observations.iter().map(|o| o.value).collect();
     let found = candidates(levels_count, observations);
-    let (model, fit) = largest_model(&found.terms, levels_count, observations, &values)?;
+    let (model, mut fit) = largest_model(&found.terms, levels_count, observations, &values)?;
+    take_rounding_away(&mut fit, &values);
     let judge = Uncertainty::new(&fit, confidence);
     let mean_of_all = values.iter().sum::<f64>() / values.len() as f64;
     let total_ss = values.iter().map(|y| (y - mean_of_all).powi(2)).sum();
@@ -194,6 +197,24 @@ pub fn factorial(
         fitted: fit.fitted,
         residuals: fit.residuals,
     })
+}
+
+/// Makes exact what would be without rounding, so that repetitions which do not differ have no
+/// errors, and factors that change nothing no effects.
+fn take_rounding_away(fit: &mut LeastSquares, values: &[f64]) {
+    let greatest = values
+        .iter()
+        .fold(0.0, |most: f64, value| most.max(value.abs()));
+    let least = ROUNDING * greatest;
+    for coefficient in &mut fit.coefficients {
+        if coefficient.abs() <= least {
+            *coefficient = 0.0;
+        }
+    }
+    if fit.residuals.iter().all(|residual| residual.abs() <= least) {
+        fit.residuals.fill(0.0);
+        fit.residual_ss = 0.0;
+    }
 }
 
 fn check(levels_count: &[usize], observations: &[Observation]) -> Result<(), FactorialError> {
@@ -294,8 +315,9 @@ impl Model<'_> {
             .cloned()
             .collect();
         // Fewer of columns that are independent are independent.
-        least_squares(&others, values)
-            .map_or(f64::NAN, |without| without.residual_ss - fit.residual_ss)
+        least_squares(&others, values).map_or(f64::NAN, |without| {
+            (without.residual_ss - fit.residual_ss).max(0.0)
+        })
     }
 }
 
@@ -361,9 +383,19 @@ impl<'f> Uncertainty<'f> {
             level_means: of_levels(1.0),
             df,
             ss,
-            share: ss / total_ss,
+            share: share(ss, total_ss),
             f_test,
         }
+    }
+}
+
+/// A part of the whole, which is 1 where only rounding tells them apart.
+fn share(ss: f64, total_ss: f64) -> f64 {
+    let share = ss / total_ss;
+    if (share - 1.0).abs() < ROUNDING * 100.0 {
+        1.0
+    } else {
+        share
     }
 }
 

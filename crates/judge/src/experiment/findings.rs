@@ -2,20 +2,17 @@
 
 use record::schema::{Finding, Severity};
 use scenario::experiment::letter;
-use stats::factorial::{FactorialError, Observation, Test, brown_forsythe, shapiro_wilk, spearman};
+use stats::factorial::{FactorialError, Test, brown_forsythe, shapiro_wilk, spearman};
 
 use super::analysis::{CellFigures, FitFigures, MissingCell};
 use super::response::problem_in_words;
 use super::{Data, ResponseData};
 use crate::findings::finding as draft;
 use crate::limits::{
-    EXPERIMENT_CELLS_TOLD, EXPERIMENT_SIGNIFICANCE, EXPERIMENT_SPAN_FOR_LOG,
+    EXPERIMENT_CELLS_TOLD, EXPERIMENT_SHARE_TOLD, EXPERIMENT_SIGNIFICANCE, EXPERIMENT_SPAN_FOR_LOG,
     EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD,
 };
 use crate::words;
-
-/// Residuals below this share of the greatest value are those of arithmetic.
-const RESIDUAL_ZERO: f64 = 1e-12;
 
 /// What the findings of a response follow from.
 pub(super) struct Seen<'a> {
@@ -32,8 +29,6 @@ pub(super) struct Seen<'a> {
     pub(super) rows_without: usize,
     pub(super) problem: Option<&'a FactorialError>,
     pub(super) fit: Option<&'a FitFigures>,
-    /// What was fitted.
-    pub(super) orders: &'a [Observation],
 }
 
 fn finding(severity: Severity, code: &str, text: String, evidence: &[(&str, f64)]) -> Finding {
@@ -178,26 +173,31 @@ fn largest(seen: &Seen<'_>, fit: &FitFigures) -> Option<Finding> {
         names.join(" × ")
     };
     let first = terms.first()?;
-    let told: Vec<String> = terms
-        .iter()
-        .take(3)
-        .map(|term| {
-            format!(
-                "{} ({}) {}",
-                term.name,
-                name(&term.factors),
-                words::share(term.share)
-            )
-        })
-        .collect();
-    let error = match &fit.error {
-        Some(error) => format!(", errors {}", words::share(error.share)),
-        None => String::new(),
-    };
-    let text = format!(
-        "of the variation is explained by {}{error}",
-        told.join(", ")
+    let mut told = vec![format!(
+        "{} ({}) explains {} of the variation",
+        first.name,
+        name(&first.factors),
+        words::share(first.share)
+    )];
+    let others = terms[1..].iter().take(2);
+    told.extend(
+        others
+            .filter(|term| term.share >= EXPERIMENT_SHARE_TOLD)
+            .map(|term| {
+                format!(
+                    "{} ({}) {}",
+                    term.name,
+                    name(&term.factors),
+                    words::share(term.share)
+                )
+            }),
     );
+    told.extend(
+        fit.error
+            .filter(|error| error.ss > 0.0)
+            .map(|error| format!("errors {}", words::share(error.share))),
+    );
+    let text = told.join(", ");
     let mut evidence = vec![("largest_share", first.share)];
     evidence.extend(fit.error.map(|error| ("error_share", error.share)));
     Some(finding(Severity::Note, "variation", text, &evidence))
@@ -245,10 +245,7 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
     if fit.error.is_none() {
         return Vec::new();
     }
-    let greatest =
-        |numbers: &mut dyn Iterator<Item = f64>| numbers.fold(0.0, |a: f64, b| a.max(b.abs()));
-    let residual = greatest(&mut fit.residuals.iter().copied());
-    if residual <= RESIDUAL_ZERO * greatest(&mut seen.orders.iter().map(|o| o.value)) {
+    if fit.error.is_some_and(|error| error.ss == 0.0) {
         let text = "repetitions do not differ at all: the model leaves nothing over";
         return vec![finding(Severity::Note, "no-errors", text.to_owned(), &[])];
     }

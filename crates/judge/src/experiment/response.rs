@@ -49,7 +49,6 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
         rows_without: data.rows.len() - measured.len(),
         problem: fitted.as_ref().err(),
         fit: fit.as_ref(),
-        orders: &reduced.observations,
     });
     ResponseAnalysis {
         name: response.name.clone(),

@@ -28,7 +28,7 @@ impl Numbers {
         let sign = if value < 0.0 { "−" } else { "" };
         let size = value.abs();
         let text = match self.unit {
-            Unit::Plain => significant(size, DIGITS_PLAIN),
+            Unit::Plain => trimmed(&significant(size, DIGITS_PLAIN)).to_owned(),
             // Means and effects of counts are no counts.
             Unit::Count => significant(size, DIGITS),
             unit => unit.told(size, DIGITS),
@@ -62,6 +62,14 @@ impl Numbers {
             (Some(low), Some(high)) => format!("{} to {}", told(self, low), told(self, high)),
             _ => "–".to_owned(),
         }
+    }
+}
+
+/// Without zeros at the end of a fraction.
+fn trimmed(text: &str) -> &str {
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => text,
     }
 }
 

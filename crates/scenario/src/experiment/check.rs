@@ -249,7 +249,9 @@ impl Checker<'_> {
     fn responses(&mut self, node: &Node) -> Vec<Response> {
         let items = self.one_or_more(node);
         if items.is_empty() {
-            self.expected(node, "a list of figures, such as `p99(request)`");
+            self.told
+                .error("no-response", &node.place, "no response is listed")
+                .hint("list figures as thresholds have them, such as `p99(request)`");
         }
         let mut found: Vec<Response> = Vec::new();
         for item in items {

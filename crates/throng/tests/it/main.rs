@@ -3,6 +3,7 @@
 
 mod cli;
 mod examples;
+mod experiments;
 mod faults;
 mod runs;
 mod support;

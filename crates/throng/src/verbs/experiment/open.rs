@@ -71,6 +71,12 @@ impl Opened {
         })
     }
 
+    /// How long one run takes with the pause beside it, in nanoseconds.
+    pub(super) fn run_ns(&self, cell: &[usize]) -> u64 {
+        let own = self.times_ns.get(cell).copied().unwrap_or(0);
+        own + self.experiment.pause_ns
+    }
+
     /// A plan for these overrides, each of which was tried before.
     pub(super) fn compile(
         &self,

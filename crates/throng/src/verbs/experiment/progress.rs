@@ -102,7 +102,7 @@ pub(super) struct Watcher<'a> {
     figures: Vec<&'a str>,
     quiet: bool,
     runs: usize,
-    /// Planned time that is still to pass, in nanoseconds.
+    /// Planned time of the runs after this one, warm-up aside, in nanoseconds.
     left_ns: u64,
     view: View,
 }
@@ -115,12 +115,16 @@ impl<'a> Watcher<'a> {
         quiet: bool,
     ) -> Watcher<'a> {
         let responses = opened.experiment.responses.iter();
+        let pending = state
+            .runs
+            .iter()
+            .filter(|run| run.stage == RunStage::Pending);
         let watcher = Watcher {
             opened,
             figures: responses.map(|response| response.figure.as_str()).collect(),
             quiet,
             runs: state.runs.len(),
-            left_ns: left_ns(opened, state),
+            left_ns: pending.map(|run| opened.run_ns(&run.cell)).sum(),
             view: View::new(true),
         };
         let pending = state.count(RunStage::Pending);
@@ -153,7 +157,7 @@ impl<'a> Watcher<'a> {
                     self.runs,
                     self.levels(run)
                 ));
-                self.left_ns = self.left_ns.saturating_sub(self.time_ns(run));
+                self.left_ns = self.left_ns.saturating_sub(self.opened.run_ns(&run.cell));
                 self.view = self.live();
             }
             Progress::Tick(tick) => self.view.tick(tick, terminal::style()),
@@ -180,12 +184,6 @@ impl<'a> Watcher<'a> {
     /// On a terminal each run is drawn while it goes on; elsewhere it has its line.
     fn live(&self) -> View {
         View::new(self.quiet || !std::io::stdout().is_terminal())
-    }
-
-    fn time_ns(&self, run: &RunRecord) -> u64 {
-        let planned = self.opened.runs.get(run.number - 1);
-        let alone = planned.map(|run| self.opened.time_ns(std::slice::from_ref(run)));
-        alone.unwrap_or(0)
     }
 
     fn levels(&self, run: &RunRecord) -> String {
@@ -216,16 +214,4 @@ impl<'a> Watcher<'a> {
             let _ = writeln!(std::io::stdout(), "{line}");
         }
     }
-}
-
-/// Planned time of the runs that are still to be made, in nanoseconds.
-fn left_ns(opened: &Opened, state: &ExperimentState) -> u64 {
-    let pending = state
-        .runs
-        .iter()
-        .filter(|run| run.stage == RunStage::Pending);
-    let runs: Vec<PlannedRun> = pending
-        .filter_map(|run| opened.runs.get(run.number - 1).cloned())
-        .collect();
-    opened.time_ns(&runs)
 }
