@@ -275,7 +275,10 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
             "spread-follows-size",
             "residuals grow or shrink with the predicted value (Spearman's ρ",
             spearman(&fit.fitted, &sizes),
-            "a multiplicative model may fit better",
+            match seen.multiplicative {
+                true => "errors are not alike everywhere, not even as factors",
+                false => "a multiplicative model may fit better",
+            },
         ),
         (
             "spread-differs",

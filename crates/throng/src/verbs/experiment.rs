@@ -187,7 +187,9 @@ fn analyze_directory(args: &ExperimentArgs, directory: &Path) -> Result<Exit, Fa
     let state = known(directory)?;
     let copy = directory.join(EXPERIMENT_COPY);
     let text = source::read(&copy.display().to_string())?;
-    let experiment = source::experiment(&text)?;
+    let mut experiment = source::experiment(&text)?;
+    // One without a name of its own is called by its file, and this is a copy.
+    experiment.name.clone_from(&state.name);
     let is_its = state.runs.iter().all(|run| {
         let factors = &experiment.factors;
         let levels = factors
