@@ -3,8 +3,8 @@
 //! What is done stands in `experiment.json`, which is replaced after each run, and in the run
 //! directories. Whatever ends the process, the next one goes on with the first run that is not
 //! there. The runs of each repetition are a block, and each block is shuffled by itself: what
-//! changes slowly meets all combinations alike (Jain 1991, section 16.5; Box, Hunter and Hunter,
-//! "Statistics for Experimenters", 1978, section 4.2).
+//! changes slowly meets all combinations alike (Box, Hunter and Hunter, "Statistics for
+//! Experimenters", 1978, on randomised blocks).
 
 mod hook;
 mod order;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use record::RecordError;
-use record::schema::{RunStatus, Summary, Verdict};
+use record::schema::{RunStatus, Summary};
 use scenario::{Experiment, Plan};
 
 use crate::conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
@@ -133,12 +133,8 @@ impl Conductor<'_> {
     fn adopt(&mut self) -> Result<(), RecordError> {
         for (directory, run) in state::complete_runs(&self.runs) {
             let name = format!("{RUNS}/{directory}");
-            if self
-                .state
-                .runs
-                .iter()
-                .any(|known| known.directory.as_deref() == Some(&name))
-            {
+            let is_known = |known: &RunRecord| known.directory.as_deref() == Some(&name);
+            if self.state.discarded.contains(&name) || self.state.runs.iter().any(is_known) {
                 continue;
             }
             let experiment = self.request.experiment;
@@ -308,11 +304,6 @@ fn told(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
-}
-
-/// Whether a run that ended with this verdict counts.
-pub fn counts(experiment: &Experiment, verdict: Verdict) -> bool {
-    experiment.keeps_untrusted || verdict != Verdict::Untrusted
 }
 
 #[cfg(test)]

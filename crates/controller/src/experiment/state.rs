@@ -31,6 +31,9 @@ pub struct ExperimentState {
     pub seed: u64,
     /// In their order.
     pub runs: Vec<RunRecord>,
+    /// Directories of runs that were made anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub discarded: Vec<String>,
 }
 
 /// A run of an experiment.
@@ -103,6 +106,7 @@ impl ExperimentState {
             digest: digest(texts),
             seed: experiment.seed,
             runs: runs.collect(),
+            discarded: Vec::new(),
         }
     }
 
@@ -152,7 +156,8 @@ impl ExperimentState {
         for run in &mut self.runs {
             if run.stage == RunStage::Failed || run.verdict == Some(Verdict::Untrusted) {
                 run.stage = RunStage::Pending;
-                (run.directory, run.verdict, run.why) = (None, None, None);
+                self.discarded.extend(run.directory.take());
+                (run.verdict, run.why) = (None, None);
             }
         }
     }

@@ -1,3 +1,4 @@
+use record::schema::Verdict;
 use scenario::{Settings, Source};
 
 use super::*;
@@ -92,6 +93,7 @@ fn states_are_whole_and_later_ones_are_refused() {
         (Some(2), 1)
     );
     state.retry();
+    assert_eq!(state.discarded, ["runs/x"]);
     assert_eq!(
         (state.pending(), state.runs[1].why.as_ref()),
         (Some(0), None)

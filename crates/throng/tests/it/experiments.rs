@@ -181,6 +181,12 @@ fn runs_that_cannot_be_trusted_are_left_out() {
     let analysis = json(&space.path("out/analysis.json"));
     assert_eq!(analysis["left_out"].as_array().unwrap().len(), 4);
     assert!(analysis["responses"][0]["fit"].is_null());
+    // They are there, so nothing is run; unless they are to be made anew.
+    let again = Ended::of(&mut experiment(&space, &file, &[])).with(2);
+    assert!(!again.out.contains("run 1 of 4"), "{}", again.out);
+    let anew = Ended::of(&mut experiment(&space, &file, &["--retry"])).with(2);
+    anew.said("run 1 of 4");
+    anew.said("run 4 of 4");
 }
 
 #[test]
