@@ -14,6 +14,7 @@
 //! | `merge` | the loops' intervals added up |
 //! | `journal` | everything that is written while it runs |
 //! | `starts` | how many users the plan wants started |
+//! | `experiment` | many runs by a design, resumed where they were left |
 //! | `tick` | a second of the run for the live view |
 //! | `guard` | memory that runs short ends the ramp, then the run |
 //! | `doctor` | the limits of this machine, one by one |
@@ -27,6 +28,7 @@ mod conduct;
 mod crew;
 mod describe;
 pub mod doctor;
+pub mod experiment;
 mod guard;
 pub mod host;
 mod journal;

@@ -12,6 +12,7 @@
 pub mod compare;
 pub mod analyze;
 pub mod capacity;
+pub mod experiment;
 mod figures;
 mod findings;
 mod health;
@@ -33,6 +34,14 @@ pub enum JudgeError {
     /// A file of the run directory could not be read.
     #[error("cannot read the run directory")]
     Read(#[from] record::RecordError),
+    /// The run has no such figure.
+    #[error("the run has no figure {text:?}: {problem}")]
+    Figure {
+        /// As it was asked for.
+        text: String,
+        /// In words.
+        problem: String,
+    },
     /// A threshold of its last verdict makes no sense.
     #[error("the threshold {text:?} of the run's last verdict makes no sense: {problem}")]
     Threshold {

@@ -119,13 +119,13 @@ pub fn run_id(started_unix_s: u64, name: &str, entropy: u16) -> String {
         started_unix_s / 60 % 60,
         started_unix_s % 60,
     );
-    let name = sanitised(name);
+    let name = file_name(name);
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}-{name}-{entropy:04x}")
 }
 
-/// ASCII letters, digits, `.`, `_` and single dashes, beginning and ending with none of `.` and
-/// `-`; `run` where nothing is left.
-fn sanitised(name: &str) -> String {
+/// A name made fit for a file: at most 60 ASCII letters, digits, `.`, `_` and single dashes,
+/// beginning and ending with none of `.` and `-`; `run` where nothing is left.
+pub fn file_name(name: &str) -> String {
     let mut clean = String::new();
     for character in name.chars() {
         if character.is_ascii_alphanumeric() || matches!(character, '.' | '_') {

@@ -17,7 +17,7 @@ pub mod schema;
 pub mod series;
 pub mod whole;
 
-pub use dir::{RunDir, run_id};
+pub use dir::{RunDir, file_name, run_id};
 pub use error::RecordError;
 pub use events::EventsWriter;
 pub use latency::{Interval, LatencyWriter};

@@ -62,7 +62,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, RecordError> {
 /// The value in the JSON file; `None` where there is no such file.
 ///
 /// # Errors
-/// Where it cannot be read, or holds something else.
+/// Where the file cannot be read or is damaged.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, RecordError> {
     let Some(text) = read(path)? else {
         return Ok(None);

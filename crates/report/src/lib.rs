@@ -7,6 +7,7 @@
 mod compare;
 mod analyze;
 mod capacity;
+mod experiment;
 mod json;
 mod live;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod verdict;
 pub use compare::{comparison, comparison_junit, comparison_markdown};
 pub use analyze::analysis;
 pub use capacity::{capacity, trial};
+pub use experiment::{experiment, experiment_json};
 pub use json::json;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use screen::Screen;

@@ -3,10 +3,11 @@
 //! [`compile`] reads a scenario's text: `yaml` makes a tree of it that remembers places
 //! (`node`), `overrides` changes the tree, `check` turns it into a [`Plan`]. What keys there are
 //! is said once, in `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario.md`
-//! follow from it. The crate does no I/O: texts of files and of the environment are handed in.
+//! follow from it. [`experiment`] reads experiments by the same means. The crate does no I/O: texts of files and of the environment are handed in.
 
 mod check;
 mod diagnostic;
+pub mod experiment;
 pub mod expr;
 mod keys;
 mod knob;
@@ -19,12 +20,13 @@ mod units;
 mod url;
 mod yaml;
 
-pub use check::{Settings, Source, USERS_MAX, compile, threshold};
+pub use check::{Settings, Source, USERS_MAX, compile, figure, threshold};
 pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
-pub use keys::reference;
+pub use experiment::{Experiment, experiment};
+pub use keys::{experiment_reference, reference};
 pub use knob::{Knob, KnobError, knob};
 pub use plan::Plan;
-pub use schema::schema;
+pub use schema::{experiment_schema, schema};
 pub use url::{Load, UrlRun, url_scenario};
 pub use yaml::{DEPTH_MAX, NODES_MAX, TEXT_BYTES_MAX};
 
@@ -43,4 +45,14 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
 pub fn parse_duration(text: &str) -> Result<u64, String> {
     let seconds = units::duration(text).map_err(|error| error.to_string())?;
     units::seconds_to_ns(seconds).ok_or_else(|| format!("{text} is longer than can be told"))
+}
+
+/// A size as scenarios write it (`200B`, `4KiB`), in bytes. The error says what was expected.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    units::size(text).map_err(|error| format!("{error}; {}", error.hint))
+}
+
+/// A percentage as scenarios write it (`99.9%`), as a share of 1. The error says what was expected.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    units::share(text).map_err(|error| format!("{error}; {}", error.hint))
 }

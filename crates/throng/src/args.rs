@@ -6,13 +6,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use controller::capacity;
 
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
 
-use crate::settings::{parse_duration, parse_growth, parse_load, parse_set, parse_share};
+use crate::settings::{
+    parse_confidence, parse_duration, parse_growth, parse_load, parse_set, parse_share, parse_size,
+};
 
 /// A scalability laboratory for real-time systems: models the crowd, sends it, judges the result.
 #[derive(Debug, Parser)]
@@ -29,8 +31,14 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Check a scenario and tell what it would do, without running it
     Check(CheckArgs),
-    /// Print the JSON Schema of scenarios, for editors
-    Schema,
+    /// Run a scenario many times by a design, and tell what its factors do
+    #[command(after_help = EXPERIMENT_CODES)]
+    Experiment(ExperimentArgs),
+    /// Print a JSON Schema, for editors
+    Schema {
+        #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
+        what: SchemaOf,
+    },
     /// Show the verdict of a run that is over, or what a killed run left
     Show(ShowArgs),
     /// Compare runs as distributions: two ensembles, or all runs with each other
@@ -66,6 +74,68 @@ Exit codes:
   73   the run directory cannot be made
   74   reading or writing failed
   130  ended at once, by the second Ctrl-C";
+
+const EXPERIMENT_CODES: &str = "\
+Exit codes:
+  0    all runs are there and counted
+  2    runs are missing: it was ended early, or some failed or could not be trusted
+  and those of `throng run` from 64 up";
+
+/// What a schema describes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SchemaOf {
+    Scenario,
+    Experiment,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExperimentArgs {
+    /// The experiment's file; one that was begun and not finished goes on
+    #[arg(value_name = "FILE", required_unless_present_any = ["resume", "analyze"],
+          conflicts_with_all = ["resume", "analyze"])]
+    pub(crate) file: Option<String>,
+    /// The experiment's directory [default: experiments/ and its name]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "analyze"])]
+    pub(crate) dir: Option<PathBuf>,
+    /// Tell the runs, their order and their time, and run nothing
+    #[arg(long, conflicts_with = "analyze")]
+    pub(crate) plan: bool,
+    /// Go on with the experiment in this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "analyze")]
+    pub(crate) resume: Option<PathBuf>,
+    /// Make those runs anew that failed or cannot be trusted
+    #[arg(long, conflicts_with_all = ["analyze", "plan"])]
+    pub(crate) retry: bool,
+    /// Run even where this machine cannot hold so many users
+    #[arg(long, conflicts_with = "analyze")]
+    pub(crate) anyway: bool,
+    /// Analyse the experiment in this directory again, or a CSV file of factors and responses
+    #[arg(long, value_name = "DIR|CSV")]
+    pub(crate) analyze: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    /// Print nothing but errors; analysis.json and the exit code tell
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Print the analysis as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Only with a CSV file: what an experiment's file would say.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "With a CSV file")]
+pub(crate) struct TableArgs {
+    /// A column that is a response; all others are factors [default: the last column]
+    #[arg(long = "response", value_name = "COLUMN", requires = "analyze")]
+    pub(crate) responses: Vec<String>,
+    /// Effects are factors, found on logarithms
+    #[arg(long, requires = "analyze")]
+    pub(crate) multiplicative: bool,
+    /// Of the intervals, 50% to 99.99% [default: 95%]
+    #[arg(long, value_name = "SHARE", value_parser = parse_confidence, requires = "analyze")]
+    pub(crate) confidence: Option<f64>,
+}
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
@@ -306,6 +376,9 @@ pub(crate) struct MarketArgs {
     /// Least time between two distributions of a game
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) batch: Option<Duration>,
+    /// Distributions are filled up with blanks to so many bytes, such as 4KiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) broadcast_size: Option<usize>,
     /// Mean time between two goals of a game
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) goal_every: Option<Duration>,
@@ -318,6 +391,12 @@ pub(crate) struct MarketArgs {
     /// Ping connections that were silent for so long; 0s never does
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) ping_after: Option<Duration>,
+    /// A planted fault: answers some requests so much later
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) delay: Option<Duration>,
+    /// Which share of the requests the delay strikes, such as 10% [default: 100%]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, requires = "delay")]
+    pub(crate) delay_share: Option<f64>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -61,6 +61,11 @@ impl Failure {
         }
     }
 
+    /// What stands at a place of a text.
+    pub(crate) fn shown(exit: Exit, report: miette::Report) -> Failure {
+        Failure { exit, report }
+    }
+
     /// Nothing was written yet that could be lost, so a failing standard error is passed over.
     pub(crate) fn tell(self) -> Exit {
         let _ = writeln!(std::io::stderr(), "{:?}", self.report);

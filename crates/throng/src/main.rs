@@ -22,7 +22,8 @@ fn main() -> ExitCode {
     let result = match args.verb {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Check(args) => verbs::check::check(&args),
-        Verb::Schema => verbs::schema::schema(),
+        Verb::Experiment(args) => verbs::experiment::experiment(&args),
+        Verb::Schema { what } => verbs::schema::schema(what),
         Verb::Show(args) => verbs::show::show(&args),
         Verb::Compare(args) => verbs::compare::compare(&args),
         Verb::Analyze(args) => verbs::analyze::analyze(&args),

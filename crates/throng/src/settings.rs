@@ -54,3 +54,23 @@ pub(crate) fn parse_growth(text: &str) -> Result<f64, String> {
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     scenario::parse_duration(text).map(Duration::from_nanos)
 }
+
+/// A size as scenarios write it, in bytes.
+pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
+    scenario::parse_size(text).map(|bytes| bytes as usize)
+}
+
+/// A percentage as scenarios write it, as a share of 1.
+pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+    scenario::parse_share(text)
+}
+
+/// The confidence of intervals.
+pub(crate) fn parse_confidence(text: &str) -> Result<f64, String> {
+    let share = scenario::parse_share(text)?;
+    if scenario::experiment::CONFIDENCE.contains(&share) {
+        Ok(share)
+    } else {
+        Err("write 50% to 99.99%".to_owned())
+    }
+}

@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+pub(crate) mod experiment;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;

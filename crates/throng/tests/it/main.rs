@@ -6,6 +6,7 @@ mod capacity;
 mod cli;
 mod compare;
 mod examples;
+mod experiments;
 mod faults;
 mod runs;
 mod support;

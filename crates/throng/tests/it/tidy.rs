@@ -253,6 +253,18 @@ fn assert_compiles(name: &str, text: &str, folder: &Path) {
 fn every_example_is_right_and_run() {
     let mut examples = Vec::new();
     files_below(&ROOT.join("examples"), "yaml", &mut examples);
+    let experiments = ROOT.join("examples/experiments");
+    let (experiments, examples): (Vec<_>, Vec<_>) = examples
+        .into_iter()
+        .partition(|file| file.starts_with(&experiments));
+    let run = read(&ROOT.join("crates/throng/tests/it/experiments.rs"));
+    for example in &experiments {
+        let name = relative(example);
+        assert!(
+            run.contains(&name),
+            "no test runs {name}: add one to crates/throng/tests/it/experiments.rs"
+        );
+    }
     assert!(!examples.is_empty(), "examples/ is empty");
     let run = read(&ROOT.join("crates/throng/tests/it/examples.rs"));
     for example in &examples {
