@@ -4,5 +4,7 @@
 pub mod dist;
 pub mod hist;
 pub mod interval;
+pub mod polygon;
+pub mod pooled;
 pub mod rng;
 mod special;
