@@ -38,6 +38,8 @@ pub struct Repair {
     pub count: u64,
     /// What was found and done, for people.
     pub text: String,
+    /// True where something that was told is missing here for it.
+    pub lossy: bool,
     /// The first place it was found at: a file, and a line where one is known.
     pub first: String,
 }

@@ -4,6 +4,7 @@
 //! figure is computed here that `judge` did not compute, but for the moving ones of the live
 //! view, which are sums over the last seconds.
 
+mod imported;
 mod json;
 mod live;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod style;
 mod table;
 mod verdict;
 
+pub use imported::imported;
 pub use json::json;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use screen::Screen;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use controller::capacity;
 
@@ -29,6 +29,8 @@ pub(crate) enum Verb {
     Schema,
     /// Show the verdict of a run that is over, or what a killed run left
     Show(ShowArgs),
+    /// Make run directories of results that others published
+    Import(ImportArgs),
     /// Serve one of the built-in systems
     Serve(ServeArgs),
     /// Run a share of the loops for a controller; `run --workers` starts it
@@ -134,6 +136,31 @@ pub(crate) struct ShowArgs {
     /// Print the summary as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ImportArgs {
+    /// Results of one run, or a directory that holds several
+    pub(crate) dir: PathBuf,
+    /// What the results are; found out where it is not said
+    #[arg(long = "as", value_name = "LAYOUT")]
+    pub(crate) layout: Option<Layout>,
+    /// When the run began, in UTC, as 2015-07-31T15:36; results seldom say so themselves
+    #[arg(long, value_name = "TIME", value_parser = ::import::parse_time)]
+    pub(crate) start: Option<u64>,
+    /// Where run directories are made
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub(crate) runs: PathBuf,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Results that are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layout {
+    /// Reports of clients and CSVs of servers, by role, region and machine
+    Thesis,
 }
 
 #[derive(Debug, ClapArgs)]

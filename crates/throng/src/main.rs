@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Verb::Show(args) => verbs::show::show(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),
         Verb::Worker(args) => verbs::worker::worker(&args),
+        Verb::Import(args) => verbs::import::import(&args),
         Verb::Doctor(args) => verbs::doctor::doctor(&args),
         Verb::Completions { shell } => verbs::completions::completions(shell),
     };

@@ -191,6 +191,7 @@ pub(crate) fn import() -> Import {
             code: text("ansi-colours"),
             count: 8,
             text: text("colour codes were taken out"),
+            lossy: false,
             first: text("clients/eu/10.0.0.1/1:1"),
         }],
         absent: vec![text("when each operation began and ended")],
