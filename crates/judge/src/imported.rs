@@ -79,7 +79,7 @@ fn repaired(repair: &record::import::Repair) -> Finding {
         false => Severity::Note,
     };
     let text = format!(
-        "{} {} (`{}`; first: {})",
+        "{} × {} (`{}`; first: {})",
         words::count(repair.count),
         repair.text,
         repair.code,
@@ -136,7 +136,7 @@ mod tests {
                 1 of 3 clients left no readable report, and no figure holds what they measured;
                 the first is 10.0.0.3 in eu: it is empty
             Warning import-repaired
-                5 minutes without a row inside a metric (`gap`; first: servers/eu/a/cpu.csv)
+                5 × minutes without a row inside a metric (`gap`; first: servers/eu/a/cpu.csv)
             Warning errors
                 connect: 2 of 402 operations failed (0.498 %): 2 reset
             Note percentiles-bounded

@@ -40,7 +40,7 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
 }
 
 /// The figure in its base unit; `None` where there is nothing to take it from.
-fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
+pub(crate) fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
     let started = figures.total(|row| row.users_started);
     let refused = figures.total(|row| row.users_refused);
     match figure {

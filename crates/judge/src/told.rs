@@ -8,7 +8,7 @@ use record::import::{ClientReport, ToldMeasure};
 use stats::pooled::{Group, Pooled, Quantiles, pool, quantile_bounds};
 
 /// The shares of percentiles that are told.
-pub const SHARES: [f64; 4] = [0.5, 0.9, 0.95, 0.98];
+pub const SHARES: [f64; 3] = [0.5, 0.9, 0.98];
 
 /// A measure over several clients. Nanoseconds.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,6 +12,7 @@ mod sample;
 mod screen;
 mod style;
 mod table;
+mod thesis;
 mod verdict;
 
 pub use imported::imported;
@@ -19,4 +20,5 @@ pub use json::json;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use screen::Screen;
 pub use style::Style;
+pub use thesis::thesis;
 pub use verdict::verdict;

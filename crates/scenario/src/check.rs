@@ -23,7 +23,7 @@ mod words;
 mod ws;
 
 pub use arrivals::USERS_MAX;
-pub use thresholds::threshold;
+pub use thresholds::{figure, threshold};
 
 use crate::diagnostic::{Collector, Diagnostic};
 use crate::expr::Template;

@@ -21,7 +21,7 @@ mod units;
 mod url;
 mod yaml;
 
-pub use check::{Settings, Source, USERS_MAX, compile, threshold};
+pub use check::{Settings, Source, USERS_MAX, compile, figure, threshold};
 pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
 pub use keys::reference;
 pub use meters::meters;

@@ -31,6 +31,8 @@ pub(crate) enum Verb {
     Show(ShowArgs),
     /// Make run directories of results that others published
     Import(ImportArgs),
+    /// Compute published tables again from published results, printed beside computed
+    Reproduce(ReproduceArgs),
     /// Serve one of the built-in systems
     Serve(ServeArgs),
     /// Run a share of the loops for a controller; `run --workers` starts it
@@ -161,6 +163,21 @@ pub(crate) struct ImportArgs {
 pub(crate) enum Layout {
     /// Reports of clients and CSVs of servers, by role, region and machine
     Thesis,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReproduceArgs {
+    #[command(subcommand)]
+    pub(crate) publication: Publication,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Publication {
+    /// Scaling a geographically distributed WebSocket platform, chapter 8
+    Thesis {
+        /// The directory that holds its results: baseline, proposed_1
+        dir: PathBuf,
+    },
 }
 
 #[derive(Debug, ClapArgs)]

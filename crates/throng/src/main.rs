@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Verb::Serve(args) => verbs::serve::serve(args.system),
         Verb::Worker(args) => verbs::worker::worker(&args),
         Verb::Import(args) => verbs::import::import(&args),
+        Verb::Reproduce(args) => verbs::reproduce::reproduce(&args),
         Verb::Doctor(args) => verbs::doctor::doctor(&args),
         Verb::Completions { shell } => verbs::completions::completions(shell),
     };

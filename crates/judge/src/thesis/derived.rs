@@ -57,6 +57,7 @@ pub(super) fn reading(published: &Published, id: &str, system: usize) -> Option<
     }
     match id.split_once('-').unwrap_or((id, "")) {
         ("spm", which) => spm(which, printed),
+        ("crum", "min") => crum_min(printed),
         ("slm", _) => slm(printed),
         ("cost", "total") => total(published, system),
         ("sec", which) => sec(which, printed),
@@ -96,6 +97,17 @@ fn spm(which: &str, printed: impl Fn(&'static str, &str) -> Option<Printed>) -> 
         let range = with("p98")?.range;
         reading.others.push((words.to_owned(), range));
     }
+    Some(reading)
+}
+
+/// From the printed least inputs, as if they fell into one minute.
+fn crum_min(printed: impl Fn(&'static str, &str) -> Option<Printed>) -> Option<Reading> {
+    let mut radii = Vec::new();
+    for id in ["cpu-min", "memory-min", "disk-min"] {
+        radii.push(printed("8.3", id)?);
+    }
+    let mut reading = polygon_of(&radii, 1.0)?;
+    reading.note = Some("the least inputs need not fall into one minute".to_owned());
     Some(reading)
 }
 

@@ -71,7 +71,8 @@ impl<'r> System<'r> {
                     "DiskSpace"
                 };
                 let told = self.minutes.sums(&format!("{metric}Available"), 1.0);
-                let scale = if what == "memory" { 1024.0 } else { 1.0 };
+                // The thesis makes a gigabyte of a thousand of the megabytes that were told.
+                let scale = if what == "memory" { 1000.0 } else { 1.0 };
                 mean(&told)? / scale
             }
             ("cpu" | "memory" | "disk" | "crum" | "in" | "out", _) => {

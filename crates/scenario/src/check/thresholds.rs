@@ -122,6 +122,15 @@ pub fn threshold(text: &str, measures: &[&str], phases: &[&str]) -> Result<Thres
     lines.threshold(text).map_err(|fault| fault.message)
 }
 
+/// Compiles a figure alone, as `p98(request)`, for a run that is over. The error says what is wrong with
+/// it.
+pub fn figure(text: &str, measures: &[&str], phases: &[&str]) -> Result<Figure, String> {
+    let lines = Lines { measures, phases };
+    let whole = trimmed(text, 0..text.len());
+    let (figure, _) = lines.figure(text, whole, None).map_err(|fault| fault.message)?;
+    Ok(figure)
+}
+
 /// What thresholds can speak of, by name.
 struct Lines<'c> {
     measures: &'c [&'c str],
