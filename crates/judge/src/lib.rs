@@ -15,6 +15,7 @@ mod findings;
 mod health;
 mod imported;
 pub mod limits;
+pub mod meters;
 #[cfg(test)]
 mod sample;
 mod summary;

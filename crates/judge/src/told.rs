@@ -41,6 +41,12 @@ pub fn told(import: &Import, measure: u16, keep: impl Fn(&ClientReport) -> bool)
     })
 }
 
+/// The least and the greatest value that a percentile of all clients can have, for any share in 0..=1.
+pub fn bounds(import: &Import, measure: u16, share: f64) -> Option<(f64, f64)> {
+    let reports = reports(import, measure, |_| true);
+    quantile_bounds(&reports.map(quantiles).collect::<Vec<_>>(), share)
+}
+
 /// The greatest percentile that any client told under this label: the first of that name in its
 /// report.
 pub fn worst_percentile(import: &Import, measure: u16, label: &str) -> Option<u64> {

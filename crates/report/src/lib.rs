@@ -7,6 +7,7 @@
 mod imported;
 mod json;
 mod live;
+mod meters;
 #[cfg(test)]
 mod sample;
 mod screen;
@@ -18,6 +19,7 @@ mod verdict;
 pub use imported::imported;
 pub use json::json;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
+pub use meters::meters;
 pub use screen::Screen;
 pub use style::Style;
 pub use thesis::thesis;

@@ -29,6 +29,8 @@ pub(crate) enum Verb {
     Schema,
     /// Show the verdict of a run that is over, or what a killed run left
     Show(ShowArgs),
+    /// Compute scalability meters of runs, as published and cured, and what they cost
+    Meters(MetersArgs),
     /// Make run directories of results that others published
     Import(ImportArgs),
     /// Compute published tables again from published results, printed beside computed
@@ -138,6 +140,22 @@ pub(crate) struct ShowArgs {
     /// Print the summary as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct MetersArgs {
+    /// Run directories, of our own or imported
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Which figures the meters are made of; see examples/meters
+    #[arg(long, value_name = "FILE")]
+    pub(crate) meters: String,
+    /// What the runs' systems cost; see examples/prices
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<String>,
+    /// The name of the run that the cured forms are told against [default: the file's, or the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reference: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

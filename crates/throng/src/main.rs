@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Verb::Worker(args) => verbs::worker::worker(&args),
         Verb::Import(args) => verbs::import::import(&args),
         Verb::Reproduce(args) => verbs::reproduce::reproduce(&args),
+        Verb::Meters(args) => verbs::meters::meters(&args),
         Verb::Doctor(args) => verbs::doctor::doctor(&args),
         Verb::Completions { shell } => verbs::completions::completions(shell),
     };

@@ -117,12 +117,7 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled
         files: &files,
     };
     let (plan, diagnostics) = scenario::compile(source, &settings);
-    let told: Vec<MietteDiagnostic> = diagnostics.iter().map(to_miette).collect();
-    for (diagnostic, own) in told.into_iter().zip(&diagnostics) {
-        let report = miette::Report::new(diagnostic).with_source_code(shown(text, &own.origin));
-        // A closed standard error leaves nobody to tell.
-        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{report:?}\n"));
-    }
+    tell(text, &diagnostics);
     let plan = plan.ok_or_else(|| {
         let errors = diagnostics
             .iter()
@@ -137,6 +132,16 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled
     })?;
     let inputs = asked.into_inner();
     Ok(Compiled { plan, inputs })
+}
+
+/// Shows diagnostics with their places in the text.
+pub(crate) fn tell(text: &Text, diagnostics: &[Diagnostic]) {
+    for own in diagnostics {
+        let report = miette::Report::new(to_miette(own));
+        let report = report.with_source_code(shown(text, &own.origin));
+        // A closed standard error leaves nobody to tell.
+        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{report:?}\n"));
+    }
 }
 
 /// The text that a diagnostic points into.

@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod import;
+pub(crate) mod meters;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schema;

@@ -30,7 +30,9 @@ fn without_results_nothing_is_invented() {
         for row in &table.rows {
             let told = row.cells.iter().all(|cell| cell.computed.is_some());
             let derived = ["8.6", "8.7", "8.8"].contains(&table.number.as_str())
-                || ["SPM", "SLM", "CRUM min"].iter().any(|name| row.name.starts_with(name))
+                || ["SPM", "SLM", "CRUM min"]
+                    .iter()
+                    .any(|name| row.name.starts_with(name))
                 || row.name.ends_with(", all");
             assert_eq!(told, derived, "table {}, {}", table.number, row.name);
         }

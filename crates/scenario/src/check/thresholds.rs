@@ -127,7 +127,9 @@ pub fn threshold(text: &str, measures: &[&str], phases: &[&str]) -> Result<Thres
 pub fn figure(text: &str, measures: &[&str], phases: &[&str]) -> Result<Figure, String> {
     let lines = Lines { measures, phases };
     let whole = trimmed(text, 0..text.len());
-    let (figure, _) = lines.figure(text, whole, None).map_err(|fault| fault.message)?;
+    let (figure, _) = lines
+        .figure(text, whole, None)
+        .map_err(|fault| fault.message)?;
     Ok(figure)
 }
 

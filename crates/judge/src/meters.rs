@@ -1,0 +1,318 @@
+//! Scalability meters: as they were published, and cured.
+//!
+//! **Published** (Guitart, Pattabiraman et al.; the thesis): each meter is the area of
+//! the polygon whose radii are its inputs, in the given order ([`stats::polygon`]). It hangs on the
+//! order and on the units, and a large input drowns the others; how much is told beside it.
+//!
+//! **Cured**: each input is held against that of a reference run, so that units cancel and 1 means *as
+//! the reference*; turned so that more is better; and put together by a weighted geometric mean, which
+//! knows no order, in which no input counts for more than its weight, and which ranks runs alike
+//! whatever the reference (Fleming and Wallace 1986).
+
+mod inputs;
+
+use std::collections::BTreeMap;
+
+use record::Import;
+use record::probes::Probes;
+use record::schema::Summary;
+use scenario::meters::{Meter, Meters};
+use stats::polygon;
+
+use crate::Figures;
+use crate::cost::{Cost, Usage};
+
+pub use inputs::InputError;
+
+/// A run as meters see it.
+#[derive(Debug)]
+pub struct Subject {
+    /// Its name.
+    pub name: String,
+    /// What it measured; empty histograms where it is imported.
+    pub figures: Figures,
+    /// Its figures for machines.
+    pub summary: Summary,
+    /// What its servers told.
+    pub probes: Probes,
+    /// What was told of it, where it is imported.
+    pub import: Option<Import>,
+    /// What it costs; `None` without a price list.
+    pub cost: Option<Cost>,
+}
+
+/// Three values of one thing: where it was worst, on average, and best; least, mean and greatest for
+/// meters that are computed at each moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extremes {
+    /// Worst, or least.
+    pub worst: f64,
+    /// On average.
+    pub mean: f64,
+    /// Best, or greatest.
+    pub best: f64,
+}
+
+impl Extremes {
+    /// Thrice the same.
+    fn all(value: f64) -> Extremes {
+        Extremes {
+            worst: value,
+            mean: value,
+            best: value,
+        }
+    }
+}
+
+/// An input of a meter in one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputValue {
+    /// As the meters file calls it.
+    pub name: String,
+    /// Its unit; may be empty.
+    pub unit: String,
+    /// As it goes into the published form: scaled, and inverted where it was so wanted.
+    pub radius: Extremes,
+    /// By how many per cent the published mean changes when it changes by one; `None` where that is 0.
+    pub elasticity: Option<f64>,
+    /// Times the reference's, turned so that more is better; `None` where the reference has none.
+    pub ratio: Option<f64>,
+    /// Its share of the weights: the elasticity of the cured form.
+    pub weight: f64,
+}
+
+/// A meter of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeterValue {
+    /// Its name.
+    pub name: String,
+    /// As published.
+    pub published: Extremes,
+    /// The published mean, were its inputs in another order: least and greatest.
+    pub orders: (f64, f64),
+    /// The mean of the published form over all orders.
+    pub order_free: f64,
+    /// 1 is the reference; `None` where an input has no ratio.
+    pub cured: Option<f64>,
+    /// For how many moments it was computed; `None`: for the run as a whole.
+    pub moments: Option<usize>,
+    /// In the given order.
+    pub inputs: Vec<InputValue>,
+}
+
+/// All meters of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metered {
+    /// The run's name.
+    pub name: String,
+    /// In the order of the meters file.
+    pub meters: Vec<MeterValue>,
+    /// ESS as published: \[SL/SLmin\]/\[SEC/SECmin\], the least over all runs.
+    pub ess: Option<f64>,
+    /// ESS as the thesis has it: (SPMmax − SPMmin)/(SECmax − SECmin).
+    pub ess_thesis: Option<f64>,
+    /// ESR: SECmax − SECmin.
+    pub esr: Option<f64>,
+    /// Cost, where there is a price list.
+    pub cost: Option<(Cost, Usage)>,
+}
+
+/// Why there are no meters.
+#[derive(Debug, thiserror::Error)]
+pub enum MetersError {
+    /// An input of a meter cannot be taken from a run.
+    #[error("{meter}, input {input:?}, run {run:?}: {why}")]
+    Input {
+        /// The meter.
+        meter: String,
+        /// The input.
+        input: String,
+        /// The run.
+        run: String,
+        /// Why not.
+        why: InputError,
+    },
+    /// No run has the reference's name.
+    #[error("there is no run {name:?} to be the reference; the runs are {known}")]
+    NoReference {
+        /// The name that was given.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+}
+
+/// Computes all meters of all runs; the cured forms against the reference.
+///
+/// # Errors
+/// Where an input cannot be taken from a run, or there is no reference.
+pub fn meter(meters: &Meters, runs: &[Subject]) -> Result<Vec<Metered>, MetersError> {
+    let reference = reference(meters, runs)?;
+    let mut found = Vec::new();
+    for run in runs {
+        let mut values: Vec<MeterValue> = Vec::new();
+        for meter in &meters.meters {
+            values.push(published(meter, run, meters.window_s, &values)?);
+        }
+        found.push(values);
+    }
+    let base = found.get(reference).cloned().unwrap_or_default();
+    for values in &mut found {
+        for at in 0..values.len() {
+            let (before, rest) = values.split_at_mut(at);
+            cure(&meters.meters[at], &mut rest[0], &base[at], before);
+        }
+    }
+    Ok(finish(runs, found))
+}
+
+fn reference(meters: &Meters, runs: &[Subject]) -> Result<usize, MetersError> {
+    let Some(name) = &meters.reference else {
+        return Ok(0);
+    };
+    runs.iter()
+        .position(|run| run.name == *name)
+        .ok_or_else(|| MetersError::NoReference {
+            name: name.clone(),
+            known: runs
+                .iter()
+                .map(|run| run.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+}
+
+fn published(
+    meter: &Meter,
+    run: &Subject,
+    window_s: Option<f64>,
+    before: &[MeterValue],
+) -> Result<MeterValue, MetersError> {
+    let mut inputs = Vec::new();
+    let mut moments: Vec<BTreeMap<i64, f64>> = Vec::new();
+    let weights: f64 = meter.inputs.iter().map(|input| input.weight).sum();
+    for input in &meter.inputs {
+        let at = |why| MetersError::Input {
+            meter: meter.name.clone(),
+            input: input.name.clone(),
+            run: run.name.clone(),
+            why,
+        };
+        let taken = inputs::take(input, run, window_s, before).map_err(at)?;
+        moments.push(taken.moments);
+        inputs.push(InputValue {
+            name: input.name.clone(),
+            unit: taken.unit,
+            radius: taken.radius,
+            elasticity: None,
+            ratio: None,
+            weight: if weights > 0.0 {
+                input.weight / weights
+            } else {
+                0.0
+            },
+        });
+    }
+    let radii = |of: fn(&Extremes) -> f64| inputs.iter().map(|i| of(&i.radius)).collect::<Vec<_>>();
+    let means = radii(|radius| radius.mean);
+    // The meters file has three inputs or more.
+    let area = |radii: &[f64]| meter.scale * polygon::area(radii).unwrap_or(0.0);
+    let mut published = Extremes {
+        worst: area(&radii(|radius| radius.worst)),
+        mean: area(&means),
+        best: area(&radii(|radius| radius.best)),
+    };
+    let mut count = None;
+    if meter.each_moment {
+        let areas = each_moment(&moments).map(|radii| area(&radii));
+        let areas: Vec<f64> = areas.collect();
+        published = inputs::statistics(&areas).ok_or_else(|| MetersError::Input {
+            meter: meter.name.clone(),
+            input: meter.inputs[0].name.clone(),
+            run: run.name.clone(),
+            why: InputError::NoMoment,
+        })?;
+        count = Some(areas.len());
+    }
+    let elasticities = polygon::elasticities(&means);
+    for (at, input) in inputs.iter_mut().enumerate() {
+        input.elasticity = elasticities.as_ref().map(|all| all[at]);
+    }
+    let (least, most) = polygon::area_range(&means).unwrap_or((0.0, 0.0));
+    Ok(MeterValue {
+        name: meter.name.clone(),
+        published,
+        orders: (meter.scale * least, meter.scale * most),
+        order_free: meter.scale * polygon::mean_area(&means).unwrap_or(0.0),
+        cured: None,
+        moments: count,
+        inputs,
+    })
+}
+
+/// The radii at each moment at which all inputs have one.
+fn each_moment(inputs: &[BTreeMap<i64, f64>]) -> impl Iterator<Item = Vec<f64>> {
+    let first = inputs.first().into_iter().flat_map(|told| told.keys());
+    first.filter_map(|at| inputs.iter().map(|told| told.get(at).copied()).collect())
+}
+
+/// Fills in the ratios to the reference, and what they come to. An input that is itself a meter brings
+/// its own cured value.
+fn cure(meter: &Meter, value: &mut MeterValue, base: &MeterValue, before: &[MeterValue]) {
+    for ((input, spec), base) in value.inputs.iter_mut().zip(&meter.inputs).zip(&base.inputs) {
+        input.ratio = match &spec.from {
+            scenario::meters::From::Meter(name) => before
+                .iter()
+                .find(|found| found.name == *name)
+                .and_then(|found| found.cured),
+            _ => {
+                let ratio = input.radius.mean / base.radius.mean;
+                // What is inverted already is better when it is greater.
+                let ratio = match spec.lower_is_better != spec.invert {
+                    true => 1.0 / ratio,
+                    false => ratio,
+                };
+                Some(ratio).filter(|ratio| ratio.is_finite())
+            }
+        };
+    }
+    let pairs = value
+        .inputs
+        .iter()
+        .map(|input| Some((input.ratio?, input.weight)));
+    let pairs: Option<Vec<(f64, f64)>> = pairs.collect();
+    value.cured = pairs.and_then(|pairs| polygon::geometric_mean(&pairs));
+}
+
+fn finish(runs: &[Subject], found: Vec<Vec<MeterValue>>) -> Vec<Metered> {
+    let of = |values: &[MeterValue], name: &str| {
+        values
+            .iter()
+            .find(|value| value.name == name)
+            .map(|value| value.published)
+    };
+    let least = |name: &str| {
+        let means = found
+            .iter()
+            .filter_map(|values| of(values, name).map(|value| value.mean));
+        means.reduce(f64::min)
+    };
+    let (load_least, sec_least) = (least("SLM"), least("SEC"));
+    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+    let metered = runs.iter().zip(&found).map(|(run, values)| {
+        let [load, performance, sec] = ["SLM", "SPM", "SEC"].map(|name| of(values, name));
+        let range = |value: Option<Extremes>| value.map(|value| value.best - value.worst);
+        Metered {
+            name: run.name.clone(),
+            ess: (|| finite(load?.mean / load_least? / (sec?.mean / sec_least?)))(),
+            ess_thesis: (|| finite(range(performance)? / range(sec)?))(),
+            esr: range(sec),
+            cost: run.cost.clone().map(|cost| (cost, inputs::usage(run))),
+            meters: values.clone(),
+        }
+    });
+    metered.collect()
+}
+
+#[cfg(test)]
+mod tests;
