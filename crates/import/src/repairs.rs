@@ -142,3 +142,65 @@ impl Repairs {
         told.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All of them; the last one is the greatest.
+    fn all() -> Vec<Kind> {
+        let kinds = [
+            Kind::AnsiColours,
+            Kind::TwinColumn,
+            Kind::Truncated,
+            Kind::BadNumber,
+            Kind::Disorder,
+            Kind::UnknownMeasure,
+            Kind::FailedDisagrees,
+            Kind::ConnectedDisagrees,
+            Kind::NotUtf8,
+            Kind::RaggedRow,
+            Kind::BadRow,
+            Kind::Unordered,
+            Kind::DuplicateRow,
+            Kind::ConflictingRow,
+            Kind::Gap,
+            Kind::Empty,
+            Kind::SeveralSamples,
+            Kind::UtilisationDisagrees,
+            Kind::StrayFile,
+        ];
+        kinds.to_vec()
+    }
+
+    #[test]
+    fn every_repair_is_in_the_reference() {
+        let reference = include_str!("../../../docs/importing.md");
+        assert_eq!(all().len(), Kind::StrayFile as usize + 1);
+        for kind in all() {
+            let row = format!("\n| `{}` | ", kind.code());
+            assert!(
+                reference.contains(&row),
+                "docs/importing.md does not tell {}",
+                kind.code()
+            );
+        }
+    }
+
+    #[test]
+    fn repairs_are_counted_and_told_in_order() {
+        let mut repairs = Repairs::default();
+        repairs.add(Kind::Gap, || "b".to_owned());
+        repairs.add(Kind::AnsiColours, || "a".to_owned());
+        repairs.add_many(Kind::Gap, 2, || "c".to_owned());
+        repairs.add_many(Kind::Empty, 0, || "d".to_owned());
+        let told = repairs
+            .finish()
+            .into_iter()
+            .map(|r| (r.code, r.count, r.first, r.lossy));
+        let expected = [("ansi-colours", 1, "a", false), ("gap", 3, "b", true)];
+        let expected =
+            expected.map(|(code, n, first, lossy)| (code.to_owned(), n, first.to_owned(), lossy));
+        assert_eq!(told.collect::<Vec<_>>(), expected);
+    }
+}

@@ -6,6 +6,9 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use scenario::prices::{Prices, Use};
 
+/// An exact sum of money.
+pub type Money = Decimal;
+
 /// The running cost of a system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cost {

@@ -138,7 +138,7 @@ mod tests {
             Warning import-repaired
                 5 × minutes without a row inside a metric (`gap`; first: servers/eu/a/cpu.csv)
             Warning errors
-                connect: 2 of 402 operations failed (0.498 %): 2 reset
+                connect: 2 of 402 failed (0.498 %): reset 2
             Note percentiles-bounded
                 percentiles of 2 clients cannot be merged: told are the bounds between which
                 they lie, to 1.00 ms

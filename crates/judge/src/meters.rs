@@ -1,8 +1,8 @@
 //! Scalability meters: as they were published, and cured.
 //!
-//! **Published** (Guitart, Pattabiraman et al.; the thesis): each meter is the area of
-//! the polygon whose radii are its inputs, in the given order ([`stats::polygon`]). It hangs on the
-//! order and on the units, and a large input drowns the others; how much is told beside it.
+//! **Published** (Gao, Pattabhiraman, Bai and Tsai 2011): each meter is the area of the polygon whose
+//! radii are its inputs, in the given order ([`stats::polygon`]). It hangs on the order and on the
+//! units, and a large input drowns the others; how much is told beside it.
 //!
 //! **Cured**: each input is held against that of a reference run, so that units cancel and 1 means *as
 //! the reference*; turned so that more is better; and put together by a weighted geometric mean, which
@@ -60,6 +60,14 @@ impl Extremes {
             worst: value,
             mean: value,
             best: value,
+        }
+    }
+
+    fn times(self, factor: f64) -> Extremes {
+        Extremes {
+            worst: self.worst * factor,
+            mean: self.mean * factor,
+            best: self.best * factor,
         }
     }
 }
@@ -215,35 +223,50 @@ fn published(
     }
     let radii = |of: fn(&Extremes) -> f64| inputs.iter().map(|i| of(&i.radius)).collect::<Vec<_>>();
     let means = radii(|radius| radius.mean);
-    // The meters file has three inputs or more.
-    let area = |radii: &[f64]| meter.scale * polygon::area(radii).unwrap_or(0.0);
-    let mut published = Extremes {
-        worst: area(&radii(|radius| radius.worst)),
-        mean: area(&means),
-        best: area(&radii(|radius| radius.best)),
+    // One polygon for each moment, or one for the run as a whole.
+    let (polygons, count) = match meter.each_moment {
+        true => {
+            let polygons: Vec<Vec<f64>> = each_moment(&moments).collect();
+            let count = polygons.len();
+            (polygons, Some(count))
+        }
+        false => (vec![means.clone()], None),
     };
-    let mut count = None;
-    if meter.each_moment {
-        let areas = each_moment(&moments).map(|radii| area(&radii));
-        let areas: Vec<f64> = areas.collect();
-        published = inputs::statistics(&areas).ok_or_else(|| MetersError::Input {
-            meter: meter.name.clone(),
-            input: meter.inputs[0].name.clone(),
-            run: run.name.clone(),
-            why: InputError::NoMoment,
-        })?;
-        count = Some(areas.len());
+    let no_moment = || MetersError::Input {
+        meter: meter.name.clone(),
+        input: meter
+            .inputs
+            .iter()
+            .map(|input| input.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", "),
+        run: run.name.clone(),
+        why: InputError::NoMoment,
+    };
+    let over = |of: fn(&[f64]) -> Option<f64>| {
+        let values: Vec<f64> = polygons.iter().filter_map(|radii| of(radii)).collect();
+        let told = inputs::statistics(&values).ok_or_else(no_moment)?;
+        Ok(told.times(meter.scale))
+    };
+    let mut published = over(polygon::area)?;
+    if !meter.each_moment {
+        // A meters file has three inputs or more for each meter.
+        let area = |radii: Vec<f64>| meter.scale * polygon::area(&radii).unwrap_or(0.0);
+        published.worst = area(radii(|radius| radius.worst));
+        published.best = area(radii(|radius| radius.best));
     }
+    let least = over(|radii| polygon::area_range(radii).map(|range| range.0))?.mean;
+    let most = over(|radii| polygon::area_range(radii).map(|range| range.1))?.mean;
+    let order_free = over(polygon::mean_area)?.mean;
     let elasticities = polygon::elasticities(&means);
     for (at, input) in inputs.iter_mut().enumerate() {
         input.elasticity = elasticities.as_ref().map(|all| all[at]);
     }
-    let (least, most) = polygon::area_range(&means).unwrap_or((0.0, 0.0));
     Ok(MeterValue {
         name: meter.name.clone(),
         published,
-        orders: (meter.scale * least, meter.scale * most),
-        order_free: meter.scale * polygon::mean_area(&means).unwrap_or(0.0),
+        orders: (least, most),
+        order_free,
         cured: None,
         moments: count,
         inputs,
@@ -260,21 +283,19 @@ fn each_moment(inputs: &[BTreeMap<i64, f64>]) -> impl Iterator<Item = Vec<f64>> 
 /// its own cured value.
 fn cure(meter: &Meter, value: &mut MeterValue, base: &MeterValue, before: &[MeterValue]) {
     for ((input, spec), base) in value.inputs.iter_mut().zip(&meter.inputs).zip(&base.inputs) {
-        input.ratio = match &spec.from {
-            scenario::meters::From::Meter(name) => before
-                .iter()
-                .find(|found| found.name == *name)
-                .and_then(|found| found.cured),
-            _ => {
-                let ratio = input.radius.mean / base.radius.mean;
-                // What is inverted already is better when it is greater.
-                let ratio = match spec.lower_is_better != spec.invert {
-                    true => 1.0 / ratio,
-                    false => ratio,
-                };
-                Some(ratio).filter(|ratio| ratio.is_finite())
+        let (ratio, turned) = match &spec.from {
+            scenario::meters::From::Meter(name) => {
+                let found = before.iter().find(|found| found.name == *name);
+                (found.and_then(|found| found.cured), false)
             }
+            // What is inverted already is better when it is greater.
+            _ => (Some(input.radius.mean / base.radius.mean), spec.invert),
         };
+        let ratio = match spec.lower_is_better != turned {
+            true => ratio.map(|ratio| 1.0 / ratio),
+            false => ratio,
+        };
+        input.ratio = ratio.filter(|ratio| ratio.is_finite());
     }
     let pairs = value
         .inputs

@@ -10,6 +10,8 @@ use crate::verdict::{COLUMNS, INDENT};
 
 /// Significant digits of a meter: published ones are compared digit by digit.
 const DIGITS: usize = 6;
+/// Decimals of money.
+const MONEY_DECIMALS: u32 = 6;
 
 /// The text on all runs. Lines end with `\n`.
 pub fn meters(runs: &[Metered], reference: &str, style: Style) -> String {
@@ -160,9 +162,16 @@ fn whole(run: &Metered) -> Vec<Line> {
 
 fn costs(cost: &Cost, usage: &Usage) -> Vec<String> {
     let currency = &cost.currency;
-    let items = cost.items.iter().map(|(name, sum)| format!("{name} {sum}"));
+    let money = |sum: &judge::cost::Money| sum.round_dp(MONEY_DECIMALS).normalize();
+    let items = cost
+        .items
+        .iter()
+        .map(|(name, sum)| format!("{name} {}", money(sum)));
     let items = items.collect::<Vec<_>>().join(", ");
-    let mut texts = vec![format!("{} {currency} an hour: {items}", cost.per_hour)];
+    let mut texts = vec![format!(
+        "{} {currency} an hour: {items}",
+        money(&cost.per_hour)
+    )];
     let mut rates = Vec::new();
     if let Some(hours) = cost.hours_per_money() {
         rates.push(format!("{} hours for 1 {currency}", number(hours)));

@@ -143,6 +143,42 @@ mod tests {
         assert!((geometric_mean(&[(0.0, 0.0), (5.0, 1.0)]).unwrap() - 5.0).abs() < 1e-12);
     }
 
+    /// What the shoelace formula and SciPy say, over all orders where need be:
+    /// `scripts/golden/meters.py`.
+    #[test]
+    fn others_find_the_same() {
+        let golden = include_str!("../../../testdata/golden/meters.json");
+        let golden: serde_json::Value = serde_json::from_str(golden).unwrap();
+        let polygons = golden["polygons"].as_array().unwrap();
+        assert!(!polygons.is_empty());
+        for polygon in polygons {
+            let numbers = |key: &str| -> Vec<f64> {
+                let list = polygon[key].as_array().unwrap();
+                list.iter().map(|number| number.as_f64().unwrap()).collect()
+            };
+            let near = |found: f64, key: &str, slack: f64| {
+                let told = polygon[key].as_f64().unwrap();
+                assert!(
+                    (found - told).abs() <= slack * told.abs(),
+                    "{key}: {found}, {told}"
+                );
+            };
+            let radii = numbers("radii");
+            near(area(&radii).unwrap(), "area", 1e-12);
+            near(mean_area(&radii).unwrap(), "mean", 1e-12);
+            let (least, most) = area_range(&radii).unwrap();
+            near(least, "least", 1e-9);
+            near(most, "most", 1e-12);
+            let pairs: Vec<_> = radii.iter().copied().zip(numbers("weights")).collect();
+            near(geometric_mean(&pairs).unwrap(), "geometric_mean", 1e-12);
+            // The script moves each radius by a millionth.
+            let moved = elasticities(&radii).unwrap();
+            for (found, told) in moved.iter().zip(numbers("elasticities")) {
+                assert!((found - told).abs() < 1e-5, "{found}, {told}");
+            }
+        }
+    }
+
     fn orders(rest: &[f64], so_far: &mut Vec<f64>, each: &mut dyn FnMut(&[f64])) {
         if rest.is_empty() {
             return each(so_far);

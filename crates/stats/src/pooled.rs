@@ -158,6 +158,56 @@ mod tests {
         assert!((pooled.total - 5.8f64.sqrt()).abs() < 1e-12);
     }
 
+    /// What NumPy says of all values: `scripts/golden/meters.py`.
+    #[test]
+    fn others_find_the_same() {
+        let golden = include_str!("../../../testdata/golden/meters.json");
+        let golden: serde_json::Value = serde_json::from_str(golden).unwrap();
+        let number = |value: &serde_json::Value| value.as_f64().unwrap();
+        let pairs = |value: &serde_json::Value| -> Vec<(f64, f64)> {
+            let list = value.as_array().unwrap().iter();
+            list.map(|pair| (number(&pair[0]), number(&pair[1])))
+                .collect()
+        };
+        let cases = golden["pooled"].as_array().unwrap();
+        assert!(!cases.is_empty());
+        for case in cases {
+            let groups = case["groups"].as_array().unwrap();
+            let count = |group: &serde_json::Value| group["count"].as_u64().unwrap();
+            let pooled = pool(groups.iter().map(|group| Group {
+                count: count(group),
+                mean: number(&group["mean"]),
+                deviation: number(&group["deviation"]),
+            }));
+            let pooled = pooled.unwrap();
+            for (found, key) in [
+                (pooled.mean, "mean"),
+                (pooled.within, "within"),
+                (pooled.total, "total"),
+            ] {
+                let told = number(&case[key]);
+                assert!(
+                    (found - told).abs() <= 1e-12 * told,
+                    "{key}: {found}, {told}"
+                );
+            }
+            let told: Vec<Quantiles> = groups
+                .iter()
+                .map(|group| Quantiles {
+                    count: count(group),
+                    points: pairs(&group["points"]),
+                })
+                .collect();
+            for (share, truth) in pairs(&case["quantiles"]) {
+                let (low, high) = quantile_bounds(&told, share).unwrap();
+                assert!(
+                    low <= truth && truth <= high,
+                    "{share}: {low} {truth} {high}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn nothing_and_single_values() {
         assert_eq!(pool([]), None);

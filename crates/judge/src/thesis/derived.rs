@@ -24,6 +24,8 @@ struct Printed {
     value: f64,
     low: f64,
     high: f64,
+    /// The worth of one in its last digit.
+    last: f64,
 }
 
 impl Printed {
@@ -33,7 +35,19 @@ impl Printed {
             value,
             low: value - last / 2.0,
             high: value + last,
+            last,
         })
+    }
+
+    /// Exactly this figure with as many decimals as another one is printed with.
+    fn to_decimals_of(self, other: Printed) -> Printed {
+        let value = (self.value / other.last).round() * other.last;
+        Printed {
+            value,
+            low: value,
+            high: value,
+            last: other.last,
+        }
     }
 
     /// 1/x.
@@ -42,6 +56,7 @@ impl Printed {
             value: 1.0 / self.value,
             low: 1.0 / self.high,
             high: 1.0 / self.low.max(f64::MIN_POSITIVE),
+            last: 0.0,
         }
     }
 }
@@ -138,24 +153,11 @@ fn total(published: &Published, system: usize) -> Option<Reading> {
     Some(Reading::exactly(f64(sum?)?))
 }
 
-/// Load, performance, use and hours on a dollar, in this order. Load has the decimals of the table
-/// that it is printed in anew, and the value of the one where it comes from.
+/// Load, performance, use and hours on a dollar, in this order. Load went in with as many decimals as
+/// the table has that it is printed in anew, though not with the value that stands there.
 fn sec(which: &str, printed: impl Fn(&'static str, &str) -> Option<Printed>) -> Option<Reading> {
+    let load = printed("8.5", "slm")?.to_decimals_of(printed("8.7", "slm")?);
     let of = |which: &str, crum: &str| {
-        let load = printed("8.5", "slm")?;
-        let last = {
-            let anew = printed("8.7", "slm")?;
-            (anew.high - anew.value).max(load.high - load.value)
-        };
-        let load = Printed {
-            value: (load.value / last).round() * last,
-            ..load
-        };
-        let load = Printed {
-            low: load.value - last * 1e-3,
-            high: load.value + last * 1e-3,
-            ..load
-        };
         let radii = [
             load,
             printed("8.4", &format!("spm-{which}"))?,

@@ -18,13 +18,6 @@ const GIB: f64 = 1_073_741_824.0;
 /// Measures by the thesis's order, and their places in an import.
 const MEASURES: [(&str, u16); 3] = [("handshake", 0), ("request", 1), ("broadcast", 2)];
 
-/// A time like `2015-07-31T15:36` in nanoseconds since the Unix epoch.
-pub(super) fn unix_ns(text: &str) -> Option<u64> {
-    let time: jiff::civil::DateTime = text.parse().ok()?;
-    let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-    u64::try_from(zoned.timestamp().as_nanosecond()).ok()
-}
-
 /// A system's results, with the minutes that count.
 pub(super) struct System<'r> {
     import: &'r Import,
@@ -57,7 +50,6 @@ impl<'r> System<'r> {
         let value = match (what, which) {
             ("users", "planned") => self.sum(|client| client.users_planned as f64),
             ("clients", _) => self.sum(|_| 1.0),
-            ("requests", "per") | ("broadcasts", "per") => return None,
             ("requests", "per-user") => self.per_user("request")?,
             ("broadcasts", "per-user") => self.per_user("broadcast")?,
             ("connected", _) => self.all("handshake")?.pooled.count as f64,

@@ -18,7 +18,7 @@ fn the_printed_figures_can_be_read() {
             }
         }
     }
-    assert_eq!(start("baseline"), Some(1_438_356_960_000_000_000));
+    assert_eq!(start("baseline"), Some("2015-07-31T15:36"));
     assert_eq!((start("proposed_2"), start("elsewhere")), (None, None));
 }
 

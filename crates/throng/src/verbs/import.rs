@@ -1,6 +1,7 @@
 //! `throng import DIR`: run directories of results that others published.
 
 use std::io::Write;
+use std::path::Path;
 
 use ::import::{ImportError, Imported, Settings};
 use record::RecordError;
@@ -12,23 +13,37 @@ use crate::terminal;
 pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     // There is one layout so far, and it is found out.
     let (None | Some(Layout::Thesis)) = args.layout;
-    for results in ::import::detect(&args.dir).map_err(failure)? {
-        let name = results
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
-        let settings = Settings {
-            started_unix_ns: args
-                .start
-                .or_else(|| judge::thesis::start(&name.unwrap_or_default())),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        };
-        let imported = ::import::read(&results, &settings).map_err(failure)?;
+    let found = ::import::detect(&args.dir).map_err(failure)?;
+    if args.start.is_some() && found.len() > 1 {
+        return Err(Failure::hinted(
+            Exit::Usage,
+            format!(
+                "{} holds the results of {} runs, and --start is of one",
+                args.dir.display(),
+                found.len()
+            ),
+            "import them one by one",
+        ));
+    }
+    for results in found {
+        let imported =
+            ::import::read(&results, &settings(&results, args.start)).map_err(failure)?;
         let text = write(&imported, args)?;
         if !args.quiet {
             written(write!(std::io::stdout(), "{text}"))?;
         }
     }
     Ok(Exit::Passed)
+}
+
+/// What the results do not say themselves: when the runs of the thesis began is known.
+pub(crate) fn settings(results: &Path, start: Option<u64>) -> Settings {
+    let name = results.file_name().map(|name| name.to_string_lossy());
+    let known = name.and_then(|name| judge::thesis::start(&name));
+    Settings {
+        started_unix_ns: start.or_else(|| ::import::parse_time(known?).ok()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
 }
 
 /// Makes the run directory, and returns the text on it.

@@ -3,13 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use ::import::Settings;
 use judge::thesis::{self, Results};
 
 use crate::args::{Publication, ReproduceArgs};
 use crate::exit::{Exit, Failure, written};
 use crate::terminal;
-use crate::verbs::import::failure;
+use crate::verbs::import::{failure, settings};
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<Exit, Failure> {
     let Publication::Thesis { dir } = &args.publication;
@@ -25,14 +24,10 @@ fn results(dir: &Path) -> Result<Vec<Results>, Failure> {
         let name = path
             .file_name()
             .map(|name| name.to_string_lossy().into_owned());
-        let Some(start) = name.as_deref().and_then(thesis::start) else {
+        if name.as_deref().and_then(thesis::start).is_none() {
             continue;
-        };
-        let settings = Settings {
-            started_unix_ns: Some(start),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        };
-        let imported = ::import::read(&path, &settings).map_err(failure)?;
+        }
+        let imported = ::import::read(&path, &settings(&path, None)).map_err(failure)?;
         found.push(Results {
             name: imported.info.name,
             import: imported.import,

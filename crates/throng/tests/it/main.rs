@@ -6,5 +6,6 @@ mod examples;
 mod faults;
 mod runs;
 mod support;
+mod thesis;
 mod tidy;
 mod workers;
