@@ -138,7 +138,7 @@ pub enum MetersError {
         /// The run.
         run: String,
         /// Why not.
-        why: InputError,
+        why: Box<InputError>,
     },
     /// No run has the reference's name.
     #[error("there is no run {name:?} to be the reference; the runs are {known}")]
@@ -166,9 +166,9 @@ pub fn meter(meters: &Meters, runs: &[Subject]) -> Result<Vec<Metered>, MetersEr
     }
     let base = found.get(reference).cloned().unwrap_or_default();
     for values in &mut found {
-        for at in 0..values.len() {
+        for (at, (spec, base)) in meters.meters.iter().zip(&base).enumerate() {
             let (before, rest) = values.split_at_mut(at);
-            cure(&meters.meters[at], &mut rest[0], &base[at], before);
+            cure(spec, &mut rest[0], base, before);
         }
     }
     Ok(finish(runs, found))
@@ -204,7 +204,7 @@ fn published(
             meter: meter.name.clone(),
             input: input.name.clone(),
             run: run.name.clone(),
-            why,
+            why: Box::new(why),
         };
         let taken = inputs::take(input, run, window_s, before).map_err(at)?;
         moments.push(taken.moments);
@@ -241,7 +241,7 @@ fn published(
             .collect::<Vec<_>>()
             .join(", "),
         run: run.name.clone(),
-        why: InputError::NoMoment,
+        why: Box::new(InputError::NoMoment),
     };
     let over = |of: fn(&[f64]) -> Option<f64>| {
         let values: Vec<f64> = polygons.iter().filter_map(|radii| of(radii)).collect();
@@ -307,29 +307,36 @@ fn cure(meter: &Meter, value: &mut MeterValue, base: &MeterValue, before: &[Mete
 
 fn finish(runs: &[Subject], found: Vec<Vec<MeterValue>>) -> Vec<Metered> {
     let of = |values: &[MeterValue], name: &str| {
-        values
-            .iter()
-            .find(|value| value.name == name)
-            .map(|value| value.published)
+        let value = values.iter().find(|value| value.name == name);
+        value.map(|value| value.published)
     };
     let least = |name: &str| {
         let means = found
             .iter()
-            .filter_map(|values| of(values, name).map(|value| value.mean));
+            .filter_map(|values| Some(of(values, name)?.mean));
         means.reduce(f64::min)
     };
     let (load_least, sec_least) = (least("SLM"), least("SEC"));
-    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
-    let metered = runs.iter().zip(&found).map(|(run, values)| {
-        let [load, performance, sec] = ["SLM", "SPM", "SEC"].map(|name| of(values, name));
+    let ratio = |above: f64, below: f64| Some(above / below).filter(|ratio| ratio.is_finite());
+    let metered = runs.iter().zip(found).map(|(run, meters)| {
+        let [load, performance, sec] = ["SLM", "SPM", "SEC"].map(|name| of(&meters, name));
         let range = |value: Option<Extremes>| value.map(|value| value.best - value.worst);
+        let load = load
+            .zip(load_least)
+            .and_then(|(load, least)| ratio(load.mean, least));
+        let capacity = sec
+            .zip(sec_least)
+            .and_then(|(sec, least)| ratio(sec.mean, least));
+        let ranges = range(performance).zip(range(sec));
         Metered {
             name: run.name.clone(),
-            ess: (|| finite(load?.mean / load_least? / (sec?.mean / sec_least?)))(),
-            ess_thesis: (|| finite(range(performance)? / range(sec)?))(),
+            ess: load
+                .zip(capacity)
+                .and_then(|(load, capacity)| ratio(load, capacity)),
+            ess_thesis: ranges.and_then(|(performance, sec)| ratio(performance, sec)),
             esr: range(sec),
             cost: run.cost.clone().map(|cost| (cost, inputs::usage(run))),
-            meters: values.clone(),
+            meters,
         }
     });
     metered.collect()

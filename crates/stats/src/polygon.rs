@@ -57,7 +57,8 @@ pub fn elasticities(radii: &[f64]) -> Option<Vec<f64>> {
 pub fn geometric_mean(ratios_and_weights: &[(f64, f64)]) -> Option<f64> {
     let weights: f64 = ratios_and_weights.iter().map(|pair| pair.1).sum();
     let sound = |pair: &(f64, f64)| pair.0.is_finite() && pair.0 >= 0.0 && pair.1 >= 0.0;
-    if !(weights > 0.0 && weights.is_finite()) || !ratios_and_weights.iter().all(sound) {
+    let all_sound = weights > 0.0 && weights.is_finite() && ratios_and_weights.iter().all(sound);
+    if !all_sound {
         return None;
     }
     let counting = ratios_and_weights.iter().filter(|pair| pair.1 > 0.0);

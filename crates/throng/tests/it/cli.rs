@@ -160,6 +160,9 @@ fn completions_know_every_verb() {
             "show",
             "serve",
             "doctor",
+            "import",
+            "meters",
+            "reproduce",
             "completions",
         ] {
             assert!(text.contains(verb), "{shell} does not know {verb}");

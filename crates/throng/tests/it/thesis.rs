@@ -145,6 +145,26 @@ fn meters_and_cost_of_imported_results() {
 }
 
 #[test]
+fn meters_of_a_run_of_our_own() {
+    let space = Space::new();
+    Ended::of(&mut space.run_text(crate::runs::FANS, &["--set", "arrivals.1.hold=300ms"])).with(0);
+    let meters = root().join("examples/meters/runs.yaml");
+    let mut command = throng(["meters"]);
+    command
+        .args(space.directories())
+        .arg("--meters")
+        .arg(meters);
+    let ended = Ended::of(&mut command).with(0);
+    ended.said("fans  the reference of the cured forms");
+    let connected = ended
+        .out
+        .lines()
+        .find(|line| line.contains("connected"))
+        .unwrap();
+    assert!(connected.contains(" 20.0000 "), "{connected}");
+}
+
+#[test]
 fn a_missing_price_is_shown_with_its_place() {
     let meters = root().join("testdata/meters");
     let mut command = throng([
