@@ -11,10 +11,13 @@ pub mod experiment;
 pub mod expr;
 mod keys;
 mod knob;
+pub mod meters;
 mod node;
 mod overrides;
 pub mod plan;
+pub mod prices;
 mod schema;
+mod sheet;
 mod suggest;
 mod units;
 mod url;
@@ -25,29 +28,14 @@ pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
 pub use experiment::{Experiment, experiment};
 pub use keys::{experiment_reference, reference};
 pub use knob::{Knob, KnobError, knob};
+pub use meters::meters;
 pub use plan::Plan;
+pub use prices::prices;
 pub use schema::{experiment_schema, schema};
 pub use url::{Load, UrlRun, url_scenario};
 pub use yaml::{DEPTH_MAX, NODES_MAX, TEXT_BYTES_MAX};
 
 /// A size as scenarios write it (`16MiB`), in bytes. The error says what was expected.
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    units::size(text).map_err(|error| error.to_string())
-}
-
-/// A share as scenarios write it (`99.9%`); `1%` is 0.01. The error says what was expected.
-pub fn parse_share(text: &str) -> Result<f64, String> {
-    units::share(text).map_err(|error| error.to_string())
-}
-
-/// A duration as scenarios write it (`250ms`, `1h30m`), in nanoseconds. The error says what was
-/// expected.
-pub fn parse_duration(text: &str) -> Result<u64, String> {
-    let seconds = units::duration(text).map_err(|error| error.to_string())?;
-    units::seconds_to_ns(seconds).ok_or_else(|| format!("{text} is longer than can be told"))
-}
-
-/// A size as scenarios write it (`200B`, `4KiB`), in bytes. The error says what was expected.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     units::size(text).map_err(|error| format!("{error}; {}", error.hint))
 }
@@ -55,4 +43,11 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 /// A percentage as scenarios write it (`99.9%`), as a share of 1. The error says what was expected.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     units::share(text).map_err(|error| format!("{error}; {}", error.hint))
+}
+
+/// A duration as scenarios write it (`250ms`, `1h30m`), in nanoseconds. The error says what was
+/// expected.
+pub fn parse_duration(text: &str) -> Result<u64, String> {
+    let seconds = units::duration(text).map_err(|error| error.to_string())?;
+    units::seconds_to_ns(seconds).ok_or_else(|| format!("{text} is longer than can be told"))
 }

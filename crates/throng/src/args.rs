@@ -13,7 +13,7 @@ use controller::capacity;
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
 
 use crate::settings::{
-    parse_confidence, parse_duration, parse_growth, parse_load, parse_set, parse_share, parse_size,
+    parse_confidence, parse_duration, parse_growth, parse_load, parse_part, parse_set, parse_size,
 };
 
 /// A scalability laboratory for real-time systems: models the crowd, sends it, judges the result.
@@ -49,6 +49,12 @@ pub(crate) enum Verb {
     /// Find the highest rate, or number of users, that keeps a scenario's thresholds
     #[command(after_help = CAPACITY_EXIT_CODES)]
     Capacity(CapacityArgs),
+    /// Compute scalability meters of runs, as published and cured, and what they cost
+    Meters(MetersArgs),
+    /// Make run directories of results that others published
+    Import(ImportArgs),
+    /// Compute published tables again from published results, printed beside computed
+    Reproduce(ReproduceArgs),
     /// Serve one of the built-in systems
     Serve(ServeArgs),
     /// Run a share of the loops for a controller; `run --workers` starts it
@@ -232,7 +238,7 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) window: Option<Duration>,
     /// A second in which this share of the operations failed was down
-    #[arg(long, value_name = "SHARE", default_value = "50%", value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value = "50%", value_parser = parse_part)]
     pub(crate) down: f64,
     /// Print the analysis as JSON instead of text
     #[arg(long)]
@@ -269,7 +275,7 @@ pub(crate) struct CapacityArgs {
     #[arg(long, value_name = "TIMES", default_value = "2", value_parser = parse_growth)]
     pub(crate) growth: f64,
     /// How near the knee has to be told
-    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_part)]
     pub(crate) within: f64,
     /// Runs at the knee; most of them decide
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=99))]
@@ -299,6 +305,62 @@ pub(crate) struct CapacityArgs {
     /// Print what was found as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct MetersArgs {
+    /// Run directories, of our own or imported
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Which figures the meters are made of; see examples/meters
+    #[arg(long, value_name = "FILE")]
+    pub(crate) meters: String,
+    /// What the runs' systems cost; see examples/prices
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<String>,
+    /// The name of the run that the cured forms are told against [default: the file's, or the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reference: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ImportArgs {
+    /// Results of one run, or a directory that holds several
+    pub(crate) dir: PathBuf,
+    /// What the results are; found out where it is not said
+    #[arg(long = "as", value_name = "LAYOUT")]
+    pub(crate) layout: Option<Layout>,
+    /// When the run began, in UTC, as 2015-07-31T15:36; results seldom say so themselves
+    #[arg(long, value_name = "TIME", value_parser = ::import::parse_time)]
+    pub(crate) start: Option<u64>,
+    /// Where run directories are made
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub(crate) runs: PathBuf,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Results that are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layout {
+    /// Reports of clients and CSVs of servers, by role, region and machine
+    Thesis,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReproduceArgs {
+    #[command(subcommand)]
+    pub(crate) publication: Publication,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Publication {
+    /// Scaling a geographically distributed WebSocket platform, chapter 8
+    Thesis {
+        /// The directory that holds its results: baseline, proposed_1
+        dir: PathBuf,
+    },
 }
 
 #[derive(Debug, ClapArgs)]
@@ -395,7 +457,7 @@ pub(crate) struct MarketArgs {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) delay: Option<Duration>,
     /// Which share of the requests the delay strikes, such as 10% [default: 100%]
-    #[arg(long, value_name = "SHARE", value_parser = parse_share, requires = "delay")]
+    #[arg(long, value_name = "SHARE", value_parser = parse_part, requires = "delay")]
     pub(crate) delay_share: Option<f64>,
 }
 

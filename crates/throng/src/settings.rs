@@ -13,16 +13,17 @@ pub(crate) fn parse_set(text: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
-/// A share above 0 and up to 1: `50%` or `0.5`.
+/// A share of 1: `50%` or `0.5`.
 pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
-    let share = match text.strip_suffix('%') {
-        Some(percent) => percent
-            .trim_end()
-            .parse()
-            .map(|percent: f64| percent / 100.0),
-        None => text.parse(),
-    };
-    let share = share.map_err(|_| "expected a share such as 50% or 0.5".to_owned())?;
+    match text.parse::<f64>() {
+        Ok(share) if share.is_finite() => Ok(share),
+        _ => scenario::parse_share(text),
+    }
+}
+
+/// A share above 0 and up to 1.
+pub(crate) fn parse_part(text: &str) -> Result<f64, String> {
+    let share = parse_share(text)?;
     match share > 0.0 && share <= 1.0 {
         true => Ok(share),
         false => Err("expected a share above 0 and not above 100%".to_owned()),
@@ -58,11 +59,6 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
 /// A size as scenarios write it, in bytes.
 pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
     scenario::parse_size(text).map(|bytes| bytes as usize)
-}
-
-/// A percentage as scenarios write it, as a share of 1.
-pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
-    scenario::parse_share(text)
 }
 
 /// The confidence of intervals.

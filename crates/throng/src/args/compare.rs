@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
-use crate::settings::parse_duration;
+use crate::settings::{parse_duration, parse_share};
 
 pub(super) const EXIT_CODES: &str = "\
 With a baseline, several runs a side: throng compare runs/new-* --baseline runs/old-*
@@ -77,7 +77,7 @@ pub(crate) struct HowArgs {
     #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = parse_alpha)]
     pub(crate) alpha: f64,
     /// Differences up to this share of the baseline's value are told and decide nothing
-    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = parse_times)]
     pub(crate) tolerance: f64,
     /// Decide nothing where a side has a single run
     #[arg(long, requires = "baseline")]
@@ -131,12 +131,9 @@ fn parse_quantile(text: &str) -> Result<f64, String> {
     }
 }
 
-/// `1%` or `0.01`.
-fn parse_share(text: &str) -> Result<f64, String> {
-    let share = match text.parse::<f64>() {
-        Ok(share) => share,
-        Err(_) => scenario::parse_share(text)?,
-    };
+/// A share of anything, which may be more than all of it.
+fn parse_times(text: &str) -> Result<f64, String> {
+    let share = parse_share(text)?;
     if (0.0..=10.0).contains(&share) {
         Ok(share)
     } else {
@@ -145,7 +142,7 @@ fn parse_share(text: &str) -> Result<f64, String> {
 }
 
 fn parse_alpha(text: &str) -> Result<f64, String> {
-    let alpha = parse_share(text)?;
+    let alpha = parse_times(text)?;
     if (1e-6..=0.5).contains(&alpha) {
         Ok(alpha)
     } else {
@@ -154,7 +151,7 @@ fn parse_alpha(text: &str) -> Result<f64, String> {
 }
 
 fn parse_detect(text: &str) -> Result<f64, String> {
-    let share = parse_share(text)?;
+    let share = parse_times(text)?;
     if share > 0.0 {
         Ok(share)
     } else {

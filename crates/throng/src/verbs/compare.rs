@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use judge::JudgeError;
 use judge::compare::{
     CompareError, Comparison, Correction, Options, Published, Time, compare as compare_runs,
 };
@@ -86,7 +85,7 @@ fn print(args: &CompareArgs, comparison: &Comparison) -> Result<Exit, Failure> {
 
 fn failure(error: CompareError) -> Failure {
     let exit = match &error {
-        CompareError::Judge(JudgeError::Read(_) | JudgeError::Threshold { .. }) => Exit::NoInput,
+        CompareError::Judge(_) => Exit::NoInput,
         CompareError::Single | CompareError::TooMany(_) | CompareError::Twice(_) => Exit::Usage,
         CompareError::Unlike(_) | CompareError::NothingLeft { .. } | CompareError::NoMeasure => {
             Exit::Data

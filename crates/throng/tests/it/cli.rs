@@ -108,6 +108,7 @@ fn the_schema_describes_the_examples() {
     for entry in std::fs::read_dir(root().join("examples")).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
+            // Price lists and the like.
             continue;
         }
         let scenario = json(&std::fs::read_to_string(&path).unwrap());
@@ -166,6 +167,9 @@ fn completions_know_every_verb() {
             "show",
             "serve",
             "doctor",
+            "import",
+            "meters",
+            "reproduce",
             "completions",
         ] {
             assert!(text.contains(verb), "{shell} does not know {verb}");

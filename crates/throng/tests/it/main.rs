@@ -10,5 +10,6 @@ mod experiments;
 mod faults;
 mod runs;
 mod support;
+mod thesis;
 mod tidy;
 mod workers;
