@@ -82,7 +82,9 @@ impl Kind {
             Kind::Disorder => {
                 "measures whose percentiles do not ascend from least to greatest: kept as told, not used for bounds"
             }
-            Kind::UnknownMeasure => "rows of measures that are not known, left out",
+            Kind::UnknownMeasure => {
+                "rows of measures that are not known or were told before, left out"
+            }
             Kind::FailedDisagrees => {
                 "reports whose errors are not as many as their failed users: both kept"
             }

@@ -157,6 +157,9 @@ impl Draft {
         let Some((measure, cells)) = row(line, columns.len()) else {
             return repairs.add(Kind::UnknownMeasure, place);
         };
+        if self.durations.contains_key(&measure) {
+            return repairs.add(Kind::UnknownMeasure, place);
+        }
         let mut figures = [f64::NAN; 6];
         for (&column, cell) in columns.iter().zip(&cells) {
             figures[column] = number(cell).unwrap_or(f64::NAN);
@@ -178,6 +181,9 @@ impl Draft {
         let Some((measure, cells)) = row(line, labels.len()) else {
             return repairs.add(Kind::UnknownMeasure, place);
         };
+        if self.percentiles.contains_key(&measure) {
+            return repairs.add(Kind::UnknownMeasure, place);
+        }
         let mut told = Vec::new();
         let mut before = "";
         for (label, cell) in labels.iter().zip(&cells) {

@@ -149,6 +149,17 @@ fn figures_that_contradict_each_other_are_told() {
     );
 }
 
+#[test]
+fn a_second_row_of_a_measure_is_left_out_and_told() {
+    let twice = with(
+        "\nBroadcast Latency    12 ",
+        "\nLatency  1 1 1 1 1 1\nBroadcast Latency    12 ",
+    );
+    let (report, repairs) = read(&twice);
+    assert_eq!(report.unwrap().measures[1].count, 400);
+    assert_eq!(repairs, told(&[("twin-column", 1), ("unknown-measure", 1)]));
+}
+
 proptest! {
     #[test]
     fn no_text_panics(text in "(Durations \\(ms\\):\n)?(min mean stddev median max sampleCount\n)?[A-Za-z0-9%.:()\\- \n\x1b\\[]{0,300}") {

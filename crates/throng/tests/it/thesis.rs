@@ -155,7 +155,7 @@ fn meters_of_a_run_of_our_own() {
         .arg("--meters")
         .arg(meters);
     let ended = Ended::of(&mut command).with(0);
-    ended.said("fans  the reference of the cured forms");
+    ended.said("fans the reference of the cured forms");
     let connected = ended
         .out
         .lines()
