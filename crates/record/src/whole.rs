@@ -22,7 +22,10 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
 }
 
 /// Replaces the file in one step: readers see the old content or the new.
-pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
+///
+/// # Errors
+/// What the system says; then the file is as it was.
+pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
     let temporary = temporary(path);
     let written = fs::write(&temporary, content).map_err(RecordError::io("write", path));
     if written.is_err() {
