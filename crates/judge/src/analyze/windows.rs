@@ -301,10 +301,12 @@ fn throughput(seconds: &Seconds, windows: &[Range<usize>], kept: Range<usize>) -
 
 /// A value for each second, such that their mean is that of all responses, and their scatter that of
 /// the estimate: seconds in which more ended weigh more. Cochran, "Sampling Techniques" (1977), section
-/// 6.3, on ratio estimates. Empty where nothing ended.
+/// 6.3, on ratio estimates. Empty where something ended in less than half of them: what happened once
+/// has no scatter that could be told.
 fn weighed(cells: &[Cell]) -> Vec<f64> {
     let count: u64 = cells.iter().map(|cell| cell.count).sum();
-    if count == 0 {
+    let filled = cells.iter().filter(|cell| cell.count > 0).count();
+    if 2 * filled < cells.len() || count == 0 {
         return Vec::new();
     }
     let mean = cells.iter().map(|cell| cell.sum).sum::<f64>() / count as f64;
@@ -347,4 +349,33 @@ fn evenness(values: impl Iterator<Item = f64>) -> Option<Evenness> {
             0.0
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_with_more_operations_weigh_more() {
+        let cell = |count: u64, mean: f64| Cell {
+            count,
+            sum: count as f64 * mean,
+            failed: 0,
+        };
+        // 10 of 1 and 30 of 3: a mean of 2.5.
+        let weighed = weighed(&[cell(10, 1.0), cell(30, 3.0)]);
+        assert_eq!(weighed, [1.75, 3.25]);
+    }
+
+    #[test]
+    fn what_happened_once_has_no_interval() {
+        let mut cells = vec![Cell::default(); 30];
+        cells[0] = Cell {
+            count: 32,
+            sum: 1e6,
+            failed: 0,
+        };
+        assert_eq!(known(&weighed(&cells)), None);
+        assert_eq!(known(&weighed(&[])), None);
+    }
 }
