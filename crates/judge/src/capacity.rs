@@ -8,6 +8,7 @@
 mod bend;
 mod conclude;
 mod level;
+mod tell;
 mod trial;
 
 use serde::{Deserialize, Serialize};

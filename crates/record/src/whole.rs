@@ -24,7 +24,7 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
 /// Replaces the file in one step: readers see the old content or the new.
 ///
 /// # Errors
-/// What the system says.
+/// What the system says; then the file is as it was.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
     let temporary = temporary(path);
     let written = fs::write(&temporary, content).map_err(RecordError::io("write", path));

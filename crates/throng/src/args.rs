@@ -280,12 +280,12 @@ pub(crate) struct CapacityArgs {
     /// Runs at the knee; most of them decide
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=99))]
     pub(crate) repeat: u16,
-    /// Runs in all, those of a search that is gone on with included
-    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u16).range(1..=9999))]
-    pub(crate) steps: u16,
-    /// No run begins that would end later than this
-    #[arg(long = "for", value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
-    pub(crate) time: Duration,
+    /// Runs in all, those of a search that is gone on with included [default: 40]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=9999))]
+    pub(crate) steps: Option<u16>,
+    /// No run begins that would end later than this [default: 1h]
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) time: Option<Duration>,
     /// Between two runs
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration)]
     pub(crate) pause: Duration,

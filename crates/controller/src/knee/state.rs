@@ -108,7 +108,10 @@ impl Search {
             fs::create_dir_all(parent).map_err(create)?;
         }
         fs::create_dir(&self.directory).map_err(create)?;
-        fs::write(self.directory.join(SCENARIO), &self.scenario_text).map_err(create)?;
+        whole::write(
+            &self.directory.join(SCENARIO),
+            self.scenario_text.as_bytes(),
+        )?;
         self.save()
     }
 

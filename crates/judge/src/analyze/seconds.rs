@@ -126,13 +126,7 @@ pub(super) fn read(run: &Run, start_ns: u64, end_ns: u64) -> Result<Seconds, Rec
         cells,
         rows: Rows::Missing,
     };
-    let places: HashMap<String, usize> = seconds
-        .info
-        .measures
-        .iter()
-        .enumerate()
-        .map(|(number, measure)| (measure.name.clone(), number))
-        .collect();
+    let places = places(&seconds.info);
     run.intervals(|interval| {
         if let (Some(&measure), Some(slot)) =
             (places.get(&interval.tag), seconds.at(interval.start_ns))
@@ -149,6 +143,15 @@ pub(super) fn read(run: &Run, start_ns: u64, end_ns: u64) -> Result<Seconds, Rec
         }
     })?;
     Ok(seconds)
+}
+
+/// Measures by their tag in the latency log. Checks have no times, and may have a measure's name.
+pub(super) fn places(info: &RunInfo) -> HashMap<String, usize> {
+    let measures = info.measures.iter().enumerate();
+    measures
+        .filter(|(_, measure)| measure.kind != "check")
+        .map(|(number, measure)| (measure.name.clone(), number))
+        .collect()
 }
 
 /// The intervals between two moments; short ones are joined to their neighbour.

@@ -1,6 +1,5 @@
 //! Figures of windows of a run, of the whole, and of what is left after the warm-up.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use record::{RecordError, Run};
@@ -10,7 +9,7 @@ use stats::mean::SeriesMean;
 use stats::serial::autocorrelation;
 
 use super::CONFIDENCE;
-use super::seconds::{Cell, Seconds, Slot};
+use super::seconds::{Cell, Seconds, Slot, places};
 use super::steady::main_succeeded;
 
 /// A last window that is shorter than this share of the others is left out of their comparison.
@@ -20,7 +19,7 @@ const LAST_SHARE_MIN: f64 = 0.5;
 const LAGS: usize = 10;
 
 /// A stretch of time, and what ended in it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Part {
     /// From here.
     pub start_ns: u64,
@@ -158,14 +157,11 @@ pub(super) fn parts(
     let windows = windows(seconds, window_ns);
     let window_of = |slot: usize| windows.partition_point(|window| window.end <= slot);
     let mut hists = vec![Hists::default(); seconds.info.measures.len()];
-    let places: HashMap<&str, usize> = (seconds.info.measures.iter().enumerate())
-        .map(|(number, measure)| (measure.name.as_str(), number))
-        .collect();
+    let places = places(&seconds.info);
     run.intervals(|interval| {
-        let (Some(&measure), Some(slot)) = (
-            places.get(interval.tag.as_str()),
-            seconds.at(interval.start_ns),
-        ) else {
+        let (Some(&measure), Some(slot)) =
+            (places.get(&interval.tag), seconds.at(interval.start_ns))
+        else {
             return;
         };
         let hists = &mut hists[measure];
@@ -175,50 +171,53 @@ pub(super) fn parts(
         }
         hists.add(window_of(slot), &interval.hist);
     })?;
-    let whole = 0..seconds.slots.len();
     let measures = hists
         .into_iter()
         .enumerate()
-        .filter_map(|(measure, mut hists)| {
-            hists.close();
-            let part = |places: &Range<usize>, hist: &LogHistogram| {
-                let mut part = times(hist);
-                count(&mut part, seconds, measure, places);
-                part
-            };
-            let all = part(&whole, &hists.whole);
-            if all.count + all.errors == 0 {
-                return None;
-            }
-            let mut parts: Vec<Part> = vec![Part::default(); windows.len()];
-            for (number, done) in hists.done {
-                if let Some(part) = parts.get_mut(number) {
-                    *part = done;
-                }
-            }
-            for (part, places) in parts.iter_mut().zip(&windows) {
-                count(part, seconds, measure, places);
-            }
-            let later = windows
-                .iter()
-                .zip(&parts)
-                .filter(|(window, _)| window.start >= kept.start);
-            let later: Vec<&Part> = later.map(|(_, part)| part).collect();
-            let answered = later.iter().filter(|part| part.count > 0);
-            let info = &seconds.info.measures[measure];
-            Some(MeasureParts {
-                name: info.name.clone(),
-                kind: info.kind.clone(),
-                kept: part(&kept, &hists.kept),
-                whole: all,
-                response: known(&weighed(&seconds.cells[measure][kept.clone()])),
-                rates: evenness(later.iter().map(|part| part.rate_per_s)),
-                means: evenness(answered.map(|part| part.mean_ns)),
-                windows: parts,
-            })
-        });
-    let measures = measures.collect();
+        .filter_map(|(measure, hists)| measure_parts(seconds, measure, hists, &windows, &kept))
+        .collect();
     Ok((throughput(seconds, &windows, kept), measures))
+}
+
+/// `None` where the measure measured nothing.
+fn measure_parts(
+    seconds: &Seconds,
+    measure: usize,
+    mut hists: Hists,
+    windows: &[Range<usize>],
+    kept: &Range<usize>,
+) -> Option<MeasureParts> {
+    hists.close();
+    let part = |places: &Range<usize>, times: Part| counted(times, seconds, measure, places);
+    let whole = part(&(0..seconds.slots.len()), times(&hists.whole));
+    if whole.count + whole.errors == 0 {
+        return None;
+    }
+    let mut parts = vec![Part::default(); windows.len()];
+    for (number, done) in hists.done {
+        if let Some(part) = parts.get_mut(number) {
+            *part = done;
+        }
+    }
+    let parts: Vec<Part> = parts
+        .into_iter()
+        .zip(windows)
+        .map(|(times, w)| part(w, times))
+        .collect();
+    let first = windows.partition_point(|window| window.start < kept.start);
+    let later = &parts[first..];
+    let answered = later.iter().filter(|part| part.count > 0);
+    let info = &seconds.info.measures[measure];
+    Some(MeasureParts {
+        name: info.name.clone(),
+        kind: info.kind.clone(),
+        kept: part(kept, times(&hists.kept)),
+        whole,
+        response: known(&weighed(&seconds.cells[measure][kept.clone()])),
+        rates: evenness(later.iter().map(|part| part.rate_per_s)),
+        means: evenness(answered.map(|part| part.mean_ns)),
+        windows: parts,
+    })
 }
 
 impl Hists {
@@ -264,14 +263,18 @@ fn times(hist: &LogHistogram) -> Part {
 }
 
 /// Adds what was counted.
-fn count(part: &mut Part, seconds: &Seconds, measure: usize, places: &Range<usize>) {
+fn counted(times: Part, seconds: &Seconds, measure: usize, places: &Range<usize>) -> Part {
     let slots = &seconds.slots[places.clone()];
     let cells = &seconds.cells[measure][places.clone()];
-    part.start_ns = slots.first().map_or(0, |slot| slot.start_ns);
-    part.end_ns = slots.last().map_or(0, |slot| slot.end_ns);
-    part.count = cells.iter().map(|cell| cell.count).sum();
-    part.errors = cells.iter().map(|cell| cell.failed).sum();
-    part.rate_per_s = part.count as f64 / time_s(seconds, places).max(1e-9);
+    let count: u64 = cells.iter().map(|cell| cell.count).sum();
+    Part {
+        start_ns: slots.first().map_or(0, |slot| slot.start_ns),
+        end_ns: slots.last().map_or(0, |slot| slot.end_ns),
+        count,
+        errors: cells.iter().map(|cell| cell.failed).sum(),
+        rate_per_s: count as f64 / time_s(seconds, places).max(1e-9),
+        ..times
+    }
 }
 
 fn throughput(seconds: &Seconds, windows: &[Range<usize>], kept: Range<usize>) -> ThroughputParts {
@@ -298,10 +301,12 @@ fn throughput(seconds: &Seconds, windows: &[Range<usize>], kept: Range<usize>) -
 
 /// A value for each second, such that their mean is that of all responses, and their scatter that of
 /// the estimate: seconds in which more ended weigh more. Cochran, "Sampling Techniques" (1977), section
-/// 6.3, on ratio estimates. Empty where nothing ended.
+/// 6.3, on ratio estimates. Empty where something ended in less than half of them: what happened once
+/// has no scatter that could be told.
 fn weighed(cells: &[Cell]) -> Vec<f64> {
     let count: u64 = cells.iter().map(|cell| cell.count).sum();
-    if count == 0 {
+    let filled = cells.iter().filter(|cell| cell.count > 0).count();
+    if 2 * filled < cells.len() || count == 0 {
         return Vec::new();
     }
     let mean = cells.iter().map(|cell| cell.sum).sum::<f64>() / count as f64;
@@ -344,4 +349,33 @@ fn evenness(values: impl Iterator<Item = f64>) -> Option<Evenness> {
             0.0
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_with_more_operations_weigh_more() {
+        let cell = |count: u64, mean: f64| Cell {
+            count,
+            sum: count as f64 * mean,
+            failed: 0,
+        };
+        // 10 of 1 and 30 of 3: a mean of 2.5.
+        let weighed = weighed(&[cell(10, 1.0), cell(30, 3.0)]);
+        assert_eq!(weighed, [1.75, 3.25]);
+    }
+
+    #[test]
+    fn what_happened_once_has_no_interval() {
+        let mut cells = vec![Cell::default(); 30];
+        cells[0] = Cell {
+            count: 32,
+            sum: 1e6,
+            failed: 0,
+        };
+        assert_eq!(known(&weighed(&cells)), None);
+        assert_eq!(known(&weighed(&[])), None);
+    }
 }

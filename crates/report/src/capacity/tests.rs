@@ -39,12 +39,12 @@ fn a_line_for_each_run() {
     let lines = [
         trial(1, &Trial::new(100.0, Outcome::Holds), &knob(), STYLE),
         trial(8, &measured, &knob(), STYLE),
-        trial(12, &refused, &knob(), STYLE),
+        trial(1234, &refused, &knob(), STYLE),
     ];
     expect![[r#"
           1  100/s        holds
           8  760/s        does not hold      751/s done, p50 88.0 ms, p99 341 ms, 0.120 % errors, 93.4 in flight  (p99(request) < 100ms: 341 ms)
-         12  50000/s      not to be trusted  (this machine can hold about 20,000 users)
+        1234  50000/s      not to be trusted  (this machine can hold about 20,000 users)
     "#]].assert_eq(&(lines.join("\n") + "\n"));
 }
 

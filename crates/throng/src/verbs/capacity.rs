@@ -15,13 +15,22 @@ use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};
 use crate::verbs::run;
 
+/// Runs of a search, and how long it may take, unless --steps and --for say so.
+const STEPS_MAX: usize = 40;
+const TIME_MAX: Duration = Duration::from_secs(3600);
+
 pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let mut search = match &args.resume {
         Some(directory) => Search::open(directory).map_err(refused)?,
         None => begun(args)?,
     };
-    search.bounds.steps = usize::from(args.steps);
-    search.time_max_ns = ns(args.time);
+    // Of a search that is gone on with, only these may be changed.
+    if let Some(steps) = args.steps {
+        search.bounds.steps = usize::from(steps);
+    }
+    if let Some(time) = args.time {
+        search.time_max_ns = ns(time);
+    }
     let knob = search.knob.clone();
     let text = Text {
         name: search.scenario_name.clone(),
@@ -112,7 +121,7 @@ fn begun(args: &CapacityArgs) -> Result<Search, Failure> {
         directory: args.runs.join(id),
         knob,
         bounds,
-        time_max_ns: ns(args.time),
+        time_max_ns: ns(TIME_MAX),
         pause_ns: ns(args.pause),
         scenario_name: text.name,
         scenario_text: text.text,
@@ -151,7 +160,7 @@ fn bounds(args: &CapacityArgs, knob: &Knob) -> Result<Bounds, Failure> {
         growth: args.growth,
         within: args.within,
         repeat: usize::from(args.repeat),
-        steps: usize::from(args.steps),
+        steps: STEPS_MAX,
         is_whole,
     })
 }
