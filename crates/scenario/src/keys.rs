@@ -199,7 +199,7 @@ pub fn reference() -> Vec<(&'static str, String)> {
 /// The designs of experiments.
 pub(crate) const DESIGNS: &[&str] = &["full", "2^k", "2^(k-r)", "sweep"];
 
-/// The tables that the documentation of experiments shows, as [`reference`] does.
+/// The tables that the documentation of experiments shows, as [`reference()`] does.
 pub fn experiment_reference() -> Vec<(&'static str, String)> {
     let shown = experiment_tables().into_iter();
     shown.map(|table| (table.name, markdown(table))).collect()

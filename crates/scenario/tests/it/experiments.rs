@@ -25,7 +25,7 @@ fn right(text: &str) -> Experiment {
         text,
     };
     assert!(diagnostics.is_empty(), "{}", render(&diagnostics, source));
-    found.unwrap()
+    found.expect("what has no problem is an experiment")
 }
 
 fn root() -> PathBuf {
