@@ -24,6 +24,8 @@ SAMPLES_PER_RAMP = 40
 SLACK_SECONDS = 120
 GONE_SECONDS = 120
 LINE_SECONDS = 10
+# Besides the crowd: one user for each of the three broadcasts.
+BETTORS = 3
 # As slow as the fans of the example are; the example says so to its own market.
 GOAL_EVERY = "15m"
 # Ports below those that the kernel gives to connections, so that no connection can take ours.
