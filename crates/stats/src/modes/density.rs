@@ -19,7 +19,8 @@ const BANDWIDTH_MIN: f64 = 2.0;
 ///
 /// Each number is divided between the two places beside it, in proportion to how near they are:
 /// linear binning, of which an estimate is wrong by no more than (place / bandwidth)² / 12 (Jones and
-/// Lotwick 1984).
+/// Lotwick 1984). Where numbers were visibly rounded, each is spread over all that is rounded to it:
+/// else every unit would be a mode.
 #[derive(Debug, Clone)]
 pub struct Density {
     scale: Scale,
@@ -62,17 +63,45 @@ impl Density {
         let count = sample.count() as f64;
         let start = min - MARGIN as f64 * step;
         let mut shares = vec![0.0; GRID];
-        let (mut sum, mut squares) = (0.0, 0.0);
+        let rounded_to = rounded_to(sample);
         for (value, times) in sample.iter() {
-            let (at, share) = ((on(value) - start) / step, times as f64 / count);
-            let left = at.floor();
-            shares[left as usize] += share * (1.0 - (at - left));
-            shares[left as usize + 1] += share * (at - left);
-            sum += share * at;
-            squares += share * (at - MARGIN as f64).powi(2);
+            let share = times as f64 / count;
+            if let Some(unit) = rounded_to {
+                let (mut low, high) = (value - unit / 2.0, value + unit / 2.0);
+                if scale == Scale::Logarithmic {
+                    low = low.max(value / 2.0);
+                }
+                let place = |x: f64| (on(x) - start) / step + 0.5;
+                // The places are as wide as a step, with their numbers in the middle.
+                let mut before = 0.0;
+                let (first, last) = (place(low) as usize, place(high) as usize);
+                for (place, held) in shares.iter_mut().enumerate().take(last + 1).skip(first) {
+                    let end = start + (place as f64 + 0.5) * step;
+                    let end = if scale == Scale::Logarithmic {
+                        end.exp()
+                    } else {
+                        end
+                    };
+                    let upto = ((end - low) / (high - low)).clamp(0.0, 1.0);
+                    *held += share * (upto - before);
+                    before = upto;
+                }
+            } else {
+                let at = (on(value) - start) / step;
+                let left = at.floor();
+                shares[left as usize] += share * (1.0 - (at - left));
+                shares[left as usize + 1] += share * (at - left);
+            }
         }
-        let mean = sum - MARGIN as f64;
-        let deviation = (squares - mean * mean).max(0.0).sqrt() * step;
+        let moment = |power: i32| -> f64 {
+            let from_min = |place: usize| (place as f64 - MARGIN as f64).powi(power);
+            shares
+                .iter()
+                .enumerate()
+                .map(|(place, share)| share * from_min(place))
+                .sum()
+        };
+        let deviation = (moment(2) - moment(1).powi(2)).max(0.0).sqrt() * step;
         let quartiles = on(sample.quantile(0.75)) - on(sample.quantile(0.25));
         let spread = match quartiles / 1.349 {
             // More than half of all numbers may be one.
@@ -189,7 +218,9 @@ impl Density {
     /// of the kernel's derivative at their distance.
     fn functional(&self, pairs: &[f64], h: f64, derivative: (i32, fn(f64) -> f64)) -> f64 {
         let (order, polynomial) = derivative;
-        let terms = pairs.iter().enumerate().map(|(lag, share)| {
+        // Beyond, the normal density is 0 to the last bit.
+        let lags = ((38.0 * h / self.step) as usize).min(pairs.len() - 1);
+        let terms = pairs[..=lags].iter().enumerate().map(|(lag, share)| {
             let square = (lag as f64 * self.step / h).powi(2);
             // Each pair but that of a number with itself was counted once, and stands for two.
             let times = if lag == 0 { 1.0 } else { 2.0 };
@@ -204,3 +235,19 @@ impl Density {
 const FOURTH: (i32, fn(f64) -> f64) = (4, |s| s * s - 6.0 * s + 3.0);
 /// The SIXTH.
 const SIXTH: (i32, fn(f64) -> f64) = (6, |s| s * s * s - 15.0 * s * s + 45.0 * s - 15.0);
+
+/// Fewer distinct values show no unit to which they were rounded.
+const ROUNDED_VALUES_MIN: usize = 8;
+
+/// The unit to which the numbers were rounded: where they repeat themselves, and the least distance
+/// between two is that of most neighbours.
+fn rounded_to(sample: &Sample) -> Option<f64> {
+    let values = sample.values();
+    if values.len() < ROUNDED_VALUES_MIN || sample.count() < 2 * values.len() as u64 {
+        return None;
+    }
+    let gaps = || values.windows(2).map(|pair| pair[1] - pair[0]);
+    let unit = gaps().fold(f64::INFINITY, f64::min);
+    let alike = gaps().filter(|gap| gap - unit < 1e-6 * unit).count();
+    (2 * alike >= values.len()).then_some(unit)
+}

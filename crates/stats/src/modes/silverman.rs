@@ -25,7 +25,8 @@ const STEPS: u32 = 30;
 /// sample's distribution has more than `modes_max` modes, by `draws` smoothed bootstrap samples. The
 /// test is known to err on the side of fewer modes (Mammen, Marron and Fisher 1992).
 ///
-/// `None` of a sample of one value, or of a single number more than it has modes at any bandwidth.
+/// `None` of a sample of one value, and where even the finest bandwidth that the grid resolves shows
+/// no more than `modes_max` modes: there is nothing to test then.
 ///
 /// # Errors
 /// Where the scale is logarithmic and a number is not above 0.

@@ -94,6 +94,26 @@ fn one_mode_is_seldom_taken_for_more() {
 }
 
 #[test]
+fn rounding_makes_no_modes() {
+    let mut rng = Rng::new(7, 1, Purpose::Resample);
+    let times = LogNormal::new(5_f64.ln(), 0.5).unwrap();
+    let mut whole =
+        |offset: f64| sample((0..20_000).map(|_| times.sample(&mut rng).round().max(1.0) + offset));
+    for (rounded, scale) in [
+        (whole(0.0), Scale::Logarithmic),
+        (whole(-0.9), Scale::Logarithmic),
+        (whole(0.0), Scale::Plain),
+        (whole(-50.0), Scale::Plain),
+    ] {
+        let rules = Rules { scale, ..PLAIN };
+        assert_eq!(modes(&rounded, &rules).unwrap().len(), 1, "{scale:?}");
+    }
+    // But two values are two modes.
+    let two = Sample::counted(vec![(1.0, 500), (5.0, 500)]).unwrap();
+    assert_eq!(modes(&two, &Rules::default()).unwrap().len(), 2);
+}
+
+#[test]
 fn a_sample_of_one_value_has_one_mode() {
     let constant = Sample::counted(vec![(7.0, 500)]).unwrap();
     let mode = Mode {

@@ -3,8 +3,8 @@
 //! There are n·m differences, too many to be made. Those at or below a number are counted in one
 //! walk along both samples, since the differences form a matrix that is sorted along its rows and
 //! columns. So a difference of given rank is enclosed by counting at guesses, until so few are left
-//! that they can be listed (the idea of Johnson and Mizoguchi 1978, and of Monahan 1984; their
-//! pivots are medians of rows, ours come from interpolation, which takes about a third of the walks).
+//! that they can be listed, or none but one value is left (the idea of Johnson and Mizoguchi 1978, and
+//! of Monahan 1984; their pivots are medians of rows, ours come from interpolation).
 
 use crate::quantile::Interval;
 use crate::sample::Sample;
@@ -22,8 +22,8 @@ pub struct Shift {
 
 /// Hodges and Lehmann, "Estimates of location based on rank tests" (1963). The interval holds the
 /// shifts that Mann's and Whitney's test does not reject (Hollander and Wolfe, "Nonparametric
-/// Statistical Methods", 1999, section 4.3): exact up to 50 numbers a side, whatever the ties;
-/// beyond by the normal distribution. It is one for the true shift where the distributions differ
+/// Statistical Methods", 1999, section 4.3): exact up to 50 numbers a side, beyond by the
+/// normal distribution; with ties it is too wide rather than too narrow. It is one for the true shift where the distributions differ
 /// by a shift alone.
 ///
 /// # Panics
