@@ -2,6 +2,8 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::ensemble;
+
 /// The two-sided p-value of a t with so many degrees of freedom; 1 where there are none.
 pub fn two_sided_p(t: f64, degrees: f64) -> f64 {
     let Ok(distribution) = StudentsT::new(0.0, 1.0, degrees) else {
@@ -26,18 +28,17 @@ pub fn two_sided_t(confidence: f64, degrees: f64) -> f64 {
 /// where both groups have two numbers or more; where one has a single number the other's stands for
 /// both. `None` where nothing tells how numbers scatter.
 pub fn difference_interval(first: &[f64], second: &[f64], confidence: f64) -> Option<(f64, f64)> {
+    if let Ok((found, _)) = ensemble::welch(first, second, confidence) {
+        return Some((found.interval.low, found.interval.high));
+    }
     let (a, b) = (Group::of(first)?, Group::of(second)?);
-    let (error, degrees) = match (a.variance, b.variance) {
-        (Some(va), Some(vb)) => {
-            let (ea, eb) = (va / a.n, vb / b.n);
-            let degrees = (ea + eb).powi(2) / (ea * ea / (a.n - 1.0) + eb * eb / (b.n - 1.0));
-            (ea + eb, degrees)
-        }
-        (Some(variance), None) => (variance * (1.0 + 1.0 / a.n), a.n - 1.0),
-        (None, Some(variance)) => (variance * (1.0 + 1.0 / b.n), b.n - 1.0),
-        (None, None) => return None,
+    let (variance, n) = match (a.variance, b.variance) {
+        (Some(variance), None) => (variance, a.n),
+        (None, Some(variance)) => (variance, b.n),
+        _ => return None,
     };
-    Some(around(b.mean - a.mean, error.sqrt(), degrees, confidence))
+    let error = (variance * (1.0 + 1.0 / n)).sqrt();
+    Some(around(b.mean - a.mean, error, n - 1.0, confidence))
 }
 
 /// A confidence interval of a mean; `None` of fewer than two numbers.

@@ -2,14 +2,12 @@
 
 mod recorded;
 
-use std::io::Write as _;
 use std::path::Path;
-use std::time::Duration;
 
 use record::schema::Verdict;
 use serde_json::Value;
 
-use crate::support::{Ended, Space, golden, read_head, server, throng};
+use crate::support::{Ended, Served, Space, golden, throng};
 use recorded::Recorded;
 
 /// So many runs of one thing, in a folder of this name; seeds tell them apart.
@@ -92,7 +90,7 @@ fn the_same_thing_twice_shows_no_difference() {
 fn runs_without_a_baseline_fall_into_groups() {
     let space = Space::new();
     let steady = Recorded {
-        scatter: 0.05,
+        drift: 0.0,
         ..Recorded::new(0)
     };
     ensemble(&space, "runs", 1..4, &steady);
@@ -153,6 +151,7 @@ fn differences_within_the_tolerance_do_not_fail() {
     let steady = |median_ns| Recorded {
         median_ns,
         scatter: 0.002,
+        drift: 0.0003,
         ..Recorded::new(0)
     };
     ensemble(&space, "old", 1..6, &steady(2e6));
@@ -204,6 +203,7 @@ fn constant_times_are_no_trouble() {
     let constant = |median_ns| Recorded {
         median_ns,
         scatter: 0.0,
+        drift: 0.0,
         ..Recorded::new(0)
     };
     ensemble(&space, "old", 1..6, &constant(2e6));
@@ -356,28 +356,26 @@ fn damaged_and_killed_runs_are_told() {
         .told("run.json is damaged");
 }
 
-/// Answers each request after so long.
-fn slow_by(delay: Duration) -> String {
-    let address = server(move |mut stream| {
-        loop {
-            read_head(&mut stream)?;
-            std::thread::sleep(delay);
-            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")?;
-        }
-    });
-    format!("http://{address}/")
-}
-
 /// Real runs, taking turns. The delay is so long that a busy machine does not hide it.
 #[test]
 fn real_runs_are_compared() {
     let space = Space::new();
-    let urls = [Duration::ZERO, Duration::from_millis(300)].map(slow_by);
+    let served = ["1ms", "300ms"].map(|delay| {
+        Served::start(&["stall", "--delay", delay, "--stall", "1ms", "--every", "1h"])
+    });
     for _ in 0..4 {
-        for (url, folder) in urls.iter().zip(["old", "new"]) {
+        for (served, folder) in served.iter().zip(["old", "new"]) {
             let root = space.path(folder);
             let root = root.to_str().unwrap();
-            let load = ["run", "--quiet", url, "--rate", "100/s", "--for", "500ms"];
+            let load = [
+                "run",
+                "--quiet",
+                &served.url,
+                "--rate",
+                "100/s",
+                "--for",
+                "500ms",
+            ];
             let place = ["--runs", root, "--set", "options.lag_max=5s"];
             Ended::of(&mut throng(load.iter().chain(&place)));
         }

@@ -28,6 +28,8 @@ pub(crate) struct Recorded {
     pub(crate) extra_ns: f64,
     /// Deviation of the logarithm of times; 0 makes them all alike.
     pub(crate) scatter: f64,
+    /// Deviation of what the logarithms of all times of a run have in common.
+    pub(crate) drift: f64,
     /// One request in so many fails; 0: none.
     pub(crate) fail_one_in: u64,
     pub(crate) name: &'static str,
@@ -44,6 +46,7 @@ impl Recorded {
             median_ns: 2e6,
             extra_ns: 0.0,
             scatter: 0.2,
+            drift: 0.03,
             fail_one_in: 0,
             name: "recorded",
             verdict: Verdict::Passed,
@@ -138,10 +141,10 @@ impl Recorded {
         }
     }
 
-    /// Each second connects four times and asks twenty. A run drifts by 3 % as a whole.
+    /// Each second connects four times and asks twenty.
     fn rows(&self) -> Vec<Measurement> {
         let mut rng = Rng::new(self.seed, 0, Purpose::Value);
-        let drift = 0.15 * self.scatter * normal(&mut rng);
+        let drift = self.drift * normal(&mut rng);
         let mut rows = Vec::new();
         for number in 0..SECONDS * REQUESTS {
             let due_ns = number * SECOND / REQUESTS;
