@@ -361,6 +361,7 @@ fn measure(
         Some(_) => Some(Sides {
             baseline: units,
             candidate,
+            distances: measure.direct.as_ref().map_or(Vec::new(), pairs::distances),
         }),
     };
     let components = match (sides, rule) {
@@ -401,6 +402,3 @@ fn overall(measures: &[ComparedMeasure], findings: &[record::schema::Finding]) -
     let most = verdicts.max_by_key(|verdict| verdict.weight());
     most.unwrap_or(Verdict::CannotTell)
 }
-
-#[cfg(test)]
-mod tests;

@@ -364,6 +364,3 @@ fn signed_percent(share: f64) -> String {
         _ => text,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -10,7 +10,7 @@ use stats::multiple;
 use stats::permute::{Dealings, choices, distance_t, max_t, paired_t, two_sample_t};
 use stats::rng::{Purpose, Rng};
 use stats::sample::Sample;
-use stats::{ks, student};
+use stats::student;
 
 use super::read::Measured;
 use super::{ComparedRun, Options};
@@ -109,6 +109,9 @@ pub(crate) struct Unit {
 pub(crate) struct Sides {
     pub(crate) baseline: Vec<Unit>,
     pub(crate) candidate: Vec<Unit>,
+    /// The Kolmogorov–Smirnov distance of each unit from each, the baseline's first; empty where
+    /// shapes are not compared.
+    pub(crate) distances: Vec<Vec<f64>>,
 }
 
 /// How a figure differs between the sides.
@@ -175,7 +178,7 @@ pub(crate) fn components(sides: &Sides, rule: Rule, options: &Options) -> Vec<Co
         all.push(Component {
             change: shape(sides),
             values: Vec::new(),
-            distances: distances(sides),
+            distances: sides.distances.clone(),
         });
     }
     all
@@ -298,9 +301,9 @@ fn untested(figure: Figure, difference: f64, relative: Option<f64>) -> Change {
 }
 
 fn shape(sides: &Sides) -> Change {
-    let from = |a: &Unit| -> f64 { sides.candidate.iter().map(|b| distance(a, b)).sum() };
-    let pairs = (sides.baseline.len() * sides.candidate.len()) as f64;
-    let apart = sides.baseline.iter().map(from).sum::<f64>() / pairs;
+    let (first, second) = sides.distances.split_at(sides.baseline.len());
+    let between = first.iter().flat_map(|row| &row[first.len()..]);
+    let apart = between.sum::<f64>() / (first.len() * second.len()) as f64;
     untested(Figure::Shape, apart, Some(greatest_change(sides)))
 }
 
@@ -357,6 +360,7 @@ impl Sides {
         Some(Sides {
             baseline: units(0)?,
             candidate: units(1)?,
+            distances: Vec::new(),
         })
     }
 
@@ -364,23 +368,6 @@ impl Sides {
     pub(crate) fn units(&self) -> impl Iterator<Item = &Unit> {
         self.baseline.iter().chain(&self.candidate)
     }
-}
-
-/// The Kolmogorov–Smirnov distance of each unit from each.
-fn distances(sides: &Sides) -> Vec<Vec<f64>> {
-    let units: Vec<&Unit> = sides.units().collect();
-    let mut all = vec![vec![0.0; units.len()]; units.len()];
-    for (i, a) in units.iter().enumerate() {
-        for (j, b) in units.iter().enumerate().take(i) {
-            let apart = distance(a, b);
-            (all[i][j], all[j][i]) = (apart, apart);
-        }
-    }
-    all
-}
-
-fn distance(a: &Unit, b: &Unit) -> f64 {
-    ks::distance_bounds(&a.sample, &b.sample).0
 }
 
 /// As [`quantile_change`], of the sides' mean quantiles.

@@ -200,7 +200,7 @@ pub(crate) fn of_measures(
     let mut by_weight: Vec<&ComparedMeasure> = measures.iter().collect();
     by_weight.sort_by_key(|measure| std::cmp::Reverse(measure.verdict.weight()));
     for measure in by_weight {
-        found.extend(of_measure(measure));
+        found.extend(of_measure(measure, runs));
     }
     let unseen = names(measures, |m| m.verdict == Verdict::NoDifference);
     if !unseen.is_empty() {
@@ -217,13 +217,14 @@ pub(crate) fn of_measures(
     found
 }
 
-fn of_measure(measure: &ComparedMeasure) -> Option<Finding> {
+fn of_measure(measure: &ComparedMeasure, runs: &[ComparedRun]) -> Option<Finding> {
     let (severity, code) = match measure.verdict {
         Verdict::Slower => (Severity::Warning, "slower"),
         Verdict::MoreErrors => (Severity::Warning, "more-errors"),
         Verdict::ModesDiffer => (Severity::Warning, "modes-differ"),
         Verdict::Faster => (Severity::Good, "faster"),
         Verdict::FewerErrors => (Severity::Good, "fewer-errors"),
+        Verdict::CannotTell if is_broken(measure, runs) => (Severity::Fatal, "not-compared"),
         Verdict::CannotTell => (Severity::Warning, "not-compared"),
         Verdict::NoDifference => return of_tolerated(measure),
     };
@@ -256,6 +257,23 @@ fn of_measure(measure: &ComparedMeasure) -> Option<Finding> {
         evidence,
         ..finding(severity, code, text)
     })
+}
+
+/// True where a measure is missing for no harmless reason: all of its operations failed in a run, or
+/// a side has none at all. A target that is broken must not pass for one that is no slower.
+fn is_broken(measure: &ComparedMeasure, runs: &[ComparedRun]) -> bool {
+    let all_failed = measure
+        .runs
+        .iter()
+        .any(|run| run.count == 0 && run.rate > 0.0);
+    let has_none = |side: Side| {
+        let mut of_side = runs
+            .iter()
+            .zip(&measure.runs)
+            .filter(|(run, _)| run.side == side);
+        of_side.clone().next().is_some() && of_side.all(|(_, figures)| figures.count == 0)
+    };
+    all_failed || has_none(Side::Baseline) || has_none(Side::Candidate)
 }
 
 /// A difference that was seen and is too small to count.

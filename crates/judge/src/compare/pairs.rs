@@ -50,6 +50,18 @@ pub(crate) fn published(ready: &[Sample], options: &Options) -> Similarity {
     grouped(ready.len(), pairs.collect(), |_| false, options)
 }
 
+/// The Kolmogorov–Smirnov distance of each run from each.
+pub(crate) fn distances(similarity: &Similarity) -> Vec<Vec<f64>> {
+    let runs = similarity.pairs.iter().map(|pair| pair.b + 1).max();
+    let runs = runs.unwrap_or(0);
+    let mut all = vec![vec![0.0; runs]; runs];
+    for pair in &similarity.pairs {
+        all[pair.a][pair.b] = pair.ks.statistic;
+        all[pair.b][pair.a] = pair.ks.statistic;
+    }
+    all
+}
+
 /// Every pair of so many runs once.
 fn places(runs: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..runs).flat_map(move |a| (a + 1..runs).map(move |b| (a, b)))

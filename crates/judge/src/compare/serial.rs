@@ -11,6 +11,9 @@ use super::read::Measured;
 
 /// Operations that say more than this share of what independent ones would are left as they are.
 const INDEPENDENT_MIN: f64 = 0.8;
+/// Operations that are looked at, from the middle of the run: how far they follow on each other shows
+/// in a quarter of a million.
+const STRETCH_MAX: usize = 1 << 18;
 
 /// What order in time tells of each run; `None` where it is not known.
 pub(crate) fn of_runs(of_runs: &[&Measured]) -> Option<Vec<(Serial, Option<Sample>)>> {
@@ -22,8 +25,10 @@ pub(crate) fn of_runs(of_runs: &[&Measured]) -> Option<Vec<(Serial, Option<Sampl
 
 fn of_run(times: &[f64]) -> (Serial, Option<Sample>) {
     let count = times.len() as f64;
+    let skipped = times.len().saturating_sub(STRETCH_MAX) / 2;
+    let stretch = &times[skipped..times.len() - skipped];
     // Times that are all the same depend on nothing.
-    let effective = effective(times).map_or(count, |found| found.count);
+    let effective = effective(stretch).map_or(count, |found| count / found.span);
     let serial = Serial {
         count: times.len() as u64,
         effective,

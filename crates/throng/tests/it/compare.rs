@@ -145,6 +145,21 @@ fn errors_are_compared() {
         .said("MORE ERRORS");
 }
 
+/// A target that answers nothing is not one that is no slower.
+#[test]
+fn a_measure_that_only_fails_does_not_pass() {
+    let space = Space::new();
+    let failing = Recorded {
+        fail_one_in: 1,
+        ..Recorded::new(0)
+    };
+    ensemble(&space, "old", 1..6, &Recorded::new(0));
+    ensemble(&space, "new", 11..16, &failing);
+    compare(&space, "new", "old", &[])
+        .with(2)
+        .said("fatal: GET /: cannot be told: none ended well in C1, C2, C3, C4, C5");
+}
+
 #[test]
 fn differences_within_the_tolerance_do_not_fail() {
     let space = Space::new();

@@ -1,6 +1,8 @@
 //! The stated error rate is true, and what is planted is found. Operations are drawn as a market's
 //! are: most short, some long; and each run has a drift of its own, as machines do.
 
+use stats::ks;
+
 use super::*;
 use crate::compare::Verdict;
 use crate::compare::verdict::of_changes;
@@ -37,6 +39,18 @@ fn run(rng: &mut Rng, operations: usize, extra_ns: f64) -> Unit {
     }
 }
 
+/// Two sides with the distances between their units.
+fn sides(baseline: Vec<Unit>, candidate: Vec<Unit>) -> Sides {
+    let units: Vec<&Unit> = baseline.iter().chain(&candidate).collect();
+    let apart = |a: &Unit, b: &Unit| ks::distance_bounds(&a.sample, &b.sample).0;
+    let row = |a: &Unit| units.iter().map(|b| apart(a, b)).collect();
+    Sides {
+        distances: units.iter().map(|a| row(a)).collect(),
+        baseline,
+        candidate,
+    }
+}
+
 fn side(rng: &mut Rng, runs: usize, extra_ns: f64) -> Vec<Unit> {
     (0..runs).map(|_| run(rng, OPERATIONS, extra_ns)).collect()
 }
@@ -50,11 +64,8 @@ fn compared(
 ) -> Vec<Vec<Change>> {
     let options = Options::default();
     let rule = Rule::of(runs.0, runs.1, options.alpha);
-    let sides = (0..measures).map(|_| Sides {
-        baseline: side(rng, runs.0, 0.0),
-        candidate: side(rng, runs.1, extra_ns),
-    });
-    let tested = sides.map(|sides| components(&sides, rule, &options));
+    let all = (0..measures).map(|_| sides(side(rng, runs.0, 0.0), side(rng, runs.1, extra_ns)));
+    let tested = all.map(|sides| components(&sides, rule, &options));
     decide(tested.collect(), runs, rule, &options)
 }
 
@@ -103,11 +114,9 @@ fn three_milliseconds_on_one_in_ten_are_found() {
     let repetitions = 100;
     let (mut found, mut elsewhere) = (0, 0);
     for _ in 0..repetitions {
-        let sides = [3e6, 0.0, 0.0].map(|extra_ns| Sides {
-            baseline: side(&mut rng, 5, 0.0),
-            candidate: side(&mut rng, 5, extra_ns),
-        });
-        let tested = sides.map(|sides| components(&sides, Rule::Permutation, &options));
+        let all = [3e6, 0.0, 0.0]
+            .map(|extra_ns| sides(side(&mut rng, 5, 0.0), side(&mut rng, 5, extra_ns)));
+        let tested = all.map(|sides| components(&sides, Rule::Permutation, &options));
         let changes = decide(tested.into(), (5, 5), Rule::Permutation, &options);
         let verdicts: Vec<Verdict> = changes.iter().map(|c| of_changes(c).0).collect();
         found += u32::from(verdicts[0] == Verdict::Slower);
@@ -164,10 +173,7 @@ fn constant_samples_are_not_different_and_shifted_ones_are() {
         (1, 11.0, true),
     ] {
         let units = if runs == 1 { 10 } else { runs };
-        let sides = Sides {
-            baseline: vec![unit(10.0); units],
-            candidate: vec![unit(ns); units],
-        };
+        let sides = sides(vec![unit(10.0); units], vec![unit(ns); units]);
         let rule = Rule::of(runs, runs, options.alpha);
         let tested = components(&sides, rule, &options);
         let changes = decide(vec![tested], (units, units), rule, &options);
@@ -187,10 +193,7 @@ fn a_difference_within_the_tolerance_is_seen_and_does_not_count() {
     };
     let options = Options::default();
     let units = |from: f64| (0..5).map(|i| unit(from + f64::from(i))).collect();
-    let sides = Sides {
-        baseline: units(100_000.0),
-        candidate: units(100_500.0),
-    };
+    let sides = sides(units(100_000.0), units(100_500.0));
     let tested = components(&sides, Rule::Permutation, &options);
     let changes = decide(vec![tested], (5, 5), Rule::Permutation, &options);
     let mean = &changes[0][0];
