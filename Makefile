@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-peers bench-million bench-docs picture toolchain
+.PHONY: help run test check bench bench-compare bench-peers bench-million bench-docs picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Where cargo is when a fresh shell does not know it yet.
@@ -14,6 +14,7 @@ help:
 	@echo "make test     formatting, lints and documentation, then every test"
 	@echo "make check    formatting, lints and documentation alone"
 	@echo "make bench    speed and memory beside wrk, measured on this machine"
+	@echo "make bench-compare  how fast ten samples of a million numbers are compared, on one core"
 	@echo "make bench-peers    installs its peers and measures each in turn, under an hour"
 	@echo "make bench-million  holds up to 2,000,000 users, about ten minutes; APPLY=1 lets it"
 	@echo "                    change settings of this machine, FANS=1 plays the whole final"
@@ -34,6 +35,9 @@ test: check
 
 bench: toolchain
 	@bench/run $(if $(APPLY),--apply)
+
+bench-compare: toolchain
+	@cargo run --release --locked --package stats --example compare_speed
 
 bench-peers: toolchain
 	@bench/peers

@@ -61,7 +61,8 @@ impl Interrupt {
         self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    fn is_asked(&self) -> bool {
+    /// Whether it was asked at all.
+    pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
 }

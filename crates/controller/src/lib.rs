@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `conduct` | the run from start to verdict |
 //! | `prepare` | what a run needs before its loops |
+//! | `knee` | run after run, to find the highest load that keeps the thresholds |
 //! | `crew` | where the loops are: threads here, or worker processes |
 //! | `worker` | worker processes: the protocol and both its ends |
 //! | `describe` | what `run.json` says from the start |
@@ -13,6 +14,7 @@
 //! | `merge` | the loops' intervals added up |
 //! | `journal` | everything that is written while it runs |
 //! | `starts` | how many users the plan wants started |
+//! | `experiment` | many runs by a design, resumed where they were left |
 //! | `tick` | a second of the run for the live view |
 //! | `guard` | memory that runs short ends the ramp, then the run |
 //! | `doctor` | the limits of this machine, one by one |
@@ -26,9 +28,11 @@ mod conduct;
 mod crew;
 mod describe;
 pub mod doctor;
+pub mod experiment;
 mod guard;
 pub mod host;
 mod journal;
+mod knee;
 pub mod layout;
 pub mod memory;
 mod merge;
@@ -42,6 +46,7 @@ mod worker;
 
 pub use conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
 pub use crew::CrewError;
+pub use knee::{KneeError, KneeNews, KneeRequest, Loaded, Search, SearchError, Sought, seek};
 pub use preflight::TooSmall;
 pub use target::{LISTENING, TargetError};
 pub use tick::{Tick, TickMeasure};

@@ -67,7 +67,7 @@ fn failed(threshold: &ThresholdResult) -> Option<Finding> {
 }
 
 /// The measures with most errors, each with its most frequent kinds.
-fn errors(measures: &[MeasureSummary]) -> Vec<Finding> {
+pub(crate) fn errors(measures: &[MeasureSummary]) -> Vec<Finding> {
     let mut failing: Vec<_> = measures.iter().filter(|m| m.errors > 0).collect();
     failing.sort_by_key(|m| std::cmp::Reverse(m.errors));
     let untold = failing

@@ -9,17 +9,27 @@
 //! Everything after [`Figures`] is a pure function of it. The rules' numbers stand in
 //! [`limits`]; `docs/judging.md` is their reference for people. Nothing here runs anything.
 
+pub mod analyze;
+pub mod capacity;
+pub mod compare;
+pub mod cost;
+pub mod experiment;
 mod figures;
 mod findings;
 mod health;
+mod imported;
 pub mod limits;
+pub mod meters;
 #[cfg(test)]
 mod sample;
 mod summary;
+pub mod thesis;
 mod threshold;
+pub mod told;
 pub mod words;
 
 pub use figures::{Cell, Figures, LostUsers};
+pub use imported::judge as judge_imported;
 
 use record::schema::{FORMAT_VERSION, Severity, Summary, Verdict};
 use scenario::plan::Threshold;
@@ -30,6 +40,14 @@ pub enum JudgeError {
     /// A file of the run directory could not be read.
     #[error("cannot read the run directory")]
     Read(#[from] record::RecordError),
+    /// The run has no such figure.
+    #[error("the run has no figure {text:?}: {problem}")]
+    Figure {
+        /// As it was asked for.
+        text: String,
+        /// In words.
+        problem: String,
+    },
     /// A threshold of its last verdict makes no sense.
     #[error("the threshold {text:?} of the run's last verdict makes no sense: {problem}")]
     Threshold {
@@ -53,8 +71,13 @@ pub fn judge(
     Ok(judge_figures(&Figures::read(run)?, thresholds, judge_rest))
 }
 
-/// Judges a run anew by its record alone: its thresholds are those of its last verdict.
+/// Judges a run anew by its record alone: its thresholds are those of its last verdict. Imported
+/// results have none.
 pub fn judge_again(run: &record::Run, judge_rest: bool) -> Result<Summary, JudgeError> {
+    if let Some(import) = run.import()? {
+        let tally = run.tally()?.unwrap_or_default();
+        return Ok(judge_imported(run.info(), &import, &tally));
+    }
     let judged = run.summary()?.map_or(Vec::new(), |last| last.thresholds);
     let info = run.info();
     let measures: Vec<&str> = info.measures.iter().map(|m| m.name.as_str()).collect();

@@ -52,3 +52,15 @@ pub const LOSSES_TOLD_MAX: usize = 5;
 /// Intervals shorter than this say nothing of how busy a loop was: the last one, in which all users
 /// are let go, may last a few milliseconds.
 pub const BUSY_INTERVAL_NS_MIN: u64 = 500_000_000;
+
+/// Chance below which a check of an experiment's residuals warns.
+pub const EXPERIMENT_SIGNIFICANCE: f64 = 0.05;
+/// Greatest value by least from which logarithms are advised; Jain (1991), section 18.8, would
+/// have them where the range covers several orders of magnitude.
+pub const EXPERIMENT_SPAN_FOR_LOG: f64 = 10.0;
+/// The same where residuals grow with the predicted value.
+pub const EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD: f64 = 3.0;
+/// Share of the variation from which a second and third term are told beside the largest.
+pub const EXPERIMENT_SHARE_TOLD: f64 = 0.01;
+/// Combinations that are told one by one where runs are missing.
+pub const EXPERIMENT_CELLS_TOLD: usize = 5;

@@ -155,3 +155,54 @@ pub(crate) fn told(findings: &[Finding]) -> String {
     }
     text
 }
+
+/// Two clients: one with 100 handshakes around 10 ms, one with 300 around 30 ms.
+pub(crate) fn import() -> record::Import {
+    use record::import::{ClientReport, Import, Repair, ToldMeasure, ToldPercentile, Unreachable};
+    let client = |region: &str, count: u64, ms: u64| ClientReport {
+        region: region.to_owned(),
+        host: "10.0.0.1".to_owned(),
+        users_planned: count + 1,
+        online_ns: 60 * SECOND,
+        connected: count,
+        disconnected: 0,
+        failed: 1,
+        errors: BTreeMap::from([("read ECONNRESET".to_owned(), 1)]),
+        measures: vec![ToldMeasure {
+            measure: 0,
+            count,
+            mean_ns: (ms * MS) as f64,
+            deviation_ns: MS as f64,
+            min_ns: ms * MS / 2,
+            median_ns: ms * MS,
+            max_ns: 2 * ms * MS,
+            percentiles: [("50%", 0.5, ms), ("98%", 0.98, ms * 5 / 3)]
+                .map(|(label, share, ms)| ToldPercentile {
+                    label: label.to_owned(),
+                    share: Some(share),
+                    value_ns: ms * MS,
+                })
+                .to_vec(),
+        }],
+    };
+    Import {
+        format: FORMAT_VERSION,
+        layout: "thesis".to_owned(),
+        source: "results".to_owned(),
+        resolution_ns: MS,
+        repairs: vec![Repair {
+            code: "gap".to_owned(),
+            count: 5,
+            text: "minutes without a row inside a metric".to_owned(),
+            lossy: true,
+            first: "servers/eu/a/cpu.csv".to_owned(),
+        }],
+        absent: Vec::new(),
+        unreachable: vec![Unreachable {
+            region: "eu".to_owned(),
+            host: "10.0.0.3".to_owned(),
+            why: "it is empty".to_owned(),
+        }],
+        clients: vec![client("eu", 100, 10), client("us", 300, 30)],
+    }
+}

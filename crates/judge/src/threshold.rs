@@ -6,20 +6,11 @@ use stats::hist::LogHistogram;
 
 use crate::figures::Figures;
 use crate::summary::{own_total, per_second};
-use crate::words;
+use crate::words::Unit;
 
 /// Significant digits of a value, and as many as it gets where it is close to its limit.
 const DIGITS: usize = 3;
 const DIGITS_MAX: usize = 9;
-
-/// How a figure is written for people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Nanoseconds,
-    PerSecond,
-    Share,
-    Count,
-}
 
 /// All of them, in order.
 pub(crate) fn evaluate_all(figures: &Figures, thresholds: &[Threshold]) -> Vec<ThresholdResult> {
@@ -40,7 +31,7 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
 }
 
 /// The figure in its base unit; `None` where there is nothing to take it from.
-fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
+pub(crate) fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
     let started = figures.total(|row| row.users_started);
     let refused = figures.total(|row| row.users_refused);
     match figure {
@@ -131,7 +122,8 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-fn unit(figure: &Figure) -> Unit {
+/// How the figure is written for people.
+pub(crate) fn unit(figure: &Figure) -> Unit {
     match figure {
         Figure::Connected => Unit::Share,
         Figure::Users | Figure::Refused => Unit::Count,
@@ -146,12 +138,7 @@ fn unit(figure: &Figure) -> Unit {
 
 /// The value for people, with as many digits as it takes to tell it from the limit.
 fn shown(unit: Unit, value: f64, limit: f64) -> String {
-    let text = |value: f64, digits: usize| match unit {
-        Unit::Count => words::about(value),
-        Unit::Share => words::share_to(value, digits),
-        Unit::PerSecond => words::rate_to(value, digits),
-        Unit::Nanoseconds => words::duration_to(value, digits),
-    };
+    let text = |value: f64, digits: usize| unit.told(value, digits);
     let told_apart =
         |digits: &usize| value == limit || text(value, *digits) != text(limit, *digits);
     text(

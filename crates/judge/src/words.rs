@@ -5,6 +5,36 @@
 /// Digits of a figure that carry meaning where nothing else is said.
 const DIGITS: usize = 3;
 
+/// What a figure is counted in, which decides how it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub enum Unit {
+    #[serde(rename = "ns")]
+    Nanoseconds,
+    #[serde(rename = "1/s")]
+    PerSecond,
+    /// Of 1.
+    #[serde(rename = "share")]
+    Share,
+    #[serde(rename = "count")]
+    Count,
+    /// A number of nobody knows what.
+    #[serde(rename = "")]
+    Plain,
+}
+
+impl Unit {
+    /// The value with so many significant digits; counts are whole.
+    pub fn told(self, value: f64, digits: usize) -> String {
+        match self {
+            Unit::Count => about(value),
+            Unit::Share => share_to(value, digits),
+            Unit::PerSecond => rate_to(value, digits),
+            Unit::Nanoseconds => duration_to(value, digits),
+            Unit::Plain => significant(value, digits),
+        }
+    }
+}
+
 /// `12,345`.
 pub fn count(n: u64) -> String {
     group(&n.to_string())

@@ -5,7 +5,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::schema::{RunInfo, RunStatus, Summary, Tally};
-use crate::{EventsWriter, LatencyWriter, RecordError, RequestsWriter, SeriesWriter, whole};
+use crate::{
+    EventsWriter, Import, LatencyWriter, ProbesWriter, RecordError, RequestsWriter, SeriesWriter,
+    whole,
+};
 
 pub(crate) const RUN: &str = "run.json";
 pub(crate) const SCENARIO: &str = "scenario.yaml";
@@ -14,6 +17,8 @@ pub(crate) const TALLY: &str = "tally.json";
 pub(crate) const EVENTS: &str = "events.jsonl";
 pub(crate) const LATENCY: &str = "latency.hlog";
 pub(crate) const SERIES: &str = "series.parquet";
+pub(crate) const PROBES: &str = "probes.parquet";
+pub(crate) const IMPORT: &str = "import.json";
 pub(crate) const REQUESTS: &str = "requests.parquet";
 /// Holds the segments of `requests.parquet` until they are joined.
 pub(crate) const REQUESTS_PARTS: &str = "requests.parquet.parts";
@@ -35,19 +40,37 @@ impl RunDir {
     /// # Errors
     /// [`RecordError::Exists`] where there is such a directory already; else what the system says.
     pub fn create(root: &Path, info: &RunInfo, scenario_text: &str) -> Result<RunDir, RecordError> {
-        let path = root.join(&info.id);
-        fs::create_dir_all(root).map_err(RecordError::io("create", root))?;
-        fs::create_dir(&path).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => RecordError::Exists { path: path.clone() },
-            _ => RecordError::io("create", &path)(error),
-        })?;
-        let dir = RunDir { path };
+        let dir = RunDir::make(root, info)?;
         whole::write(&dir.path.join(SCENARIO), scenario_text.as_bytes())?;
         dir.update_info(&RunInfo {
             status: RunStatus::Running,
             ..info.clone()
         })?;
         Ok(dir)
+    }
+
+    /// Makes `root`/`info.id` (and `root` where it is missing) for results that were published by
+    /// somebody else: with `import.json`, without a scenario. `run.json` is written at once; what is
+    /// not there is missing, and not on its way.
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create).
+    pub fn import(root: &Path, info: &RunInfo, import: &Import) -> Result<RunDir, RecordError> {
+        let dir = RunDir::make(root, info)?;
+        whole::write_json(&dir.path.join(IMPORT), import)?;
+        dir.update_info(info)?;
+        Ok(dir)
+    }
+
+    /// The empty directory of a run.
+    fn make(root: &Path, info: &RunInfo) -> Result<RunDir, RecordError> {
+        let path = root.join(&info.id);
+        fs::create_dir_all(root).map_err(RecordError::io("create", root))?;
+        fs::create_dir(&path).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => RecordError::Exists { path: path.clone() },
+            _ => RecordError::io("create", &path)(error),
+        })?;
+        Ok(RunDir { path })
     }
 
     /// Where it is.
@@ -92,6 +115,11 @@ impl RunDir {
         SeriesWriter::new(self.path.join(SERIES), info)
     }
 
+    /// The writer of `probes.parquet`.
+    pub fn probes(&self, info: &RunInfo) -> ProbesWriter {
+        ProbesWriter::new(self.path.join(PROBES), info)
+    }
+
     /// The writer of `events.jsonl`.
     ///
     /// # Errors
@@ -119,13 +147,13 @@ pub fn run_id(started_unix_s: u64, name: &str, entropy: u16) -> String {
         started_unix_s / 60 % 60,
         started_unix_s % 60,
     );
-    let name = sanitised(name);
+    let name = file_name(name);
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}-{name}-{entropy:04x}")
 }
 
-/// ASCII letters, digits, `.`, `_` and single dashes, beginning and ending with none of `.` and
-/// `-`; `run` where nothing is left.
-fn sanitised(name: &str) -> String {
+/// A name made fit for a file: at most 60 ASCII letters, digits, `.`, `_` and single dashes,
+/// beginning and ending with none of `.` and `-`; `run` where nothing is left.
+pub fn file_name(name: &str) -> String {
     let mut clean = String::new();
     for character in name.chars() {
         if character.is_ascii_alphanumeric() || matches!(character, '.' | '_') {

@@ -5,10 +5,14 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::dir::{
-    EVENTS, LATENCY, REQUESTS, REQUESTS_PARTS, RUN, SCENARIO, SERIES, SUMMARY, TALLY,
+    EVENTS, IMPORT, LATENCY, PROBES, REQUESTS, REQUESTS_PARTS, RUN, SCENARIO, SERIES, SUMMARY,
+    TALLY,
 };
 use crate::schema::{Event, FORMAT_VERSION, RunInfo, RunStatus, SeriesRow, Summary, Tally};
-use crate::{Interval, Measurement, RecordError, events, latency, requests, series, whole};
+use crate::{
+    Import, Interval, Measurement, Probes, RecordError, events, latency, probes, requests, series,
+    whole,
+};
 
 /// A run that was, or still is. Only `run.json` must be there; what else is missing is told by
 /// [`missing`](Self::missing) and reads as nothing.
@@ -58,7 +62,12 @@ impl Run {
         if self.info.status == RunStatus::Running {
             missing.push("the run is still going on or was killed".to_owned());
         }
-        for name in [SCENARIO, SUMMARY, SERIES, EVENTS, LATENCY, REQUESTS] {
+        // Of imported results there is no more than this; `import.json` says what they do not tell.
+        let names = match self.path.join(IMPORT).exists() {
+            true => &[SUMMARY, TALLY][..],
+            false => &[SCENARIO, SUMMARY, SERIES, EVENTS, LATENCY, REQUESTS],
+        };
+        for &name in names {
             if self.path.join(name).exists() {
                 continue;
             }
@@ -87,6 +96,27 @@ impl Run {
     /// Where the file cannot be read, is damaged or of a later version.
     pub fn summary(&self) -> Result<Option<Summary>, RecordError> {
         read_versioned(&self.path.join(SUMMARY))
+    }
+
+    /// What was imported; `None` where the run was conducted here.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, is damaged or of a later version.
+    pub fn import(&self) -> Result<Option<Import>, RecordError> {
+        read_versioned(&self.path.join(IMPORT))
+    }
+
+    /// What the server's side told; nothing where the file is missing.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, is damaged or of a later version.
+    pub fn probes(&self) -> Result<Probes, RecordError> {
+        let path = self.path.join(PROBES);
+        if path.exists() {
+            probes::read(&path)
+        } else {
+            Ok(Probes::default())
+        }
     }
 
     /// How operations ended; `None` where nothing was told yet.

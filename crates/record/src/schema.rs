@@ -316,7 +316,8 @@ pub struct Summary {
     pub thresholds: Vec<ThresholdResult>,
     /// Users over the whole run.
     pub users: UsersSummary,
-    /// The generator's own state.
+    /// The generator's own state; left out where nothing is known of it, as in imported results.
+    #[serde(default, skip_serializing_if = "HealthSummary::is_unknown")]
     pub health: HealthSummary,
     /// Whole run, in the order of `RunInfo::measures`, those that measured something.
     pub measures: Vec<MeasureSummary>,
@@ -437,6 +438,13 @@ pub struct HealthSummary {
     /// Connections the whole host broke off for want of TCP memory.
     #[serde(default)]
     pub host_memory_aborts: u64,
+}
+
+impl HealthSummary {
+    /// True where nothing is known of the generator: a run that was measured here kept rows.
+    fn is_unknown(&self) -> bool {
+        *self == HealthSummary::default()
+    }
 }
 
 /// The figures of one measure over the run or a phase.

@@ -22,7 +22,10 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
 }
 
 /// Replaces the file in one step: readers see the old content or the new.
-pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
+///
+/// # Errors
+/// What the system says; then the file is as it was.
+pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
     let temporary = temporary(path);
     let written = fs::write(&temporary, content).map_err(RecordError::io("write", path));
     if written.is_err() {
@@ -34,7 +37,10 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
 }
 
 /// Replaces the file by this value as indented JSON.
-pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
+///
+/// # Errors
+/// What the system says; then the file is as it was.
+pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
     let mut text = serde_json::to_vec_pretty(value)
         .map_err(|error| RecordError::io("write", path)(error.into()))?;
     text.push(b'\n');
@@ -54,7 +60,10 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, RecordError> {
 }
 
 /// The value in the JSON file; `None` where there is no such file.
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, RecordError> {
+///
+/// # Errors
+/// Where the file cannot be read or is damaged.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, RecordError> {
     let Some(text) = read(path)? else {
         return Ok(None);
     };

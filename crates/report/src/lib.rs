@@ -4,17 +4,31 @@
 //! figure is computed here that `judge` did not compute, but for the moving ones of the live
 //! view, which are sums over the last seconds.
 
+mod analyze;
+mod capacity;
+mod compare;
+mod experiment;
+mod imported;
 mod json;
 mod live;
+mod meters;
 #[cfg(test)]
 mod sample;
 mod screen;
 mod style;
 mod table;
+mod thesis;
 mod verdict;
 
+pub use analyze::analysis;
+pub use capacity::{capacity, trial};
+pub use compare::{comparison, comparison_junit, comparison_markdown};
+pub use experiment::{experiment, experiment_json};
+pub use imported::imported;
 pub use json::json;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
+pub use meters::meters;
 pub use screen::Screen;
 pub use style::Style;
+pub use thesis::thesis;
 pub use verdict::verdict;

@@ -2,7 +2,7 @@
 //!
 //! Both are pure functions of the seconds so far; when to draw is the caller's matter.
 
-mod chart;
+pub(crate) mod chart;
 
 use judge::words;
 use record::schema::{RunInfo, SeriesRow};

@@ -33,7 +33,8 @@ impl Style {
                 'µ' => out.push('u'),
                 '×' => out.push('x'),
                 '…' => out.push_str("..."),
-                '–' | '—' | '·' => out.push('-'),
+                '–' | '—' | '·' | '−' => out.push('-'),
+                'ρ' => out.push_str("rho"),
                 c => out.push(c),
             }
         }

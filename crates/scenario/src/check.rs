@@ -23,7 +23,10 @@ mod words;
 mod ws;
 
 pub use arrivals::USERS_MAX;
-pub use thresholds::threshold;
+pub use thresholds::{figure, threshold};
+
+pub(crate) use document::stem;
+pub(crate) use fields::Fields;
 
 use crate::diagnostic::{Collector, Diagnostic};
 use crate::expr::Template;
@@ -60,26 +63,23 @@ pub fn compile(source: Source<'_>, settings: &Settings<'_>) -> (Option<Plan>, Ve
         return (None, told.finish());
     };
     overrides::apply(&mut root, settings.overrides, &mut told);
-    let mut checker = Checker {
-        told,
-        settings,
-        params: Vec::new(),
-        endpoints: Vec::new(),
-        measures: vec![Measure {
-            name: "connect".to_owned(),
-            kind: MeasureKind::Connect,
-        }],
-        headers: Vec::new(),
-        timeout_ns: 0,
-    };
+    let mut checker = Checker::new(told, settings);
     let plan = checker.document(&root, source.name);
     let plan = plan.filter(|_| !checker.told.has_errors());
     (plan, checker.told.finish())
 }
 
+/// A checker for an experiment, which has no overrides and no parameters of its own.
+pub(crate) fn experiment_checker<'a>(
+    source: Source<'a>,
+    settings: &'a Settings<'a>,
+) -> Checker<'a> {
+    Checker::new(Collector::new(source.text, &[]), settings)
+}
+
 /// What the parts of a compilation share.
-struct Checker<'a> {
-    told: Collector<'a>,
+pub(crate) struct Checker<'a> {
+    pub(crate) told: Collector<'a>,
     settings: &'a Settings<'a>,
     params: Vec<Param>,
     endpoints: Vec<Endpoint>,
@@ -96,6 +96,23 @@ const _: () = assert!(yaml::NODES_MAX / 2 < u16::MAX as usize);
 /// A count of things as a plan's index of the next one.
 fn index(count: usize) -> u16 {
     u16::try_from(count).expect("the limit on nodes bounds what a scenario can number")
+}
+
+impl<'a> Checker<'a> {
+    fn new(told: Collector<'a>, settings: &'a Settings<'a>) -> Checker<'a> {
+        Checker {
+            told,
+            settings,
+            params: Vec::new(),
+            endpoints: Vec::new(),
+            measures: vec![Measure {
+                name: "connect".to_owned(),
+                kind: MeasureKind::Connect,
+            }],
+            headers: Vec::new(),
+            timeout_ns: 0,
+        }
+    }
 }
 
 impl Checker<'_> {

@@ -6,11 +6,13 @@
 mod arrivals;
 mod dist;
 mod document;
+mod experiment;
 mod steps;
 
 pub(crate) use arrivals::{PHASES, STEP_RANGE};
 pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
 pub(crate) use document::{CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SESSION, TARGET_URL, TLS};
+pub(crate) use experiment::{EXPERIMENT, FACTOR, RESPONSE};
 pub(crate) use steps::{CHOICE, EXPECT, HTTP_REQUEST, SAVE, SAVE_WORDS, STEPS, WHEN};
 
 /// One key of a mapping.
@@ -192,6 +194,20 @@ const LIKE_GET: &[&str] = &["head", "post", "put", "patch", "delete"];
 pub fn reference() -> Vec<(&'static str, String)> {
     let shown = all_tables().filter(|table| !LIKE_GET.contains(&table.name));
     shown.map(|table| (table.name, markdown(table))).collect()
+}
+
+/// The designs of experiments.
+pub(crate) const DESIGNS: &[&str] = &["full", "2^k", "2^(k-r)", "sweep"];
+
+/// The tables that the documentation of experiments shows, as [`reference()`] does.
+pub fn experiment_reference() -> Vec<(&'static str, String)> {
+    let shown = experiment_tables().into_iter();
+    shown.map(|table| (table.name, markdown(table))).collect()
+}
+
+/// Every table of experiments.
+pub(crate) fn experiment_tables() -> [&'static Table; 3] {
+    [&EXPERIMENT, &FACTOR, &RESPONSE]
 }
 
 /// Every table of the language.

@@ -3,28 +3,47 @@
 //! [`compile`] reads a scenario's text: `yaml` makes a tree of it that remembers places
 //! (`node`), `overrides` changes the tree, `check` turns it into a [`Plan`]. What keys there are
 //! is said once, in `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario.md`
-//! follow from it. The crate does no I/O: texts of files and of the environment are handed in.
+//! follow from it. [`mod@experiment`] reads experiments by the same means. The crate does no I/O: texts of files and of the environment are handed in.
 
 mod check;
 mod diagnostic;
+pub mod experiment;
 pub mod expr;
 mod keys;
+mod knob;
+pub mod meters;
 mod node;
 mod overrides;
 pub mod plan;
+pub mod prices;
 mod schema;
+mod sheet;
 mod suggest;
 mod units;
 mod url;
 mod yaml;
 
-pub use check::{Settings, Source, USERS_MAX, compile, threshold};
+pub use check::{Settings, Source, USERS_MAX, compile, figure, threshold};
 pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
-pub use keys::reference;
+pub use experiment::{Experiment, experiment};
+pub use keys::{experiment_reference, reference};
+pub use knob::{Knob, KnobError, knob};
+pub use meters::meters;
 pub use plan::Plan;
-pub use schema::schema;
+pub use prices::prices;
+pub use schema::{experiment_schema, schema};
 pub use url::{Load, UrlRun, url_scenario};
 pub use yaml::{DEPTH_MAX, NODES_MAX, TEXT_BYTES_MAX};
+
+/// A size as scenarios write it (`16MiB`), in bytes. The error says what was expected.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    units::size(text).map_err(|error| format!("{error}; {}", error.hint))
+}
+
+/// A percentage as scenarios write it (`99.9%`), as a share of 1. The error says what was expected.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    units::share(text).map_err(|error| format!("{error}; {}", error.hint))
+}
 
 /// A duration as scenarios write it (`250ms`, `1h30m`), in nanoseconds. The error says what was
 /// expected.

@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::keys::{DIST, DOCUMENT, Default, Kind, PHASES, STEPS, Table, WHEN, all_tables};
+use crate::keys::{
+    DIST, DOCUMENT, Default, EXPERIMENT, Kind, PHASES, STEPS, Table, WHEN, all_tables,
+    experiment_tables,
+};
 
 /// JSON Schema, draft 2020-12, made from the tables of keys.
 pub fn schema() -> Value {
@@ -21,6 +24,31 @@ pub fn schema() -> Value {
             "type": "array", "minItems": 1, "items": { "$ref": "#/$defs/step" },
         }),
     );
+    root(&DOCUMENT, "Throng scenario", defs)
+}
+
+/// The JSON Schema of experiments.
+pub fn experiment_schema() -> Value {
+    let tables = experiment_tables().into_iter();
+    let defs = tables.map(|table| (table_id(table), object(table)));
+    root(&EXPERIMENT, "Throng experiment", defs.collect())
+}
+
+/// The schema of a file whose top level has this table's keys.
+fn root(table: &Table, title: &str, mut defs: Map<String, Value>) -> Value {
+    add_values(&mut defs);
+    let mut root = object(table);
+    if let Some(fields) = root.as_object_mut() {
+        let schema = json!("https://json-schema.org/draft/2020-12/schema");
+        fields.insert("$schema".to_owned(), schema);
+        fields.insert("title".to_owned(), json!(title));
+        fields.insert("$defs".to_owned(), Value::Object(defs));
+    }
+    root
+}
+
+/// Adds what single values look like.
+fn add_values(defs: &mut Map<String, Value>) {
     defs.insert(
         "scalar".to_owned(),
         json!({ "type": ["string", "number", "boolean", "null"] }),
@@ -43,14 +71,6 @@ pub fn schema() -> Value {
         let text = json!({ "type": "string", "pattern": pattern });
         defs.insert(name.to_owned(), json!({ "anyOf": [text, also] }));
     }
-    let mut root = object(&DOCUMENT);
-    if let Some(fields) = root.as_object_mut() {
-        let schema = json!("https://json-schema.org/draft/2020-12/schema");
-        fields.insert("$schema".to_owned(), schema);
-        fields.insert("title".to_owned(), json!("Throng scenario"));
-        fields.insert("$defs".to_owned(), Value::Object(defs));
-    }
-    root
 }
 
 /// Steps and phases share the name `steps`; their definitions must not.

@@ -175,7 +175,7 @@ pub(crate) fn seconds_to_ns(seconds: f64) -> Option<u64> {
 }
 
 /// An unsigned decimal number at the beginning, and what follows it.
-fn leading_number(text: &str) -> Option<(f64, &str)> {
+pub(crate) fn leading_number(text: &str) -> Option<(f64, &str)> {
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());

@@ -1,8 +1,34 @@
-//! Pure statistics: random numbers, distributions, histograms, intervals.
+//! Pure statistics: random numbers, distributions, histograms, intervals, comparisons of samples.
 #![deny(missing_docs)]
 
+pub mod anderson;
+pub mod clique;
 pub mod dist;
+pub mod ecdf;
+pub mod ensemble;
+pub mod factorial;
+mod fft;
+pub mod filter;
 pub mod hist;
 pub mod interval;
+pub mod ks;
+pub mod mean;
+pub mod modes;
+pub mod multiple;
+pub mod permute;
+pub mod polygon;
+pub mod pooled;
+pub mod power;
+pub mod quantile;
+pub mod rank;
+pub mod regression;
+pub mod reliability;
 pub mod rng;
+pub mod sample;
+pub mod serial;
 mod special;
+pub mod spline;
+pub mod steady;
+pub mod student;
+pub mod trend;
+pub mod usl;

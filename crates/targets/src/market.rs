@@ -20,6 +20,8 @@ mod bus;
 mod clock;
 mod connection;
 mod desk;
+mod draws;
+mod fault;
 mod feed;
 mod front;
 mod hub;

@@ -1,14 +1,20 @@
 //! What was typed.
 
+mod compare;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use controller::capacity;
 
-use crate::settings::{parse_duration, parse_set};
+pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
+
+use crate::settings::{
+    parse_confidence, parse_duration, parse_growth, parse_load, parse_part, parse_set, parse_size,
+};
 
 /// A scalability laboratory for real-time systems: models the crowd, sends it, judges the result.
 #[derive(Debug, Parser)]
@@ -25,10 +31,30 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Check a scenario and tell what it would do, without running it
     Check(CheckArgs),
-    /// Print the JSON Schema of scenarios, for editors
-    Schema,
+    /// Run a scenario many times by a design, and tell what its factors do
+    #[command(after_help = EXPERIMENT_CODES)]
+    Experiment(ExperimentArgs),
+    /// Print a JSON Schema, for editors
+    Schema {
+        #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
+        what: SchemaOf,
+    },
     /// Show the verdict of a run that is over, or what a killed run left
     Show(ShowArgs),
+    /// Compare runs as distributions: two ensembles, or all runs with each other
+    #[command(after_help = compare::EXIT_CODES)]
+    Compare(Box<CompareArgs>),
+    /// Tell what happened within a run: steady state, trends, outages, laws
+    Analyze(AnalyzeArgs),
+    /// Find the highest rate, or number of users, that keeps a scenario's thresholds
+    #[command(after_help = CAPACITY_EXIT_CODES)]
+    Capacity(CapacityArgs),
+    /// Compute scalability meters of runs, as published and cured, and what they cost
+    Meters(MetersArgs),
+    /// Make run directories of results that others published
+    Import(ImportArgs),
+    /// Compute published tables again from published results, printed beside computed
+    Reproduce(ReproduceArgs),
     /// Serve one of the built-in systems
     Serve(ServeArgs),
     /// Run a share of the loops for a controller; `run --workers` starts it
@@ -54,6 +80,68 @@ Exit codes:
   73   the run directory cannot be made
   74   reading or writing failed
   130  ended at once, by the second Ctrl-C";
+
+const EXPERIMENT_CODES: &str = "\
+Exit codes:
+  0    all runs are there and counted
+  2    runs are missing: it was ended early, or some failed or could not be trusted
+  and those of `throng run` from 64 up";
+
+/// What a schema describes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SchemaOf {
+    Scenario,
+    Experiment,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExperimentArgs {
+    /// The experiment's file; one that was begun and not finished goes on
+    #[arg(value_name = "FILE", required_unless_present_any = ["resume", "analyze"],
+          conflicts_with_all = ["resume", "analyze"])]
+    pub(crate) file: Option<String>,
+    /// The experiment's directory [default: experiments/ and its name]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "analyze"])]
+    pub(crate) dir: Option<PathBuf>,
+    /// Tell the runs, their order and their time, and run nothing
+    #[arg(long, conflicts_with = "analyze")]
+    pub(crate) plan: bool,
+    /// Go on with the experiment in this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "analyze")]
+    pub(crate) resume: Option<PathBuf>,
+    /// Make those runs anew that failed or cannot be trusted
+    #[arg(long, conflicts_with_all = ["analyze", "plan"])]
+    pub(crate) retry: bool,
+    /// Run even where this machine cannot hold so many users
+    #[arg(long, conflicts_with = "analyze")]
+    pub(crate) anyway: bool,
+    /// Analyse the experiment in this directory again, or a CSV file of factors and responses
+    #[arg(long, value_name = "DIR|CSV")]
+    pub(crate) analyze: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    /// Print nothing but errors; analysis.json and the exit code tell
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Print the analysis as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Only with a CSV file: what an experiment's file would say.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "With a CSV file")]
+pub(crate) struct TableArgs {
+    /// A column that is a response; all others are factors [default: the last column]
+    #[arg(long = "response", value_name = "COLUMN", requires = "analyze")]
+    pub(crate) responses: Vec<String>,
+    /// Effects are factors, found on logarithms
+    #[arg(long, requires = "analyze")]
+    pub(crate) multiplicative: bool,
+    /// Of the intervals, 50% to 99.99% [default: 95%]
+    #[arg(long, value_name = "SHARE", value_parser = parse_confidence, requires = "analyze")]
+    pub(crate) confidence: Option<f64>,
+}
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
@@ -137,6 +225,145 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct AnalyzeArgs {
+    /// The run's directory
+    pub(crate) run: PathBuf,
+    /// Look at this phase only
+    #[arg(long, value_name = "NAME")]
+    pub(crate) phase: Option<String>,
+    /// Leave out so much at the beginning as warm-up, whatever would be found
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) cut: Option<Duration>,
+    /// Length of the windows [default: 20s, or a tenth of a shorter run]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) window: Option<Duration>,
+    /// A second in which this share of the operations failed was down
+    #[arg(long, value_name = "SHARE", default_value = "50%", value_parser = parse_part)]
+    pub(crate) down: f64,
+    /// Print the analysis as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const CAPACITY_EXIT_CODES: &str = "\
+Exit codes:
+  0    found, or all that was asked for holds
+  1    not even the lowest load holds
+  2    it cannot be told: the generator was the limit, or the search ran out of steps or time
+  64   the command line is wrong
+  65   the scenario is wrong, or says nothing of what has to hold
+  others as for `throng run`";
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CapacityArgs {
+    /// A scenario file with thresholds
+    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    pub(crate) file: Option<String>,
+    #[command(flatten)]
+    pub(crate) sets: SetArgs,
+    /// What to turn, as --set knows it [default: the rate or number of users of the only phase that has
+    /// one, or the parameter that it is]
+    #[arg(long, value_name = "KEY")]
+    pub(crate) of: Option<String>,
+    /// The first load [default: as the scenario says]
+    #[arg(long, value_name = "LOAD", value_parser = parse_load)]
+    pub(crate) from: Option<f64>,
+    /// The highest load to try [default: as far as it holds]
+    #[arg(long, value_name = "LOAD", value_parser = parse_load)]
+    pub(crate) at_most: Option<f64>,
+    /// The next load after one that holds is so many times higher
+    #[arg(long, value_name = "TIMES", default_value = "2", value_parser = parse_growth)]
+    pub(crate) growth: f64,
+    /// How near the knee has to be told
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_part)]
+    pub(crate) within: f64,
+    /// Runs at the knee; most of them decide
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=99))]
+    pub(crate) repeat: u16,
+    /// Runs in all, those of a search that is gone on with included [default: 40]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=9999))]
+    pub(crate) steps: Option<u16>,
+    /// No run begins that would end later than this [default: 1h]
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) time: Option<Duration>,
+    /// Between two runs
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration)]
+    pub(crate) pause: Duration,
+    /// Where the search's directory is made
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub(crate) runs: PathBuf,
+    /// Go on with the search in this directory; finished runs are not run again. Only --steps and
+    /// --for may be changed
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "sets", "of", "from", "at_most", "growth", "within", "repeat", "pause", "runs"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// Run even where this machine cannot hold so many users
+    #[arg(long)]
+    pub(crate) anyway: bool,
+    /// Print nothing but errors; the exit code tells
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Print what was found as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct MetersArgs {
+    /// Run directories, of our own or imported
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Which figures the meters are made of; see examples/meters
+    #[arg(long, value_name = "FILE")]
+    pub(crate) meters: String,
+    /// What the runs' systems cost; see examples/prices
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<String>,
+    /// The name of the run that the cured forms are told against [default: the file's, or the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) reference: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ImportArgs {
+    /// Results of one run, or a directory that holds several
+    pub(crate) dir: PathBuf,
+    /// What the results are; found out where it is not said
+    #[arg(long = "as", value_name = "LAYOUT")]
+    pub(crate) layout: Option<Layout>,
+    /// When the run began, in UTC, as 2015-07-31T15:36; results seldom say so themselves
+    #[arg(long, value_name = "TIME", value_parser = ::import::parse_time)]
+    pub(crate) start: Option<u64>,
+    /// Where run directories are made
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub(crate) runs: PathBuf,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Results that are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layout {
+    /// Reports of clients and CSVs of servers, by role, region and machine
+    Thesis,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReproduceArgs {
+    #[command(subcommand)]
+    pub(crate) publication: Publication,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Publication {
+    /// Scaling a geographically distributed WebSocket platform, chapter 8
+    Thesis {
+        /// The directory that holds its results: baseline, proposed_1
+        dir: PathBuf,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct RestArgs {
     /// Should workers be lost, trust what the others measured, and judge it
     #[arg(long)]
@@ -211,6 +438,9 @@ pub(crate) struct MarketArgs {
     /// Least time between two distributions of a game
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) batch: Option<Duration>,
+    /// Distributions are filled up with blanks to so many bytes, such as 4KiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) broadcast_size: Option<usize>,
     /// Mean time between two goals of a game
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) goal_every: Option<Duration>,
@@ -223,6 +453,12 @@ pub(crate) struct MarketArgs {
     /// Ping connections that were silent for so long; 0s never does
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) ping_after: Option<Duration>,
+    /// A planted fault: answers some requests so much later
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) delay: Option<Duration>,
+    /// Which share of the requests the delay strikes, such as 10% [default: 100%]
+    #[arg(long, value_name = "SHARE", value_parser = parse_part, requires = "delay")]
+    pub(crate) delay_share: Option<f64>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -7,11 +7,12 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
-    /// The run passed; the verb did what was asked.
+    /// The run passed; the verb did what was asked; no difference seen, or a better one.
     Passed = 0,
-    /// A threshold does not hold; the machine cannot hold so many users as it is.
+    /// A threshold does not hold; the machine cannot hold so many users as it is; what was compared
+    /// is worse.
     Failed = 1,
-    /// The run cannot be trusted.
+    /// The run cannot be trusted; what was compared cannot be told.
     Untrusted = 2,
     /// The command line is wrong.
     Usage = 64,
@@ -59,6 +60,11 @@ impl Failure {
             exit,
             report: miette::Report::new(error),
         }
+    }
+
+    /// What stands at a place of a text.
+    pub(crate) fn shown(exit: Exit, report: miette::Report) -> Failure {
+        Failure { exit, report }
     }
 
     /// Nothing was written yet that could be lost, so a failing standard error is passed over.

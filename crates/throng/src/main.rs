@@ -22,10 +22,17 @@ fn main() -> ExitCode {
     let result = match args.verb {
         Verb::Run(args) => verbs::run::run(&args),
         Verb::Check(args) => verbs::check::check(&args),
-        Verb::Schema => verbs::schema::schema(),
+        Verb::Experiment(args) => verbs::experiment::experiment(&args),
+        Verb::Schema { what } => verbs::schema::schema(what),
         Verb::Show(args) => verbs::show::show(&args),
+        Verb::Compare(args) => verbs::compare::compare(&args),
+        Verb::Analyze(args) => verbs::analyze::analyze(&args),
+        Verb::Capacity(args) => verbs::capacity::capacity(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),
         Verb::Worker(args) => verbs::worker::worker(&args),
+        Verb::Import(args) => verbs::import::import(&args),
+        Verb::Reproduce(args) => verbs::reproduce::reproduce(&args),
+        Verb::Meters(args) => verbs::meters::meters(&args),
         Verb::Doctor(args) => verbs::doctor::doctor(&args),
         Verb::Completions { shell } => verbs::completions::completions(shell),
     };

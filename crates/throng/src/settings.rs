@@ -13,7 +13,60 @@ pub(crate) fn parse_set(text: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
+/// A share of 1: `50%` or `0.5`.
+pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share.is_finite() => Ok(share),
+        _ => scenario::parse_share(text),
+    }
+}
+
+/// A share above 0 and up to 1.
+pub(crate) fn parse_part(text: &str) -> Result<f64, String> {
+    let share = parse_share(text)?;
+    match share > 0.0 && share <= 1.0 {
+        true => Ok(share),
+        false => Err("expected a share above 0 and not above 100%".to_owned()),
+    }
+}
+
+/// A load: a number above 0, with or without the unit that the scenario gives it.
+pub(crate) fn parse_load(text: &str) -> Result<f64, String> {
+    let number = text.split_once('/').map_or(text, |(number, _)| number);
+    let load: f64 = number
+        .trim()
+        .parse()
+        .map_err(|_| "expected a number such as 500".to_owned())?;
+    match load > 0.0 && load.is_finite() {
+        true => Ok(load),
+        false => Err("expected a number above 0".to_owned()),
+    }
+}
+
+/// A factor from one load to the next.
+pub(crate) fn parse_growth(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(growth) if (1.1..=100.0).contains(&growth) => Ok(growth),
+        _ => Err("expected a number from 1.1 to 100".to_owned()),
+    }
+}
+
 /// A duration as scenarios write it.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     scenario::parse_duration(text).map(Duration::from_nanos)
+}
+
+/// A size as scenarios write it, in bytes.
+pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
+    scenario::parse_size(text).map(|bytes| bytes as usize)
+}
+
+/// The confidence of intervals.
+pub(crate) fn parse_confidence(text: &str) -> Result<f64, String> {
+    let share = scenario::parse_share(text)?;
+    if scenario::experiment::CONFIDENCE.contains(&share) {
+        Ok(share)
+    } else {
+        Err("write 50% to 99.99%".to_owned())
+    }
 }

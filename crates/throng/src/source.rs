@@ -6,7 +6,9 @@ use std::path::Path;
 
 use controller::Inputs;
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Severity as Level};
-use scenario::{Diagnostic, Load, Origin, Plan, Settings, Severity, Source, UrlRun, url_scenario};
+use scenario::{
+    Diagnostic, Experiment, Load, Origin, Plan, Settings, Severity, Source, UrlRun, url_scenario,
+};
 
 use crate::args::LoadArgs;
 use crate::exit::{Exit, Failure};
@@ -89,6 +91,22 @@ pub(crate) struct Compiled {
 
 /// Compiles a scenario and tells all its problems at once. Files it names are sought beside it.
 pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled, Failure> {
+    let (compiled, diagnostics) = try_compile(text, sets);
+    tell(text, &diagnostics);
+    compiled.ok_or_else(|| {
+        wrong(
+            text,
+            &diagnostics,
+            "docs/scenario.md lists every key; `throng schema` helps editors",
+        )
+    })
+}
+
+/// The same, without a word.
+pub(crate) fn try_compile(
+    text: &Text,
+    sets: &[(String, String)],
+) -> (Option<Compiled>, Vec<Diagnostic>) {
     let folder = Path::new(&text.name)
         .parent()
         .unwrap_or(Path::new(""))
@@ -117,26 +135,56 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled
         files: &files,
     };
     let (plan, diagnostics) = scenario::compile(source, &settings);
-    let told: Vec<MietteDiagnostic> = diagnostics.iter().map(to_miette).collect();
-    for (diagnostic, own) in told.into_iter().zip(&diagnostics) {
-        let report = miette::Report::new(diagnostic).with_source_code(shown(text, &own.origin));
+    let compiled = plan.map(|plan| Compiled {
+        plan,
+        inputs: asked.into_inner(),
+    });
+    (compiled, diagnostics)
+}
+
+/// Checks an experiment and tells all its problems at once.
+pub(crate) fn experiment(text: &Text) -> Result<Experiment, Failure> {
+    let source = Source {
+        name: &text.name,
+        text: &text.text,
+    };
+    let settings = Settings {
+        overrides: &[],
+        env: &|name| std::env::var(name).ok(),
+        files: &|_| Err("an experiment names no files but its scenario".to_owned()),
+    };
+    let (experiment, diagnostics) = scenario::experiment(source, &settings);
+    tell(text, &diagnostics);
+    experiment.ok_or_else(|| {
+        wrong(
+            text,
+            &diagnostics,
+            "docs/experiments.md lists every key; `throng schema experiment` helps editors",
+        )
+    })
+}
+
+/// Tells problems with their places.
+pub(crate) fn tell(text: &Text, diagnostics: &[Diagnostic]) {
+    for diagnostic in diagnostics {
+        let source = shown(text, &diagnostic.origin);
+        let report = miette::Report::new(to_miette(diagnostic)).with_source_code(source);
         // A closed standard error leaves nobody to tell.
         let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{report:?}\n"));
     }
-    let plan = plan.ok_or_else(|| {
-        let errors = diagnostics
-            .iter()
-            .filter(|d| d.severity == Severity::Error)
-            .count();
-        let noun = if errors == 1 { "error" } else { "errors" };
-        Failure::hinted(
-            Exit::Data,
-            format!("{} has {errors} {noun}", text.name),
-            "docs/scenario.md lists every key; `throng schema` helps editors",
-        )
-    })?;
-    let inputs = asked.into_inner();
-    Ok(Compiled { plan, inputs })
+}
+
+fn wrong(text: &Text, diagnostics: &[Diagnostic], hint: &str) -> Failure {
+    let errors = diagnostics
+        .iter()
+        .filter(|d| d.severity == Severity::Error)
+        .count();
+    let noun = if errors == 1 { "error" } else { "errors" };
+    Failure::hinted(
+        Exit::Data,
+        format!("{} has {errors} {noun}", text.name),
+        hint,
+    )
 }
 
 /// The text that a diagnostic points into.

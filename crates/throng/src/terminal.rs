@@ -69,6 +69,14 @@ impl View {
         }
     }
 
+    /// The view for this terminal where it is redrawn in place; else nothing.
+    pub(crate) fn screen_only(quiet: bool) -> View {
+        match View::new(quiet) {
+            View::Lines(_) => View::Nothing,
+            view => view,
+        }
+    }
+
     /// A second has passed. A terminal that cannot be written to does not stop the run.
     pub(crate) fn tick(&mut self, tick: &Tick<'_>, style: Style) {
         match self {

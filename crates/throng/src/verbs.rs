@@ -1,8 +1,15 @@
 //! The verbs, one file each.
 
+pub(crate) mod analyze;
+pub(crate) mod capacity;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+pub(crate) mod experiment;
+pub(crate) mod import;
+pub(crate) mod meters;
+pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;

@@ -1,6 +1,9 @@
 //! Judging through the files of a run directory.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
+mod analyze;
+mod capacity;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

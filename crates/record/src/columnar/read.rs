@@ -119,12 +119,15 @@ impl TableReader {
         Ok(values)
     }
 
-    fn check_format(&self) -> Result<(), RecordError> {
+    /// The value of a key of the file's own metadata.
+    pub(crate) fn metadata(&self, key: &str) -> Option<&str> {
         let metadata = self.file.metadata().file_metadata().key_value_metadata();
-        let format = metadata
-            .and_then(|pairs| pairs.iter().find(|pair| pair.key == FORMAT_KEY))
-            .and_then(|pair| pair.value.as_ref());
-        match format.map(|format| format.parse::<u32>()) {
+        let pair = metadata?.iter().find(|pair| pair.key == key)?;
+        pair.value.as_deref()
+    }
+
+    fn check_format(&self) -> Result<(), RecordError> {
+        match self.metadata(FORMAT_KEY).map(str::parse::<u32>) {
             Some(Ok(found)) if found > FORMAT_VERSION => Err(RecordError::Newer {
                 path: self.path.clone(),
                 found,

@@ -234,3 +234,58 @@ proptest! {
         prop_assert_eq!(requests(&Run::open(dir.path()).unwrap()), batches.concat());
     }
 }
+
+#[test]
+fn imported_results_come_back_and_are_whole_without_rows() {
+    let root = tempfile::tempdir().unwrap();
+    let info = sample::info();
+    let dir = RunDir::import(root.path(), &info, &sample::import()).unwrap();
+    dir.write_tally(&sample::tally()).unwrap();
+    let mut writer = dir.probes(&info);
+    for metric in ["CPUUtilization", "MemoryUsed"] {
+        writer.probe(sample::probe(metric));
+    }
+    let rows: Vec<_> = (0..5).map(sample::probe_row).collect();
+    rows.iter().for_each(|row| writer.push(*row));
+    writer.checkpoint().unwrap();
+
+    let run = Run::open(dir.path()).unwrap();
+    assert_eq!(run.missing(), ["there is no summary.json"]);
+    dir.write_summary(&sample::summary()).unwrap();
+    assert!(run.is_complete());
+    assert_eq!(run.info(), &info);
+    assert_eq!(run.import().unwrap(), Some(sample::import()));
+    let probes = run.probes().unwrap();
+    assert_eq!(probes.rows, rows);
+    assert_eq!(probes.list[1], sample::probe("MemoryUsed"));
+    assert_eq!(run.series().unwrap(), []);
+}
+
+#[test]
+fn a_run_of_our_own_has_no_import_and_no_probes() {
+    let root = tempfile::tempdir().unwrap();
+    let run = Run::open(create(&root).path()).unwrap();
+    assert_eq!(run.import().unwrap(), None);
+    assert_eq!(run.probes().unwrap(), record::Probes::default());
+}
+
+#[test]
+fn what_is_not_known_of_a_generator_is_not_written() {
+    let mut summary = sample::summary();
+    summary.health = record::schema::HealthSummary::default();
+    let text = serde_json::to_string(&summary).unwrap();
+    assert!(!text.contains("\"health\":"), "{text}");
+    let back: record::schema::Summary = serde_json::from_str(&text).unwrap();
+    assert_eq!(back, summary);
+}
+
+#[test]
+fn a_probe_that_is_not_listed_is_damage() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = create(&root);
+    let mut writer = dir.probes(&sample::info());
+    writer.push(sample::probe_row(1));
+    writer.checkpoint().unwrap();
+    let error = Run::open(dir.path()).unwrap().probes().unwrap_err();
+    assert!(error.to_string().contains("probe 1 of 0"), "{error}");
+}

@@ -8,7 +8,7 @@ use crate::sample;
 const REFERENCE: &str = include_str!("../../../../docs/run-directory.md");
 
 /// Keys of maps whose keys are data, not fields.
-const MAPS: &[&str] = &["host", "evidence", "errors_by_kind", "outcomes"];
+const MAPS: &[&str] = &["host", "evidence", "errors_by_kind", "outcomes", "errors"];
 
 fn fields(value: &Value, found: &mut Vec<String>) {
     match value {
@@ -33,6 +33,8 @@ fn every_field_is_in_the_reference() {
         sample::tally(),
         sample::series_row(0),
         sample::event(),
+        sample::import(),
+        sample::probe("CPUUtilization"),
     ]);
     let mut found = Vec::new();
     fields(&files, &mut found);

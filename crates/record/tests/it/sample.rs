@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use record::import::{ClientReport, Repair, ToldMeasure, ToldPercentile, Unreachable};
 use record::schema::{
     Event, EventKind, FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, Latency, MeasureInfo,
     MeasureSummary, MeasureTally, PhaseInfo, PhaseSummary, PhaseTally, RunInfo, RunStatus,
     SeriesRow, Severity, Summary, Tally, ThresholdResult, UsersSummary, Verdict,
 };
-use record::{Measurement, Outcome};
+use record::{Import, Measurement, Outcome, ProbeInfo, ProbeRow};
 use stats::hist::LogHistogram;
 
 pub(crate) const ID: &str = "20150805T000000-sample-0001";
@@ -128,7 +129,10 @@ pub(crate) fn summary() -> Summary {
             shown: "nothing measured".to_owned(),
         }],
         users: UsersSummary::default(),
-        health: HealthSummary::default(),
+        health: HealthSummary {
+            rows_kept: 1.0,
+            ..HealthSummary::default()
+        },
         measures: vec![measure_summary()],
         phases: vec![PhaseSummary {
             name: "ramp".to_owned(),
@@ -173,5 +177,70 @@ pub(crate) fn tally() -> Tally {
     }];
     Tally {
         phases: vec![PhaseTally { phase: 0, measures }],
+    }
+}
+
+pub(crate) fn import() -> Import {
+    let text = |text: &str| text.to_owned();
+    Import {
+        format: FORMAT_VERSION,
+        layout: text("thesis"),
+        source: text("results/baseline"),
+        resolution_ns: 1_000_000,
+        repairs: vec![Repair {
+            code: text("ansi-colours"),
+            count: 8,
+            text: text("colour codes were taken out"),
+            lossy: false,
+            first: text("clients/eu/10.0.0.1/1:1"),
+        }],
+        absent: vec![text("when each operation began and ended")],
+        unreachable: vec![Unreachable {
+            region: text("eu"),
+            host: text("10.0.0.2"),
+            why: text("the report is empty"),
+        }],
+        clients: vec![ClientReport {
+            region: text("eu"),
+            host: text("10.0.0.1"),
+            users_planned: 200,
+            online_ns: 5_600_000_000_000,
+            connected: 199,
+            disconnected: 0,
+            failed: 1,
+            errors: BTreeMap::from([(text("read ECONNRESET"), 1)]),
+            measures: vec![ToldMeasure {
+                measure: 0,
+                count: 199,
+                mean_ns: 13_000_000.0,
+                deviation_ns: 1_500_000.0,
+                min_ns: 12_000_000,
+                median_ns: 13_000_000,
+                max_ns: 150_000_000,
+                percentiles: vec![ToldPercentile {
+                    label: text("98%"),
+                    share: None,
+                    value_ns: 67_000_000,
+                }],
+            }],
+        }],
+    }
+}
+
+pub(crate) fn probe(metric: &str) -> ProbeInfo {
+    ProbeInfo {
+        role: "servers".to_owned(),
+        region: "eu".to_owned(),
+        source: "10.0.0.9".to_owned(),
+        metric: metric.to_owned(),
+        unit: "%".to_owned(),
+    }
+}
+
+pub(crate) fn probe_row(minute: i64) -> ProbeRow {
+    ProbeRow {
+        at_ns: (minute - 2) * 60_000_000_000,
+        probe: (minute % 2) as u32,
+        value: 0.1 * minute as f64,
     }
 }

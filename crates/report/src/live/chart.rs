@@ -10,7 +10,7 @@ pub(super) fn bar(share: f64, columns: usize, style: Style) -> String {
 }
 
 /// Values from 0 to the largest among them, a character each, padded on the left to `columns`.
-pub(super) fn sparkline(values: &[f64], columns: usize, style: Style) -> String {
+pub(crate) fn sparkline(values: &[f64], columns: usize, style: Style) -> String {
     let levels: Vec<char> = style.pick(" ▁▂▃▄▅▆▇█", " .:-=+*#@").chars().collect();
     let top = values.iter().copied().fold(0.0, f64::max);
     let level = |value: f64| {

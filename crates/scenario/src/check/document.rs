@@ -150,7 +150,7 @@ impl Checker<'_> {
 }
 
 /// A file's name without its directory and ending.
-fn stem(name: &str) -> &str {
+pub(crate) fn stem(name: &str) -> &str {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let stem = file
         .strip_suffix(".yaml")

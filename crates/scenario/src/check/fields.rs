@@ -6,7 +6,7 @@ use crate::node::{Entry, Node, NodeKind, Place, Scalar};
 use crate::suggest;
 
 /// A mapping's entries, known to be keys of its table.
-pub(super) struct Fields<'n> {
+pub(crate) struct Fields<'n> {
     table: &'static Table,
     entries: Vec<&'n Entry>,
     place: Place,
@@ -14,7 +14,7 @@ pub(super) struct Fields<'n> {
 
 impl<'n> Fields<'n> {
     /// The value of a key, if it is written.
-    pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
         debug_assert!(
             self.table.key(name).is_some(),
             "{name} is no key of {}",
@@ -27,7 +27,7 @@ impl<'n> Fields<'n> {
     }
 
     /// A mapping in which nothing is written.
-    pub(super) fn empty(table: &'static Table) -> Fields<'n> {
+    pub(crate) fn empty(table: &'static Table) -> Fields<'n> {
         Fields {
             table,
             entries: Vec::new(),
@@ -36,7 +36,7 @@ impl<'n> Fields<'n> {
     }
 
     /// Where the first key besides the given one stands.
-    pub(super) fn other_than(&self, name: &str) -> Option<&'n Place> {
+    pub(crate) fn other_than(&self, name: &str) -> Option<&'n Place> {
         self.entries
             .iter()
             .find(|e| e.key != name)
@@ -44,12 +44,12 @@ impl<'n> Fields<'n> {
     }
 
     /// Where the mapping stands.
-    pub(super) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &Place {
         &self.place
     }
 
     /// Where a key stands, if it is written.
-    pub(super) fn key_place(&self, name: &str) -> Option<&'n Place> {
+    pub(crate) fn key_place(&self, name: &str) -> Option<&'n Place> {
         self.entries
             .iter()
             .find(|e| e.key == name)
@@ -57,7 +57,7 @@ impl<'n> Fields<'n> {
     }
 
     /// The value of a key, or of the default that its table says.
-    pub(super) fn get_or_default(&self, name: &str) -> Option<DefaultedNode<'n>> {
+    pub(crate) fn get_or_default(&self, name: &str) -> Option<DefaultedNode<'n>> {
         if let Some(node) = self.get(name) {
             return Some(DefaultedNode::Written(node));
         }
@@ -76,7 +76,7 @@ impl<'n> Fields<'n> {
 }
 
 /// A value that was written, or the default in its place.
-pub(super) enum DefaultedNode<'n> {
+pub(crate) enum DefaultedNode<'n> {
     Written(&'n Node),
     Default(Box<Node>),
 }
@@ -95,7 +95,7 @@ impl std::ops::Deref for DefaultedNode<'_> {
 impl Checker<'_> {
     /// The entries of a mapping; tells of unknown keys and of missing ones. `called`: how
     /// messages call the mapping.
-    pub(super) fn fields<'n>(
+    pub(crate) fn fields<'n>(
         &mut self,
         node: &'n Node,
         table: &'static Table,

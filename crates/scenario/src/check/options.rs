@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::keys::{CONNECT_RETRIES, OPTIONS, TLS};
+use crate::keys::{CONNECT_RETRIES, OPTIONS, TLS, Table};
 use crate::node::{Node, NodeKind, Place};
 use crate::plan::{ConnectRetries, HttpConnections, Mode, Options, Tls};
 use crate::units::{self, UnitError};
@@ -51,13 +51,13 @@ impl Checker<'_> {
             drain_ns: self.option_ns(&fields, "drain"),
             source_addresses: self.source_addresses(fields.get("source_addresses")),
             tls: self.tls(fields.get("tls").or(target_tls)),
-            http_connections: match self.option_choice(&fields, "http_connections") {
+            http_connections: match self.option_choice(&OPTIONS, &fields, "http_connections") {
                 1 => HttpConnections::Shared,
                 _ => HttpConnections::User,
             },
             response_bytes_max: self.option_bytes(&fields, "response_max"),
             message_bytes_max: self.option_bytes(&fields, "message_max"),
-            mode: match self.option_choice(&fields, "mode") {
+            mode: match self.option_choice(&OPTIONS, &fields, "mode") {
                 1 => Mode::Precise,
                 2 => Mode::Wide,
                 _ => Mode::Auto,
@@ -67,7 +67,7 @@ impl Checker<'_> {
         }
     }
 
-    fn option_ns(&mut self, fields: &Fields<'_>, key: &str) -> u64 {
+    pub(crate) fn option_ns(&mut self, fields: &Fields<'_>, key: &str) -> u64 {
         fields
             .get_or_default(key)
             .and_then(|node| self.duration_ns(&node))
@@ -88,8 +88,9 @@ impl Checker<'_> {
         bytes.map_or(0, |bytes| bytes as usize)
     }
 
-    fn option_choice(&mut self, fields: &Fields<'_>, key: &str) -> usize {
-        let words = match OPTIONS.key(key).map(|key| &key.kind) {
+    /// Which of a key's words is written, or its default.
+    pub(crate) fn option_choice(&mut self, table: &Table, fields: &Fields<'_>, key: &str) -> usize {
+        let words = match table.key(key).map(|key| &key.kind) {
             Some(crate::keys::Kind::Word(words)) => *words,
             _ => &[],
         };
@@ -119,7 +120,7 @@ impl Checker<'_> {
         retries
     }
 
-    fn count_within(&mut self, node: &Node, range: RangeInclusive<u64>) -> Option<u64> {
+    pub(crate) fn count_within(&mut self, node: &Node, range: RangeInclusive<u64>) -> Option<u64> {
         let what = ("bad-count", "a whole number");
         self.unit(node, what, |text| match units::count(text)? {
             count if range.contains(&count) => Ok(count),

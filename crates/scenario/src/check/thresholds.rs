@@ -122,6 +122,21 @@ pub fn threshold(text: &str, measures: &[&str], phases: &[&str]) -> Result<Thres
     lines.threshold(text).map_err(|fault| fault.message)
 }
 
+/// Compiles a figure, `p98(request)` or `rate in hold`, as [`threshold`] does a whole condition.
+/// The error says what is wrong with it, and what to write instead.
+pub fn figure(text: &str, measures: &[&str], phases: &[&str]) -> Result<Figure, String> {
+    let lines = Lines { measures, phases };
+    let found = lines
+        .phase(text, trimmed(text, 0..text.len()))
+        .and_then(|(left, phase)| lines.figure(text, left, phase));
+    found
+        .map(|(figure, _)| figure)
+        .map_err(|fault| match fault.hint {
+            Some(hint) => format!("{}; {hint}", fault.message),
+            None => fault.message,
+        })
+}
+
 /// What thresholds can speak of, by name.
 struct Lines<'c> {
     measures: &'c [&'c str],

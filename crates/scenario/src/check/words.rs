@@ -9,23 +9,23 @@ use crate::units::{self, UnitError};
 
 /// A scalar with its parameters filled in.
 #[derive(Debug)]
-pub(super) struct Word {
-    pub(super) text: String,
+pub(crate) struct Word {
+    pub(crate) text: String,
     /// Where it stands: in the file, or in the override whose parameter it holds.
-    pub(super) place: Place,
-    pub(super) quoted: bool,
+    pub(crate) place: Place,
+    pub(crate) quoted: bool,
 }
 
 impl Checker<'_> {
     /// Tells that something else was expected.
-    pub(super) fn expected(&mut self, node: &Node, what: &str) {
+    pub(crate) fn expected(&mut self, node: &Node, what: &str) {
         let message = format!("expected {what}, found {}", node.described());
         self.told.error("wrong-kind", &node.place, message);
     }
 
     /// A scalar's text with parameters and the environment filled in. `what`: what is expected,
     /// for the message.
-    pub(super) fn word(&mut self, node: &Node, what: &str) -> Option<Word> {
+    pub(crate) fn word(&mut self, node: &Node, what: &str) -> Option<Word> {
         let Some(scalar) = node.scalar().filter(|_| !node.is_null()) else {
             self.expected(node, what);
             return None;
@@ -66,7 +66,7 @@ impl Checker<'_> {
     }
 
     /// A scalar read by `parse`.
-    pub(super) fn unit<T>(
+    pub(crate) fn unit<T>(
         &mut self,
         node: &Node,
         (code, what): (&'static str, &str),
@@ -135,7 +135,7 @@ impl Checker<'_> {
     }
 
     /// One of some words, by its index.
-    pub(super) fn choice(&mut self, node: &Node, words: &[&str]) -> Option<usize> {
+    pub(crate) fn choice(&mut self, node: &Node, words: &[&str]) -> Option<usize> {
         let word = self.word(node, "a word")?;
         let found = words.iter().position(|w| *w == word.text);
         if found.is_none() {
@@ -153,7 +153,7 @@ impl Checker<'_> {
     }
 
     /// One value, or the values of a list.
-    pub(super) fn one_or_more<'n>(&self, node: &'n Node) -> &'n [Node] {
+    pub(crate) fn one_or_more<'n>(&self, node: &'n Node) -> &'n [Node] {
         node.sequence().unwrap_or(std::slice::from_ref(node))
     }
 }

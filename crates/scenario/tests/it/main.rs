@@ -3,6 +3,7 @@
 mod arrivals;
 mod bad;
 mod documents;
+mod experiments;
 mod expressions;
 mod plans;
 mod programs;

@@ -64,6 +64,7 @@ impl Visitor {
                 return Answered { frame, good: false };
             }
         };
+        hub.fault.hold_up().await;
         let result = match &*request.op {
             "games" => games(hub).await,
             "join" => self.join(hub, &request).await,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::draws::Draws;
 use super::model::{Event, GameId, Outcome};
 
 /// Of all goals, the home side's share.
@@ -17,7 +18,7 @@ pub(super) struct Story {
     game: GameId,
     /// Mean time between any two events, goals and ends of matches alike.
     mean: Duration,
-    state: u64,
+    draws: Draws,
 }
 
 impl Story {
@@ -25,19 +26,14 @@ impl Story {
     pub(super) fn new(seed: u64, game: GameId, goal_every: Duration) -> Self {
         let mean = goal_every.div_f64(1.0 + ENDS_PER_GOAL);
         // The game's number goes through the generator once, so that neighbours differ fully.
-        let mut mixed = Self {
-            game,
-            mean,
-            state: u64::from(game.0),
-        };
-        let state = seed ^ mixed.bits();
-        Self { state, ..mixed }
+        let draws = Draws::new(seed ^ Draws::new(u64::from(game.0)).bits());
+        Self { game, mean, draws }
     }
 
     /// What happens next, and how long after what happened last.
     pub(super) fn next(&mut self) -> (Duration, Event) {
-        let gap = self.mean.mul_f64(-(1.0 - self.unit()).ln());
-        let which = self.unit() * (1.0 + ENDS_PER_GOAL);
+        let gap = self.mean.mul_f64(-(1.0 - self.draws.unit()).ln());
+        let which = self.draws.unit() * (1.0 + ENDS_PER_GOAL);
         let outcome = if which < HOME_SHARE {
             Outcome::Home
         } else if which < 1.0 {
@@ -52,20 +48,6 @@ impl Story {
                 outcome,
             },
         )
-    }
-
-    /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-    fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform in [0, 1), with 53 bits.
-    fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 

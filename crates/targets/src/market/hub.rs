@@ -7,6 +7,7 @@ use tokio::sync::{Mutex, Notify};
 
 use super::bus::{self, Bus, Kind, Notice};
 use super::clock::wall_ms;
+use super::fault::Fault;
 use super::metrics::Metrics;
 use super::model::GameId;
 use super::options::MarketOptions;
@@ -18,6 +19,9 @@ pub(super) struct Hub {
     pub(super) store: Arc<dyn Store>,
     pub(super) bus: Arc<dyn Bus>,
     pub(super) metrics: Metrics,
+    pub(super) fault: Fault,
+    /// Least bytes of a distribution's text.
+    broadcast_bytes_min: usize,
     draining: AtomicBool,
     connections: AtomicU64,
     channels: Vec<Channel>,
@@ -43,6 +47,8 @@ impl Hub {
             )),
             bus: Arc::new(bus::Memory::new(options.games)),
             metrics: Metrics::default(),
+            fault: Fault::new(options),
+            broadcast_bytes_min: options.broadcast_size,
             draining: AtomicBool::new(false),
             connections: AtomicU64::new(0),
             channels: (0..options.games).map(|_| Channel::default()).collect(),
@@ -73,7 +79,11 @@ impl Hub {
     pub(super) async fn announce(&self, kind: Kind, game: GameId, news: News) {
         let mut seq = self.channel(game).seq.lock().await;
         *seq += 1;
-        let frame = Stamped::new(game, news, *seq, wall_ms()).encode();
+        let bytes_min = match kind {
+            Kind::Distribution => self.broadcast_bytes_min,
+            Kind::News => 0,
+        };
+        let frame = Stamped::new(game, news, *seq, wall_ms()).encode(bytes_min);
         self.bus.publish(game, Notice { kind, frame }).await;
     }
 

@@ -15,6 +15,10 @@ const BALANCE_MAX: u64 = 1_000_000_000_000;
 const CONNECTIONS_MAX: usize = 10_000_000;
 /// Most serving threads that are started unasked.
 const THREADS_MAX: usize = 1024;
+/// Longest distribution that can be asked for.
+const BROADCAST_SIZE_MAX: usize = 1 << 20;
+/// Longest fault that can be planted.
+const DELAY_MAX: Duration = Duration::from_secs(60);
 /// Open files of a process besides connections and runtimes.
 const FILES_RESERVED: u64 = 64;
 /// Open files of each thread's runtime, which all file tables hold.
@@ -46,6 +50,9 @@ pub struct MarketOptions {
     pub games: u32,
     /// Least time between two distributions of one game.
     pub batch: Duration,
+    /// Least length of a distribution's text in bytes, at most 1 MiB: a shorter one is filled up
+    /// with blanks. 0, the default: as long as it is.
+    pub broadcast_size: usize,
     /// Mean time between two goals of one game; more than zero.
     pub goal_every: Duration,
     /// What a new account holds, in cents; at most 10¹².
@@ -66,6 +73,11 @@ pub struct MarketOptions {
     pub ping_after: Option<Duration>,
     /// Connections that were silent for so long, despite pings, are closed; `None`: never.
     pub idle_timeout: Option<Duration>,
+    /// A fault, for testing comparisons of runs: so much later is a share of the requests
+    /// answered; at most a minute, by default zero.
+    pub delay: Duration,
+    /// The share of requests that `delay` strikes, drawn by the seed, 0 to 1; all by default.
+    pub delay_share: f64,
     /// How long a stop may take; what is still connected then is cut off.
     pub stop_within: Duration,
 }
@@ -82,6 +94,7 @@ impl Default for MarketOptions {
             backlog: wire::BACKLOG,
             games: 4,
             batch: Duration::from_secs(3),
+            broadcast_size: 0,
             goal_every: Duration::from_secs(45),
             starting_balance: 100_000,
             seed: 1,
@@ -92,6 +105,8 @@ impl Default for MarketOptions {
             missed_max: 10,
             ping_after: Some(Duration::from_secs(60)),
             idle_timeout: None,
+            delay: Duration::ZERO,
+            delay_share: 1.0,
             stop_within: Duration::from_secs(10),
         }
     }
@@ -113,6 +128,18 @@ impl MarketOptions {
             (
                 !self.goal_every.is_zero(),
                 "the time between goals must be more than zero",
+            ),
+            (
+                self.broadcast_size <= BROADCAST_SIZE_MAX,
+                "a broadcast can be filled up to 1 MiB at most",
+            ),
+            (
+                self.delay <= DELAY_MAX,
+                "requests can be delayed by a minute at most",
+            ),
+            (
+                (0.0..=1.0).contains(&self.delay_share),
+                "the share of delayed requests must be 0 to 100 %",
             ),
             (
                 self.starting_balance <= BALANCE_MAX,
@@ -231,6 +258,18 @@ mod tests {
             },
             MarketOptions {
                 starting_balance: BALANCE_MAX + 1,
+                ..Default::default()
+            },
+            MarketOptions {
+                broadcast_size: BROADCAST_SIZE_MAX + 1,
+                ..Default::default()
+            },
+            MarketOptions {
+                delay: DELAY_MAX * 2,
+                ..Default::default()
+            },
+            MarketOptions {
+                delay_share: f64::NAN,
                 ..Default::default()
             },
             MarketOptions {

@@ -213,16 +213,24 @@ impl Stamped {
         }
     }
 
-    /// The message as a frame, the same for everyone.
-    pub(super) fn encode(&self) -> Bytes {
-        encode(self)
+    /// The message as a frame, the same for everyone. A text shorter than `bytes_min` is filled
+    /// up with blanks, which mean nothing at the end of JSON (RFC 8259, section 2).
+    pub(super) fn encode(&self, bytes_min: usize) -> Bytes {
+        frames::text(|bytes| {
+            let start = bytes.len();
+            write_json(bytes, self);
+            let missing = bytes_min.saturating_sub(bytes.len() - start);
+            bytes.resize(bytes.len() + missing, b' ');
+        })
     }
 }
 
 fn encode(message: &impl Serialize) -> Bytes {
-    frames::text(|bytes| {
-        serde_json::to_writer(bytes, message).expect("plain data without maps always encodes");
-    })
+    frames::text(|bytes| write_json(bytes, message))
+}
+
+fn write_json(bytes: &mut Vec<u8>, message: &impl Serialize) {
+    serde_json::to_writer(bytes, message).expect("plain data without maps always encodes");
 }
 
 impl Serialize for Refusal {
@@ -268,17 +276,23 @@ mod tests {
             total: 3,
             shares,
         };
-        let text = Stamped::new(GameId(1), news, 9, 1_786_000_000_000.123).encode();
+        let text = Stamped::new(GameId(1), news, 9, 1_786_000_000_000.123).encode(0);
         assert_eq!(
             text_of(&text),
             r#"{"type":"distribution","pool":"p3","total":3,"shares":{"home":1,"away":2,"none":0},"#
                 .to_owned() + r#""game":"g1","seq":9,"sent_at_ms":1786000000000.123}"#
         );
-        let news = Stamped::new(GameId(1), News::FullTime, 1, 0.5).encode();
+        let stamped = Stamped::new(GameId(1), News::FullTime, 1, 0.5);
+        let news = stamped.encode(0);
         assert_eq!(
             text_of(&news),
             r#"{"type":"full_time","game":"g1","seq":1,"sent_at_ms":0.5}"#
         );
+        // 57 bytes, and blanks up to what is asked for.
+        assert_eq!(stamped.encode(57), news);
+        let padded = stamped.encode(200);
+        assert_eq!(text_of(&padded).len(), 200);
+        assert_eq!(text_of(&padded).trim_end(), text_of(&news));
     }
 
     #[test]

@@ -88,6 +88,26 @@ async fn distributions_reach_subscribers_of_the_game_alone() {
 }
 
 #[tokio::test]
+async fn distributions_are_filled_up_and_answers_held_up() {
+    let mut options = calm();
+    options.broadcast_size = 4096;
+    options.delay = Duration::from_millis(20);
+    let market = Market::start(options).await;
+    let mut fan = market.connect().await;
+    let asked = tokio::time::Instant::now();
+    fan.ask(r#"{"op":"join","game":"g1"}"#).await;
+    assert!(asked.elapsed() >= Duration::from_millis(20));
+    fan.send(r#"{"op":"predict","pool":"p1","option":"away","amount":5}"#)
+        .await;
+    let texts = [fan.message().await, fan.message().await].map(|m| m.into_text().unwrap());
+    let news = texts
+        .iter()
+        .find(|text| text.starts_with(r#"{"type":"distribution""#));
+    assert!(news.is_some_and(|news| news.len() == 4096 && news.ends_with("  ")));
+    assert!(market.stop().report().await.balanced);
+}
+
+#[tokio::test]
 async fn goals_settle_pools_and_winners_are_paid() {
     let mut options = calm();
     options.games = 1;

@@ -75,7 +75,7 @@ fn is_url(what: &str) -> bool {
 
 /// Ctrl-C once ends the run in good order, twice at once. What the run wrote stays and says that
 /// it is incomplete; a built-in target ends with us.
-fn interrupt() -> Result<Arc<Interrupt>, Failure> {
+pub(crate) fn interrupt() -> Result<Arc<Interrupt>, Failure> {
     let interrupt = Arc::new(Interrupt::default());
     let asked = Arc::clone(&interrupt);
     ctrlc::set_handler(move || {
@@ -107,7 +107,8 @@ fn shown(directory: &Path) -> String {
     directory.display().to_string()
 }
 
-fn failure(error: ConductError) -> Failure {
+/// What a run that could not be conducted is told with, and ends with.
+pub(crate) fn failure(error: ConductError) -> Failure {
     let exit = match &error {
         ConductError::Resolve { .. } => Exit::NoHost,
         ConductError::Target(_) => Exit::Unavailable,

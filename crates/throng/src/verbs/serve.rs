@@ -27,6 +27,9 @@ fn market(args: &MarketArgs) -> Result<Exit, Failure> {
     options.connections = args.connections.unwrap_or(options.connections);
     options.games = args.games.unwrap_or(options.games);
     options.batch = args.batch.unwrap_or(options.batch);
+    options.broadcast_size = args.broadcast_size.unwrap_or(options.broadcast_size);
+    options.delay = args.delay.unwrap_or(options.delay);
+    options.delay_share = args.delay_share.unwrap_or(options.delay_share);
     options.goal_every = args.goal_every.unwrap_or(options.goal_every);
     options.starting_balance = args.starting_balance.unwrap_or(options.starting_balance);
     options.seed = args.seed.unwrap_or(options.seed);

@@ -18,10 +18,12 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         _ => judge::judge_again(&run, args.rest.judge_rest)
             .map_err(|error| Failure::new(Exit::NoInput, error))?,
     };
+    let directory = args.run.display().to_string();
     let mut text = if args.json {
         report::json(&summary)
+    } else if let Some(import) = run.import().map_err(refuse)? {
+        report::imported(&summary, run.info(), &import, &directory, terminal::style())
     } else {
-        let directory = args.run.display().to_string();
         report::verdict(&summary, run.info(), &directory, terminal::style())
     };
     if !args.json && !run.is_complete() {

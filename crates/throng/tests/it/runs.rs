@@ -9,7 +9,7 @@ use record::{Outcome, Run};
 use crate::support::{Ended, Running, Served, Space, skip, throng, with_files};
 
 /// Fans who stay, quickly; every run of it starts a market.
-const FANS: &str = r#"
+pub(crate) const FANS: &str = r#"
 name: fans
 target: { market: { batch: 100ms, connections: 1000, ping-after: 0s } }
 messages:

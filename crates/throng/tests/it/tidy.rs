@@ -12,7 +12,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 const FLOORS: &[&[&str]] = &[
     &["proto", "stats"],
     &["scenario", "record"],
-    &["engine", "judge"],
+    &["engine", "import", "judge"],
     &["controller", "report"],
     &["throng"],
 ];
@@ -249,14 +249,45 @@ fn assert_compiles(name: &str, text: &str, folder: &Path) {
     );
 }
 
+/// Tells what is wrong with a file that somebody wrote.
+type Check = fn(scenario::Source<'_>) -> Vec<scenario::Diagnostic>;
+
+/// Examples that are no scenarios, by folder; the tests of their verbs use them.
+const OTHER_EXAMPLES: &[(&str, Check)] = &[
+    ("meters", |source| scenario::meters(source).1),
+    ("prices", |source| scenario::prices(source).1),
+];
+
 #[test]
 fn every_example_is_right_and_run() {
     let mut examples = Vec::new();
     files_below(&ROOT.join("examples"), "yaml", &mut examples);
+    let experiments = ROOT.join("examples/experiments");
+    let (experiments, examples): (Vec<_>, Vec<_>) = examples
+        .into_iter()
+        .partition(|file| file.starts_with(&experiments));
+    let run = read(&ROOT.join("crates/throng/tests/it/experiments.rs"));
+    for example in &experiments {
+        let name = relative(example);
+        assert!(
+            run.contains(&name),
+            "no test runs {name}: add one to crates/throng/tests/it/experiments.rs"
+        );
+    }
     assert!(!examples.is_empty(), "examples/ is empty");
     let run = read(&ROOT.join("crates/throng/tests/it/examples.rs"));
     for example in &examples {
         let name = relative(example);
+        let folder = example.parent().and_then(Path::file_name).unwrap();
+        if let Some((_, check)) = OTHER_EXAMPLES.iter().find(|other| *other.0 == *folder) {
+            let text = read(example);
+            let told = check(scenario::Source {
+                name: &name,
+                text: &text,
+            });
+            assert!(told.is_empty(), "{name}: {told:?}");
+            continue;
+        }
         assert_compiles(&name, &read(example), example.parent().unwrap());
         let file = example.file_name().and_then(|file| file.to_str()).unwrap();
         assert!(

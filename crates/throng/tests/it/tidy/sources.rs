@@ -55,7 +55,10 @@ static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
             .unwrap_or_default();
         Source {
             krate: path.split('/').nth(1).unwrap_or_default().to_owned(),
-            is_test: path.contains("/tests/") || test_modules.contains(stem),
+            is_test: ["/tests/", "/examples/"]
+                .iter()
+                .any(|part| path.contains(part))
+                || test_modules.contains(stem),
             code: text
                 .split("#[cfg(test)]\nmod tests {")
                 .next()

@@ -1,0 +1,310 @@
+//! Conducts an experiment: its runs one after the other, in an order drawn from its seed.
+//!
+//! What is done stands in `experiment.json`, which is replaced after each run, and in the run
+//! directories. Whatever ends the process, the next one goes on with the first run that is not
+//! there. The runs of each repetition are a block, and each block is shuffled by itself: what
+//! changes slowly meets all combinations alike (Box, Hunter and Hunter, "Statistics for
+//! Experimenters", 1978, on randomised blocks).
+
+mod hook;
+mod order;
+mod state;
+
+pub use hook::HookError;
+pub use order::{PlannedRun, order, time_ns};
+pub use state::{ExperimentState, RunRecord, RunStage, STATE_FILE};
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use record::RecordError;
+use record::schema::{RunStatus, Summary};
+use scenario::{Experiment, Plan};
+
+use crate::conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
+use crate::tick::Tick;
+use crate::worker::protocol::ScenarioText;
+
+/// So many runs one after the other that cannot be made end the experiment: the next ones would
+/// fail alike.
+const FAILURES_MAX: u32 = 3;
+/// How often a pause looks whether it is to end.
+const POLL: Duration = Duration::from_millis(50);
+/// Where run directories stand in the experiment's.
+const RUNS: &str = "runs";
+
+/// What to conduct.
+#[derive(Debug)]
+pub struct ExperimentRequest<'a> {
+    pub experiment: &'a Experiment,
+    /// The experiment's directory; it is made where it is missing.
+    pub directory: &'a Path,
+    /// The program that serves built-in targets.
+    pub program: &'a Path,
+    /// Throng's version.
+    pub version: &'a str,
+    /// Whether to run even where this machine cannot hold so many users.
+    pub anyway: bool,
+    pub interrupt: Arc<Interrupt>,
+}
+
+/// What goes on, for those who watch.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// A run that does not count begins, of so many.
+    WarmUp { number: u32, of: u32 },
+    /// A run begins.
+    Begun { run: &'a RunRecord },
+    /// A second of it.
+    Tick(&'a Tick<'a>),
+    /// It ended.
+    Ended {
+        directory: &'a Path,
+        summary: &'a Summary,
+    },
+    /// It could not be made.
+    Failed { run: &'a RunRecord, why: &'a str },
+}
+
+/// Why an experiment ended before all runs were made. What was made stays.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error("{FAILURES_MAX} runs one after the other could not be made; the last: {why}")]
+    Failing { why: String },
+}
+
+/// Why one run was not made.
+enum Lost {
+    /// The user asked for the end.
+    Interrupted,
+    /// In words.
+    Failed(String),
+    /// The record cannot be written; neither could the next one.
+    Record(RecordError),
+}
+
+/// Makes a plan of the overrides of a combination; the error says why it cannot.
+pub type Compile<'a> = dyn Fn(&[(String, String)]) -> Result<(Plan, ScenarioText), String> + 'a;
+
+/// Makes the runs that are pending in `state`, and returns what is there then.
+///
+/// # Errors
+/// Where going on makes no sense.
+pub fn conduct_experiment(
+    request: &ExperimentRequest<'_>,
+    state: ExperimentState,
+    compile: &Compile<'_>,
+    watch: &mut dyn FnMut(Progress<'_>),
+) -> Result<ExperimentState, ExperimentError> {
+    let mut conductor = Conductor {
+        runs: request.directory.join(RUNS),
+        state,
+        request,
+        compile,
+    };
+    conductor.adopt()?;
+    conductor.save()?;
+    if conductor.state.pending().is_some() && conductor.warm_up(watch)? {
+        conductor.all(watch)?;
+    }
+    Ok(conductor.state)
+}
+
+struct Conductor<'a> {
+    request: &'a ExperimentRequest<'a>,
+    runs: PathBuf,
+    state: ExperimentState,
+    compile: &'a Compile<'a>,
+}
+
+impl Conductor<'_> {
+    fn save(&self) -> Result<(), RecordError> {
+        self.state.write(self.request.directory)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.request.interrupt.is_asked()
+    }
+
+    /// Takes runs that had ended when the process was killed before it could note them.
+    fn adopt(&mut self) -> Result<(), RecordError> {
+        for (directory, run) in state::complete_runs(&self.runs) {
+            let name = format!("{RUNS}/{directory}");
+            let is_known = |known: &RunRecord| known.directory.as_deref() == Some(&name);
+            if self.state.discarded.contains(&name) || self.state.runs.iter().any(is_known) {
+                continue;
+            }
+            let experiment = self.request.experiment;
+            let fits = |known: &&mut RunRecord| {
+                known.stage == RunStage::Pending
+                    && run.info().overrides == written(&known.overrides(experiment))
+            };
+            let Some(summary) = run.summary()? else {
+                continue;
+            };
+            if let Some(known) = self.state.runs.iter_mut().find(fits) {
+                known.end(name, summary.verdict);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the runs that do not count; `false` where the user asked for the end.
+    fn warm_up(&mut self, watch: &mut dyn FnMut(Progress<'_>)) -> Result<bool, ExperimentError> {
+        let of = self.request.experiment.warm_up;
+        let Some(run) = self
+            .state
+            .pending()
+            .map(|number| self.state.runs[number].clone())
+        else {
+            return Ok(true);
+        };
+        let runs = self.request.directory.join("warm-up");
+        for number in 1..=of {
+            watch(Progress::WarmUp { number, of });
+            match self.conduct(&run, &runs, watch) {
+                Ok(_) => {}
+                Err(Lost::Interrupted) => return Ok(false),
+                Err(Lost::Record(error)) => return Err(error.into()),
+                Err(Lost::Failed(why)) => watch(Progress::Failed {
+                    run: &run,
+                    why: &why,
+                }),
+            }
+            if !self.pause() {
+                return Ok(false);
+            }
+        }
+        Ok(!self.is_interrupted())
+    }
+
+    fn all(&mut self, watch: &mut dyn FnMut(Progress<'_>)) -> Result<(), ExperimentError> {
+        let mut failures = 0;
+        while let Some(number) = self.state.pending() {
+            let run = self.state.runs[number].clone();
+            watch(Progress::Begun { run: &run });
+            match self.conduct(&run, &self.runs, watch) {
+                Ok(Conducted {
+                    directory, summary, ..
+                }) => {
+                    failures = 0;
+                    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+                    self.state.runs[number].end(format!("{RUNS}/{name}"), summary.verdict);
+                    self.save()?;
+                    watch(Progress::Ended {
+                        directory: &directory,
+                        summary: &summary,
+                    });
+                }
+                Err(Lost::Interrupted) => return Ok(()),
+                Err(Lost::Record(error)) => return Err(error.into()),
+                Err(Lost::Failed(why)) => {
+                    failures += 1;
+                    self.state.runs[number].fail(&why);
+                    self.save()?;
+                    watch(Progress::Failed {
+                        run: &run,
+                        why: &why,
+                    });
+                    if failures == FAILURES_MAX {
+                        return Err(ExperimentError::Failing { why });
+                    }
+                }
+            }
+            if self.state.pending().is_some() && !self.pause() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// One run with what belongs before and after it.
+    fn conduct(
+        &self,
+        run: &RunRecord,
+        runs: &Path,
+        watch: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Conducted, Lost> {
+        if self.is_interrupted() {
+            return Err(Lost::Interrupted);
+        }
+        let experiment = self.request.experiment;
+        let hook = |command: &Option<String>| match command {
+            Some(command) => hook::run(command, experiment, run).map_err(|error| {
+                // Ctrl-C reaches whatever the terminal runs.
+                match self.is_interrupted() {
+                    true => Lost::Interrupted,
+                    false => Lost::Failed(error.to_string()),
+                }
+            }),
+            None => Ok(()),
+        };
+        let (plan, scenario) = (self.compile)(&run.overrides(experiment)).map_err(Lost::Failed)?;
+        hook(&experiment.before)?;
+        let request = RunRequest {
+            plan,
+            scenario,
+            runs,
+            program: self.request.program,
+            version: self.request.version,
+            workers_count: 0,
+            judge_rest: false,
+            anyway: self.request.anyway,
+            interrupt: Arc::clone(&self.request.interrupt),
+        };
+        let conducted = conduct(request, &mut |tick| watch(Progress::Tick(tick)));
+        let after = hook(&experiment.after);
+        let conducted = conducted.map_err(|error| match error {
+            ConductError::Record(error) => Lost::Record(error),
+            other => Lost::Failed(told(&other)),
+        })?;
+        after?;
+        match conducted.info.status {
+            RunStatus::Complete => Ok(conducted),
+            RunStatus::Interrupted => Err(Lost::Interrupted),
+            RunStatus::Running | RunStatus::Failed => {
+                let first = conducted.summary.findings.first();
+                Err(Lost::Failed(
+                    first.map_or_else(String::new, |f| f.text.clone()),
+                ))
+            }
+        }
+    }
+
+    /// Waits between two runs; `false` where the user asked for the end.
+    fn pause(&self) -> bool {
+        let mut left = Duration::from_nanos(self.request.experiment.pause_ns);
+        while !self.is_interrupted() && !left.is_zero() {
+            let step = left.min(POLL);
+            #[expect(clippy::disallowed_methods, reason = "the pause that was asked for")]
+            std::thread::sleep(step);
+            left -= step;
+        }
+        !self.is_interrupted()
+    }
+}
+
+/// Overrides as `run.json` has them.
+fn written(overrides: &[(String, String)]) -> Vec<String> {
+    let all = overrides
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"));
+    all.collect()
+}
+
+/// An error with its causes.
+fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! Which runs there are, and in which order.
+
+use scenario::Experiment;
+use stats::rng::{Purpose, Rng};
+
+/// Seeds of runs are below this, so that JSON readers with 64-bit floats keep them.
+const SEEDS: u64 = 1 << 32;
+
+/// A run that is to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedRun {
+    /// From 1, in the order in which runs are made.
+    pub number: usize,
+    /// From 1.
+    pub repetition: u32,
+    /// The level of each factor, from 0.
+    pub cell: Vec<usize>,
+    /// The scenario's seed; `None` where the experiment sets that itself.
+    pub seed: Option<u64>,
+}
+
+/// All runs of an experiment in their order, which follows from its seed.
+pub fn order(experiment: &Experiment) -> Vec<PlannedRun> {
+    let sets = experiment.sets.iter().map(|(key, _)| key);
+    let mut keys = sets.chain(experiment.factors.iter().map(|factor| &factor.set));
+    let is_seed_set = keys.any(|key| key == "seed");
+    let cells = experiment.cells();
+    let mut runs = Vec::with_capacity(cells.len() * experiment.repetitions as usize);
+    for repetition in 1..=experiment.repetitions {
+        let mut draws = Rng::new(experiment.seed, u64::from(repetition), Purpose::Choice);
+        let mut block: Vec<&Vec<usize>> = cells.iter().collect();
+        // Fisher and Yates, as in Knuth, "The Art of Computer Programming" 2, algorithm 3.4.2P.
+        for last in (1..block.len()).rev() {
+            block.swap(last, draws.below(last as u64 + 1) as usize);
+        }
+        for cell in block {
+            let number = runs.len() + 1;
+            let mut seeds = Rng::new(experiment.seed, number as u64, Purpose::Value);
+            runs.push(PlannedRun {
+                number,
+                repetition,
+                cell: cell.clone(),
+                seed: (!is_seed_set).then(|| seeds.below(SEEDS)),
+            });
+        }
+    }
+    runs
+}
+
+/// How long the runs take together in nanoseconds, with the pauses between them. `run_ns`: of a
+/// run of this combination. What targets take to start is not known.
+pub fn time_ns(
+    experiment: &Experiment,
+    runs: &[PlannedRun],
+    run_ns: impl Fn(&[usize]) -> u64,
+) -> u64 {
+    let first = runs.first().map_or(0, |run| run_ns(&run.cell));
+    let warm_up = first.saturating_mul(u64::from(experiment.warm_up));
+    let count = runs.len() as u64 + u64::from(experiment.warm_up);
+    let pauses = experiment.pause_ns.saturating_mul(count.saturating_sub(1));
+    let own = runs.iter().map(|run| run_ns(&run.cell));
+    own.fold(warm_up.saturating_add(pauses), u64::saturating_add)
+}

@@ -1,0 +1,207 @@
+//! How far an experiment got: `experiment.json`.
+
+use std::path::Path;
+
+use record::schema::{RunStatus, Verdict};
+use record::whole::{read_json, write_json};
+use record::{RecordError, Run};
+use scenario::Experiment;
+use serde::{Deserialize, Serialize};
+
+use super::order::PlannedRun;
+use crate::worker::protocol::hex_digest;
+
+/// The file in the experiment's directory.
+pub const STATE_FILE: &str = "experiment.json";
+/// Its format; raised when an old reader would misread a new file.
+const FORMAT: u32 = 1;
+
+/// An experiment and its runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExperimentState {
+    pub format: u32,
+    pub name: String,
+    /// Throng's version that began it.
+    pub throng: String,
+    /// The experiment's file.
+    pub file: String,
+    /// Of all that the runs follow from; a changed one is another experiment.
+    pub digest: String,
+    /// What the order follows from.
+    pub seed: u64,
+    /// In their order.
+    pub runs: Vec<RunRecord>,
+    /// Directories of runs that were made anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub discarded: Vec<String>,
+}
+
+/// A run of an experiment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// From 1, in the order in which runs are made.
+    pub number: usize,
+    /// From 1.
+    pub repetition: u32,
+    /// The level of each factor, from 0.
+    pub cell: Vec<usize>,
+    /// The levels as they are written.
+    pub levels: Vec<String>,
+    /// The scenario's seed; nothing where the experiment sets that itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    pub stage: RunStage,
+    /// Its directory in the experiment's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// How far a run got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStage {
+    /// Still to be made.
+    Pending,
+    /// Made and judged.
+    Done,
+    /// It could not be made.
+    Failed,
+}
+
+impl ExperimentState {
+    /// An experiment of which nothing was made yet. `texts`: all that its runs follow from.
+    pub fn new(
+        experiment: &Experiment,
+        runs: &[PlannedRun],
+        file: &str,
+        throng: &str,
+        texts: &[&str],
+    ) -> ExperimentState {
+        let runs = runs.iter().map(|run| RunRecord {
+            number: run.number,
+            repetition: run.repetition,
+            cell: run.cell.clone(),
+            levels: experiment
+                .factors
+                .iter()
+                .zip(&run.cell)
+                .map(|(factor, &level)| factor.levels[level].text.clone())
+                .collect(),
+            seed: run.seed,
+            stage: RunStage::Pending,
+            directory: None,
+            verdict: None,
+            why: None,
+        });
+        ExperimentState {
+            format: FORMAT,
+            name: experiment.name.clone(),
+            throng: throng.to_owned(),
+            file: file.to_owned(),
+            digest: digest(texts),
+            seed: experiment.seed,
+            runs: runs.collect(),
+            discarded: Vec::new(),
+        }
+    }
+
+    /// What stands in an experiment's directory; `None` where nothing does.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, is damaged or of a later version.
+    pub fn read(directory: &Path) -> Result<Option<ExperimentState>, RecordError> {
+        let path = directory.join(STATE_FILE);
+        let state: Option<ExperimentState> = read_json(&path)?;
+        match state {
+            Some(state) if state.format > FORMAT => Err(RecordError::Newer {
+                path,
+                found: state.format,
+            }),
+            state => Ok(state),
+        }
+    }
+
+    /// Replaces the file, and makes the directory where it is missing.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&self, directory: &Path) -> Result<(), RecordError> {
+        std::fs::create_dir_all(directory).map_err(|source| RecordError::Io {
+            action: "create",
+            path: directory.to_owned(),
+            source,
+        })?;
+        write_json(&directory.join(STATE_FILE), self)
+    }
+
+    /// The place of the first run that is still to be made.
+    pub fn pending(&self) -> Option<usize> {
+        self.runs
+            .iter()
+            .position(|run| run.stage == RunStage::Pending)
+    }
+
+    /// How many runs are at this stage.
+    pub fn count(&self, stage: RunStage) -> usize {
+        self.runs.iter().filter(|run| run.stage == stage).count()
+    }
+
+    /// Has runs that failed, or that cannot be trusted, made anew.
+    pub fn retry(&mut self) {
+        for run in &mut self.runs {
+            if run.stage == RunStage::Failed || run.verdict == Some(Verdict::Untrusted) {
+                run.stage = RunStage::Pending;
+                self.discarded.extend(run.directory.take());
+                (run.verdict, run.why) = (None, None);
+            }
+        }
+    }
+}
+
+impl RunRecord {
+    /// Its overrides: those of all runs, the factors', and its seed.
+    pub fn overrides(&self, experiment: &Experiment) -> Vec<(String, String)> {
+        let mut overrides = experiment.overrides(&self.cell);
+        overrides.extend(self.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
+        overrides
+    }
+
+    pub(super) fn end(&mut self, directory: String, verdict: Verdict) {
+        self.stage = RunStage::Done;
+        self.directory = Some(directory);
+        self.verdict = Some(verdict);
+    }
+
+    pub(super) fn fail(&mut self, why: &str) {
+        self.stage = RunStage::Failed;
+        self.why = Some(why.to_owned());
+    }
+}
+
+/// Of several texts, which cannot be confused with others that make the same whole.
+fn digest(texts: &[&str]) -> String {
+    let each: Vec<String> = texts.iter().map(|text| hex_digest(text)).collect();
+    hex_digest(&each.join(" "))
+}
+
+/// Runs below this directory that ended in order and were judged, by the names of theirs.
+pub(super) fn complete_runs(runs: &Path) -> Vec<(String, Run)> {
+    let Ok(entries) = std::fs::read_dir(runs) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(String, Run)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let run = Run::open(&entry.path()).ok()?;
+            let is_whole = run.is_complete() && run.info().status == RunStatus::Complete;
+            is_whole.then(|| (entry.file_name().to_string_lossy().into_owned(), run))
+        })
+        .collect();
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    found
+}

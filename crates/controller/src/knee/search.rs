@@ -1,0 +1,102 @@
+//! Which load to try next. A pure function of the trials so far, so that a search that was broken off
+//! goes on as if it had not been.
+//!
+//! ```text
+//! from ─ steps up, each `growth` times the last ─ until one does not hold (or down until one does)
+//!      ─ bisection between the highest that holds and the lowest that does not ─ until near enough
+//!      ─ both repeated until most of the repetitions agree; one that turns out otherwise moves the
+//!        bracket, and the search goes on
+//! ```
+
+use judge::capacity::{Bounds, Ending, Level, Trial, Verdict};
+
+/// How far below where it began a search goes down.
+const DOWN_MAX: f64 = 1024.0;
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Next {
+    Try(f64),
+    End(Ending),
+}
+
+/// Decides by the trials so far.
+pub(super) fn next(bounds: &Bounds, trials: &[Trial]) -> Next {
+    let levels = Level::all(trials, bounds.repeat);
+    let wanted = wanted(bounds, &levels);
+    match wanted {
+        Next::Try(_) if trials.len() >= bounds.steps => Next::End(Ending::OutOfSteps),
+        wanted => wanted,
+    }
+}
+
+fn wanted(bounds: &Bounds, levels: &[Level]) -> Next {
+    // A run that could not be trusted may have been disturbed by chance: it gets a second one.
+    if let Some(level) = levels.iter().find(|level| level.verdict == Verdict::Open) {
+        return Next::Try(level.load);
+    }
+    let bad = levels.iter().find(|level| level.verdict != Verdict::Holds);
+    let below = |level: &&Level| bad.is_none_or(|bad| level.load < bad.load);
+    let good = levels.iter().rev().find(below);
+    match (good, bad) {
+        (None, None) => Next::Try(bounds.rounded(bounds.from.min(bounds.at_most))),
+        (Some(good), None) => up(bounds, good),
+        (None, Some(bad)) => down(bounds, bad),
+        (Some(good), Some(bad)) => between(bounds, good, bad),
+    }
+}
+
+/// Nothing has failed yet.
+fn up(bounds: &Bounds, good: &Level) -> Next {
+    if good.load < bounds.at_most {
+        let higher = bounds.rounded(good.load * bounds.growth);
+        // Rounding must not stand still.
+        let higher = if higher > good.load {
+            higher
+        } else {
+            good.load + 1.0
+        };
+        return Next::Try(higher.min(bounds.at_most));
+    }
+    match good.is_decided {
+        true => Next::End(Ending::AllHold),
+        false => Next::Try(good.load),
+    }
+}
+
+/// Nothing has held yet.
+fn down(bounds: &Bounds, bad: &Level) -> Next {
+    let least = bounds.from.min(bounds.at_most) / DOWN_MAX;
+    let least = if bounds.is_whole {
+        least.max(1.0)
+    } else {
+        least
+    };
+    let lower = bounds.rounded(bad.load / bounds.growth);
+    if bad.load > least && lower < bad.load && lower > 0.0 {
+        return Next::Try(lower.max(least));
+    }
+    match (bad.is_decided, bad.verdict) {
+        (false, _) => Next::Try(bad.load),
+        (true, Verdict::Untrusted) => Next::End(Ending::Untrusted),
+        (true, _) => Next::End(Ending::NoneHolds),
+    }
+}
+
+fn between(bounds: &Bounds, good: &Level, bad: &Level) -> Next {
+    let middle = bounds.rounded((good.load + bad.load) / 2.0);
+    let is_near = bad.load <= good.load * (1.0 + bounds.within);
+    if !is_near && good.load < middle && middle < bad.load {
+        return Next::Try(middle);
+    }
+    if let Some(open) = [good, bad].into_iter().find(|level| !level.is_decided) {
+        return Next::Try(open.load);
+    }
+    match bad.verdict {
+        Verdict::Untrusted => Next::End(Ending::Untrusted),
+        _ => Next::End(Ending::Found),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+use judge::capacity::Outcome;
+
+use super::*;
+
+fn bounds() -> Bounds {
+    Bounds {
+        from: 100.0,
+        at_most: f64::INFINITY,
+        growth: 2.0,
+        within: 0.05,
+        repeat: 3,
+        steps: 100,
+        is_whole: false,
+    }
+}
+
+/// Searches where a load's outcome is known.
+fn search(bounds: &Bounds, truth: &mut dyn FnMut(f64) -> Outcome) -> (Vec<Trial>, Ending) {
+    let mut trials = Vec::new();
+    loop {
+        match next(bounds, &trials) {
+            Next::End(ending) => return (trials, ending),
+            Next::Try(load) => trials.push(Trial::new(load, truth(load))),
+        }
+    }
+}
+
+fn limit(limit: f64) -> impl FnMut(f64) -> Outcome {
+    move |load| {
+        if load <= limit {
+            Outcome::Holds
+        } else {
+            Outcome::Breaks
+        }
+    }
+}
+
+fn loads(trials: &[Trial]) -> Vec<f64> {
+    trials.iter().map(|trial| trial.load).collect()
+}
+
+/// The highest that holds and the lowest that does not.
+fn bracket(trials: &[Trial]) -> (f64, f64) {
+    let levels = Level::all(trials, 3);
+    let bad = levels
+        .iter()
+        .find(|level| level.verdict != Verdict::Holds)
+        .unwrap();
+    let good = levels
+        .iter()
+        .rev()
+        .find(|level| level.load < bad.load)
+        .unwrap();
+    (good.load, bad.load)
+}
+
+#[test]
+fn steps_go_up_then_between_then_again() {
+    let (trials, ending) = search(&bounds(), &mut limit(730.0));
+    assert_eq!(ending, Ending::Found);
+    let expected = [
+        100.0, 200.0, 400.0, 800.0, // up
+        600.0, 700.0, 750.0, 725.0, // between
+        725.0, 750.0, // again; two of three agree
+    ];
+    assert_eq!(loads(&trials), expected);
+}
+
+#[test]
+fn the_bracket_holds_every_limit() {
+    for n in 1..400 {
+        let truth = 0.7 * f64::from(n).powf(1.5);
+        let (trials, ending) = search(&bounds(), &mut limit(truth));
+        assert_eq!(ending, Ending::Found, "{truth}");
+        let (good, bad) = bracket(&trials);
+        assert!(
+            good <= truth && truth < bad && bad <= good * 1.051,
+            "{good} {truth} {bad}"
+        );
+    }
+}
+
+#[test]
+fn whole_numbers_are_searched_down_to_one() {
+    let whole = Bounds {
+        is_whole: true,
+        from: 8.0,
+        within: 0.001,
+        ..bounds()
+    };
+    for truth in 1..60 {
+        let (trials, ending) = search(&whole, &mut limit(f64::from(truth)));
+        assert_eq!(ending, Ending::Found);
+        assert_eq!(bracket(&trials), (f64::from(truth), f64::from(truth + 1)));
+        assert!(trials.iter().all(|trial| trial.load.fract() == 0.0));
+    }
+    let (trials, ending) = search(&whole, &mut limit(0.0));
+    assert_eq!(ending, Ending::NoneHolds);
+    assert_eq!(loads(&trials), [8.0, 4.0, 2.0, 1.0, 1.0]);
+}
+
+#[test]
+fn what_holds_as_far_as_is_asked_is_no_knee() {
+    let most = Bounds {
+        at_most: 500.0,
+        ..bounds()
+    };
+    let (trials, ending) = search(&most, &mut limit(1e9));
+    assert_eq!(ending, Ending::AllHold);
+    assert_eq!(loads(&trials), [100.0, 200.0, 400.0, 500.0, 500.0]);
+}
+
+#[test]
+fn nothing_holds() {
+    let (trials, ending) = search(&bounds(), &mut limit(0.0));
+    assert_eq!(ending, Ending::NoneHolds);
+    assert!(loads(&trials).iter().all(|&load| load > 0.0));
+    assert!(trials.len() < 20);
+}
+
+#[test]
+fn one_failure_by_chance_does_not_decide() {
+    // The first run at 200/s is spoilt; the knee is at 730/s.
+    let mut spoilt = true;
+    let (trials, ending) = search(&bounds(), &mut |load| {
+        if load == 200.0 && std::mem::take(&mut spoilt) {
+            return Outcome::Breaks;
+        }
+        limit(730.0)(load)
+    });
+    assert_eq!(ending, Ending::Found);
+    let (good, bad) = bracket(&trials);
+    assert!(
+        good <= 730.0 && 730.0 < bad && bad <= good * 1.051,
+        "{good} {bad}"
+    );
+}
+
+#[test]
+fn one_success_by_chance_does_not_decide() {
+    let mut lucky = true;
+    let (trials, _) = search(&bounds(), &mut |load| {
+        if load == 800.0 && std::mem::take(&mut lucky) {
+            return Outcome::Holds;
+        }
+        limit(730.0)(load)
+    });
+    let (good, bad) = bracket(&trials);
+    assert!(good <= 730.0 && 730.0 < bad, "{good} {bad}");
+}
+
+#[test]
+fn chance_near_the_limit_ends_all_the_same() {
+    let mut rng = stats::rng::Rng::new(3, 0, stats::rng::Purpose::Choice);
+    for _ in 0..200 {
+        let (trials, ending) = search(&bounds(), &mut |load| {
+            let holds = 1.0 / (1.0 + (load / 730.0).powi(20));
+            if rng.unit() < holds {
+                Outcome::Holds
+            } else {
+                Outcome::Breaks
+            }
+        });
+        assert_eq!(ending, Ending::Found);
+        assert!(trials.len() < 60, "{}", trials.len());
+        let (good, bad) = bracket(&trials);
+        assert!(good > 350.0 && bad < 1500.0, "{good} {bad}");
+    }
+}
+
+#[test]
+fn a_generator_at_its_limit_is_asked_twice_and_bounds_the_search() {
+    let (trials, ending) = search(&bounds(), &mut |load| match load > 640.0 {
+        true => Outcome::Untrusted,
+        false => Outcome::Holds,
+    });
+    assert_eq!(ending, Ending::Untrusted);
+    let (good, bad) = bracket(&trials);
+    assert!(good <= 640.0 && 640.0 < bad && bad <= good * 1.051);
+    assert_eq!(loads(&trials)[3..5], [800.0, 800.0]);
+    let (trials, ending) = search(&bounds(), &mut |_| Outcome::Untrusted);
+    assert_eq!(ending, Ending::Untrusted);
+    assert!(trials.len() < 30);
+}
+
+#[test]
+fn steps_are_bounded_and_a_broken_off_search_goes_on_alike() {
+    let few = Bounds {
+        steps: 6,
+        ..bounds()
+    };
+    let (trials, ending) = search(&few, &mut limit(730.0));
+    assert_eq!((trials.len(), ending), (6, Ending::OutOfSteps));
+    let (all, _) = search(&bounds(), &mut limit(730.0));
+    assert_eq!(next(&bounds(), &trials), Next::Try(all[6].load));
+}

@@ -1,0 +1,289 @@
+//! The results of one run, and their run directory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use record::import::{ClientReport, Import, Unreachable};
+use record::probes::{ProbeInfo, ProbeRow, Probes};
+use record::schema::{
+    FORMAT_VERSION, GeneratorInfo, MeasureInfo, MeasureTally, PhaseInfo, PhaseTally, RunInfo,
+    RunStatus, Tally,
+};
+use record::{Outcome, RecordError, RunDir};
+use sha1::{Digest, Sha1};
+
+use crate::metric::STEP_NS;
+use crate::repairs::{Kind, Repairs};
+use crate::report::{HANDSHAKE, MEASURES, MS};
+use crate::{ImportError, Settings};
+
+/// A utilisation and used/available may differ by so many percentage points.
+const UTILISATION_SLACK: f64 = 0.01;
+
+/// The results of one run, as they stand in its directory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// What ran, as far as it is known.
+    pub info: RunInfo,
+    /// What the clients told.
+    pub import: Import,
+    /// How operations ended.
+    pub tally: Tally,
+    /// What the servers told.
+    pub probes: Probes,
+}
+
+/// A metric of a source.
+#[derive(Debug)]
+pub(crate) struct Series {
+    pub(crate) probe: ProbeInfo,
+    /// (nanoseconds since the Unix epoch, value) in the order of time.
+    pub(crate) rows: Vec<(i64, f64)>,
+}
+
+/// What was read, before the run's start is known.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    pub(crate) clients: Vec<ClientReport>,
+    pub(crate) unreachable: Vec<Unreachable>,
+    pub(crate) series: Vec<Series>,
+}
+
+impl Imported {
+    /// Makes the run directory below `root`, all but its summary.
+    ///
+    /// # Errors
+    /// [`RecordError::Exists`] where these results were imported there before; else what the system
+    /// says.
+    pub fn write(&self, root: &Path) -> Result<RunDir, RecordError> {
+        let dir = RunDir::import(root, &self.info, &self.import)?;
+        dir.write_tally(&self.tally)?;
+        if !self.probes.list.is_empty() {
+            let mut writer = dir.probes(&self.info);
+            for probe in &self.probes.list {
+                writer.probe(probe.clone());
+            }
+            self.probes.rows.iter().for_each(|row| writer.push(*row));
+            writer.checkpoint()?;
+        }
+        Ok(dir)
+    }
+}
+
+impl Draft {
+    pub(crate) fn finish(
+        self,
+        path: &Path,
+        settings: &Settings,
+        mut repairs: Repairs,
+    ) -> Result<Imported, ImportError> {
+        utilisations(&self.series, &mut repairs);
+        let first = self.series.iter().filter_map(|series| series.rows.first());
+        let first = first.map(|row| row.0.cast_unsigned()).min();
+        let started_unix_ns =
+            settings
+                .started_unix_ns
+                .or(first)
+                .ok_or_else(|| ImportError::NoStart {
+                    path: path.to_owned(),
+                })?;
+        let mut absent: Vec<String> = [
+            "when each operation began and ended: there are no rows, and no distribution beyond the percentiles told",
+            "the generator's lag, CPU and memory",
+            "when users started and how many were there at a time",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        if settings.started_unix_ns.is_none() {
+            absent.push(
+                "when the run began: its zero is the first minute that a server told".to_owned(),
+            );
+        }
+        let name = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let name = name.file_name().unwrap_or(name.as_os_str());
+        let name = name.to_string_lossy().into_owned();
+        let import = Import {
+            format: FORMAT_VERSION,
+            layout: "thesis".to_owned(),
+            source: path.display().to_string(),
+            resolution_ns: MS,
+            repairs: repairs.finish(),
+            absent,
+            unreachable: self.unreachable,
+            clients: self.clients,
+        };
+        let probes = probes(self.series, started_unix_ns);
+        let info = info(&name, started_unix_ns, &import, &probes, settings);
+        let tally = tally(&import.clients);
+        Ok(Imported {
+            info,
+            import,
+            tally,
+            probes,
+        })
+    }
+}
+
+/// Counts the minutes in which a source's utilisation is not what it used of what was available.
+fn utilisations(series: &[Series], repairs: &mut Repairs) {
+    for (at, told) in series.iter().enumerate() {
+        let Some(what) = told.probe.metric.strip_suffix("Utilization") else {
+            continue;
+        };
+        let other = |suffix: &str| {
+            let same = |probe: &ProbeInfo| {
+                (&probe.role, &probe.region, &probe.source)
+                    == (&told.probe.role, &told.probe.region, &told.probe.source)
+                    && probe.metric.strip_suffix(suffix) == Some(what)
+            };
+            let found = series.iter().find(|series| same(&series.probe))?;
+            Some(found.rows.iter().copied().collect::<HashMap<i64, f64>>())
+        };
+        let (Some(used), Some(available)) = (other("Used"), other("Available")) else {
+            continue;
+        };
+        let disagrees = |&&(at, percent): &&(i64, f64)| {
+            let (Some(used), Some(available)) = (used.get(&at), available.get(&at)) else {
+                return false;
+            };
+            let ratio = 100.0 * used / available;
+            (ratio - percent).abs() > UTILISATION_SLACK
+        };
+        let minutes = told.rows.iter().filter(disagrees).count();
+        let probe = &series[at].probe;
+        repairs.add_many(Kind::UtilisationDisagrees, minutes as u64, || {
+            format!(
+                "{}/{}/{}/{}.csv",
+                probe.role, probe.region, probe.source, probe.metric
+            )
+        });
+    }
+}
+
+fn probes(series: Vec<Series>, started_unix_ns: u64) -> Probes {
+    let mut probes = Probes::default();
+    for (number, series) in series.into_iter().enumerate() {
+        probes.list.push(series.probe);
+        let probe = u32::try_from(number).expect("each is a file, whose number is limited");
+        probes.rows.extend(series.rows.iter().map(|row| ProbeRow {
+            at_ns: row.0.saturating_sub_unsigned(started_unix_ns),
+            probe,
+            value: row.1,
+        }));
+    }
+    probes.rows.sort_by_key(|row| (row.at_ns, row.probe));
+    probes
+}
+
+fn info(
+    name: &str,
+    started_unix_ns: u64,
+    import: &Import,
+    probes: &Probes,
+    settings: &Settings,
+) -> RunInfo {
+    let clients = &import.clients;
+    let ended_ns = clients.iter().map(|client| client.online_ns).max();
+    // Without clients' times the run lasts as long as its servers told, the last minute included.
+    let ended_ns = ended_ns.filter(|&ns| ns > 0).unwrap_or_else(|| {
+        let last = probes.rows.last().map_or(0, |row| row.at_ns);
+        last.saturating_add(STEP_NS).max(0).cast_unsigned()
+    });
+    let measures = MEASURES.iter().map(|(_, name, kind)| MeasureInfo {
+        name: (*name).to_owned(),
+        kind: (*kind).to_owned(),
+    });
+    RunInfo {
+        format: FORMAT_VERSION,
+        id: record::run_id(
+            started_unix_ns / 1_000_000_000,
+            name,
+            entropy(import, probes),
+        ),
+        name: name.to_owned(),
+        throng: settings.version.clone(),
+        status: RunStatus::Complete,
+        seed: 0,
+        scenario_hash: String::new(),
+        overrides: Vec::new(),
+        target: format!("imported from {}", import.source),
+        started_unix_ns,
+        ended_ns,
+        clock: "unknown".to_owned(),
+        generator: GeneratorInfo {
+            mode: "imported".to_owned(),
+            loops: 0,
+            cores: 0,
+            files_per_loop: 0,
+            lag_max_ns: 0,
+        },
+        workers: Vec::new(),
+        host: BTreeMap::new(),
+        measures: measures.collect(),
+        sessions: Vec::new(),
+        phases: vec![PhaseInfo {
+            name: "published".to_owned(),
+            kind: "imported".to_owned(),
+            start_ns: 0,
+            end_ns: ended_ns,
+            users_planned: clients
+                .iter()
+                .map(|client| client.users_planned as f64)
+                .sum(),
+        }],
+        tls_unverified: false,
+    }
+}
+
+/// The same results have the same id, so that they are not imported twice unseen.
+fn entropy(import: &Import, probes: &Probes) -> u16 {
+    let mut hash = Sha1::new();
+    hash.update(serde_json::json!(import.clients).to_string());
+    for row in &probes.rows {
+        hash.update(row.at_ns.to_le_bytes());
+        hash.update(row.value.to_bits().to_le_bytes());
+    }
+    let digest = hash.finalize();
+    u16::from_be_bytes([digest[0], digest[1]])
+}
+
+/// Values of a measure ended well; errors are those of users who could not connect.
+fn tally(clients: &[ClientReport]) -> Tally {
+    let mut outcomes: BTreeMap<u16, BTreeMap<String, u64>> = BTreeMap::new();
+    let mut add = |measure: u16, outcome: Outcome, n: u64| {
+        let of = outcomes.entry(measure).or_default();
+        let count = of.entry(outcome.name().to_owned()).or_default();
+        *count = count.saturating_add(n);
+    };
+    for client in clients {
+        for told in &client.measures {
+            add(told.measure, Outcome::Ok, told.count);
+        }
+        for (words, &n) in &client.errors {
+            add(HANDSHAKE, outcome(words), n);
+        }
+    }
+    let measures = outcomes
+        .into_iter()
+        .map(|(measure, outcomes)| MeasureTally { measure, outcomes });
+    Tally {
+        phases: vec![PhaseTally {
+            phase: 0,
+            measures: measures.collect(),
+        }],
+    }
+}
+
+/// Our word for an error that a client words itself.
+fn outcome(words: &str) -> Outcome {
+    let known = [
+        ("unexpected server response", Outcome::Status),
+        ("ECONNRESET", Outcome::Reset),
+        ("ECONNREFUSED", Outcome::Refused),
+        ("ETIMEDOUT", Outcome::ConnectTimeout),
+        ("EHOSTUNREACH", Outcome::Unreachable),
+        ("ENETUNREACH", Outcome::Unreachable),
+    ];
+    let found = known.iter().find(|(word, _)| words.contains(word));
+    found.map_or(Outcome::Other, |found| found.1)
+}

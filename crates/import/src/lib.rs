@@ -1,0 +1,110 @@
+//! Turns results that others published into run directories.
+//!
+//! ```text
+//! files ─layout→ client reports ─report─┐
+//!              → metrics as CSV ─metric─┴→ Imported ─write→ run directory
+//!                           └─ repairs: all that was not as it should be, counted
+//! ```
+//! Nothing is mended in silence and nothing is made up: what a file does not tell is missing in the
+//! run directory, and `import.json` says so. Parsers are pure functions of text; only `layout` reads
+//! files.
+
+#![deny(missing_docs)]
+
+mod imported;
+mod layout;
+mod metric;
+mod repairs;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+pub use imported::Imported;
+
+/// Largest file that is read, in bytes.
+pub const FILE_BYTES_MAX: u64 = 16 << 20;
+/// Most files of one import.
+pub const FILES_MAX: usize = 100_000;
+
+/// What the results themselves do not tell.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// When the run began, in nanoseconds since the Unix epoch.
+    pub started_unix_ns: Option<u64>,
+    /// The version of Throng, for `run.json`.
+    pub version: String,
+}
+
+/// Why results could not be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// A file or directory could not be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A file is larger than anything that belongs here.
+    #[error("{} has more than {} MiB: that is no report and no metric", path.display(), FILE_BYTES_MAX >> 20)]
+    TooLarge {
+        /// Which.
+        path: PathBuf,
+    },
+    /// There are more files than anything that belongs here has.
+    #[error("{} holds more than {FILES_MAX} files", path.display())]
+    TooMany {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Nothing here looks like results that are known.
+    #[error(
+        "{} holds no results that are known: expected clients/REGION/HOST/1, or directories with that in them",
+        path.display()
+    )]
+    Unknown {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Not one report could be read.
+    #[error("{} has {files} client files, and none of them holds a report; the first: {why}", path.display())]
+    NoReport {
+        /// The directory.
+        path: PathBuf,
+        /// How many files there are.
+        files: usize,
+        /// What is wrong with the first.
+        why: String,
+    },
+    /// Neither the results nor the caller say when the run began.
+    #[error("{} does not say when its run began: give the time with --start", path.display())]
+    NoStart {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+/// The directories below `path`, or `path` itself, that hold the results of one run each, by name.
+///
+/// # Errors
+/// [`ImportError::Unknown`] where there are none, and what the system says.
+pub fn detect(path: &Path) -> Result<Vec<PathBuf>, ImportError> {
+    layout::detect(path)
+}
+
+/// A time as `2015-07-31T15:36` (UTC, seconds if wanted) in nanoseconds since the Unix epoch; the
+/// error says what was expected.
+pub fn parse_time(text: &str) -> Result<u64, String> {
+    metric::unix_ns(text)
+        .map(i64::cast_unsigned)
+        .ok_or_else(|| format!("{text:?} is no time in UTC like 2015-07-31T15:36"))
+}
+
+/// Reads the results of one run.
+///
+/// # Errors
+/// Where not one report can be read, where nobody knows when the run began, and what the system says.
+pub fn read(path: &Path, settings: &Settings) -> Result<Imported, ImportError> {
+    layout::read(path, settings)
+}

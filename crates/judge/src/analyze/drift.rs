@@ -1,0 +1,153 @@
+//! What rises or falls while the run goes on.
+
+use std::ops::Range;
+
+use serde::Serialize;
+use stats::multiple::holm;
+use stats::trend::{POINTS_MIN, trend};
+
+use super::CONFIDENCE;
+use super::seconds::{Rows, Seconds, Slot};
+use super::steady::main_succeeded;
+
+/// Seconds are put together to so many points at most; more would only be more alike.
+const POINTS_MAX: usize = 120;
+/// A change of less than this share of the level is not worth a word, however sure it is.
+pub(super) const CHANGE_MIN: f64 = 0.05;
+
+/// The trend of one series after the warm-up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Drift {
+    /// `throughput`, `error share`, `users`, `in flight`, `connections`, `generator memory`, or
+    /// `response of …`.
+    pub name: String,
+    /// `per_s`, `share`, `count`, `bytes` or `ns`.
+    pub unit: &'static str,
+    /// The median of its points.
+    pub level: f64,
+    /// By so much it changes from end to end: Theil–Sen's slope times the time.
+    pub change: f64,
+    /// Bounds of the change.
+    pub change_low: f64,
+    /// See `change_low`.
+    pub change_high: f64,
+    /// Of the Mann–Kendall test, allowing for autocorrelation.
+    pub p: f64,
+    /// The same after Holm (1979), for all series that were tested.
+    pub p_adjusted: f64,
+    /// The correlation of neighbouring points that was allowed for.
+    pub correlation: f64,
+    /// Sure enough, and large enough to matter.
+    pub is_told: bool,
+}
+
+/// Tests all series for a trend in these slots.
+pub(super) fn trends(seconds: &Seconds, kept: Range<usize>) -> Vec<Drift> {
+    let group = kept.len().div_ceil(POINTS_MAX);
+    let mut drifts: Vec<Drift> = series(seconds)
+        .into_iter()
+        .filter_map(|series| drift(seconds, kept.clone(), group, &series))
+        .collect();
+    let p: Vec<f64> = drifts.iter().map(|drift| drift.p).collect();
+    for (drift, p) in drifts.iter_mut().zip(holm(&p)) {
+        drift.p_adjusted = p;
+        let large = drift.change.abs() >= CHANGE_MIN * drift.level.abs() && drift.change != 0.0;
+        drift.is_told = p < 1.0 - CONFIDENCE && large;
+    }
+    drifts
+}
+
+/// A figure of a slot as a part over a whole, so that slots can be put together.
+struct Series<'s> {
+    name: String,
+    unit: &'static str,
+    value: Box<dyn Fn(usize) -> (f64, f64) + 's>,
+}
+
+fn series(seconds: &Seconds) -> Vec<Series<'_>> {
+    let slots = &seconds.slots;
+    let gauge = |name: &str, unit, of: fn(&Slot) -> u64| Series {
+        name: name.to_owned(),
+        unit,
+        value: Box::new(move |place: usize| (of(&slots[place]) as f64, 1.0)),
+    };
+    let mut all = vec![Series {
+        name: "throughput".to_owned(),
+        unit: "per_s",
+        value: Box::new(|place| {
+            (
+                main_succeeded(seconds, place) as f64,
+                slots[place].seconds(),
+            )
+        }),
+    }];
+    if seconds.rows != Rows::Missing {
+        all.push(Series {
+            name: "error share".to_owned(),
+            unit: "share",
+            value: Box::new(|place| (slots[place].failed as f64, slots[place].ended as f64)),
+        });
+    }
+    all.push(gauge("users", "count", |slot| slot.row.users));
+    all.push(gauge("in flight", "count", |slot| slot.row.in_flight));
+    all.push(gauge("connections", "count", |slot| slot.row.connections));
+    all.push(gauge("generator memory", "bytes", |slot| {
+        slot.row.rss_bytes
+    }));
+    for (measure, cells) in seconds.info.measures.iter().zip(&seconds.cells) {
+        all.push(Series {
+            name: format!("response of {}", measure.name),
+            unit: "ns",
+            value: Box::new(|place| (cells[place].sum, cells[place].count as f64)),
+        });
+    }
+    all
+}
+
+/// `None` where there are too few points, or nothing ever changes.
+fn drift(
+    seconds: &Seconds,
+    kept: Range<usize>,
+    group: usize,
+    series: &Series<'_>,
+) -> Option<Drift> {
+    let places: Vec<usize> = kept.collect();
+    let mut points = Vec::with_capacity(places.len() / group + 1);
+    // A rest would scatter more than the others.
+    for part in places.chunks_exact(group) {
+        let (sum, over) = part
+            .iter()
+            .map(|&place| (series.value)(place))
+            .fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+        let (first, last) = (
+            &seconds.slots[part[0]],
+            &seconds.slots[part[part.len() - 1]],
+        );
+        if over > 0.0 {
+            let middle_s = (first.start_ns + (last.end_ns - first.start_ns) / 2) as f64 / 1e9;
+            points.push((middle_s, sum / over));
+        }
+    }
+    let constant = points.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    // Where less than half of the time has a point, they say little of the whole.
+    let dense = 2 * group * points.len() >= places.len();
+    if points.len() < POINTS_MIN || constant || !dense {
+        return None;
+    }
+    let found = trend(&points, CONFIDENCE).ok()?;
+    let length_s = points[points.len() - 1].0 - points[0].0;
+    let mut values: Vec<f64> = points.iter().map(|point| point.1).collect();
+    values.sort_by(f64::total_cmp);
+    Some(Drift {
+        name: series.name.clone(),
+        unit: series.unit,
+        level: values[values.len() / 2],
+        change: found.slope * length_s,
+        change_low: found.slope_low * length_s,
+        change_high: found.slope_high * length_s,
+        p: found.p,
+        p_adjusted: found.p,
+        correlation: found.correlation,
+        is_told: false,
+    })
+}

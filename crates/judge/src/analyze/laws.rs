@@ -1,0 +1,169 @@
+//! Laws that hold for every queue, whatever its distributions, held against the run's own counts:
+//! Denning and Buzen, "The operational analysis of queueing network models" (1978); Little (1961).
+//! Where they do not hold, the record and the clock disagree, or the run was not in balance.
+
+use std::ops::Range;
+
+use serde::Serialize;
+use stats::mean::SeriesMean;
+
+use super::seconds::{Rows, Seconds, Slot};
+
+/// A law is said not to hold where it is off by more than this share …
+const DEVIATION_MAX: f64 = 0.05;
+/// … and by more than so many standard errors of the gauge …
+const SIGMAS: f64 = 3.0;
+/// … and by more than one, the grain of the gauge, which counts whole operations once a second.
+const GRAIN: f64 = 1.0;
+/// With less of the users' time known, the response time law has nothing to be held against.
+const KNOWN_MIN: f64 = 0.8;
+
+/// The laws, over requests and handshakes after the warm-up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Laws {
+    /// `None` where the record has no single operations, or none ended.
+    pub little: Option<Little>,
+    /// `None` also where rows were sampled: then pauses are not known.
+    pub response: Option<ResponseLaw>,
+    /// Of the generator; the target's is not in the record.
+    pub utilisation: Option<Utilisation>,
+}
+
+/// Little's law: N = X · R.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Little {
+    /// N: mean of the gauge of operations in flight.
+    pub in_flight: f64,
+    /// X: operations that ended, well or not, by second.
+    pub per_s: f64,
+    /// R: their mean time in flight, done − sent.
+    pub service_ns: f64,
+    /// X · R.
+    pub product: f64,
+    /// X · R over N, less one.
+    pub deviation: f64,
+    /// Whether it holds within what the gauge can tell.
+    pub holds: bool,
+}
+
+/// The interactive response time law: R = N/X − Z.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ResponseLaw {
+    /// N: mean of the gauge of users.
+    pub users: f64,
+    /// X: operations that ended, by second.
+    pub per_s: f64,
+    /// Z: mean pause of a user from an operation's end to the next one's beginning, by operation.
+    pub think_ns: f64,
+    /// N/X − Z.
+    pub law_ns: f64,
+    /// R as measured: mean of done − sent.
+    pub service_ns: f64,
+    /// The share of the users' time that operations and the pauses between them are; the rest is
+    /// before a user's first operation or after its last.
+    pub known: f64,
+    /// Whether it holds; `None` where too little of the users' time is known.
+    pub holds: Option<bool>,
+}
+
+/// The utilisation law, U = X · D, of the generator's loops.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Utilisation {
+    /// U: cores in use, of those it had.
+    pub cores: f64,
+    /// Cores it had.
+    pub of: u32,
+    /// D: CPU time by operation.
+    pub demand_ns: f64,
+    /// Operations a second at which those cores would be used up: cores/D.
+    pub per_s_max: f64,
+}
+
+pub(super) fn laws(seconds: &Seconds, kept: Range<usize>) -> Laws {
+    let slots = &seconds.slots[kept];
+    let time_s: f64 = slots.iter().map(Slot::seconds).sum();
+    let sum = |of: fn(&Slot) -> u64| slots.iter().map(of).sum::<u64>() as f64;
+    let ended = sum(|slot| slot.ended);
+    if seconds.rows == Rows::Missing || ended == 0.0 || time_s <= 0.0 {
+        return Laws {
+            little: None,
+            response: None,
+            utilisation: None,
+        };
+    }
+    let per_s = ended / time_s;
+    let service_ns = sum(|slot| slot.service_ns) / ended;
+    let cpu_s = sum(|slot| slot.row.cpu_loops_ns) / 1e9;
+    let of = seconds.info.generator.cores;
+    Laws {
+        little: little(slots, per_s, service_ns),
+        response: (seconds.rows == Rows::All)
+            .then(|| {
+                let known_s = (sum(|slot| slot.busy_ns) + sum(|slot| slot.pause_ns)) / 1e9;
+                let think_ns = sum(|slot| slot.pause_ns) / ended;
+                response(slots, per_s, service_ns, think_ns, known_s / time_s)
+            })
+            .flatten(),
+        utilisation: (cpu_s > 0.0).then(|| Utilisation {
+            cores: cpu_s / time_s,
+            of,
+            demand_ns: cpu_s * 1e9 / ended,
+            per_s_max: f64::from(of) * ended / cpu_s,
+        }),
+    }
+}
+
+fn gauge(slots: &[Slot], of: fn(&Slot) -> u64) -> Option<SeriesMean> {
+    let values: Vec<f64> = slots.iter().map(|slot| of(slot) as f64).collect();
+    SeriesMean::of(&values)
+}
+
+/// Whether two figures agree, one of them the mean of a gauge.
+fn agree(gauge: &SeriesMean, other: f64) -> bool {
+    let off = (gauge.mean - other).abs();
+    off <= (DEVIATION_MAX * gauge.mean.abs())
+        .max(SIGMAS * gauge.error)
+        .max(GRAIN)
+}
+
+fn little(slots: &[Slot], per_s: f64, service_ns: f64) -> Option<Little> {
+    let found = gauge(slots, |slot| slot.row.in_flight)?;
+    let product = per_s * service_ns / 1e9;
+    Some(Little {
+        in_flight: found.mean,
+        per_s,
+        service_ns,
+        product,
+        deviation: if found.mean > 0.0 {
+            product / found.mean - 1.0
+        } else {
+            0.0
+        },
+        holds: agree(&found, product),
+    })
+}
+
+/// `known`: users within operations or between two, at once, by rows.
+fn response(
+    slots: &[Slot],
+    per_s: f64,
+    service_ns: f64,
+    think_ns: f64,
+    known: f64,
+) -> Option<ResponseLaw> {
+    let found = gauge(slots, |slot| slot.row.users)?;
+    if found.mean <= 0.0 {
+        return None;
+    }
+    let share = known / found.mean;
+    let enough = share >= KNOWN_MIN;
+    Some(ResponseLaw {
+        users: found.mean,
+        per_s,
+        think_ns,
+        law_ns: found.mean / per_s * 1e9 - think_ns,
+        service_ns,
+        known: share,
+        holds: enough.then(|| agree(&found, per_s * (service_ns + think_ns) / 1e9)),
+    })
+}

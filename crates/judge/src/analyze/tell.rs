@@ -1,0 +1,376 @@
+//! What was found, in sentences with their evidence.
+
+use record::schema::{Finding, Severity};
+
+use super::down::{Availability, Interval};
+use super::drift::Drift;
+use super::laws::Laws;
+use super::windows::{Evenness, Known};
+use super::{Analysis, CONFIDENCE};
+use crate::findings::finding;
+use crate::words;
+
+/// Seconds that are more alike than this are told: about half of them would know as much.
+const CORRELATION_MIN: f64 = 0.33;
+
+/// All of them, most important first; `untrusted`: why the run itself is not to be trusted.
+pub(super) fn findings(analysis: &Analysis, untrusted: Option<String>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(untrusted.map(|why| {
+        let text = format!("the run itself is not to be trusted, nor is what follows: {why}");
+        finding(Severity::Warning, "run-untrusted", text).done()
+    }));
+    findings.extend(
+        analysis
+            .availability
+            .as_ref()
+            .filter(|a| a.failures > 0)
+            .map(down),
+    );
+    findings.push(steady(analysis));
+    findings.extend(
+        analysis
+            .trends
+            .iter()
+            .filter(|t| t.is_told)
+            .map(|t| drift(analysis, t)),
+    );
+    findings.extend(
+        analysis
+            .availability
+            .as_ref()
+            .filter(|a| a.failures == 0)
+            .map(never_down),
+    );
+    findings.extend(laws(&analysis.laws));
+    findings.extend(evenness(analysis));
+    findings.extend(alike(analysis));
+    findings
+}
+
+/// Whether there is a steady state, and since when.
+fn steady(analysis: &Analysis) -> Finding {
+    let warm_up = &analysis.warm_up;
+    let from_ns = analysis.start_ns + warm_up.cut_ns;
+    // A warm-up that was given may be too short for some.
+    let late = warm_up
+        .series
+        .iter()
+        .filter(|s| s.is_late || s.cut_ns > warm_up.cut_ns);
+    let mut unsettled: Vec<String> = late.map(|series| series.name.clone()).collect();
+    for drift in analysis.trends.iter().filter(|drift| drift.is_told) {
+        let name = drift
+            .name
+            .strip_prefix("response of ")
+            .unwrap_or(&drift.name);
+        let is_asked = warm_up.series.iter().any(|series| series.name == name);
+        if is_asked && !unsettled.iter().any(|known| known == name) {
+            unsettled.push(name.to_owned());
+        }
+    }
+    let cut_s = warm_up.cut_ns as f64 / 1e9;
+    if !unsettled.is_empty() {
+        let text = format!(
+            "no steady state after {}: not settled are {}; a longer run, or one phase of it \
+             (--phase), may have one",
+            words::span(from_ns),
+            unsettled.join(", ")
+        );
+        return finding(Severity::Warning, "not-steady", text)
+            .with("cut_s", cut_s)
+            .with("unsettled", unsettled.len() as f64)
+            .done();
+    }
+    let longest = warm_up.series.iter().max_by_key(|series| series.cut_ns);
+    let text = match (warm_up.is_given, longest.filter(|series| series.cut_ns > 0)) {
+        (true, Some(longest)) => format!(
+            "steady from {} on, the warm-up as given; found was one of {} ({})",
+            words::span(from_ns),
+            words::span(longest.cut_ns),
+            longest.name
+        ),
+        (true, None) => format!(
+            "steady from {} on, the warm-up as given; none was found",
+            words::span(from_ns)
+        ),
+        (false, Some(longest)) => format!(
+            "steady from {} on: the warm-up before is left out, {} takes longest",
+            words::span(from_ns),
+            longest.name
+        ),
+        (false, None) => "steady from its beginning: there is no warm-up to leave out".to_owned(),
+    };
+    finding(Severity::Good, "steady-state", text)
+        .with("cut_s", cut_s)
+        .done()
+}
+
+/// A figure of a drift in its unit.
+fn shown(drift: &Drift, value: f64) -> String {
+    match drift.unit {
+        "per_s" => words::rate(value),
+        "share" => words::share(value),
+        "bytes" => words::bytes(value.abs() as u64),
+        "ns" => words::duration(value),
+        _ => words::significant(value, 3),
+    }
+}
+
+fn drift(analysis: &Analysis, drift: &Drift) -> Finding {
+    let told = |name: &str| analysis.trends.iter().any(|d| d.name == name && d.is_told);
+    let held = matches!(&*drift.name, "in flight" | "connections");
+    let is_leak = held && drift.change > 0.0 && !told("users") && !told("throughput");
+    let (severity, code) = match &*drift.name {
+        _ if is_leak => (Severity::Warning, "leak"),
+        "users" | "generator memory" => (Severity::Note, "trend"),
+        _ => (Severity::Warning, "trend"),
+    };
+    let direction = if drift.change > 0.0 { "rises" } else { "falls" };
+    let size = |value: f64| shown(drift, value.abs());
+    let (least, most) = match drift.change > 0.0 {
+        true => (drift.change_low, drift.change_high),
+        false => (drift.change_high, drift.change_low),
+    };
+    let length_ns = analysis.end_ns - analysis.start_ns - analysis.warm_up.cut_ns;
+    let mut text = format!(
+        "{} {direction} by {} over {} ({} to {}), from about {}",
+        drift.name,
+        size(drift.change),
+        words::span(length_ns),
+        size(least),
+        size(most),
+        size(drift.level - drift.change / 2.0),
+    );
+    if is_leak {
+        text += ", though users and throughput do not: something is held back";
+    } else if drift.name == "users" {
+        text += ": the load itself changes; one phase alone (--phase) may be steady";
+    }
+    finding(severity, code, text)
+        .with("change", drift.change)
+        .with("change_low", drift.change_low)
+        .with("change_high", drift.change_high)
+        .with("level", drift.level)
+        .with("p_adjusted", drift.p_adjusted)
+        .with("correlation", drift.correlation)
+        .done()
+}
+
+/// `18 s (6.2 s to 1 min 27 s)`.
+fn bounded(interval: &Interval) -> String {
+    let span = |ns: f64| words::span(ns as u64);
+    match (interval.value, interval.high) {
+        (Some(value), Some(high)) => {
+            format!("{} ({} to {})", span(value), span(interval.low), span(high))
+        }
+        _ => format!("{} or more", span(interval.low)),
+    }
+}
+
+fn confidence() -> String {
+    words::percent(CONFIDENCE)
+}
+
+fn down(found: &Availability) -> Finding {
+    let share = words::share(found.observed);
+    let nines = found
+        .nines
+        .map_or(String::new(), |nines| format!(", {nines:.1} nines"));
+    let mut text = format!(
+        "down {} for {} in all, first after {}: {share} available{nines}",
+        match found.failures {
+            1 => "once".to_owned(),
+            n => format!("{} times", words::count(n)),
+        },
+        words::span(found.down_ns),
+        words::span(found.first_failure_ns.unwrap_or(0)),
+    );
+    text += &format!("; MTBF {}", bounded(&found.mtbf_ns));
+    text += &match &found.mttr_ns {
+        Some(mttr) => format!(", MTTR {}", bounded(mttr)),
+        None => ", not up again".to_owned(),
+    };
+    let mut draft = finding(Severity::Warning, "down", String::new())
+        .with("failures", found.failures as f64)
+        .with("down_s", found.down_ns as f64 / 1e9)
+        .with("up_s", found.up_ns as f64 / 1e9)
+        .with("available", found.observed)
+        .with("mtbf_low_s", found.mtbf_ns.low / 1e9);
+    if let Some(long_run) = &found.long_run {
+        text += &format!(
+            "; in the long run {} to {} available, with {} confidence",
+            words::share(long_run.low),
+            words::share(long_run.high.unwrap_or(1.0)),
+            confidence()
+        );
+        draft = draft
+            .with("long_run_low", long_run.low)
+            .with("long_run_high", long_run.high.unwrap_or(1.0));
+    }
+    let mut finding = draft.done();
+    finding.text = text;
+    finding
+}
+
+fn never_down(found: &Availability) -> Finding {
+    if found.up_ns == 0 {
+        let text = "nothing was asked of the target in this time: nothing tells whether it was up";
+        return finding(Severity::Note, "never-asked", text.to_owned()).done();
+    }
+    let down_max = found.down_max.unwrap_or(1.0);
+    let text = format!(
+        "never down in {}: with {} confidence the MTBF is {} or more, and not more than {} of the \
+         seconds are down",
+        words::span(found.up_ns),
+        confidence(),
+        words::span(found.mtbf_ns.low as u64),
+        words::share(down_max)
+    );
+    finding(Severity::Good, "never-down", text)
+        .with("up_s", found.up_ns as f64 / 1e9)
+        .with("mtbf_low_s", found.mtbf_ns.low / 1e9)
+        .with("down_max", down_max)
+        .done()
+}
+
+fn laws(laws: &Laws) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let severity = |holds| {
+        if holds {
+            Severity::Good
+        } else {
+            Severity::Warning
+        }
+    };
+    let verb = |holds| if holds { "holds" } else { "does not hold" };
+    let number = |x: f64| words::significant(x, 3);
+    if let Some(little) = &laws.little {
+        let text = format!(
+            "Little's law {}: {} in flight, and {} · {} = {}",
+            verb(little.holds),
+            number(little.in_flight),
+            words::rate(little.per_s),
+            words::duration(little.service_ns),
+            number(little.product)
+        );
+        findings.push(
+            finding(severity(little.holds), "little", text)
+                .with("in_flight", little.in_flight)
+                .with("per_s", little.per_s)
+                .with("service_s", little.service_ns / 1e9)
+                .with("deviation", little.deviation)
+                .done(),
+        );
+    }
+    if let Some(law) = &laws.response {
+        let text = match law.holds {
+            Some(holds) => format!(
+                "the response time law {}: {} users at {}, pausing {}, leave {} an operation, and {} \
+                 was measured",
+                verb(holds),
+                number(law.users),
+                words::rate(law.per_s),
+                words::duration(law.think_ns),
+                words::duration(law.law_ns),
+                words::duration(law.service_ns)
+            ),
+            None => format!(
+                "the response time law has nothing to be held against: {} of the users' time is \
+                 before their first operation or after their last",
+                words::share(1.0 - law.known)
+            ),
+        };
+        let severity = law.holds.map_or(Severity::Note, severity);
+        findings.push(
+            finding(severity, "response-law", text)
+                .with("users", law.users)
+                .with("think_s", law.think_ns / 1e9)
+                .with("law_s", law.law_ns / 1e9)
+                .with("service_s", law.service_ns / 1e9)
+                .with("known", law.known)
+                .done(),
+        );
+    }
+    if let Some(used) = &laws.utilisation {
+        let text = format!(
+            "the generator's loops used {} of {}, {} an operation: enough for about {}; how busy the \
+             target was is not in the record",
+            number(used.cores),
+            words::counted(u64::from(used.of), "core"),
+            words::duration(used.demand_ns),
+            words::rate(used.per_s_max)
+        );
+        findings.push(
+            finding(Severity::Note, "utilisation", text)
+                .with("cores", used.cores)
+                .with("demand_s", used.demand_ns / 1e9)
+                .done(),
+        );
+    }
+    findings
+}
+
+/// How even throughput and responses are from window to window.
+fn evenness(analysis: &Analysis) -> Option<Finding> {
+    let even = |found: &Evenness, show: fn(f64) -> String| {
+        format!(
+            "{} to {}, varying by {}",
+            show(found.min),
+            show(found.max),
+            words::share(found.variation)
+        )
+    };
+    let rates = analysis.throughput.rates.as_ref()?;
+    let mut text = format!(
+        "in {} windows of {}: throughput {}",
+        rates.windows,
+        words::span(analysis.window_ns),
+        even(rates, words::rate)
+    );
+    let most = analysis
+        .measures
+        .iter()
+        .filter_map(|measure| Some((measure, measure.means.as_ref()?)))
+        .max_by(|a, b| a.1.variation.total_cmp(&b.1.variation));
+    let mut draft = finding(Severity::Note, "windows", String::new())
+        .with("windows", rates.windows as f64)
+        .with("throughput_variation", rates.variation);
+    if let Some((measure, means)) = most {
+        text += &format!(
+            "; mean response of {} {}",
+            measure.name,
+            even(means, words::duration)
+        );
+        draft = draft.with("response_variation", means.variation);
+    }
+    let mut finding = draft.done();
+    finding.text = text;
+    Some(finding)
+}
+
+/// The series whose seconds are most alike.
+fn alike(analysis: &Analysis) -> Option<Finding> {
+    let measures = analysis.measures.iter();
+    let all = measures
+        .map(|measure| (measure.name.as_str(), &measure.response))
+        .chain([("throughput", &analysis.throughput.known)]);
+    let known = all.filter_map(|(name, known)| Some((name, known.as_ref()?)));
+    let neighbours = |known: &Known| known.autocorrelation.first().copied().unwrap_or(0.0);
+    let (name, most) = known.max_by(|a, b| neighbours(a.1).total_cmp(&neighbours(b.1)))?;
+    let correlation = neighbours(most);
+    if correlation < CORRELATION_MIN {
+        return None;
+    }
+    let text = format!(
+        "the seconds of {name} are alike (autocorrelation {correlation:.2}): they know its mean as \
+         well as {} independent ones",
+        words::significant(most.effective, 2)
+    );
+    let draft = finding(Severity::Note, "autocorrelated", text);
+    Some(
+        draft
+            .with("correlation", correlation)
+            .with("effective", most.effective)
+            .done(),
+    )
+}

@@ -1,0 +1,125 @@
+//! What runs at growing load say together: the highest load that keeps the thresholds, the
+//! scalability law of the target, and what bent first.
+//!
+//! A *trial* is one run at one *load*; a *level* is all trials of one load. Which loads are tried is
+//! the controller's choice; everything here is a function of trials and their run directories, so that
+//! a search can be judged again years later. `docs/capacity.md` is the reference for people.
+
+mod bend;
+mod conclude;
+mod level;
+mod tell;
+mod trial;
+
+use serde::{Deserialize, Serialize};
+
+pub use bend::{Bend, Sign};
+pub use conclude::{Conclusion, Law, LevelFigures, conclude};
+pub use level::{Level, Verdict};
+pub use trial::{Outcome, Trial, TrialFigures, judge_trial};
+
+/// Loads are rounded to so many digits: more would be noise in a file name.
+const DIGITS: i32 = 4;
+
+/// How a search goes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// The first load.
+    pub from: f64,
+    /// The highest; infinite where there is none.
+    #[serde(with = "infinite")]
+    pub at_most: f64,
+    /// From a load that holds to the next; above 1.
+    pub growth: f64,
+    /// The knee is found where what does not hold is at most by this share above what holds.
+    pub within: f64,
+    /// Trials at the knee; most of them decide.
+    pub repeat: usize,
+    /// Trials in all.
+    pub steps: usize,
+    /// Only whole loads.
+    pub is_whole: bool,
+}
+
+impl Bounds {
+    /// A load as it is tried.
+    pub fn rounded(&self, load: f64) -> f64 {
+        if load <= 0.0 || !load.is_finite() {
+            return load;
+        }
+        if self.is_whole {
+            return load.round().max(1.0);
+        }
+        // Through text, so that it is the number that is shown and set.
+        let decimals = DIGITS - 1 - load.log10().floor() as i32;
+        let unit = 10f64.powi(decimals.abs());
+        let text = match decimals >= 0 {
+            true => format!("{load:.*}", decimals as usize),
+            false => format!("{:.0}", (load / unit).round() * unit),
+        };
+        text.parse().unwrap_or(load)
+    }
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Between a load that holds and one that does not, near enough.
+    Found,
+    /// The highest load that was asked for holds.
+    AllHold,
+    /// Not even the lowest holds.
+    NoneHolds,
+    /// What does not hold could not be trusted: the generator was the limit.
+    Untrusted,
+    /// As many trials as were allowed.
+    OutOfSteps,
+    /// As long as was allowed.
+    OutOfTime,
+    /// Broken off by the user.
+    Interrupted,
+}
+
+/// JSON knows no infinity: `null` stands for it.
+mod infinite {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        value.is_finite().then_some(*value).serialize(to)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(from)?.unwrap_or(f64::INFINITY))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_have_four_digits_or_are_whole() {
+        let mut bounds = Bounds {
+            from: 1.0,
+            at_most: 1.0,
+            growth: 2.0,
+            within: 0.1,
+            repeat: 3,
+            steps: 9,
+            is_whole: false,
+        };
+        for (load, rounded) in [
+            (123.456, 123.5),
+            (0.000_123_456, 0.000_123_5),
+            (1_234_567.0, 1_235_000.0),
+            (99.999, 100.0),
+            (750.0, 750.0),
+        ] {
+            assert_eq!(bounds.rounded(load), rounded);
+        }
+        bounds.is_whole = true;
+        assert_eq!(bounds.rounded(1_234_567.4), 1_234_567.0);
+        assert_eq!(bounds.rounded(0.2), 1.0);
+    }
+}

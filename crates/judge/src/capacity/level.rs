@@ -1,0 +1,115 @@
+//! All trials of one load, and what they come to.
+
+use super::trial::{Outcome, Trial};
+
+/// Runs that could not be trusted before a load is given up as untrusted.
+const UNTRUSTED_MAX: usize = 2;
+
+/// What the trials of a load come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Most of those that could be trusted keep the thresholds.
+    Holds,
+    /// They do not, or as many do as do not.
+    Breaks,
+    /// None could be trusted.
+    Untrusted,
+    /// One could not be trusted; another may be.
+    Open,
+}
+
+/// All trials of one load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Level {
+    /// The load.
+    pub load: f64,
+    /// Trials that kept the thresholds.
+    pub holds: usize,
+    /// Trials that did not.
+    pub breaks: usize,
+    /// Trials that could not be trusted.
+    pub untrusted: usize,
+    /// What they come to.
+    pub verdict: Verdict,
+    /// True where no further trial, of as many as are made at the knee, could turn it.
+    pub is_decided: bool,
+}
+
+impl Level {
+    /// All levels, the lowest load first.
+    pub fn all(trials: &[Trial], repeat: usize) -> Vec<Level> {
+        let mut sorted: Vec<&Trial> = trials.iter().collect();
+        sorted.sort_by(|a, b| a.load.total_cmp(&b.load));
+        let levels = sorted.chunk_by(|a, b| a.load == b.load);
+        levels.map(|trials| Level::of(trials, repeat)).collect()
+    }
+
+    fn of(trials: &[&Trial], repeat: usize) -> Level {
+        let count = |wanted| {
+            trials
+                .iter()
+                .filter(|trial| trial.outcome == wanted)
+                .count()
+        };
+        let (holds, breaks) = (count(Outcome::Holds), count(Outcome::Breaks));
+        let untrusted = count(Outcome::Untrusted);
+        let verdict = match (holds + breaks, untrusted) {
+            (0, untrusted) if untrusted < UNTRUSTED_MAX => Verdict::Open,
+            (0, _) => Verdict::Untrusted,
+            _ if holds > breaks => Verdict::Holds,
+            _ => Verdict::Breaks,
+        };
+        // Repetitions that cannot be trusted are not made up for without end.
+        let is_decided = match verdict {
+            Verdict::Open => false,
+            Verdict::Untrusted => true,
+            _ => 2 * holds > repeat || 2 * breaks >= repeat || trials.len() > repeat,
+        };
+        Level {
+            load: trials[0].load,
+            holds,
+            breaks,
+            untrusted,
+            verdict,
+            is_decided,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(outcomes: &str, verdict: Verdict, is_decided: bool) {
+        let trials: Vec<Trial> = outcomes
+            .chars()
+            .map(|outcome| match outcome {
+                '+' => Trial::new(5.0, Outcome::Holds),
+                '-' => Trial::new(5.0, Outcome::Breaks),
+                _ => Trial::new(5.0, Outcome::Untrusted),
+            })
+            .collect();
+        let level = &Level::all(&trials, 3)[0];
+        assert_eq!(
+            (level.verdict, level.is_decided),
+            (verdict, is_decided),
+            "{outcomes}"
+        );
+    }
+
+    #[test]
+    fn most_of_the_trusted_trials_decide() {
+        check("+", Verdict::Holds, false);
+        check("-", Verdict::Breaks, false);
+        check("++", Verdict::Holds, true);
+        check("--", Verdict::Breaks, true);
+        check("+-", Verdict::Breaks, false);
+        check("+-+", Verdict::Holds, true);
+        check("?", Verdict::Open, false);
+        check("??", Verdict::Untrusted, true);
+        check("?+", Verdict::Holds, false);
+        check("?+?+", Verdict::Holds, true);
+        check("?+??", Verdict::Holds, true);
+    }
+}

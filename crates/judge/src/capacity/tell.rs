@@ -1,0 +1,243 @@
+//! What a search comes to, in sentences with their evidence.
+
+use record::schema::{Finding, Severity};
+use scenario::Knob;
+
+use super::Ending;
+use super::bend::{Bend, Sign};
+use super::conclude::Conclusion;
+use super::level::{Level, Verdict};
+use super::trial::{Outcome, Trial};
+use crate::findings::finding;
+use crate::words;
+
+/// All of them, the answer first.
+pub(super) fn findings(
+    conclusion: &Conclusion,
+    knob: &Knob,
+    trials: &[Trial],
+    good: Option<&Level>,
+    bad: Option<&Level>,
+) -> Vec<Finding> {
+    let mut findings = vec![answer(conclusion, knob, good, bad)];
+    findings.extend(bad.and_then(|bad| why(knob, trials, bad)));
+    findings.extend(conclusion.bend.as_ref().map(|bend| bent(knob, good, bend)));
+    findings.push(law(conclusion));
+    findings
+}
+
+/// The sentence that was asked for.
+fn answer(
+    conclusion: &Conclusion,
+    knob: &Knob,
+    good: Option<&Level>,
+    bad: Option<&Level>,
+) -> Finding {
+    let trials = |level: &Level| {
+        let trusted = level.holds + level.breaks;
+        format!("{} of {trusted} runs kept the thresholds", level.holds)
+    };
+    let shown = |level: &Level| knob.shown(level.load);
+    let generator = |bad: &Level| bad.verdict == Verdict::Untrusted || bad.verdict == Verdict::Open;
+    let (severity, code, mut text) = match (conclusion.ending, good, bad) {
+        (Ending::AllHold, Some(good), _) => (
+            Severity::Good,
+            "capacity-above",
+            format!(
+                "holds {}, the most that was asked for: {}",
+                shown(good),
+                trials(good)
+            ),
+        ),
+        (_, Some(good), Some(bad)) if generator(bad) => (
+            Severity::Fatal,
+            "generator-limit",
+            format!(
+                "holds {} ({}); at {} no run could be trusted, so that what the target can take above \
+                 is not known",
+                shown(good),
+                trials(good),
+                shown(bad)
+            ),
+        ),
+        (_, Some(good), Some(bad)) => (
+            Severity::Good,
+            "capacity",
+            format!(
+                "holds {} ({}), and {} no more ({})",
+                shown(good),
+                trials(good),
+                shown(bad),
+                trials(bad)
+            ),
+        ),
+        (_, Some(good), None) => (
+            Severity::Note,
+            "capacity-above",
+            format!(
+                "holds {} ({}); higher loads were not tried",
+                shown(good),
+                trials(good)
+            ),
+        ),
+        (_, None, Some(bad)) if generator(bad) => (
+            Severity::Fatal,
+            "generator-limit",
+            format!("not even a run at {} could be trusted", shown(bad)),
+        ),
+        (_, None, Some(bad)) => (
+            Severity::Warning,
+            "capacity-below",
+            format!("not even {} holds: {}", shown(bad), trials(bad)),
+        ),
+        (_, None, None) => (
+            Severity::Note,
+            "capacity-unknown",
+            "no run came to its end".to_owned(),
+        ),
+    };
+    text += match conclusion.ending {
+        Ending::OutOfSteps => {
+            "; the search ran out of steps (--steps) before the knee was near enough, and --resume goes \
+             on with it"
+        }
+        Ending::OutOfTime => {
+            "; the search ran out of time (--for) before the knee was near enough, and --resume goes \
+             on with it"
+        }
+        Ending::Interrupted => "; the search was broken off, and --resume goes on with it",
+        _ => "",
+    };
+    let severity = match conclusion.ending {
+        Ending::OutOfSteps | Ending::OutOfTime | Ending::Interrupted => {
+            severity.max(Severity::Warning)
+        }
+        _ => severity,
+    };
+    let mut draft = finding(severity, code, text);
+    for (name, load) in [("holds", conclusion.holds), ("breaks", conclusion.breaks)] {
+        if let Some(load) = load {
+            draft = draft.with(name, load);
+        }
+    }
+    draft.done()
+}
+
+/// What the runs above the knee say of themselves.
+fn why(knob: &Knob, trials: &[Trial], bad: &Level) -> Option<Finding> {
+    let own = |trial: &&Trial| trial.load == bad.load && !trial.why.is_empty();
+    let last = trials.iter().rev().find(own)?;
+    let code = match last.outcome {
+        Outcome::Untrusted => "untrusted",
+        _ => "threshold-failed",
+    };
+    let text = format!("at {}: {}", knob.shown(bad.load), last.why.join("; "));
+    Some(
+        finding(Severity::Note, code, text)
+            .with("load", bad.load)
+            .done(),
+    )
+}
+
+fn bent(knob: &Knob, good: Option<&Level>, bend: &Bend) -> Finding {
+    let load = knob.shown(bend.load);
+    let against = good.map_or(String::new(), |good| {
+        format!(", held against {}", knob.shown(good.load))
+    });
+    let name = |sign: Sign| match sign {
+        Sign::GeneratorLag => "the generator's lag",
+        Sign::GeneratorCpu => "the generator's CPU",
+        Sign::Errors => "errors",
+        Sign::Responses => "response times",
+        Sign::Backlog => "the number in flight (throughput below what was offered)",
+    };
+    let Some(&(_, first_ns)) = bend.signs.first() else {
+        let text = format!(
+            "no single figure bent at {load}{against}: it is just beyond what the thresholds allow"
+        );
+        return finding(Severity::Note, "bend", text)
+            .with("load", bend.load)
+            .done();
+    };
+    let told = |signs: &[(Sign, u64)]| {
+        let names: Vec<_> = signs.iter().map(|&(sign, _)| name(sign)).collect();
+        names.join(" and ")
+    };
+    let split = bend.signs.partition_point(|&(_, at_ns)| at_ns == first_ns);
+    let (first, later) = bend.signs.split_at(split);
+    let mut text = format!(
+        "what bent first at {load}{against}: {}, from {} on",
+        told(first),
+        words::span(first_ns)
+    );
+    for &(sign, at_ns) in later {
+        text += &format!("; then {}, from {} on", name(sign), words::span(at_ns));
+    }
+    let by_generator = first.iter().any(|(sign, _)| *sign <= Sign::GeneratorCpu);
+    if by_generator {
+        text += "; the generator was the limit, not the target";
+    }
+    let mut draft = finding(Severity::Note, "bend", text).with("load", bend.load);
+    for (sign, at_ns) in &bend.signs {
+        let key = match sign {
+            Sign::GeneratorLag => "generator_lag_s",
+            Sign::GeneratorCpu => "generator_cpu_s",
+            Sign::Errors => "errors_s",
+            Sign::Responses => "responses_s",
+            Sign::Backlog => "backlog_s",
+        };
+        draft = draft.with(key, *at_ns as f64 / 1e9);
+    }
+    draft.done()
+}
+
+fn law(conclusion: &Conclusion) -> Finding {
+    let Some(law) = &conclusion.law else {
+        let problem = conclusion.law_problem.as_deref().unwrap_or_default();
+        let text = format!("no scalability law was fitted: {problem}");
+        return finding(Severity::Note, "no-law", text).done();
+    };
+    let number = |x: f64| match x.abs() < 0.001 && x != 0.0 {
+        true => format!("{x:.2e}"),
+        false => words::significant(x, 3),
+    };
+    let estimate = |(value, low, high): (f64, f64, Option<f64>)| match high {
+        Some(high) => format!("{} ({} to {})", number(value), number(low), number(high)),
+        None => format!("{} ({} or more)", number(value), number(low)),
+    };
+    let limit = match (law.peak_in_flight, law.limit_per_s) {
+        (Some(peak), Some(limit)) => format!(
+            "throughput is greatest, {}, with {} in flight{}",
+            words::rate(limit),
+            number(peak),
+            if peak > law.in_flight_max {
+                ", more than were tried"
+            } else {
+                ""
+            }
+        ),
+        (_, Some(limit)) => format!(
+            "throughput comes near to {} and never falls",
+            words::rate(limit)
+        ),
+        _ => "throughput grows with every one more in flight, as far as was tried".to_owned(),
+    };
+    let text = format!(
+        "scalability law over {} runs: one alone {}/s, contention σ {}, coherency κ {}; {limit}; it \
+         explains {} of the scatter",
+        law.trials,
+        estimate(law.lambda),
+        estimate(law.sigma),
+        estimate(law.kappa),
+        words::share(law.r_squared.max(0.0))
+    );
+    let mut draft = finding(Severity::Note, "scalability-law", text)
+        .with("lambda", law.lambda.0)
+        .with("sigma", law.sigma.0)
+        .with("kappa", law.kappa.0)
+        .with("r_squared", law.r_squared);
+    if let Some(limit) = law.limit_per_s {
+        draft = draft.with("limit_per_s", limit);
+    }
+    draft.done()
+}

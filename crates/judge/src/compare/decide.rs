@@ -1,0 +1,402 @@
+//! What differs between two sides, decided with the run as the unit.
+//!
+//! Two runs of the same thing differ by more than their samples say: machines drift. So each run is
+//! one observation of each figure, however many operations it has. All figures of all measures are
+//! tested together; their magnitudes of t are corrected for each other by the greatest among them
+//! ([`stats::permute`]), so that the chance of *any* false finding in the whole comparison is α.
+
+use serde::Serialize;
+use stats::multiple;
+use stats::permute::{Dealings, choices, distance_t, max_t, paired_t, two_sample_t};
+use stats::rng::{Purpose, Rng};
+use stats::sample::Sample;
+use stats::student;
+
+use super::read::Measured;
+use super::{ComparedRun, Options};
+
+/// Dealings of runs that are gone through at most; of more, so many are drawn.
+const DEALINGS_MAX: usize = 10_000;
+/// Differences below this share are never looked for: a third of it, or of the tolerance where that
+/// is more, is added to standard errors.
+const FLOOR_MIN: f64 = 0.001;
+/// Quantiles among which the greatest change of a distribution is sought: each twentieth, and p99.
+const GRID: usize = 20;
+/// Times below this are taken for it before logarithms are taken: a broadcast may have age 0.
+const LEAST_NS: f64 = 1.0;
+
+/// What is compared of a measure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Figure {
+    /// Arithmetic mean of the time.
+    Mean,
+    /// Quantile of the time, of this share.
+    Quantile(f64),
+    /// Operations that ended, per second: well or not, where the record tells these.
+    Rate,
+    /// Share of operations that ended ill.
+    ErrorRate,
+    /// The whole distribution of the time.
+    Shape,
+}
+
+impl Figure {
+    /// `mean`, `p99`, `rate`, `error_rate`, `shape`.
+    pub fn name(self) -> String {
+        match self {
+            Figure::Mean => "mean".to_owned(),
+            Figure::Quantile(q) => {
+                // 0.999 · 100 is 99.9 and a little.
+                let percent = (q * 1e8).round() / 1e6;
+                format!("p{percent}")
+            }
+            Figure::Rate => "rate".to_owned(),
+            Figure::ErrorRate => "error_rate".to_owned(),
+            Figure::Shape => "shape".to_owned(),
+        }
+    }
+}
+
+impl Serialize for Figure {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
+    }
+}
+
+/// What the decision rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// Dealings of the runs to the two sides; nothing is taken for granted but that runs of one
+    /// thing could have come in any order.
+    Permutation,
+    /// Student's t over runs, Holm's correction: too few runs for permutations ever to reach α.
+    /// Takes logarithms of runs' figures for normal.
+    Student,
+    /// One run a side: their windows are paired, and changed places with each other. What differs
+    /// from run to run is not in it.
+    Windows,
+}
+
+impl Rule {
+    /// The rule for so many runs a side.
+    pub(crate) fn of(baseline: usize, candidate: usize, alpha: f64) -> Rule {
+        if baseline + candidate == 2 {
+            return Rule::Windows;
+        }
+        // With sides of one size, each dealing has a mirror image that is as extreme.
+        let alike = if baseline == candidate { 2.0 } else { 1.0 };
+        if alike / choices(baseline + candidate, candidate) <= alpha {
+            Rule::Permutation
+        } else {
+            Rule::Student
+        }
+    }
+}
+
+/// One observation of a measure: a run, or a window of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Unit {
+    pub(crate) sample: Sample,
+    /// Per second.
+    pub(crate) rate: f64,
+    /// `None` where the record does not tell.
+    pub(crate) error_rate: Option<f64>,
+}
+
+/// The units of a measure on both sides; as many as of any other measure.
+#[derive(Debug, Clone)]
+pub(crate) struct Sides {
+    pub(crate) baseline: Vec<Unit>,
+    pub(crate) candidate: Vec<Unit>,
+    /// The Kolmogorov–Smirnov distance of each unit from each, the baseline's first; empty where
+    /// shapes are not compared.
+    pub(crate) distances: Vec<Vec<f64>>,
+}
+
+/// How a figure differs between the sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// What.
+    pub figure: Figure,
+    /// Mean over the baseline's runs: nanoseconds, per second, or a share; `None` of a shape.
+    pub baseline: Option<f64>,
+    /// The same of the candidate.
+    pub candidate: Option<f64>,
+    /// Candidate minus baseline; of a shape the mean Kolmogorov–Smirnov distance between runs of
+    /// the two sides.
+    pub difference: f64,
+    /// Of this difference alone, with confidence 1 − α, over runs (Student's t, Welch 1947); over
+    /// pairs of windows where each side is one run.
+    pub interval: Option<(f64, f64)>,
+    /// The difference as a share of the baseline; of a shape the greatest among quantiles. `None`
+    /// where the baseline is 0.
+    pub relative: Option<f64>,
+    /// Student's t of the figure's logarithm, of a shape the root of a pseudo-F; but for Student's own
+    /// rule with a floor under the standard error.
+    pub t: f64,
+    /// By the rule, this figure alone.
+    pub p: f64,
+    /// Corrected for all figures of all measures.
+    pub p_adjusted: f64,
+    /// `p_adjusted` is at most α.
+    pub seen: bool,
+    /// Seen, and greater than the tolerance.
+    pub counts: bool,
+}
+
+/// A figure of one measure as the tests take it, and its change but for what they say.
+#[derive(Debug, Clone)]
+pub(crate) struct Component {
+    change: Change,
+    /// By unit, the baseline's first, so transformed that differences are shares.
+    values: Vec<f64>,
+    /// Of a shape.
+    distances: Vec<Vec<f64>>,
+}
+
+/// The figures of a measure; their samples are needed no more then.
+pub(crate) fn components(sides: &Sides, rule: Rule, options: &Options) -> Vec<Component> {
+    let mut figures = times(sides.units(), options);
+    figures.push(Figure::Rate);
+    if sides.units().all(|unit| unit.error_rate.is_some()) {
+        figures.push(Figure::ErrorRate);
+    }
+    let mut all: Vec<Component> = figures
+        .into_iter()
+        .map(|figure| Component {
+            change: told(figure, sides, rule, options),
+            values: sides
+                .units()
+                .map(|unit| transformed(figure, unit))
+                .collect(),
+            distances: Vec::new(),
+        })
+        .collect();
+    // Its distribution is known by permutation only, and pairs have no distances within a side.
+    if rule == Rule::Permutation {
+        all.push(Component {
+            change: shape(sides),
+            values: Vec::new(),
+            distances: sides.distances.clone(),
+        });
+    }
+    all
+}
+
+/// The mean, and those quantiles beyond which at least one operation of each unit lies: the 99th
+/// percentile of ten is their greatest, which says something else.
+pub(crate) fn times<'a>(units: impl Iterator<Item = &'a Unit>, options: &Options) -> Vec<Figure> {
+    let least = units.map(|unit| unit.sample.count()).min();
+    let least = least.unwrap_or(0) as f64;
+    // 1 − 0.99 is a little less than a hundredth, or a little more.
+    let beyond = |q: &f64| least * q.min(1.0 - q) > 1.0 - 1e-9;
+    let quantiles = options.quantiles.iter().copied().filter(beyond);
+    std::iter::once(Figure::Mean)
+        .chain(quantiles.map(Figure::Quantile))
+        .collect()
+}
+
+/// How each figure of each measure differs. All measures have so many units a side.
+pub(crate) fn decide(
+    measures: Vec<Vec<Component>>,
+    (first, second): (usize, usize),
+    rule: Rule,
+    options: &Options,
+) -> Vec<Vec<Change>> {
+    let all: Vec<&Component> = measures.iter().flatten().collect();
+    let tests = test(&all, (first, second), rule, options);
+    let mut tests = tests.into_iter();
+    let of_measure = |components: Vec<Component>| {
+        components
+            .into_iter()
+            .zip(tests.by_ref())
+            .map(|(component, (t, p, p_adjusted))| {
+                let change = component.change;
+                let seen = p_adjusted <= options.alpha;
+                // From nothing to something is more than any share.
+                let beyond = change
+                    .relative
+                    .is_none_or(|share| share.abs() > options.tolerance);
+                Change {
+                    t,
+                    p,
+                    p_adjusted,
+                    seen,
+                    counts: seen && beyond,
+                    ..change
+                }
+            })
+            .collect()
+    };
+    measures.into_iter().map(of_measure).collect()
+}
+
+/// t, p and corrected p of each component.
+fn test(
+    components: &[&Component],
+    (first, second): (usize, usize),
+    rule: Rule,
+    options: &Options,
+) -> Vec<(f64, f64, f64)> {
+    let mut rng = Rng::new(options.seed, 0, Purpose::Choice);
+    let seen: Vec<bool> = (0..first + second).map(|unit| unit >= first).collect();
+    // A rate that hardly scatters has a huge t in some dealing, and would hide what is there.
+    let floor = options.tolerance.max(FLOOR_MIN) / 3.0;
+    let by_component = |t: &dyn Fn(&Component) -> f64| -> Vec<f64> {
+        components.iter().map(|component| t(component)).collect()
+    };
+    let (t, p, p_adjusted) = match rule {
+        Rule::Permutation => {
+            let dealings = Dealings::of_groups(first, second, DEALINGS_MAX, &mut rng);
+            let t = |c: &Component, dealing: &[bool]| match c.change.figure {
+                Figure::Shape => distance_t(&c.distances, dealing, floor),
+                _ => two_sample_t(&c.values, dealing, floor),
+            };
+            let found = max_t(&dealings, |dealing| by_component(&|c| t(c, dealing).abs()));
+            (by_component(&|c| t(c, &seen)), found.p, found.p_adjusted)
+        }
+        Rule::Student => {
+            let t = by_component(&|c| two_sample_t(&c.values, &seen, 0.0));
+            let degrees = (first + second - 2) as f64;
+            let p: Vec<f64> = t
+                .iter()
+                .map(|&t| student::two_sided_p(t, degrees))
+                .collect();
+            let p_adjusted = multiple::holm(&p);
+            (t, p, p_adjusted)
+        }
+        Rule::Windows => {
+            let dealings = Dealings::of_pairs(first, DEALINGS_MAX, &mut rng);
+            let t = |c: &Component, swapped: &[bool]| {
+                let (a, b) = c.values.split_at(first);
+                let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
+                paired_t(&differences, swapped, floor)
+            };
+            let found = max_t(&dealings, |swapped| by_component(&|c| t(c, swapped).abs()));
+            let unmoved = vec![false; first];
+            (by_component(&|c| t(c, &unmoved)), found.p, found.p_adjusted)
+        }
+    };
+    let corrected = p.into_iter().zip(p_adjusted);
+    let all = t.into_iter().zip(corrected);
+    all.map(|(t, (p, p_adjusted))| (t, p, p_adjusted)).collect()
+}
+
+/// A change that is still to be tested.
+fn untested(figure: Figure, difference: f64, relative: Option<f64>) -> Change {
+    Change {
+        figure,
+        baseline: None,
+        candidate: None,
+        difference,
+        interval: None,
+        relative,
+        t: 0.0,
+        p: 1.0,
+        p_adjusted: 1.0,
+        seen: false,
+        counts: false,
+    }
+}
+
+fn shape(sides: &Sides) -> Change {
+    let (first, second) = sides.distances.split_at(sides.baseline.len());
+    let between = first.iter().flat_map(|row| &row[first.len()..]);
+    let apart = between.sum::<f64>() / (first.len() * second.len()) as f64;
+    untested(Figure::Shape, apart, Some(greatest_change(sides)))
+}
+
+fn told(figure: Figure, sides: &Sides, rule: Rule, options: &Options) -> Change {
+    let confidence = 1.0 - options.alpha;
+    let of = |units: &[Unit]| units.iter().map(|unit| plain(figure, unit)).collect();
+    let (first, second): (Vec<f64>, Vec<f64>) = (of(&sides.baseline), of(&sides.candidate));
+    let (baseline, candidate) = (mean(&first), mean(&second));
+    let interval = match rule {
+        Rule::Windows => {
+            let pairs = first.iter().zip(&second).map(|(a, b)| b - a);
+            student::mean_interval(&pairs.collect::<Vec<f64>>(), confidence)
+        }
+        _ => student::difference_interval(&first, &second, confidence),
+    };
+    let difference = candidate - baseline;
+    let relative = match difference == 0.0 {
+        true => Some(0.0),
+        false => (baseline != 0.0).then(|| difference / baseline),
+    };
+    Change {
+        baseline: Some(baseline),
+        candidate: Some(candidate),
+        interval,
+        ..untested(figure, difference, relative)
+    }
+}
+
+/// The figure of a unit as people read it.
+pub(crate) fn plain(figure: Figure, unit: &Unit) -> f64 {
+    match figure {
+        Figure::Mean | Figure::Shape => unit.sample.mean(),
+        Figure::Quantile(q) => unit.sample.quantile(q),
+        Figure::Rate => unit.rate,
+        Figure::ErrorRate => unit.error_rate.unwrap_or(0.0),
+    }
+}
+
+/// The figure so that its scatter does not grow with it: logarithms of times and rates; of shares the
+/// arcsine of the root (Bartlett 1947), which is there for 0, too.
+pub(crate) fn transformed(figure: Figure, unit: &Unit) -> f64 {
+    let plain = plain(figure, unit);
+    match figure {
+        Figure::ErrorRate => plain.clamp(0.0, 1.0).sqrt().asin(),
+        Figure::Rate => plain.max(f64::MIN_POSITIVE).ln(),
+        _ => plain.max(LEAST_NS).ln(),
+    }
+}
+
+impl Sides {
+    /// The windows of two runs; `None` where one of them has too few operations.
+    pub(crate) fn of_windows(of_runs: &[&Measured], runs: &[ComparedRun]) -> Option<Sides> {
+        let units = |place: usize| of_runs[place].window_units(runs[place].seconds);
+        Some(Sides {
+            baseline: units(0)?,
+            candidate: units(1)?,
+            distances: Vec::new(),
+        })
+    }
+
+    /// The baseline's units, then the candidate's.
+    pub(crate) fn units(&self) -> impl Iterator<Item = &Unit> {
+        self.baseline.iter().chain(&self.candidate)
+    }
+}
+
+/// As [`quantile_change`], of the sides' mean quantiles.
+fn greatest_change(sides: &Sides) -> f64 {
+    let of = |units: &[Unit], q: f64| {
+        let all: Vec<f64> = units.iter().map(|unit| unit.sample.quantile(q)).collect();
+        mean(&all)
+    };
+    quantile_change(|q| of(&sides.baseline, q), |q| of(&sides.candidate, q))
+}
+
+/// The relative change of the quantile that changes most from `a` to `b`, sign kept.
+pub(crate) fn quantile_change(a: impl Fn(f64) -> f64, b: impl Fn(f64) -> f64) -> f64 {
+    let grid = (1..GRID)
+        .map(|step| step as f64 / GRID as f64)
+        .chain([0.99]);
+    let changes = grid.map(|q| {
+        let from = a(q).max(LEAST_NS);
+        (b(q).max(LEAST_NS) - from) / from
+    });
+    changes.fold(
+        0.0,
+        |most: f64, next| if next.abs() > most.abs() { next } else { most },
+    )
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests;

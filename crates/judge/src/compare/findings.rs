@@ -1,0 +1,418 @@
+//! What is told of a comparison in sentences, and the verdict of each measure.
+
+use std::collections::BTreeMap;
+
+use record::Run;
+use record::schema::{Finding, Severity};
+
+use super::verdict::{from_to, labels, of_changes, p_value, percent};
+use super::{
+    ComparedMeasure, ComparedRun, Figure, Options, Rule, Serial, Side, Source, Verdict, alike,
+};
+use crate::words;
+
+/// Operations that say less than this share of what independent ones would are warned of.
+const EFFECTIVE_MIN: f64 = 0.5;
+/// Of fewer operations nothing is said of how they follow on each other.
+const SERIAL_COUNT_MIN: u64 = 100;
+/// Measures named in one finding.
+const NAMES_MAX: usize = 5;
+
+/// The most important first; what is good stands before what is only worth knowing.
+pub(crate) fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by_key(|finding| match finding.severity {
+        Severity::Fatal => 0,
+        Severity::Warning => 1,
+        Severity::Good => 2,
+        Severity::Note => 3,
+    });
+    findings
+}
+
+/// True where nothing can be told at all.
+pub(crate) fn is_untold(findings: &[Finding]) -> bool {
+    findings
+        .iter()
+        .any(|finding| finding.severity == Severity::Fatal)
+}
+
+/// What is to be said of the runs before they are compared.
+pub(crate) fn of_runs(
+    all: &[&Run],
+    runs: &[ComparedRun],
+    rule: Option<Rule>,
+    options: &Options,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let untrusted: Vec<&str> = runs
+        .iter()
+        .filter(|run| !run.trusted)
+        .map(|run| run.label.as_str())
+        .collect();
+    if !untrusted.is_empty() {
+        let severity = if options.anyway {
+            Severity::Warning
+        } else {
+            Severity::Fatal
+        };
+        let verb = if untrusted.len() == 1 { "is" } else { "are" };
+        let text = format!(
+            "{} {verb} not to be trusted (`throng show` tells why), so the comparison is not{}",
+            some(&untrusted),
+            if options.anyway {
+                "; it was made anyway"
+            } else {
+                ""
+            }
+        );
+        found.push(finding(severity, "run-untrusted", text));
+    }
+    let infos: Vec<_> = all.iter().map(|run| run.info()).collect();
+    let unlike = alike::unlike(&infos, options);
+    if !unlike.is_empty() {
+        let texts: Vec<&str> = unlike.iter().map(|unlike| unlike.text.as_str()).collect();
+        let text = format!("not all was alike: {}", texts.join("; "));
+        found.push(finding(Severity::Warning, "runs-unlike", text));
+    }
+    if let Some(rule) = rule {
+        found.extend(of_rule(runs, rule, options));
+        found.extend(of_order(runs));
+    }
+    found
+}
+
+fn of_rule(runs: &[ComparedRun], rule: Rule, options: &Options) -> Option<Finding> {
+    let [baselines, candidates] = [Side::Baseline, Side::Candidate]
+        .map(|side| runs.iter().filter(|run| run.side == side).count());
+    if options.strict && baselines.min(candidates) == 1 {
+        let text = "a side has a single run, and --strict decides nothing from that: how runs \
+                    differ from each other is not known";
+        return Some(finding(Severity::Fatal, "single-run", text.to_owned()));
+    }
+    match rule {
+        Rule::Windows => {
+            let text = "each side has a single run: what is found may be what runs of the same \
+                        thing differ by; five a side show that";
+            Some(finding(Severity::Warning, "single-run", text.to_owned()))
+        }
+        Rule::Student => {
+            let text = format!(
+                "{baselines} and {candidates} runs are too few for permutations to reach {}: \
+                 decided by Student's t, which takes the logarithms of runs' figures for normal; \
+                 4 and 4 are enough to go without that",
+                percent(options.alpha)
+            );
+            Some(finding(Severity::Note, "few-runs", text))
+        }
+        Rule::Permutation => None,
+    }
+}
+
+/// A drift of the machine looks like a difference where all runs of one side came first.
+fn of_order(runs: &[ComparedRun]) -> Option<Finding> {
+    let times = |side: Side| {
+        let of_side = runs.iter().filter(move |run| run.side == side);
+        of_side.map(|run| run.started_unix_ns)
+    };
+    let [(b_first, b_last, b_runs), (c_first, c_last, c_runs)] = [Side::Baseline, Side::Candidate]
+        .map(|side| {
+            let (first, last) = (times(side).min(), times(side).max());
+            (first, last, times(side).count())
+        });
+    let apart = b_last < c_first || c_last < b_first;
+    (apart && b_runs > 1 && c_runs > 1).then(|| {
+        let text = "all runs of one side were made before those of the other: a drift of the \
+                    machine would look like a difference; take turns to rule it out";
+        finding(Severity::Note, "not-interleaved", text.to_owned())
+    })
+}
+
+/// Gives a measure its verdict and the sentence for it.
+pub(crate) fn judge_measure(
+    measure: &mut ComparedMeasure,
+    runs: &[ComparedRun],
+    rule: Option<Rule>,
+) {
+    let nothing: Vec<&str> = runs
+        .iter()
+        .zip(&measure.runs)
+        .filter(|(_, figures)| figures.count == 0)
+        .map(|(run, _)| run.label.as_str())
+        .collect();
+    (measure.verdict, measure.text) = if !nothing.is_empty() {
+        let text = format!("cannot be told: none ended well in {}", some(&nothing));
+        (Verdict::CannotTell, text)
+    } else if rule.is_none() {
+        of_pairs(measure, runs)
+    } else if measure.changes.is_empty() {
+        let text = "cannot be told: too few operations in a tenth of a run";
+        (Verdict::CannotTell, text.to_owned())
+    } else {
+        of_changes(&measure.changes)
+    };
+}
+
+/// Without a baseline: do all runs fall into one group?
+fn of_pairs(measure: &ComparedMeasure, runs: &[ComparedRun]) -> (Verdict, String) {
+    let Some(direct) = &measure.direct else {
+        return (Verdict::CannotTell, "cannot be told".to_owned());
+    };
+    let different = direct
+        .pairs
+        .iter()
+        .filter(|pair| !pair.ks.alike || !pair.ad.alike)
+        .count();
+    if different == 0 {
+        return (Verdict::NoDifference, "no difference seen".to_owned());
+    }
+    let cliques = if direct.ks_cliques.len() >= direct.ad_cliques.len() {
+        &direct.ks_cliques
+    } else {
+        &direct.ad_cliques
+    };
+    let groups: Vec<String> = cliques
+        .iter()
+        .take(NAMES_MAX)
+        .map(|clique| format!("{{{}}}", labels(clique, runs)))
+        .collect();
+    let more = cliques.len().saturating_sub(NAMES_MAX);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let text = format!(
+        "modes differ: {different} of {} pairs do; groups {}{more}",
+        direct.pairs.len(),
+        groups.join(" ")
+    );
+    (Verdict::ModesDiffer, text)
+}
+
+/// What is to be said of what was found.
+pub(crate) fn of_measures(
+    measures: &[ComparedMeasure],
+    runs: &[ComparedRun],
+    rule: Option<Rule>,
+    options: &Options,
+) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    let mut by_weight: Vec<&ComparedMeasure> = measures.iter().collect();
+    by_weight.sort_by_key(|measure| std::cmp::Reverse(measure.verdict.weight()));
+    for measure in by_weight {
+        found.extend(of_measure(measure, runs));
+    }
+    let unseen = names(measures, |m| m.verdict == Verdict::NoDifference);
+    if !unseen.is_empty() {
+        let text = format!("no difference seen in {}", some(&unseen));
+        found.push(finding(Severity::Good, "no-difference", text));
+    }
+    found.extend(of_detection(measures, options));
+    if measures.iter().all(|m| m.verdict == Verdict::CannotTell) {
+        let text = "no measure could be compared".to_owned();
+        found.push(finding(Severity::Fatal, "nothing-compared", text));
+    }
+    found.extend(of_serial(measures, runs, rule));
+    found.extend(of_sources(measures));
+    found
+}
+
+fn of_measure(measure: &ComparedMeasure, runs: &[ComparedRun]) -> Option<Finding> {
+    let (severity, code) = match measure.verdict {
+        Verdict::Slower => (Severity::Warning, "slower"),
+        Verdict::MoreErrors => (Severity::Warning, "more-errors"),
+        Verdict::ModesDiffer => (Severity::Warning, "modes-differ"),
+        Verdict::Faster => (Severity::Good, "faster"),
+        Verdict::FewerErrors => (Severity::Good, "fewer-errors"),
+        Verdict::CannotTell if is_broken(measure, runs) => (Severity::Fatal, "not-compared"),
+        Verdict::CannotTell => (Severity::Warning, "not-compared"),
+        Verdict::NoDifference => return of_tolerated(measure),
+    };
+    let mut text = format!("{}: {}", measure.name, measure.text);
+    let mut evidence = BTreeMap::new();
+    for change in measure.changes.iter().filter(|change| change.counts) {
+        evidence.insert(
+            format!("{}_difference", change.figure.name()),
+            change.difference,
+        );
+        evidence.insert(format!("{}_p", change.figure.name()), change.p_adjusted);
+    }
+    let counting: Vec<String> = measure
+        .changes
+        .iter()
+        .filter(|change| change.counts && change.figure != Figure::Shape)
+        .map(|change| {
+            format!(
+                "{} {} (p {})",
+                name_of(change.figure),
+                from_to(change),
+                p_value(change.p_adjusted)
+            )
+        })
+        .collect();
+    if !counting.is_empty() {
+        text += &format!("; {}", counting.join(", "));
+    }
+    Some(Finding {
+        evidence,
+        ..finding(severity, code, text)
+    })
+}
+
+/// True where a measure is missing for no harmless reason: all of its operations failed in a run, or
+/// a side has none at all. A target that is broken must not pass for one that is no slower.
+fn is_broken(measure: &ComparedMeasure, runs: &[ComparedRun]) -> bool {
+    let all_failed = measure
+        .runs
+        .iter()
+        .any(|run| run.count == 0 && run.rate > 0.0);
+    let has_none = |side: Side| {
+        let mut of_side = runs
+            .iter()
+            .zip(&measure.runs)
+            .filter(|(run, _)| run.side == side);
+        of_side.clone().next().is_some() && of_side.all(|(_, figures)| figures.count == 0)
+    };
+    all_failed || has_none(Side::Baseline) || has_none(Side::Candidate)
+}
+
+/// A difference that was seen and is too small to count.
+fn of_tolerated(measure: &ComparedMeasure) -> Option<Finding> {
+    let seen: Vec<String> = measure
+        .changes
+        .iter()
+        .filter(|change| change.seen)
+        .map(|change| {
+            let share = percent(change.relative.unwrap_or(0.0));
+            format!("{} by {share}", name_of(change.figure))
+        })
+        .collect();
+    (!seen.is_empty()).then(|| {
+        let text = format!(
+            "{}: differences within the tolerance, which decide nothing: {}",
+            measure.name,
+            seen.join(", ")
+        );
+        finding(Severity::Note, "within-tolerance", text)
+    })
+}
+
+/// What could have been seen where nothing was.
+fn of_detection(measures: &[ComparedMeasure], options: &Options) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for measure in measures
+        .iter()
+        .filter(|m| m.verdict == Verdict::NoDifference)
+    {
+        let short: Vec<String> = measure
+            .detect
+            .iter()
+            .filter(|detect| detect.more != Some(0))
+            .map(|detect| match detect.more {
+                Some(more) => format!("{} more for {}", words::count(more), name_of(detect.figure)),
+                None => format!("more than can be counted for {}", name_of(detect.figure)),
+            })
+            .collect();
+        if !short.is_empty() {
+            let text = format!(
+                "{}: to see a difference of {} four times in five, it takes further runs a side: {}",
+                measure.name,
+                percent(options.detect),
+                short.join(", ")
+            );
+            found.push(finding(Severity::Note, "more-runs", text));
+        }
+    }
+    found
+}
+
+/// Tests take operations for independent. Where they are not, p-values on samples are too small.
+/// Decisions that rest on runs are none the worse for it.
+fn of_serial(
+    measures: &[ComparedMeasure],
+    runs: &[ComparedRun],
+    rule: Option<Rule>,
+) -> Option<Finding> {
+    let share = |s: &Serial| s.effective / s.count.max(1) as f64;
+    let mut evidence = BTreeMap::new();
+    let mut told = Vec::new();
+    for measure in measures {
+        let serial = measure.serial.iter().zip(runs);
+        let dependent = serial
+            .filter(|(s, _)| s.count >= SERIAL_COUNT_MIN && share(s) < EFFECTIVE_MIN)
+            .min_by(|a, b| share(a.0).total_cmp(&share(b.0)));
+        let Some((serial, run)) = dependent else {
+            continue;
+        };
+        evidence.insert(format!("{}_effective", measure.name), serial.effective);
+        told.push(format!(
+            "of {} the {} of {} say as much as {} independent ones",
+            measure.name,
+            words::count(serial.count),
+            run.label,
+            words::about(serial.effective)
+        ));
+    }
+    if told.is_empty() {
+        return None;
+    }
+    let (severity, rests) = match rule {
+        Some(_) => (Severity::Note, "the verdict does not rest on them"),
+        None => (Severity::Warning, "pairs of runs are tested on so few"),
+    };
+    let told: Vec<&str> = told.iter().map(String::as_str).collect();
+    let text = format!(
+        "operations follow on each other: {}; tests that take them for independent find too much: \
+         {rests}",
+        some(&told)
+    );
+    Some(Finding {
+        evidence,
+        ..finding(severity, "serial-correlation", text)
+    })
+}
+
+fn of_sources(measures: &[ComparedMeasure]) -> Option<Finding> {
+    let binned = names(measures, |m| m.source == Source::Histograms);
+    (!binned.is_empty()).then(|| {
+        let text = format!(
+            "from histograms, whose times are within {} of the truth: {} (their rows are too many \
+             for --memory, sampled or missing)",
+            words::share(Source::Histograms.error_bound()),
+            some(&binned)
+        );
+        finding(Severity::Note, "from-histograms", text)
+    })
+}
+
+fn names(measures: &[ComparedMeasure], wanted: impl Fn(&&ComparedMeasure) -> bool) -> Vec<&str> {
+    let wanted = measures.iter().filter(wanted);
+    wanted.map(|measure| measure.name.as_str()).collect()
+}
+
+/// The first few names.
+fn some(names: &[&str]) -> String {
+    let shown = names[..names.len().min(NAMES_MAX)].join(", ");
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// For sentences: `the mean`, `p99`, `the error rate`.
+fn name_of(figure: Figure) -> String {
+    match figure {
+        Figure::Mean => "mean".to_owned(),
+        Figure::ErrorRate => "error rate".to_owned(),
+        figure => figure.name(),
+    }
+}
+
+fn finding(severity: Severity, code: &str, text: String) -> Finding {
+    Finding {
+        severity,
+        code: code.to_owned(),
+        text,
+        evidence: BTreeMap::new(),
+    }
+}

@@ -1,0 +1,111 @@
+//! What a comparison is asked to do.
+
+use serde::Serialize;
+
+/// Which time of an operation is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Time {
+    /// done − due.
+    Response,
+    /// done − sent.
+    Service,
+}
+
+impl Time {
+    /// `response`, `service`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Time::Response => "response",
+            Time::Service => "service",
+        }
+    }
+}
+
+/// How p-values of many tests are corrected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Correction {
+    /// Holm (1979): the chance of any false finding is at most α.
+    Holm,
+    /// Benjamini and Hochberg (1995): the expected share of false findings is at most α.
+    BenjaminiHochberg,
+}
+
+impl Correction {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Correction::Holm => "Holm",
+            Correction::BenjaminiHochberg => "Benjamini–Hochberg",
+        }
+    }
+}
+
+/// The published pipeline's numbers: O'Dwyer, "Analysis and Load Testing of a Real-World Cloud
+/// Deployed Distributed System" (2016), section 3.4.2.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Published {
+    /// Samples in the window of the median filter.
+    pub window: usize,
+    /// A sample farther from the window's median than so many of its standard deviations is
+    /// replaced by it.
+    pub sigmas: f64,
+    /// Width of the bins of the distribution function, in nanoseconds.
+    pub bin_ns: f64,
+}
+
+/// What a comparison is asked to do; [`Default`] gives what the command line says by default.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Options {
+    /// Response or service.
+    pub time: Time,
+    /// Shares whose quantiles are compared, each strictly between 0 and 1.
+    pub quantiles: Vec<f64>,
+    /// The chance of finding any difference where there is none.
+    pub alpha: f64,
+    /// Differences up to this share of the baseline's value are told but decide nothing.
+    pub tolerance: f64,
+    /// Of the p-values of the tests on samples.
+    pub correction: Correction,
+    /// Only this phase.
+    pub phase: Option<String>,
+    /// So much is left out at the start, of the run or else of the phase.
+    pub skip_ns: u64,
+    /// Measures whose rows take more than this together are compared by their histograms.
+    pub memory_bytes: u64,
+    /// Of the published pipeline.
+    pub published: Published,
+    /// The difference to be seen that the number of further runs is told for, as a share.
+    pub detect: f64,
+    /// Decide nothing from a single run a side.
+    pub strict: bool,
+    /// Compare what differs in scenario, and what is not trusted.
+    pub anyway: bool,
+    /// Of the draws where there are too many dealings of runs to go through them all.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            time: Time::Response,
+            quantiles: vec![0.5, 0.9, 0.95, 0.99],
+            alpha: 0.05,
+            tolerance: 0.01,
+            correction: Correction::Holm,
+            phase: None,
+            skip_ns: 0,
+            memory_bytes: 1 << 30,
+            published: Published {
+                window: 20,
+                sigmas: 2.0,
+                bin_ns: 1e6,
+            },
+            detect: 0.05,
+            strict: false,
+            anyway: false,
+            seed: 1,
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! From changes to a verdict, and its words.
+
+use super::{Change, ComparedRun, Figure, Verdict};
+use crate::words;
+
+/// What the changes of a measure come to, and the sentence that says so.
+pub(crate) fn of_changes(changes: &[Change]) -> (Verdict, String) {
+    let counting = || changes.iter().filter(|change| change.counts);
+    let times = || counting().filter(|c| !matches!(c.figure, Figure::Shape | Figure::ErrorRate));
+    let slower = greatest(times().filter(|c| is_slower(c)));
+    let faster = greatest(times().filter(|c| !is_slower(c)));
+    match (slower, faster) {
+        (Some(worse), Some(better)) => (
+            Verdict::ModesDiffer,
+            format!(
+                "modes differ: slower by {}, faster by {}",
+                by(worse),
+                by(better)
+            ),
+        ),
+        (Some(worse), None) => (Verdict::Slower, format!("slower by {}", by(worse))),
+        (None, Some(better)) => (Verdict::Faster, format!("faster by {}", by(better))),
+        (None, None) => without_times(counting(), changes),
+    }
+}
+
+fn without_times<'a>(
+    counting: impl Iterator<Item = &'a Change>,
+    changes: &[Change],
+) -> (Verdict, String) {
+    let rest: Vec<&Change> = counting.collect();
+    if let Some(errors) = rest.iter().find(|c| c.figure == Figure::ErrorRate) {
+        let (verdict, word) = if errors.difference > 0.0 {
+            (Verdict::MoreErrors, "more errors")
+        } else {
+            (Verdict::FewerErrors, "fewer errors")
+        };
+        return (verdict, format!("{word}: {}", from_to(errors)));
+    }
+    if let Some(shape) = rest.iter().find(|c| c.figure == Figure::Shape) {
+        let text = format!(
+            "modes differ: the distributions are {} apart (Kolmogorov–Smirnov)",
+            words::share(shape.difference)
+        );
+        return (Verdict::ModesDiffer, text);
+    }
+    let text = if changes.iter().any(|change| change.seen) {
+        "no difference seen beyond the tolerance"
+    } else {
+        "no difference seen"
+    };
+    (Verdict::NoDifference, text.to_owned())
+}
+
+/// Longer times and lower rates.
+fn is_slower(change: &Change) -> bool {
+    match change.figure {
+        Figure::Rate => change.difference < 0.0,
+        _ => change.difference > 0.0,
+    }
+}
+
+/// The one that changed by the greatest share. Times go before rates, which follow from them.
+fn greatest<'a>(changes: impl Iterator<Item = &'a Change>) -> Option<&'a Change> {
+    let share = |change: &Change| change.relative.map_or(f64::INFINITY, f64::abs);
+    changes.max_by(|a, b| {
+        let is_time = |change: &Change| change.figure != Figure::Rate;
+        is_time(a)
+            .cmp(&is_time(b))
+            .then(share(a).total_cmp(&share(b)))
+    })
+}
+
+/// `3.01 ms at p99 (24 %)`.
+fn by(change: &Change) -> String {
+    let amount = match change.figure {
+        Figure::Rate => format!("{} in rate", words::rate(change.difference.abs())),
+        Figure::Mean => format!("{} in the mean", words::duration(change.difference.abs())),
+        figure => {
+            let amount = words::duration(change.difference.abs());
+            format!("{amount} at {}", figure.name())
+        }
+    };
+    match change.relative {
+        Some(share) => format!("{amount} ({})", percent(share.abs())),
+        None => amount,
+    }
+}
+
+/// `12.4 ms to 15.4 ms`, in the figure's unit.
+pub(crate) fn from_to(change: &Change) -> String {
+    let (Some(from), Some(to)) = (change.baseline, change.candidate) else {
+        return String::new();
+    };
+    let shown = |value: f64| shown(change.figure, value);
+    format!("{} to {}", shown(from), shown(to))
+}
+
+/// The figure's value for people.
+pub fn shown(figure: Figure, value: f64) -> String {
+    match figure {
+        Figure::Mean | Figure::Quantile(_) => words::duration(value),
+        Figure::Rate => words::rate(value),
+        Figure::ErrorRate | Figure::Shape => words::share(value),
+    }
+}
+
+/// A relative change: `24 %`, `0.31 %`, `310 %`.
+pub fn percent(share: f64) -> String {
+    format!("{} %", short(100.0 * share))
+}
+
+/// Two significant digits, whole numbers as such.
+fn short(value: f64) -> String {
+    let text = words::significant(value, 2);
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A p-value: `0.032`, `below 0.001`.
+pub fn p_value(value: f64) -> String {
+    if value < 0.001 {
+        "below 0.001".to_owned()
+    } else {
+        short(value)
+    }
+}
+
+/// `R1 R2 R5`.
+pub fn labels(places: &[usize], runs: &[ComparedRun]) -> String {
+    let labels = places.iter().filter_map(|&place| runs.get(place));
+    let labels: Vec<&str> = labels.map(|run| run.label.as_str()).collect();
+    labels.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(figure: Figure, from: f64, to: f64, counts: bool) -> Change {
+        Change {
+            figure,
+            baseline: Some(from),
+            candidate: Some(to),
+            difference: to - from,
+            interval: None,
+            relative: (from != 0.0).then(|| (to - from) / from),
+            t: 0.0,
+            p: 0.0,
+            p_adjusted: 0.0,
+            seen: true,
+            counts,
+        }
+    }
+
+    fn check(changes: &[Change], verdict: Verdict, text: &str) {
+        assert_eq!(of_changes(changes), (verdict, text.to_owned()));
+    }
+
+    #[test]
+    fn the_greatest_change_of_a_time_names_the_verdict() {
+        let p99 = change(Figure::Quantile(0.99), 12.0e6, 15.0e6, true);
+        let mean = change(Figure::Mean, 1.0e6, 1.1e6, true);
+        let rate = change(Figure::Rate, 100.0, 10.0, true);
+        check(
+            &[mean.clone(), p99.clone(), rate.clone()],
+            Verdict::Slower,
+            "slower by 3.00 ms at p99 (25 %)",
+        );
+        check(
+            &[mean, rate],
+            Verdict::Slower,
+            "slower by 100 µs in the mean (10 %)",
+        );
+        check(
+            &[change(Figure::Quantile(0.999), 4.0e6, 1.0e6, true)],
+            Verdict::Faster,
+            "faster by 3.00 ms at p99.9 (75 %)",
+        );
+        check(
+            &[change(Figure::Rate, 100.0, 90.0, true)],
+            Verdict::Slower,
+            "slower by 10.0/s in rate (10 %)",
+        );
+        check(
+            &[p99, change(Figure::Quantile(0.5), 2.0e6, 1.0e6, true)],
+            Verdict::ModesDiffer,
+            "modes differ: slower by 3.00 ms at p99 (25 %), faster by 1.00 ms at p50 (50 %)",
+        );
+    }
+
+    #[test]
+    fn errors_and_shapes_speak_where_times_are_silent() {
+        check(
+            &[change(Figure::ErrorRate, 0.0, 0.02, true)],
+            Verdict::MoreErrors,
+            "more errors: 0 % to 2.00 %",
+        );
+        check(
+            &[change(Figure::ErrorRate, 0.02, 0.01, true)],
+            Verdict::FewerErrors,
+            "fewer errors: 2.00 % to 1.00 %",
+        );
+        check(
+            &[change(Figure::Shape, 0.0, 0.08, true)],
+            Verdict::ModesDiffer,
+            "modes differ: the distributions are 8.00 % apart (Kolmogorov–Smirnov)",
+        );
+        let within = change(Figure::Mean, 100.0, 100.5, false);
+        check(
+            &[within],
+            Verdict::NoDifference,
+            "no difference seen beyond the tolerance",
+        );
+        check(&[], Verdict::NoDifference, "no difference seen");
+    }
+}

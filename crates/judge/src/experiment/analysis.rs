@@ -1,0 +1,192 @@
+//! What an analysis finds, as it stands in `analysis.json`.
+
+use record::schema::Finding;
+use serde::Serialize;
+
+use crate::words::Unit;
+
+/// The format of `analysis.json`; raised when an old reader would misread a new file.
+pub(super) const FORMAT: u32 = 1;
+
+/// An experiment's analysis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Analysis {
+    /// Of this file.
+    pub format: u32,
+    /// The experiment's name.
+    pub name: String,
+    /// Of all intervals, in 0..1.
+    pub confidence: f64,
+    /// By letter.
+    pub factors: Vec<FactorFigures>,
+    /// Rows of levels and values.
+    pub observations: usize,
+    /// Products of factors that are the same in all observations: what is confounded follows.
+    pub confounded: Vec<String>,
+    /// Combinations that are not there, or not as often as planned.
+    pub missing: Vec<MissingCell>,
+    /// Runs that do not count.
+    pub left_out: Vec<LeftOut>,
+    /// What holds for all responses.
+    pub findings: Vec<Finding>,
+    /// One by one.
+    pub responses: Vec<ResponseAnalysis>,
+}
+
+/// A factor.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FactorFigures {
+    /// It stands for the factor in the names of terms.
+    pub letter: char,
+    /// Its name.
+    pub name: String,
+    /// Its levels; of two the first is low.
+    pub levels: Vec<String>,
+}
+
+/// A combination that was measured too seldom.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MissingCell {
+    /// By factor.
+    pub levels: Vec<String>,
+    /// How often it should be there.
+    pub planned: usize,
+    /// How often it is.
+    pub found: usize,
+}
+
+/// A run that does not count.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LeftOut {
+    /// Which.
+    pub run: String,
+    /// Why.
+    pub why: String,
+}
+
+/// One response.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ResponseAnalysis {
+    /// The figure, or the column.
+    pub name: String,
+    /// `ns`, `1/s`, `share`, `count`, or nothing.
+    pub unit: Unit,
+    /// `additive` or `multiplicative`. All figures of a multiplicative fit are of the values'
+    /// decimal logarithms.
+    pub model: &'static str,
+    /// The combinations that were seen, in the order of the design.
+    pub cells: Vec<CellFigures>,
+    /// What to know of it.
+    pub findings: Vec<Finding>,
+    /// `None` where a finding says why.
+    pub fit: Option<FitFigures>,
+}
+
+/// The values of one combination, as they were measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellFigures {
+    /// By factor, from 0.
+    pub levels: Vec<usize>,
+    /// In the order in which they were measured.
+    pub values: Vec<f64>,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation; `None` of a single one.
+    pub deviation: Option<f64>,
+}
+
+/// A fitted model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FitFigures {
+    /// Jain's q₀.
+    pub mean: EstimateFigures,
+    /// Terms that cannot be told from it.
+    pub mean_aliases: Vec<String>,
+    /// Those of fewer factors first.
+    pub terms: Vec<TermFigures>,
+    /// Interactions of more factors than this count as errors.
+    pub order_max: usize,
+    /// Whether the shares of terms and errors add up to 1.
+    pub shares_add_up: bool,
+    /// Sum of squares about the mean.
+    pub total_ss: f64,
+    /// `None` where there is nothing to estimate errors from.
+    pub error: Option<ErrorFigures>,
+    /// What the model says, by observation.
+    pub fitted: Vec<f64>,
+    /// What it leaves over.
+    pub residuals: Vec<f64>,
+    /// Means of the values by the levels of two factors.
+    pub interactions: Vec<InteractionTable>,
+}
+
+/// An estimate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct EstimateFigures {
+    /// The best guess.
+    pub value: f64,
+    /// Its standard deviation, where it is known.
+    pub standard_error: Option<f64>,
+    /// The lower bound of its interval.
+    pub low: Option<f64>,
+    /// The upper one.
+    pub high: Option<f64>,
+}
+
+/// A main effect or an interaction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TermFigures {
+    /// Its factors' letters.
+    pub name: String,
+    /// Its factors' numbers, from 0.
+    pub factors: Vec<usize>,
+    /// Terms that cannot be told from it; with a sign where theirs is the other.
+    pub aliases: Vec<String>,
+    /// Jain's q: half of the way from low to high; of factors with two levels.
+    pub effect: Option<EstimateFigures>,
+    /// Of a single factor.
+    pub levels: Vec<LevelFigures>,
+    /// Degrees of freedom.
+    pub df: usize,
+    /// Sum of squares.
+    pub ss: f64,
+    /// Its share of the total variation.
+    pub share: f64,
+    /// F ratio.
+    pub f: Option<f64>,
+    /// The probability of a greater one by chance.
+    pub p: Option<f64>,
+}
+
+/// A level of a factor.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LevelFigures {
+    /// Its name.
+    pub level: String,
+    /// The mean at this level.
+    pub mean: EstimateFigures,
+    /// What it adds to the mean of all.
+    pub effect: EstimateFigures,
+}
+
+/// What the model does not explain.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ErrorFigures {
+    /// Degrees of freedom.
+    pub df: usize,
+    /// Sum of squares.
+    pub ss: f64,
+    /// Its share of the total variation.
+    pub share: f64,
+    /// The standard deviation of errors.
+    pub deviation: f64,
+}
+
+/// Means by the levels of two factors, of the values as they were measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InteractionTable {
+    /// Rows and columns, from 0.
+    pub factors: [usize; 2],
+    /// By the first factor's level, then the second's; `None` where nothing was measured.
+    pub means: Vec<Vec<Option<f64>>>,
+}

@@ -1,0 +1,347 @@
+//! What to know of an experiment before its figures are believed.
+
+use record::schema::{Finding, Severity};
+use scenario::experiment::letter;
+use stats::factorial::{FactorialError, Test, brown_forsythe, shapiro_wilk, spearman};
+
+use super::analysis::{CellFigures, FitFigures, MissingCell};
+use super::response::problem_in_words;
+use super::{Data, ResponseData};
+use crate::findings::finding as draft;
+use crate::limits::{
+    EXPERIMENT_CELLS_TOLD, EXPERIMENT_SHARE_TOLD, EXPERIMENT_SIGNIFICANCE, EXPERIMENT_SPAN_FOR_LOG,
+    EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD,
+};
+use crate::words;
+
+/// What the findings of a response follow from.
+pub(super) struct Seen<'a> {
+    pub(super) data: &'a Data,
+    pub(super) response: &'a ResponseData,
+    pub(super) cells: &'a [CellFigures],
+    /// As they were measured, in that order.
+    pub(super) values: &'a [f64],
+    /// Factors that were measured at one level only.
+    pub(super) unused: Vec<&'a str>,
+    pub(super) is_positive: bool,
+    pub(super) multiplicative: bool,
+    /// Rows in which there is no value.
+    pub(super) rows_without: usize,
+    pub(super) problem: Option<&'a FactorialError>,
+    pub(super) fit: Option<&'a FitFigures>,
+}
+
+fn finding(severity: Severity, code: &str, text: String, evidence: &[(&str, f64)]) -> Finding {
+    let draft = draft(severity, code, text);
+    let told = evidence
+        .iter()
+        .fold(draft, |draft, (name, value)| draft.with(name, *value));
+    told.done()
+}
+
+/// Combinations that were measured too seldom.
+pub(super) fn missing(data: &Data, cells: &[MissingCell]) -> Option<Finding> {
+    if cells.is_empty() {
+        return None;
+    }
+    let lost: usize = cells.iter().map(|cell| cell.planned - cell.found).sum();
+    let whole = cells.iter().filter(|cell| cell.found == 0).count();
+    let names: Vec<String> = cells
+        .iter()
+        .take(EXPERIMENT_CELLS_TOLD)
+        .map(|cell| {
+            let levels = cell.levels.iter().enumerate();
+            let levels: Vec<String> = levels
+                .map(|(factor, level)| format!("{}={level}", letter(factor)))
+                .collect();
+            format!("{} ({} of {})", levels.join(" "), cell.found, cell.planned)
+        })
+        .collect();
+    let more = cells.len().saturating_sub(EXPERIMENT_CELLS_TOLD);
+    let more = if more > 0 {
+        format!(", and {more} more")
+    } else {
+        String::new()
+    };
+    let text = format!(
+        "{} of {} {} not there: {}{more}",
+        words::count(lost as u64),
+        words::counted(
+            (data.planned.len() * data.repetitions) as u64,
+            "planned run"
+        ),
+        if lost == 1 { "is" } else { "are" },
+        names.join(", "),
+    );
+    let evidence = [
+        ("runs_missing", lost as f64),
+        ("cells_missing", whole as f64),
+    ];
+    Some(finding(Severity::Warning, "runs-missing", text, &evidence))
+}
+
+/// Runs that do not count.
+pub(super) fn left_out(data: &Data) -> Option<Finding> {
+    let first = data.left_out.first()?;
+    let count = data.left_out.len();
+    let text = format!(
+        "{} left out; the first, {}: {}",
+        words::counted(count as u64, "run"),
+        first.run,
+        first.why
+    );
+    Some(finding(
+        Severity::Warning,
+        "runs-left-out",
+        text,
+        &[("runs", count as f64)],
+    ))
+}
+
+/// What to know of one response: what hinders the analysis, then what was found, then whether
+/// the residuals look like errors.
+pub(super) fn of_response(seen: &Seen<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(values_missing(seen));
+    findings.extend(factors_unused(seen));
+    findings.extend(not_positive(seen));
+    findings.extend(problem(seen));
+    if let Some(fit) = seen.fit {
+        findings.extend(largest(seen, fit));
+        findings.extend(order(seen, fit));
+        findings.extend(shares(fit));
+        findings.extend(residuals(seen, fit));
+    }
+    findings.extend(log(seen, &findings));
+    findings
+}
+
+fn values_missing(seen: &Seen<'_>) -> Option<Finding> {
+    let count = seen.rows_without;
+    let of = seen.data.rows.len();
+    let text = format!(
+        "nothing was measured in {} of {}; they do not count here",
+        words::count(count as u64),
+        words::counted(of as u64, "observation")
+    );
+    (count > 0).then(|| {
+        finding(
+            Severity::Warning,
+            "values-missing",
+            text,
+            &[("values", count as f64)],
+        )
+    })
+}
+
+fn factors_unused(seen: &Seen<'_>) -> Option<Finding> {
+    if seen.unused.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "measured at one level only, so that nothing can be told of it: {}",
+        seen.unused.join(", ")
+    );
+    Some(finding(Severity::Warning, "factor-unseen", text, &[]))
+}
+
+fn not_positive(seen: &Seen<'_>) -> Option<Finding> {
+    let text = "a multiplicative model needs values above 0, and not all are: analysed with the \
+                additive one";
+    (seen.response.multiplicative && !seen.is_positive)
+        .then(|| finding(Severity::Warning, "not-positive", text.to_owned(), &[]))
+}
+
+fn problem(seen: &Seen<'_>) -> Option<Finding> {
+    let problem = seen.problem?;
+    let (severity, code) = match problem {
+        FactorialError::Constant => (Severity::Note, "constant"),
+        _ => (Severity::Warning, "not-analysed"),
+    };
+    Some(finding(severity, code, problem_in_words(problem), &[]))
+}
+
+/// Which terms explain most.
+fn largest(seen: &Seen<'_>, fit: &FitFigures) -> Option<Finding> {
+    let mut terms: Vec<_> = fit.terms.iter().collect();
+    terms.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let name = |factors: &[usize]| -> String {
+        let names: Vec<&str> = factors
+            .iter()
+            .map(|&f| seen.data.factors[f].0.as_str())
+            .collect();
+        names.join(" × ")
+    };
+    let first = terms.first()?;
+    let mut told = vec![format!(
+        "{} ({}) explains {} of the variation",
+        first.name,
+        name(&first.factors),
+        words::share(first.share)
+    )];
+    let others = terms[1..].iter().take(2);
+    told.extend(
+        others
+            .filter(|term| term.share >= EXPERIMENT_SHARE_TOLD)
+            .map(|term| {
+                format!(
+                    "{} ({}) {}",
+                    term.name,
+                    name(&term.factors),
+                    words::share(term.share)
+                )
+            }),
+    );
+    told.extend(
+        fit.error
+            .filter(|error| error.ss > 0.0)
+            .map(|error| format!("errors {}", words::share(error.share))),
+    );
+    let text = told.join(", ");
+    let mut evidence = vec![("largest_share", first.share)];
+    evidence.extend(fit.error.map(|error| ("error_share", error.share)));
+    Some(finding(Severity::Note, "variation", text, &evidence))
+}
+
+/// What the model lacks.
+fn order(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let factors = seen.data.factors.len() - seen.unused.len();
+    if fit.order_max < factors {
+        let text = format!(
+            "interactions of more than {} cannot be told apart by what was measured; they are taken \
+             for none, and count as errors where they are not",
+            words::counted(fit.order_max as u64, "factor")
+        );
+        let evidence = [("factors_max", fit.order_max as f64)];
+        findings.push(finding(
+            Severity::Warning,
+            "interactions-untold",
+            text,
+            &evidence,
+        ));
+    }
+    if fit.error.is_none() {
+        let text =
+            "no repetitions: there are no intervals, and a share of the variation may be chance";
+        findings.push(finding(
+            Severity::Note,
+            "no-repetitions",
+            text.to_owned(),
+            &[],
+        ));
+    }
+    findings
+}
+
+fn shares(fit: &FitFigures) -> Option<Finding> {
+    let text = "not all combinations were measured equally often: each share is what a term explains \
+                beyond all others, and they do not add up to 100 %";
+    (!fit.shares_add_up).then(|| finding(Severity::Note, "unbalanced", text.to_owned(), &[]))
+}
+
+/// Whether the residuals look like errors: normal, as large everywhere, without a trend in time.
+fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
+    if fit.error.is_none() {
+        return Vec::new();
+    }
+    if fit.error.is_some_and(|error| error.ss == 0.0) {
+        let text = "repetitions do not differ at all: the model leaves nothing over";
+        return vec![finding(Severity::Note, "no-errors", text.to_owned(), &[])];
+    }
+    let sizes: Vec<f64> = fit
+        .residuals
+        .iter()
+        .map(|residual| residual.abs())
+        .collect();
+    let order: Vec<f64> = (0..sizes.len()).map(|at| at as f64).collect();
+    let groups: Vec<Vec<f64>> = seen.cells.iter().map(|cell| cell.values.clone()).collect();
+    let variances = if seen.multiplicative {
+        let logs = groups
+            .iter()
+            .map(|group| group.iter().map(|v| v.log10()).collect());
+        brown_forsythe(&logs.collect::<Vec<_>>())
+    } else {
+        brown_forsythe(&groups)
+    };
+    let checks: [(&str, &str, Option<Test>, &str); 4] = [
+        (
+            "residuals-not-normal",
+            "the residuals are not normal (Shapiro-Wilk W",
+            shapiro_wilk(&fit.residuals),
+            "intervals are approximate; look for runs that are far from their like",
+        ),
+        (
+            "spread-follows-size",
+            "residuals grow or shrink with the predicted value (Spearman's ρ",
+            spearman(&fit.fitted, &sizes),
+            match seen.multiplicative {
+                true => "errors are not alike everywhere, not even as factors",
+                false => "a multiplicative model may fit better",
+            },
+        ),
+        (
+            "spread-differs",
+            "repetitions scatter more in some combinations than in others (Brown-Forsythe F",
+            variances,
+            "intervals are too wide for some and too narrow for others",
+        ),
+        (
+            "drift",
+            "residuals rise or fall in the order of the runs (Spearman's ρ",
+            spearman(&order, &fit.residuals),
+            "the machine or the target changed during the experiment",
+        ),
+    ];
+    let mut findings = Vec::new();
+    for (code, text, test, advice) in checks {
+        let Some(test) = test.filter(|test| test.p < EXPERIMENT_SIGNIFICANCE) else {
+            continue;
+        };
+        let text = format!(
+            "{text} {}, p {}): {advice}",
+            words::significant(test.statistic, 3),
+            words::significant(test.p, 2)
+        );
+        let evidence = [("statistic", test.statistic), ("p", test.p)];
+        findings.push(finding(Severity::Warning, code, text, &evidence));
+    }
+    if findings.is_empty() {
+        let text = format!(
+            "residuals look like errors: {} of them, normal, as large everywhere, without a trend in \
+             time, as far as so many can tell",
+            words::count(sizes.len() as u64)
+        );
+        findings.push(finding(Severity::Good, "residuals", text, &[]));
+    }
+    findings
+}
+
+/// Whether logarithms should be tried.
+fn log(seen: &Seen<'_>, findings: &[Finding]) -> Option<Finding> {
+    if seen.multiplicative || !seen.is_positive || seen.fit.is_none() {
+        return None;
+    }
+    let least = seen.values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = seen.values.iter().copied().fold(0.0, f64::max);
+    let span = most / least;
+    let spreads = findings.iter().any(|f| f.code == "spread-follows-size");
+    let enough = if spreads {
+        EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD
+    } else {
+        EXPERIMENT_SPAN_FOR_LOG
+    };
+    let text = format!(
+        "the greatest value is {} times the least: effects may multiply rather than add; try the \
+         multiplicative model",
+        words::significant(span, 3)
+    );
+    (span >= enough).then(|| {
+        finding(
+            Severity::Note,
+            "try-logarithms",
+            text,
+            &[("max_by_min", span)],
+        )
+    })
+}

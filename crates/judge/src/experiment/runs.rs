@@ -1,0 +1,42 @@
+//! Responses of runs.
+
+use record::Run;
+
+use crate::figures::Figures;
+use crate::words::Unit;
+use crate::{JudgeError, threshold};
+
+/// The figures of a run, by name as in thresholds, in their base units (nanoseconds, per second,
+/// shares of 1): `None` where nothing was measured.
+///
+/// # Errors
+/// Where the run cannot be read, or has no such figure.
+pub fn run_values(run: &Run, names: &[&str]) -> Result<Vec<Option<f64>>, JudgeError> {
+    let figures = Figures::read(run)?;
+    let measures: Vec<&str> = figures
+        .info
+        .measures
+        .iter()
+        .map(|m| m.name.as_str())
+        .collect();
+    let phases: Vec<&str> = figures
+        .info
+        .phases
+        .iter()
+        .map(|p| p.name.as_str())
+        .collect();
+    let values = names.iter().map(|name| {
+        let figure = scenario::figure(name, &measures, &phases);
+        let figure = figure.map_err(|problem| JudgeError::Figure {
+            text: (*name).to_owned(),
+            problem,
+        })?;
+        Ok(threshold::value(&figures, &figure))
+    });
+    values.collect()
+}
+
+/// How a figure is written.
+pub fn figure_unit(figure: &scenario::plan::Figure) -> Unit {
+    threshold::unit(figure)
+}

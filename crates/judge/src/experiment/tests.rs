@@ -1,0 +1,364 @@
+use scenario::experiment::Table;
+
+use super::*;
+
+/// A design of factors with these levels, each cell so often, whose values `value` gives by cell
+/// and repetition.
+fn data(levels: &[usize], times: usize, value: impl Fn(&[usize], usize) -> Option<f64>) -> Data {
+    let mut cells = vec![Vec::new()];
+    for &count in levels.iter().rev() {
+        cells = cells
+            .iter()
+            .flat_map(|cell: &Vec<usize>| {
+                (0..count).map(move |level| [&[level][..], &cell[..]].concat())
+            })
+            .collect();
+    }
+    let rows = (0..times).flat_map(|time| cells.iter().map(move |cell| (cell, time)));
+    let rows = rows.map(|(cell, time)| Row {
+        levels: cell.clone(),
+        values: vec![value(cell, time)],
+    });
+    let names = levels.iter().enumerate().map(|(number, &count)| {
+        let names = (0..count).map(|level| format!("l{level}"));
+        (format!("factor {number}"), names.collect())
+    });
+    Data {
+        name: "sample".to_owned(),
+        factors: names.collect(),
+        responses: vec![ResponseData {
+            name: "p99(request)".to_owned(),
+            unit: Unit::Nanoseconds,
+            multiplicative: false,
+        }],
+        rows: rows.collect(),
+        planned: cells.clone(),
+        repetitions: times,
+        left_out: Vec::new(),
+        confidence: 0.95,
+    }
+}
+
+/// A number in −0.5..0.5 that looks drawn.
+fn noise(cell: &[usize], time: usize) -> f64 {
+    let key = cell
+        .iter()
+        .fold(time + 1, |key, level| key * 31 + level + 7);
+    (key as f64 * 0.754_877_666).fract() - 0.5
+}
+
+fn codes(analysis: &Analysis) -> Vec<&str> {
+    let of_all = analysis.findings.iter();
+    let all = of_all.chain(analysis.responses.iter().flat_map(|r| &r.findings));
+    all.map(|finding| finding.code.as_str()).collect()
+}
+
+fn text<'a>(analysis: &'a Analysis, code: &str) -> &'a str {
+    let of_all = analysis.findings.iter();
+    let mut all = of_all.chain(analysis.responses.iter().flat_map(|r| &r.findings));
+    &all.find(|finding| finding.code == code)
+        .expect("it was told")
+        .text
+}
+
+/// The analysis of one of the tables among the examples.
+fn published(text: &str) -> FitFigures {
+    let table = Table::read(text, &[]).unwrap();
+    let mut data = data(&[2, 2, 2], 1, |_, _| None);
+    data.rows = table
+        .rows
+        .into_iter()
+        .map(|row| Row {
+            levels: row.levels,
+            values: row.values,
+        })
+        .collect();
+    analyze(&data).responses.remove(0).fit.unwrap()
+}
+
+fn percentages(fit: &FitFigures) -> Vec<String> {
+    let shares = fit
+        .terms
+        .iter()
+        .map(|term| format!("{:.6}", term.share * 100.0));
+    shares.collect()
+}
+
+/// The columns' totals as they would be printed.
+fn totals(fit: &FitFigures, decimals: usize) -> Vec<String> {
+    let effects = fit.terms.iter().map(|term| term.effect.unwrap().value);
+    let all = std::iter::once(fit.mean.value).chain(effects);
+    all.map(|q| format!("{:.decimals$}", q * 8.0)).collect()
+}
+
+#[test]
+fn the_published_throughput_comes_out_to_the_printed_digits() {
+    let fit = published(include_str!(
+        "../../../../examples/experiments/queue-throughput.csv"
+    ));
+    let names: Vec<&str> = fit.terms.iter().map(|term| term.name.as_str()).collect();
+    assert_eq!(names, ["A", "B", "C", "AB", "AC", "BC", "ABC"]);
+    // The first is printed as 29925.
+    assert_eq!(
+        totals(&fit, 1),
+        [
+            "29924.9", "260.3", "-1701.1", "-5247.1", "-142.1", "132.7", "-5072.3", "256.7"
+        ]
+    );
+    assert_eq!(
+        percentages(&fit),
+        [
+            "0.120294",
+            "5.137535",
+            "48.880291",
+            "0.035850",
+            "0.031263",
+            "45.677778",
+            "0.116989"
+        ]
+    );
+    let printed = [
+        32.538, -212.637, -655.888, -17.762, 16.587, -634.038, 32.087,
+    ];
+    for (term, printed) in fit.terms.iter().zip(printed) {
+        assert!(
+            (term.effect.unwrap().value - printed).abs() <= 0.000_501,
+            "{}",
+            term.name
+        );
+    }
+}
+
+#[test]
+fn the_published_response_times_do_not_sum_to_their_totals() {
+    let text = include_str!("../../../../examples/experiments/queue-response.csv");
+    assert_eq!(
+        totals(&published(text), 4),
+        [
+            "123.8687", "2.1507", "-26.3513", "64.2253", "-0.7673", "1.8673", "-31.2547", "-2.0507"
+        ]
+    );
+    // Three responses are others than those that were summed.
+    let summed = text
+        .replace("6.9675", "6.9592")
+        .replace("6.7175", "6.9183")
+        .replace("7.8725", "7.9767");
+    let printed = [
+        124.1654, 2.2556, -26.4396, 63.9286, -1.0806, 1.7624, -31.1664, -1.7374,
+    ];
+    for (found, printed) in totals(&published(&summed), 6).iter().zip(printed) {
+        let found: f64 = found.parse().unwrap();
+        assert!((found - printed).abs() < 0.000_15, "{found}, not {printed}");
+    }
+    // The printed shares follow from the printed totals, as exactly as these are printed.
+    let square: f64 = printed[1..].iter().map(|total| total * total).sum();
+    let shares = [
+        0.088181, 12.116054, 70.833924, 0.020240, 0.053834, 16.835450, 0.052316,
+    ];
+    for (total, share) in printed[1..].iter().zip(shares) {
+        assert!((total * total / square * 100.0 - share).abs() < 0.000_05);
+    }
+}
+
+#[test]
+fn effects_are_told_with_names_and_the_largest_first() {
+    let found = analyze(&data(&[2, 2], 3, |cell, time| {
+        Some(1e6 * (10.0 + 2.0 * cell[0] as f64 + 8.0 * cell[1] as f64 + noise(cell, time)))
+    }));
+    assert_eq!(codes(&found), ["variation", "residuals"]);
+    let told = text(&found, "variation");
+    assert!(told.starts_with("B (factor 1) explains 9"), "{told}");
+    let fit = found.responses[0].fit.as_ref().unwrap();
+    let b = fit.terms[1].effect.unwrap();
+    assert!(b.low.unwrap() < 4e6 && 4e6 < b.high.unwrap());
+    assert!(fit.shares_add_up);
+    let means = &fit.interactions[0].means;
+    assert!(means[1][1].unwrap() > means[0][0].unwrap());
+    assert_eq!(fit.terms[0].levels.len(), 2);
+}
+
+#[test]
+fn missing_cells_are_named_and_nothing_is_made_up() {
+    let mut data = data(&[2, 2], 2, |cell, time| {
+        Some(1e6 * (10.0 + cell[0] as f64 + 3.0 * cell[1] as f64) + noise(cell, time))
+    });
+    data.rows.retain(|row| row.levels != [1, 1]);
+    data.left_out.push(LeftOut {
+        run: "run 3 (l1, l1)".to_owned(),
+        why: "the target did not start".to_owned(),
+    });
+    let found = analyze(&data);
+    let all = codes(&found);
+    assert_eq!(all[..2], ["runs-missing", "runs-left-out"]);
+    assert!(
+        all.contains(&"interactions-untold") && all.contains(&"unbalanced"),
+        "{all:?}"
+    );
+    assert_eq!(
+        text(&found, "runs-missing"),
+        "2 of 8 planned runs are not there: A=l1 B=l1 (0 of 2)"
+    );
+    let fit = found.responses[0].fit.as_ref().unwrap();
+    assert_eq!(fit.terms.len(), 2);
+    assert_eq!(fit.interactions[0].means[1][1], None);
+    assert_eq!(found.missing[0].found, 0);
+}
+
+#[test]
+fn a_level_that_was_never_measured_costs_its_factor() {
+    let mut data = data(&[2, 3], 2, |cell, time| {
+        Some(cell[1] as f64 + noise(cell, time))
+    });
+    data.rows.retain(|row| row.levels[0] == 0);
+    let found = analyze(&data);
+    assert!(codes(&found).contains(&"factor-unseen"));
+    let fit = found.responses[0].fit.as_ref().unwrap();
+    assert_eq!(fit.terms.len(), 1);
+    assert_eq!(
+        (fit.terms[0].name.as_str(), fit.terms[0].levels.len()),
+        ("B", 3)
+    );
+    // One level of three is missing: the other two are told by their own names.
+    data.rows.retain(|row| row.levels[1] != 1);
+    let found = analyze(&data);
+    let fit = found.responses[0].fit.as_ref().unwrap();
+    let names: Vec<&str> = fit.terms[0]
+        .levels
+        .iter()
+        .map(|l| l.level.as_str())
+        .collect();
+    assert_eq!(names, ["l0", "l2"]);
+}
+
+#[test]
+fn what_cannot_be_analysed_says_why() {
+    let constant = analyze(&data(&[2, 2], 2, |_, _| Some(5.0)));
+    assert_eq!(codes(&constant), ["constant"]);
+    assert!(constant.responses[0].fit.is_none());
+    let nothing = analyze(&data(&[2, 2], 2, |_, _| None));
+    assert_eq!(
+        codes(&nothing),
+        [
+            "runs-missing",
+            "values-missing",
+            "factor-unseen",
+            "not-analysed"
+        ]
+    );
+    assert!(text(&nothing, "not-analysed").contains("nothing to compare"));
+    let none = Data {
+        rows: Vec::new(),
+        ..data(&[2], 1, |_, _| None)
+    };
+    assert_eq!(
+        codes(&analyze(&none)),
+        ["runs-missing", "factor-unseen", "not-analysed"]
+    );
+    let once = analyze(&data(&[2, 2], 1, |cell, time| {
+        Some(1.0 + noise(cell, time))
+    }));
+    assert_eq!(codes(&once), ["variation", "no-repetitions"]);
+}
+
+#[test]
+fn some_values_missing_leave_the_others() {
+    let found = analyze(&data(&[2], 4, |cell, time| {
+        (time > 0 || cell[0] > 0).then(|| 10.0 * (1.0 + cell[0] as f64) + noise(cell, time))
+    }));
+    assert!(codes(&found).contains(&"values-missing"));
+    assert_eq!(found.responses[0].cells[0].values.len(), 3);
+    assert!(found.responses[0].fit.is_some());
+}
+
+/// Jain (1991), example 18.4's data with multiplicative effects: seconds of a workload on two
+/// processors, each three times.
+const SECONDS: [[f64; 3]; 4] = [
+    [85.10, 79.50, 147.90],
+    [0.891, 1.047, 1.072],
+    [0.955, 0.933, 1.122],
+    [0.0148, 0.0126, 0.0118],
+];
+
+#[test]
+fn effects_may_multiply() {
+    let mut data = data(&[2, 2], 3, |cell, time| {
+        Some(SECONDS[cell[0] + 2 * cell[1]][time])
+    });
+    let added = analyze(&data);
+    let all = codes(&added);
+    assert!(
+        all.contains(&"try-logarithms")
+            && all.contains(&"spread-differs") | all.contains(&"spread-follows-size"),
+        "{all:?}"
+    );
+    data.responses[0].multiplicative = true;
+    let found = analyze(&data);
+    let response = &found.responses[0];
+    assert_eq!(response.model, "multiplicative");
+    let fit = response.fit.as_ref().unwrap();
+    let shares: Vec<String> = fit
+        .terms
+        .iter()
+        .map(|t| format!("{:.1}", t.share * 100.0))
+        .collect();
+    assert_eq!(shares, ["49.9", "49.9", "0.0"]);
+    let effects: Vec<String> = fit
+        .terms
+        .iter()
+        .map(|t| format!("{:.2}", t.effect.unwrap().value))
+        .collect();
+    assert_eq!(effects[..2], ["-0.97", "-0.97"]);
+    // Cells keep the values as they were measured.
+    assert_eq!(response.cells[0].values, SECONDS[0]);
+    data.rows[0].values[0] = Some(0.0);
+    let zero = analyze(&data);
+    assert_eq!(zero.responses[0].model, "additive");
+    assert!(codes(&zero).contains(&"not-positive"));
+}
+
+#[test]
+fn a_machine_that_changes_meanwhile_is_found() {
+    let found = analyze(&data(&[2, 2], 6, |cell, time| {
+        Some(100.0 + 5.0 * cell[0] as f64 + 2.0 * time as f64 + noise(cell, time))
+    }));
+    assert!(codes(&found).contains(&"drift"));
+}
+
+#[test]
+fn repetitions_that_do_not_differ_leave_nothing() {
+    let found = analyze(&data(&[2, 2], 3, |cell, _| {
+        Some(0.1 + 0.2 * cell[0] as f64)
+    }));
+    assert_eq!(codes(&found), ["variation", "no-errors"]);
+    let fit = found.responses[0].fit.as_ref().unwrap();
+    assert_eq!(fit.terms[1].effect.unwrap().value, 0.0);
+    assert_eq!(fit.error.unwrap().ss, 0.0);
+    assert_eq!(
+        text(&found, "variation"),
+        "A (factor 0) explains 100 % of the variation"
+    );
+}
+
+#[test]
+fn fractions_tell_what_is_confounded() {
+    let mut data = data(&[2, 2, 2, 2], 2, |cell, time| {
+        Some(1.0 + cell[3] as f64 + noise(cell, time))
+    });
+    let keeps = |cell: &[usize]| cell.iter().sum::<usize>() % 2 == 0;
+    data.rows.retain(|row| keeps(&row.levels));
+    data.planned.retain(|cell| keeps(cell));
+    let found = analyze(&data);
+    assert_eq!(found.confounded, ["ABCD"]);
+    let fit = found.responses[0].fit.as_ref().unwrap();
+    let told: Vec<_> = fit
+        .terms
+        .iter()
+        .map(|t| format!("{}+{}", t.name, t.aliases.join("+")))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "A+BCD", "B+ACD", "C+ABD", "D+ABC", "AB+CD", "AC+BD", "AD+BC"
+        ]
+    );
+}

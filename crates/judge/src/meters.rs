@@ -1,0 +1,346 @@
+//! Scalability meters: as they were published, and cured.
+//!
+//! **Published** (Gao, Pattabhiraman, Bai and Tsai 2011): each meter is the area of the polygon whose
+//! radii are its inputs, in the given order ([`stats::polygon`]). It hangs on the order and on the
+//! units, and a large input drowns the others; how much is told beside it.
+//!
+//! **Cured**: each input is held against that of a reference run, so that units cancel and 1 means *as
+//! the reference*; turned so that more is better; and put together by a weighted geometric mean, which
+//! knows no order, in which no input counts for more than its weight, and which ranks runs alike
+//! whatever the reference (Fleming and Wallace 1986).
+
+mod inputs;
+
+use std::collections::BTreeMap;
+
+use record::Import;
+use record::probes::Probes;
+use record::schema::Summary;
+use scenario::meters::{Meter, Meters};
+use stats::polygon;
+
+use crate::Figures;
+use crate::cost::{Cost, Usage};
+
+pub use inputs::InputError;
+
+/// A run as meters see it.
+#[derive(Debug)]
+pub struct Subject {
+    /// Its name.
+    pub name: String,
+    /// What it measured; empty histograms where it is imported.
+    pub figures: Figures,
+    /// Its figures for machines.
+    pub summary: Summary,
+    /// What its servers told.
+    pub probes: Probes,
+    /// What was told of it, where it is imported.
+    pub import: Option<Import>,
+    /// What it costs; `None` without a price list.
+    pub cost: Option<Cost>,
+}
+
+/// Three values of one thing: where it was worst, on average, and best; least, mean and greatest for
+/// meters that are computed at each moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extremes {
+    /// Worst, or least.
+    pub worst: f64,
+    /// On average.
+    pub mean: f64,
+    /// Best, or greatest.
+    pub best: f64,
+}
+
+impl Extremes {
+    /// Thrice the same.
+    fn all(value: f64) -> Extremes {
+        Extremes {
+            worst: value,
+            mean: value,
+            best: value,
+        }
+    }
+
+    fn times(self, factor: f64) -> Extremes {
+        Extremes {
+            worst: self.worst * factor,
+            mean: self.mean * factor,
+            best: self.best * factor,
+        }
+    }
+}
+
+/// An input of a meter in one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputValue {
+    /// As the meters file calls it.
+    pub name: String,
+    /// Its unit; may be empty.
+    pub unit: String,
+    /// As it goes into the published form: scaled, and inverted where it was so wanted.
+    pub radius: Extremes,
+    /// By how many per cent the published mean changes when it changes by one; `None` where that is 0.
+    pub elasticity: Option<f64>,
+    /// Times the reference's, turned so that more is better; `None` where the reference has none.
+    pub ratio: Option<f64>,
+    /// Its share of the weights: the elasticity of the cured form.
+    pub weight: f64,
+}
+
+/// A meter of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeterValue {
+    /// Its name.
+    pub name: String,
+    /// As published.
+    pub published: Extremes,
+    /// The published mean, were its inputs in another order: least and greatest.
+    pub orders: (f64, f64),
+    /// The mean of the published form over all orders.
+    pub order_free: f64,
+    /// 1 is the reference; `None` where an input has no ratio.
+    pub cured: Option<f64>,
+    /// For how many moments it was computed; `None`: for the run as a whole.
+    pub moments: Option<usize>,
+    /// In the given order.
+    pub inputs: Vec<InputValue>,
+}
+
+/// All meters of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metered {
+    /// The run's name.
+    pub name: String,
+    /// In the order of the meters file.
+    pub meters: Vec<MeterValue>,
+    /// ESS as published: \[SL/SLmin\]/\[SEC/SECmin\], the least over all runs.
+    pub ess: Option<f64>,
+    /// ESS as the thesis has it: (SPMmax − SPMmin)/(SECmax − SECmin).
+    pub ess_thesis: Option<f64>,
+    /// ESR: SECmax − SECmin.
+    pub esr: Option<f64>,
+    /// Cost, where there is a price list.
+    pub cost: Option<(Cost, Usage)>,
+}
+
+/// Why there are no meters.
+#[derive(Debug, thiserror::Error)]
+pub enum MetersError {
+    /// An input of a meter cannot be taken from a run.
+    #[error("{meter}, input {input:?}, run {run:?}: {why}")]
+    Input {
+        /// The meter.
+        meter: String,
+        /// The input.
+        input: String,
+        /// The run.
+        run: String,
+        /// Why not.
+        why: Box<InputError>,
+    },
+    /// No run has the reference's name.
+    #[error("there is no run {name:?} to be the reference; the runs are {known}")]
+    NoReference {
+        /// The name that was given.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+}
+
+/// Computes all meters of all runs; the cured forms against the reference.
+///
+/// # Errors
+/// Where an input cannot be taken from a run, or there is no reference.
+pub fn meter(meters: &Meters, runs: &[Subject]) -> Result<Vec<Metered>, MetersError> {
+    let reference = reference(meters, runs)?;
+    let mut found = Vec::new();
+    for run in runs {
+        let mut values: Vec<MeterValue> = Vec::new();
+        for meter in &meters.meters {
+            values.push(published(meter, run, meters.window_s, &values)?);
+        }
+        found.push(values);
+    }
+    let base = found.get(reference).cloned().unwrap_or_default();
+    for values in &mut found {
+        for (at, (spec, base)) in meters.meters.iter().zip(&base).enumerate() {
+            let (before, rest) = values.split_at_mut(at);
+            cure(spec, &mut rest[0], base, before);
+        }
+    }
+    Ok(finish(runs, found))
+}
+
+fn reference(meters: &Meters, runs: &[Subject]) -> Result<usize, MetersError> {
+    let Some(name) = &meters.reference else {
+        return Ok(0);
+    };
+    runs.iter()
+        .position(|run| run.name == *name)
+        .ok_or_else(|| MetersError::NoReference {
+            name: name.clone(),
+            known: runs
+                .iter()
+                .map(|run| run.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+}
+
+fn published(
+    meter: &Meter,
+    run: &Subject,
+    window_s: Option<f64>,
+    before: &[MeterValue],
+) -> Result<MeterValue, MetersError> {
+    let mut inputs = Vec::new();
+    let mut moments: Vec<BTreeMap<i64, f64>> = Vec::new();
+    let weights: f64 = meter.inputs.iter().map(|input| input.weight).sum();
+    for input in &meter.inputs {
+        let at = |why| MetersError::Input {
+            meter: meter.name.clone(),
+            input: input.name.clone(),
+            run: run.name.clone(),
+            why: Box::new(why),
+        };
+        let taken = inputs::take(input, run, window_s, before).map_err(at)?;
+        moments.push(taken.moments);
+        inputs.push(InputValue {
+            name: input.name.clone(),
+            unit: taken.unit,
+            radius: taken.radius,
+            elasticity: None,
+            ratio: None,
+            weight: if weights > 0.0 {
+                input.weight / weights
+            } else {
+                0.0
+            },
+        });
+    }
+    let radii = |of: fn(&Extremes) -> f64| inputs.iter().map(|i| of(&i.radius)).collect::<Vec<_>>();
+    let means = radii(|radius| radius.mean);
+    // One polygon for each moment, or one for the run as a whole.
+    let (polygons, count) = match meter.each_moment {
+        true => {
+            let polygons: Vec<Vec<f64>> = each_moment(&moments).collect();
+            let count = polygons.len();
+            (polygons, Some(count))
+        }
+        false => (vec![means.clone()], None),
+    };
+    let no_moment = || MetersError::Input {
+        meter: meter.name.clone(),
+        input: meter
+            .inputs
+            .iter()
+            .map(|input| input.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", "),
+        run: run.name.clone(),
+        why: Box::new(InputError::NoMoment),
+    };
+    let over = |of: fn(&[f64]) -> Option<f64>| {
+        let values: Vec<f64> = polygons.iter().filter_map(|radii| of(radii)).collect();
+        let told = inputs::statistics(&values).ok_or_else(no_moment)?;
+        Ok(told.times(meter.scale))
+    };
+    let mut published = over(polygon::area)?;
+    if !meter.each_moment {
+        // A meters file has three inputs or more for each meter.
+        let area = |radii: Vec<f64>| meter.scale * polygon::area(&radii).unwrap_or(0.0);
+        published.worst = area(radii(|radius| radius.worst));
+        published.best = area(radii(|radius| radius.best));
+    }
+    let least = over(|radii| polygon::area_range(radii).map(|range| range.0))?.mean;
+    let most = over(|radii| polygon::area_range(radii).map(|range| range.1))?.mean;
+    let order_free = over(polygon::mean_area)?.mean;
+    let elasticities = polygon::elasticities(&means);
+    for (at, input) in inputs.iter_mut().enumerate() {
+        input.elasticity = elasticities.as_ref().map(|all| all[at]);
+    }
+    Ok(MeterValue {
+        name: meter.name.clone(),
+        published,
+        orders: (least, most),
+        order_free,
+        cured: None,
+        moments: count,
+        inputs,
+    })
+}
+
+/// The radii at each moment at which all inputs have one.
+fn each_moment(inputs: &[BTreeMap<i64, f64>]) -> impl Iterator<Item = Vec<f64>> {
+    let first = inputs.first().into_iter().flat_map(|told| told.keys());
+    first.filter_map(|at| inputs.iter().map(|told| told.get(at).copied()).collect())
+}
+
+/// Fills in the ratios to the reference, and what they come to. An input that is itself a meter brings
+/// its own cured value.
+fn cure(meter: &Meter, value: &mut MeterValue, base: &MeterValue, before: &[MeterValue]) {
+    for ((input, spec), base) in value.inputs.iter_mut().zip(&meter.inputs).zip(&base.inputs) {
+        let (ratio, turned) = match &spec.from {
+            scenario::meters::From::Meter(name) => {
+                let found = before.iter().find(|found| found.name == *name);
+                (found.and_then(|found| found.cured), false)
+            }
+            // What is inverted already is better when it is greater.
+            _ => (Some(input.radius.mean / base.radius.mean), spec.invert),
+        };
+        let ratio = match spec.lower_is_better != turned {
+            true => ratio.map(|ratio| 1.0 / ratio),
+            false => ratio,
+        };
+        input.ratio = ratio.filter(|ratio| ratio.is_finite());
+    }
+    let pairs = value
+        .inputs
+        .iter()
+        .map(|input| Some((input.ratio?, input.weight)));
+    let pairs: Option<Vec<(f64, f64)>> = pairs.collect();
+    value.cured = pairs.and_then(|pairs| polygon::geometric_mean(&pairs));
+}
+
+fn finish(runs: &[Subject], found: Vec<Vec<MeterValue>>) -> Vec<Metered> {
+    let of = |values: &[MeterValue], name: &str| {
+        let value = values.iter().find(|value| value.name == name);
+        value.map(|value| value.published)
+    };
+    let least = |name: &str| {
+        let means = found
+            .iter()
+            .filter_map(|values| Some(of(values, name)?.mean));
+        means.reduce(f64::min)
+    };
+    let (load_least, sec_least) = (least("SLM"), least("SEC"));
+    let ratio = |above: f64, below: f64| Some(above / below).filter(|ratio| ratio.is_finite());
+    let metered = runs.iter().zip(found).map(|(run, meters)| {
+        let [load, performance, sec] = ["SLM", "SPM", "SEC"].map(|name| of(&meters, name));
+        let range = |value: Option<Extremes>| value.map(|value| value.best - value.worst);
+        let load = load
+            .zip(load_least)
+            .and_then(|(load, least)| ratio(load.mean, least));
+        let capacity = sec
+            .zip(sec_least)
+            .and_then(|(sec, least)| ratio(sec.mean, least));
+        let ranges = range(performance).zip(range(sec));
+        Metered {
+            name: run.name.clone(),
+            ess: load
+                .zip(capacity)
+                .and_then(|(load, capacity)| ratio(load, capacity)),
+            ess_thesis: ranges.and_then(|(performance, sec)| ratio(performance, sec)),
+            esr: range(sec),
+            cost: run.cost.clone().map(|cost| (cost, inputs::usage(run))),
+            meters,
+        }
+    });
+    metered.collect()
+}
+
+#[cfg(test)]
+mod tests;

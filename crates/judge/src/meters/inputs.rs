@@ -1,0 +1,365 @@
+//! Where the inputs of meters come from: figures, probes, values, other meters, prices.
+
+use std::collections::BTreeMap;
+
+use scenario::meters::{From, Input};
+use scenario::plan::{Basis, Figure, Stat};
+
+use super::{Extremes, MeterValue, Subject};
+use crate::cost::Usage;
+use crate::{threshold, told};
+
+/// Why an input cannot be taken from a run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    /// The figure makes no sense for this run.
+    #[error("{0}")]
+    Figure(String),
+    /// Nothing was measured for it.
+    #[error("nothing was measured for {0}")]
+    Nothing(String),
+    /// No server told this metric.
+    #[error("no server told {metric:?}; told were {known}")]
+    NoProbe {
+        /// The metric.
+        metric: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// Its metrics were told, but never all of them at one moment of the run.
+    #[error("there is no moment of the run at which all of its metrics were told")]
+    NoMoment,
+    /// It is told in a unit that cannot be turned into the one wanted.
+    #[error("it comes in {from:?}, which cannot be told in {to:?}")]
+    Unit {
+        /// As it comes.
+        from: String,
+        /// As it was wanted.
+        to: String,
+    },
+    /// The meters file has no value for this run.
+    #[error("the meters file gives no value for this run, but for {0}")]
+    NoValue(String),
+    /// It takes a price list.
+    #[error("hours per dollar take a price list (--prices)")]
+    NoPrices,
+    /// It is not a finite number of 0 or more.
+    #[error("{0} is no radius: it must be 0 or more, and finite")]
+    NoRadius(String),
+}
+
+/// An input of one run.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) radius: Extremes,
+    pub(super) unit: String,
+    /// By nanoseconds since the run's start, where it comes from probes.
+    pub(super) moments: BTreeMap<i64, f64>,
+}
+
+pub(super) fn take(
+    input: &Input,
+    run: &Subject,
+    window_s: Option<f64>,
+    before: &[MeterValue],
+) -> Result<Taken, InputError> {
+    let (raw, mut moments, unit) = raw(input, run, window_s, before)?;
+    let factor = input.scale * factor(&unit, input.unit.as_deref())?;
+    let turn = |value: f64| {
+        let scaled = value * factor;
+        let radius = if input.invert { 1.0 / scaled } else { scaled };
+        match radius.is_finite() && radius >= 0.0 {
+            true => Ok(radius),
+            false => Err(InputError::NoRadius(radius.to_string())),
+        }
+    };
+    for value in moments.values_mut() {
+        *value = turn(*value)?;
+    }
+    let unit = input.unit.clone().unwrap_or(unit);
+    Ok(Taken {
+        radius: Extremes {
+            worst: turn(raw.worst)?,
+            mean: turn(raw.mean)?,
+            best: turn(raw.best)?,
+        },
+        unit: match (input.invert, unit.is_empty()) {
+            (true, false) => format!("1/{unit}"),
+            _ => unit,
+        },
+        moments,
+    })
+}
+
+/// The input as it comes, its moments where it has some, and its unit.
+fn raw(
+    input: &Input,
+    run: &Subject,
+    window_s: Option<f64>,
+    before: &[MeterValue],
+) -> Result<(Extremes, BTreeMap<i64, f64>, String), InputError> {
+    let whole = |radius: Extremes, unit: String| Ok((radius, BTreeMap::new(), unit));
+    match &input.from {
+        From::Figure { mean, worst, best } => {
+            let (value, unit) = figure(mean, run)?;
+            let other = |text: &Option<String>| match text {
+                Some(text) => figure(text, run).map(|found| found.0),
+                None => Ok(value),
+            };
+            let radius = Extremes {
+                worst: other(worst)?,
+                mean: value,
+                best: other(best)?,
+            };
+            whole(radius, unit)
+        }
+        From::Probe {
+            metrics,
+            per,
+            weigh,
+        } => {
+            let (moments, unit) = probes(metrics, per.as_deref(), weigh, run, window_s)?;
+            let values: Vec<f64> = moments.values().copied().collect();
+            let radius = statistics(&values).ok_or(InputError::NoMoment)?;
+            Ok((radius, moments, unit))
+        }
+        From::Value(values) => {
+            let found = values
+                .iter()
+                .find(|(name, _)| name.is_empty() || *name == run.name);
+            let (_, value) = found.ok_or_else(|| {
+                let known: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
+                InputError::NoValue(known.join(", "))
+            })?;
+            whole(Extremes::all(*value), String::new())
+        }
+        From::Meter(name) => {
+            let found = before.iter().find(|found| found.name == *name);
+            let found = found.ok_or_else(|| InputError::Nothing(name.clone()))?;
+            whole(found.published, String::new())
+        }
+        From::HoursPerMoney => {
+            let cost = run.cost.as_ref().ok_or(InputError::NoPrices)?;
+            let hours = cost.hours_per_money();
+            let hours = hours.ok_or_else(|| InputError::Nothing("a cost of 0".to_owned()))?;
+            whole(Extremes::all(hours), format!("h/{}", cost.currency))
+        }
+    }
+}
+
+/// Least, mean and greatest; `None` of nothing.
+pub(super) fn statistics(values: &[f64]) -> Option<Extremes> {
+    Some(Extremes {
+        worst: values.iter().copied().reduce(f64::min)?,
+        mean: values.iter().sum::<f64>() / values.len() as f64,
+        best: values.iter().copied().reduce(f64::max)?,
+    })
+}
+
+/// What the run's users did. Of imported results it is not known how long users were there: those who
+/// connected count for the whole run.
+pub(super) fn usage(run: &Subject) -> Usage {
+    let hours = run.figures.seconds(None) / 3600.0;
+    let requests = run.summary.measures.iter().filter(|m| m.kind == "request");
+    let present = run.figures.series.iter().map(|row| {
+        let interval_ns = row.end_ns.saturating_sub(row.start_ns);
+        row.users as f64 * interval_ns as f64 / 3.6e12
+    });
+    Usage {
+        hours,
+        requests: requests.map(|measure| measure.count - measure.errors).sum(),
+        user_hours: match run.import {
+            Some(_) => run.summary.users.connected as f64 * hours,
+            None => present.sum(),
+        },
+    }
+}
+
+/// A figure of the run as a whole, and its unit.
+fn figure(text: &str, run: &Subject) -> Result<(f64, String), InputError> {
+    if text == "connected_users" {
+        return Ok((run.summary.users.connected as f64, String::new()));
+    }
+    let info = &run.figures.info;
+    let measures: Vec<&str> = info.measures.iter().map(|m| m.name.as_str()).collect();
+    let phases: Vec<&str> = info.phases.iter().map(|p| p.name.as_str()).collect();
+    let figure = scenario::figure(text, &measures, &phases).map_err(InputError::Figure)?;
+    let value = match run.import {
+        Some(_) => imported(&figure, run),
+        None => threshold::value(&run.figures, &figure),
+    };
+    let value = value.ok_or_else(|| InputError::Nothing(text.to_owned()))?;
+    let unit = match &figure {
+        Figure::Measure {
+            stat: Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_),
+            ..
+        } => "ns",
+        Figure::Measure {
+            stat: Stat::Rate, ..
+        } => "1/s",
+        _ => "",
+    };
+    Ok((value, unit.to_owned()))
+}
+
+/// A figure of imported results. Counts are of what ended well, since nothing else is timed there; of a
+/// percentile, which lies between two bounds, the greater one is taken.
+fn imported(figure: &Figure, run: &Subject) -> Option<f64> {
+    let Figure::Measure {
+        stat,
+        measure: Some(measure),
+        basis: Basis::Response,
+        ..
+    } = figure
+    else {
+        return None;
+    };
+    let import = run.import.as_ref()?;
+    let told = told::told(import, *measure, |_| true)?;
+    match stat {
+        Stat::Count => Some(told.pooled.count as f64),
+        Stat::Mean => Some(told.pooled.mean),
+        Stat::Min => Some(told.min_ns as f64),
+        Stat::Max => Some(told.max_ns as f64),
+        Stat::Quantile(share) => told::bounds(import, *measure, *share).map(|bounds| bounds.1),
+        Stat::Rate | Stat::Errors | Stat::ErrorRate => threshold::value(&run.figures, figure),
+    }
+}
+
+/// By moment: the metrics over all sources, added up or weighted, divided by another.
+fn probes(
+    metrics: &[(String, f64)],
+    per: Option<&str>,
+    weigh: &[(String, f64)],
+    run: &Subject,
+    window_s: Option<f64>,
+) -> Result<(BTreeMap<i64, f64>, String), InputError> {
+    let (sum, unit) = summed(metrics, weigh, run, window_s)?;
+    let Some(per) = per else {
+        return Ok((sum, unit));
+    };
+    let (below, below_unit) = summed(&[(per.to_owned(), 1.0)], weigh, run, window_s)?;
+    let ratio = sum
+        .into_iter()
+        .filter_map(|(at, value)| Some((at, value / below.get(&at)?)));
+    let unit = match unit == below_unit {
+        true => String::new(),
+        false => format!("{unit}/{below_unit}"),
+    };
+    Ok((ratio.collect(), unit))
+}
+
+fn summed(
+    metrics: &[(String, f64)],
+    weigh: &[(String, f64)],
+    run: &Subject,
+    window_s: Option<f64>,
+) -> Result<(BTreeMap<i64, f64>, String), InputError> {
+    let (factors, unit) = factors(metrics, weigh, run)?;
+    let total: f64 = match weigh.is_empty() {
+        true => 1.0,
+        false => factors.iter().flatten().sum(),
+    };
+    let sources = factors.iter().flatten().count();
+    let end_ns = match window_s {
+        Some(seconds) => (seconds * 1e9) as i64 - 1,
+        None => run.figures.ended_ns().cast_signed(),
+    };
+    let mut moments: BTreeMap<i64, (usize, f64)> = BTreeMap::new();
+    let rows = run.probes.rows.iter();
+    for row in rows.filter(|row| (0..=end_ns).contains(&row.at_ns)) {
+        if let Some(factor) = factors[row.probe as usize] {
+            let moment = moments.entry(row.at_ns).or_default();
+            *moment = (moment.0 + 1, moment.1 + row.value * factor / total);
+        }
+    }
+    // A moment counts where every source told.
+    let whole = moments.into_iter().filter(|(_, told)| told.0 == sources);
+    Ok((whole.map(|(at, told)| (at, told.1)).collect(), unit))
+}
+
+/// By probe its factor, where it belongs to the input; and the unit of the first.
+fn factors(
+    metrics: &[(String, f64)],
+    weigh: &[(String, f64)],
+    run: &Subject,
+) -> Result<(Vec<Option<f64>>, String), InputError> {
+    let list = &run.probes.list;
+    let mut factors = vec![None; list.len()];
+    let mut unit = None;
+    for (metric, factor) in metrics {
+        let mut found = false;
+        let probes = list.iter().enumerate();
+        for (at, probe) in probes.filter(|(_, probe)| probe.metric == *metric) {
+            let weight = match weigh.iter().find(|(role, _)| *role == probe.role) {
+                Some((_, weight)) => *weight,
+                None if weigh.is_empty() => 1.0,
+                None => continue,
+            };
+            found = true;
+            factors[at] = Some(factor * weight);
+            unit.get_or_insert_with(|| probe.unit.clone());
+        }
+        if !found && metrics.len() == 1 {
+            return Err(no_probe(metric, run));
+        }
+    }
+    match unit {
+        Some(unit) => Ok((factors, unit)),
+        None => Err(no_probe(&metrics[0].0, run)),
+    }
+}
+
+fn no_probe(metric: &str, run: &Subject) -> InputError {
+    let list = run.probes.list.iter();
+    let mut known: Vec<&str> = list.map(|probe| probe.metric.as_str()).collect();
+    known.sort_unstable();
+    known.dedup();
+    InputError::NoProbe {
+        metric: metric.to_owned(),
+        known: match known.is_empty() {
+            true => "none".to_owned(),
+            false => known.join(", "),
+        },
+    }
+}
+
+/// What a value in one unit is multiplied by to be in another.
+fn factor(from: &str, to: Option<&str>) -> Result<f64, InputError> {
+    const UNITS: &[&[(&str, f64)]] = &[
+        &[
+            ("ns", 1.0),
+            ("us", 1e3),
+            ("ms", 1e6),
+            ("s", 1e9),
+            ("min", 6e10),
+            ("h", 3.6e12),
+        ],
+        &[
+            ("B", 1.0),
+            ("kB", 1e3),
+            ("MB", 1e6),
+            ("GB", 1e9),
+            ("KiB", 1024.0),
+            ("MiB", 1_048_576.0),
+            ("GiB", 1_073_741_824.0),
+        ],
+        &[("", 1.0), ("%", 0.01)],
+    ];
+    let Some(to) = to.filter(|to| *to != from) else {
+        return Ok(1.0);
+    };
+    let found = UNITS.iter().find_map(|units| {
+        let of = |unit: &str| {
+            units
+                .iter()
+                .find(|found| found.0 == unit)
+                .map(|found| found.1)
+        };
+        Some(of(from)? / of(to)?)
+    });
+    found.ok_or_else(|| InputError::Unit {
+        from: from.to_owned(),
+        to: to.to_owned(),
+    })
+}

@@ -1,0 +1,248 @@
+use record::probes::{ProbeInfo, ProbeRow};
+use scenario::Source;
+
+use super::*;
+use crate::sample::{self, MS};
+
+fn meters(text: &str) -> Meters {
+    let source = Source {
+        name: "meters.yaml",
+        text,
+    };
+    let (meters, told) = scenario::meters(source);
+    meters.unwrap_or_else(|| panic!("{}", scenario::render(&told, source)))
+}
+
+/// A run of a minute with 6,000 requests of 10 ms, and two servers whose CPU was told thrice.
+fn run(name: &str) -> Subject {
+    let figures = sample::figures();
+    let summary = crate::judge_figures(&figures, &[], false);
+    let probe = |role: &str, metric: &str| ProbeInfo {
+        role: role.to_owned(),
+        region: String::new(),
+        source: "a".to_owned(),
+        metric: metric.to_owned(),
+        unit: if metric == "cpu" { "%" } else { "MiB" }.to_owned(),
+    };
+    let list = vec![
+        probe("servers", "cpu"),
+        probe("store", "cpu"),
+        probe("servers", "used"),
+        probe("servers", "free"),
+    ];
+    let mut rows = Vec::new();
+    for (second, values) in [
+        (-10, [99.0; 4]),
+        (0, [10.0, 40.0, 1.0, 4.0]),
+        (10, [20.0, 80.0, 2.0, 4.0]),
+        (20, [30.0, 30.0, 3.0, 4.0]),
+        (600, [99.0; 4]),
+    ] {
+        for (probe, value) in (0u32..).zip(values) {
+            rows.push(ProbeRow {
+                at_ns: second * 1_000_000_000,
+                probe,
+                value,
+            });
+        }
+    }
+    // At one moment a source is silent.
+    rows.push(ProbeRow {
+        at_ns: 30_000_000_000,
+        probe: 0,
+        value: 99.0,
+    });
+    Subject {
+        name: name.to_owned(),
+        figures,
+        summary,
+        probes: Probes { list, rows },
+        import: None,
+        cost: None,
+    }
+}
+
+fn only(text: &str, run: &Subject) -> MeterValue {
+    let found = meter(&meters(text), std::slice::from_ref(run)).unwrap();
+    found[0].meters[0].clone()
+}
+
+fn near(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-9 * b.abs().max(1.0), "{a} is not {b}");
+}
+
+#[test]
+fn a_meter_is_the_area_of_its_polygon() {
+    let text = "meters: { M: { scale: 10, inputs: [ { value: 1 }, { value: 2 }, { value: 3 }, { value: 4 } ] } }";
+    let found = only(text, &run("a"));
+    // ½·sin 90°·(1·2 + 2·3 + 3·4 + 4·1) = 12; the orders 1 2 4 3 and 1 3 2 4 give 10.5 and 12.5 …
+    near(found.published.mean, 120.0);
+    assert_eq!(found.published.worst, found.published.best);
+    near(found.orders.0, 105.0);
+    near(found.orders.1, 125.0);
+    // ((1+2+3+4)² − (1+4+9+16))/3/2.
+    near(found.order_free, 10.0 * 70.0 / 6.0);
+    // The input 4 stands between 3 and 1: 4·(3 + 1)/24.
+    near(found.inputs[3].elasticity.unwrap(), 16.0 / 24.0);
+    near(found.cured.unwrap(), 1.0);
+}
+
+#[test]
+fn moments_are_those_at_which_all_sources_told() {
+    let text = "meters:
+  CRUM:
+    states: moments
+    inputs:
+      - { name: cpu, probe: cpu, weigh: { servers: 3, store: 1 } }
+      - { name: memory, probe: used, per: free, scale: 100 }
+      - { name: sum, probe: { used: 1, free: 1 } }
+";
+    let found = only(text, &run("a"));
+    assert_eq!(found.moments, Some(3));
+    let cpu = found.inputs[0].radius;
+    // (3·10 + 40)/4, (3·20 + 80)/4, (3·30 + 30)/4.
+    assert_eq!((cpu.worst, cpu.best), (17.5, 35.0));
+    near(cpu.mean, (17.5 + 35.0 + 30.0) / 3.0);
+    let memory = found.inputs[1].radius;
+    assert_eq!((memory.worst, memory.mean, memory.best), (25.0, 50.0, 75.0));
+    let area = |a: f64, b: f64, c: f64| 0.75f64.sqrt() / 2.0 * (a * b + b * c + c * a);
+    let areas = [
+        area(17.5, 25.0, 5.0),
+        area(35.0, 50.0, 6.0),
+        area(30.0, 75.0, 7.0),
+    ];
+    near(found.published.worst, areas[0]);
+    near(found.published.best, areas[2]);
+    near(found.published.mean, areas.iter().sum::<f64>() / 3.0);
+    // Three inputs have one order.
+    near(found.orders.0, found.published.mean);
+    near(found.order_free, found.published.mean);
+}
+
+#[test]
+fn a_large_input_drowns_the_published_form_and_not_the_cured_one() {
+    let text = "meters:
+  SPM:
+    inputs:
+      - { name: latency, figure: mean(request), unit: ms, invert: true }
+      - { name: users, value: { good: 100, bad: 90 } }
+      - { name: bytes, value: { good: 1000000, bad: 3000000 }, weight: 0.5 }
+";
+    let mut slow = run("bad");
+    slow.figures = Figures::new(sample::info(), Vec::new(), Vec::new());
+    sample::succeed(&mut slow.figures, 0, sample::REQUEST, 10, 1000 * MS, 0);
+    let found = meter(&meters(text), &[run("good"), slow]).unwrap();
+    let [good, bad] = [&found[0].meters[0], &found[1].meters[0]];
+    assert!(
+        bad.published.mean > 2.0 * good.published.mean,
+        "the published form prefers the slow one"
+    );
+    assert!(good.inputs[0].elasticity.unwrap() < 0.01);
+    near(good.cured.unwrap(), 1.0);
+    // (0.01¹ · 0.9¹ · 3^½)^(1/2.5)
+    let cured = (0.01f64 * 0.9 * 3f64.sqrt()).powf(0.4);
+    assert!(
+        (bad.cured.unwrap() / cured - 1.0).abs() < 1e-3,
+        "{:?} is not {cured}",
+        bad.cured
+    );
+    near(bad.inputs[2].weight, 0.2);
+}
+
+#[test]
+fn the_reference_may_be_any_run_and_meters_may_be_inputs() {
+    let text = "reference: b
+meters:
+  SLM: { inputs: [ { value: { a: 1, b: 2 } }, { value: { a: 1, b: 2 } }, { value: { a: 1, b: 2 } } ] }
+  SPM: { inputs: [ { value: 1 }, { value: 1 }, { value: 1 } ] }
+  SEC: { inputs: [ { meter: SLM }, { meter: SPM }, { meter: SLM, better: lower } ] }
+";
+    let found = meter(&meters(text), &[run("a"), run("b")]).unwrap();
+    near(found[0].meters[0].cured.unwrap(), 0.5);
+    near(found[1].meters[0].cured.unwrap(), 1.0);
+    // Half as much load is twice as good where less is better: both meet in 1.
+    near(found[0].meters[2].cured.unwrap(), 1.0);
+    let slm = 0.75f64.sqrt() / 2.0 * 3.0;
+    near(found[0].meters[2].inputs[0].radius.mean, slm);
+    let sec = |slm: f64, spm: f64| 0.75f64.sqrt() / 2.0 * (2.0 * slm * spm + slm * slm);
+    near(
+        found[1].ess.unwrap(),
+        4.0 / (sec(4.0 * slm, slm) / sec(slm, slm)),
+    );
+    assert_eq!(
+        (found[0].ess, found[0].esr, found[0].ess_thesis),
+        (Some(1.0), Some(0.0), None)
+    );
+}
+
+#[test]
+fn what_cannot_be_taken_is_told_with_its_place() {
+    let check = |input: &str, why: &str| {
+        let text =
+            format!("meters: {{ M: {{ inputs: [ {input}, {{ value: 1 }}, {{ value: 1 }} ] }} }}");
+        let error = meter(&meters(&text), &[run("a")]).unwrap_err().to_string();
+        assert!(error.starts_with("M, input \"it\", run \"a\": "), "{error}");
+        assert!(error.contains(why), "{error}");
+    };
+    check(
+        "{ name: it, figure: mean(requests) }",
+        "nothing is measured as `requests`",
+    );
+    check(
+        "{ name: it, figure: mean(connect) }",
+        "nothing was measured for mean(connect)",
+    );
+    check(
+        "{ name: it, probe: disk }",
+        "no server told \"disk\"; told were cpu, free, used",
+    );
+    check(
+        "{ name: it, value: { b: 1 } }",
+        "the meters file gives no value for this run, but for b",
+    );
+    check(
+        "{ name: it, cost: hours-per-dollar }",
+        "take a price list (--prices)",
+    );
+    check(
+        "{ name: it, probe: used, unit: ms }",
+        "it comes in \"MiB\", which cannot be told in \"ms\"",
+    );
+    check(
+        "{ name: it, value: -1 }",
+        "-1 is no radius: it must be 0 or more, and finite",
+    );
+    check(
+        "{ name: it, value: 0, invert: true }",
+        "inf is no radius: it must be 0 or more, and finite",
+    );
+    let nowhere = meters("reference: c\nmeters: {}");
+    let error = meter(&nowhere, &[run("a"), run("b")])
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "there is no run \"c\" to be the reference; the runs are a, b"
+    );
+}
+
+#[test]
+fn imported_percentiles_are_taken_at_their_upper_bound() {
+    let mut imported = run("a");
+    imported.import = Some(sample::import());
+    imported.figures.info.measures[0].name = "handshake".to_owned();
+    let text = "meters:
+  M:
+    inputs:
+      - { figure: mean(handshake), worst: p98(handshake), best: min(handshake), unit: ms }
+      - { figure: count(handshake) }
+      - { figure: connected_users }
+";
+    let found = only(text, &imported);
+    let latency = found.inputs[0].radius;
+    assert_eq!(
+        (latency.worst, latency.mean, latency.best),
+        (50.0, 25.0, 5.0)
+    );
+    assert_eq!(found.inputs[1].radius.mean, 400.0);
+}

@@ -1,0 +1,489 @@
+//! Analysing runs that were made by hand, so that what is in them is known.
+
+use std::path::Path;
+
+use judge::analyze::{Analysis, AnalyzeError, Question, analyze};
+use record::schema::{PhaseInfo, RunInfo, RunStatus, SeriesRow, Severity};
+use record::{Measurement, Outcome, Run, RunDir};
+use stats::hist::LogHistogram;
+use tempfile::TempDir;
+
+use crate::{MS, SECOND};
+
+/// A run put together second by second.
+pub(crate) struct Made {
+    root: TempDir,
+    seconds: u64,
+    pub(crate) rows: Vec<Measurement>,
+    pub(crate) series: Vec<SeriesRow>,
+}
+
+/// An operation: its user, when it was due and sent, how long it took, how it ended.
+fn operation(user: u64, due_ns: u64, time_ns: u64, outcome: Outcome) -> Measurement {
+    Measurement {
+        due_ns,
+        sent_ns: due_ns,
+        done_ns: due_ns + time_ns,
+        user,
+        measure: 0,
+        session: 0,
+        worker: 0,
+        outcome,
+        status: 200,
+        weight: 1,
+        bytes_out: 100,
+        bytes_in: 400,
+    }
+}
+
+/// Numbers in 0..1 that look like chance and never change.
+fn noise(seed: u64) -> impl FnMut() -> f64 {
+    let mut rng = stats::rng::Rng::new(seed, 0, stats::rng::Purpose::Value);
+    move || rng.unit()
+}
+
+impl Made {
+    /// A run in which nothing happens yet.
+    fn of(seconds: u64) -> Made {
+        let row = |second: u64| SeriesRow {
+            start_ns: second * SECOND,
+            end_ns: (second + 1) * SECOND,
+            users: 5,
+            connections: 5,
+            cpu_loops_ns: SECOND / 10,
+            rss_bytes: 50 << 20,
+            ..SeriesRow::default()
+        };
+        Made {
+            root: tempfile::tempdir().unwrap(),
+            seconds,
+            rows: Vec::new(),
+            series: (0..seconds).map(row).collect(),
+        }
+    }
+
+    /// Twenty operations a second that take about so many milliseconds, by second.
+    pub(crate) fn answering(seconds: u64, time_ms: impl Fn(f64) -> f64) -> Made {
+        let mut made = Made::of(seconds);
+        let mut noise = noise(seconds);
+        for second in 0..seconds {
+            for n in 0..20 {
+                let due_ns = second * SECOND + n * 40 * MS;
+                let time_ms = time_ms(second as f64) * (0.8 + 0.4 * noise());
+                let time_ns = (time_ms * 1e6) as u64;
+                made.rows.push(operation(n, due_ns, time_ns, Outcome::Ok));
+            }
+        }
+        made
+    }
+
+    fn write(&self, change: impl Fn(&mut RunInfo)) -> Run {
+        self.write_into(self.root.path(), change)
+    }
+
+    /// Writes the run below this directory.
+    pub(crate) fn write_into(&self, root: &Path, change: impl Fn(&mut RunInfo)) -> Run {
+        let mut info = RunInfo {
+            phases: vec![PhaseInfo {
+                name: "all".to_owned(),
+                kind: "rate".to_owned(),
+                start_ns: 0,
+                end_ns: self.seconds * SECOND,
+                users_planned: 5.0,
+            }],
+            ..crate::info()
+        };
+        change(&mut info);
+        let dir = RunDir::create(root, &info, "name: made\n").unwrap();
+        let mut rows = self.rows.clone();
+        rows.sort_by_key(|row| row.done_ns);
+        let mut requests = dir.requests(&info).unwrap();
+        requests.write(&rows).unwrap();
+        requests.finish().unwrap();
+        let mut series = dir.series(&info);
+        self.series.iter().for_each(|row| series.push(row));
+        series.finish().unwrap();
+        let mut latency = dir.latency(&info).unwrap();
+        for second in 0..self.seconds {
+            let mut hist = LogHistogram::new();
+            let ended = rows.iter().filter(|row| row.done_ns / SECOND == second);
+            ended
+                .filter(|row| row.outcome == Outcome::Ok)
+                .for_each(|row| hist.record(row.response_ns()));
+            if !hist.is_empty() {
+                latency
+                    .interval(second * SECOND, SECOND, "request", &hist)
+                    .unwrap();
+                // Everything is sent when it is due.
+                latency
+                    .interval(second * SECOND, SECOND, "request.service", &hist)
+                    .unwrap();
+            }
+        }
+        latency.finish().unwrap();
+        info.status = RunStatus::Complete;
+        info.ended_ns = self.seconds * SECOND;
+        dir.update_info(&info).unwrap();
+        let run = Run::open(dir.path()).unwrap();
+        dir.write_summary(&judge::judge(&run, &[], false).unwrap())
+            .unwrap();
+        run
+    }
+
+    fn analysed(&self) -> Analysis {
+        analyze(&self.write(|_| ()), &Question::default()).unwrap()
+    }
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64, tolerance: f64) {
+    let off = (found - expected).abs();
+    assert!(
+        off <= tolerance * expected.abs(),
+        "{found}, expected {expected}"
+    );
+}
+
+/// The finding of this code.
+#[track_caller]
+fn told<'a>(analysis: &'a Analysis, code: &str) -> &'a record::schema::Finding {
+    let found = analysis
+        .findings
+        .iter()
+        .find(|finding| finding.code == code);
+    found.unwrap_or_else(|| panic!("no {code} among {:#?}", analysis.findings))
+}
+
+fn is_told(analysis: &Analysis, code: &str) -> bool {
+    analysis.findings.iter().any(|finding| finding.code == code)
+}
+
+#[test]
+fn an_even_run_is_steady_from_its_beginning_and_never_down() {
+    let analysis = Made::answering(60, |_| 10.0).analysed();
+    assert_eq!(told(&analysis, "steady-state").severity, Severity::Good);
+    assert_eq!(analysis.warm_up.cut_ns, 0);
+    assert!(!is_told(&analysis, "trend") && !is_told(&analysis, "leak"));
+    let up = analysis.availability.as_ref().unwrap();
+    assert_eq!((up.failures, up.observed, up.nines), (0, 1.0, None));
+    // −60 s/ln 0.05, and 1 − 0.05^(1/60).
+    close(up.mtbf_ns.low, 20.028_5e9, 1e-4);
+    close(up.down_max.unwrap(), 0.048_70, 1e-3);
+    assert_eq!(
+        (up.mtbf_ns.value, up.mtbf_ns.high, &up.long_run),
+        (None, None, &None)
+    );
+
+    let request = &analysis.measures[0];
+    assert_eq!((request.kept.count, request.windows.len()), (1200, 10));
+    close(request.kept.mean_ns, 10e6, 0.01);
+    // Even from 8 to 12 ms: a standard deviation of 4/√12.
+    close(request.kept.deviation_ns, 1.155e6, 0.05);
+    let known = request.response.as_ref().unwrap();
+    assert!(known.low < 10e6 && 10e6 < known.high);
+    let rates = analysis.throughput.rates.as_ref().unwrap();
+    assert_eq!((rates.min, rates.max, rates.variation), (20.0, 20.0, 0.0));
+}
+
+#[test]
+fn a_warm_up_is_found_and_left_out() {
+    let analysis = Made::answering(120, |s| 10.0 + 60.0 * (-s / 5.0).exp()).analysed();
+    let cut_s = analysis.warm_up.cut_ns / SECOND;
+    assert!((10..=35).contains(&cut_s), "{cut_s} s");
+    let request = &analysis.measures[0];
+    close(request.kept.mean_ns, 10e6, 0.02);
+    assert!(request.whole.mean_ns > 12e6);
+    assert!(
+        told(&analysis, "steady-state")
+            .text
+            .contains("request takes longest")
+    );
+
+    let made = Made::answering(60, |_| 10.0);
+    let run = made.write(|_| ());
+    let question = Question {
+        cut_ns: Some(20 * SECOND),
+        ..Question::default()
+    };
+    let analysis = analyze(&run, &question).unwrap();
+    assert_eq!(
+        (analysis.warm_up.cut_ns, analysis.measures[0].kept.count),
+        (20 * SECOND, 800)
+    );
+    assert!(analysis.warm_up.is_given);
+}
+
+#[test]
+fn a_target_that_grows_slower_is_told_with_how_much() {
+    let analysis = Made::answering(120, |s| 10.0 + 10.0 * s / 120.0).analysed();
+    let drift = analysis
+        .trends
+        .iter()
+        .find(|drift| drift.name == "response of request")
+        .unwrap();
+    assert!(drift.is_told && drift.change_low > 0.0);
+    assert!(told(&analysis, "not-steady").text.contains("request"));
+    // The slope is 10 ms in 120 s, over what was left of them.
+    let length_s = (analysis.end_ns - analysis.warm_up.cut_ns) as f64 / 1e9;
+    let truth_ns = 10e6 / 120.0 * (length_s - 1.0);
+    assert!(
+        drift.change_low < truth_ns && truth_ns < drift.change_high,
+        "{drift:?}"
+    );
+    assert!(
+        told(&analysis, "trend")
+            .text
+            .starts_with("response of request rises by")
+    );
+}
+
+#[test]
+fn connections_that_only_grow_are_a_leak() {
+    let mut made = Made::answering(60, |_| 10.0);
+    for (n, row) in made.series.iter_mut().enumerate() {
+        row.connections = 5 + 2 * n as u64;
+    }
+    let leak = told(&made.analysed(), "leak").clone();
+    assert!(
+        leak.text.starts_with("connections rises by"),
+        "{}",
+        leak.text
+    );
+    // As users do, so it is none.
+    made.root = tempfile::tempdir().unwrap();
+    for (n, row) in made.series.iter_mut().enumerate() {
+        row.users = 5 + 2 * n as u64;
+    }
+    assert!(!is_told(&made.analysed(), "leak"));
+}
+
+/// Two seconds without an answer, one second without one, one in which three in five fail.
+fn failing() -> Made {
+    let mut made = Made::answering(60, |_| 10.0);
+    for row in &mut made.rows {
+        let (second, place) = (row.due_ns / SECOND, row.user);
+        match second {
+            10 | 11 | 30 => row.outcome = Outcome::Unfinished,
+            40 if place < 12 => row.outcome = Outcome::Timeout,
+            41 if place < 8 => row.outcome = Outcome::Timeout,
+            _ => {}
+        }
+    }
+    made
+}
+
+#[test]
+fn outages_give_times_between_failures_and_to_repair() {
+    let analysis = failing().analysed();
+    let found = analysis.availability.as_ref().unwrap();
+    let outages: Vec<_> = found
+        .outages
+        .iter()
+        .map(|o| (o.start_ns / SECOND, o.end_ns / SECOND, o.due, o.failed))
+        .collect();
+    assert_eq!(
+        outages,
+        [(10, 12, 40, 0), (30, 31, 20, 0), (40, 41, 20, 12)]
+    );
+    assert_eq!(
+        (found.failures, found.first_failure_ns),
+        (3, Some(10 * SECOND))
+    );
+    assert_eq!(
+        (found.up_ns, found.down_ns, found.idle_ns),
+        (56 * SECOND, 4 * SECOND, 0)
+    );
+    close(found.observed, 56.0 / 60.0, 1e-12);
+    close(found.nines.unwrap(), 1.176, 1e-3);
+    let seconds = |ns: Option<f64>| ns.unwrap() / 1e9;
+    close(seconds(found.mtbf_ns.value), 56.0 / 3.0, 1e-9);
+    // 112/χ²(0.975; 8) and 112/χ²(0.025; 6), 8/χ²(0.975; 6) and 8/χ²(0.025; 6) of printed tables.
+    close(found.mtbf_ns.low / 1e9, 112.0 / 17.535, 1e-3);
+    close(seconds(found.mtbf_ns.high), 112.0 / 1.237, 1e-3);
+    let mttr = found.mttr_ns.as_ref().unwrap();
+    close(seconds(mttr.value), 4.0 / 3.0, 1e-9);
+    close(mttr.low / 1e9, 8.0 / 14.449, 1e-3);
+    close(seconds(mttr.high), 8.0 / 1.237, 1e-3);
+    let long_run = found.long_run.as_ref().unwrap();
+    close(long_run.value.unwrap(), 56.0 / 60.0, 1e-9);
+    assert!(long_run.low < 56.0 / 60.0 && long_run.high.unwrap() > 56.0 / 60.0);
+    assert!(
+        told(&analysis, "down")
+            .text
+            .starts_with("down 3 times for 4 s in all, first after 10 s")
+    );
+
+    let strict = Question {
+        down: 0.3,
+        ..Question::default()
+    };
+    let made = failing();
+    let analysis = analyze(&made.write(|_| ()), &strict).unwrap();
+    assert_eq!(analysis.availability.unwrap().down_ns, 5 * SECOND);
+}
+
+#[test]
+fn an_outage_to_the_end_was_not_repaired() {
+    let mut made = Made::answering(60, |_| 10.0);
+    for row in made.rows.iter_mut().filter(|row| row.due_ns >= 50 * SECOND) {
+        row.outcome = Outcome::Refused;
+    }
+    let analysis = made.analysed();
+    let found = analysis.availability.as_ref().unwrap();
+    assert_eq!(
+        (found.failures, found.down_ns, &found.mttr_ns),
+        (1, 10 * SECOND, &None)
+    );
+    assert!(told(&analysis, "down").text.contains("not up again"));
+}
+
+/// Fifty users, each 20 ms in flight and 80 ms pausing, begun evenly.
+fn closed() -> Made {
+    let mut made = Made::of(30);
+    for user in 0..50 {
+        let first_ns = user * 2 * MS;
+        for cycle in 0..300 {
+            let due_ns = first_ns + cycle * 100 * MS;
+            made.rows
+                .push(operation(user, due_ns, 20 * MS, Outcome::Ok));
+        }
+    }
+    for row in &mut made.series {
+        (row.users, row.in_flight) = (50, 10);
+    }
+    made
+}
+
+#[test]
+fn the_laws_hold_where_counts_and_times_agree() {
+    let analysis = closed().analysed();
+    let little = analysis.laws.little.as_ref().unwrap();
+    close(little.product, 10.0, 0.01);
+    close(little.per_s, 500.0, 0.01);
+    assert!(little.holds);
+    let law = analysis.laws.response.as_ref().unwrap();
+    close(law.think_ns, 80e6, 0.01);
+    close(law.law_ns, 20e6, 0.05);
+    close(law.known, 1.0, 0.01);
+    assert_eq!(law.holds, Some(true));
+    let used = analysis.laws.utilisation.as_ref().unwrap();
+    close(used.demand_ns, 0.1e9 / 500.0, 0.01);
+    assert_eq!(told(&analysis, "little").severity, Severity::Good);
+}
+
+#[test]
+fn laws_that_the_counts_break_are_told() {
+    let mut made = closed();
+    made.series.iter_mut().for_each(|row| row.in_flight = 14);
+    let analysis = made.analysed();
+    assert_eq!(told(&analysis, "little").severity, Severity::Warning);
+    // Half of the users never do anything, or it is not in the record.
+    made.root = tempfile::tempdir().unwrap();
+    made.series.iter_mut().for_each(|row| row.users = 100);
+    let analysis = made.analysed();
+    assert_eq!(analysis.laws.response.as_ref().unwrap().holds, None);
+    assert_eq!(told(&analysis, "response-law").severity, Severity::Note);
+}
+
+#[test]
+fn sampled_rows_say_nothing_of_pauses() {
+    let mut made = closed();
+    let kept = made
+        .rows
+        .iter()
+        .step_by(2)
+        .map(|row| Measurement { weight: 2, ..*row });
+    made.rows = kept.collect();
+    let analysis = made.analysed();
+    assert_eq!(analysis.laws.response, None);
+    close(analysis.laws.little.unwrap().product, 10.0, 0.02);
+}
+
+#[test]
+fn windows_are_as_long_as_asked_for() {
+    let made = Made::answering(60, |s| if s < 30.0 { 10.0 } else { 30.0 });
+    let run = made.write(|_| ());
+    let question = Question {
+        window_ns: Some(20 * SECOND),
+        cut_ns: Some(0),
+        ..Question::default()
+    };
+    let analysis = analyze(&run, &question).unwrap();
+    let request = &analysis.measures[0];
+    let counts: Vec<u64> = request.windows.iter().map(|part| part.count).collect();
+    assert_eq!(counts, [400, 400, 400]);
+    let means: Vec<f64> = request
+        .windows
+        .iter()
+        .map(|part| part.mean_ns / 1e6)
+        .collect();
+    close(means[0], 10.0, 0.02);
+    close(means[1], 20.0, 0.02);
+    close(means[2], 30.0, 0.02);
+    assert!(is_told(&analysis, "not-steady"));
+}
+
+#[test]
+fn what_cannot_be_analysed_is_refused_with_a_reason() {
+    let refused = |made: &Made, question: Question| {
+        let root = tempfile::tempdir().unwrap();
+        let made = Made {
+            root,
+            rows: made.rows.clone(),
+            series: made.series.clone(),
+            seconds: made.seconds,
+        };
+        analyze(&made.write(|_| ()), &question).unwrap_err()
+    };
+    let made = Made::answering(60, |_| 10.0);
+    let ask = Question::default;
+    let error = refused(&Made::answering(12, |_| 10.0), ask());
+    assert!(matches!(error, AnalyzeError::TooShort { seconds: 12 }));
+    let error = refused(
+        &made,
+        Question {
+            cut_ns: Some(50 * SECOND),
+            ..ask()
+        },
+    );
+    assert!(matches!(error, AnalyzeError::TooShort { seconds: 10 }));
+    let error = refused(
+        &made,
+        Question {
+            phase: Some("none".to_owned()),
+            ..ask()
+        },
+    );
+    assert_eq!(
+        error.to_string(),
+        "the run has no phase \"none\"; its phases are all"
+    );
+    for window_ns in [SECOND / 2, 40 * SECOND] {
+        let error = refused(
+            &made,
+            Question {
+                window_ns: Some(window_ns),
+                ..ask()
+            },
+        );
+        assert!(matches!(error, AnalyzeError::Window { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_run_in_which_nothing_happened_gives_no_figures() {
+    let analysis = Made::of(30).analysed();
+    assert_eq!(analysis.measures, []);
+    assert_eq!(analysis.availability, None);
+    assert_eq!(analysis.laws.little, None);
+    assert!(!is_told(&analysis, "down") && !is_told(&analysis, "never-down"));
+}
+
+#[test]
+fn a_killed_run_is_analysed_and_said_to_be_killed() {
+    let made = Made::answering(40, |_| 10.0);
+    let run = made.write(|_| ());
+    std::fs::remove_file(Path::new(run.path()).join("summary.json")).unwrap();
+    let analysis = analyze(&run, &Question::default()).unwrap();
+    assert!(analysis.findings[0].text.contains("never judged"));
+}

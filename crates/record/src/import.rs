@@ -1,0 +1,111 @@
+//! `import.json`: what a run holds that was not measured here but published by somebody else.
+//!
+//! Foreign results tell figures, not operations: there are no rows, no histograms, no lag. What
+//! their clients told is kept as they told it, one report each, beside what had to be repaired to
+//! read it and what is not there at all.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// `import.json`. A run directory that has one holds imported results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Import {
+    /// [`crate::schema::FORMAT_VERSION`] of the writer.
+    pub format: u32,
+    /// Which kind of results they are: `thesis`.
+    pub layout: String,
+    /// Where they were read from, as given.
+    pub source: String,
+    /// Nanoseconds to which the clients' times are told.
+    pub resolution_ns: u64,
+    /// What was repaired, counted.
+    pub repairs: Vec<Repair>,
+    /// What these results do not tell, a sentence each without full stop.
+    pub absent: Vec<String>,
+    /// Clients that left no readable report.
+    pub unreachable: Vec<Unreachable>,
+    /// The others' reports, by region and host.
+    pub clients: Vec<ClientReport>,
+}
+
+/// Something in foreign results that was not as it should be, and what was done about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repair {
+    /// Stable, for machines: `ansi-colours`, `duplicate-row`, ….
+    pub code: String,
+    /// How often.
+    pub count: u64,
+    /// What was found and done, for people.
+    pub text: String,
+    /// True where something that was told is missing here for it.
+    pub lossy: bool,
+    /// The first place it was found at: a file, and a line where one is known.
+    pub first: String,
+}
+
+/// A client without a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unreachable {
+    /// Where it ran.
+    pub region: String,
+    /// Its machine.
+    pub host: String,
+    /// Why there is nothing.
+    pub why: String,
+}
+
+/// What one client told at the end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientReport {
+    /// Where it ran.
+    pub region: String,
+    /// Its machine.
+    pub host: String,
+    /// Users it was to start.
+    pub users_planned: u64,
+    /// How long it was online.
+    pub online_ns: u64,
+    /// Users that it says were connected at the end.
+    pub connected: u64,
+    /// Users that it says were disconnected.
+    pub disconnected: u64,
+    /// Users that it says could not connect.
+    pub failed: u64,
+    /// Its errors as it words them.
+    pub errors: BTreeMap<String, u64>,
+    /// By measure, those of which it has values.
+    pub measures: Vec<ToldMeasure>,
+}
+
+/// A measure as a client told it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToldMeasure {
+    /// Place in [`crate::schema::RunInfo::measures`].
+    pub measure: u16,
+    /// How many values its figures are of.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean_ns: f64,
+    /// Standard deviation.
+    pub deviation_ns: f64,
+    /// Least.
+    pub min_ns: u64,
+    /// Median.
+    pub median_ns: u64,
+    /// Greatest.
+    pub max_ns: u64,
+    /// Percentiles in the order of its report.
+    pub percentiles: Vec<ToldPercentile>,
+}
+
+/// One column of percentiles.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToldPercentile {
+    /// As the report calls it.
+    pub label: String,
+    /// The share of values at or below, 0..=1; `None` where the label cannot be what it says.
+    pub share: Option<f64>,
+    /// The value.
+    pub value_ns: u64,
+}

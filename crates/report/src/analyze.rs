@@ -1,0 +1,236 @@
+//! What was found within a run, in words: findings, figures after the warm-up, trends, outages.
+
+use judge::analyze::{Analysis, Drift, MeasureParts, Outage};
+use judge::words;
+
+use crate::live::chart::sparkline;
+use crate::style::{Line, Style, Tone};
+use crate::table::Table;
+use crate::verdict::{COLUMNS, INDENT, finding_lines};
+
+/// Columns of a line of windows.
+const CHART: usize = 40;
+/// Outages that are told one by one.
+const OUTAGES_TOLD: usize = 10;
+
+/// The analysis of a run as text. Lines end with `\n` and have at most 120 characters, long names
+/// aside.
+pub fn analysis(analysis: &Analysis, directory: &str, style: Style) -> String {
+    let mut lines = vec![headline(analysis).render(COLUMNS, style), String::new()];
+    for finding in &analysis.findings {
+        lines.extend(finding_lines(finding, style));
+    }
+    let mut section = |part: Vec<String>| {
+        if !part.is_empty() {
+            lines.push(String::new());
+            lines.extend(part);
+        }
+    };
+    section(figures(analysis).render(COLUMNS, style));
+    section(windows(analysis, style));
+    section(trends(analysis, style));
+    section(outages(analysis, style));
+    section(vec![
+        Line::default()
+            .tone(Tone::Dim, "record     ")
+            .text(directory)
+            .render(COLUMNS, style),
+    ]);
+    lines
+        .into_iter()
+        .fold(String::new(), |text, line| text + &line + "\n")
+}
+
+fn headline(analysis: &Analysis) -> Line {
+    Line::default()
+        .tone(Tone::Strong, analysis.name.clone())
+        .text(format!(
+            "  {} to {} of {}, {} of it warm-up",
+            words::span(analysis.start_ns),
+            words::span(analysis.end_ns),
+            analysis.id,
+            words::span(analysis.warm_up.cut_ns)
+        ))
+}
+
+/// Each measure with the warm-up cut, and its mean with it.
+fn figures(analysis: &Analysis) -> Table {
+    let mut table = Table::new(&[
+        "after the warm-up",
+        "count",
+        "rate",
+        "errors",
+        "mean",
+        "95 % from",
+        "to",
+        "p50",
+        "p99",
+        "max",
+        "mean uncut",
+    ]);
+    for measure in &analysis.measures {
+        table.row(cells(measure));
+    }
+    table
+}
+
+fn cells(measure: &MeasureParts) -> Vec<(Option<Tone>, String)> {
+    let kept = &measure.kept;
+    let answered = kept.count > 0;
+    let time = |ns: f64| match answered {
+        true => words::duration(ns),
+        false => "–".to_owned(),
+    };
+    let bound = |of: fn(&judge::analyze::Known) -> f64| match &measure.response {
+        Some(known) => words::duration(of(known).max(0.0)),
+        None => "–".to_owned(),
+    };
+    vec![
+        (None, format!("{INDENT}{}", measure.name)),
+        (None, words::count(kept.count + kept.errors)),
+        (None, words::rate(kept.rate_per_s)),
+        (
+            (kept.errors > 0).then_some(Tone::Bad),
+            words::count(kept.errors),
+        ),
+        (None, time(kept.mean_ns)),
+        (None, bound(|known| known.low)),
+        (None, bound(|known| known.high)),
+        (None, time(kept.p50_ns as f64)),
+        (None, time(kept.p99_ns as f64)),
+        (None, time(kept.max_ns as f64)),
+        (
+            Some(Tone::Dim),
+            match measure.whole.count {
+                0 => "–".to_owned(),
+                _ => words::duration(measure.whole.mean_ns),
+            },
+        ),
+    ]
+}
+
+/// A line of windows for throughput and the mean response of each measure.
+fn windows(analysis: &Analysis, style: Style) -> Vec<String> {
+    let title = format!("windows of {}", words::span(analysis.window_ns));
+    let mut table = Table::new(&[&title, "", "least", "mean", "most", "variation"]);
+    let mut row = |name: &str, values: &[f64], show: fn(f64) -> String, even: &_| {
+        let Some(even): &Option<judge::analyze::Evenness> = even else {
+            return;
+        };
+        table.row(vec![
+            (None, format!("{INDENT}{name}")),
+            (None, sparkline(&squeezed(values), CHART, style)),
+            (None, show(even.min)),
+            (None, show(even.mean)),
+            (None, show(even.max)),
+            (None, words::share(even.variation)),
+        ]);
+    };
+    let throughput = &analysis.throughput;
+    row(
+        "throughput",
+        &throughput.windows_per_s,
+        words::rate,
+        &throughput.rates,
+    );
+    for measure in &analysis.measures {
+        let means: Vec<f64> = measure.windows.iter().map(|part| part.mean_ns).collect();
+        row(&measure.name, &means, words::duration, &measure.means);
+    }
+    table.render(COLUMNS, style)
+}
+
+/// At most as many values as the chart has columns, each the mean of neighbours.
+fn squeezed(values: &[f64]) -> Vec<f64> {
+    let group = values.len().div_ceil(CHART).max(1);
+    let means = values.chunks(group);
+    means
+        .map(|part| part.iter().sum::<f64>() / part.len() as f64)
+        .collect()
+}
+
+fn trends(analysis: &Analysis, style: Style) -> Vec<String> {
+    if analysis.trends.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(&[
+        "trend",
+        "level",
+        "change",
+        "95 % from",
+        "to",
+        "p",
+        "p of all",
+    ]);
+    for drift in &analysis.trends {
+        let tone = drift.is_told.then_some(Tone::Warning);
+        let sign = |value: f64| if value > 0.0 { "+" } else { "" };
+        let change = |value: f64| (tone, format!("{}{}", sign(value), shown(drift, value)));
+        let p = |p: f64| match p < 0.001 {
+            true => (None, "< 0.001".to_owned()),
+            false => (None, format!("{p:.3}")),
+        };
+        table.row(vec![
+            (None, format!("{INDENT}{}", drift.name)),
+            (None, shown(drift, drift.level)),
+            change(drift.change),
+            change(drift.change_low),
+            change(drift.change_high),
+            p(drift.p),
+            p(drift.p_adjusted),
+        ]);
+    }
+    table.render(COLUMNS, style)
+}
+
+/// A figure of a trend in its unit.
+fn shown(drift: &Drift, value: f64) -> String {
+    let sign = if value < 0.0 { "-" } else { "" };
+    let size = value.abs();
+    let text = match drift.unit {
+        "per_s" => words::rate(size),
+        "share" => words::share(size),
+        "bytes" => words::bytes(size as u64),
+        "ns" => words::duration(size),
+        _ => words::significant(size, 3),
+    };
+    format!("{sign}{text}")
+}
+
+fn outages(analysis: &Analysis, style: Style) -> Vec<String> {
+    let Some(found) = analysis
+        .availability
+        .as_ref()
+        .filter(|found| found.failures > 0)
+    else {
+        return Vec::new();
+    };
+    let mut table = Table::new(&["down", "from", "to", "for", "due", "failed"]);
+    for (
+        number,
+        Outage {
+            start_ns,
+            end_ns,
+            due,
+            failed,
+        },
+    ) in found.outages.iter().take(OUTAGES_TOLD).enumerate()
+    {
+        table.row(vec![
+            (None, format!("{INDENT}{}", number + 1)),
+            (None, words::span(*start_ns)),
+            (None, words::span(*end_ns)),
+            (None, words::span(end_ns - start_ns)),
+            (None, words::count(*due)),
+            (None, words::count(*failed)),
+        ]);
+    }
+    let more = found.failures.saturating_sub(OUTAGES_TOLD as u64);
+    if more > 0 {
+        table.section(Line::default().text(format!("{INDENT}and {} more", words::count(more))));
+    }
+    table.render(COLUMNS, style)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! A search for capacity in words: a line for each run, and what they come to.
+
+use judge::capacity::{Conclusion, LevelFigures, Outcome, Trial};
+use judge::words;
+use scenario::Knob;
+
+use crate::style::{Line, Style, Tone};
+use crate::table::Table;
+use crate::verdict::{COLUMNS, INDENT, finding_lines};
+
+/// A run that ended, in a line without its end.
+pub fn trial(number: usize, trial: &Trial, knob: &Knob, style: Style) -> String {
+    let (tone, word) = match trial.outcome {
+        Outcome::Holds => (Tone::Good, "holds"),
+        Outcome::Breaks => (Tone::Bad, "does not hold"),
+        Outcome::Untrusted => (Tone::Warning, "not to be trusted"),
+    };
+    let figures = trial.figures.as_ref().map_or(String::new(), |figures| {
+        format!(
+            "  {} done, p50 {}, p99 {}, {} errors, {} in flight",
+            words::rate(figures.per_s),
+            words::duration(figures.p50_ns as f64),
+            words::duration(figures.p99_ns as f64),
+            words::share(figures.error_share),
+            words::significant(figures.in_flight, 3)
+        )
+    });
+    let why = match trial.why.first() {
+        Some(why) => format!("  ({why})"),
+        None => String::new(),
+    };
+    Line::default()
+        .text(format!("{number:>3}  {:<12} ", knob.shown(trial.load)))
+        .tone(tone, format!("{word:<17}"))
+        .text(figures + &why)
+        .render(usize::MAX, style)
+}
+
+/// What a search found as text. Lines end with `\n`.
+pub fn capacity(found: &Conclusion, knob: &Knob, directory: &str, style: Style) -> String {
+    let tone = match found.exit_code {
+        0 => Tone::Good,
+        _ => Tone::Bad,
+    };
+    let headline = match (found.holds, found.exit_code) {
+        (Some(load), 0) => format!("CAPACITY {}", knob.shown(load)),
+        (Some(load), _) => format!("CAPACITY {} OR MORE", knob.shown(load)),
+        (None, _) => "NO CAPACITY FOUND".to_owned(),
+    };
+    let headline = Line::default()
+        .tone(tone, headline)
+        .text(format!("  of {}", found.of));
+    let mut lines = vec![
+        String::new(),
+        headline.render(COLUMNS, style),
+        String::new(),
+    ];
+    for finding in &found.findings {
+        lines.extend(finding_lines(finding, style));
+    }
+    lines.push(String::new());
+    let mut table = Table::new(&["load", "held", "done", "in flight", "p50", "p99", "errors"]);
+    for level in &found.levels {
+        table.row(cells(level, knob));
+    }
+    lines.extend(table.render(COLUMNS, style));
+    lines.push(String::new());
+    let record = Line::default()
+        .tone(Tone::Dim, "record     ")
+        .text(directory);
+    lines.push(record.render(COLUMNS, style));
+    lines
+        .into_iter()
+        .fold(String::new(), |text, line| text + &line + "\n")
+}
+
+fn cells(level: &LevelFigures, knob: &Knob) -> Vec<(Option<Tone>, String)> {
+    let tone = match level.held {
+        Some(true) => Tone::Good,
+        Some(false) => Tone::Bad,
+        None => Tone::Warning,
+    };
+    let trusted = level.holds + level.breaks;
+    let held = match trusted {
+        0 => "untrusted".to_owned(),
+        _ => format!("{} of {trusted}", level.holds),
+    };
+    let none = || "–".to_owned();
+    let time = |ns: Option<u64>| ns.map_or_else(none, |ns| words::duration(ns as f64));
+    vec![
+        (None, format!("{INDENT}{}", knob.shown(level.load))),
+        (Some(tone), held),
+        (None, level.per_s.map_or_else(none, words::rate)),
+        (
+            None,
+            level
+                .in_flight
+                .map_or_else(none, |n| words::significant(n, 3)),
+        ),
+        (None, time(level.p50_ns)),
+        (None, time(level.p99_ns)),
+        (None, level.error_share.map_or_else(none, words::share)),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+use expect_test::expect;
+use judge::capacity::{Ending, TrialFigures};
+use record::schema::{Finding, Severity};
+
+use super::*;
+
+const STYLE: Style = Style {
+    colour: false,
+    unicode: true,
+};
+
+fn knob() -> Knob {
+    Knob {
+        path: "arrivals.0.constant".to_owned(),
+        value: 100.0,
+        unit: "/s".to_owned(),
+    }
+}
+
+#[test]
+fn a_line_for_each_run() {
+    let measured = Trial {
+        run: Some("20261121T101500-shop-3f2a".to_owned()),
+        why: vec!["p99(request) < 100ms: 341 ms".to_owned()],
+        figures: Some(TrialFigures {
+            per_s: 751.2,
+            in_flight: 93.4,
+            service_ns: 124e6,
+            p50_ns: 88_000_000,
+            p99_ns: 341_000_000,
+            error_share: 0.0012,
+        }),
+        ..Trial::new(760.0, Outcome::Breaks)
+    };
+    let refused = Trial {
+        why: vec!["this machine can hold about 20,000 users".to_owned()],
+        ..Trial::new(50_000.0, Outcome::Untrusted)
+    };
+    let lines = [
+        trial(1, &Trial::new(100.0, Outcome::Holds), &knob(), STYLE),
+        trial(8, &measured, &knob(), STYLE),
+        trial(1234, &refused, &knob(), STYLE),
+    ];
+    expect![[r#"
+          1  100/s        holds
+          8  760/s        does not hold      751/s done, p50 88.0 ms, p99 341 ms, 0.120 % errors, 93.4 in flight  (p99(request) < 100ms: 341 ms)
+        1234  50000/s      not to be trusted  (this machine can hold about 20,000 users)
+    "#]].assert_eq(&(lines.join("\n") + "\n"));
+}
+
+#[test]
+fn what_a_search_found() {
+    let level = |load: f64, holds: usize, breaks: usize| LevelFigures {
+        load,
+        holds,
+        breaks,
+        untrusted: 0,
+        held: Some(holds > breaks),
+        per_s: Some(load),
+        in_flight: Some(load / 100.0),
+        p50_ns: Some(9_000_000),
+        p99_ns: Some(40_000_000),
+        error_share: Some(0.0),
+    };
+    let unknown = LevelFigures {
+        load: 900.0,
+        holds: 0,
+        breaks: 0,
+        untrusted: 2,
+        held: None,
+        per_s: None,
+        in_flight: None,
+        p50_ns: None,
+        p99_ns: None,
+        error_share: None,
+    };
+    let found = Conclusion {
+        of: knob().path,
+        unit: knob().unit,
+        ending: Ending::Found,
+        exit_code: 0,
+        holds: Some(730.0),
+        breaks: Some(760.0),
+        findings: vec![Finding {
+            severity: Severity::Good,
+            code: "capacity".to_owned(),
+            text: "holds 730/s (3 of 3 runs kept the thresholds), and 760/s no more".to_owned(),
+            evidence: Default::default(),
+        }],
+        levels: vec![
+            level(100.0, 1, 0),
+            level(730.0, 3, 0),
+            level(760.0, 1, 2),
+            unknown,
+        ],
+        law: None,
+        law_problem: None,
+        bend: None,
+    };
+    let text = capacity(
+        &found,
+        &knob(),
+        "runs/20261121T101500-capacity-shop-3f2a",
+        STYLE,
+    );
+    expect![[r#"
+
+        CAPACITY 730/s  of arrivals.0.constant
+
+          ✓ holds 730/s (3 of 3 runs kept the thresholds), and 760/s no more
+
+        load          held   done  in flight      p50      p99  errors
+          100/s     1 of 1  100/s       1.00  9.00 ms  40.0 ms     0 %
+          730/s     3 of 3  730/s       7.30  9.00 ms  40.0 ms     0 %
+          760/s     1 of 3  760/s       7.60  9.00 ms  40.0 ms     0 %
+          900/s  untrusted      –          –        –        –       –
+
+        record     runs/20261121T101500-capacity-shop-3f2a
+    "#]]
+    .assert_eq(&text);
+    let more = Conclusion {
+        exit_code: 2,
+        ..found.clone()
+    };
+    assert!(capacity(&more, &knob(), "", STYLE).contains("CAPACITY 730/s OR MORE"));
+    let none = Conclusion {
+        exit_code: 1,
+        holds: None,
+        ..found
+    };
+    assert!(capacity(&none, &knob(), "", STYLE).contains("NO CAPACITY FOUND"));
+}

@@ -1,0 +1,366 @@
+//! A comparison in words: the verdict, findings, what changed by measure, groups of runs.
+
+mod junit;
+mod markdown;
+
+use judge::compare::{
+    Change, ComparedMeasure, Comparison, Evidence, Figure, Rule, Side, Similarity, Verdict, labels,
+    p_value, percent, shown,
+};
+use judge::words;
+
+use crate::style::{Line, Style, Tone, wrap};
+use crate::table::Table;
+use crate::verdict::{COLUMNS, finding_lines};
+
+pub use junit::comparison_junit;
+pub use markdown::comparison_markdown;
+
+/// Indent of what stands below a measure's table.
+const DETAIL: usize = 15;
+
+/// The comparison for a terminal. Lines end with `\n` and have at most 120 characters, long names
+/// and lists of runs aside.
+pub fn comparison(comparison: &Comparison, style: Style) -> String {
+    let mut lines = vec![headline(comparison).render(COLUMNS, style), String::new()];
+    for finding in &comparison.findings {
+        lines.extend(finding_lines(finding, style));
+    }
+    lines.push(String::new());
+    lines.extend(figures(comparison).render(COLUMNS, style));
+    lines.push(String::new());
+    lines.extend(
+        foot(comparison)
+            .iter()
+            .map(|line| line.render(usize::MAX, style)),
+    );
+    lines
+        .into_iter()
+        .fold(String::new(), |text, line| text + &line + "\n")
+}
+
+fn headline(comparison: &Comparison) -> Line {
+    let verdict = comparison.verdict;
+    let tone = tone_of(verdict);
+    Line::default()
+        .tone(tone, verdict.name().to_uppercase())
+        .text(format!("  {}", asked(comparison)))
+}
+
+/// What was compared, and how strictly.
+fn asked(comparison: &Comparison) -> String {
+    let runs = |side: Side| {
+        comparison
+            .runs
+            .iter()
+            .filter(|run| run.side == side)
+            .count() as u64
+    };
+    let options = &comparison.options;
+    let who = match runs(Side::Baseline) {
+        0 => format!(
+            "{} with each other",
+            words::counted(runs(Side::Candidate), "run")
+        ),
+        baselines => format!(
+            "{} against {} of the baseline",
+            words::counted(runs(Side::Candidate), "run"),
+            words::count(baselines)
+        ),
+    };
+    let mut text = format!(
+        "{who}, {} times, level {}, tolerance {}",
+        options.time.name(),
+        percent(options.alpha),
+        percent(options.tolerance)
+    );
+    if let Some(phase) = &options.phase {
+        text += &format!(", phase {phase}");
+    }
+    if options.skip_ns > 0 {
+        text += &format!(", without the first {}", words::span(options.skip_ns));
+    }
+    text
+}
+
+fn tone_of(verdict: Verdict) -> Tone {
+    match verdict.exit_code() {
+        0 => Tone::Good,
+        1 => Tone::Bad,
+        _ => Tone::Warning,
+    }
+}
+
+fn figures(comparison: &Comparison) -> Table {
+    let confidence = format!("{} interval", percent(1.0 - comparison.options.alpha));
+    if comparison.rule.is_none() {
+        return figures_of_runs(comparison);
+    }
+    let mut table = Table::new(&[
+        "",
+        "baseline",
+        "candidate",
+        "difference",
+        &confidence,
+        "change",
+        "p",
+    ]);
+    for measure in &comparison.measures {
+        table.section(title(measure));
+        for change in &measure.changes {
+            table.row(change_cells(change));
+        }
+        for line in details(measure, comparison) {
+            table.section(line);
+        }
+    }
+    table
+}
+
+/// A measure's name, verdict and source.
+fn title(measure: &ComparedMeasure) -> Line {
+    let operations: u64 = measure.runs.iter().map(|run| run.count).sum();
+    Line::default()
+        .tone(Tone::Strong, measure.name.clone())
+        .text("  ")
+        .tone(tone_of(measure.verdict), measure.text.clone())
+        .tone(
+            Tone::Dim,
+            format!("  {}", words::counted(operations, "operation")),
+        )
+}
+
+fn change_cells(change: &Change) -> Vec<(Option<Tone>, String)> {
+    let tone = match (change.counts, change.seen) {
+        (true, _) => Some(Tone::Strong),
+        (false, true) => None,
+        (false, false) => Some(Tone::Dim),
+    };
+    let of =
+        |value: Option<f64>| value.map_or("–".to_owned(), |value| shown(change.figure, value));
+    let cells = [
+        format!("  {}", label(change.figure)),
+        of(change.baseline),
+        of(change.candidate),
+        signed(change.figure, change.difference),
+        change.interval.map_or("–".to_owned(), |(low, high)| {
+            format!(
+                "{} to {}",
+                signed(change.figure, low),
+                signed(change.figure, high)
+            )
+        }),
+        relative(change),
+        p_value(change.p_adjusted).replace("below ", "<"),
+    ];
+    cells.into_iter().map(|text| (tone, text)).collect()
+}
+
+/// Without a baseline: the figures of each run.
+fn figures_of_runs(comparison: &Comparison) -> Table {
+    let mut header = vec!["".to_owned(), "count".to_owned(), "rate".to_owned()];
+    header.extend(["errors".to_owned(), "mean".to_owned()]);
+    let quantiles = &comparison.options.quantiles;
+    header.extend(quantiles.iter().map(|&q| Figure::Quantile(q).name()));
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let mut table = Table::new(&header);
+    for measure in &comparison.measures {
+        table.section(title(measure));
+        for (run, figures) in comparison.runs.iter().zip(&measure.runs) {
+            let missing = || "–".to_owned();
+            let mut cells = vec![
+                format!("  {}", run.label),
+                words::count(figures.count),
+                words::rate(figures.rate),
+                figures.error_rate.map_or_else(missing, words::share),
+                figures.mean_ns.map_or_else(missing, words::duration),
+            ];
+            cells.extend((0..quantiles.len()).map(|place| {
+                let quantile = figures.quantiles_ns.get(place);
+                quantile.map_or_else(missing, |&ns| words::duration(ns))
+            }));
+            table.row(cells.into_iter().map(|text| (None, text)).collect());
+        }
+        for line in details(measure, comparison) {
+            table.section(line);
+        }
+    }
+    table
+}
+
+/// What stands below a measure's table.
+fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut tell = |name: &str, text: String| {
+        for (number, part) in wrap(&text, COLUMNS - DETAIL).into_iter().enumerate() {
+            let name = if number == 0 { name } else { "" };
+            let name = format!("  {name:<width$}", width = DETAIL - 2);
+            lines.push(Line::default().tone(Tone::Dim, name).text(part));
+        }
+    };
+    if let Some(evidence) = &measure.evidence {
+        tell("pooled", pooled(evidence));
+    }
+    if let Some(similarity) = &measure.direct {
+        tell("groups", groups(similarity, comparison));
+    }
+    if let (Some(similarity), Some(bins)) = (&measure.published, measure.published_bins) {
+        let bins = words::counted(bins, "bin");
+        tell(
+            "published",
+            format!("{}, {bins}", groups(similarity, comparison)),
+        );
+    }
+    for modes in &measure.modes {
+        let peaks: Vec<String> = modes
+            .peaks
+            .iter()
+            .map(|peak| {
+                format!(
+                    "{} ({})",
+                    words::duration(peak.at_ns),
+                    words::percent(peak.share)
+                )
+            })
+            .collect();
+        let side = match (modes.side, comparison.rule) {
+            (Side::Baseline, _) => "peaks before",
+            (Side::Candidate, Some(_)) => "peaks now",
+            (Side::Candidate, None) => "peaks",
+        };
+        tell(side, peaks.join(", "));
+    }
+    lines
+}
+
+/// Tests on operations in one line.
+fn pooled(evidence: &Evidence) -> String {
+    let interval = evidence
+        .shift_interval_ns
+        .map_or(String::new(), |(low, high)| {
+            format!(
+                ", {} to {}",
+                signed(Figure::Mean, low),
+                signed(Figure::Mean, high)
+            )
+        });
+    format!(
+        "Kolmogorov–Smirnov {} apart (p {}), Anderson–Darling {} (p {}), Mann–Whitney p {}, \
+         shift {}{interval}, Cliff's delta {}",
+        words::share(evidence.ks.statistic),
+        p_value(evidence.ks.p_adjusted),
+        words::significant(evidence.ad.statistic, 3),
+        p_value(evidence.ad.p_adjusted),
+        p_value(evidence.mann_whitney.p_adjusted),
+        signed(Figure::Mean, evidence.shift_ns),
+        words::significant(evidence.cliffs_delta, 2),
+    )
+}
+
+/// `Kolmogorov–Smirnov {B1 B2} {C1 C2}; Anderson–Darling the same`.
+fn groups(similarity: &Similarity, comparison: &Comparison) -> String {
+    let told = |cliques: &[Vec<usize>]| {
+        let all: Vec<String> = cliques
+            .iter()
+            .map(|clique| format!("{{{}}}", labels(clique, &comparison.runs)))
+            .collect();
+        all.join(" ")
+    };
+    let (ks, ad) = (&similarity.ks_cliques, &similarity.ad_cliques);
+    let ad = if ks == ad {
+        "the same".to_owned()
+    } else {
+        told(ad)
+    };
+    let cut = if similarity.cut_off {
+        "; there are more"
+    } else {
+        ""
+    };
+    format!(
+        "Kolmogorov–Smirnov {}; Anderson–Darling {ad}{cut}",
+        told(ks)
+    )
+}
+
+fn foot(comparison: &Comparison) -> Vec<Line> {
+    let line = |name: &str, text: String| {
+        Line::default()
+            .tone(Tone::Dim, format!("{name:<11}"))
+            .text(text)
+    };
+    let mut lines = vec![line("decided by", rule(comparison))];
+    for run in &comparison.runs {
+        let text = format!(
+            "{}, {} of {}{}",
+            run.directory,
+            words::span((run.seconds * 1e9) as u64),
+            run.target,
+            if run.trusted {
+                ""
+            } else {
+                ", not to be trusted"
+            }
+        );
+        lines.push(line(&run.label, text));
+    }
+    lines
+}
+
+/// How it was decided, and how many tests that was corrected for.
+fn rule(comparison: &Comparison) -> String {
+    let figures: usize = comparison.measures.iter().map(|m| m.changes.len()).sum();
+    let figures = words::counted(figures as u64, "figure");
+    match comparison.rule {
+        Some(Rule::Permutation) => format!(
+            "permutation of runs, corrected for {figures} at once (max-T, Westfall and Young)"
+        ),
+        Some(Rule::Student) => format!("Student's t over runs, {figures} corrected by Holm"),
+        Some(Rule::Windows) => format!(
+            "permutation of paired windows of single runs, corrected for {figures} at once (max-T)"
+        ),
+        None => format!(
+            "tests of all pairs on independent operations, corrected by {}",
+            comparison.options.correction.name()
+        ),
+    }
+}
+
+/// `mean`, `p99`, `rate`, `errors`, `shape`.
+fn label(figure: Figure) -> String {
+    match figure {
+        Figure::ErrorRate => "errors".to_owned(),
+        figure => figure.name(),
+    }
+}
+
+/// The change as a share; of a shape that of the quantile which changed most.
+fn relative(change: &Change) -> String {
+    match (change.figure, change.relative) {
+        (_, None) => "–".to_owned(),
+        (Figure::Shape, Some(share)) => format!("up to {}", signed_percent(share)),
+        (_, Some(share)) => signed_percent(share),
+    }
+}
+
+/// With its sign, and none at nothing; a distance has none.
+fn signed(figure: Figure, value: f64) -> String {
+    let text = shown(figure, value.abs());
+    if figure == Figure::Shape {
+        return text;
+    }
+    match value {
+        value if value > 0.0 => format!("+{text}"),
+        value if value < 0.0 => format!("-{text}"),
+        _ => text,
+    }
+}
+
+fn signed_percent(share: f64) -> String {
+    let text = percent(share.abs());
+    match share {
+        share if share > 0.0 => format!("+{text}"),
+        share if share < 0.0 => format!("-{text}"),
+        _ => text,
+    }
+}

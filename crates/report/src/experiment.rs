@@ -1,0 +1,156 @@
+//! An experiment's analysis in words: factors, then for each response what to know of it, effects,
+//! means of levels and interactions.
+
+mod numbers;
+mod tables;
+
+use judge::experiment::{Analysis, FactorFigures, ResponseAnalysis, TermFigures};
+use judge::words;
+
+use crate::style::{Line, Style, Tone};
+use crate::table::Table;
+use crate::verdict::finding_lines;
+
+/// The text is at most so wide, whatever the terminal.
+const COLUMNS: usize = 120;
+/// Indent of what stands below a heading.
+const INDENT: &str = "  ";
+/// Most products of factors that are listed as confounded with the mean.
+const WORDS_TOLD: usize = 8;
+
+/// The text of an analysis. Lines end with `\n` and have at most 120 characters, as far as names
+/// allow.
+pub fn experiment(analysis: &Analysis, style: Style) -> String {
+    let mut lines = vec![headline(analysis).render(COLUMNS, style), String::new()];
+    lines.extend(factors(analysis).render(COLUMNS, style));
+    if !analysis.findings.is_empty() || !analysis.confounded.is_empty() {
+        lines.push(String::new());
+    }
+    for finding in &analysis.findings {
+        lines.extend(finding_lines(finding, style));
+    }
+    lines.extend(confounded(analysis).map(|line| line.render(COLUMNS, style)));
+    for response in &analysis.responses {
+        lines.push(String::new());
+        lines.extend(of_response(analysis, response, style));
+    }
+    lines
+        .into_iter()
+        .fold(String::new(), |text, line| text + &line + "\n")
+}
+
+/// The analysis as indented JSON with a newline at its end: the text of `analysis.json`.
+pub fn experiment_json(analysis: &Analysis) -> String {
+    let mut text = serde_json::to_string_pretty(analysis)
+        .expect("an analysis has string keys only and nothing that refuses to be written");
+    text.push('\n');
+    text
+}
+
+fn headline(analysis: &Analysis) -> Line {
+    let levels = analysis
+        .factors
+        .iter()
+        .map(|factor| factor.levels.len().to_string());
+    let levels: Vec<String> = levels.collect();
+    Line::default()
+        .tone(Tone::Strong, format!("EXPERIMENT  {}", analysis.name))
+        .text(format!(
+            "  {} levels, {}, intervals of {}",
+            levels.join(" × "),
+            words::counted(analysis.observations as u64, "observation"),
+            words::share(analysis.confidence)
+        ))
+}
+
+fn factors(analysis: &Analysis) -> Table {
+    let is_two_level = analysis
+        .factors
+        .iter()
+        .all(|factor| factor.levels.len() == 2);
+    let mut table = match is_two_level {
+        true => Table::new(&["factor", "low −1", "high +1"]),
+        false => Table::new(&["factor", "levels"]),
+    };
+    for factor in &analysis.factors {
+        let mut cells = vec![(None, format!("{INDENT}{} {}", factor.letter, factor.name))];
+        match is_two_level {
+            true => cells.extend(factor.levels.iter().map(|level| (None, level.clone()))),
+            false => cells.push((None, factor.levels.join(", "))),
+        }
+        table.row(cells);
+    }
+    table
+}
+
+fn confounded(analysis: &Analysis) -> Option<Line> {
+    let words = &analysis.confounded;
+    let more = if words.len() > WORDS_TOLD {
+        " = …"
+    } else {
+        ""
+    };
+    let told = &words[..words.len().min(WORDS_TOLD)];
+    (!words.is_empty()).then(|| {
+        Line::default().text(format!(
+            "{INDENT}confounded: I = {}{more}; what is the same times these cannot be told apart",
+            told.join(" = ")
+        ))
+    })
+}
+
+fn of_response(analysis: &Analysis, response: &ResponseAnalysis, style: Style) -> Vec<String> {
+    let values: usize = response.cells.iter().map(|cell| cell.values.len()).sum();
+    let heading = Line::default()
+        .tone(Tone::Strong, response.name.clone())
+        .tone(
+            Tone::Dim,
+            format!(
+                "  {} model, {} in {}",
+                response.model,
+                words::counted(values as u64, "value"),
+                words::counted(response.cells.len() as u64, "combination")
+            ),
+        );
+    let mut lines = vec![heading.render(COLUMNS, style)];
+    for finding in &response.findings {
+        lines.extend(finding_lines(finding, style));
+    }
+    let Some(fit) = &response.fit else {
+        return lines;
+    };
+    let tables = [
+        Some(tables::effects(analysis, response, fit)),
+        tables::levels(analysis, response, fit),
+        tables::signs(analysis, response, fit),
+    ];
+    let tables = tables.into_iter().flatten();
+    for table in tables.chain(tables::interactions(analysis, response, fit)) {
+        lines.push(String::new());
+        lines.extend(table.render(COLUMNS, style));
+    }
+    lines
+}
+
+/// A term with its factors' names: `AB batch × users`.
+fn term_name(factors: &[FactorFigures], term: &TermFigures) -> String {
+    let names: Vec<&str> = term
+        .factors
+        .iter()
+        .filter_map(|&factor| factors.get(factor))
+        .map(|factor| factor.name.as_str())
+        .collect();
+    let aliases: String = term
+        .aliases
+        .iter()
+        .take(2)
+        .map(|alias| format!(" + {alias}"))
+        .collect();
+    let more = if term.aliases.len() > 2 { " + …" } else { "" };
+    let name = match term.factors.len() {
+        // The letters say it, and each has its name above.
+        3.. => String::new(),
+        _ => format!(" {}", names.join(" × ")),
+    };
+    format!("{}{aliases}{more}{name}", term.name)
+}

@@ -1,0 +1,88 @@
+//! Numbers of a model as people read them.
+
+use judge::experiment::{EstimateFigures, ResponseAnalysis};
+use judge::words::{Unit, significant};
+
+/// Significant digits of measured values, and of those in tables from elsewhere, of which nobody
+/// knows how many they had.
+const DIGITS: usize = 4;
+const DIGITS_PLAIN: usize = 6;
+
+/// Writes the numbers of one response.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Numbers {
+    unit: Unit,
+    multiplicative: bool,
+}
+
+impl Numbers {
+    pub(super) fn of(response: &ResponseAnalysis) -> Numbers {
+        Numbers {
+            unit: response.unit,
+            multiplicative: response.model == "multiplicative",
+        }
+    }
+
+    /// A value as it was measured, or a difference of such.
+    pub(super) fn value(self, value: f64) -> String {
+        let sign = if value < 0.0 { "−" } else { "" };
+        let size = value.abs();
+        let text = match self.unit {
+            Unit::Plain => trimmed(&significant(size, DIGITS_PLAIN)).to_owned(),
+            // Means and effects of counts are no counts.
+            Unit::Count => significant(size, DIGITS),
+            unit => unit.told(size, DIGITS),
+        };
+        format!("{sign}{text}")
+    }
+
+    /// A mean of the model, which may be of logarithms.
+    pub(super) fn mean(self, mean: f64) -> String {
+        match self.multiplicative {
+            true => self.value(10_f64.powf(mean)),
+            false => self.value(mean),
+        }
+    }
+
+    /// An effect: a difference, or a factor where effects multiply.
+    pub(super) fn effect(self, effect: f64) -> String {
+        match self.multiplicative {
+            true => format!("×{}", significant(10_f64.powf(effect), DIGITS)),
+            false => self.value(effect),
+        }
+    }
+
+    /// Both bounds by `told`, or nothing.
+    pub(super) fn interval(
+        self,
+        estimate: &EstimateFigures,
+        told: impl Fn(Self, f64) -> String,
+    ) -> String {
+        match (estimate.low, estimate.high) {
+            (Some(low), Some(high)) => format!("{} to {}", told(self, low), told(self, high)),
+            _ => "–".to_owned(),
+        }
+    }
+}
+
+/// Without zeros at the end of a fraction.
+fn trimmed(text: &str) -> &str {
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => text,
+    }
+}
+
+/// A share of the variation, as exactly as published tables print it.
+pub(super) fn share(share: f64) -> String {
+    format!("{:.4} %", 100.0 * share)
+}
+
+/// A probability.
+pub(super) fn chance(p: Option<f64>) -> String {
+    match p {
+        None => "–".to_owned(),
+        Some(p) if p < 1e-4 => "<0.0001".to_owned(),
+        Some(p) => format!("{p:.4}"),
+    }
+}

@@ -1,0 +1,189 @@
+//! Meters in words: as published, cured, and what they hang on.
+
+use judge::cost::{Cost, Usage};
+use judge::meters::{InputValue, MeterValue, Metered};
+use judge::words;
+
+use crate::style::{Line, Style, Tone};
+use crate::table::Table;
+use crate::verdict::{COLUMNS, INDENT};
+
+/// Significant digits of a meter: published ones are compared digit by digit.
+const DIGITS: usize = 6;
+/// Decimals of money.
+const MONEY_DECIMALS: u32 = 6;
+
+/// The text on all runs. Lines end with `\n`.
+pub fn meters(runs: &[Metered], reference: &str, style: Style) -> String {
+    let mut lines = Vec::new();
+    for run in runs {
+        let line = Line::default().tone(Tone::Strong, run.name.clone());
+        let line = match run.name == reference {
+            true => line.tone(Tone::Dim, "  the reference of the cured forms"),
+            false => line,
+        };
+        lines.push(line.render(COLUMNS, style));
+        lines.extend(values(&run.meters).render(COLUMNS, style));
+        lines.push(String::new());
+        lines.extend(inputs(&run.meters).render(COLUMNS, style));
+        lines.extend(whole(run).iter().map(|line| line.render(COLUMNS, style)));
+        lines.push(String::new());
+    }
+    lines.push(
+        "Published: the area of the polygon of the inputs in their order; other orders give what stands \
+         under least and most."
+            .to_owned(),
+    );
+    lines.push(
+        "Cured: the weighted geometric mean of the inputs as multiples of the reference's, more being \
+         better; 1 is the reference."
+            .to_owned(),
+    );
+    lines
+        .into_iter()
+        .fold(String::new(), |text, line| text + &line + "\n")
+}
+
+fn number(value: f64) -> String {
+    words::significant(value, DIGITS)
+}
+
+/// The meters themselves.
+fn values(meters: &[MeterValue]) -> Table {
+    let header = [
+        "meter",
+        "min",
+        "avg",
+        "max",
+        "least",
+        "most",
+        "mean order",
+        "cured",
+    ];
+    let mut table = Table::new(&header);
+    for meter in meters {
+        let name = match meter.moments {
+            Some(moments) => format!(
+                "{INDENT}{} ({})",
+                meter.name,
+                words::counted(moments as u64, "moment")
+            ),
+            None => format!("{INDENT}{}", meter.name),
+        };
+        let cured = meter.cured.map_or("–".to_owned(), number);
+        table.row(vec![
+            (None, name),
+            (None, number(meter.published.worst)),
+            (None, number(meter.published.mean)),
+            (None, number(meter.published.best)),
+            (Some(Tone::Dim), number(meter.orders.0)),
+            (Some(Tone::Dim), number(meter.orders.1)),
+            (Some(Tone::Dim), number(meter.order_free)),
+            (Some(Tone::Strong), cured),
+        ]);
+    }
+    table
+}
+
+/// What they are made of, and how much each input counts.
+fn inputs(meters: &[MeterValue]) -> Table {
+    let header = [
+        "input",
+        "worst",
+        "mean",
+        "best",
+        "unit",
+        "moves published by",
+        "× reference",
+        "weight",
+    ];
+    let mut table = Table::new(&header);
+    for meter in meters {
+        table.section(Line::default().tone(Tone::Dim, format!("{INDENT}{}", meter.name)));
+        for input in &meter.inputs {
+            table.row(input_cells(input));
+        }
+    }
+    table
+}
+
+fn input_cells(input: &InputValue) -> Vec<(Option<Tone>, String)> {
+    // One per cent more of the input moves the published meter by so many per cent.
+    let moves = input
+        .elasticity
+        .map_or("–".to_owned(), |e| format!("{e:.4} %/%"));
+    let ratio = input.ratio.map_or("–".to_owned(), number);
+    vec![
+        (None, format!("{INDENT}{INDENT}{}", input.name)),
+        (None, number(input.radius.worst)),
+        (None, number(input.radius.mean)),
+        (None, number(input.radius.best)),
+        (None, input.unit.clone()),
+        (None, moves),
+        (None, ratio),
+        (None, words::percent(input.weight)),
+    ]
+}
+
+/// Scalability and cost of a run.
+fn whole(run: &Metered) -> Vec<Line> {
+    let line = |head: &str, text: String| {
+        Line::default()
+            .text(INDENT)
+            .tone(Tone::Dim, format!("{head:<11}"))
+            .text(text)
+    };
+    let mut lines = Vec::new();
+    if let Some(esr) = run.esr {
+        lines.push(line("ESR", format!("{} = SECmax − SECmin", number(esr))));
+    }
+    if let Some(ess) = run.ess {
+        lines.push(line(
+            "ESS",
+            format!(
+                "{} = [SL/SLmin]/[SEC/SECmin], least of all runs",
+                number(ess)
+            ),
+        ));
+    }
+    if let Some(ess) = run.ess_thesis {
+        let text = format!("{} = (SPMmax − SPMmin)/(SECmax − SECmin)", number(ess));
+        lines.push(line("ESS thesis", text));
+    }
+    if let Some((cost, usage)) = &run.cost {
+        lines.extend(
+            costs(cost, usage)
+                .into_iter()
+                .map(|text| line("cost", text)),
+        );
+    }
+    lines
+}
+
+fn costs(cost: &Cost, usage: &Usage) -> Vec<String> {
+    let currency = &cost.currency;
+    let money = |sum: &judge::cost::Money| sum.round_dp(MONEY_DECIMALS).normalize();
+    let items = cost
+        .items
+        .iter()
+        .map(|(name, sum)| format!("{name} {}", money(sum)));
+    let items = items.collect::<Vec<_>>().join(", ");
+    let mut texts = vec![format!(
+        "{} {currency} an hour: {items}",
+        money(&cost.per_hour)
+    )];
+    let mut rates = Vec::new();
+    if let Some(hours) = cost.hours_per_money() {
+        rates.push(format!("{} hours for 1 {currency}", number(hours)));
+    }
+    if let Some(per) = cost.per_million_requests(usage) {
+        rates.push(format!("{} {currency} a million requests", number(per)));
+    }
+    if let Some(per) = cost.per_user_hour(usage) {
+        rates.push(format!("{} {currency} a user and hour", number(per)));
+    }
+    if !rates.is_empty() {
+        texts.push(rates.join(", "));
+    }
+    texts
+}

@@ -1,0 +1,172 @@
+//! Experiments: many runs of one scenario by a design.
+//!
+//! [`experiment`] reads an experiment's file as [`compile`](crate::compile) reads a scenario's:
+//! all problems are told at once, with their places. [`Table`] is the other way in: factors and
+//! responses that were measured elsewhere.
+
+mod check;
+mod generators;
+mod table;
+
+pub use table::{Table, TableError, TableFactor, TableRow};
+
+use std::ops::Range;
+
+use crate::check::experiment_checker;
+use crate::diagnostic::Diagnostic;
+use crate::{Settings, Source, yaml};
+
+/// Most factors: each has a letter, and interactions of all of them are looked at.
+pub const FACTORS_MAX: usize = 12;
+/// Most levels of one factor.
+pub const LEVELS_MAX: usize = 1000;
+/// Most runs of one experiment.
+pub const RUNS_MAX: usize = 10_000;
+/// Least and greatest confidence of intervals.
+pub const CONFIDENCE: std::ops::RangeInclusive<f64> = 0.5..=0.9999;
+/// Most repetitions of one combination.
+pub const REPETITIONS_MAX: u64 = 1000;
+
+/// An experiment after all checks that need no scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    pub name: String,
+    /// The scenario's file as it is written.
+    pub scenario: String,
+    /// Overrides for all runs: key and value.
+    pub sets: Vec<(String, String)>,
+    pub design: Design,
+    pub factors: Vec<Factor>,
+    pub responses: Vec<Response>,
+    pub repetitions: u32,
+    pub seed: u64,
+    pub warm_up: u32,
+    pub pause_ns: u64,
+    /// Shell commands around each run.
+    pub before: Option<String>,
+    pub after: Option<String>,
+    pub keeps_untrusted: bool,
+    /// Of the intervals, in 0.5..1.
+    pub confidence: f64,
+    pub time_max_ns: u64,
+}
+
+/// How combinations are chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Design {
+    /// All combinations.
+    Full,
+    /// All combinations of two levels each.
+    TwoLevel,
+    /// A part of them.
+    Fraction(Vec<Generator>),
+    /// One factor.
+    Sweep,
+}
+
+/// What is changed from run to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Factor {
+    pub name: String,
+    /// The override's key.
+    pub set: String,
+    /// The first counts as low.
+    pub levels: Vec<Level>,
+    /// Where its name stands.
+    pub place: Range<usize>,
+}
+
+/// A value of a factor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Level {
+    /// As it is written.
+    pub text: String,
+    /// The override's value: the same, in quotes where it was.
+    pub value: String,
+    pub place: Range<usize>,
+}
+
+/// Sets a factor to the product of others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Generator {
+    pub factor: usize,
+    /// In rising order, none of them set by a generator.
+    pub of: Vec<usize>,
+    pub negative: bool,
+}
+
+/// A figure that is looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response {
+    /// As thresholds write it.
+    pub figure: String,
+    pub multiplicative: bool,
+    pub place: Range<usize>,
+}
+
+/// Checks an experiment. There is one exactly where no problem is an error.
+pub fn experiment(
+    source: Source<'_>,
+    settings: &Settings<'_>,
+) -> (Option<Experiment>, Vec<Diagnostic>) {
+    let mut checker = experiment_checker(source, settings);
+    let Some(root) = yaml::parse(source.text, &mut checker.told) else {
+        return (None, checker.told.finish());
+    };
+    let found = checker.experiment(&root, source.name);
+    let found = found.filter(|_| !checker.told.has_errors());
+    (found, checker.told.finish())
+}
+
+/// The letter of a factor in tables and generators: A, B, C, … without I, which is the mean.
+pub fn letter(factor: usize) -> char {
+    let letters = ('A'..='Z').filter(|&letter| letter != 'I');
+    letters.clone().nth(factor).unwrap_or('?')
+}
+
+impl Experiment {
+    /// The design's combinations, each a level for each factor; the first factor changes fastest.
+    pub fn cells(&self) -> Vec<Vec<usize>> {
+        let generators = match &self.design {
+            Design::Fraction(generators) => &generators[..],
+            Design::Full | Design::TwoLevel | Design::Sweep => &[],
+        };
+        let is_base = |factor: &usize| generators.iter().all(|g| g.factor != *factor);
+        let mut cells = vec![vec![0; self.factors.len()]];
+        for factor in (0..self.factors.len()).filter(is_base) {
+            let levels = 0..self.factors[factor].levels.len();
+            cells = levels
+                .flat_map(|level| {
+                    cells.iter().map(move |cell| {
+                        let mut cell = cell.clone();
+                        cell[factor] = level;
+                        cell
+                    })
+                })
+                .collect();
+        }
+        for cell in &mut cells {
+            for generator in generators {
+                cell[generator.factor] = generator.level(cell);
+            }
+        }
+        cells
+    }
+
+    /// The overrides of a combination: those of all runs, then the factors'.
+    pub fn overrides(&self, cell: &[usize]) -> Vec<(String, String)> {
+        let levels = self.factors.iter().zip(cell).map(|(factor, &level)| {
+            let level = &factor.levels[level];
+            (factor.set.clone(), level.value.clone())
+        });
+        self.sets.iter().cloned().chain(levels).collect()
+    }
+}
+
+impl Generator {
+    /// The level that it sets in this combination.
+    fn level(&self, cell: &[usize]) -> usize {
+        let low = self.of.iter().filter(|&&factor| cell[factor] == 0).count();
+        usize::from((low % 2 == 1) == self.negative)
+    }
+}

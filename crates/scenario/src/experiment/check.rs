@@ -1,0 +1,347 @@
+//! An experiment's tree, checked.
+
+use std::collections::HashMap;
+
+use super::{
+    CONFIDENCE, Design, Experiment, FACTORS_MAX, Factor, LEVELS_MAX, Level, REPETITIONS_MAX,
+    RUNS_MAX, Response,
+};
+use crate::check::{Checker, Fields, stem};
+use crate::keys::{DESIGNS, EXPERIMENT, FACTOR, RESPONSE};
+use crate::node::{Entry, Node, Place};
+use crate::units::{self, UnitError};
+
+/// Longest name of a factor, in bytes.
+const NAME_MAX: usize = 100;
+
+impl Checker<'_> {
+    /// The experiment; sound where no error was told.
+    pub(super) fn experiment(&mut self, root: &Node, source_name: &str) -> Option<Experiment> {
+        if root.is_null() {
+            self.told
+                .error("empty", &root.place, "the experiment is empty")
+                .hint("it needs `scenario`, `factors` and `responses`");
+            return None;
+        }
+        let fields = self.fields(root, &EXPERIMENT, "the experiment")?;
+        let name = fields
+            .get("name")
+            .and_then(|node| self.word(node, "a name"));
+        let scenario = fields.get("scenario");
+        let scenario = scenario.and_then(|node| self.word(node, "a scenario's file"));
+        let sets = self.sets(fields.get("set"));
+        let factors = fields
+            .get("factors")
+            .map_or_else(Vec::new, |node| self.factors(node, &sets));
+        let design = self.design(&fields, &factors);
+        let responses = fields
+            .get("responses")
+            .map_or_else(Vec::new, |node| self.responses(node));
+        let found = Experiment {
+            name: name.map_or_else(|| stem(source_name).to_owned(), |word| word.text),
+            scenario: scenario?.text,
+            sets: sets
+                .into_iter()
+                .map(|(key, value, _)| (key, value))
+                .collect(),
+            design,
+            factors,
+            responses,
+            repetitions: self.counted(&fields, "repetitions", 1..=REPETITIONS_MAX) as u32,
+            seed: self.counted(&fields, "seed", 0..=u64::MAX),
+            warm_up: self.counted(&fields, "warm_up", 0..=REPETITIONS_MAX) as u32,
+            pause_ns: self.option_ns_or_none(&fields, "pause"),
+            before: self.text(&fields, "before"),
+            after: self.text(&fields, "after"),
+            keeps_untrusted: self.option_choice(&EXPERIMENT, &fields, "untrusted") == 1,
+            confidence: self.confidence(&fields),
+            time_max_ns: self.option_ns(&fields, "time_max"),
+        };
+        self.runs(&found, &root.place);
+        Some(found)
+    }
+
+    fn sets(&mut self, node: Option<&Node>) -> Vec<(String, String, Place)> {
+        let Some(node) = node.filter(|node| !node.is_null()) else {
+            return Vec::new();
+        };
+        let Some(entries) = node.mapping() else {
+            self.expected(node, "a mapping of places and values");
+            return Vec::new();
+        };
+        let pairs = entries.iter().filter_map(|entry| {
+            let level = self.level(&entry.value)?;
+            Some((entry.key.clone(), level.value, entry.key_place.clone()))
+        });
+        pairs.collect()
+    }
+
+    fn factors(&mut self, node: &Node, sets: &[(String, String, Place)]) -> Vec<Factor> {
+        let Some(entries) = node.mapping().filter(|entries| !entries.is_empty()) else {
+            self.expected(node, "a mapping of factors and their levels");
+            return Vec::new();
+        };
+        if entries.len() > FACTORS_MAX {
+            let message = format!(
+                "{} factors; an experiment has at most {FACTORS_MAX}",
+                entries.len()
+            );
+            self.told
+                .error("too-many-factors", &node.place, message)
+                .hint("leave out those that matter least, or try them in another experiment");
+            return Vec::new();
+        }
+        let mut taken: HashMap<String, &str> = sets
+            .iter()
+            .map(|(key, _, _)| (key.clone(), "`set`"))
+            .collect();
+        let mut factors = Vec::new();
+        for entry in entries {
+            let Some(factor) = self.factor(entry) else {
+                continue;
+            };
+            if let Some(by) = taken.insert(factor.set.clone(), "another factor") {
+                let message = format!("`{}` is changed by {by}, too", factor.set);
+                self.told
+                    .error("same-place", &entry.key_place, message)
+                    .hint("each place has one factor, or one value in `set`");
+            }
+            factors.push(factor);
+        }
+        factors
+    }
+
+    fn factor(&mut self, entry: &Entry) -> Option<Factor> {
+        if entry.key.is_empty()
+            || entry.key.len() > NAME_MAX
+            || entry.key.chars().any(char::is_control)
+        {
+            self.told
+                .error(
+                    "bad-name",
+                    &entry.key_place,
+                    "this cannot be the name of a factor",
+                )
+                .hint("a name has 1 to 100 characters and no line breaks");
+        }
+        let (set, levels) = if entry.value.mapping().is_some() {
+            let fields = self.fields(&entry.value, &FACTOR, "the factor")?;
+            let set = fields
+                .get("set")
+                .and_then(|node| self.word(node, "a place"));
+            (set.map(|word| word.text), fields.get("levels")?)
+        } else {
+            (None, &entry.value)
+        };
+        Some(Factor {
+            name: entry.key.clone(),
+            set: set.unwrap_or_else(|| entry.key.clone()),
+            levels: self.levels(levels, &entry.key),
+            place: entry.key_place.span.clone(),
+        })
+    }
+
+    fn levels(&mut self, node: &Node, factor: &str) -> Vec<Level> {
+        let Some(items) = node.sequence() else {
+            self.expected(node, "a list of levels");
+            return Vec::new();
+        };
+        if items.len() < 2 || items.len() > LEVELS_MAX {
+            let message = match items.len() {
+                0 => format!("`{factor}` has no level"),
+                1 => format!("`{factor}` has one level only"),
+                count => {
+                    format!("`{factor}` has {count} levels; a factor has at most {LEVELS_MAX}")
+                }
+            };
+            self.told.error("bad-levels", &node.place, message).hint(
+                "a factor has levels to compare; what is the same in all runs goes into `set`",
+            );
+        }
+        let mut levels: Vec<Level> = Vec::new();
+        for item in items.iter().take(LEVELS_MAX) {
+            let Some(level) = self.level(item) else {
+                continue;
+            };
+            if levels.iter().any(|other| other.value == level.value) {
+                let message = format!("the level `{}` stands here twice", level.text);
+                self.told
+                    .error("duplicate-level", &item.place, message)
+                    .hint("repetitions are asked for by `repetitions`");
+            }
+            levels.push(level);
+        }
+        levels
+    }
+
+    /// A value as an override has it. What stands in `${…}` is the scenario's to fill in.
+    fn level(&mut self, node: &Node) -> Option<Level> {
+        let Some(scalar) = node.scalar().filter(|_| !node.is_null()) else {
+            self.expected(node, "a single value");
+            self.told
+                .last_hint("make what is longer a parameter of the scenario".to_owned());
+            return None;
+        };
+        let value = if scalar.quoted {
+            serde_json::Value::from(scalar.text.as_str()).to_string()
+        } else {
+            scalar.text.clone()
+        };
+        Some(Level {
+            text: scalar.text.clone(),
+            value,
+            place: node.place.span.clone(),
+        })
+    }
+
+    fn design(&mut self, fields: &Fields<'_>, factors: &[Factor]) -> Design {
+        let design = DESIGNS[self.option_choice(&EXPERIMENT, fields, "design")];
+        let place = fields.key_place("design").unwrap_or(fields.place()).clone();
+        let generators = fields.get("generators");
+        if design.starts_with("2^") {
+            self.two_levels(design, factors);
+        }
+        if let (Some(node), false) = (generators, design == "2^(k-r)") {
+            self.told
+                .error("bad-design", &node.place, "generators belong to a fraction")
+                .hint("write `design: 2^(k-r)`");
+        }
+        match (design, generators) {
+            ("2^k", _) => Design::TwoLevel,
+            ("2^(k-r)", Some(node)) => Design::Fraction(self.generators(node, factors)),
+            ("2^(k-r)", None) => {
+                self.told
+                    .error(
+                        "bad-design",
+                        &place,
+                        "which part of the design is to be run?",
+                    )
+                    .hint("write it like `generators: [D=ABC]`");
+                Design::TwoLevel
+            }
+            ("sweep", _) => {
+                if factors.len() > 1 {
+                    let message =
+                        format!("a sweep has one factor, and there are {}", factors.len());
+                    self.told
+                        .error("bad-design", &place, message)
+                        .hint("write `design: full`");
+                }
+                Design::Sweep
+            }
+            _ => Design::Full,
+        }
+    }
+
+    fn two_levels(&mut self, design: &str, factors: &[Factor]) {
+        for factor in factors.iter().filter(|factor| factor.levels.len() > 2) {
+            let count = factor.levels.len();
+            let message = format!(
+                "`{}` has {count} levels, and `{design}` wants two",
+                factor.name
+            );
+            self.told
+                .error("bad-levels", &Place::at(factor.place.clone()), message)
+                .hint("keep the lowest and the highest, or write `design: full`");
+        }
+    }
+
+    fn responses(&mut self, node: &Node) -> Vec<Response> {
+        let items = self.one_or_more(node);
+        if items.is_empty() {
+            self.told
+                .error("no-response", &node.place, "no response is listed")
+                .hint("list figures as thresholds have them, such as `p99(request)`");
+        }
+        let mut found: Vec<Response> = Vec::new();
+        for item in items {
+            let Some(response) = self.response(item) else {
+                continue;
+            };
+            if found.iter().any(|other| other.figure == response.figure) {
+                let message = format!("`{}` stands here twice", response.figure);
+                self.told.error("duplicate-response", &item.place, message);
+            }
+            found.push(response);
+        }
+        found
+    }
+
+    fn response(&mut self, node: &Node) -> Option<Response> {
+        if node.mapping().is_none() {
+            let word = self.word(node, "a figure, such as `p99(request)`")?;
+            return Some(Response {
+                figure: word.text,
+                multiplicative: false,
+                place: word.place.span,
+            });
+        }
+        let fields = self.fields(node, &RESPONSE, "the response")?;
+        let word = self.word(fields.get("figure")?, "a figure")?;
+        Some(Response {
+            figure: word.text,
+            multiplicative: self.option_choice(&RESPONSE, &fields, "model") == 1,
+            place: word.place.span,
+        })
+    }
+
+    fn counted(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        range: std::ops::RangeInclusive<u64>,
+    ) -> u64 {
+        let least = *range.start();
+        let node = fields.get_or_default(key);
+        node.and_then(|node| self.count_within(&node, range))
+            .unwrap_or(least)
+    }
+
+    fn text(&mut self, fields: &Fields<'_>, key: &str) -> Option<String> {
+        let word = self.word(fields.get(key)?, "a command")?;
+        Some(word.text)
+    }
+
+    /// A duration that may be 0.
+    fn option_ns_or_none(&mut self, fields: &Fields<'_>, key: &str) -> u64 {
+        match fields.get(key).and_then(Node::text) {
+            Some("0" | "0s") => 0,
+            _ => self.option_ns(fields, key),
+        }
+    }
+
+    fn confidence(&mut self, fields: &Fields<'_>) -> f64 {
+        let what = ("bad-share", "a percentage");
+        let node = fields.get_or_default("confidence");
+        let found = node.and_then(|node| {
+            self.unit(&node, what, |text| match units::share(text)? {
+                share if CONFIDENCE.contains(&share) => Ok(share),
+                _ => Err(UnitError {
+                    message: format!("`{text}` is out of range"),
+                    hint: "write 50% to 99.99%".to_owned(),
+                }),
+            })
+        });
+        found.unwrap_or(*CONFIDENCE.start())
+    }
+
+    /// The number of runs must be bounded before combinations are listed.
+    fn runs(&mut self, experiment: &Experiment, place: &Place) {
+        let free = match &experiment.design {
+            Design::Fraction(generators) => {
+                experiment.factors.len() - generators.len().min(experiment.factors.len())
+            }
+            Design::Full | Design::TwoLevel | Design::Sweep => experiment.factors.len(),
+        };
+        let levels = experiment.factors.iter().take(free).map(|f| f.levels.len());
+        let cells = levels.fold(1_usize, usize::saturating_mul);
+        let runs = cells.saturating_mul(experiment.repetitions as usize);
+        if runs > RUNS_MAX {
+            let message =
+                format!("{cells} combinations, {runs} runs; an experiment has at most {RUNS_MAX}");
+            self.told
+                .error("too-many-runs", place, message)
+                .hint("two levels each, a fraction (`2^(k-r)`) or fewer repetitions take fewer");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Price lists: what things cost, and what systems use in an hour.
+//!
+//! Prices are decimal numbers, digit by digit as they are written; nothing here is a float.
+
+use rust_decimal::Decimal;
+
+use crate::Source;
+use crate::diagnostic::Diagnostic;
+use crate::node::Node;
+use crate::sheet::Sheet;
+use crate::suggest;
+
+/// A month, where the list does not say.
+const MONTH_HOURS: Decimal = Decimal::from_parts(720, 0, 0, false, 0);
+
+/// A price list that was checked: every use has its price.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prices {
+    /// What is paid in, as `USD`.
+    pub currency: String,
+    /// What each system uses, in the order of the text.
+    pub systems: Vec<System>,
+}
+
+/// A system by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct System {
+    /// As runs of it are called.
+    pub name: String,
+    /// Its bill, item by item.
+    pub items: Vec<Item>,
+}
+
+/// An item of the bill: uses that are told together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// For people.
+    pub name: String,
+    /// What it is made of; may be nothing, which costs nothing.
+    pub uses: Vec<Use>,
+}
+
+/// So much of something with a price.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Use {
+    /// The price's name.
+    pub name: String,
+    /// What a lot costs.
+    pub price: Decimal,
+    /// The quantity, in the price's unit; 1 where it is counted only.
+    pub amount: Decimal,
+    /// How many there are.
+    pub count: Decimal,
+    /// The quantity that the price is for.
+    pub lot: Decimal,
+    /// For how many hours the price holds, or in how many hours the amount is used up.
+    pub hours: Decimal,
+}
+
+/// A price as it stands in the list.
+struct Price<'n> {
+    name: &'n str,
+    price: Decimal,
+    lot: Decimal,
+    /// What it is counted in; `None`: in pieces.
+    unit: Option<String>,
+    /// For how many hours; `None`: paid once, for what is used up.
+    hours: Option<Decimal>,
+}
+
+/// Reads a price list. All problems are told at once; there is a list exactly where none of them is
+/// an error.
+pub fn prices(source: Source<'_>) -> (Option<Prices>, Vec<Diagnostic>) {
+    let (root, mut sheet) = Sheet::open(source.text);
+    let prices = root.and_then(|root| sheet.price_list(&root));
+    sheet.close(prices)
+}
+
+impl Sheet<'_> {
+    fn price_list(&mut self, root: &Node) -> Option<Prices> {
+        let keys = ["prices", "systems", "currency", "month"];
+        let map = self.map(root, "the price list", &keys, 2)?;
+        let currency = match map.get("currency") {
+            Some(node) => self.text(node, "the name of a currency")?.to_owned(),
+            None => "USD".to_owned(),
+        };
+        let month = match map.get("month") {
+            Some(node) => self.hours(node)?,
+            None => MONTH_HOURS,
+        };
+        let mut prices = Vec::new();
+        for entry in self.entries(map.get("prices")?, "prices by name")? {
+            prices.extend(self.price(&entry.key, &entry.value, month));
+        }
+        let listed: Vec<&str> = self
+            .entries(map.get("prices")?, "prices by name")?
+            .iter()
+            .map(|entry| entry.key.as_str())
+            .collect();
+        let mut systems = Vec::new();
+        for entry in self.entries(map.get("systems")?, "systems by name")? {
+            let mut items = Vec::new();
+            for item in self.entries(&entry.value, "items by name")? {
+                let uses = self.items(&item.value, "uses of prices").iter();
+                let uses = uses.filter_map(|node| self.price_use(node, &prices, &listed));
+                items.push(Item {
+                    name: item.key.clone(),
+                    uses: uses.collect(),
+                });
+            }
+            systems.push(System {
+                name: entry.key.clone(),
+                items,
+            });
+        }
+        Some(Prices { currency, systems })
+    }
+
+    fn price<'n>(&mut self, name: &'n str, node: &'n Node, month: Decimal) -> Option<Price<'n>> {
+        let map = self.map(node, &format!("the price `{name}`"), &["price", "per"], 2)?;
+        let price = self.decimal(map.get("price")?, "a price");
+        let per = map.get("per")?;
+        let text = self.text(per, "what the price is for")?;
+        let (lot, what) = match text.split_once(' ') {
+            Some(("million", what)) => (Some(Decimal::from(1_000_000)), what),
+            Some((lot, what)) => (lot.replace('_', "").parse().ok(), what),
+            None => (Some(Decimal::ONE), text),
+        };
+        let time = |word: &str| match word {
+            "hour" => Some(Decimal::ONE),
+            "month" => Some(month),
+            _ => None,
+        };
+        let (unit, hours) = match what.rsplit_once('-') {
+            Some((unit, word)) if time(word).is_some() => (Some(unit.to_owned()), time(word)),
+            _ if time(what).is_some() => (None, time(what)),
+            _ => (Some(what.to_owned()), None),
+        };
+        let lot = lot.filter(|lot| !lot.is_zero() && !lot.is_sign_negative());
+        if lot.is_none() || what.is_empty() {
+            self.told
+                .error(
+                    "bad-price",
+                    &per.place,
+                    format!("`{text}` is nothing a price can be for"),
+                )
+                .hint("write hour, month, GB, GB-month, IOPS-hour or `million requests`");
+        }
+        Some(Price {
+            name,
+            price: price?,
+            lot: lot?,
+            unit,
+            hours,
+        })
+    }
+
+    fn price_use(&mut self, node: &Node, prices: &[Price<'_>], listed: &[&str]) -> Option<Use> {
+        let map = self.map(node, "a use", &["use", "amount", "count", "over"], 1)?;
+        let name = self.text(map.get("use")?, "the name of a price")?;
+        if !listed.contains(&name) {
+            let message = format!("there is no price for `{name}` in this list");
+            let hint = suggest::hint(name, "the prices are", listed.iter().copied());
+            self.told
+                .error("missing-price", &map.get("use")?.place, message)
+                .hint_some(hint);
+        }
+        // A price with a fault of its own has been told.
+        let price = prices.iter().find(|price| price.name == name)?;
+        let mut given = |key: &str| match map.get(key) {
+            Some(node) => self.decimal(node, "a number").map(Some),
+            None => Some(None),
+        };
+        let (amount, count) = (given("amount")?, given("count")?);
+        if amount.is_none()
+            && let Some(unit) = &price.unit
+        {
+            let message = format!("`{name}` is paid by {unit}: `amount` is missing");
+            self.told.error("missing-key", map.place, message);
+        }
+        let hours = match (price.hours, map.get("over")) {
+            (Some(hours), None) => hours,
+            (None, Some(node)) => self.hours(node)?,
+            (Some(_), Some(node)) => {
+                let message = format!("`{name}` is paid by time: it is not used up over one");
+                self.told.error("bad-use", &node.place, message);
+                return None;
+            }
+            (None, None) => {
+                let message = format!("`{name}` is paid for what is used up: in which time?");
+                self.told
+                    .error("missing-key", map.place, message)
+                    .hint("say it like `over: 90m`");
+                return None;
+            }
+        };
+        Some(Use {
+            name: name.to_owned(),
+            price: price.price,
+            amount: amount.unwrap_or(Decimal::ONE),
+            count: count.unwrap_or(Decimal::ONE),
+            lot: price.lot,
+            hours,
+        })
+    }
+
+    /// A duration in hours, exactly.
+    fn hours(&mut self, node: &Node) -> Option<Decimal> {
+        let seconds = self.seconds(node)?;
+        // Whole milliseconds are told exactly by both kinds of number.
+        let ms = (seconds * 1000.0).round();
+        let whole = (1.0..1e15).contains(&ms);
+        if !whole {
+            let message = "a time between 1 ms and 30,000 years is needed here";
+            self.told.error("bad-duration", &node.place, message);
+        }
+        whole.then(|| Decimal::from(ms as u64) / Decimal::from(3_600_000))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! Small documents besides the scenario: mappings with known keys, and values that are checked.
+
+use rust_decimal::Decimal;
+
+use crate::diagnostic::{Collector, Diagnostic};
+use crate::node::{Entry, Node, Place};
+use crate::units::UnitError;
+use crate::{suggest, units, yaml};
+
+/// A document being read, and what was told about it.
+pub(crate) struct Sheet<'t> {
+    pub(crate) told: Collector<'t>,
+}
+
+/// A mapping whose keys are known.
+pub(crate) struct Map<'n> {
+    entries: &'n [Entry],
+    pub(crate) place: &'n Place,
+}
+
+impl<'n> Map<'n> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
+        let found = self.entries.iter().find(|entry| entry.key == key);
+        found
+            .map(|entry| &entry.value)
+            .filter(|node| !node.is_null())
+    }
+}
+
+impl<'t> Sheet<'t> {
+    /// The document's tree; `None` after a syntax error, which has been told.
+    pub(crate) fn open(text: &'t str) -> (Option<Node>, Sheet<'t>) {
+        let mut told = Collector::new(text, &[]);
+        let root = yaml::parse(text, &mut told);
+        (root, Sheet { told })
+    }
+
+    /// The value, where nothing was wrong, and all that was told.
+    pub(crate) fn close<T>(self, value: Option<T>) -> (Option<T>, Vec<Diagnostic>) {
+        let sound = !self.told.has_errors();
+        (value.filter(|_| sound), self.told.finish())
+    }
+
+    /// A mapping with these keys, the first `required` of which must be there.
+    pub(crate) fn map<'n>(
+        &mut self,
+        node: &'n Node,
+        called: &str,
+        keys: &[&str],
+        required: usize,
+    ) -> Option<Map<'n>> {
+        let entries = self.entries(node, called)?;
+        for entry in entries {
+            if !keys.contains(&entry.key.as_str()) {
+                let message = format!("unknown key `{}` in {called}", entry.key);
+                let hint = suggest::hint(&entry.key, "the keys here are", keys.iter().copied());
+                self.told
+                    .error("unknown-key", &entry.key_place, message)
+                    .hint_some(hint);
+            }
+        }
+        let map = Map {
+            entries,
+            place: &node.place,
+        };
+        for key in &keys[..required] {
+            if map.get(key).is_none() {
+                let message = format!("`{key}` is missing in {called}");
+                self.told.error("missing-key", &node.place, message);
+            }
+        }
+        Some(map)
+    }
+
+    /// The entries of a mapping with any keys.
+    pub(crate) fn entries<'n>(&mut self, node: &'n Node, called: &str) -> Option<&'n [Entry]> {
+        let entries = node.mapping();
+        if entries.is_none() {
+            self.expected(node, &format!("a mapping ({called})"));
+        }
+        entries
+    }
+
+    /// The items of a list.
+    pub(crate) fn items<'n>(&mut self, node: &'n Node, called: &str) -> &'n [Node] {
+        match node.sequence() {
+            Some(items) => items,
+            None => {
+                self.expected(node, &format!("a list ({called})"));
+                &[]
+            }
+        }
+    }
+
+    /// A single value's text.
+    pub(crate) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
+        let text = node.text().filter(|text| !text.is_empty());
+        if text.is_none() {
+            self.expected(node, what);
+        }
+        text
+    }
+
+    /// One of these words.
+    pub(crate) fn word<T: Copy>(&mut self, node: &Node, words: &[(&str, T)]) -> Option<T> {
+        let text = self.text(node, "a word")?;
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Some(*value);
+        }
+        let hint = suggest::hint(text, "write one of", words.iter().map(|(word, _)| *word));
+        self.told
+            .error(
+                "bad-word",
+                &node.place,
+                format!("`{text}` is not known here"),
+            )
+            .hint_some(hint);
+        None
+    }
+
+    /// A decimal number of 0 or more, digit by digit as it is written.
+    pub(crate) fn decimal(&mut self, node: &Node, what: &str) -> Option<Decimal> {
+        let text = self.text(node, what)?;
+        let digits = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        match text.parse::<Decimal>() {
+            Ok(number) if digits => Some(number),
+            _ => {
+                self.told
+                    .error("bad-number", &node.place, format!("`{text}` is not {what}"))
+                    .hint("write digits, with a point where need be, like 0.00019");
+                None
+            }
+        }
+    }
+
+    /// A finite number.
+    pub(crate) fn number(&mut self, node: &Node, what: &str) -> Option<f64> {
+        let text = self.text(node, what)?;
+        let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+        if number.is_none() {
+            let message = format!("`{text}` is not {what}");
+            self.told.error("bad-number", &node.place, message);
+        }
+        number
+    }
+
+    /// A duration above 0, in seconds.
+    pub(crate) fn seconds(&mut self, node: &Node) -> Option<f64> {
+        let text = self.text(node, "a duration")?;
+        match units::duration(text) {
+            Ok(seconds) if seconds > 0.0 => Some(seconds),
+            Ok(_) => {
+                self.told.error(
+                    "bad-duration",
+                    &node.place,
+                    "a duration above 0 is needed here",
+                );
+                None
+            }
+            Err(UnitError { message, hint }) => {
+                self.told
+                    .error("bad-duration", &node.place, message)
+                    .hint(hint);
+                None
+            }
+        }
+    }
+
+    fn expected(&mut self, node: &Node, what: &str) {
+        let message = format!("{} stands here, where {what} is expected", node.described());
+        self.told.error("wrong-kind", &node.place, message);
+    }
+}

@@ -1,0 +1,195 @@
+//! Experiments: what is read, which combinations follow, what is said of wrong ones.
+
+use std::path::{Path, PathBuf};
+
+use scenario::experiment::{Design, RUNS_MAX};
+use scenario::{
+    Diagnostic, Experiment, Settings, Source, experiment, experiment_reference, experiment_schema,
+    render,
+};
+
+fn read(name: &str, text: &str) -> (Option<Experiment>, Vec<Diagnostic>) {
+    let settings = Settings {
+        overrides: &[],
+        env: &|_| None,
+        files: &|_| Err("no such file".to_owned()),
+    };
+    experiment(Source { name, text }, &settings)
+}
+
+#[track_caller]
+fn right(text: &str) -> Experiment {
+    let (found, diagnostics) = read("it.yaml", text);
+    let source = Source {
+        name: "it.yaml",
+        text,
+    };
+    assert!(diagnostics.is_empty(), "{}", render(&diagnostics, source));
+    found.expect("what has no problem is an experiment")
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn an_experiment_is_read() {
+    let found = right(
+        "scenario: s.yaml\nset: { hold: 5s, name: 'no 7' }\n\
+         factors:\n  users: { set: arrivals.0.constant, levels: [10/s, 20/s, 40/s] }\n  \
+         hosts: ['1', '${host}']\nresponses:\n  - p99(request)\n  \
+         - { figure: errors, model: multiplicative }\npause: 0\nconfidence: 90%\n",
+    );
+    assert_eq!(
+        (found.name.as_str(), found.scenario.as_str()),
+        ("it", "s.yaml")
+    );
+    assert_eq!(found.design, Design::Full);
+    assert_eq!(
+        (found.repetitions, found.pause_ns, found.confidence),
+        (3, 0, 0.9)
+    );
+    assert_eq!(found.cells().len(), 6);
+    assert_eq!(found.cells()[1], [1, 0]);
+    // Quoted values stay text, and what stands in ${} is the scenario's.
+    let written = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let expected = [
+        ("hold", "5s"),
+        ("name", "\"no 7\""),
+        ("arrivals.0.constant", "40/s"),
+        ("hosts", "\"${host}\""),
+    ];
+    assert_eq!(
+        found.overrides(&[2, 1]),
+        expected.iter().map(written).collect::<Vec<_>>()
+    );
+    let multiplicative: Vec<bool> = found.responses.iter().map(|r| r.multiplicative).collect();
+    assert_eq!(multiplicative, [false, true]);
+}
+
+#[test]
+fn generators_choose_a_part_of_the_design() {
+    let found = right(
+        "scenario: s\nfactors: { a: [0, 1], b: [0, 1], c: [0, 1], d: [0, 1] }\n\
+         responses: [errors]\ndesign: 2^(k-r)\ngenerators: [D=ABC]\n",
+    );
+    let cells = found.cells();
+    assert_eq!(cells.len(), 8);
+    let sign = |level: usize| if level == 1 { 1 } else { -1 };
+    for cell in &cells {
+        assert_eq!(
+            sign(cell[3]),
+            sign(cell[0]) * sign(cell[1]) * sign(cell[2]),
+            "{cell:?}"
+        );
+    }
+    let other = right(
+        "scenario: s\nfactors: { a: [0, 1], b: [0, 1], c: [0, 1] }\nresponses: [errors]\n\
+         design: 2^(k-r)\ngenerators: [\"C = -AB\"]\n",
+    );
+    assert_eq!(other.cells(), [[0, 0, 0], [1, 0, 1], [0, 1, 1], [1, 1, 0]]);
+}
+
+/// As for scenarios: `testdata/experiments/bad/*.yaml`, and beside each what is said of it.
+#[test]
+fn wrong_experiments_are_told_as_expected() {
+    let folder = root().join("testdata/experiments/bad");
+    let entries = std::fs::read_dir(&folder).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "yaml"));
+    files.sort();
+    assert!(files.len() >= 4, "only {} files", files.len());
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let (found, diagnostics) = read(name, &text);
+        assert!(found.is_none(), "{name} is right");
+        let said = render(&diagnostics, Source { name, text: &text });
+        let golden = path.with_extension("expected");
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&golden, &said).unwrap();
+        }
+        let expected = std::fs::read_to_string(&golden).unwrap_or_default();
+        assert!(
+            said == expected,
+            "{name}\n--- expected\n{expected}\n--- found\n{said}"
+        );
+    }
+}
+
+#[test]
+fn too_many_runs_are_counted_not_listed() {
+    let levels: Vec<String> = (0..1000).map(|n| n.to_string()).collect();
+    let factors: Vec<String> = (0..12)
+        .map(|f| format!("f{f}: [{}]", levels.join(", ")))
+        .collect();
+    let text = format!(
+        "scenario: s\nresponses: [errors]\nfactors:\n  {}\n",
+        factors.join("\n  ")
+    );
+    let (found, diagnostics) = read("it.yaml", &text);
+    assert!(found.is_none());
+    assert!(
+        diagnostics
+            .iter()
+            .any(|d| d.code == "too-many-runs" && d.message.ends_with(&RUNS_MAX.to_string()))
+    );
+}
+
+/// `UPDATE=1` writes the tables of keys into the document.
+#[test]
+fn the_document_has_every_key_and_its_example_is_right() {
+    let path = root().join("docs/experiments.md");
+    let before = std::fs::read_to_string(&path).unwrap();
+    let mut text = before.clone();
+    for (name, rows) in experiment_reference() {
+        let begin = format!("<!-- keys: {name} -->\n");
+        let start = text.find(&begin).expect("each table has its marker") + begin.len();
+        let length = text[start..].find("<!-- end -->").expect("and its end");
+        text.replace_range(start..start + length, &rows);
+    }
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    } else {
+        assert!(
+            text == before,
+            "docs/experiments.md is behind the tables: run with UPDATE=1"
+        );
+    }
+    let mut blocks = text.split("```yaml experiment\n").skip(1);
+    let block = blocks.next().and_then(|rest| rest.split("```").next());
+    right(block.expect("the document shows an experiment"));
+}
+
+#[test]
+fn the_examples_are_right_and_the_schema_is_closed() {
+    let example = std::fs::read_to_string(root().join("examples/experiments/market.yaml")).unwrap();
+    let found = right(&example);
+    assert_eq!(found.cells().len() * found.repetitions as usize, 24);
+    let schema = experiment_schema();
+    let text = schema.to_string();
+    for rest in text.split("\"#/$defs/").skip(1) {
+        let name = rest.split('"').next().unwrap();
+        assert!(
+            schema["$defs"].get(name).is_some(),
+            "no definition of {name}"
+        );
+    }
+    assert_eq!(
+        schema["required"],
+        serde_json::json!(["scenario", "factors", "responses"])
+    );
+}
+
+/// No input panics: pieces of a right file, cut off and put together anew.
+#[test]
+fn pieces_of_files_are_told_or_read() {
+    let example = std::fs::read_to_string(root().join("examples/experiments/market.yaml")).unwrap();
+    let places: Vec<usize> = example.char_indices().map(|(at, _)| at).collect();
+    for (number, &at) in places.iter().enumerate() {
+        read("it.yaml", &example[..at]);
+        if number % 7 == 0 {
+            read("it.yaml", &format!("{}{}", &example[at..], &example[..at]));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The fast Fourier transform of Cooley and Tukey (1965), for lengths that are powers of two.
+
+use std::f64::consts::TAU;
+
+/// A complex number as (real, imaginary).
+pub(crate) type Complex = (f64, f64);
+
+/// X_k = Σ x_j exp(−2πi jk/n), in place.
+///
+/// # Panics
+/// Where the length is no power of two.
+pub(crate) fn transform(x: &mut [Complex]) {
+    let n = x.len();
+    assert!(n.is_power_of_two(), "{n} numbers are no power of two");
+    if n == 1 {
+        return;
+    }
+    let shift = usize::BITS - n.trailing_zeros();
+    for i in 0..n {
+        let mirrored = i.reverse_bits() >> shift;
+        if i < mirrored {
+            x.swap(i, mirrored);
+        }
+    }
+    let turns: Vec<Complex> = (0..n / 2)
+        .map(|k| {
+            let (sin, cos) = (TAU * k as f64 / n as f64).sin_cos();
+            (cos, -sin)
+        })
+        .collect();
+    combine(x, &turns);
+}
+
+/// Transforms both halves, then puts them together: halves first, so that small ones stay in the
+/// processor's cache until they are done.
+fn combine(x: &mut [Complex], turns: &[Complex]) {
+    let half = x.len() / 2;
+    let (low, high) = x.split_at_mut(half);
+    if half > 1 {
+        combine(low, turns);
+        combine(high, turns);
+    }
+    let stride = turns.len() / half;
+    for ((a, b), &turn) in low.iter_mut().zip(high).zip(turns.iter().step_by(stride)) {
+        let turned = times(*b, turn);
+        *b = (a.0 - turned.0, a.1 - turned.1);
+        *a = (a.0 + turned.0, a.1 + turned.1);
+    }
+}
+
+/// x_j = (1/n) Σ X_k exp(2πi jk/n), in place: the transform forwards of what is mirrored.
+pub(crate) fn back(x: &mut [Complex]) {
+    transform(x);
+    let n = x.len() as f64;
+    x.iter_mut().for_each(|x| *x = (x.0 / n, x.1 / n));
+    x[1..].reverse();
+}
+
+fn times(a: Complex, b: Complex) -> Complex {
+    (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0)
+}
+
+/// Σ_i x_i x_{i+k}, for k from 0 to `lags` (below the length of `x`).
+pub(crate) fn autocovariance(x: &[f64], lags: usize) -> Vec<f64> {
+    // Zeros behind, so that the end does not meet the beginning.
+    let mut padded = vec![(0.0, 0.0); (x.len() + lags + 1).next_power_of_two()];
+    padded.iter_mut().zip(x).for_each(|(to, &from)| to.0 = from);
+    transform(&mut padded);
+    padded
+        .iter_mut()
+        .for_each(|x| *x = (x.0 * x.0 + x.1 * x.1, 0.0));
+    back(&mut padded);
+    padded[..=lags].iter().map(|x| x.0).collect()
+}

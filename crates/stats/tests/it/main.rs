@@ -1,0 +1,12 @@
+//! The crate beside other people's: what SciPy, statsmodels and NetworkX say of the same samples.
+//! `scripts/golden/compare.py` asked them.
+
+mod cliques;
+mod curves;
+mod golden;
+mod ks;
+mod modes;
+mod multiple;
+mod quantiles;
+mod ranks;
+mod series;

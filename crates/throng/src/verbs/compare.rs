@@ -1,0 +1,95 @@
+//! `throng compare RUN… [--baseline RUN…]`: runs as distributions, and a verdict for CI.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use judge::compare::{
+    CompareError, Comparison, Correction, Options, Published, Time, compare as compare_runs,
+};
+use record::Run;
+
+use crate::args::{CompareArgs, CorrectionArg, TimeArg};
+use crate::exit::{Exit, Failure, written};
+use crate::terminal;
+
+pub(crate) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
+    let (candidates, baselines) = (open(&args.runs)?, open(&args.baseline)?);
+    let comparison = compare_runs(&candidates, &baselines, &options(args)).map_err(failure)?;
+    if let Some(path) = &args.junit {
+        write(path, &report::comparison_junit(&comparison))?;
+    }
+    if let Some(path) = &args.markdown {
+        write(path, &report::comparison_markdown(&comparison))?;
+    }
+    print(args, &comparison)?;
+    Ok(match comparison.exit_code {
+        0 => Exit::Passed,
+        1 => Exit::Failed,
+        _ => Exit::Untrusted,
+    })
+}
+
+fn open(paths: &[PathBuf]) -> Result<Vec<Run>, Failure> {
+    let opened = paths.iter().map(|path| Run::open(path));
+    let opened: Result<Vec<Run>, _> = opened.collect();
+    opened.map_err(|error| Failure::new(Exit::NoInput, error))
+}
+
+fn options(args: &CompareArgs) -> Options {
+    let (what, how) = (&args.what, &args.how);
+    let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let mut quantiles = what.quantiles.clone();
+    quantiles.sort_by(f64::total_cmp);
+    quantiles.dedup();
+    Options {
+        time: match what.time {
+            TimeArg::Response => Time::Response,
+            TimeArg::Service => Time::Service,
+        },
+        quantiles,
+        alpha: how.alpha,
+        tolerance: how.tolerance,
+        correction: match how.correction {
+            CorrectionArg::Holm => Correction::Holm,
+            CorrectionArg::Bh => Correction::BenjaminiHochberg,
+        },
+        phase: what.phase.clone(),
+        skip_ns: ns(what.skip),
+        memory_bytes: how.memory,
+        published: Published {
+            window: how.filter_window as usize,
+            sigmas: how.filter_sigmas,
+            bin_ns: ns(how.bin) as f64,
+        },
+        detect: how.detect,
+        strict: how.strict,
+        anyway: what.anyway,
+        seed: how.seed,
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    record::write_whole(path, text.as_bytes()).map_err(|error| Failure::new(Exit::Io, error))
+}
+
+fn print(args: &CompareArgs, comparison: &Comparison) -> Result<Exit, Failure> {
+    let text = if args.json {
+        report::json(comparison)
+    } else if args.quiet {
+        return Ok(Exit::Passed);
+    } else {
+        report::comparison(comparison, terminal::style())
+    };
+    written(write!(std::io::stdout(), "{text}"))
+}
+
+fn failure(error: CompareError) -> Failure {
+    let exit = match &error {
+        CompareError::Judge(_) => Exit::NoInput,
+        CompareError::Single | CompareError::TooMany(_) | CompareError::Twice(_) => Exit::Usage,
+        CompareError::Unlike(_) | CompareError::NothingLeft { .. } | CompareError::NoMeasure => {
+            Exit::Data
+        }
+    };
+    Failure::new(exit, error)
+}

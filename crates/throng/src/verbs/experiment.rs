@@ -1,0 +1,235 @@
+//! `throng experiment FILE`: run by a design, and tell what the factors do.
+
+mod collect;
+mod open;
+mod progress;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use controller::experiment::{
+    ExperimentError, ExperimentRequest, ExperimentState, RunStage, STATE_FILE, conduct_experiment,
+};
+use judge::experiment::{Analysis, analyze};
+use record::RecordError;
+use scenario::experiment::Table;
+
+use crate::args::ExperimentArgs;
+use crate::exit::{Exit, Failure, written};
+use crate::verbs::run::interrupt;
+use crate::{source, terminal};
+use open::Opened;
+use progress::Watcher;
+
+/// What an analysis is written to, in the experiment's directory.
+const ANALYSIS_FILE: &str = "analysis.json";
+/// The experiment's and the scenario's texts, kept beside the runs.
+const EXPERIMENT_COPY: &str = "experiment.yaml";
+const SCENARIO_COPY: &str = "scenario.yaml";
+
+pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, Failure> {
+    if let Some(path) = &args.analyze {
+        return if path.is_dir() {
+            analyze_directory(args, path)
+        } else {
+            analyze_table(args, path)
+        };
+    }
+    let (file, directory) = place(args)?;
+    let opened = Opened::open(&file)?;
+    let directory = directory.unwrap_or_else(|| {
+        Path::new("experiments").join(record::file_name(&opened.experiment.name))
+    });
+    let begun = begun(&directory, &opened)?;
+    if args.plan {
+        let text = progress::plan(&opened, &directory, begun.as_ref());
+        return written(write!(std::io::stdout(), "{text}"));
+    }
+    let state = conduct(args, &opened, &directory, begun)?;
+    finish(args, &opened.experiment, &directory, &state)
+}
+
+/// The experiment's file, and its directory where that was given.
+fn place(args: &ExperimentArgs) -> Result<(String, Option<PathBuf>), Failure> {
+    match (&args.file, &args.resume) {
+        (Some(file), _) => Ok((file.clone(), args.dir.clone())),
+        (None, Some(directory)) => Ok((known(directory)?.file, Some(directory.clone()))),
+        (None, None) => Err(Failure::hinted(
+            Exit::Usage,
+            "no experiment is named".to_owned(),
+            "give an experiment's file",
+        )),
+    }
+}
+
+/// The state of the experiment in a directory, which must be there.
+fn known(directory: &Path) -> Result<ExperimentState, Failure> {
+    ExperimentState::read(directory)
+        .map_err(refused)?
+        .ok_or_else(|| {
+            Failure::hinted(
+                Exit::NoInput,
+                format!("{} holds no {STATE_FILE}", directory.display()),
+                "give the directory of an experiment that was begun",
+            )
+        })
+}
+
+/// The state that stands in the directory already. What the runs follow from must not have changed.
+fn begun(directory: &Path, opened: &Opened) -> Result<Option<ExperimentState>, Failure> {
+    let state = ExperimentState::read(directory).map_err(refused)?;
+    let fresh = opened.state();
+    match state {
+        Some(state) if state.digest != fresh.digest => Err(Failure::hinted(
+            Exit::Data,
+            format!(
+                "{} or its scenario has changed since the experiment in {} was begun: {} of its {} \
+                 runs were made as it was",
+                opened.text.name,
+                directory.display(),
+                state.count(RunStage::Done),
+                state.runs.len()
+            ),
+            "begin another with --dir, or undo the change; what was begun with stands beside the runs",
+        )),
+        state => Ok(state),
+    }
+}
+
+fn conduct(
+    args: &ExperimentArgs,
+    opened: &Opened,
+    directory: &Path,
+    begun: Option<ExperimentState>,
+) -> Result<ExperimentState, Failure> {
+    let is_new = begun.is_none();
+    let mut state = begun.unwrap_or_else(|| opened.state());
+    if args.retry {
+        state.retry();
+    }
+    let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
+    let request = ExperimentRequest {
+        experiment: &opened.experiment,
+        directory,
+        program: &program,
+        version: env!("CARGO_PKG_VERSION"),
+        anyway: args.anyway,
+        interrupt: interrupt()?,
+    };
+    state.write(directory).map_err(refused)?;
+    if is_new {
+        let keep = |name: &str, text: &str| {
+            record::whole::write(&directory.join(name), text.as_bytes()).map_err(refused)
+        };
+        keep(EXPERIMENT_COPY, &opened.text.text)?;
+        keep(SCENARIO_COPY, &opened.scenario.text)?;
+    }
+    let mut watcher = Watcher::new(opened, &state, directory, args.quiet || args.json);
+    let conducted = conduct_experiment(
+        &request,
+        state,
+        &|overrides| opened.compile(overrides),
+        &mut |progress| watcher.tell(&progress),
+    );
+    conducted.map_err(|error| match error {
+        ExperimentError::Record(error) => refused(error),
+        failing @ ExperimentError::Failing { .. } => Failure::hinted(
+            Exit::Unavailable,
+            failing.to_string(),
+            "mend it and give the same command: runs that failed are made anew with --retry",
+        ),
+    })
+}
+
+/// Analyses what is there, writes it down and prints it.
+fn finish(
+    args: &ExperimentArgs,
+    experiment: &scenario::Experiment,
+    directory: &Path,
+    state: &ExperimentState,
+) -> Result<Exit, Failure> {
+    let data = collect::data(experiment, state, directory);
+    let analysis = analyze(&data);
+    let text = report::experiment_json(&analysis);
+    record::whole::write(&directory.join(ANALYSIS_FILE), text.as_bytes()).map_err(refused)?;
+    print(args, &analysis)?;
+    let pending = state.count(RunStage::Pending);
+    if pending > 0 && !args.quiet {
+        let line = format!(
+            "{pending} of {} runs are still to be made: throng experiment --resume {}\n",
+            state.runs.len(),
+            directory.display()
+        );
+        // What matters has been written; nobody may be listening any more.
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+    Ok(
+        if analysis.missing.is_empty() && analysis.left_out.is_empty() {
+            Exit::Passed
+        } else {
+            Exit::Untrusted
+        },
+    )
+}
+
+fn print(args: &ExperimentArgs, analysis: &Analysis) -> Result<Exit, Failure> {
+    let text = if args.json {
+        report::experiment_json(analysis)
+    } else if args.quiet {
+        return Ok(Exit::Passed);
+    } else {
+        report::experiment(analysis, terminal::style())
+    };
+    written(write!(std::io::stdout(), "{text}"))
+}
+
+fn analyze_directory(args: &ExperimentArgs, directory: &Path) -> Result<Exit, Failure> {
+    let state = known(directory)?;
+    let copy = directory.join(EXPERIMENT_COPY);
+    let text = source::read(&copy.display().to_string())?;
+    let mut experiment = source::experiment(&text)?;
+    // One without a name of its own is called by its file, and this is a copy.
+    experiment.name.clone_from(&state.name);
+    let is_its = state.runs.iter().all(|run| {
+        let factors = &experiment.factors;
+        let levels = factors
+            .iter()
+            .zip(&run.cell)
+            .map(|(factor, &level)| factor.levels.get(level));
+        run.cell.len() == factors.len()
+            && levels
+                .zip(&run.levels)
+                .all(|(level, told)| level.is_some_and(|l| l.text == *told))
+    });
+    if !is_its {
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!("{} and {STATE_FILE} beside it do not fit", copy.display()),
+            "one of them was changed after the runs were made",
+        ));
+    }
+    finish(args, &experiment, directory, &state)
+}
+
+fn analyze_table(args: &ExperimentArgs, path: &Path) -> Result<Exit, Failure> {
+    let text = source::read(&path.display().to_string())?;
+    let table = Table::read(&text.text, &args.table.responses).map_err(|error| {
+        Failure::hinted(
+            Exit::Data,
+            format!("{}: {error}", text.name),
+            "the first line names the columns; docs/experiments.md shows an example",
+        )
+    })?;
+    print(args, &analyze(&collect::table(table, path, &args.table)))
+}
+
+fn refused(error: RecordError) -> Failure {
+    let exit = match &error {
+        RecordError::Io {
+            action: "create", ..
+        } => Exit::CannotCreate,
+        RecordError::Io { .. } => Exit::Io,
+        _ => Exit::NoInput,
+    };
+    Failure::new(exit, error)
+}

@@ -1,0 +1,212 @@
+//! An experiment's file with its scenario, checked before anything runs.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+
+use clap::Parser;
+use controller::ScenarioText;
+use controller::experiment::{ExperimentState, PlannedRun, order, time_ns};
+use judge::words;
+use miette::{LabeledSpan, MietteDiagnostic, NamedSource};
+use scenario::plan::Target;
+use scenario::{Experiment, Plan, Severity};
+
+use crate::args::Args;
+use crate::exit::{Exit, Failure};
+use crate::source::{self, Compiled, Text};
+
+/// An experiment that can be run.
+pub(super) struct Opened {
+    pub(super) text: Text,
+    pub(super) experiment: Experiment,
+    pub(super) scenario: Text,
+    /// All runs, in their order.
+    pub(super) runs: Vec<PlannedRun>,
+    /// How long a run of each combination takes, in nanoseconds.
+    times_ns: HashMap<Vec<usize>, u64>,
+    /// What the scenario asked for, in words.
+    inputs: String,
+}
+
+impl Opened {
+    /// Reads and checks experiment and scenario: each combination must make a plan that measures
+    /// all responses.
+    pub(super) fn open(file: &str) -> Result<Opened, Failure> {
+        let text = source::read(file)?;
+        let experiment = source::experiment(&text)?;
+        let folder = Path::new(&text.name).parent().unwrap_or(Path::new(""));
+        let scenario = source::read(&folder.join(&experiment.scenario).display().to_string())?;
+        let runs = order(&experiment);
+        let mut opened = Opened {
+            text,
+            experiment,
+            scenario,
+            runs,
+            times_ns: HashMap::new(),
+            inputs: String::new(),
+        };
+        opened.check_levels()?;
+        opened.check_cells()?;
+        opened.check_time()?;
+        Ok(opened)
+    }
+
+    /// The state of an experiment of which nothing was made yet.
+    pub(super) fn state(&self) -> ExperimentState {
+        let file = std::fs::canonicalize(&self.text.name);
+        let file = file.map_or_else(
+            |_| self.text.name.clone(),
+            |file| file.display().to_string(),
+        );
+        let texts = [self.text.text.as_str(), &self.scenario.text, &self.inputs];
+        let version = env!("CARGO_PKG_VERSION");
+        ExperimentState::new(&self.experiment, &self.runs, &file, version, &texts)
+    }
+
+    /// How long these runs take together, in nanoseconds.
+    pub(super) fn time_ns(&self, runs: &[PlannedRun]) -> u64 {
+        time_ns(&self.experiment, runs, |cell| {
+            self.times_ns.get(cell).copied().unwrap_or(0)
+        })
+    }
+
+    /// How long one run takes with the pause beside it, in nanoseconds.
+    pub(super) fn run_ns(&self, cell: &[usize]) -> u64 {
+        let own = self.times_ns.get(cell).copied().unwrap_or(0);
+        own + self.experiment.pause_ns
+    }
+
+    /// A plan for these overrides, each of which was tried before.
+    pub(super) fn compile(
+        &self,
+        overrides: &[(String, String)],
+    ) -> Result<(Plan, ScenarioText), String> {
+        let (compiled, diagnostics) = source::try_compile(&self.scenario, overrides);
+        let Compiled { plan, inputs } = compiled.ok_or_else(|| {
+            let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
+            let messages: Vec<&str> = errors.map(|d| d.message.as_str()).collect();
+            format!(
+                "the scenario does not compile any more: {}",
+                messages.join("; ")
+            )
+        })?;
+        let scenario = ScenarioText {
+            name: self.scenario.name.clone(),
+            text: self.scenario.text.clone(),
+            overrides: overrides.to_vec(),
+            inputs,
+        };
+        Ok((plan, scenario))
+    }
+
+    /// Tries each level with the first ones of the other factors, so that what is wrong is told of
+    /// the level that it is wrong with.
+    fn check_levels(&mut self) -> Result<(), Failure> {
+        let first = vec![0; self.experiment.factors.len()];
+        let base = source::compile(&self.scenario, &self.experiment.sets)?;
+        self.inputs = format!("{:?}", base.inputs);
+        for (number, factor) in self.experiment.factors.iter().enumerate() {
+            for (at, level) in factor.levels.iter().enumerate() {
+                let mut cell = first.clone();
+                cell[number] = at;
+                // Only this factor's: another's first level may be what is wrong.
+                let mut overrides = self.experiment.sets.clone();
+                overrides.push((factor.set.clone(), level.value.clone()));
+                let (compiled, diagnostics) = source::try_compile(&self.scenario, &overrides);
+                let problem = match &compiled {
+                    Some(compiled) => bad_target(&compiled.plan),
+                    None => Some("the scenario does not take it".to_owned()),
+                };
+                if let Some(problem) = problem {
+                    let errors = diagnostics
+                        .into_iter()
+                        .filter(|d| d.severity == Severity::Error);
+                    source::tell(&self.scenario, &errors.collect::<Vec<_>>());
+                    let message = format!(
+                        "`{}` cannot be a level of `{}`: {problem}",
+                        level.text, factor.name
+                    );
+                    let hint = format!("it is set like --set '{}={}'", factor.set, level.value);
+                    return Err(self.at(&level.place, message, hint));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_cells(&mut self) -> Result<(), Failure> {
+        for cell in self.experiment.cells() {
+            let overrides = self.experiment.overrides(&cell);
+            let (compiled, diagnostics) = source::try_compile(&self.scenario, &overrides);
+            let Some(Compiled { plan, .. }) = compiled else {
+                source::tell(&self.scenario, &diagnostics);
+                let set: Vec<String> = overrides.iter().map(|(k, v)| format!("{k}={v}")).collect();
+                return Err(Failure::hinted(
+                    Exit::Data,
+                    format!("levels do not go together: {}", set.join(" ")),
+                    "each is right with the first levels of the others; change one of them",
+                ));
+            };
+            self.check_responses(&plan)?;
+            self.times_ns.insert(cell, plan.end_ns());
+        }
+        Ok(())
+    }
+
+    fn check_responses(&self, plan: &Plan) -> Result<(), Failure> {
+        let measures: Vec<&str> = plan.measures.iter().map(|m| m.name.as_str()).collect();
+        let phases: Vec<&str> = plan.phases.iter().map(|p| p.name.as_str()).collect();
+        for response in &self.experiment.responses {
+            if let Err(problem) = scenario::figure(&response.figure, &measures, &phases) {
+                let message = format!("`{}` is no figure of the runs", response.figure);
+                return Err(self.at(&response.place, message, problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_time(&self) -> Result<(), Failure> {
+        let time_ns = self.time_ns(&self.runs);
+        if time_ns <= self.experiment.time_max_ns {
+            return Ok(());
+        }
+        Err(Failure::hinted(
+            Exit::Data,
+            format!(
+                "{} would take {}, and `time_max` is {}",
+                words::counted(self.runs.len() as u64, "run"),
+                words::span(time_ns),
+                words::span(self.experiment.time_max_ns)
+            ),
+            "take fewer levels or repetitions, a fraction of the design, or shorter runs; or raise \
+             `time_max`",
+        ))
+    }
+
+    /// A failure at a place of the experiment's file.
+    fn at(&self, place: &Range<usize>, message: String, hint: String) -> Failure {
+        let source = NamedSource::new(&self.text.name, self.text.text.clone());
+        let diagnostic = MietteDiagnostic::new(message)
+            .with_label(LabeledSpan::new(None, place.start, place.len()))
+            .with_help(hint);
+        let report = miette::Report::new(diagnostic);
+        Failure::shown(
+            Exit::Data,
+            report.with_source_code(source.with_language("yaml")),
+        )
+    }
+}
+
+/// What a built-in target would say of its settings, before it is started.
+fn bad_target(plan: &Plan) -> Option<String> {
+    let Target::Builtin { name, args } = &plan.target else {
+        return None;
+    };
+    let fixed = ["throng", "serve", name].map(str::to_owned);
+    let settings = args.iter().map(|(key, value)| format!("--{key}={value}"));
+    let error = Args::try_parse_from(fixed.into_iter().chain(settings)).err()?;
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    Some(first.trim_start_matches("error: ").to_owned())
+}

@@ -1,0 +1,217 @@
+//! The runs of an experiment in lines: those that are planned, and those that go on.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use controller::experiment::{ExperimentState, PlannedRun, Progress, RunRecord, RunStage};
+use judge::experiment::run_values;
+use judge::words;
+use record::Run;
+use record::schema::Verdict;
+use scenario::Experiment;
+use scenario::experiment::{Design, letter};
+
+use super::collect::units_of;
+use super::open::Opened;
+use crate::terminal::{self, View};
+
+/// Significant digits of responses.
+const DIGITS: usize = 3;
+
+/// The runs in their order, and their time.
+pub(super) fn plan(opened: &Opened, directory: &Path, begun: Option<&ExperimentState>) -> String {
+    let experiment = &opened.experiment;
+    let cells = experiment.cells().len();
+    let mut text = format!(
+        "{}: {} × {} = {}, about {} with pauses; seed {}\n",
+        experiment.name,
+        words::counted(cells as u64, "combination"),
+        words::counted(u64::from(experiment.repetitions), "repetition"),
+        words::counted(opened.runs.len() as u64, "run"),
+        words::span(opened.time_ns(&opened.runs)),
+        experiment.seed,
+    );
+    // Writing to a String cannot fail.
+    for (number, factor) in experiment.factors.iter().enumerate() {
+        let levels: Vec<&str> = factor
+            .levels
+            .iter()
+            .map(|level| level.text.as_str())
+            .collect();
+        let (letter, levels) = (letter(number), levels.join(", "));
+        let _ = writeln!(
+            text,
+            "  {letter} {} ({}): {levels}",
+            factor.name, factor.set
+        );
+    }
+    text += &confounding(experiment);
+    let done = |run: &PlannedRun| {
+        let known = begun.and_then(|state| state.runs.get(run.number - 1));
+        match known.map(|known| known.stage) {
+            Some(RunStage::Done) => "  done",
+            Some(RunStage::Failed) => "  failed",
+            Some(RunStage::Pending) | None => "",
+        }
+    };
+    let mut repetition = 0;
+    for run in &opened.runs {
+        if run.repetition != repetition {
+            repetition = run.repetition;
+            let _ = writeln!(text, "repetition {repetition}");
+        }
+        let levels = experiment.factors.iter().zip(&run.cell);
+        let levels: Vec<String> = levels
+            .map(|(factor, &level)| format!("{}={}", factor.name, factor.levels[level].text))
+            .collect();
+        let _ = writeln!(
+            text,
+            "  {:>4}  {}{}",
+            run.number,
+            levels.join("  "),
+            done(run)
+        );
+    }
+    let _ = writeln!(text, "directory {}", directory.display());
+    text
+}
+
+/// What a fraction cannot tell apart.
+fn confounding(experiment: &Experiment) -> String {
+    let Design::Fraction(generators) = &experiment.design else {
+        return String::new();
+    };
+    let mut text = String::new();
+    for generator in generators {
+        let of: String = generator.of.iter().map(|&factor| letter(factor)).collect();
+        let sign = if generator.negative { "−" } else { "" };
+        let own = letter(generator.factor);
+        let warning = match generator.of.len() {
+            2 => ": a main effect cannot be told from an interaction of two factors",
+            _ => "",
+        };
+        let _ = writeln!(text, "  {own} = {sign}{of}{warning}");
+    }
+    text
+}
+
+/// Tells what goes on.
+pub(super) struct Watcher<'a> {
+    opened: &'a Opened,
+    figures: Vec<&'a str>,
+    quiet: bool,
+    runs: usize,
+    /// Planned time of the runs after this one, warm-up aside, in nanoseconds.
+    left_ns: u64,
+    view: View,
+}
+
+impl<'a> Watcher<'a> {
+    pub(super) fn new(
+        opened: &'a Opened,
+        state: &ExperimentState,
+        directory: &Path,
+        quiet: bool,
+    ) -> Watcher<'a> {
+        let responses = opened.experiment.responses.iter();
+        let pending = state
+            .runs
+            .iter()
+            .filter(|run| run.stage == RunStage::Pending);
+        let watcher = Watcher {
+            opened,
+            figures: responses.map(|response| response.figure.as_str()).collect(),
+            quiet,
+            runs: state.runs.len(),
+            left_ns: pending.map(|run| opened.run_ns(&run.cell)).sum(),
+            view: View::new(true),
+        };
+        let pending = state.count(RunStage::Pending);
+        let begins = if pending < state.runs.len() {
+            "goes on"
+        } else {
+            "begins"
+        };
+        watcher.say(&format!(
+            "{} {begins} in {}: {} of {} to make, about {}",
+            opened.experiment.name,
+            directory.display(),
+            pending,
+            words::counted(state.runs.len() as u64, "run"),
+            words::span(watcher.left_ns)
+        ));
+        watcher
+    }
+
+    pub(super) fn tell(&mut self, progress: &Progress<'_>) {
+        match progress {
+            Progress::WarmUp { number, of } => {
+                self.say(&format!("warm-up {number} of {of}"));
+                self.view = self.live();
+            }
+            Progress::Begun { run } => {
+                self.say(&format!(
+                    "run {} of {}: {}",
+                    run.number,
+                    self.runs,
+                    self.levels(run)
+                ));
+                self.left_ns = self.left_ns.saturating_sub(self.opened.run_ns(&run.cell));
+                self.view = self.live();
+            }
+            Progress::Tick(tick) => self.view.tick(tick, terminal::style()),
+            Progress::Ended { directory, summary } => {
+                self.view.end();
+                let verdict = match summary.verdict {
+                    Verdict::Passed => "passed",
+                    Verdict::Failed => "a threshold does not hold",
+                    Verdict::Untrusted => "cannot be trusted",
+                };
+                let left = match self.left_ns {
+                    0 => String::new(),
+                    left_ns => format!("; about {} left", words::span(left_ns)),
+                };
+                self.say(&format!("  {verdict}: {}{left}", self.responses(directory)));
+            }
+            Progress::Failed { why, .. } => {
+                self.view.end();
+                self.say(&format!("  failed: {why}"));
+            }
+        }
+    }
+
+    /// On a terminal each run is drawn while it goes on; elsewhere it has its line.
+    fn live(&self) -> View {
+        View::new(self.quiet || !std::io::stdout().is_terminal())
+    }
+
+    fn levels(&self, run: &RunRecord) -> String {
+        let factors = self.opened.experiment.factors.iter();
+        let levels = factors
+            .zip(&run.levels)
+            .map(|(factor, level)| format!("{}={level}", factor.name));
+        levels.collect::<Vec<_>>().join("  ")
+    }
+
+    fn responses(&self, directory: &Path) -> String {
+        let Ok(run) = Run::open(directory) else {
+            return String::new();
+        };
+        let values = run_values(&run, &self.figures).unwrap_or_default();
+        let units = units_of(&run, &self.figures);
+        let told = self.figures.iter().zip(units).zip(values);
+        let told = told.map(|((figure, unit), value)| match value {
+            Some(value) => format!("{figure} {}", unit.told(value, DIGITS)),
+            None => format!("{figure} not measured"),
+        });
+        told.collect::<Vec<_>>().join(", ")
+    }
+
+    fn say(&self, line: &str) {
+        if !self.quiet {
+            // Who closed standard output does not want to know.
+            let _ = writeln!(std::io::stdout(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `throng meters RUN…`: scalability meters and cost.
+
+use std::io::Write;
+use std::path::Path;
+
+use judge::Figures;
+use judge::cost::{self, CostError};
+use judge::meters::{Subject, meter};
+use record::Run;
+use scenario::prices::Prices;
+use scenario::{Diagnostic, Source};
+
+use crate::args::MetersArgs;
+use crate::exit::{Exit, Failure, written};
+use crate::{source, terminal};
+
+pub(crate) fn meters(args: &MetersArgs) -> Result<Exit, Failure> {
+    let mut meters = read(&args.meters, scenario::meters)?;
+    if args.reference.is_some() {
+        meters.reference.clone_from(&args.reference);
+    }
+    let prices = match &args.prices {
+        Some(path) => Some(read(path, scenario::prices)?),
+        None => None,
+    };
+    let mut runs = Vec::new();
+    for path in &args.runs {
+        runs.push(subject(path, prices.as_ref())?);
+    }
+    let found = meter(&meters, &runs).map_err(|error| Failure::new(Exit::Data, error))?;
+    let first = found.first().map_or("", |run| run.name.as_str());
+    let reference = meters.reference.as_deref().unwrap_or(first);
+    let text = report::meters(&found, reference, terminal::style());
+    written(write!(std::io::stdout(), "{text}"))
+}
+
+/// A file that somebody wrote; all that is wrong with it is told at once.
+fn read<T>(
+    path: &str,
+    parse: fn(Source<'_>) -> (Option<T>, Vec<Diagnostic>),
+) -> Result<T, Failure> {
+    let text = source::read(path)?;
+    let (value, told) = parse(Source {
+        name: &text.name,
+        text: &text.text,
+    });
+    source::tell(&text, &told);
+    value.ok_or_else(|| {
+        Failure::hinted(
+            Exit::Data,
+            format!("{path} cannot be used"),
+            "docs/meters.md lists every key",
+        )
+    })
+}
+
+fn subject(path: &Path, prices: Option<&Prices>) -> Result<Subject, Failure> {
+    let refuse = |error: record::RecordError| Failure::new(Exit::NoInput, error);
+    let run = Run::open(path).map_err(refuse)?;
+    let name = run.info().name.clone();
+    let cost = prices.map(|prices| cost::cost(prices, &name)).transpose();
+    let cost = cost.map_err(|error| match error {
+        CostError::NoSystem { .. } => Failure::hinted(
+            Exit::Data,
+            error.to_string(),
+            "name the system in the price list as the run is named",
+        ),
+        CostError::TooLarge { .. } => Failure::new(Exit::Data, error),
+    })?;
+    let summary = match run.summary().map_err(refuse)? {
+        Some(summary) => summary,
+        None => {
+            judge::judge_again(&run, false).map_err(|error| Failure::new(Exit::NoInput, error))?
+        }
+    };
+    Ok(Subject {
+        name,
+        figures: Figures::read(&run).map_err(refuse)?,
+        summary,
+        probes: run.probes().map_err(refuse)?,
+        import: run.import().map_err(refuse)?,
+        cost,
+    })
+}

@@ -1,0 +1,45 @@
+//! `throng reproduce thesis DIR`: published tables, computed again from published results.
+
+use std::io::Write;
+use std::path::Path;
+
+use judge::thesis::{self, Results};
+
+use crate::args::{Publication, ReproduceArgs};
+use crate::exit::{Exit, Failure, written};
+use crate::terminal;
+use crate::verbs::import::{failure, settings};
+
+pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<Exit, Failure> {
+    let Publication::Thesis { dir } = &args.publication;
+    let results = results(dir)?;
+    let text = report::thesis(&thesis::reproduce(&results), terminal::style());
+    written(write!(std::io::stdout(), "{text}"))
+}
+
+/// The results below a directory, of those systems that the thesis prints.
+fn results(dir: &Path) -> Result<Vec<Results>, Failure> {
+    let mut found = Vec::new();
+    for path in ::import::detect(dir).map_err(failure)? {
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        if name.as_deref().and_then(thesis::start).is_none() {
+            continue;
+        }
+        let imported = ::import::read(&path, &settings(&path, None)).map_err(failure)?;
+        found.push(Results {
+            name: imported.info.name,
+            import: imported.import,
+            probes: imported.probes,
+        });
+    }
+    if found.is_empty() {
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!("{} holds no results of the thesis", dir.display()),
+            "its folders are called baseline and proposed_1",
+        ));
+    }
+    Ok(found)
+}

@@ -1,0 +1,203 @@
+//! The search for capacity, against a server whose limit does not depend on how fast the machine is:
+//! it serves so many connections at once, and turns the others away.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+use crate::support::{Ended, Running, Space, read_head, server, throng};
+
+/// Connections that are served at once.
+const PLACES: usize = 13;
+
+/// The server, and the number of connections that it has open.
+fn crowded() -> SocketAddr {
+    let open = Arc::new(AtomicUsize::new(0));
+    server(move |mut stream: TcpStream| {
+        let place = open.fetch_add(1, Ordering::SeqCst);
+        let served = answer(&mut stream, place < PLACES);
+        open.fetch_sub(1, Ordering::SeqCst);
+        served
+    })
+}
+
+fn answer(stream: &mut (impl Read + Write), has_place: bool) -> std::io::Result<()> {
+    let status = if has_place {
+        "200 OK"
+    } else {
+        "503 Service Unavailable"
+    };
+    loop {
+        read_head(stream)?;
+        write!(stream, "HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\nok")?;
+    }
+}
+
+fn scenario(address: SocketAddr) -> String {
+    format!(
+        "
+name: crowded
+target: http://{address}/
+sessions:
+  guest: [{{ get: /, as: page }}, {{ think: 20ms }}]
+arrivals: [{{ users: 4, for: 300ms }}]
+thresholds: [errors(page) == 0]
+options: {{ lag_max: 5s, drain: 5s }}
+"
+    )
+}
+
+fn search(space: &Space, args: &[&str]) -> Command {
+    let mut command = throng(["capacity", "--pause", "100ms", "--within", "0.1%", "--runs"]);
+    command.arg(space.path("runs")).args(args);
+    command
+}
+
+fn state(directory: &Path, file: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(directory.join(file)).unwrap()).unwrap()
+}
+
+/// The only search made here.
+fn only(space: &Space) -> PathBuf {
+    let all = space.directories();
+    assert!(all.len() == 1, "not one search: {all:?}");
+    all[0].clone()
+}
+
+#[test]
+fn the_limit_is_found_to_the_last_user() {
+    let space = Space::new();
+    let file = space.file("crowded.yaml", &scenario(crowded()));
+    let file = file.to_str().unwrap();
+    let ended = Ended::of(&mut search(&space, &[file])).with(0);
+    ended.said("CAPACITY 13 of arrivals.0.users");
+    ended.said("and 14 no more (0 of 2 runs kept the thresholds)");
+    ended.said("errors");
+    let directory = only(&space);
+    let found = state(&directory, "capacity.json");
+    assert_eq!(
+        (found["holds"].as_f64(), found["breaks"].as_f64()),
+        (Some(13.0), Some(14.0))
+    );
+    assert_eq!(found["ending"], "found");
+    assert_eq!(found["bend"]["signs"][0][0], "errors");
+    // Every trial is a run that can be looked at by itself.
+    let trials = state(&directory, "search.json")["trials"]
+        .as_array()
+        .unwrap()
+        .len();
+    let runs: Vec<_> = std::fs::read_dir(directory.join("runs"))
+        .unwrap()
+        .flatten()
+        .collect();
+    assert_eq!(runs.len(), trials);
+    Ended::of(throng(["show"]).arg(runs[0].path())).with(0);
+}
+
+#[test]
+fn a_search_that_was_killed_goes_on_where_it_was() {
+    let space = Space::new();
+    let file = space.file("crowded.yaml", &scenario(crowded()));
+    let file = file.to_str().unwrap();
+    let mut running = Running::start(&mut search(&space, &[file]));
+    // A line is told before its trial is kept; so the third one may be lost, the second is not.
+    (0..3).for_each(|_| {
+        running.line();
+    });
+    running.kill();
+    running.end();
+    let directory = only(&space);
+    let before = state(&directory, "search.json")["trials"].clone();
+    let kept = before.as_array().unwrap().len();
+    assert!(kept >= 2, "{before}");
+
+    let resume = |args: &[&str]| {
+        let mut command = throng(["capacity", "--resume"]);
+        command.arg(&directory).args(args);
+        command
+    };
+    Ended::of(&mut resume(&["-q"])).with(0);
+    let after = state(&directory, "search.json")["trials"].clone();
+    let after = after.as_array().unwrap();
+    assert_eq!(&after[..kept], &before.as_array().unwrap()[..]);
+    assert_eq!(
+        state(&directory, "capacity.json")["holds"].as_f64(),
+        Some(13.0)
+    );
+    // Once more: there is nothing left to run, and the answer is the same.
+    let ended = Ended::of(&mut resume(&["--json"])).with(0);
+    let again: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(again["holds"].as_f64(), Some(13.0));
+    assert_eq!(
+        state(&directory, "search.json")["trials"]
+            .as_array()
+            .unwrap()
+            .len(),
+        after.len()
+    );
+}
+
+#[test]
+fn bounds_end_a_search() {
+    let space = Space::new();
+    let file = space.file("crowded.yaml", &scenario(crowded()));
+    let file = file.to_str().unwrap();
+    let ended = Ended::of(&mut search(&space, &[file, "--steps", "3"])).with(2);
+    ended.said("ran out of steps");
+    let ended = Ended::of(&mut search(&space, &[file, "--for", "200ms"])).with(2);
+    ended.said("ran out of time");
+    let ended = Ended::of(&mut search(&space, &[file, "--at-most", "9"])).with(0);
+    ended.said("holds 9, the most that was asked for");
+    let ended = Ended::of(&mut search(
+        &space,
+        &[
+            file,
+            "--set",
+            "thresholds=[errors(page) > 5]",
+            "--from",
+            "2",
+            "--set",
+            "sessions.guest.0.status=200..599",
+        ],
+    ));
+    ended.with(1).said("not even 1 holds");
+}
+
+#[test]
+fn what_cannot_be_searched_is_told() {
+    let space = Space::new();
+    let text = scenario(SocketAddr::from(([127, 0, 0, 1], 9)));
+    let file = space.file("crowded.yaml", &text);
+    let file = file.to_str().unwrap();
+    let check = |args: &[&str], code: i32, told: &str| {
+        Ended::of(&mut search(&space, args)).with(code).told(told);
+    };
+    check(
+        &[file, "--set", "thresholds=[]"],
+        65,
+        "nothing says what has to hold",
+    );
+    check(
+        &[file, "--of", "name"],
+        64,
+        "`name` is `crowded`, not a number",
+    );
+    check(&[file, "--of", "arrivals.3.users"], 64, "has 1 items");
+    check(
+        &[file, "--at-most", "3"],
+        64,
+        "--at-most 3 is below the first load, 4",
+    );
+    check(&[file, "--growth", "1"], 64, "from 1.1 to 100");
+    check(&["missing.yaml"], 66, "cannot read");
+    check(&[], 64, "<FILE>");
+    let nothing = space.path("nothing");
+    Ended::of(throng(["capacity", "--resume"]).arg(nothing))
+        .with(66)
+        .told("holds no search");
+}

@@ -1,0 +1,405 @@
+//! `throng compare` as people use it: what it says, finds, and refuses.
+
+mod recorded;
+
+use std::path::Path;
+
+use record::schema::Verdict;
+use serde_json::Value;
+
+use crate::support::{Ended, Served, Space, golden, throng};
+use recorded::Recorded;
+
+/// So many runs of one thing, in a folder of this name; seeds tell them apart.
+fn ensemble(space: &Space, folder: &str, seeds: std::ops::Range<u64>, one: &Recorded) {
+    for seed in seeds {
+        let run = Recorded {
+            seed,
+            ..one.clone()
+        };
+        run.write(&space.path(folder));
+    }
+}
+
+/// The runs in this folder as they are given on the command line, relative to the space.
+fn runs(space: &Space, folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(space.path(folder)).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.map(|name| format!("{folder}/{name}")).collect();
+    names.sort();
+    names
+}
+
+/// `throng compare` of the runs in these folders; no baseline where its folder is empty.
+fn compare(space: &Space, candidate: &str, baseline: &str, args: &[&str]) -> Ended {
+    let mut command = throng(["compare"]);
+    command.args(runs(space, candidate));
+    if !baseline.is_empty() {
+        command.arg("--baseline").args(runs(space, baseline));
+    }
+    Ended::of(command.args(args).current_dir(space.path("")))
+}
+
+fn planted() -> Recorded {
+    Recorded {
+        extra_ns: 3e6,
+        ..Recorded::new(0)
+    }
+}
+
+#[test]
+fn a_planted_delay_is_found_and_told_in_every_form() {
+    let space = Space::new();
+    ensemble(&space, "old", 1..6, &Recorded::new(0));
+    ensemble(&space, "new", 11..16, &planted());
+    let files = ["--junit", "report.xml", "--markdown", "report.md"];
+    let ended = compare(&space, "new", "old", &files).with(1);
+    golden("compare-slower", &ended.out);
+    let read = |name: &str| std::fs::read_to_string(space.path(name)).unwrap();
+    golden("compare-slower-junit", &read("report.xml"));
+    golden("compare-slower-markdown", &read("report.md"));
+    assert!(!space.path("report.md.tmp").exists());
+
+    let ended = compare(&space, "new", "old", &["--json"]).with(1);
+    let json: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(json["verdict"], "slower");
+    assert_eq!(json["rule"], "permutation");
+    assert_eq!(json["measures"][0]["verdict"], "no_difference");
+    assert_eq!(json["measures"][1]["verdict"], "slower");
+    assert_eq!(json["measures"][1]["source"], "rows");
+    let changes = json["measures"][1]["changes"].as_array().unwrap();
+    let p95 = changes.iter().find(|c| c["figure"] == "p95").unwrap();
+    assert!(p95["counts"] == true && p95["difference"].as_f64().unwrap() > 1e6);
+    let quiet = compare(&space, "new", "old", &["--quiet"]).with(1);
+    assert_eq!(quiet.out, "");
+    // What got better is no failure.
+    compare(&space, "old", "new", &[]).with(0).said("FASTER");
+}
+
+#[test]
+fn the_same_thing_twice_shows_no_difference() {
+    let space = Space::new();
+    ensemble(&space, "old", 1..6, &Recorded::new(0));
+    ensemble(&space, "new", 11..16, &Recorded::new(0));
+    let ended = compare(&space, "new", "old", &[]).with(0);
+    golden("compare-alike", &ended.out);
+    assert!(!ended.out.contains("equal"));
+}
+
+#[test]
+fn runs_without_a_baseline_fall_into_groups() {
+    let space = Space::new();
+    let steady = Recorded {
+        drift: 0.0,
+        ..Recorded::new(0)
+    };
+    ensemble(&space, "runs", 1..4, &steady);
+    let slow = Recorded {
+        median_ns: 3e6,
+        ..steady
+    };
+    ensemble(&space, "runs", 4..6, &slow);
+    let ended = compare(&space, "runs", "", &["--junit", "report.xml"]).with(1);
+    golden("compare-groups", &ended.out);
+    ended.said("{R1 R2 R3} {R4 R5}");
+    let junit = std::fs::read_to_string(space.path("report.xml")).unwrap();
+    assert!(junit.contains("failures=\"1\""), "{junit}");
+}
+
+#[test]
+fn histograms_serve_where_rows_do_not_fit() {
+    let space = Space::new();
+    ensemble(&space, "old", 1..6, &Recorded::new(0));
+    ensemble(&space, "new", 11..16, &planted());
+    let ended = compare(&space, "new", "old", &["--memory", "1B"]).with(1);
+    ended
+        .said("from histograms, whose times are within 0.0488 % of the truth: connect, GET /")
+        .said("SLOWER");
+    let exact = compare(&space, "new", "old", &["--json"]);
+    let binned = compare(&space, "new", "old", &["--json", "--memory", "1B"]);
+    let mean = |ended: &Ended| {
+        let json: Value = serde_json::from_str(&ended.out).unwrap();
+        let mean = json["measures"][1]["changes"][0]["candidate"].as_f64();
+        mean.unwrap()
+    };
+    let (exact, binned) = (mean(&exact), mean(&binned));
+    assert!(
+        (binned / exact - 1.0).abs() < 1.0 / 2048.0,
+        "{exact} {binned}"
+    );
+}
+
+#[test]
+fn errors_are_compared() {
+    let space = Space::new();
+    let failing = |fail_one_in| Recorded {
+        fail_one_in,
+        ..Recorded::new(0)
+    };
+    ensemble(&space, "old", 1..6, &failing(400));
+    ensemble(&space, "new", 11..16, &failing(10));
+    let ended = compare(&space, "new", "old", &[]).with(1);
+    ended.said("MORE ERRORS").said("GET /: more errors:");
+    compare(&space, "new", "old", &["--memory", "1B"])
+        .with(1)
+        .said("MORE ERRORS");
+}
+
+/// A target that answers nothing is not one that is no slower.
+#[test]
+fn a_measure_that_only_fails_does_not_pass() {
+    let space = Space::new();
+    let failing = Recorded {
+        fail_one_in: 1,
+        ..Recorded::new(0)
+    };
+    ensemble(&space, "old", 1..6, &Recorded::new(0));
+    ensemble(&space, "new", 11..16, &failing);
+    compare(&space, "new", "old", &[])
+        .with(2)
+        .said("fatal: GET /: cannot be told: none ended well in C1, C2, C3, C4, C5");
+}
+
+#[test]
+fn differences_within_the_tolerance_do_not_fail() {
+    let space = Space::new();
+    let steady = |median_ns| Recorded {
+        median_ns,
+        scatter: 0.002,
+        drift: 0.0003,
+        ..Recorded::new(0)
+    };
+    ensemble(&space, "old", 1..6, &steady(2e6));
+    ensemble(&space, "new", 11..16, &steady(2.012e6));
+    compare(&space, "new", "old", &[])
+        .with(0)
+        .said("GET /: differences within the tolerance, which decide nothing:")
+        .said("no difference seen beyond the tolerance");
+    compare(&space, "new", "old", &["--tolerance", "0%"]).with(1);
+}
+
+#[test]
+fn single_runs_are_compared_by_their_windows_unless_strict() {
+    let space = Space::new();
+    ensemble(&space, "old", 1..2, &Recorded::new(0));
+    ensemble(&space, "new", 11..12, &planted());
+    compare(&space, "new", "old", &[])
+        .with(1)
+        .said("each side has a single run")
+        .said("paired windows of single runs");
+    compare(&space, "new", "old", &["--strict", "--junit", "report.xml"])
+        .with(2)
+        .said("CANNOT BE TOLD")
+        .said("fatal: a side has a single run");
+    let junit = std::fs::read_to_string(space.path("report.xml")).unwrap();
+    assert!(
+        junit.contains("<error message=\"cannot be told\""),
+        "{junit}"
+    );
+}
+
+#[test]
+fn three_runs_a_side_are_decided_by_students_t() {
+    let space = Space::new();
+    ensemble(&space, "old", 1..4, &Recorded::new(0));
+    let slow = Recorded {
+        median_ns: 4e6,
+        ..Recorded::new(0)
+    };
+    ensemble(&space, "new", 11..14, &slow);
+    compare(&space, "new", "old", &[])
+        .with(1)
+        .said("3 and 3 runs are too few for permutations to reach 5 %");
+}
+
+#[test]
+fn constant_times_are_no_trouble() {
+    let space = Space::new();
+    let constant = |median_ns| Recorded {
+        median_ns,
+        scatter: 0.0,
+        drift: 0.0,
+        ..Recorded::new(0)
+    };
+    ensemble(&space, "old", 1..6, &constant(2e6));
+    ensemble(&space, "same", 11..16, &constant(2e6));
+    ensemble(&space, "slow", 21..26, &constant(3e6));
+    let ended = compare(&space, "same", "old", &[]).with(0);
+    assert!(
+        !ended.out.contains("NaN") && !ended.out.contains("inf"),
+        "{}",
+        ended.out
+    );
+    let ended = compare(&space, "slow", "old", &["--json"]).with(1);
+    assert!(serde_json::from_str::<Value>(&ended.out).is_ok());
+    compare(&space, "same", "", &[]).with(0);
+}
+
+#[test]
+fn a_stretch_of_the_run_is_compared_where_asked() {
+    let space = Space::new();
+    ensemble(&space, "old", 1..6, &Recorded::new(0));
+    ensemble(&space, "new", 11..16, &planted());
+    compare(
+        &space,
+        "new",
+        "old",
+        &["--phase", "steady", "--skip", "10s"],
+    )
+    .with(1)
+    .said("phase steady, without the first 10 s")
+    .said("10 s of http://127.0.0.1:8080");
+    compare(&space, "new", "old", &["--phase", "warm"])
+        .with(65)
+        .told("it has no phase \"warm\", but steady");
+    compare(&space, "new", "old", &["--skip", "1h"])
+        .with(65)
+        .told("all of it is skipped");
+}
+
+#[test]
+fn what_is_not_one_thing_is_refused() {
+    let space = Space::new();
+    let other = Recorded {
+        name: "other",
+        request: "GET /b",
+        ..Recorded::new(0)
+    };
+    ensemble(&space, "old", 1..6, &Recorded::new(0));
+    ensemble(&space, "new", 11..16, &other);
+    compare(&space, "new", "old", &[])
+        .with(65)
+        .told("the scenarios are \"recorded\" and \"other\"")
+        .told("not all of them measure GET / (request), GET /b (request)");
+    compare(&space, "new", "old", &["--anyway"])
+        .with(0)
+        .said("warning: not all was alike")
+        .said("no difference seen in connect");
+}
+
+#[test]
+fn untrusted_runs_prove_nothing() {
+    let space = Space::new();
+    let untrusted = Recorded {
+        verdict: Verdict::Untrusted,
+        ..planted()
+    };
+    ensemble(&space, "old", 1..6, &Recorded::new(0));
+    ensemble(&space, "new", 11..16, &untrusted);
+    compare(&space, "new", "old", &[])
+        .with(2)
+        .said("fatal: C1, C2, C3, C4, C5 are not to be trusted");
+    compare(&space, "new", "old", &["--anyway"]).with(1);
+}
+
+#[test]
+fn bad_input_is_told_and_not_invented() {
+    let space = Space::new();
+    ensemble(&space, "old", 1..3, &Recorded::new(0));
+    let [first, second] = [0, 1].map(|place| runs(&space, "old")[place].clone());
+    let told = |args: &[&str], code: i32, text: &str| {
+        let mut command = throng(["compare"]);
+        Ended::of(command.args(args).current_dir(space.path("")))
+            .with(code)
+            .told(text);
+    };
+    told(&[], 64, "RUN");
+    told(&[&first], 64, "one run cannot be compared with itself");
+    told(&[&first, &first], 64, "was given twice");
+    told(
+        &[&first, "nowhere"],
+        66,
+        "no run directory: it holds no run.json",
+    );
+    told(
+        &[&first, &second, "--quantiles", "50,100"],
+        64,
+        "per cents between 0 and 100",
+    );
+    told(
+        &[&first, &second, "--alpha", "2"],
+        64,
+        "a chance from 0.000001 to 0.5",
+    );
+    told(&[&first, &second, "--strict"], 64, "--baseline");
+    told(
+        &[&first, &second, "--junit", "no/such/place.xml"],
+        74,
+        "place.xml",
+    );
+
+    let nothing = Recorded {
+        measured: false,
+        ..Recorded::new(50)
+    };
+    nothing.write(&space.path("none"));
+    let none = runs(&space, "none")[0].clone();
+    let mut command = throng(["compare", &none, "--baseline", &first, &second]);
+    Ended::of(command.current_dir(space.path("")))
+        .with(2)
+        .said("cannot be told: none ended well in C1");
+}
+
+#[test]
+fn damaged_and_killed_runs_are_told() {
+    let space = Space::new();
+    ensemble(&space, "old", 1..6, &Recorded::new(0));
+    ensemble(&space, "new", 11..16, &planted());
+    let run = space.path(&runs(&space, "new")[0]);
+    let remove = |name: &str| std::fs::remove_file(run.join(name)).unwrap();
+    // Without rows, the histograms of all serve.
+    remove("requests.parquet");
+    compare(&space, "new", "old", &[])
+        .with(1)
+        .said("from histograms");
+    // Without a verdict, it is judged now: it is incomplete.
+    remove("summary.json");
+    compare(&space, "new", "old", &[])
+        .with(2)
+        .said("C1 is not to be trusted");
+    let cut = |name: &str| {
+        let bytes = std::fs::read(run.join(name)).unwrap();
+        std::fs::write(run.join(name), &bytes[..bytes.len() / 2]).unwrap();
+    };
+    cut("series.parquet");
+    compare(&space, "new", "old", &[])
+        .with(66)
+        .told("series.parquet is damaged");
+    cut("run.json");
+    compare(&space, "new", "old", &[])
+        .with(66)
+        .told("run.json is damaged");
+}
+
+/// Real runs, taking turns. The delay is so long that a busy machine does not hide it.
+#[test]
+fn real_runs_are_compared() {
+    let space = Space::new();
+    let served = ["1ms", "300ms"].map(|delay| {
+        Served::start(&["stall", "--delay", delay, "--stall", "1ms", "--every", "1h"])
+    });
+    for _ in 0..4 {
+        for (served, folder) in served.iter().zip(["old", "new"]) {
+            let root = space.path(folder);
+            let root = root.to_str().unwrap();
+            let load = [
+                "run",
+                "--quiet",
+                &served.url,
+                "--rate",
+                "100/s",
+                "--for",
+                "500ms",
+            ];
+            let place = ["--runs", root, "--set", "options.lag_max=5s"];
+            Ended::of(&mut throng(load.iter().chain(&place)));
+        }
+    }
+    let ended = compare(&space, "new", "old", &["--json", "--anyway"]);
+    let json: Value = serde_json::from_str(&ended.out).unwrap();
+    let measures = json["measures"].as_array().unwrap();
+    let request = measures.iter().find(|m| m["kind"] == "request").unwrap();
+    assert_eq!(request["verdict"], "slower", "{}", ended.out);
+    assert_eq!(ended.code, Some(1));
+    assert!(Path::new(json["runs"][0]["directory"].as_str().unwrap()).starts_with("old"));
+}

@@ -1,0 +1,226 @@
+//! Run directories written by hand: two measures, whose times are drawn from seeds.
+
+use std::path::{Path, PathBuf};
+
+use record::schema::{
+    FORMAT_VERSION, GeneratorInfo, HealthSummary, MeasureInfo, MeasureTally, PhaseInfo, PhaseTally,
+    RunInfo, RunStatus, SeriesRow, Summary, Tally, UsersSummary, Verdict,
+};
+use record::{Measurement, Outcome, RunDir};
+use stats::hist::LogHistogram;
+use stats::rng::{Purpose, Rng};
+
+const SECOND: u64 = 1_000_000_000;
+/// Of a run.
+const SECONDS: u64 = 20;
+/// Requests in a second.
+const REQUESTS: u64 = 20;
+const MEASURES: [(&str, &str); 2] = [("connect", "connect"), ("GET /", "request")];
+
+/// What a run is like; the default is the same thing each time but for its seed.
+#[derive(Clone)]
+pub(crate) struct Recorded {
+    /// Of the draws, and of the run's id.
+    pub(crate) seed: u64,
+    /// Median of a request's time.
+    pub(crate) median_ns: f64,
+    /// One request in ten takes so much longer.
+    pub(crate) extra_ns: f64,
+    /// Deviation of the logarithm of times; 0 makes them all alike.
+    pub(crate) scatter: f64,
+    /// Deviation of what the logarithms of all times of a run have in common.
+    pub(crate) drift: f64,
+    /// One request in so many fails; 0: none.
+    pub(crate) fail_one_in: u64,
+    pub(crate) name: &'static str,
+    pub(crate) verdict: Verdict,
+    pub(crate) request: &'static str,
+    /// Operations are there at all.
+    pub(crate) measured: bool,
+}
+
+impl Recorded {
+    pub(crate) fn new(seed: u64) -> Recorded {
+        Recorded {
+            seed,
+            median_ns: 2e6,
+            extra_ns: 0.0,
+            scatter: 0.2,
+            drift: 0.03,
+            fail_one_in: 0,
+            name: "recorded",
+            verdict: Verdict::Passed,
+            request: MEASURES[1].0,
+            measured: true,
+        }
+    }
+
+    /// Writes the directory below `root` and gives its path there.
+    pub(crate) fn write(&self, root: &Path) -> PathBuf {
+        let info = self.info();
+        let dir = RunDir::create(root, &info, "name: recorded\n").unwrap();
+        let rows = if self.measured {
+            self.rows()
+        } else {
+            Vec::new()
+        };
+        let mut requests = dir.requests(&info).unwrap();
+        requests.write(&rows).unwrap();
+        requests.finish().unwrap();
+        let mut latency = dir.latency(&info).unwrap();
+        for second in 0..SECONDS {
+            let start_ns = second * SECOND;
+            for (number, measure) in info.measures.iter().enumerate() {
+                let mut hist = LogHistogram::new();
+                rows.iter()
+                    .filter(|row| usize::from(row.measure) == number)
+                    .filter(|row| row.outcome == Outcome::Ok)
+                    .filter(|row| (row.done_ns / SECOND).min(SECONDS - 1) == second)
+                    .for_each(|row| hist.record(row.response_ns()));
+                latency
+                    .interval(start_ns, SECOND, &measure.name, &hist)
+                    .unwrap();
+            }
+        }
+        latency.finish().unwrap();
+        let mut series = dir.series(&info);
+        for second in 0..SECONDS {
+            series.push(&SeriesRow {
+                start_ns: second * SECOND,
+                end_ns: (second + 1) * SECOND,
+                ..SeriesRow::default()
+            });
+        }
+        series.finish().unwrap();
+        drop(dir.events().unwrap());
+        dir.write_tally(&tally(&rows)).unwrap();
+        dir.write_summary(&self.summary(&info)).unwrap();
+        dir.update_info(&info).unwrap();
+        dir.path().to_owned()
+    }
+
+    fn info(&self) -> RunInfo {
+        let measures = [MEASURES[0], (self.request, MEASURES[1].1)];
+        RunInfo {
+            format: FORMAT_VERSION,
+            id: format!("20261121T{:06}-{}-0001", self.seed, self.name),
+            name: self.name.to_owned(),
+            throng: "0.0.0".to_owned(),
+            status: RunStatus::Complete,
+            seed: self.seed,
+            scenario_hash: "da39a3ee5e6b4b0d3255bfef95601890afd80709".to_owned(),
+            overrides: Vec::new(),
+            target: "http://127.0.0.1:8080".to_owned(),
+            started_unix_ns: 1_800_000_000 * SECOND + self.seed * 60 * SECOND,
+            ended_ns: SECONDS * SECOND,
+            clock: "monotonic".to_owned(),
+            generator: GeneratorInfo {
+                mode: "precise".to_owned(),
+                loops: 1,
+                cores: 2,
+                files_per_loop: 20_000,
+                lag_max_ns: SECOND,
+            },
+            workers: Vec::new(),
+            host: Default::default(),
+            measures: measures
+                .map(|(name, kind)| MeasureInfo {
+                    name: name.to_owned(),
+                    kind: kind.to_owned(),
+                })
+                .to_vec(),
+            sessions: vec!["visitor".to_owned()],
+            phases: vec![PhaseInfo {
+                name: "steady".to_owned(),
+                kind: "rate".to_owned(),
+                start_ns: 0,
+                end_ns: SECONDS * SECOND,
+                users_planned: 400.0,
+            }],
+            tls_unverified: false,
+        }
+    }
+
+    /// Each second connects four times and asks twenty.
+    fn rows(&self) -> Vec<Measurement> {
+        let mut rng = Rng::new(self.seed, 0, Purpose::Value);
+        let drift = self.drift * normal(&mut rng);
+        let mut rows = Vec::new();
+        for number in 0..SECONDS * REQUESTS {
+            let due_ns = number * SECOND / REQUESTS;
+            if number % 5 == 0 {
+                let ns = 200_000.0 * (self.scatter * normal(&mut rng)).exp();
+                rows.push(row(number, 0, due_ns, ns, false));
+            }
+            let mut ns = self.median_ns * (drift + self.scatter * normal(&mut rng)).exp();
+            if rng.below(10) == 0 {
+                ns += self.extra_ns;
+            }
+            let failed = self.fail_one_in > 0 && rng.below(self.fail_one_in) == 0;
+            rows.push(row(number, 1, due_ns, ns, failed));
+        }
+        rows
+    }
+
+    fn summary(&self, info: &RunInfo) -> Summary {
+        Summary {
+            format: FORMAT_VERSION,
+            id: info.id.clone(),
+            name: info.name.clone(),
+            verdict: self.verdict,
+            exit_code: 0,
+            judge_rest: false,
+            findings: Vec::new(),
+            thresholds: Vec::new(),
+            users: UsersSummary::default(),
+            health: HealthSummary::default(),
+            measures: Vec::new(),
+            phases: Vec::new(),
+        }
+    }
+}
+
+fn row(number: u64, measure: u16, due_ns: u64, ns: f64, failed: bool) -> Measurement {
+    Measurement {
+        due_ns,
+        sent_ns: due_ns,
+        done_ns: due_ns + ns as u64,
+        user: number,
+        measure,
+        session: 0,
+        worker: 0,
+        outcome: if failed {
+            Outcome::Timeout
+        } else {
+            Outcome::Ok
+        },
+        status: 200,
+        weight: 1,
+        bytes_out: 100,
+        bytes_in: 400,
+    }
+}
+
+fn tally(rows: &[Measurement]) -> Tally {
+    let mut measures = Vec::new();
+    for number in 0..2 {
+        let mut measure = MeasureTally {
+            measure: number,
+            ..MeasureTally::default()
+        };
+        for row in rows.iter().filter(|row| row.measure == number) {
+            let name = row.outcome.name().to_owned();
+            *measure.outcomes.entry(name).or_default() += 1;
+        }
+        measures.push(measure);
+    }
+    Tally {
+        phases: vec![PhaseTally { phase: 0, measures }],
+    }
+}
+
+/// Two uniform numbers to a normal one: Box and Muller (1958).
+fn normal(rng: &mut Rng) -> f64 {
+    let (u, v) = (1.0 - rng.unit(), rng.unit());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}

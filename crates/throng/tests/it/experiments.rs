@@ -1,0 +1,352 @@
+//! Experiments: run, killed, resumed, refused, analysed.
+
+use std::path::{Path, PathBuf};
+
+use record::Run;
+use serde_json::Value;
+
+use crate::support::{Ended, Running, Space, golden, root, throng};
+
+/// A market whose answers take as long as a factor says, and a crowd of a moment.
+const SCENARIO: &str = r#"
+target: { market: { games: 1 } }
+params: { rate: 20/s }
+options: { lag_max: 10s }
+sessions:
+  fan:
+    - ws: /v1/stream
+    - send: { op: games }
+      reply: { when: { /re: games }, as: request }
+arrivals: [ { constant: "${rate}", for: 300ms }, { hold: 100ms } ]
+"#;
+
+const EXPERIMENT: &str = "\
+scenario: scenario.yaml
+factors:
+  delay: { set: target.market.delay, levels: [1ms, 30ms] }
+  rate: [20/s, 40/s]
+responses: [min(request), count(request)]
+repetitions: 2
+pause: 0
+";
+
+/// The experiment's file in a place of its own, with its text changed.
+fn written(space: &Space, change: impl Fn(String) -> String) -> PathBuf {
+    space.file("scenario.yaml", SCENARIO);
+    space.file("it.yaml", &change(EXPERIMENT.to_owned()))
+}
+
+fn as_it_is(text: String) -> String {
+    text
+}
+
+/// `throng experiment` of this file, its directory made beside it.
+fn experiment(space: &Space, file: &Path, args: &[&str]) -> std::process::Command {
+    let mut command = throng(["experiment", "--dir"]);
+    command.arg(space.path("out")).arg(file).args(args);
+    command
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The stages of all runs, and the directories of those that are done.
+fn stages(space: &Space) -> (Vec<String>, Vec<String>) {
+    let state = json(&space.path("out/experiment.json"));
+    let text = |run: &Value, key: &str| run[key].as_str().map(str::to_owned);
+    let runs = state["runs"].as_array().unwrap();
+    (
+        runs.iter().filter_map(|run| text(run, "stage")).collect(),
+        runs.iter()
+            .filter_map(|run| text(run, "directory"))
+            .collect(),
+    )
+}
+
+#[test]
+fn an_experiment_runs_and_is_analysed() {
+    let space = Space::new();
+    let file = written(&space, as_it_is);
+    let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
+    ended.said("run 8 of 8");
+    ended.said("A (delay) explains");
+    let (stages, directories) = stages(&space);
+    assert_eq!(stages, ["done"; 8]);
+    let analysis = json(&space.path("out/analysis.json"));
+    let response = &analysis["responses"][0];
+    assert_eq!(
+        (&response["name"], &response["unit"]),
+        (&"min(request)".into(), &"ns".into())
+    );
+    // From 1 to 30 ms, whatever the machine adds to either.
+    let q = response["fit"]["terms"][0]["effect"]["value"]
+        .as_f64()
+        .unwrap();
+    assert!(q > 10e6, "{q}");
+    assert_eq!(analysis["responses"][1]["fit"]["terms"][1]["name"], "B");
+    // Each run is another crowd of the same kind.
+    let seeds = directories
+        .iter()
+        .map(|d| Run::open(&space.path("out").join(d)).unwrap().info().seed);
+    let mut seeds: Vec<u64> = seeds.collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), 8);
+    // Again: nothing is left to run, and the same comes out.
+    let again = Ended::of(&mut experiment(&space, &file, &["--json"])).with(0);
+    assert_eq!(serde_json::from_str::<Value>(&again.out).unwrap(), analysis);
+    let out = space.path("out");
+    let mut analyze = throng(["experiment", "--json", "--analyze"]);
+    let anew = Ended::of(analyze.arg(&out)).with(0);
+    assert_eq!(anew.out, again.out);
+}
+
+#[test]
+fn a_killed_experiment_goes_on_where_it_was() {
+    let space = Space::new();
+    let file = written(&space, as_it_is);
+    let mut running = Running::start(&mut experiment(&space, &file, &[]));
+    while !running.line().starts_with("run 4 of 8") {}
+    running.kill();
+    drop(running);
+    let (killed, made) = stages(&space);
+    let done = killed.iter().filter(|stage| *stage == "done").count();
+    assert_eq!((done, made.len()), (3, 3));
+    let mut resume = throng(["experiment", "--resume"]);
+    let ended = Ended::of(resume.arg(space.path("out"))).with(0);
+    ended.said("goes on in");
+    ended.said("run 4 of 8");
+    assert!(!ended.out.contains("run 3 of 8"), "{}", ended.out);
+    let (stages, directories) = stages(&space);
+    assert_eq!(stages, ["done"; 8]);
+    assert_eq!(directories[..3], made);
+    assert_eq!(json(&space.path("out/analysis.json"))["observations"], 8);
+}
+
+#[test]
+fn a_run_that_was_judged_but_not_noted_is_taken() {
+    let space = Space::new();
+    let file = written(&space, as_it_is);
+    Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
+    // As if the process had been killed between the last run's verdict and its note.
+    let path = space.path("out/experiment.json");
+    let mut state = json(&path);
+    let run = &mut state["runs"][7];
+    run["stage"] = "pending".into();
+    let directory = run.as_object_mut().unwrap().remove("directory").unwrap();
+    std::fs::write(&path, state.to_string()).unwrap();
+    let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
+    assert!(!ended.out.contains("run 8 of 8"), "{}", ended.out);
+    assert_eq!(json(&path)["runs"][7]["directory"], directory);
+}
+
+#[test]
+fn ctrl_c_leaves_what_can_be_resumed() {
+    let space = Space::new();
+    let file = written(&space, |text| {
+        text + "set: { arrivals.1.hold: 20s, options.drain: 300ms }\n"
+    });
+    let mut running = Running::start(&mut experiment(&space, &file, &[]));
+    while !running.line().starts_with("run 1 of 8") {}
+    running.interrupt();
+    let ended = running.end().with(2);
+    ended.told("8 of 8 runs are still to be made");
+    ended.said("8 of 8 planned runs are not there");
+    assert_eq!(stages(&space).0, ["pending"; 8]);
+}
+
+#[test]
+fn a_changed_experiment_is_refused() {
+    let space = Space::new();
+    let file = written(&space, |text| {
+        text.replace("repetitions: 2", "repetitions: 1")
+    });
+    Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
+    space.file("scenario.yaml", &SCENARIO.replace("300ms", "400ms"));
+    let ended = Ended::of(&mut experiment(&space, &file, &[])).with(65);
+    ended.told("has changed since the experiment in");
+    ended.told("4 of its 4 runs were made as it was");
+}
+
+#[test]
+fn runs_that_cannot_be_trusted_are_left_out() {
+    let space = Space::new();
+    let file = written(&space, |text| {
+        text.replace("repetitions: 2", "repetitions: 1") + "set: { options.lag_max: 1ns }\n"
+    });
+    let ended = Ended::of(&mut experiment(&space, &file, &[])).with(2);
+    ended.said("cannot be trusted");
+    ended.said("4 runs left out");
+    let analysis = json(&space.path("out/analysis.json"));
+    assert_eq!(analysis["left_out"].as_array().unwrap().len(), 4);
+    assert!(analysis["responses"][0]["fit"].is_null());
+    // They are there, so nothing is run; unless they are to be made anew.
+    let again = Ended::of(&mut experiment(&space, &file, &[])).with(2);
+    assert!(!again.out.contains("run 1 of 4"), "{}", again.out);
+    let anew = Ended::of(&mut experiment(&space, &file, &["--retry"])).with(2);
+    anew.said("run 1 of 4");
+    anew.said("run 4 of 4");
+}
+
+#[test]
+fn commands_stand_around_each_run_and_may_fail() {
+    let space = Space::new();
+    let log = space.path("log").display().to_string();
+    let file = written(&space, |text| {
+        let before = format!(
+            "before: 'echo $THRONG_RUN $THRONG_DELAY >> {log}'\nafter: 'echo after >> {log}'\n"
+        );
+        text.replace("repetitions: 2", "repetitions: 1") + &before
+    });
+    Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
+    let said = std::fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 8);
+    assert!(lines[0].starts_with("1 ") && lines[0].ends_with("ms") && lines[1] == "after");
+
+    let space = Space::new();
+    let file = written(&space, |text| text + "before: exit 3\n");
+    let ended = Ended::of(&mut experiment(&space, &file, &[])).with(69);
+    ended.told("3 runs one after the other could not be made");
+    ended.told("exit status: 3");
+    assert_eq!(
+        stages(&space).0[..4],
+        ["failed", "failed", "failed", "pending"]
+    );
+    // Mended, and told to make them anew.
+    let file = written(&space, |text| text + "before: exit 3\n");
+    let text = Ended::of(&mut experiment(&space, &file, &["--plan"]))
+        .with(0)
+        .out;
+    assert!(text.contains("failed"), "{text}");
+}
+
+#[test]
+fn what_does_not_fit_the_scenario_is_told_at_its_place() {
+    let told = |change: &dyn Fn(String) -> String, wanted: &[&str]| {
+        let space = Space::new();
+        let file = written(&space, change);
+        let ended = Ended::of(&mut experiment(&space, &file, &[])).with(65);
+        for wanted in wanted {
+            ended.told(wanted);
+        }
+        assert!(!space.path("out").exists());
+    };
+    told(
+        &|text| text.replace("20/s, 40/s", "20/s, forty"),
+        &[
+            "`forty` is not a rate",
+            "`forty` cannot be a level of `rate`",
+            "it.yaml:4:16",
+        ],
+    );
+    told(
+        &|text| text.replace("rate: [", "rato: ["),
+        &[
+            "there is no parameter and no key `rato`",
+            "cannot be a level of `rato`",
+        ],
+    );
+    told(
+        &|text| text.replace("30ms", "30"),
+        &["`30` cannot be a level of `delay`", "`30` has no unit"],
+    );
+    told(
+        &|text| text.replace("market.delay", "market.delays"),
+        &["unexpected argument '--delays'"],
+    );
+    told(
+        &|text| text.replace("min(request)", "min(requests)"),
+        &[
+            "`min(requests)` is no figure of the runs",
+            "did you mean `request`?",
+        ],
+    );
+    told(
+        &|text| text + "time_max: 3s\n",
+        &["8 runs would take 3.2 s, and `time_max` is 3 s"],
+    );
+    told(
+        &|text| text.replace("scenario.yaml", "scenario.yaml\nset: { lod: 5 }"),
+        &["`lod`"],
+    );
+}
+
+#[test]
+fn files_that_are_missing_are_named() {
+    let space = Space::new();
+    Ended::of(&mut throng(["experiment", "nowhere.yaml"]))
+        .with(66)
+        .told("nowhere.yaml");
+    let file = space.file("it.yaml", EXPERIMENT);
+    Ended::of(&mut experiment(&space, &file, &[]))
+        .with(66)
+        .told("scenario.yaml");
+    Ended::of(throng(["experiment", "--resume"]).arg(space.path("")))
+        .with(66)
+        .told("experiment.json");
+    Ended::of(&mut throng(["experiment"])).with(64);
+    Ended::of(&mut throng(["experiment", "--analyze", "nowhere.csv"])).with(66);
+    let table = space.file("bad.csv", "a,b\n1,x\n");
+    Ended::of(throng(["experiment", "--analyze"]).arg(table))
+        .with(65)
+        .told("line 2: \"x\" is no number");
+}
+
+#[test]
+fn the_plan_tells_order_and_time() {
+    let mut command = throng([
+        "experiment",
+        "examples/experiments/market.yaml",
+        "--plan",
+        "--dir",
+        "nowhere",
+    ]);
+    let ended = Ended::of(command.current_dir(root())).with(0);
+    golden("experiment-plan", &ended.out);
+}
+
+#[test]
+fn tables_from_elsewhere_are_analysed() {
+    for (name, args) in [
+        (
+            "queue-throughput",
+            &["examples/experiments/queue-throughput.csv"][..],
+        ),
+        ("sweep", &["testdata/cli/sweep.csv"]),
+        (
+            "fraction",
+            &[
+                "testdata/cli/fraction.csv",
+                "--multiplicative",
+                "--confidence",
+                "90%",
+            ],
+        ),
+    ] {
+        let mut command = throng(["experiment", "--analyze"]);
+        let ended = Ended::of(command.args(args).current_dir(root())).with(0);
+        golden(&format!("experiment-{name}"), &ended.out);
+    }
+}
+
+/// The example, each of its runs cut to a moment and made once.
+#[test]
+fn the_example_runs() {
+    let space = Space::new();
+    let text = std::fs::read_to_string(root().join("examples/experiments/market.yaml")).unwrap();
+    let scenario = root().join("examples/football-quick.yaml");
+    let text = text
+        .replace("../football-quick.yaml", &scenario.display().to_string())
+        .replace("arrivals.0.for: 5s", "arrivals.0.for: 300ms")
+        .replace("hold: 15s", "hold: 300ms")
+        .replace("options.lag_max: 250ms", "options.lag_max: 10s")
+        .replace("levels: [100/s, 400/s]", "levels: [20/s, 40/s]")
+        .replace("repetitions: 3", "repetitions: 1")
+        .replace("pause: 2s", "pause: 0");
+    let file = space.file("market.yaml", &text);
+    let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
+    ended.said("run 8 of 8");
+    assert_eq!(stages(&space).0, ["done"; 8]);
+}

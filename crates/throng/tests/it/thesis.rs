@@ -1,0 +1,280 @@
+//! Foreign results: imported, shown, metered, and the thesis's tables computed again.
+
+use std::path::PathBuf;
+
+use ::import::Settings;
+use judge::thesis::{self, Agreement, ReproducedCell, Reproduction, Results};
+use record::Run;
+use record::schema::Summary;
+
+use crate::support::{Ended, Space, golden, root, skip, throng};
+
+/// Small results of our own making with every fault that is known.
+const FAULTY: &str = "testdata/import/results";
+
+/// The published results, where they are.
+fn published() -> Option<PathBuf> {
+    let data = std::env::var_os("THRONG_DATA").map_or(root().join("../shared/data"), PathBuf::from);
+    let results = data.join("thesis-results");
+    let found = results.is_dir();
+    if !found {
+        skip(&format!(
+            "{} is not there: the thesis's results are not checked",
+            results.display()
+        ));
+    }
+    found.then_some(results)
+}
+
+fn import(space: &Space, results: &str) -> Ended {
+    let runs = space.path("runs");
+    Ended::of(
+        throng(["import", results, "--start", "2015-07-31T15:01", "--runs"])
+            .arg(runs)
+            .current_dir(root()),
+    )
+}
+
+#[test]
+fn every_fault_of_foreign_results_is_counted_and_told() {
+    let space = Space::new();
+    let ended = import(&space, FAULTY).with(0);
+    let directory = space.path("runs").display().to_string();
+    golden("import-faulty", &ended.out.replace(&directory, "runs"));
+    let run = Run::open(&space.directories()[0]).unwrap();
+    assert!(run.is_complete());
+    let import = run.import().unwrap().unwrap();
+    assert_eq!((import.clients.len(), import.unreachable.len()), (4, 2));
+    // Probes tell from before the start, too, and each minute once.
+    let probes = run.probes().unwrap();
+    assert_eq!(probes.rows[0].at_ns, -60_000_000_000);
+    assert_eq!(probes.rows.len(), 4 * 5 + 6 + 1);
+    let shown = Ended::of(throng(["show"]).arg(run.path())).with(0);
+    assert!(
+        ended.out.starts_with(&shown.out),
+        "{}\n---\n{}",
+        ended.out,
+        shown.out
+    );
+    let json = Ended::of(throng(["show", "--json"]).arg(run.path())).with(0);
+    let summary: Summary = serde_json::from_str(&json.out).unwrap();
+    assert!(
+        !json.out.contains("\"health\":"),
+        "what is not known is not told"
+    );
+    assert_eq!(summary.users.connected, 4 * 19);
+}
+
+#[test]
+fn results_are_imported_once() {
+    let space = Space::new();
+    import(&space, FAULTY).with(0);
+    import(&space, FAULTY)
+        .with(73)
+        .told("these results were imported before");
+}
+
+#[test]
+fn what_is_no_result_is_refused() {
+    let space = Space::new();
+    import(&space, "testdata/scenarios")
+        .with(65)
+        .told("holds no results that are known");
+    import(&space, "testdata/nowhere")
+        .with(66)
+        .told("cannot read");
+    let empty = space.path("clients/eu/10.0.0.1");
+    std::fs::create_dir_all(&empty).unwrap();
+    std::fs::write(empty.join("1"), "no report").unwrap();
+    let ended = Ended::of(throng(["import"]).arg(space.path(""))).with(65);
+    ended.told("none of them holds a report; the first: eu/10.0.0.1: it holds no report");
+    Ended::of(&mut throng(["import", "x", "--start", "yesterday"]))
+        .with(64)
+        .told("is no time in UTC");
+    let several = space.path("several");
+    for name in ["a", "b"] {
+        std::fs::create_dir_all(several.join(name).join("clients")).unwrap();
+    }
+    let mut command = throng(["import", "--start", "2015-07-31T15:36"]);
+    Ended::of(command.arg(several))
+        .with(64)
+        .told("holds the results of 2 runs, and --start is of one");
+    Ended::of(throng(["reproduce", "thesis"]).arg(root().join(FAULTY)))
+        .with(65)
+        .told("holds no results of the thesis");
+}
+
+#[test]
+fn meters_and_cost_of_imported_results() {
+    let space = Space::new();
+    import(&space, FAULTY).with(0);
+    let run = space.directories().remove(0);
+    let files =
+        ["meters.yaml", "prices.yaml"].map(|file| root().join("testdata/meters").join(file));
+    let mut command = throng(["meters"]);
+    command
+        .arg(&run)
+        .arg("--meters")
+        .arg(&files[0])
+        .arg("--prices")
+        .arg(&files[1]);
+    let ended = Ended::of(&mut command).with(0);
+    golden("meters-imported", &ended.out);
+
+    // A price list that does not know the run's system.
+    let prices = root().join("examples/prices/aws-2015.yaml");
+    let mut command = throng(["meters"]);
+    command
+        .arg(&run)
+        .arg("--meters")
+        .arg(&files[0])
+        .arg("--prices")
+        .arg(prices);
+    Ended::of(&mut command)
+        .with(65)
+        .told("the price list does not say what \"results\" uses");
+    // No price list at all.
+    let mut command = throng(["meters"]);
+    command.arg(&run).arg("--meters").arg(&files[0]);
+    Ended::of(&mut command)
+        .with(65)
+        .told("hours per dollar take a price list");
+    let mut command = throng(["meters"]);
+    command.arg(space.path("")).arg("--meters").arg(&files[0]);
+    Ended::of(&mut command).with(66).told("is no run directory");
+}
+
+#[test]
+fn meters_of_a_run_of_our_own() {
+    let space = Space::new();
+    Ended::of(&mut space.run_text(crate::runs::FANS, &["--set", "arrivals.1.hold=300ms"])).with(0);
+    let meters = root().join("examples/meters/runs.yaml");
+    let mut command = throng(["meters"]);
+    command
+        .args(space.directories())
+        .arg("--meters")
+        .arg(meters);
+    let ended = Ended::of(&mut command).with(0);
+    ended.said("fans the reference of the cured forms");
+    let connected = ended
+        .out
+        .lines()
+        .find(|line| line.contains("connected"))
+        .unwrap();
+    assert!(connected.contains(" 20.0000 "), "{connected}");
+}
+
+#[test]
+fn a_missing_price_is_shown_with_its_place() {
+    let meters = root().join("testdata/meters");
+    let mut command = throng([
+        "meters",
+        "nowhere",
+        "--meters",
+        "meters.yaml",
+        "--prices",
+        "missing.yaml",
+    ]);
+    let ended = Ended::of(command.current_dir(meters)).with(65);
+    golden("missing-price", &ended.err);
+}
+
+/// The figure of a system in a row of a table.
+fn cell(reproduction: &Reproduction, table: &str, row: &str, system: usize) -> ReproducedCell {
+    let table = reproduction
+        .tables
+        .iter()
+        .find(|found| found.number == table)
+        .unwrap();
+    let row = table.rows.iter().find(|found| found.name == row).unwrap();
+    row.cells[system].clone()
+}
+
+fn results(path: &std::path::Path) -> Results {
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    let settings = Settings {
+        started_unix_ns: thesis::start(&name).map(|start| ::import::parse_time(start).unwrap()),
+        version: String::new(),
+    };
+    let imported = ::import::read(path, &settings).unwrap();
+    Results {
+        name,
+        import: imported.import,
+        probes: imported.probes,
+    }
+}
+
+/// What must follow does, and what does not is marked.
+#[test]
+fn the_tables_of_the_thesis_follow_from_its_results() {
+    let Some(data) = published() else { return };
+    let found = ["baseline", "proposed_1"].map(|name| results(&data.join(name)));
+    let reproduction = thesis::reproduce(&found);
+    let is = |table: &str, row: &str, system: usize| {
+        let cell = cell(&reproduction, table, row, system);
+        assert!(cell.printed.is_some(), "{row}");
+        cell.agreement
+    };
+    let follows = |table: &str, row: &str, system: usize| {
+        let agreement = is(table, row, system);
+        let digits = matches!(agreement, Agreement::Rounded | Agreement::CutOff);
+        assert!(
+            digits,
+            "table {table}, {row}, system {system}: {agreement:?}"
+        );
+    };
+    for system in [0, 1] {
+        follows("8.5", "successful connections", system);
+        follows("8.5", "handled requests", system);
+        for measure in ["handshake", "request", "broadcast"] {
+            for figure in [
+                "least",
+                "weighted mean",
+                "pooled deviation",
+                "98th percentile",
+                "greatest",
+            ] {
+                follows("8.4", &format!("{measure} {figure}"), system);
+            }
+        }
+        follows("8.3", "CRUM avg", system);
+        follows("8.3", "CRUM max", system);
+        for row in ["SPM min", "SPM avg"] {
+            assert_eq!(is("8.4", row, system), Agreement::WithinRounding, "{row}");
+        }
+        follows("8.7", "SEC min", system);
+        follows("8.8", "ESS", system);
+    }
+    assert_eq!(is("8.3", "CRUM min", 0), Agreement::WithinRounding);
+    follows("8.3", "CRUM min", 1);
+    follows("8.7", "SEC avg", 0);
+    let differs = |table: &str, row: &str, system: usize, words: &str| {
+        let Agreement::Differs { note, .. } = is(table, row, system) else {
+            panic!("table {table}, {row}, system {system} is not marked");
+        };
+        assert!(note.unwrap_or_default().contains(words), "{row}: {words}");
+    };
+    for system in [0, 1, 2] {
+        differs("8.5", "SLM / 10^12", system, "the order of the four inputs");
+        differs(
+            "8.4",
+            "SPM max",
+            system,
+            "98th percentiles in place of the least",
+        );
+    }
+    differs("8.3", "memory avg", 0, "");
+    differs("8.7", "SEC avg", 1, "CRUM max in place of CRUM avg");
+    differs("8.9", "broadcast, Oregon", 0, "clients of N. Virginia");
+    differs("8.6", "data out", 0, "before and after the run");
+    let values = |row: &str| cell(&reproduction, "8.3", row, 0).computed.unwrap();
+    assert!((values("CRUM min") - 56.826).abs() < 5e-4);
+    assert!((values("memory avg") - 13.39652).abs() < 5e-6);
+}
+
+#[test]
+fn the_thesis_is_printed_whole() {
+    let Some(data) = published() else { return };
+    let ended = Ended::of(throng(["reproduce", "thesis"]).arg(data)).with(0);
+    golden("reproduce-thesis", &ended.out);
+}
