@@ -3,6 +3,7 @@
 use proto::{http1, ws};
 use scenario::plan::EndpointId;
 
+use crate::receiver::{Background, Receiver};
 use crate::tls::Tls;
 
 /// No user: the connection is idle in the shared pool.
@@ -19,12 +20,14 @@ pub(crate) enum Stage {
     Idle,
     /// HTTP, a request in flight.
     Busy,
-    /// The WebSocket upgrade is in flight.
+    /// The WebSocket upgrade, or the request for an event stream, is in flight.
     Upgrading,
-    /// A WebSocket.
+    /// A WebSocket or an event stream.
     Open,
     /// A WebSocket to which a close frame was sent.
     Closing,
+    /// An event stream that was lost and will be opened anew: there is no TCP connection.
+    Waiting,
 }
 
 impl Stage {
@@ -34,11 +37,21 @@ impl Stage {
     }
 }
 
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Http,
+    WebSocket,
+    /// An event stream.
+    Events,
+}
+
 /// What reads the peer's bytes.
 #[derive(Debug)]
 pub(crate) enum Codec {
     Http(http1::Decoder),
     Ws(ws::Decoder),
+    Events(Box<Receiver>),
 }
 
 /// A connection. Idle, it owns no buffer.
@@ -60,7 +73,39 @@ pub(crate) struct Conn {
     pub(crate) generation: u32,
     pub(crate) endpoint: EndpointId,
     pub(crate) stage: Stage,
-    pub(crate) websocket: bool,
+    pub(crate) kind: Kind,
+}
+
+impl Conn {
+    /// The event stream's state.
+    pub(crate) fn receiver(&mut self) -> Option<&mut Receiver> {
+        match &mut self.codec {
+            Codec::Events(receiver) => Some(receiver),
+            Codec::Http(_) | Codec::Ws(_) => None,
+        }
+    }
+
+    /// What runs beside the steps on this connection.
+    pub(crate) fn background(&self) -> Option<&Background> {
+        match &self.codec {
+            Codec::Events(receiver) => Some(&receiver.background),
+            Codec::Http(_) | Codec::Ws(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn background_mut(&mut self) -> Option<&mut Background> {
+        match &mut self.codec {
+            Codec::Events(receiver) => Some(&mut receiver.background),
+            Codec::Http(_) | Codec::Ws(_) => None,
+        }
+    }
+
+    /// True where what happens to the connection concerns no step in flight: its event stream was
+    /// open once.
+    pub(crate) fn is_background(&self) -> bool {
+        matches!(&self.codec, Codec::Events(receiver) if receiver.opened)
+    }
 }
 
 /// What the operation in flight still needs.

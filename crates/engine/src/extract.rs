@@ -15,11 +15,25 @@ pub(crate) struct Received<'a> {
     pub(crate) head: Option<&'a http1::Head<'a>>,
     /// Response body or message.
     pub(crate) body: &'a [u8],
+    /// Server-sent events only.
+    pub(crate) label: Option<Label<'a>>,
+}
+
+/// What a server-sent event says besides its data.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Label<'a> {
+    pub(crate) event: &'a [u8],
+    /// The last one that the stream said; often empty.
+    pub(crate) id: &'a [u8],
 }
 
 impl<'a> Received<'a> {
     pub(crate) fn message(body: &'a [u8]) -> Received<'a> {
-        Received { head: None, body }
+        Received {
+            head: None,
+            body,
+            label: None,
+        }
     }
 
     /// The value `source` names, or `None` where it is not there.
@@ -36,6 +50,8 @@ impl<'a> Received<'a> {
             Source::Header(name) => self.head?.header(name).map(text_value),
             Source::Status => Some(Value::Int(i64::from(self.head?.status))),
             Source::Body => Some(text_value(self.body)),
+            Source::Event => Some(text_value(self.label?.event)),
+            Source::EventId => Some(text_value(self.label?.id)),
         }
     }
 

@@ -17,6 +17,7 @@ mod names;
 mod options;
 mod program;
 mod sessions;
+mod sse;
 mod templates;
 mod thresholds;
 mod words;

@@ -100,11 +100,14 @@ pub enum Op {
     Http(Box<HttpOp>),
     /// Open a WebSocket (connect, TLS, upgrade) and wait for it. A user has at most one.
     WsOpen(Box<WsOpen>),
+    /// Open a stream of server-sent events and wait for its head. It takes the WebSocket's place: a
+    /// user has at most one of either.
+    SseOpen(Box<SseOpen>),
     /// Send a message; wait for its reply if there is one.
     WsSend(Box<WsSend>),
     /// Wait for a message.
     WsExpect(Box<Expect>),
-    /// Close the WebSocket with this status and wait for the peer's close.
+    /// Close the WebSocket with this status and wait for the peer's close; or the event stream.
     WsClose { code: u16 },
     /// Wait; the draw is in seconds, negative draws count as 0.
     Think(Dist),
@@ -203,6 +206,29 @@ pub struct WsOpen {
     pub timeout_ns: u64,
 }
 
+/// Opening a stream of server-sent events.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SseOpen {
+    pub endpoint: EndpointId,
+    /// Path and query, base path in front.
+    pub path: Template,
+    pub headers: Vec<(String, Template)>,
+    /// Connect, TLS and the response's head together.
+    pub measure: MeasureId,
+    pub timeout_ns: u64,
+    /// What becomes of a lost stream; `None`: the session cannot go on.
+    pub reconnect: Option<Reconnect>,
+}
+
+/// Opening a lost event stream anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reconnect {
+    /// From the loss to the next attempt, unless the server said otherwise (`retry`).
+    pub pause_ns: u64,
+    /// Each attempt, due when the pause is over.
+    pub measure: MeasureId,
+}
+
 /// Sending a WebSocket message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WsSend {
@@ -269,6 +295,10 @@ pub enum Source {
     Status,
     /// The whole body or message as text.
     Body,
+    /// The name of a server-sent event.
+    Event,
+    /// The last id that the event stream said.
+    EventId,
 }
 
 impl PartialEq for Source {
@@ -279,7 +309,10 @@ impl PartialEq for Source {
                 a.as_str() == b.as_str() && g == h
             }
             (Source::Header(a), Source::Header(b)) => a == b,
-            (Source::Status, Source::Status) | (Source::Body, Source::Body) => true,
+            (Source::Status, Source::Status)
+            | (Source::Body, Source::Body)
+            | (Source::Event, Source::Event)
+            | (Source::EventId, Source::EventId) => true,
             _ => false,
         }
     }
@@ -329,7 +362,7 @@ pub enum MeasureKind {
     Connect,
     /// An HTTP request, or a WebSocket send or expect.
     Request,
-    /// Opening a WebSocket.
+    /// Opening a WebSocket or an event stream.
     Handshake,
     /// An unasked message: from the sender's stamp to its receipt.
     Message,
@@ -423,7 +456,7 @@ pub struct Options {
     pub http_connections: HttpConnections,
     /// Whole response head and body.
     pub response_bytes_max: usize,
-    /// One WebSocket message.
+    /// One WebSocket message or server-sent event.
     pub message_bytes_max: usize,
     pub mode: Mode,
     /// How many event loops; `None`: the mode's own rule.

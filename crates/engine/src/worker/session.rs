@@ -54,6 +54,7 @@ impl Worker<'_> {
         match op {
             Op::Http(http) => self.begin_http(now_ns, key, http),
             Op::WsOpen(open) => self.begin_open(now_ns, key, open),
+            Op::SseOpen(open) => self.begin_events(now_ns, key, open),
             Op::WsSend(send) => self.begin_send(now_ns, key, send),
             Op::WsExpect(expect) => self.begin_expect(now_ns, key, expect),
             Op::WsClose { code } => self.begin_close(now_ns, key, *code),
@@ -162,7 +163,7 @@ impl Worker<'_> {
         let user = &mut self.users[key];
         user.wait = Wait::Until;
         user.deadline_ns = at_ns;
-        self.wheel.arm(key, at_ns);
+        self.arm(key, at_ns);
     }
 
     /// An operation is in flight until news comes or `deadline_ns` passes. A timer that is set
@@ -176,7 +177,7 @@ impl Worker<'_> {
             .deadline_ns(key)
             .is_none_or(|armed| armed > deadline_ns)
         {
-            self.wheel.arm(key, deadline_ns);
+            self.arm(key, deadline_ns);
         }
     }
 
@@ -377,7 +378,7 @@ impl Worker<'_> {
         self.recorder.counts.users_finished += 1;
         self.recorder.counts.users_repeated += 1;
         self.recorder.counts.users_started += 1;
-        self.drop_websocket(key);
+        self.drop_stream(key);
         let user = &mut self.users[key];
         user.iteration += 1;
         user.pc = 0;
@@ -427,6 +428,7 @@ fn measure_of(op: &Op) -> Option<MeasureId> {
     match op {
         Op::Http(http) => Some(http.measure),
         Op::WsOpen(open) => Some(open.measure),
+        Op::SseOpen(open) => Some(open.measure),
         Op::WsSend(send) => Some(reply_measure(send.reply.as_ref()).unwrap_or(send.measure)),
         Op::WsExpect(expect) => Some(expect.measure),
         _ => None,

@@ -1,6 +1,7 @@
 //! The engine's rules, tested on the simulated network: virtual time, scripted peers, faults.
 
 mod closing;
+mod events;
 mod faults;
 mod http;
 mod latency;

@@ -148,6 +148,37 @@ pub(crate) static STEPS: &[Table] = &[
         ]],
     },
     Table {
+        name: "sse",
+        groups: &[&[
+            key(
+                "sse",
+                Kind::Template,
+                Required,
+                "Opens a stream of server-sent events there: a path below the target, or a whole URL",
+            ),
+            key("headers", TEMPLATES, Absent, "Headers of the request"),
+            key(
+                "reconnect",
+                Kind::Any(&[Kind::Duration, Kind::Bool]),
+                Text("3s"),
+                "After how long a lost stream is opened anew, until the server says otherwise \
+                 (`retry`); `false`: its loss ends the session",
+            ),
+            key(
+                "as",
+                Kind::Text,
+                Text("stream"),
+                "What opening it is measured as; opening it anew is `reconnect`",
+            ),
+            key(
+                "timeout",
+                Kind::Duration,
+                Said("`options.timeout`"),
+                "For connecting and the response's head",
+            ),
+        ]],
+    },
+    Table {
         name: "send",
         groups: &[&[
             key(
@@ -191,7 +222,7 @@ pub(crate) static STEPS: &[Table] = &[
             "close",
             Kind::Any(&[Kind::Nothing, Kind::Count]),
             Said("1000"),
-            "Closes the WebSocket with this status and waits for the server's close",
+            "Closes the WebSocket with this status and waits for the server's close; or the event stream",
         )]],
     },
     Table {
@@ -357,11 +388,23 @@ pub(crate) static WHEN: Table = Table {
         ),
         key("regex", Kind::Text, Absent, "Must match the message's text"),
         key("body", Kind::Template, Absent, "The message's whole text"),
+        key(
+            "event",
+            Kind::Template,
+            Absent,
+            "The name of a server-sent event; `message` where it has none of its own",
+        ),
+        key(
+            "id",
+            Kind::Template,
+            Absent,
+            "The last id that the event stream said",
+        ),
     ]],
 };
 
-/// The words that stand for a part of a response.
-pub(crate) const SAVE_WORDS: &[&str] = &["status", "body"];
+/// The words that stand for a part of a response or message.
+pub(crate) const SAVE_WORDS: &[&str] = &["status", "body", "event", "id"];
 
 pub(crate) static SAVE: Table = Table {
     name: "save",
@@ -389,7 +432,7 @@ pub(crate) static SAVE: Table = Table {
             "from",
             Kind::Word(SAVE_WORDS),
             Absent,
-            "The HTTP status or the whole body; in short the word itself",
+            "The HTTP status, the whole body, a server-sent event's name or id; in short the word itself",
         ),
         key(
             "default",

@@ -192,6 +192,52 @@ fn a_websocket_conversation() {
     assert!(matches!(session.ops[7], Op::WsClose { code: 4000 }));
 }
 
+#[test]
+fn event_streams() {
+    let plan = plan(&with_steps(
+        r#"
+- sse: /stream?after=${user}
+  headers: { accept: "text/event-stream, text/html" }
+- expect: { when: { event: said, id: "7" }, save: { last: id, name: { from: event } } }
+- close:
+- { sse: /again, reconnect: false, as: again, timeout: 2s }
+- { sse: /slowly, reconnect: 1m, as: again }
+"#,
+    ));
+    let ops = &plan.sessions[0].ops;
+    let opened = |at: usize| match &ops[at] {
+        Op::SseOpen(open) => open,
+        other => panic!("no event stream: {other:?}"),
+    };
+    let header = |at: usize, name: &str| {
+        let mut all = opened(at).headers.iter();
+        let found = all.find(|(own, _)| own == name);
+        found.and_then(|(_, value)| value.as_static())
+    };
+    assert_eq!(header(0, "accept"), Some("text/event-stream, text/html"));
+    assert_eq!(header(0, "cache-control"), Some("no-store"));
+    assert_eq!(header(3, "accept"), Some("text/event-stream"));
+    let reconnects: Vec<_> = [0, 3, 4]
+        .map(|at| opened(at).reconnect.map(|r| r.pause_ns / 1_000_000_000))
+        .into();
+    assert_eq!(reconnects, [Some(3), None, Some(60)]);
+    assert_eq!(opened(3).timeout_ns, 2_000_000_000);
+    let names: Vec<_> = plan
+        .measures
+        .iter()
+        .map(|m| (m.name.as_str(), m.kind))
+        .collect();
+    assert_eq!(names[1], ("stream", MeasureKind::Handshake));
+    assert_eq!(names[2], ("reconnect", MeasureKind::Handshake));
+    let Op::WsExpect(expect) = &ops[1] else {
+        panic!("no expect")
+    };
+    let looks_at: Vec<_> = expect.when.iter().map(|m| &m.from).collect();
+    assert_eq!(looks_at, [&Source::Event, &Source::EventId]);
+    let kept: Vec<_> = expect.save.iter().map(|s| &s.from).collect();
+    assert_eq!(kept, [&Source::EventId, &Source::Event]);
+}
+
 /// The control flow of a program: instructions as words, with their jumps.
 fn outline(session: &Session) -> Vec<String> {
     let word = |op: &Op| match op {
