@@ -109,7 +109,7 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             _ => {}
         }
     }
-    let keeps = |op: &Op| matches!(op, Op::WsOpen(_) | Op::SseOpen(_));
+    let keeps = |op: &Op| matches!(op, Op::WsOpen(_) | Op::SseOpen(_) | Op::Poll(_));
     let holds = session.ops.iter().any(keeps);
     let shared = plan.options.http_connections == HttpConnections::Shared && !holds;
     // Users that share connections hold none while they think.

@@ -3,7 +3,7 @@
 use proto::{http1, ws};
 use scenario::plan::EndpointId;
 
-use crate::receiver::{Background, Receiver};
+use crate::receiver::{Background, Poller, Receiver};
 use crate::tls::Tls;
 
 /// No user: the connection is idle in the shared pool.
@@ -26,7 +26,8 @@ pub(crate) enum Stage {
     Open,
     /// A WebSocket to which a close frame was sent.
     Closing,
-    /// An event stream that was lost and will be opened anew: there is no TCP connection.
+    /// An event stream that was lost and will be opened anew, or a poll that has let go of its
+    /// connection: there is no TCP connection.
     Waiting,
 }
 
@@ -44,6 +45,8 @@ pub(crate) enum Kind {
     WebSocket,
     /// An event stream.
     Events,
+    /// A poll.
+    Poll,
 }
 
 /// What reads the peer's bytes.
@@ -52,6 +55,7 @@ pub(crate) enum Codec {
     Http(http1::Decoder),
     Ws(ws::Decoder),
     Events(Box<Receiver>),
+    Poll(Box<Poller>),
 }
 
 /// A connection. Idle, it owns no buffer.
@@ -81,7 +85,7 @@ impl Conn {
     pub(crate) fn receiver(&mut self) -> Option<&mut Receiver> {
         match &mut self.codec {
             Codec::Events(receiver) => Some(receiver),
-            Codec::Http(_) | Codec::Ws(_) => None,
+            Codec::Http(_) | Codec::Ws(_) | Codec::Poll(_) => None,
         }
     }
 
@@ -89,6 +93,7 @@ impl Conn {
     pub(crate) fn background(&self) -> Option<&Background> {
         match &self.codec {
             Codec::Events(receiver) => Some(&receiver.background),
+            Codec::Poll(poller) => Some(&poller.background),
             Codec::Http(_) | Codec::Ws(_) => None,
         }
     }
@@ -97,14 +102,24 @@ impl Conn {
     pub(crate) fn background_mut(&mut self) -> Option<&mut Background> {
         match &mut self.codec {
             Codec::Events(receiver) => Some(&mut receiver.background),
+            Codec::Poll(poller) => Some(&mut poller.background),
             Codec::Http(_) | Codec::Ws(_) => None,
         }
     }
 
-    /// True where what happens to the connection concerns no step in flight: its event stream was
-    /// open once.
+    /// True where what happens to the connection concerns no step in flight: it polls, or its event
+    /// stream was open once.
     pub(crate) fn is_background(&self) -> bool {
-        matches!(&self.codec, Codec::Events(receiver) if receiver.opened)
+        match &self.codec {
+            Codec::Events(receiver) => receiver.opened,
+            Codec::Poll(_) => true,
+            Codec::Http(_) | Codec::Ws(_) => false,
+        }
+    }
+
+    /// True while an operation beside the steps is in flight on it.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.is_background() && (self.stage.is_setting_up() || self.stage == Stage::Busy)
     }
 }
 

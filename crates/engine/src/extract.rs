@@ -112,12 +112,27 @@ pub(crate) fn pointer<'a>(json: &'a [u8], tokens: &[String]) -> Option<&'a [u8]>
         } else {
             sonic_rs::get(here, [token.as_str()]).ok()?
         };
-        let raw = found.as_raw_str();
-        // A lazy value of borrowed input is a part of it; the offset gives it the input's lifetime.
-        let start = (raw.as_ptr() as usize).checked_sub(here.as_ptr() as usize)?;
-        here = here.get(start..start + raw.len())?;
+        here = part_of(here, found.as_raw_str())?;
     }
     (!here.is_empty()).then_some(here)
+}
+
+/// The items of a JSON array as they stand in `json`; `None` where it is no array.
+pub(crate) fn items(json: &[u8]) -> Option<Vec<&[u8]>> {
+    if json.first() != Some(&b'[') {
+        return None;
+    }
+    let item = |item: sonic_rs::Result<sonic_rs::LazyValue<'_>>| {
+        let item = item.ok()?;
+        part_of(json, item.as_raw_str())
+    };
+    sonic_rs::to_array_iter(json).map(item).collect()
+}
+
+/// `part` with the lifetime of what it is a part of: a lazy value of borrowed input is one.
+fn part_of<'a>(whole: &'a [u8], part: &str) -> Option<&'a [u8]> {
+    let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
+    whole.get(start..start + part.len())
 }
 
 /// RFC 6901 §4: digits without a leading zero.

@@ -17,6 +17,8 @@ pub(crate) struct Background {
     pub(crate) sent_ns: u64,
     /// Bytes of its request.
     pub(crate) bytes_out: u32,
+    /// Bytes of its response, where they are counted by it.
+    pub(crate) bytes_in: u32,
     /// The instruction that it comes from.
     pub(crate) pc: Pc,
 }
@@ -28,8 +30,37 @@ impl Background {
             planned_ns: NEVER,
             sent_ns: NEVER,
             bytes_out: 0,
+            bytes_in: 0,
             pc,
         }
+    }
+}
+
+/// A poll.
+#[derive(Debug)]
+pub(crate) struct Poller {
+    pub(crate) background: Background,
+    pub(crate) http: http1::Decoder,
+    /// The response so far.
+    pub(crate) head: Vec<u8>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Poller {
+    pub(crate) fn new(pc: Pc) -> Poller {
+        Poller {
+            background: Background::new(pc),
+            http: http1::Decoder::new(),
+            head: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    /// Before a new connection.
+    pub(crate) fn reset(&mut self) {
+        self.http = http1::Decoder::new();
+        self.head = Vec::new();
+        self.body = Vec::new();
     }
 }
 

@@ -9,6 +9,7 @@ mod background;
 mod connections;
 mod events;
 mod http;
+mod poll;
 mod retry;
 mod session;
 mod websocket;

@@ -15,6 +15,7 @@ mod matching;
 mod messages;
 mod names;
 mod options;
+mod poll;
 mod program;
 mod sessions;
 mod sse;

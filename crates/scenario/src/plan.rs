@@ -103,11 +103,14 @@ pub enum Op {
     /// Open a stream of server-sent events and wait for its head. It takes the WebSocket's place: a
     /// user has at most one of either.
     SseOpen(Box<SseOpen>),
+    /// Ask again and again, beside the steps, for messages. It takes the WebSocket's place, too.
+    Poll(Box<Poll>),
     /// Send a message; wait for its reply if there is one.
     WsSend(Box<WsSend>),
     /// Wait for a message.
     WsExpect(Box<Expect>),
-    /// Close the WebSocket with this status and wait for the peer's close; or the event stream.
+    /// Close the WebSocket with this status and wait for the peer's close; or the event
+    /// stream; or poll no more.
     WsClose { code: u16 },
     /// Wait; the draw is in seconds, negative draws count as 0.
     Think(Dist),
@@ -227,6 +230,28 @@ pub struct Reconnect {
     pub pause_ns: u64,
     /// Each attempt, due when the pause is over.
     pub measure: MeasureId,
+}
+
+/// Requests beside the steps whose responses hold messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Poll {
+    pub endpoint: EndpointId,
+    /// Path and query, base path in front; rendered for each request.
+    pub path: Template,
+    pub headers: Vec<(String, Template)>,
+    /// From one request being due to the next; `None`: the next follows the response at once.
+    pub every_ns: Option<u64>,
+    /// Where the response has its list of messages; `None`: the body is one message.
+    pub each: Option<Vec<String>>,
+    /// Before the messages are handed on.
+    pub save: Vec<Save>,
+    pub status: StatusRule,
+    /// Response latency of each request.
+    pub measure: MeasureId,
+    /// From a request being sent to its response's end.
+    pub timeout_ns: u64,
+    /// From a failure to the next request.
+    pub pause_ns: u64,
 }
 
 /// Sending a WebSocket message.

@@ -96,9 +96,28 @@ impl Worker<'_> {
 
     /// Starts a connection for the user's current step.
     pub(super) fn open_conn(&mut self, now_ns: u64, key: u32, endpoint: EndpointId, kind: Kind) {
+        let codec = Codec::Http(http1::Decoder::new());
+        let slot = self.insert_conn(now_ns, key, endpoint, kind, codec);
+        self.conns[slot].stage = Stage::Connecting;
+        self.setting_up += 1;
+        let conn = self.id(slot);
+        self.commands.list.push(Command::Connect { conn, endpoint });
+        let deadline_ns = now_ns + self.plan.options.connect_timeout_ns;
+        self.wait_for(key, Wait::Connect, deadline_ns);
+    }
+
+    /// Makes room for a connection of the user's.
+    pub(super) fn insert_conn(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        endpoint: EndpointId,
+        kind: Kind,
+        codec: Codec,
+    ) -> u32 {
         self.generation = self.generation.wrapping_add(1);
         let slot = self.conns.insert(Conn {
-            codec: Codec::Http(http1::Decoder::new()),
+            codec,
             started_ns: now_ns,
             inbox: None,
             pending: None,
@@ -107,15 +126,11 @@ impl Worker<'_> {
             next: self.users[key].conn,
             generation: self.generation,
             endpoint,
-            stage: Stage::Connecting,
+            stage: Stage::Waiting,
             kind,
         });
         self.users[key].conn = slot;
-        self.setting_up += 1;
-        let conn = self.id(slot);
-        self.commands.list.push(Command::Connect { conn, endpoint });
-        let deadline_ns = now_ns + self.plan.options.connect_timeout_ns;
-        self.wait_for(key, Wait::Connect, deadline_ns);
+        slot
     }
 
     /// TCP, and TLS where wanted, are set up.
@@ -126,6 +141,10 @@ impl Worker<'_> {
         match kind {
             Kind::WebSocket => self.send_upgrade(now_ns, key, slot),
             Kind::Events => self.request_events(now_ns, key, slot),
+            Kind::Poll => {
+                self.setting_up -= 1;
+                self.send_poll(now_ns, slot);
+            }
             Kind::Http => {
                 self.conns[slot].stage = Stage::Idle;
                 self.setting_up -= 1;
@@ -171,7 +190,10 @@ impl Worker<'_> {
         detail: impl FnOnce() -> String,
     ) {
         if self.conns[slot].is_background() {
-            return self.events_lost(now_ns, slot, outcome, detail);
+            return match self.conns[slot].kind {
+                Kind::Poll => self.poll_lost(now_ns, slot, outcome, detail),
+                _ => self.events_lost(now_ns, slot, outcome, detail),
+            };
         }
         let (key, stage) = (self.conns[slot].user, self.conns[slot].stage);
         match stage {
@@ -296,16 +318,13 @@ impl Worker<'_> {
 
     /// Ends the TCP connection, if there is one.
     pub(super) fn hang_up(&mut self, slot: u32) {
-        let stage = self.conns[slot].stage;
-        if stage != Stage::Waiting {
-            let conn = self.id(slot);
-            self.commands.list.push(Command::Close { conn });
+        let id = self.id(slot);
+        let conn = &self.conns[slot];
+        if conn.stage != Stage::Waiting {
+            self.commands.list.push(Command::Close { conn: id });
         }
-        if stage.is_setting_up() {
-            self.setting_up -= 1;
-            // An event stream's next attempt is an operation beside the user's own.
-            self.in_flight -= u64::from(self.conns[slot].is_background());
-        }
+        self.setting_up -= u64::from(conn.stage.is_setting_up());
+        self.in_flight -= u64::from(conn.is_asking());
     }
 
     /// Sends what was appended to the command bytes since `start`, through TLS where there is
@@ -367,6 +386,9 @@ impl Worker<'_> {
     /// afterwards.
     fn decode(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
         match self.conns[slot].stage {
+            Stage::Busy if self.conns[slot].kind == Kind::Poll => {
+                self.decode_poll(now_ns, slot, bytes)
+            }
             Stage::Busy => self.decode_response(now_ns, slot, bytes),
             Stage::Upgrading | Stage::Open if self.conns[slot].kind == Kind::Events => {
                 self.decode_events(now_ns, slot, bytes)
@@ -375,7 +397,11 @@ impl Worker<'_> {
             Stage::Open | Stage::Closing => self.decode_frames(now_ns, slot, bytes),
             Stage::Connecting | Stage::Securing | Stage::Idle | Stage::Waiting => {
                 // Nothing was asked for: the peer and we do not agree on where a response ends.
-                self.close_conn(slot);
+                if self.conns[slot].is_background() {
+                    self.park(slot);
+                } else {
+                    self.close_conn(slot);
+                }
                 bytes.len()
             }
         }

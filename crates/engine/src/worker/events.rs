@@ -5,14 +5,13 @@
 //! each attempt being an operation of the measure `reconnect`.
 
 use proto::http1::{self, Event, Head};
-use record::{Measurement, Outcome};
+use record::Outcome;
 use scenario::plan::{Op, SseOpen};
 
 use super::Worker;
 use super::connections::http_outcome;
 use super::retry::is_worth_another;
-use super::session::{Flow, blank};
-use crate::command::Command;
+use super::session::Flow;
 use crate::conn::{Codec, Kind, Stage};
 use crate::extract::{Label, Received};
 use crate::receiver::{NEVER, Receiver};
@@ -42,32 +41,9 @@ impl<'p> Worker<'p> {
         self.conns[slot].codec = Codec::Events(Box::new(Receiver::new(pc, retry_ns)));
     }
 
-    /// Starts the next connection of a stream that was lost.
-    pub(super) fn connect_anew(&mut self, now_ns: u64, slot: u32, due_ns: u64) {
-        let conn = &mut self.conns[slot];
-        conn.stage = Stage::Connecting;
-        conn.started_ns = now_ns;
-        let endpoint = conn.endpoint;
-        if let Some(background) = conn.background_mut() {
-            background.planned_ns = due_ns;
-            background.sent_ns = now_ns.max(due_ns);
-            background.bytes_out = 0;
-        }
-        self.setting_up += 1;
-        self.in_flight += 1;
-        self.recorder.counts.sends += 1;
-        let conn = self.id(slot);
-        self.commands.list.push(Command::Connect { conn, endpoint });
-        let end_ns = now_ns + self.plan.options.connect_timeout_ns;
-        self.due_in_background(slot, end_ns);
-    }
-
     /// The step that opened the stream.
     fn events_op(&self, slot: u32) -> &'p SseOpen {
-        let session = self.users[self.conns[slot].user].session;
-        let background = self.conns[slot].background();
-        let pc = background.map_or(0, |background| background.pc);
-        match &self.plan.sessions[session as usize].ops[pc as usize] {
+        match self.background_op(slot) {
             Op::SseOpen(open) => open,
             other => unreachable!("an event stream was opened by {other:?}"),
         }
@@ -85,7 +61,6 @@ impl<'p> Worker<'p> {
             self.explain(now_ns, key, Outcome::Step, || error);
             return self.fail(now_ns, key, Outcome::Step, 0);
         }
-        let bytes_out = (self.commands.bytes.len() - start) as u32;
         self.conns[slot].stage = Stage::Upgrading;
         let Some(receiver) = self.conns[slot].receiver() else {
             return;
@@ -96,11 +71,8 @@ impl<'p> Worker<'p> {
             let deadline_ns = self.users[key].sent_ns + open.timeout_ns;
             return self.wait_for(key, Wait::Upgrade, deadline_ns);
         }
-        receiver.background.bytes_out = bytes_out;
         let end_ns = receiver.background.sent_ns + open.timeout_ns;
-        self.recorder.counts.bytes_out += u64::from(bytes_out);
-        self.transmit(slot, start);
-        self.due_in_background(slot, end_ns);
+        self.transmit_background(slot, start, end_ns);
     }
 
     fn render_events(&mut self, now_ns: u64, slot: u32, open: &SseOpen) -> Result<(), String> {
@@ -179,7 +151,10 @@ impl<'p> Worker<'p> {
         if background {
             self.in_flight -= 1;
             self.recorder.counts.bytes_in += len as u64;
-            self.record_attempt(now_ns, slot, Outcome::Ok, head.status);
+            if let Some(background) = self.conns[slot].background_mut() {
+                background.bytes_in = len as u32;
+            }
+            self.record_background(now_ns, slot, Outcome::Ok, head.status);
         } else {
             self.users[key].bytes_in = len as u32;
             self.complete(now_ns, key, Outcome::Ok, head.status);
@@ -298,13 +273,8 @@ impl<'p> Worker<'p> {
         status: u16,
         detail: &str,
     ) {
-        self.record_attempt(now_ns, slot, outcome, status);
-        let user = self.users[self.conns[slot].user].number;
-        if let Some(reconnect) = self.events_op(slot).reconnect {
-            let measure = reconnect.measure;
-            self.recorder
-                .example(now_ns, measure, outcome, user, || detail.to_owned());
-        }
+        self.record_background(now_ns, slot, outcome, status);
+        self.explain_background(now_ns, slot, outcome, || detail.to_owned());
         if self.will_connect_anew(slot, outcome) {
             self.wait_to_connect(now_ns, slot);
         } else {
@@ -322,43 +292,11 @@ impl<'p> Worker<'p> {
 
     /// Gives the connection up, until the next attempt is due.
     fn wait_to_connect(&mut self, now_ns: u64, slot: u32) {
-        self.hang_up(slot);
-        self.generation = self.generation.wrapping_add(1);
-        let generation = self.generation;
-        let conn = &mut self.conns[slot];
-        conn.stage = Stage::Waiting;
-        conn.tls = None;
-        conn.inbox = None;
-        // Late news of the connection that was given up concern nobody.
-        conn.generation = generation;
-        let Some(receiver) = conn.receiver() else {
-            return;
-        };
-        receiver.reset();
-        let due_ns = now_ns.saturating_add(receiver.retry_ns);
-        self.due_in_background(slot, due_ns);
-    }
-
-    /// Writes down how the attempt in flight ended.
-    pub(super) fn record_attempt(&mut self, now_ns: u64, slot: u32, outcome: Outcome, status: u16) {
-        let Some(reconnect) = self.events_op(slot).reconnect else {
-            return;
-        };
-        let key = self.conns[slot].user;
-        let Some(background) = self.conns[slot].background() else {
-            return;
-        };
-        let row = Measurement {
-            due_ns: background.planned_ns,
-            sent_ns: background.sent_ns,
-            done_ns: now_ns.max(background.sent_ns),
-            outcome,
-            status,
-            bytes_out: background.bytes_out,
-            bytes_in: 0,
-            ..blank(&self.users[key], reconnect.measure)
-        };
-        self.recorder.operation(row, row.lag_ns());
+        self.park(slot);
+        let retry_ns = self.conns[slot]
+            .receiver()
+            .map_or(NEVER, |receiver| receiver.retry_ns);
+        self.due_in_background(slot, now_ns.saturating_add(retry_ns));
     }
 }
 

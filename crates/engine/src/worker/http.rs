@@ -144,7 +144,7 @@ impl<'p> Worker<'p> {
         let http = self.http_op(key);
         let keep_alive = match &self.conns[slot].codec {
             Codec::Http(decoder) => decoder.keep_alive(),
-            Codec::Ws(_) | Codec::Events(_) => false,
+            Codec::Ws(_) | Codec::Events(_) | Codec::Poll(_) => false,
         };
         if keep_alive {
             self.release_conn(slot);
@@ -178,13 +178,21 @@ impl<'p> Worker<'p> {
     /// The peer closed: true where that is how the response ends (RFC 9112 §6.3 rule 8).
     pub(super) fn ended_by_close(&mut self, now_ns: u64, slot: u32) -> bool {
         let conn = &mut self.conns[slot];
-        let Codec::Http(decoder) = &mut conn.codec else {
-            return false;
-        };
-        if conn.stage != Stage::Busy || !matches!(decoder.finish(), Ok(true)) {
+        if conn.stage != Stage::Busy {
             return false;
         }
-        self.end_pieces(now_ns, slot);
+        let finished = match &mut conn.codec {
+            Codec::Http(decoder) => decoder.finish(),
+            Codec::Poll(poller) => poller.http.finish(),
+            Codec::Ws(_) | Codec::Events(_) => return false,
+        };
+        if !matches!(finished, Ok(true)) {
+            return false;
+        }
+        match conn.kind {
+            Kind::Poll => self.end_poll(now_ns, slot),
+            Kind::Http | Kind::WebSocket | Kind::Events => self.end_pieces(now_ns, slot),
+        }
         true
     }
 

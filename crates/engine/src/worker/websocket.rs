@@ -9,7 +9,7 @@ use scenario::plan::{Expect, Op, Unasked, WsOpen, WsSend, builtin};
 use super::Worker;
 use super::connections::http_outcome;
 use super::session::{Flow, blank, excerpt};
-use crate::conn::{Codec, Kind, Pending, Stage};
+use crate::conn::{Codec, Conn, Kind, Pending, Stage};
 use crate::extract::{Received, json_number, pointer};
 use crate::user::Wait;
 use crate::wire::Headers;
@@ -27,16 +27,17 @@ impl<'p> Worker<'p> {
         Flow::Wait
     }
 
-    /// True where the user has a WebSocket or an event stream; then the step just begun, which
+    /// True where the user has a WebSocket or an event stream, or polls; then the step just begun, which
     /// opens one, has failed.
     pub(super) fn has_stream(&mut self, now_ns: u64, key: u32) -> bool {
         let what = match self.stream_of(key).map(|slot| self.conns[slot].kind) {
             None => return false,
-            Some(Kind::Events) => "event stream",
-            Some(_) => "WebSocket",
+            Some(Kind::Events) => "event stream is open",
+            Some(Kind::Poll) => "poll goes on",
+            Some(_) => "WebSocket is open",
         };
         self.explain(now_ns, key, Outcome::Step, || {
-            format!("the user's {what} is open already")
+            format!("the user's {what} already")
         });
         self.record_operation(now_ns, key, Outcome::Step, 0);
         true
@@ -107,8 +108,8 @@ impl<'p> Worker<'p> {
         self.find_conn(key, |conn| conn.kind == Kind::WebSocket)
     }
 
-    /// The user's WebSocket or event stream.
-    fn stream_of(&self, key: u32) -> Option<u32> {
+    /// The user's WebSocket, event stream or poll.
+    pub(super) fn stream_of(&self, key: u32) -> Option<u32> {
         self.find_conn(key, |conn| conn.kind != Kind::Http)
     }
 
@@ -366,9 +367,10 @@ impl<'p> Worker<'p> {
 
     pub(super) fn begin_expect(&mut self, now_ns: u64, key: u32, expect: &Expect) -> Flow {
         self.begin(now_ns, key);
-        // An event stream that is being opened anew may still bring what is waited for.
-        let events = self.find_conn(key, |conn| conn.kind == Kind::Events);
-        if events.is_none() && self.open_websocket(now_ns, key).is_none() {
+        // A poll, or an event stream that is being opened anew, may still bring what is waited for.
+        if self.find_conn(key, Conn::is_background).is_none()
+            && self.open_websocket(now_ns, key).is_none()
+        {
             return Flow::End;
         }
         let deadline_ns = self.users[key].sent_ns + expect.timeout_ns;
@@ -380,8 +382,9 @@ impl<'p> Worker<'p> {
         let Some(slot) = self.stream_of(key) else {
             return Flow::Next;
         };
-        if self.conns[slot].kind == Kind::Events {
+        if self.conns[slot].kind != Kind::WebSocket {
             // There is nothing to say and nothing to wait for.
+            self.give_up_background(now_ns, key);
             self.close_conn(slot);
             return Flow::Next;
         }
@@ -410,7 +413,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// A session starts anew: its WebSocket or event stream is closed without ceremony.
+    /// A session starts anew: its WebSocket, event stream or poll ends without ceremony.
     pub(super) fn drop_stream(&mut self, key: u32) {
         if let Some(slot) = self.stream_of(key) {
             let conn = &self.conns[slot];

@@ -6,6 +6,7 @@ mod faults;
 mod http;
 mod latency;
 mod peers;
+mod polls;
 mod reproducible;
 mod retries;
 mod steps;

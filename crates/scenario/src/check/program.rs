@@ -14,7 +14,7 @@ pub(super) struct Program {
     registers_count: usize,
     /// A step before has opened a WebSocket.
     pub(super) has_ws: bool,
-    /// A step before has opened a WebSocket or an event stream.
+    /// A step before has opened a WebSocket or an event stream, or begun to poll.
     pub(super) has_stream: bool,
 }
 
@@ -69,10 +69,12 @@ impl Program {
 pub(super) fn wait_in(ops: &[Op]) -> bool {
     ops.iter().any(|op| match op {
         Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::WsExpect(_) => true,
-        Op::WsClose { .. } => true,
         Op::WsSend(send) => send.reply.is_some(),
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
-        Op::Set { .. }
+        // A poll's user goes on at once; to close takes time only where it was opened before.
+        Op::Poll(_)
+        | Op::WsClose { .. }
+        | Op::Set { .. }
         | Op::Check { .. }
         | Op::LoopStart { .. }
         | Op::LoopEnd { .. }

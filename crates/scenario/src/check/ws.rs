@@ -162,11 +162,12 @@ impl Checker<'_> {
         if program.has_stream {
             return;
         }
-        let message =
-            format!("`{verb}` needs a WebSocket or an event stream, and no step before opens one");
+        let message = format!(
+            "`{verb}` needs a WebSocket, an event stream or a poll, and no step before opens one"
+        );
         self.told
             .error("no-websocket", place, message)
-            .hint("open it first: `- ws: /path` or `- sse: /path`");
+            .hint("open it first: `- ws: /path`, `- sse: /path` or `- poll: /path`");
         program.has_stream = true;
     }
 }

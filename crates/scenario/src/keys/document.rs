@@ -46,7 +46,7 @@ pub(crate) static DOCUMENT: Table = Table {
             name: "messages",
             kind: Kind::Map(&Kind::Mapping(&MESSAGE)),
             default: Absent,
-            doc: "WebSocket messages and server-sent events that arrive without being asked for, tried in this order \
+            doc: "WebSocket messages, server-sent events and messages of polls, tried in this order \
                   before any reply",
         },
         Key {

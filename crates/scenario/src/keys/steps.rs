@@ -179,6 +179,60 @@ pub(crate) static STEPS: &[Table] = &[
         ]],
     },
     Table {
+        name: "poll",
+        groups: &[&[
+            key(
+                "poll",
+                Kind::Template,
+                Required,
+                "Asks there again and again, beside the steps: a path below the target, or a whole URL",
+            ),
+            key("headers", TEMPLATES, Absent, "Headers of each request"),
+            key(
+                "every",
+                Kind::Duration,
+                Said("at once after the response: long polling"),
+                "From one request to the next",
+            ),
+            key(
+                "each",
+                Kind::Text,
+                Said("the body is one message"),
+                "JSON pointer to the list of messages in a response",
+            ),
+            key(
+                "save",
+                SAVES,
+                Absent,
+                "Parts of the response kept in variables, before its messages are looked at",
+            ),
+            key(
+                "status",
+                Kind::OneOrMore(&Kind::Scalar),
+                Said("100 to 399"),
+                "Which statuses are no error",
+            ),
+            key(
+                "pause",
+                Kind::Duration,
+                Text("1s"),
+                "From a failure to the next request",
+            ),
+            key(
+                "as",
+                Kind::Text,
+                Said("`poll` and the path as written"),
+                "What the requests are measured as",
+            ),
+            key(
+                "timeout",
+                Kind::Duration,
+                Said("`options.timeout`"),
+                "From a request being sent to its response's end",
+            ),
+        ]],
+    },
+    Table {
         name: "send",
         groups: &[&[
             key(
@@ -222,7 +276,7 @@ pub(crate) static STEPS: &[Table] = &[
             "close",
             Kind::Any(&[Kind::Nothing, Kind::Count]),
             Said("1000"),
-            "Closes the WebSocket with this status and waits for the server's close; or the event stream",
+            "Closes the WebSocket with this status and waits for the server's close; or ends the event stream or the poll",
         )]],
     },
     Table {

@@ -238,6 +238,45 @@ fn event_streams() {
     assert_eq!(kept, [&Source::EventId, &Source::Event]);
 }
 
+#[test]
+fn polls() {
+    let (plan, session) = compiled(
+        r#"
+- set: { last: 0 }
+- poll: /poll?after=${last}
+  each: /messages
+  save: { last: /last }
+- expect:
+- close:
+- { poll: /slowly, every: 2s, pause: 300ms, timeout: 9s, status: 200 }
+"#,
+    );
+    let Op::Poll(long) = &session.ops[1] else {
+        panic!("no poll")
+    };
+    assert_eq!(long.each.as_deref(), Some(&["messages".to_owned()][..]));
+    assert_eq!((long.every_ns, long.pause_ns), (None, 1_000_000_000));
+    assert_eq!(long.save[0].slot, 0);
+    let measure = &plan.measures[long.measure as usize];
+    assert_eq!(measure.name, "poll /poll?after=${last}");
+    assert_eq!(measure.kind, MeasureKind::Request);
+    let Op::Poll(slow) = &session.ops[4] else {
+        panic!("no poll")
+    };
+    assert_eq!(slow.each, None);
+    assert_eq!(slow.every_ns, Some(2_000_000_000));
+    assert_eq!(slow.pause_ns, 300_000_000);
+    assert_eq!(slow.timeout_ns, 9_000_000_000);
+    assert_eq!(slow.status, StatusRule::Ranges(vec![(200, 200)]));
+}
+
+/// Requests take time beside the steps; these do not.
+#[test]
+fn to_poll_and_to_close_is_no_wait() {
+    let spins = told(&with_steps("- forever: [ { poll: / }, { close: } ]"), &[]);
+    assert!(spins.contains("so it would spin"), "{spins}");
+}
+
 /// The control flow of a program: instructions as words, with their jumps.
 fn outline(session: &Session) -> Vec<String> {
     let word = |op: &Op| match op {
