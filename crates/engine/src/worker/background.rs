@@ -1,8 +1,8 @@
 //! Due times beside those of the steps: a user's one timer serves both.
 //!
 //! The steps' own is `User::deadline_ns`; that of a poll, or of an event stream that is opened anew,
-//! stands in its boxed state. The timer is armed for the earlier of them, and whoever has none of the second
-//! kind pays a look at one flag.
+//! stands in its boxed state. The timer is armed for the earlier of them, and whoever has none of the
+//! second kind pays a look at one flag.
 
 use record::{Measurement, Outcome};
 use scenario::plan::{MeasureId, Op};

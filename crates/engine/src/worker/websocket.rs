@@ -1,4 +1,4 @@
-//! WebSocket steps: upgrade, send, reply, close, and messages that arrive unasked.
+//! WebSocket steps: upgrade, send, reply, close; and messages, whatever brought them.
 
 use proto::http1::Event as HttpEvent;
 use proto::ws::{self, Event, HandshakeError, MessageKind};
@@ -27,8 +27,8 @@ impl<'p> Worker<'p> {
         Flow::Wait
     }
 
-    /// True where the user has a WebSocket or an event stream, or polls; then the step just begun, which
-    /// opens one, has failed.
+    /// True where the user has a WebSocket or an event stream, or polls; then the step just begun,
+    /// which opens one, has failed.
     pub(super) fn has_stream(&mut self, now_ns: u64, key: u32) -> bool {
         let what = match self.stream_of(key).map(|slot| self.conns[slot].kind) {
             None => return false,
