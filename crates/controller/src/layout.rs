@@ -103,11 +103,14 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             Op::Think(dist) | Op::Pace { every: dist, .. } => {
                 idle_s += rounds * dist.mean().max(0.0);
             }
-            Op::Http(_) | Op::WsOpen(_) | Op::WsSend(_) | Op::WsExpect(_) => exchanges += rounds,
+            Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::WsSend(_) | Op::WsExpect(_) => {
+                exchanges += rounds;
+            }
             _ => {}
         }
     }
-    let holds = session.ops.iter().any(|op| matches!(op, Op::WsOpen(_)));
+    let keeps = |op: &Op| matches!(op, Op::WsOpen(_) | Op::SseOpen(_) | Op::Poll(_));
+    let holds = session.ops.iter().any(keeps);
     let shared = plan.options.http_connections == HttpConnections::Shared && !holds;
     // Users that share connections hold none while they think.
     exchanges * EXCHANGE_S + if shared { 0.0 } else { idle_s }

@@ -3,6 +3,7 @@
 use proto::{http1, ws};
 use scenario::plan::EndpointId;
 
+use crate::receiver::{Background, Poller, Receiver};
 use crate::tls::Tls;
 
 /// No user: the connection is idle in the shared pool.
@@ -19,12 +20,15 @@ pub(crate) enum Stage {
     Idle,
     /// HTTP, a request in flight.
     Busy,
-    /// The WebSocket upgrade is in flight.
+    /// The WebSocket upgrade, or the request for an event stream, is in flight.
     Upgrading,
-    /// A WebSocket.
+    /// A WebSocket or an event stream.
     Open,
     /// A WebSocket to which a close frame was sent.
     Closing,
+    /// An event stream that was lost and will be opened anew, or a poll that has let go of its
+    /// connection: there is no TCP connection.
+    Waiting,
 }
 
 impl Stage {
@@ -34,11 +38,24 @@ impl Stage {
     }
 }
 
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Http,
+    WebSocket,
+    /// An event stream.
+    Events,
+    /// A poll.
+    Poll,
+}
+
 /// What reads the peer's bytes.
 #[derive(Debug)]
 pub(crate) enum Codec {
     Http(http1::Decoder),
     Ws(ws::Decoder),
+    Events(Box<Receiver>),
+    Poll(Box<Poller>),
 }
 
 /// A connection. Idle, it owns no buffer.
@@ -60,7 +77,50 @@ pub(crate) struct Conn {
     pub(crate) generation: u32,
     pub(crate) endpoint: EndpointId,
     pub(crate) stage: Stage,
-    pub(crate) websocket: bool,
+    pub(crate) kind: Kind,
+}
+
+impl Conn {
+    /// The event stream's state.
+    pub(crate) fn receiver(&mut self) -> Option<&mut Receiver> {
+        match &mut self.codec {
+            Codec::Events(receiver) => Some(receiver),
+            Codec::Http(_) | Codec::Ws(_) | Codec::Poll(_) => None,
+        }
+    }
+
+    /// What runs beside the steps on this connection.
+    pub(crate) fn background(&self) -> Option<&Background> {
+        match &self.codec {
+            Codec::Events(receiver) => Some(&receiver.background),
+            Codec::Poll(poller) => Some(&poller.background),
+            Codec::Http(_) | Codec::Ws(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn background_mut(&mut self) -> Option<&mut Background> {
+        match &mut self.codec {
+            Codec::Events(receiver) => Some(&mut receiver.background),
+            Codec::Poll(poller) => Some(&mut poller.background),
+            Codec::Http(_) | Codec::Ws(_) => None,
+        }
+    }
+
+    /// True where what happens to the connection concerns no step in flight: it polls, or its event
+    /// stream was open once.
+    pub(crate) fn is_background(&self) -> bool {
+        match &self.codec {
+            Codec::Events(receiver) => receiver.opened,
+            Codec::Poll(_) => true,
+            Codec::Http(_) | Codec::Ws(_) => false,
+        }
+    }
+
+    /// True while an operation beside the steps is in flight on it.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.is_background() && (self.stage.is_setting_up() || self.stage == Stage::Busy)
+    }
 }
 
 /// What the operation in flight still needs.

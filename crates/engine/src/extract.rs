@@ -15,11 +15,25 @@ pub(crate) struct Received<'a> {
     pub(crate) head: Option<&'a http1::Head<'a>>,
     /// Response body or message.
     pub(crate) body: &'a [u8],
+    /// Server-sent events only.
+    pub(crate) label: Option<Label<'a>>,
+}
+
+/// What a server-sent event says besides its data.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Label<'a> {
+    pub(crate) event: &'a [u8],
+    /// The last one that the stream said; often empty.
+    pub(crate) id: &'a [u8],
 }
 
 impl<'a> Received<'a> {
     pub(crate) fn message(body: &'a [u8]) -> Received<'a> {
-        Received { head: None, body }
+        Received {
+            head: None,
+            body,
+            label: None,
+        }
     }
 
     /// The value `source` names, or `None` where it is not there.
@@ -36,6 +50,8 @@ impl<'a> Received<'a> {
             Source::Header(name) => self.head?.header(name).map(text_value),
             Source::Status => Some(Value::Int(i64::from(self.head?.status))),
             Source::Body => Some(text_value(self.body)),
+            Source::Event => Some(text_value(self.label?.event)),
+            Source::EventId => Some(text_value(self.label?.id)),
         }
     }
 
@@ -96,12 +112,27 @@ pub(crate) fn pointer<'a>(json: &'a [u8], tokens: &[String]) -> Option<&'a [u8]>
         } else {
             sonic_rs::get(here, [token.as_str()]).ok()?
         };
-        let raw = found.as_raw_str();
-        // A lazy value of borrowed input is a part of it; the offset gives it the input's lifetime.
-        let start = (raw.as_ptr() as usize).checked_sub(here.as_ptr() as usize)?;
-        here = here.get(start..start + raw.len())?;
+        here = part_of(here, found.as_raw_str())?;
     }
     (!here.is_empty()).then_some(here)
+}
+
+/// The items of a JSON array as they stand in `json`; `None` where it is no array.
+pub(crate) fn items(json: &[u8]) -> Option<Vec<&[u8]>> {
+    if json.first() != Some(&b'[') {
+        return None;
+    }
+    let item = |item: sonic_rs::Result<sonic_rs::LazyValue<'_>>| {
+        let item = item.ok()?;
+        part_of(json, item.as_raw_str())
+    };
+    sonic_rs::to_array_iter(json).map(item).collect()
+}
+
+/// `part` with the lifetime of what it is a part of: a lazy value of borrowed input is one.
+fn part_of<'a>(whole: &'a [u8], part: &str) -> Option<&'a [u8]> {
+    let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
+    whole.get(start..start + part.len())
 }
 
 /// RFC 6901 §4: digits without a leading zero.

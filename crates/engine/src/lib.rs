@@ -6,6 +6,7 @@ mod conn;
 pub mod driver;
 mod extract;
 pub mod measure;
+mod receiver;
 #[cfg(test)]
 mod sizes;
 mod slots;

@@ -6,6 +6,7 @@ use scenario::expr::Value;
 
 use crate::conn::{Conn, Pending};
 use crate::driver::real::sockets::Socket;
+use crate::receiver::{Poller, Receiver};
 use crate::user::User;
 use crate::{slots, wheel};
 
@@ -49,6 +50,20 @@ fn a_connecting_user_takes_104_bytes_more() {
     let key = size_of::<Pending>() + BLOCK;
     assert!(size_of::<ws::Key>() <= size_of::<Pending>());
     assert!(key <= 104, "an upgrade in flight keeps {key} bytes");
+}
+
+/// An event stream has this beside its connection, its last id, and an event that came in part.
+#[test]
+fn an_event_stream_takes_176_bytes_more() {
+    let receiver = size_of::<Receiver>() + BLOCK;
+    assert!(receiver <= 176, "an event stream has {receiver} bytes");
+}
+
+/// A poll has this beside its connection, and a response while it comes.
+#[test]
+fn a_poll_takes_160_bytes_more() {
+    let poller = size_of::<Poller>() + BLOCK;
+    assert!(poller <= 160, "a poll has {poller} bytes");
 }
 
 /// Each variable of a session, and each of its counters.

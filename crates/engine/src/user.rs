@@ -20,9 +20,9 @@ pub(crate) enum Wait {
     Retry,
     /// The response to its HTTP request.
     Response,
-    /// The answer to its WebSocket upgrade.
+    /// The answer to its WebSocket upgrade or its request for an event stream.
     Upgrade,
-    /// A WebSocket message.
+    /// A message or an event.
     Reply,
     /// The peer's close frame.
     Close,
@@ -77,6 +77,8 @@ pub(crate) struct User {
     pub(crate) connected: bool,
     /// How often the operation in flight tried its connection again.
     pub(crate) retries: u8,
+    /// True from its first connection on that has due times of its own beside the steps.
+    pub(crate) background: bool,
 }
 
 impl User {
@@ -102,6 +104,7 @@ impl User {
             wait: Wait::Nothing,
             connected: false,
             retries: 0,
+            background: false,
         }
     }
 }

@@ -5,8 +5,11 @@
 //! [`Worker::commands`]. It must pass times that never go back, and ask [`Worker::next_ns`] how
 //! long it may sleep. The worker reads no clock and owns no socket.
 
+mod background;
 mod connections;
+mod events;
 mod http;
+mod poll;
 mod retry;
 mod session;
 mod websocket;
@@ -74,6 +77,8 @@ pub struct Worker<'p> {
     plan: &'p Plan,
     wires: Wires,
     limits: Limits,
+    /// The same for bodies that never end.
+    stream_limits: Limits,
     tls: Option<Arc<ClientConfig>>,
     /// By endpoint; `None` where it is plain TCP.
     server_names: Vec<Option<ServerName<'static>>>,
@@ -126,6 +131,10 @@ impl<'p> Worker<'p> {
             plan,
             wires: Wires::new(plan),
             limits,
+            stream_limits: Limits {
+                body_bytes_max: u64::MAX,
+                ..limits
+            },
             tls: setup.tls.clone(),
             server_names: server_names(plan)?,
             started_unix_ns: 0,
@@ -323,11 +332,17 @@ impl<'p> Worker<'p> {
     }
 
     fn fire(&mut self, now_ns: u64, key: u32) {
-        let user = &mut self.users[key];
+        if self.users[key].background {
+            self.fire_background(now_ns, key);
+            if self.users.get(key).is_none() {
+                return;
+            }
+        }
+        let user = &self.users[key];
         if user.deadline_ns > now_ns {
             // The wait that this timer was set for ended; a later one has its own deadline.
             let deadline_ns = user.deadline_ns;
-            self.wheel.arm(key, deadline_ns);
+            self.arm(key, deadline_ns);
             return;
         }
         match user.wait {
@@ -368,6 +383,7 @@ impl<'p> Worker<'p> {
             if self.users[key].wait.in_flight() {
                 self.record_operation(now_ns, key, Outcome::Unfinished, 0);
             }
+            self.give_up_background(now_ns, key);
             self.remove_user(key);
         }
         self.leaving.clear();

@@ -1,9 +1,10 @@
-//! Turns bytes into HTTP/1.1 and WebSocket events and back.
+//! Turns bytes into HTTP/1.1 messages, WebSocket messages and server-sent events and back.
 //!
-//! The client's side of two protocols, as pure functions of bytes: no socket, clock, thread or
+//! The client's side of three protocols, as pure functions of bytes: no socket, clock, thread or
 //! source of randomness is in reach (`no_std`), so mask keys and handshake nonces are arguments.
 //!
 //! - [`http1`] writes requests and reads responses (RFC 9110, RFC 9112).
+//! - [`sse`] reads event streams (HTML standard §9.2).
 //! - [`ws`] makes the opening handshake, writes masked frames and reads messages (RFC 6455).
 //! - [`Limits`] names the most a peer may make us hold.
 //!
@@ -29,6 +30,7 @@ extern crate std;
 
 pub mod http1;
 mod limits;
+pub mod sse;
 pub mod ws;
 
 pub use limits::Limits;

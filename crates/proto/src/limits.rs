@@ -9,7 +9,8 @@ pub struct Limits {
     pub headers_count_max: usize,
     /// Bytes of a response body, after the chunked coding is taken off.
     pub body_bytes_max: u64,
-    /// Payload bytes of a WebSocket message, all its fragments together.
+    /// Payload bytes of a WebSocket message, all its fragments together; bytes of the lines of one
+    /// server-sent event.
     pub message_bytes_max: usize,
 }
 

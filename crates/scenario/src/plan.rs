@@ -100,11 +100,17 @@ pub enum Op {
     Http(Box<HttpOp>),
     /// Open a WebSocket (connect, TLS, upgrade) and wait for it. A user has at most one.
     WsOpen(Box<WsOpen>),
+    /// Open a stream of server-sent events and wait for its head. It takes the WebSocket's place: a
+    /// user has at most one of either.
+    SseOpen(Box<SseOpen>),
+    /// Ask again and again, beside the steps, for messages. It takes the WebSocket's place, too.
+    Poll(Box<Poll>),
     /// Send a message; wait for its reply if there is one.
     WsSend(Box<WsSend>),
     /// Wait for a message.
     WsExpect(Box<Expect>),
-    /// Close the WebSocket with this status and wait for the peer's close.
+    /// Close the WebSocket with this status and wait for the peer's close; or the event
+    /// stream; or poll no more.
     WsClose { code: u16 },
     /// Wait; the draw is in seconds, negative draws count as 0.
     Think(Dist),
@@ -203,6 +209,51 @@ pub struct WsOpen {
     pub timeout_ns: u64,
 }
 
+/// Opening a stream of server-sent events.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SseOpen {
+    pub endpoint: EndpointId,
+    /// Path and query, base path in front.
+    pub path: Template,
+    pub headers: Vec<(String, Template)>,
+    /// Connect, TLS and the response's head together.
+    pub measure: MeasureId,
+    pub timeout_ns: u64,
+    /// What becomes of a lost stream; `None`: the session cannot go on.
+    pub reconnect: Option<Reconnect>,
+}
+
+/// Opening a lost event stream anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reconnect {
+    /// From the loss to the next attempt, unless the server said otherwise (`retry`).
+    pub pause_ns: u64,
+    /// Each attempt, due when the pause is over.
+    pub measure: MeasureId,
+}
+
+/// Requests beside the steps whose responses hold messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Poll {
+    pub endpoint: EndpointId,
+    /// Path and query, base path in front; rendered for each request.
+    pub path: Template,
+    pub headers: Vec<(String, Template)>,
+    /// From one request being due to the next; `None`: the next follows the response at once.
+    pub every_ns: Option<u64>,
+    /// Where the response has its list of messages; `None`: the body is one message.
+    pub each: Option<Vec<String>>,
+    /// Before the messages are handed on.
+    pub save: Vec<Save>,
+    pub status: StatusRule,
+    /// Response latency of each request.
+    pub measure: MeasureId,
+    /// From a request being sent to its response's end.
+    pub timeout_ns: u64,
+    /// From a failure to the next request.
+    pub pause_ns: u64,
+}
+
 /// Sending a WebSocket message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WsSend {
@@ -269,6 +320,10 @@ pub enum Source {
     Status,
     /// The whole body or message as text.
     Body,
+    /// The name of a server-sent event.
+    Event,
+    /// The last id that the event stream said.
+    EventId,
 }
 
 impl PartialEq for Source {
@@ -279,7 +334,10 @@ impl PartialEq for Source {
                 a.as_str() == b.as_str() && g == h
             }
             (Source::Header(a), Source::Header(b)) => a == b,
-            (Source::Status, Source::Status) | (Source::Body, Source::Body) => true,
+            (Source::Status, Source::Status)
+            | (Source::Body, Source::Body)
+            | (Source::Event, Source::Event)
+            | (Source::EventId, Source::EventId) => true,
             _ => false,
         }
     }
@@ -329,7 +387,7 @@ pub enum MeasureKind {
     Connect,
     /// An HTTP request, or a WebSocket send or expect.
     Request,
-    /// Opening a WebSocket.
+    /// Opening a WebSocket or an event stream.
     Handshake,
     /// An unasked message: from the sender's stamp to its receipt.
     Message,
@@ -423,7 +481,7 @@ pub struct Options {
     pub http_connections: HttpConnections,
     /// Whole response head and body.
     pub response_bytes_max: usize,
-    /// One WebSocket message.
+    /// One WebSocket message or server-sent event.
     pub message_bytes_max: usize,
     pub mode: Mode,
     /// How many event loops; `None`: the mode's own rule.

@@ -7,7 +7,7 @@ use scenario::plan::{EndpointId, HttpConnections, builtin};
 use super::Worker;
 use super::session::blank;
 use crate::command::{Command, ConnId};
-use crate::conn::{Codec, Conn, NO_USER, Stage};
+use crate::conn::{Codec, Conn, Kind, NO_USER, Stage};
 use crate::tls::{Tls, TlsFailure};
 use crate::user::{NO_CONN, Wait};
 
@@ -95,16 +95,29 @@ impl Worker<'_> {
     }
 
     /// Starts a connection for the user's current step.
-    pub(super) fn open_conn(
+    pub(super) fn open_conn(&mut self, now_ns: u64, key: u32, endpoint: EndpointId, kind: Kind) {
+        let codec = Codec::Http(http1::Decoder::new());
+        let slot = self.insert_conn(now_ns, key, endpoint, kind, codec);
+        self.conns[slot].stage = Stage::Connecting;
+        self.setting_up += 1;
+        let conn = self.id(slot);
+        self.commands.list.push(Command::Connect { conn, endpoint });
+        let deadline_ns = now_ns + self.plan.options.connect_timeout_ns;
+        self.wait_for(key, Wait::Connect, deadline_ns);
+    }
+
+    /// Makes room for a connection of the user's.
+    pub(super) fn insert_conn(
         &mut self,
         now_ns: u64,
         key: u32,
         endpoint: EndpointId,
-        websocket: bool,
-    ) {
+        kind: Kind,
+        codec: Codec,
+    ) -> u32 {
         self.generation = self.generation.wrapping_add(1);
         let slot = self.conns.insert(Conn {
-            codec: Codec::Http(http1::Decoder::new()),
+            codec,
             started_ns: now_ns,
             inbox: None,
             pending: None,
@@ -113,28 +126,30 @@ impl Worker<'_> {
             next: self.users[key].conn,
             generation: self.generation,
             endpoint,
-            stage: Stage::Connecting,
-            websocket,
+            stage: Stage::Waiting,
+            kind,
         });
         self.users[key].conn = slot;
-        self.setting_up += 1;
-        let conn = self.id(slot);
-        self.commands.list.push(Command::Connect { conn, endpoint });
-        let deadline_ns = now_ns + self.plan.options.connect_timeout_ns;
-        self.wait_for(key, Wait::Connect, deadline_ns);
+        slot
     }
 
     /// TCP, and TLS where wanted, are set up.
     fn established(&mut self, now_ns: u64, slot: u32) {
-        let (key, websocket) = (self.conns[slot].user, self.conns[slot].websocket);
+        let (key, kind) = (self.conns[slot].user, self.conns[slot].kind);
         self.record_connect(now_ns, slot, Outcome::Ok);
         self.count_connected(key);
-        if websocket {
-            self.send_upgrade(now_ns, key, slot);
-        } else {
-            self.conns[slot].stage = Stage::Idle;
-            self.setting_up -= 1;
-            self.send_request(now_ns, key, slot);
+        match kind {
+            Kind::WebSocket => self.send_upgrade(now_ns, key, slot),
+            Kind::Events => self.request_events(now_ns, key, slot),
+            Kind::Poll => {
+                self.setting_up -= 1;
+                self.send_poll(now_ns, slot);
+            }
+            Kind::Http => {
+                self.conns[slot].stage = Stage::Idle;
+                self.setting_up -= 1;
+                self.send_request(now_ns, key, slot);
+            }
         }
     }
 
@@ -147,7 +162,7 @@ impl Worker<'_> {
         }
     }
 
-    fn record_connect(&mut self, now_ns: u64, slot: u32, outcome: Outcome) {
+    pub(super) fn record_connect(&mut self, now_ns: u64, slot: u32, outcome: Outcome) {
         let conn = &self.conns[slot];
         let user = &self.users[conn.user];
         let row = Measurement {
@@ -174,9 +189,15 @@ impl Worker<'_> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
+        if self.conns[slot].is_background() {
+            return match self.conns[slot].kind {
+                Kind::Poll => self.poll_lost(now_ns, slot, outcome, detail),
+                _ => self.events_lost(now_ns, slot, outcome, detail),
+            };
+        }
         let (key, stage) = (self.conns[slot].user, self.conns[slot].stage);
         match stage {
-            Stage::Idle => self.close_conn(slot),
+            Stage::Idle | Stage::Waiting => self.close_conn(slot),
             Stage::Connecting | Stage::Securing => {
                 self.record_connect(now_ns, slot, outcome);
                 self.explain(now_ns, key, outcome, detail);
@@ -195,7 +216,7 @@ impl Worker<'_> {
                 self.close_conn(slot);
                 self.complete(now_ns, key, outcome, 0);
             }
-            Stage::Open => self.websocket_lost(now_ns, slot, outcome, detail),
+            Stage::Open => self.stream_lost(now_ns, slot, outcome, detail),
             Stage::Closing => self.websocket_closed(now_ns, slot),
         }
     }
@@ -222,7 +243,7 @@ impl Worker<'_> {
         let mut slot = self.users[key].conn;
         while slot != NO_CONN {
             let conn = &self.conns[slot];
-            if !matches!(conn.stage, Stage::Idle | Stage::Open) {
+            if !matches!(conn.stage, Stage::Idle | Stage::Open) && !conn.is_background() {
                 return Some(slot);
             }
             slot = conn.next;
@@ -247,7 +268,7 @@ impl Worker<'_> {
     pub(super) fn idle_conn(&mut self, key: u32, endpoint: EndpointId) -> Option<u32> {
         if self.plan.options.http_connections == HttpConnections::User {
             return self.find_conn(key, |conn| {
-                conn.endpoint == endpoint && conn.stage == Stage::Idle && !conn.websocket
+                conn.endpoint == endpoint && conn.stage == Stage::Idle && conn.kind == Kind::Http
             });
         }
         let slot = self.pool[endpoint as usize].pop()?;
@@ -285,11 +306,7 @@ impl Worker<'_> {
 
     /// Closes the connection and forgets it. News of it that is still under way is ignored.
     pub(super) fn close_conn(&mut self, slot: u32) {
-        let conn = self.id(slot);
-        self.commands.list.push(Command::Close { conn });
-        if self.conns[slot].stage.is_setting_up() {
-            self.setting_up -= 1;
-        }
+        self.hang_up(slot);
         if self.conns[slot].user == NO_USER {
             let pool = &mut self.pool[self.conns[slot].endpoint as usize];
             pool.retain(|&idle| idle != slot);
@@ -299,13 +316,29 @@ impl Worker<'_> {
         self.conns.remove(slot);
     }
 
+    /// Ends the TCP connection, if there is one.
+    pub(super) fn hang_up(&mut self, slot: u32) {
+        let id = self.id(slot);
+        let conn = &self.conns[slot];
+        if conn.stage != Stage::Waiting {
+            self.commands.list.push(Command::Close { conn: id });
+        }
+        self.setting_up -= u64::from(conn.stage.is_setting_up());
+        self.in_flight -= u64::from(conn.is_asking());
+    }
+
     /// Sends what was appended to the command bytes since `start`, through TLS where there is
     /// one, on behalf of the connection's user.
     pub(super) fn send(&mut self, slot: u32, start: usize) {
         let bytes_out = (self.commands.bytes.len() - start) as u32;
-        let conn = &mut self.conns[slot];
-        let user = &mut self.users[conn.user];
+        let user = &mut self.users[self.conns[slot].user];
         user.bytes_out = user.bytes_out.saturating_add(bytes_out);
+        self.transmit(slot, start);
+    }
+
+    /// As [`Worker::send`], but on behalf of no operation of the user's.
+    pub(super) fn transmit(&mut self, slot: u32, start: usize) {
+        let conn = &mut self.conns[slot];
         if let Some(tls) = &mut conn.tls {
             let plain = self.commands.bytes.split_off(start);
             // A session that cannot encrypt has broken before; the next read tells.
@@ -353,12 +386,22 @@ impl Worker<'_> {
     /// afterwards.
     fn decode(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
         match self.conns[slot].stage {
+            Stage::Busy if self.conns[slot].kind == Kind::Poll => {
+                self.decode_poll(now_ns, slot, bytes)
+            }
             Stage::Busy => self.decode_response(now_ns, slot, bytes),
+            Stage::Upgrading | Stage::Open if self.conns[slot].kind == Kind::Events => {
+                self.decode_events(now_ns, slot, bytes)
+            }
             Stage::Upgrading => self.decode_upgrade(now_ns, slot, bytes),
             Stage::Open | Stage::Closing => self.decode_frames(now_ns, slot, bytes),
-            Stage::Connecting | Stage::Securing | Stage::Idle => {
+            Stage::Connecting | Stage::Securing | Stage::Idle | Stage::Waiting => {
                 // Nothing was asked for: the peer and we do not agree on where a response ends.
-                self.close_conn(slot);
+                if self.conns[slot].is_background() {
+                    self.park(slot);
+                } else {
+                    self.close_conn(slot);
+                }
                 bytes.len()
             }
         }

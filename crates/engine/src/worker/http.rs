@@ -7,7 +7,7 @@ use scenario::plan::{HttpOp, Op};
 use super::Worker;
 use super::connections::http_outcome;
 use super::session::Flow;
-use crate::conn::{Codec, Pending, Stage};
+use crate::conn::{Codec, Kind, Pending, Stage};
 use crate::extract::Received;
 use crate::user::Wait;
 use crate::wire::encode_http;
@@ -17,7 +17,7 @@ impl<'p> Worker<'p> {
         self.begin(now_ns, key);
         match self.idle_conn(key, http.endpoint) {
             Some(slot) => self.send_request(now_ns, key, slot),
-            None => self.open_conn(now_ns, key, http.endpoint, false),
+            None => self.open_conn(now_ns, key, http.endpoint, Kind::Http),
         }
         Flow::Wait
     }
@@ -144,7 +144,7 @@ impl<'p> Worker<'p> {
         let http = self.http_op(key);
         let keep_alive = match &self.conns[slot].codec {
             Codec::Http(decoder) => decoder.keep_alive(),
-            Codec::Ws(_) => false,
+            Codec::Ws(_) | Codec::Events(_) | Codec::Poll(_) => false,
         };
         if keep_alive {
             self.release_conn(slot);
@@ -154,6 +154,7 @@ impl<'p> Worker<'p> {
         let received = Received {
             head: Some(head),
             body,
+            label: None,
         };
         let mut outcome = self.examine(now_ns, key, &http.save, &http.check, &received);
         if !http.status.allows(head.status) {
@@ -177,13 +178,21 @@ impl<'p> Worker<'p> {
     /// The peer closed: true where that is how the response ends (RFC 9112 §6.3 rule 8).
     pub(super) fn ended_by_close(&mut self, now_ns: u64, slot: u32) -> bool {
         let conn = &mut self.conns[slot];
-        let Codec::Http(decoder) = &mut conn.codec else {
-            return false;
-        };
-        if conn.stage != Stage::Busy || !matches!(decoder.finish(), Ok(true)) {
+        if conn.stage != Stage::Busy {
             return false;
         }
-        self.end_pieces(now_ns, slot);
+        let finished = match &mut conn.codec {
+            Codec::Http(decoder) => decoder.finish(),
+            Codec::Poll(poller) => poller.http.finish(),
+            Codec::Ws(_) | Codec::Events(_) => return false,
+        };
+        if !matches!(finished, Ok(true)) {
+            return false;
+        }
+        match conn.kind {
+            Kind::Poll => self.end_poll(now_ns, slot),
+            Kind::Http | Kind::WebSocket | Kind::Events => self.end_pieces(now_ns, slot),
+        }
         true
     }
 

@@ -7,6 +7,7 @@ use record::Outcome;
 use scenario::plan::Op;
 
 use super::Worker;
+use crate::conn::Kind;
 use crate::user::Wait;
 
 impl Worker<'_> {
@@ -35,9 +36,10 @@ impl Worker<'_> {
             // Others may have left a connection behind meanwhile.
             Op::Http(http) => match self.idle_conn(key, http.endpoint) {
                 Some(slot) => self.send_request(now_ns, key, slot),
-                None => self.open_conn(now_ns, key, http.endpoint, false),
+                None => self.open_conn(now_ns, key, http.endpoint, Kind::Http),
             },
-            Op::WsOpen(open) => self.open_conn(now_ns, key, open.endpoint, true),
+            Op::WsOpen(open) => self.open_conn(now_ns, key, open.endpoint, Kind::WebSocket),
+            Op::SseOpen(open) => self.connect_events(now_ns, key, open),
             other => unreachable!("a connection is tried again for {other:?}"),
         }
         if self.users[key].wait == Wait::Connect {
@@ -53,6 +55,7 @@ impl Worker<'_> {
         let timeout_ns = match &self.plan.sessions[user.session as usize].ops[user.pc as usize] {
             Op::Http(http) => http.timeout_ns,
             Op::WsOpen(open) => open.timeout_ns,
+            Op::SseOpen(open) => open.timeout_ns,
             _ => 0,
         };
         user.sent_ns.saturating_add(timeout_ns)
@@ -61,7 +64,7 @@ impl Worker<'_> {
 
 /// True where the target or the way there turned the connection away. What the generator itself
 /// had not enough of, and certificates that are not trusted, will be no better in a moment.
-fn is_worth_another(outcome: Outcome) -> bool {
+pub(super) fn is_worth_another(outcome: Outcome) -> bool {
     matches!(
         outcome,
         Outcome::Refused

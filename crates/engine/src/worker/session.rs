@@ -42,7 +42,7 @@ impl Worker<'_> {
                 Flow::Next => self.users[key].pc += 1,
                 Flow::Jump(pc) => self.users[key].pc = pc,
                 Flow::Wait => return,
-                Flow::End if self.repeats(now_ns, key) => self.restart(key),
+                Flow::End if self.repeats(now_ns, key) => self.restart(now_ns, key),
                 Flow::End => return self.leave(now_ns, key),
             }
         }
@@ -54,6 +54,8 @@ impl Worker<'_> {
         match op {
             Op::Http(http) => self.begin_http(now_ns, key, http),
             Op::WsOpen(open) => self.begin_open(now_ns, key, open),
+            Op::SseOpen(open) => self.begin_events(now_ns, key, open),
+            Op::Poll(poll) => self.begin_poll(now_ns, key, poll),
             Op::WsSend(send) => self.begin_send(now_ns, key, send),
             Op::WsExpect(expect) => self.begin_expect(now_ns, key, expect),
             Op::WsClose { code } => self.begin_close(now_ns, key, *code),
@@ -162,7 +164,7 @@ impl Worker<'_> {
         let user = &mut self.users[key];
         user.wait = Wait::Until;
         user.deadline_ns = at_ns;
-        self.wheel.arm(key, at_ns);
+        self.arm(key, at_ns);
     }
 
     /// An operation is in flight until news comes or `deadline_ns` passes. A timer that is set
@@ -176,7 +178,7 @@ impl Worker<'_> {
             .deadline_ns(key)
             .is_none_or(|armed| armed > deadline_ns)
         {
-            self.wheel.arm(key, deadline_ns);
+            self.arm(key, deadline_ns);
         }
     }
 
@@ -307,25 +309,11 @@ impl Worker<'_> {
         check: &[Expr],
         received: &Received<'_>,
     ) -> Outcome {
-        let unix_ms = self.unix_ms(now_ns);
-        for save in save {
-            let user = &mut self.users[key];
-            let found = received.value(&save.from).map(Ok);
-            let fallback = || Some(save.default.as_ref()?.eval(&mut user.scope(unix_ms)));
-            match found.or_else(fallback) {
-                Some(Ok(value)) => self.users[key].slots[save.slot as usize] = value,
-                Some(Err(error)) => {
-                    self.explain(now_ns, key, Outcome::Save, || error.to_string());
-                    return Outcome::Save;
-                }
-                None => {
-                    self.explain(now_ns, key, Outcome::Save, || {
-                        format!("nothing at {:?} in {}", save.from, excerpt(received.body))
-                    });
-                    return Outcome::Save;
-                }
-            }
+        if let Err(detail) = self.keep(now_ns, key, save, received) {
+            self.explain(now_ns, key, Outcome::Save, || detail);
+            return Outcome::Save;
         }
+        let unix_ms = self.unix_ms(now_ns);
         for condition in check {
             match condition.eval_bool(&mut self.users[key].scope(unix_ms)) {
                 Ok(true) => {}
@@ -344,6 +332,31 @@ impl Worker<'_> {
         Outcome::Ok
     }
 
+    /// Keeps what a step wants kept. The error says what could not be.
+    pub(super) fn keep(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        save: &[Save],
+        received: &Received<'_>,
+    ) -> Result<(), String> {
+        let unix_ms = self.unix_ms(now_ns);
+        for save in save {
+            let user = &mut self.users[key];
+            let found = received.value(&save.from).map(Ok);
+            let fallback = || Some(save.default.as_ref()?.eval(&mut user.scope(unix_ms)));
+            match found.or_else(fallback) {
+                Some(Ok(value)) => self.users[key].slots[save.slot as usize] = value,
+                Some(Err(error)) => return Err(error.to_string()),
+                None => {
+                    let body = excerpt(received.body);
+                    return Err(format!("nothing at {:?} in {body}", save.from));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Ends an operation whose answer was examined: what could not be saved ends the session,
     /// since later steps would send nonsense.
     pub(super) fn conclude(&mut self, now_ns: u64, key: u32, outcome: Outcome, status: u16) {
@@ -357,7 +370,7 @@ impl Worker<'_> {
     /// keeps a target that refuses from being hammered, or leaves.
     pub(super) fn give_up_session(&mut self, now_ns: u64, key: u32) {
         if self.repeats(now_ns, key) {
-            self.restart(key);
+            self.restart(now_ns, key);
             let user = &mut self.users[key];
             user.due_ns = now_ns + RESTART_NS;
             user.ready_ns = user.due_ns;
@@ -373,11 +386,12 @@ impl Worker<'_> {
 
     /// Puts the user back to its session's start. Pace marks stay, so that a session can keep to
     /// a pace from start to start.
-    fn restart(&mut self, key: u32) {
+    fn restart(&mut self, now_ns: u64, key: u32) {
         self.recorder.counts.users_finished += 1;
         self.recorder.counts.users_repeated += 1;
         self.recorder.counts.users_started += 1;
-        self.drop_websocket(key);
+        self.give_up_background(now_ns, key);
+        self.drop_stream(key);
         let user = &mut self.users[key];
         user.iteration += 1;
         user.pc = 0;
@@ -387,6 +401,7 @@ impl Worker<'_> {
     /// The user goes: with a close frame where it has a WebSocket, else at once.
     pub(super) fn leave(&mut self, now_ns: u64, key: u32) {
         self.recorder.counts.users_finished += 1;
+        self.give_up_background(now_ns, key);
         if self.begin_leaving(key) {
             self.wait_for(key, Wait::Leaving, now_ns + super::LEAVE_NS);
         } else {
@@ -427,6 +442,8 @@ fn measure_of(op: &Op) -> Option<MeasureId> {
     match op {
         Op::Http(http) => Some(http.measure),
         Op::WsOpen(open) => Some(open.measure),
+        Op::SseOpen(open) => Some(open.measure),
+        Op::Poll(poll) => Some(poll.measure),
         Op::WsSend(send) => Some(reply_measure(send.reply.as_ref()).unwrap_or(send.measure)),
         Op::WsExpect(expect) => Some(expect.measure),
         _ => None,

@@ -1,4 +1,4 @@
-//! WebSocket steps: upgrade, send, reply, close, and messages that arrive unasked.
+//! WebSocket steps: upgrade, send, reply, close; and messages, whatever brought them.
 
 use proto::http1::Event as HttpEvent;
 use proto::ws::{self, Event, HandshakeError, MessageKind};
@@ -9,7 +9,7 @@ use scenario::plan::{Expect, Op, Unasked, WsOpen, WsSend, builtin};
 use super::Worker;
 use super::connections::http_outcome;
 use super::session::{Flow, blank, excerpt};
-use crate::conn::{Codec, Pending, Stage};
+use crate::conn::{Codec, Conn, Kind, Pending, Stage};
 use crate::extract::{Received, json_number, pointer};
 use crate::user::Wait;
 use crate::wire::Headers;
@@ -20,14 +20,27 @@ const NORMAL: u16 = 1000;
 impl<'p> Worker<'p> {
     pub(super) fn begin_open(&mut self, now_ns: u64, key: u32, open: &WsOpen) -> Flow {
         self.begin(now_ns, key);
-        if self.websocket_of(key).is_some() {
-            let detail = || "the user's WebSocket is open already".to_owned();
-            self.explain(now_ns, key, Outcome::Step, detail);
-            self.record_operation(now_ns, key, Outcome::Step, 0);
+        if self.has_stream(now_ns, key) {
             return Flow::End;
         }
-        self.open_conn(now_ns, key, open.endpoint, true);
+        self.open_conn(now_ns, key, open.endpoint, Kind::WebSocket);
         Flow::Wait
+    }
+
+    /// True where the user has a WebSocket or an event stream, or polls; then the step just begun,
+    /// which opens one, has failed.
+    pub(super) fn has_stream(&mut self, now_ns: u64, key: u32) -> bool {
+        let what = match self.stream_of(key).map(|slot| self.conns[slot].kind) {
+            None => return false,
+            Some(Kind::Events) => "event stream is open",
+            Some(Kind::Poll) => "poll goes on",
+            Some(_) => "WebSocket is open",
+        };
+        self.explain(now_ns, key, Outcome::Step, || {
+            format!("the user's {what} already")
+        });
+        self.record_operation(now_ns, key, Outcome::Step, 0);
+        true
     }
 
     pub(super) fn send_upgrade(&mut self, now_ns: u64, key: u32, slot: u32) {
@@ -71,7 +84,7 @@ impl<'p> Worker<'p> {
         Ok(())
     }
 
-    fn op(&self, key: u32) -> Option<&'p Op> {
+    pub(super) fn op(&self, key: u32) -> Option<&'p Op> {
         let user = &self.users[key];
         self.plan.sessions[user.session as usize]
             .ops
@@ -92,7 +105,12 @@ impl<'p> Worker<'p> {
     }
 
     fn websocket_of(&self, key: u32) -> Option<u32> {
-        self.find_conn(key, |conn| conn.websocket)
+        self.find_conn(key, |conn| conn.kind == Kind::WebSocket)
+    }
+
+    /// The user's WebSocket, event stream or poll.
+    pub(super) fn stream_of(&self, key: u32) -> Option<u32> {
+        self.find_conn(key, |conn| conn.kind != Kind::Http)
     }
 
     pub(super) fn decode_upgrade(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
@@ -171,8 +189,13 @@ impl<'p> Worker<'p> {
 
     fn handle_event(&mut self, now_ns: u64, slot: u32, len: usize, event: &Event<'_>) {
         match *event {
-            Event::Text(text) => self.handle_message(now_ns, slot, len, text.as_bytes()),
-            Event::Binary(bytes) => self.handle_message(now_ns, slot, len, bytes),
+            Event::Text(text) => {
+                let received = Received::message(text.as_bytes());
+                self.handle_message(now_ns, slot, len, &received);
+            }
+            Event::Binary(bytes) => {
+                self.handle_message(now_ns, slot, len, &Received::message(bytes));
+            }
             Event::Ping(payload) => {
                 let mask = self.mask();
                 let start = self.commands.bytes.len();
@@ -184,10 +207,16 @@ impl<'p> Worker<'p> {
         }
     }
 
-    fn handle_message(&mut self, now_ns: u64, slot: u32, len: usize, message: &[u8]) {
+    /// A message or an event arrived, in `len` bytes.
+    pub(super) fn handle_message(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        len: usize,
+        received: &Received<'_>,
+    ) {
         let plan = self.plan;
         let key = self.conns[slot].user;
-        let received = Received::message(message);
         let unix_ms = self.unix_ms(now_ns);
         if self.users[key].wait == Wait::Reply
             && let Some(expect) = self.expected(key)
@@ -205,11 +234,11 @@ impl<'p> Worker<'p> {
             self.scratch = scratch;
             if wanted {
                 self.users[key].bytes_in = len as u32;
-                let outcome = self.examine(now_ns, key, &expect.save, &expect.check, &received);
+                let outcome = self.examine(now_ns, key, &expect.save, &expect.check, received);
                 return self.conclude(now_ns, key, outcome, 0);
             }
         }
-        self.handle_unasked(now_ns, key, len, &received);
+        self.handle_unasked(now_ns, key, len, received);
     }
 
     /// What the user waits for.
@@ -338,7 +367,10 @@ impl<'p> Worker<'p> {
 
     pub(super) fn begin_expect(&mut self, now_ns: u64, key: u32, expect: &Expect) -> Flow {
         self.begin(now_ns, key);
-        if self.open_websocket(now_ns, key).is_none() {
+        // A poll, or an event stream that is being opened anew, may still bring what is waited for.
+        if self.find_conn(key, Conn::is_background).is_none()
+            && self.open_websocket(now_ns, key).is_none()
+        {
             return Flow::End;
         }
         let deadline_ns = self.users[key].sent_ns + expect.timeout_ns;
@@ -347,9 +379,15 @@ impl<'p> Worker<'p> {
     }
 
     pub(super) fn begin_close(&mut self, now_ns: u64, key: u32, code: u16) -> Flow {
-        let Some(slot) = self.websocket_of(key) else {
+        let Some(slot) = self.stream_of(key) else {
             return Flow::Next;
         };
+        if self.conns[slot].kind != Kind::WebSocket {
+            // There is nothing to say and nothing to wait for.
+            self.give_up_background(now_ns, key);
+            self.close_conn(slot);
+            return Flow::Next;
+        }
         self.begin(now_ns, key);
         self.send_close(slot, code);
         self.wait_for(key, Wait::Close, now_ns + super::LEAVE_NS);
@@ -375,10 +413,11 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// A session starts anew: its WebSocket is closed without ceremony.
-    pub(super) fn drop_websocket(&mut self, key: u32) {
-        if let Some(slot) = self.websocket_of(key) {
-            if self.conns[slot].stage == Stage::Open {
+    /// A session starts anew: its WebSocket, event stream or poll ends without ceremony.
+    pub(super) fn drop_stream(&mut self, key: u32) {
+        if let Some(slot) = self.stream_of(key) {
+            let conn = &self.conns[slot];
+            if conn.kind == Kind::WebSocket && conn.stage == Stage::Open {
                 self.send_close(slot, NORMAL);
             }
             self.close_conn(slot);
@@ -394,7 +433,7 @@ impl<'p> Worker<'p> {
         self.conns[slot].stage = Stage::Open;
         let said = code.map_or("no code".to_owned(), |code| format!("code {code}"));
         let detail = || format!("the peer closed the WebSocket with {said} {reason:?}");
-        self.websocket_lost(now_ns, slot, Outcome::Closed, detail);
+        self.stream_lost(now_ns, slot, Outcome::Closed, detail);
     }
 
     /// The peer answered our close frame, or hung up instead.
@@ -407,8 +446,9 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// An open WebSocket ended that the user did not close: its session cannot go on.
-    pub(super) fn websocket_lost(
+    /// An open WebSocket or event stream ended for good that the user did not close: its session
+    /// cannot go on.
+    pub(super) fn stream_lost(
         &mut self,
         now_ns: u64,
         slot: u32,
@@ -430,7 +470,7 @@ impl<'p> Worker<'p> {
                 self.recorder.check(builtin::CONNECT, outcome);
                 self.give_up_session(now_ns, key);
             }
-            // Busy with an HTTP request; the next WebSocket step will find none open.
+            // Busy with an HTTP request; the next step that needs it will find none open.
             _ => {}
         }
     }

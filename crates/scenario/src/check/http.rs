@@ -276,7 +276,7 @@ impl Checker<'_> {
         }
     }
 
-    fn status_rule(&mut self, node: Option<&Node>) -> StatusRule {
+    pub(super) fn status_rule(&mut self, node: Option<&Node>) -> StatusRule {
         let Some(node) = node else {
             return StatusRule::BelowFourHundred;
         };

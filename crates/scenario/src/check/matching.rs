@@ -111,14 +111,16 @@ impl Checker<'_> {
         match word.text.as_str() {
             "body" => Some(Source::Body),
             "status" => self.only_response(node, of, Source::Status),
+            "event" => self.only_message(node, of, Source::Event),
+            "id" => self.only_message(node, of, Source::EventId),
             text if text.is_empty() || text.starts_with('/') => {
                 self.pointer(node).map(Source::Pointer)
             }
             text => {
                 let message = format!("`{text}` says nothing to save");
                 let hint = format!(
-                    "write a JSON pointer like /{}, or one of: status, body, {{ regex: … }}, \
-                     {{ header: … }}",
+                    "write a JSON pointer like /{}, or one of: status, body, event, id, \
+                     {{ regex: … }}, {{ header: … }}",
                     text.replace('.', "/")
                 );
                 self.told.error("bad-save", &word.place, message).hint(hint);
@@ -155,7 +157,9 @@ impl Checker<'_> {
             }
             _ => match self.choice(value, SAVE_WORDS)? {
                 0 => self.only_response(value, of, Source::Status),
-                _ => Some(Source::Body),
+                1 => Some(Source::Body),
+                2 => self.only_message(value, of, Source::Event),
+                _ => self.only_message(value, of, Source::EventId),
             },
         }
     }
@@ -166,9 +170,23 @@ impl Checker<'_> {
                 .error(
                     "bad-save",
                     &node.place,
-                    "a WebSocket message has no status or headers",
+                    "a message has no status or headers",
                 )
-                .hint("save a JSON pointer, a `regex` or `body`");
+                .hint("save a JSON pointer, a `regex`, `body`, `event` or `id`");
+            return None;
+        }
+        Some(source)
+    }
+
+    fn only_message(&mut self, node: &Node, of: Of, source: Source) -> Option<Source> {
+        if of == Of::Response {
+            self.told
+                .error(
+                    "bad-save",
+                    &node.place,
+                    "a response has no event name or event id",
+                )
+                .hint("they belong to what an event stream brings: save them in `expect`");
             return None;
         }
         Some(source)
@@ -268,10 +286,15 @@ impl Checker<'_> {
                     test: MatchTest::Exists,
                 })
             }
-            "body" => {
+            word @ ("body" | "event" | "id") => {
                 let expected = self.template(&entry.value, Escape::None, program)?;
+                let from = match word {
+                    "body" => Source::Body,
+                    "event" => Source::Event,
+                    _ => Source::EventId,
+                };
                 Some(Match {
-                    from: Source::Body,
+                    from,
                     test: MatchTest::Equals(expected),
                 })
             }
@@ -285,7 +308,10 @@ impl Checker<'_> {
             }
             key => {
                 let message = format!("`{key}` is no condition on a message");
-                let hint = format!("write a JSON pointer like /{key}, or one of: regex, body");
+                let hint = format!(
+                    "write a JSON pointer like /{key}, or one of: regex, body, event, \
+                     id"
+                );
                 self.told
                     .error("unknown-key", &entry.key_place, message)
                     .hint(hint);

@@ -14,6 +14,8 @@ pub(super) struct Program {
     registers_count: usize,
     /// A step before has opened a WebSocket.
     pub(super) has_ws: bool,
+    /// A step before has opened a WebSocket or an event stream, or begun to poll.
+    pub(super) has_stream: bool,
 }
 
 impl Program {
@@ -66,10 +68,13 @@ impl Program {
 /// Whether any of these instructions lets time pass.
 pub(super) fn wait_in(ops: &[Op]) -> bool {
     ops.iter().any(|op| match op {
-        Op::Http(_) | Op::WsOpen(_) | Op::WsExpect(_) | Op::WsClose { .. } => true,
+        Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::WsExpect(_) => true,
         Op::WsSend(send) => send.reply.is_some(),
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
-        Op::Set { .. }
+        // A poll's user goes on at once; to close takes time only where it was opened before.
+        Op::Poll(_)
+        | Op::WsClose { .. }
+        | Op::Set { .. }
         | Op::Check { .. }
         | Op::LoopStart { .. }
         | Op::LoopEnd { .. }

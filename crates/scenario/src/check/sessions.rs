@@ -88,6 +88,8 @@ impl Checker<'_> {
                 self.http(table.verb(), value, &fields, program);
             }
             "ws" => self.ws(value, &fields, program),
+            "sse" => self.sse(value, &fields, program),
+            "poll" => self.poll(value, &fields, program),
             "send" => self.send(value, &fields, program),
             "expect" => self.expect_step(value, program),
             "close" => self.close(value, program),

@@ -13,6 +13,7 @@ use crate::plan::{Expect, Match, MatchTest, MeasureKind, Op, Source, WsOpen, WsS
 impl Checker<'_> {
     pub(super) fn ws(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         program.has_ws = true;
+        program.has_stream = true;
         let location = self.location(node, program);
         let mut headers = self.headers(fields.get("headers"), program);
         for (name, value) in &self.headers {
@@ -82,7 +83,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn expect_step(&mut self, node: &Node, program: &mut Program) {
-        self.needs_ws("expect", &node.place, program);
+        self.needs_stream("expect", &node.place, program);
         if node.is_null() {
             let measure = self.measure("expect", MeasureKind::Request, &node.place);
             let timeout_ns = self.timeout_ns;
@@ -125,7 +126,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn close(&mut self, node: &Node, program: &mut Program) {
-        self.needs_ws("close", &node.place, program);
+        self.needs_stream("close", &node.place, program);
         let code = if node.is_null() {
             Some(1000)
         } else {
@@ -153,7 +154,21 @@ impl Checker<'_> {
                 .hint("open it first: `- ws: /path`");
             // Once a session is enough.
             program.has_ws = true;
+            program.has_stream = true;
         }
+    }
+
+    fn needs_stream(&mut self, verb: &str, place: &Place, program: &mut Program) {
+        if program.has_stream {
+            return;
+        }
+        let message = format!(
+            "`{verb}` needs a WebSocket, an event stream or a poll, and no step before opens one"
+        );
+        self.told
+            .error("no-websocket", place, message)
+            .hint("open it first: `- ws: /path`, `- sse: /path` or `- poll: /path`");
+        program.has_stream = true;
     }
 }
 

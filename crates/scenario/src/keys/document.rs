@@ -46,7 +46,7 @@ pub(crate) static DOCUMENT: Table = Table {
             name: "messages",
             kind: Kind::Map(&Kind::Mapping(&MESSAGE)),
             default: Absent,
-            doc: "WebSocket messages that arrive without being asked for, tried in this order \
+            doc: "WebSocket messages, server-sent events and messages of polls, tried in this order \
                   before any reply",
         },
         Key {
@@ -159,8 +159,8 @@ pub(crate) static OPTIONS: Table = Table {
             name: "timeout",
             kind: Kind::Duration,
             default: Text("30s"),
-            doc: "For one response, reply or WebSocket handshake, from when it was sent; a step's \
-                  own `timeout` or `within` goes before it",
+            doc: "For one response, reply, WebSocket handshake or event stream's head, from when it \
+                  was sent; a step's own `timeout` or `within` goes before it",
         },
         Key {
             name: "drain",
@@ -179,8 +179,8 @@ pub(crate) static OPTIONS: Table = Table {
             name: "headers",
             kind: Kind::Map(&Kind::Template),
             default: Absent,
-            doc: "Sent with every HTTP request and WebSocket handshake unless the step has its own \
-                  of that name; only parameters, `user`, `iteration` and functions may stand in \
+            doc: "Sent with every HTTP request, event stream's included, and WebSocket handshake \
+                  unless the step has its own of that name; only parameters, `user`, `iteration` and functions may stand in \
                   them",
         },
         Key {
@@ -206,7 +206,7 @@ pub(crate) static OPTIONS: Table = Table {
             name: "message_max",
             kind: Kind::Size,
             default: Text("16MiB"),
-            doc: "Largest WebSocket message; a larger one is an error",
+            doc: "Largest WebSocket message or server-sent event; a larger one is an error",
         },
         Key {
             name: "mode",

@@ -148,6 +148,91 @@ pub(crate) static STEPS: &[Table] = &[
         ]],
     },
     Table {
+        name: "sse",
+        groups: &[&[
+            key(
+                "sse",
+                Kind::Template,
+                Required,
+                "Opens a stream of server-sent events there: a path below the target, or a whole URL",
+            ),
+            key("headers", TEMPLATES, Absent, "Headers of the request"),
+            key(
+                "reconnect",
+                Kind::Any(&[Kind::Duration, Kind::Bool]),
+                Text("3s"),
+                "After how long a lost stream is opened anew, until the server says otherwise \
+                 (`retry`); `false`: its loss ends the session",
+            ),
+            key(
+                "as",
+                Kind::Text,
+                Text("stream"),
+                "What opening it is measured as; opening it anew is `reconnect`",
+            ),
+            key(
+                "timeout",
+                Kind::Duration,
+                Said("`options.timeout`"),
+                "For connecting and the response's head",
+            ),
+        ]],
+    },
+    Table {
+        name: "poll",
+        groups: &[&[
+            key(
+                "poll",
+                Kind::Template,
+                Required,
+                "Asks there again and again, beside the steps: a path below the target, or a whole URL",
+            ),
+            key("headers", TEMPLATES, Absent, "Headers of each request"),
+            key(
+                "every",
+                Kind::Duration,
+                Said("at once after the response: long polling"),
+                "From one request to the next",
+            ),
+            key(
+                "each",
+                Kind::Text,
+                Said("the body is one message"),
+                "JSON pointer to the list of messages in a response",
+            ),
+            key(
+                "save",
+                SAVES,
+                Absent,
+                "Parts of the response kept in variables, before its messages are looked at",
+            ),
+            key(
+                "status",
+                Kind::OneOrMore(&Kind::Scalar),
+                Said("100 to 399"),
+                "Which statuses are no error",
+            ),
+            key(
+                "pause",
+                Kind::Duration,
+                Text("1s"),
+                "From a failure to the next request",
+            ),
+            key(
+                "as",
+                Kind::Text,
+                Said("`poll` and the path as written"),
+                "What the requests are measured as",
+            ),
+            key(
+                "timeout",
+                Kind::Duration,
+                Said("`options.timeout`"),
+                "From a request being sent to its response's end",
+            ),
+        ]],
+    },
+    Table {
         name: "send",
         groups: &[&[
             key(
@@ -191,7 +276,7 @@ pub(crate) static STEPS: &[Table] = &[
             "close",
             Kind::Any(&[Kind::Nothing, Kind::Count]),
             Said("1000"),
-            "Closes the WebSocket with this status and waits for the server's close",
+            "Closes the WebSocket with this status and waits for the server's close; or ends the event stream or the poll",
         )]],
     },
     Table {
@@ -357,11 +442,23 @@ pub(crate) static WHEN: Table = Table {
         ),
         key("regex", Kind::Text, Absent, "Must match the message's text"),
         key("body", Kind::Template, Absent, "The message's whole text"),
+        key(
+            "event",
+            Kind::Template,
+            Absent,
+            "The name of a server-sent event; `message` where it has none of its own",
+        ),
+        key(
+            "id",
+            Kind::Template,
+            Absent,
+            "The last id that the event stream said",
+        ),
     ]],
 };
 
-/// The words that stand for a part of a response.
-pub(crate) const SAVE_WORDS: &[&str] = &["status", "body"];
+/// The words that stand for a part of a response or message.
+pub(crate) const SAVE_WORDS: &[&str] = &["status", "body", "event", "id"];
 
 pub(crate) static SAVE: Table = Table {
     name: "save",
@@ -389,7 +486,7 @@ pub(crate) static SAVE: Table = Table {
             "from",
             Kind::Word(SAVE_WORDS),
             Absent,
-            "The HTTP status or the whole body; in short the word itself",
+            "The HTTP status, the whole body, a server-sent event's name or id; in short the word itself",
         ),
         key(
             "default",

@@ -192,6 +192,91 @@ fn a_websocket_conversation() {
     assert!(matches!(session.ops[7], Op::WsClose { code: 4000 }));
 }
 
+#[test]
+fn event_streams() {
+    let plan = plan(&with_steps(
+        r#"
+- sse: /stream?after=${user}
+  headers: { accept: "text/event-stream, text/html" }
+- expect: { when: { event: said, id: "7" }, save: { last: id, name: { from: event } } }
+- close:
+- { sse: /again, reconnect: false, as: again, timeout: 2s }
+- { sse: /slowly, reconnect: 1m, as: again }
+"#,
+    ));
+    let ops = &plan.sessions[0].ops;
+    let opened = |at: usize| match &ops[at] {
+        Op::SseOpen(open) => open,
+        other => panic!("no event stream: {other:?}"),
+    };
+    let header = |at: usize, name: &str| {
+        let mut all = opened(at).headers.iter();
+        let found = all.find(|(own, _)| own == name);
+        found.and_then(|(_, value)| value.as_static())
+    };
+    assert_eq!(header(0, "accept"), Some("text/event-stream, text/html"));
+    assert_eq!(header(0, "cache-control"), Some("no-store"));
+    assert_eq!(header(3, "accept"), Some("text/event-stream"));
+    let reconnects: Vec<_> = [0, 3, 4]
+        .map(|at| opened(at).reconnect.map(|r| r.pause_ns / 1_000_000_000))
+        .into();
+    assert_eq!(reconnects, [Some(3), None, Some(60)]);
+    assert_eq!(opened(3).timeout_ns, 2_000_000_000);
+    let names: Vec<_> = plan
+        .measures
+        .iter()
+        .map(|m| (m.name.as_str(), m.kind))
+        .collect();
+    assert_eq!(names[1], ("stream", MeasureKind::Handshake));
+    assert_eq!(names[2], ("reconnect", MeasureKind::Handshake));
+    let Op::WsExpect(expect) = &ops[1] else {
+        panic!("no expect")
+    };
+    let looks_at: Vec<_> = expect.when.iter().map(|m| &m.from).collect();
+    assert_eq!(looks_at, [&Source::Event, &Source::EventId]);
+    let kept: Vec<_> = expect.save.iter().map(|s| &s.from).collect();
+    assert_eq!(kept, [&Source::EventId, &Source::Event]);
+}
+
+#[test]
+fn polls() {
+    let (plan, session) = compiled(
+        r#"
+- set: { last: 0 }
+- poll: /poll?after=${last}
+  each: /messages
+  save: { last: /last }
+- expect:
+- close:
+- { poll: /slowly, every: 2s, pause: 300ms, timeout: 9s, status: 200 }
+"#,
+    );
+    let Op::Poll(long) = &session.ops[1] else {
+        panic!("no poll")
+    };
+    assert_eq!(long.each.as_deref(), Some(&["messages".to_owned()][..]));
+    assert_eq!((long.every_ns, long.pause_ns), (None, 1_000_000_000));
+    assert_eq!(long.save[0].slot, 0);
+    let measure = &plan.measures[long.measure as usize];
+    assert_eq!(measure.name, "poll /poll?after=${last}");
+    assert_eq!(measure.kind, MeasureKind::Request);
+    let Op::Poll(slow) = &session.ops[4] else {
+        panic!("no poll")
+    };
+    assert_eq!(slow.each, None);
+    assert_eq!(slow.every_ns, Some(2_000_000_000));
+    assert_eq!(slow.pause_ns, 300_000_000);
+    assert_eq!(slow.timeout_ns, 9_000_000_000);
+    assert_eq!(slow.status, StatusRule::Ranges(vec![(200, 200)]));
+}
+
+/// Requests take time beside the steps; these do not.
+#[test]
+fn to_poll_and_to_close_is_no_wait() {
+    let spins = told(&with_steps("- forever: [ { poll: / }, { close: } ]"), &[]);
+    assert!(spins.contains("so it would spin"), "{spins}");
+}
+
 /// The control flow of a program: instructions as words, with their jumps.
 fn outline(session: &Session) -> Vec<String> {
     let word = |op: &Op| match op {

@@ -5,6 +5,7 @@ mod analyze;
 mod capacity;
 mod cli;
 mod compare;
+mod events;
 mod examples;
 mod experiments;
 mod faults;
