@@ -220,7 +220,7 @@ pub(crate) static OPTIONS: Table = Table {
             name: "loops",
             kind: Kind::Count,
             default: Said("the mode's own rule"),
-            doc: "How many event loops, 1 to 1024",
+            doc: "How many event loops, 1 to 1024. Precise loops that are fewer than the cores have one each to themselves",
         },
         Key {
             name: "lag_max",
