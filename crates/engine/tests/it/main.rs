@@ -2,9 +2,12 @@
 
 mod closing;
 mod faults;
+mod feeds;
 mod http;
+mod identity;
 mod latency;
 mod peers;
+mod recorded;
 mod reproducible;
 mod retries;
 mod steps;

@@ -4,6 +4,7 @@
 mod cli;
 mod examples;
 mod faults;
+mod people;
 mod runs;
 mod support;
 mod tidy;
