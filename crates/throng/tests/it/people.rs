@@ -80,7 +80,10 @@ fn files_reach_workers_and_secrets_do_not_reach_the_record() {
             }
         }
         let told = &directory.info().overrides;
-        assert_eq!(told, &[target.clone(), "word=(secret)".to_owned()]);
+        assert!(
+            told.ends_with(&[target.clone(), "word=(secret)".to_owned()]),
+            "{told:?}"
+        );
         planned(&space)
     });
     assert_eq!(runs[0].len(), 44);
