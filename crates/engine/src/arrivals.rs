@@ -5,7 +5,7 @@
 //! passed over at once: with a hundred loops walking by them would cost more than one's own.
 
 use scenario::Plan;
-use scenario::plan::{Phase, PhaseKind, SessionId, Spacing};
+use scenario::plan::{Phase, PhaseKind, SessionId, Spacing, Trace};
 use stats::rng::{Purpose, Rng};
 
 /// Sums of decimal rates miss whole numbers by a rounding error; it must not add a user.
@@ -59,6 +59,8 @@ pub struct Arrivals<'p> {
     /// Poisson only: the sum of unit exponentials so far, the arrival's place on the integrated
     /// rate (time-change of a unit-rate process; Çinlar 1975, §4.7).
     place: f64,
+    /// Of a recorded rate: where in it the arrivals are.
+    bin: usize,
     user: u64,
 }
 
@@ -72,6 +74,7 @@ impl<'p> Arrivals<'p> {
             phase: 0,
             started_count: 0,
             place: 0.0,
+            bin: 0,
             user: 0,
         }
     }
@@ -89,28 +92,41 @@ impl<'p> Arrivals<'p> {
 
     /// When the current phase's next user is due, or `None` where the phase has no more.
     fn next_due_ns(&mut self, phase: &Phase) -> Option<u64> {
-        let offset_ns = match phase.kind {
+        let seconds = phase.duration_ns as f64 / 1e9;
+        let offset_s = match &phase.kind {
             PhaseKind::Hold => return None,
-            PhaseKind::Closed { users_count } => {
-                return (self.started_count < users_count).then_some(phase.start_ns);
-            }
+            PhaseKind::Closed { users_count } => (self.started_count < *users_count).then_some(0.0),
             PhaseKind::Rate {
                 from_per_s,
                 to_per_s,
                 spacing,
             } => {
-                let seconds = phase.duration_ns as f64 / 1e9;
-                let place = match spacing {
-                    Spacing::Even => self.started_count as f64,
-                    Spacing::Poisson => {
-                        self.place -= (1.0 - self.rng.unit()).ln();
-                        self.place
-                    }
-                };
-                time_of_place(place, from_per_s, to_per_s, seconds)? * 1e9
+                let place = self.next_place(*spacing);
+                time_of_place(place, *from_per_s, *to_per_s, seconds)
+            }
+            PhaseKind::Trace(trace) => {
+                let place = self.next_place(trace.spacing);
+                let is_in = place + SLACK < phase.users_planned();
+                is_in.then(|| trace.time_of(place, &mut self.bin)).flatten()
+            }
+            PhaseKind::Starts(times) => {
+                let at = usize::try_from(self.started_count).unwrap_or(usize::MAX);
+                times.values().get(at).copied()
             }
         };
-        Some(phase.start_ns + offset_ns.round() as u64)
+        let offset_ns = (offset_s? * 1e9).round() as u64;
+        Some(phase.start_ns + offset_ns.min(phase.duration_ns.saturating_sub(1)))
+    }
+
+    /// The next arrival's place on the integrated rate.
+    fn next_place(&mut self, spacing: Spacing) -> f64 {
+        match spacing {
+            Spacing::Even => self.started_count as f64,
+            Spacing::Poisson => {
+                self.place -= (1.0 - self.rng.unit()).ln();
+                self.place
+            }
+        }
     }
 }
 
@@ -125,6 +141,7 @@ impl Iterator for Arrivals<'_> {
                 self.phase += 1;
                 self.started_count = 0;
                 self.place = 0.0;
+                self.bin = 0;
                 continue;
             };
             let user = self.user;
@@ -147,17 +164,18 @@ impl Iterator for Arrivals<'_> {
 
 /// How many users a phase starts, where each one's time follows from its number alone.
 fn count_by_number(phase: &Phase) -> Option<u64> {
-    match phase.kind {
-        PhaseKind::Hold => None,
-        PhaseKind::Closed { users_count } => Some(users_count),
-        PhaseKind::Rate {
-            spacing: Spacing::Poisson,
-            ..
-        } => None,
+    match &phase.kind {
+        PhaseKind::Closed { users_count } => Some(*users_count),
+        PhaseKind::Starts(_) => Some(phase.users_planned() as u64),
         PhaseKind::Rate {
             spacing: Spacing::Even,
             ..
-        } => Some((phase.users_planned() - SLACK).ceil().max(0.0) as u64),
+        }
+        | PhaseKind::Trace(Trace {
+            spacing: Spacing::Even,
+            ..
+        }) => Some((phase.users_planned() - SLACK).ceil().max(0.0) as u64),
+        PhaseKind::Rate { .. } | PhaseKind::Trace(_) | PhaseKind::Hold => None,
     }
 }
 

@@ -8,12 +8,15 @@
 mod background;
 mod connections;
 mod events;
+mod feeds;
 mod http;
+mod identities;
 mod poll;
 mod retry;
 mod session;
 mod websocket;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use proto::Limits;
@@ -27,6 +30,7 @@ use stats::rng::{Purpose, Rng};
 use crate::arrivals::{Arrival, Arrivals, Share, users_max};
 use crate::command::Commands;
 use crate::conn::Conn;
+use crate::identity::Identity;
 use crate::measure::{Delta, Gauges, Recorder};
 use crate::slots::Slots;
 use crate::user::{User, Wait};
@@ -86,6 +90,8 @@ pub struct Worker<'p> {
     started_unix_ns: u64,
     users: Slots<User>,
     conns: Slots<Conn>,
+    /// Of users whose sessions keep cookies or answer challenges.
+    identities: HashMap<u32, Identity>,
     generation: u32,
     /// Idle connections that any user may take, by endpoint.
     pool: Vec<Vec<u32>>,
@@ -140,6 +146,7 @@ impl<'p> Worker<'p> {
             started_unix_ns: 0,
             users: Slots::with_capacity(capacity),
             conns: Slots::with_capacity(capacity),
+            identities: HashMap::new(),
             generation: 0,
             pool: vec![Vec::new(); plan.endpoints.len()],
             wheel: Wheel::with_capacity(capacity),

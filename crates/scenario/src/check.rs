@@ -5,12 +5,16 @@
 //! parts share and the order of the work; each part has a file of its own.
 
 mod arrivals;
+mod auth;
+mod data;
 mod dist;
 mod document;
 mod fields;
+mod files;
 mod flow;
 mod http;
 mod location;
+mod markov;
 mod matching;
 mod messages;
 mod names;
@@ -35,6 +39,8 @@ use crate::expr::Template;
 use crate::node::Place;
 use crate::plan::{Endpoint, Measure, MeasureId, MeasureKind, Plan};
 use crate::{overrides, suggest, yaml};
+use auth::Auth;
+use data::Declared;
 use names::Param;
 
 /// A scenario's text and what to call it in messages.
@@ -90,6 +96,15 @@ pub(crate) struct Checker<'a> {
     headers: Vec<(String, Template)>,
     /// `options.timeout`.
     timeout_ns: u64,
+    /// The run's seed, for what is drawn already now.
+    seed: u64,
+    data: Vec<Declared>,
+    /// `options.auth`.
+    auth: Option<Auth>,
+    /// `options.cookies`.
+    cookies: bool,
+    /// Overrides that hold secrets.
+    secret_sets: Vec<usize>,
 }
 
 /// What can be numbered fits its type, for each takes several of the limited nodes.
@@ -113,6 +128,11 @@ impl<'a> Checker<'a> {
             }],
             headers: Vec::new(),
             timeout_ns: 0,
+            seed: 1,
+            data: Vec::new(),
+            auth: None,
+            cookies: false,
+            secret_sets: Vec::new(),
         }
     }
 }

@@ -63,6 +63,8 @@ pub enum Func {
     Int,
     /// `len(x)`: characters of its text.
     Len,
+    /// `base64(x, …)`: the base64 of its arguments' texts, one after the other (RFC 4648 §4).
+    Base64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //! follow from it. [`mod@experiment`] reads experiments by the same means. The crate does no I/O: texts of files and of the environment are handed in.
 
 mod check;
+mod csv;
 mod diagnostic;
 pub mod experiment;
 pub mod expr;

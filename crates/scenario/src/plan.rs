@@ -3,7 +3,16 @@
 //! A [`Plan`] is immutable and shared by every loop. Times are nanoseconds (`u64`), rates are
 //! per second (`f64`), sizes are bytes. Nothing in it refers back to the text it came from.
 
+mod auth;
+mod data;
+mod phases;
+
+pub use auth::Digest;
+pub use data::{Data, DataId, End, Feed, Found, Order, Table};
+pub use phases::{Phase, PhaseKind, Series, Spacing, Trace};
+
 use std::net::IpAddr;
+use std::ops::Range;
 
 use stats::dist::Dist;
 
@@ -39,6 +48,8 @@ pub struct Plan {
     pub sessions: Vec<Session>,
     /// Everything that is measured, by name. The first entries are the [`builtin`] ones.
     pub measures: Vec<Measure>,
+    /// Users' own data.
+    pub data: Vec<Data>,
     /// Messages that arrive unasked, tried in order.
     pub messages: Vec<Unasked>,
     /// In order, gapless from 0.
@@ -47,6 +58,8 @@ pub struct Plan {
     pub options: Options,
     /// What must hold for the run to pass.
     pub thresholds: Vec<Threshold>,
+    /// Which overrides hold secrets, by their place in the list: the record leaves out their values.
+    pub secret_sets: Vec<usize>,
 }
 
 /// What is under load.
@@ -83,14 +96,26 @@ pub struct Session {
     pub name: String,
     /// Relative share; ≥ 0.
     pub weight: f64,
+    /// Its users keep cookies.
+    pub cookies: bool,
     /// The program. A user that runs off its end has finished.
     pub ops: Vec<Op>,
+    /// How often parts of the program are expected to be done.
+    pub visits: Vec<Visits>,
     /// How many variables a user has.
     pub slots_count: u16,
     /// How many registers a user has.
     pub registers_count: u16,
     /// Names of the slots, for messages and tests.
     pub slot_names: Vec<String>,
+}
+
+/// How often some instructions are expected to be done, each time what is around them is done
+/// once. Those of a part within another multiply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Visits {
+    pub instructions: Range<Pc>,
+    pub expected: f64,
 }
 
 /// One instruction of a session.
@@ -119,6 +144,8 @@ pub enum Op {
     Pace { register: Register, every: Dist },
     /// Assign a variable.
     Set { slot: Slot, value: Template },
+    /// Take a row of the users' own data, or finish where there is none.
+    Feed(Box<Feed>),
     /// Count `measure` as an error of kind `check` where `condition` is false; the user goes on.
     Check { condition: Expr, measure: MeasureId },
     /// Start a counted loop: evaluate `times`, jump to `end` when it is below 1.
@@ -158,6 +185,8 @@ pub struct HttpOp {
     /// `connection` unless the scenario wrote them.
     pub headers: Vec<(String, Template)>,
     pub body: Option<Template>,
+    /// Who answers digest challenges.
+    pub digest: Option<Box<Digest>>,
     /// Response latency goes here.
     pub measure: MeasureId,
     /// Which statuses are no error.
@@ -404,63 +433,6 @@ pub mod builtin {
     pub const CONNECT: MeasureId = 0;
     /// How many there are.
     pub const COUNT: usize = 1;
-}
-
-/// One stretch of the arrival process.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Phase {
-    /// Unique in the plan; given, or made from the kind (`ramp`, `hold`, `hold-2`).
-    pub name: String,
-    pub kind: PhaseKind,
-    /// Since the run's start.
-    pub start_ns: u64,
-    pub duration_ns: u64,
-    /// The session its users run; `None`: drawn by weight.
-    pub session: Option<SessionId>,
-}
-
-impl Phase {
-    /// The first nanosecond after the phase.
-    pub fn end_ns(&self) -> u64 {
-        self.start_ns + self.duration_ns
-    }
-
-    /// How many users the phase is expected to start; of a closed population each counts once.
-    pub fn users_planned(&self) -> f64 {
-        match self.kind {
-            PhaseKind::Rate {
-                from_per_s,
-                to_per_s,
-                ..
-            } => (from_per_s + to_per_s) / 2.0 * (self.duration_ns as f64 / 1e9),
-            PhaseKind::Hold => 0.0,
-            PhaseKind::Closed { users_count } => users_count as f64,
-        }
-    }
-}
-
-/// How sessions start during a phase.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum PhaseKind {
-    /// Open: the rate goes linearly from one value to the other (equal: a constant rate).
-    Rate {
-        from_per_s: f64,
-        to_per_s: f64,
-        spacing: Spacing,
-    },
-    /// No new sessions; those that are there go on.
-    Hold,
-    /// Closed: this many users, each starting its session anew when it ends.
-    Closed { users_count: u64 },
-}
-
-/// How arrivals of a given rate lie in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spacing {
-    /// Evenly.
-    Even,
-    /// As a Poisson process.
-    Poisson,
 }
 
 /// Run-wide settings. Defaults are in `docs/scenario.md`.

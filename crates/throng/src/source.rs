@@ -1,6 +1,6 @@
 //! Scenarios: from a file or standard input to a plan, or to diagnostics.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::Read;
 use std::path::Path;
 
@@ -17,6 +17,11 @@ use crate::exit::{Exit, Failure};
 const URL_RUN_DURATION: &str = "10s";
 /// How many users load a URL unless `--users` or `--rate` says so.
 const URL_RUN_USERS: u64 = 10;
+
+/// Most bytes, unpacked, of all files that a scenario names: as many as a frame to a worker holds,
+/// and room for the rest.
+const FILES_BYTES_MAX: u64 = 48 << 20;
+const TOO_LARGE: &str = "the scenario's files have more than 48 MiB together";
 
 /// A scenario's text and what to call it.
 #[derive(Debug)]
@@ -47,6 +52,25 @@ pub(crate) fn read(name: &str) -> Result<Text, Failure> {
             format!("cannot read {name:?}: {error}"),
             "give the path of a scenario file, a URL, or - for standard input",
         )),
+    }
+}
+
+/// A file that a scenario names, unpacked where its name ends in `.gz`. The error is for people.
+fn read_input(path: &Path, bytes_max: u64) -> Result<String, String> {
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let packed = path.extension().is_some_and(|extension| extension == "gz");
+    let mut text = String::new();
+    let limit = bytes_max + 1;
+    let read = if packed {
+        let unpacked = flate2::read::MultiGzDecoder::new(std::io::BufReader::new(file));
+        unpacked.take(limit).read_to_string(&mut text)
+    } else {
+        file.take(limit).read_to_string(&mut text)
+    };
+    match read {
+        Ok(_) if text.len() as u64 <= bytes_max => Ok(text),
+        Ok(_) => Err(TOO_LARGE.to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -113,8 +137,10 @@ pub(crate) fn try_compile(
         .to_owned();
     // Answers are kept, so that the scenario compiles to the same plan elsewhere.
     let asked = RefCell::new(Inputs::default());
+    let left = Cell::new(FILES_BYTES_MAX);
     let files = |name: &str| {
-        let text = std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+        let text = read_input(&folder.join(name), left.get());
+        left.set(left.get() - text.as_ref().map_or(0, |text| text.len() as u64));
         let answer = (name.to_owned(), text.clone());
         asked.borrow_mut().files.push(answer);
         text
@@ -209,5 +235,30 @@ fn to_miette(diagnostic: &Diagnostic) -> MietteDiagnostic {
     match &diagnostic.hint {
         Some(hint) => shown.with_help(hint.clone()),
         None => shown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn inputs_are_bounded_and_unpacked() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, packed) = (folder.path().join("a.txt"), folder.path().join("a.txt.gz"));
+        std::fs::write(&plain, "12345").unwrap();
+        let file = std::fs::File::create(&packed).unwrap();
+        let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+        encoder.write_all(b"12345").unwrap();
+        encoder.finish().unwrap();
+        for path in [&plain, &packed] {
+            assert_eq!(read_input(path, 5).unwrap(), "12345");
+            assert_eq!(read_input(path, 4).unwrap_err(), TOO_LARGE);
+        }
+        std::fs::write(&packed, "12345").unwrap();
+        assert!(read_input(&packed, 5).is_err());
+        assert!(read_input(&folder.path().join("b"), 5).is_err());
     }
 }

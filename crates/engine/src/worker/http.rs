@@ -6,6 +6,7 @@ use scenario::plan::{HttpOp, Op};
 
 use super::Worker;
 use super::connections::http_outcome;
+use super::identities::Step;
 use super::session::Flow;
 use crate::conn::{Codec, Kind, Pending, Stage};
 use crate::extract::Received;
@@ -15,6 +16,9 @@ use crate::wire::encode_http;
 impl<'p> Worker<'p> {
     pub(super) fn begin_http(&mut self, now_ns: u64, key: u32, http: &HttpOp) -> Flow {
         self.begin(now_ns, key);
+        if http.digest.is_some() {
+            self.expect_challenge(key);
+        }
         match self.idle_conn(key, http.endpoint) {
             Some(slot) => self.send_request(now_ns, key, slot),
             None => self.open_conn(now_ns, key, http.endpoint, Kind::Http),
@@ -46,6 +50,14 @@ impl<'p> Worker<'p> {
                 self.explain(now_ns, key, Outcome::Step, || error);
                 return self.fail(now_ns, key, Outcome::Step, 0);
             }
+        }
+        if self.is_identified(key, http.digest.as_deref())
+            && let Err(error) = self.identify(now_ns, key, &Step::http(http), start)
+        {
+            self.commands.bytes.truncate(start);
+            self.release_conn(slot);
+            self.explain(now_ns, key, Outcome::Step, || error);
+            return self.fail(now_ns, key, Outcome::Step, 0);
         }
         let conn = &mut self.conns[slot];
         conn.stage = Stage::Busy;
@@ -146,6 +158,13 @@ impl<'p> Worker<'p> {
             Codec::Http(decoder) => decoder.keep_alive(),
             Codec::Ws(_) | Codec::Events(_) | Codec::Poll(_) => false,
         };
+        if self.is_identified(key, http.digest.as_deref()) {
+            let step = Step::http(http);
+            self.keep_cookies(now_ns, key, &step, head);
+            if self.is_challenged(key, &step, head) {
+                return self.send_again(now_ns, key, slot, keep_alive);
+            }
+        }
         if keep_alive {
             self.release_conn(slot);
         } else {
@@ -162,6 +181,19 @@ impl<'p> Worker<'p> {
             self.explain(now_ns, key, outcome, || format!("status {}", head.status));
         }
         self.conclude(now_ns, key, outcome, head.status);
+    }
+
+    /// The request was challenged: it goes out once more, with the answer, as the same operation.
+    fn send_again(&mut self, now_ns: u64, key: u32, slot: u32, keep_alive: bool) {
+        if keep_alive {
+            return self.send_request(now_ns, key, slot);
+        }
+        self.close_conn(slot);
+        let endpoint = self.http_op(key).endpoint;
+        match self.idle_conn(key, endpoint) {
+            Some(slot) => self.send_request(now_ns, key, slot),
+            None => self.open_conn(now_ns, key, endpoint, Kind::Http),
+        }
     }
 
     fn break_response(

@@ -72,6 +72,7 @@ impl Worker<'_> {
             Op::Jump(pc) => Flow::Jump(*pc),
             Op::Choose(branches) => Flow::Jump(choose(&mut self.users[key], branches)),
             Op::Stop => Flow::End,
+            Op::Feed(feed) => self.feed(now_ns, key, feed),
             Op::LoopEnd { register, body } => {
                 let left = &mut self.users[key].registers[*register as usize];
                 *left = left.saturating_sub(1);
@@ -396,6 +397,7 @@ impl Worker<'_> {
         user.iteration += 1;
         user.pc = 0;
         user.slots.fill(Value::Nothing);
+        self.forget_identity(key, false);
     }
 
     /// The user goes: with a close frame where it has a WebSocket, else at once.
@@ -415,6 +417,7 @@ impl Worker<'_> {
             self.close_conn(conn);
         }
         self.wheel.disarm(key);
+        self.forget_identity(key, true);
         self.users.remove(key);
     }
 }

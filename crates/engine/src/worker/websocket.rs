@@ -8,6 +8,7 @@ use scenario::plan::{Expect, Op, Unasked, WsOpen, WsSend, builtin};
 
 use super::Worker;
 use super::connections::http_outcome;
+use super::identities::Step;
 use super::session::{Flow, blank, excerpt};
 use crate::conn::{Codec, Conn, Kind, Pending, Stage};
 use crate::extract::{Received, json_number, pointer};
@@ -80,7 +81,11 @@ impl<'p> Worker<'p> {
             .host()
             .unwrap_or(&self.wires.authorities[open.endpoint as usize]);
         let out = &mut self.commands.bytes;
+        let start = out.len();
         ws::encode_handshake(out, &path, host, nonce, headers.iter());
+        if self.has_cookies(key) {
+            self.identify(now_ns, key, &Step::handshake(open), start)?;
+        }
         Ok(())
     }
 
@@ -129,7 +134,11 @@ impl<'p> Worker<'p> {
                 return bytes.len();
             }
         };
-        let Some(Pending::Upgrade(nonce)) = conn.pending.take().map(|pending| *pending) else {
+        let pending = conn.pending.take();
+        if let Some(Op::WsOpen(open)) = self.op(key) {
+            self.keep_cookies(now_ns, key, &Step::handshake(open), &head);
+        }
+        let Some(Pending::Upgrade(nonce)) = pending.map(|pending| *pending) else {
             unreachable!("an upgrade in flight keeps its key");
         };
         let verified = ws::verify_handshake(&head, &nonce)
@@ -144,6 +153,7 @@ impl<'p> Worker<'p> {
             self.fail(now_ns, key, outcome, status);
             return bytes.len();
         }
+        let conn = &mut self.conns[slot];
         conn.codec = Codec::Ws(ws::Decoder::new());
         conn.stage = Stage::Open;
         self.setting_up -= 1;

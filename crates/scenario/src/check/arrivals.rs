@@ -1,5 +1,9 @@
 //! The arrival process, phase by phase.
 
+mod clock;
+mod recorded;
+mod sources;
+
 use std::collections::HashMap;
 
 use super::Checker;
@@ -18,6 +22,24 @@ pub const USERS_MAX: f64 = 50_000_000.0;
 const FLIGHT_MAX: usize = 1000;
 
 const EXAMPLE: &str = "write phases like `- { constant: 10/s, for: 30s }`";
+
+/// What one item of the list becomes: a phase, or several in a row.
+struct Piece {
+    kind: PhaseKind,
+    duration_ns: u64,
+    /// Ends its name.
+    label: Option<String>,
+}
+
+impl Piece {
+    fn new(kind: PhaseKind, duration_ns: u64) -> Piece {
+        Piece {
+            kind,
+            duration_ns,
+            label: None,
+        }
+    }
+}
 
 /// The phases so far.
 struct Timeline<'s> {
@@ -108,51 +130,69 @@ impl Checker<'_> {
         let Some(value) = fields.get(table.verb()) else {
             return;
         };
-        let kinds = match table.verb() {
-            "constant" => self.one_rate(value, Spacing::Even),
-            "poisson" => self.one_rate(value, Spacing::Poisson),
-            "ramp" => self.ramp(value, &fields),
-            "steps" => self.flight(value, &fields),
-            "hold" => Some(vec![PhaseKind::Hold]),
-            _ => self.closed(value),
-        };
-        let duration = match table.verb() {
-            "hold" => Some(value),
-            "steps" => fields.get("each"),
-            _ => fields.get("for"),
-        };
-        let duration_ns = duration.and_then(|node| self.duration_ns(node));
+        let pieces = self.pieces(table.verb(), value, &fields, timeline.phases.len());
         let session = match table.key("session") {
             Some(_) => fields.get("session"),
             None => None,
         };
         let session = session.and_then(|node| self.phase_session(node, timeline.sessions));
         // What is wrong leaves a gap of this kind, so that thresholds can still name the phase.
-        for (index, kind) in kinds
-            .unwrap_or(vec![PhaseKind::Hold])
-            .into_iter()
-            .enumerate()
-        {
-            let name = self.phase_name(table.verb(), index, &fields, timeline);
-            timeline.push(name, kind, duration_ns.unwrap_or(1), session);
+        for piece in pieces.unwrap_or_else(|| vec![Piece::new(PhaseKind::Hold, 1)]) {
+            let name = self.phase_name(table.verb(), piece.label.as_deref(), &fields, timeline);
+            timeline.push(name, piece.kind, piece.duration_ns, session);
         }
     }
 
-    /// The name given, or one made from the kind; tells where it is taken. `index`: which step of
-    /// a flight it is.
+    /// The phases that an item of the list becomes. `before`: how many there are before it.
+    fn pieces(
+        &mut self,
+        verb: &str,
+        value: &Node,
+        fields: &Fields<'_>,
+        before: usize,
+    ) -> Option<Vec<Piece>> {
+        match verb {
+            "rates" => return self.rates(value, fields),
+            "trace" => return self.trace(value, fields),
+            "replay" => return self.replay(value, fields),
+            "on_off" => return self.on_off(value, fields, before),
+            "steps" => return self.flight(value, fields),
+            _ => {}
+        }
+        let kind = match verb {
+            "constant" => self.one_rate(value, Spacing::Even),
+            "poisson" => self.one_rate(value, Spacing::Poisson),
+            "ramp" => self.ramp(value, fields),
+            "hold" => Some(PhaseKind::Hold),
+            _ => self.closed(value),
+        };
+        let duration = if verb == "hold" {
+            Some(value)
+        } else {
+            fields.get("for")
+        };
+        let duration_ns = duration.and_then(|node| self.duration_ns(node));
+        Some(vec![Piece::new(kind?, duration_ns?)])
+    }
+
+    /// The name given, or one made from the kind; tells where it is taken. `label`: which of
+    /// several phases of one item it is.
     fn phase_name(
         &mut self,
         kind: &str,
-        index: usize,
+        label: Option<&str>,
         fields: &Fields<'_>,
         timeline: &mut Timeline<'_>,
     ) -> String {
-        let is_flight = kind == "steps";
         let node = fields.get("name");
-        let name = match node.and_then(|node| self.word(node, "a name")) {
-            Some(word) if is_flight => format!("{}-{}", word.text, index + 1),
-            Some(word) => word.text,
-            None => timeline.made_name(kind, is_flight),
+        let given = node.and_then(|node| self.word(node, "a name"));
+        let name = match (given, label) {
+            (Some(word), None) => word.text,
+            (None, None) => timeline.made_name(kind, 1),
+            // Steps are counted, over all flights that have no name.
+            (None, Some(_)) if kind == "steps" => timeline.made_name(kind, 0),
+            (Some(word), Some(label)) => timeline.made_name(&format!("{}-{label}", word.text), 1),
+            (None, Some(label)) => timeline.made_name(&format!("{kind}-{label}"), 1),
         };
         if timeline.phases.iter().any(|phase| phase.name == name) {
             let place = node.map_or(fields.place(), |node| &node.place);
@@ -192,7 +232,7 @@ impl Checker<'_> {
         found
     }
 
-    fn one_rate(&mut self, node: &Node, spacing: Spacing) -> Option<Vec<PhaseKind>> {
+    fn one_rate(&mut self, node: &Node, spacing: Spacing) -> Option<PhaseKind> {
         let rate = self.rate(node)?;
         if rate == 0.0 {
             self.told
@@ -200,14 +240,14 @@ impl Checker<'_> {
                 .hint("write `hold` for a phase without arrivals");
             return None;
         }
-        Some(vec![PhaseKind::Rate {
+        Some(PhaseKind::Rate {
             from_per_s: rate,
             to_per_s: rate,
             spacing,
-        }])
+        })
     }
 
-    fn ramp(&mut self, node: &Node, fields: &Fields<'_>) -> Option<Vec<PhaseKind>> {
+    fn ramp(&mut self, node: &Node, fields: &Fields<'_>) -> Option<PhaseKind> {
         let spacing = self.spacing(fields);
         let (from_per_s, to_per_s) = self.unit(node, ("bad-rate", "two rates"), |text| {
             let Some((from, to)) = text.split_once("..") else {
@@ -219,11 +259,11 @@ impl Checker<'_> {
             };
             Ok((rate_in_range(from.trim())?, rate_in_range(to.trim())?))
         })?;
-        Some(vec![PhaseKind::Rate {
+        Some(PhaseKind::Rate {
             from_per_s,
             to_per_s,
             spacing,
-        }])
+        })
     }
 
     fn spacing(&mut self, fields: &Fields<'_>) -> Spacing {
@@ -234,7 +274,8 @@ impl Checker<'_> {
         }
     }
 
-    fn flight(&mut self, node: &Node, fields: &Fields<'_>) -> Option<Vec<PhaseKind>> {
+    fn flight(&mut self, node: &Node, fields: &Fields<'_>) -> Option<Vec<Piece>> {
+        let each_ns = fields.get("each").and_then(|node| self.duration_ns(node));
         let spacing = self.spacing(fields);
         let rates = match node.sequence() {
             Some(items) => items.iter().filter_map(|item| self.rate(item)).collect(),
@@ -252,12 +293,19 @@ impl Checker<'_> {
                 .hint("widen `by`");
             return None;
         }
-        let kind = |rate| PhaseKind::Rate {
-            from_per_s: rate,
-            to_per_s: rate,
-            spacing,
-        };
-        Some(rates.into_iter().map(kind).collect())
+        let each_ns = each_ns?;
+        let pieces = rates.into_iter().enumerate().map(|(index, rate)| Piece {
+            label: Some((index + 1).to_string()),
+            ..Piece::new(
+                PhaseKind::Rate {
+                    from_per_s: rate,
+                    to_per_s: rate,
+                    spacing,
+                },
+                each_ns,
+            )
+        });
+        Some(pieces.collect())
     }
 
     /// `from`, `from + by`, … as far as `to`.
@@ -282,7 +330,7 @@ impl Checker<'_> {
         )
     }
 
-    fn closed(&mut self, node: &Node) -> Option<Vec<PhaseKind>> {
+    fn closed(&mut self, node: &Node) -> Option<PhaseKind> {
         let users_count = self.count(node)?;
         if users_count == 0 {
             self.told.error(
@@ -291,7 +339,7 @@ impl Checker<'_> {
                 "a population needs at least one user",
             );
         }
-        Some(vec![PhaseKind::Closed { users_count }])
+        Some(PhaseKind::Closed { users_count })
     }
 
     fn phase_session(&mut self, node: &Node, sessions: &[Session]) -> Option<SessionId> {
@@ -343,14 +391,14 @@ impl Timeline<'_> {
         })
     }
 
-    /// `hold`, `hold-2`, …; the steps of a flight are counted from 1: `steps-1`.
-    fn made_name(&mut self, kind: &str, is_flight: bool) -> String {
-        let count = self.made_names.entry(kind.to_owned()).or_insert(0);
+    /// `hold`, `hold-2`, …: the first `bare_count` of a name are not numbered.
+    fn made_name(&mut self, name: &str, bare_count: u32) -> String {
+        let count = self.made_names.entry(name.to_owned()).or_insert(0);
         *count += 1;
-        if *count == 1 && !is_flight {
-            kind.to_owned()
+        if *count <= bare_count {
+            name.to_owned()
         } else {
-            format!("{kind}-{count}")
+            format!("{name}-{count}")
         }
     }
 }

@@ -35,6 +35,7 @@ impl Checker<'_> {
             Some(node) => self.count(&node).unwrap_or(1),
             None => 1,
         };
+        self.seed = seed;
         let target = fields.get("target").and_then(|node| self.target(node));
         let tls = fields.get("target").and_then(|node| node.get("tls"));
         let options = self.options(fields.get("options"), tls);
@@ -42,6 +43,9 @@ impl Checker<'_> {
             Some(node) => self.messages(node),
             None => Vec::new(),
         };
+        if let Some(node) = fields.get("data").filter(|node| !node.is_null()) {
+            self.data(node);
+        }
         let sessions = fields
             .get("sessions")
             .map_or_else(Vec::new, |node| self.sessions(node));
@@ -50,6 +54,7 @@ impl Checker<'_> {
             .get("thresholds")
             .map_or_else(Vec::new, |node| self.thresholds(node, &phases));
         self.unused_params();
+        let data = self.finish_data(phases.iter().map(Phase::users_planned).sum());
         Some(Plan {
             name,
             seed,
@@ -57,10 +62,12 @@ impl Checker<'_> {
             endpoints: std::mem::take(&mut self.endpoints),
             sessions,
             measures: std::mem::take(&mut self.measures),
+            data,
             messages,
             phases,
             options,
             thresholds,
+            secret_sets: self.finish_secrets(),
         })
     }
 

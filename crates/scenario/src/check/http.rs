@@ -1,6 +1,7 @@
 //! HTTP steps.
 
 use super::Checker;
+use super::auth::Auth;
 use super::fields::Fields;
 use super::matching::Of;
 use super::program::Program;
@@ -144,6 +145,12 @@ impl Checker<'_> {
         if let Some(content_type) = content_type {
             add_absent(&mut headers, "content-type", &Template::fixed(content_type));
         }
+        let mut digest = None;
+        match self.auth_of(fields, program) {
+            Some(Auth::Header(value)) => add_absent(&mut headers, "authorization", &value),
+            Some(Auth::Challenge(who)) => digest = Some(Box::new(who)),
+            None => {}
+        }
         for (name, value) in &self.headers {
             add_absent(&mut headers, name, value);
         }
@@ -165,6 +172,7 @@ impl Checker<'_> {
             path,
             headers,
             body,
+            digest,
             measure,
             status,
             save,

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use stats::rng::Rng;
 
 use super::value::Number;
@@ -82,12 +84,20 @@ pub(crate) fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, Eval
         Func::Str => Some(Ok(Value::Text(first.to_text()))),
         Func::Int => Some(to_int(first).map(Value::Int)),
         Func::Len => Some(Ok(length(first))),
+        Func::Base64 => Some(Ok(base64(args))),
         Func::Random | Func::RandomString | Func::Pick | Func::Uuid | Func::Now => None,
     }
 }
 
 fn length(value: &Value) -> Value {
     Value::Int(value.to_text().chars().count() as i64)
+}
+
+/// Of all texts together.
+fn base64(args: &[Value]) -> Value {
+    let mut bytes = Vec::new();
+    args.iter().for_each(|arg| arg.write_text(&mut bytes));
+    Value::text(&STANDARD.encode(bytes))
 }
 
 pub(crate) fn unary(op: Unary, value: &Value) -> Result<Value, EvalError> {
@@ -206,6 +216,11 @@ fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value,
         Func::Str => Ok(Value::Text(argument(args, 0, context)?.to_text())),
         Func::Int => to_int(&argument(args, 0, context)?).map(Value::Int),
         Func::Len => Ok(length(&argument(args, 0, context)?)),
+        Func::Base64 => {
+            let values: Result<Vec<Value>, EvalError> =
+                args.iter().map(|arg| arg.eval(context)).collect();
+            values.map(|values| base64(&values))
+        }
     }
 }
 

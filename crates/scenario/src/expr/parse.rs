@@ -90,6 +90,12 @@ const FUNCTIONS: &[Function] = &[
         arguments: 1..2,
         form: "len(x)",
     },
+    Function {
+        name: "base64",
+        func: Func::Base64,
+        arguments: 1..256,
+        form: "base64(x)",
+    },
 ];
 
 /// Whether a text can name a variable or parameter.

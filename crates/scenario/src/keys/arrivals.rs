@@ -1,9 +1,10 @@
 //! The kinds of phases.
 
 use super::Default::{Required, Said, Text};
+use super::recorded::{ON_OFF, RATES, REPLAY, TRACE};
 use super::{Key, Kind, Table};
 
-const COMMON: &[Key] = &[
+pub(super) const COMMON: &[Key] = &[
     Key {
         name: "name",
         kind: Kind::Text,
@@ -18,14 +19,14 @@ const COMMON: &[Key] = &[
     },
 ];
 
-const FOR: &[Key] = &[Key {
+pub(super) const FOR: &[Key] = &[Key {
     name: "for",
     kind: Kind::Duration,
     default: Required,
     doc: "How long it lasts",
 }];
 
-const SPACING: &[Key] = &[Key {
+pub(super) const SPACING: &[Key] = &[Key {
     name: "spacing",
     kind: Kind::Word(&["even", "poisson"]),
     default: Text("even"),
@@ -100,6 +101,10 @@ pub(crate) static PHASES: &[Table] = &[
             COMMON,
         ],
     },
+    RATES,
+    TRACE,
+    REPLAY,
+    ON_OFF,
     Table {
         name: "hold",
         groups: &[
@@ -129,7 +134,7 @@ pub(crate) static PHASES: &[Table] = &[
 ];
 
 pub(crate) static STEP_RANGE: Table = Table {
-    name: "rates",
+    name: "range of rates",
     groups: &[&[
         Key {
             name: "from",

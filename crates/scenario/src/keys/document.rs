@@ -1,6 +1,8 @@
 //! The top level, target, options, messages and sessions.
 
 use super::Default::{Absent, Required, Said, Text};
+use super::auth::AUTH;
+use super::data::DATA;
 use super::steps::WHEN;
 use super::{Key, Kind, Table};
 
@@ -48,6 +50,12 @@ pub(crate) static DOCUMENT: Table = Table {
             default: Absent,
             doc: "WebSocket messages, server-sent events and messages of polls, tried in this order \
                   before any reply",
+        },
+        Key {
+            name: "data",
+            kind: Kind::Map(&Kind::Mapping(&DATA)),
+            default: Absent,
+            doc: "Users' own data by name: files of which `feed` takes rows",
         },
         Key {
             name: "sessions",
@@ -184,6 +192,19 @@ pub(crate) static OPTIONS: Table = Table {
                   them",
         },
         Key {
+            name: "auth",
+            kind: Kind::Mapping(&AUTH),
+            default: Absent,
+            doc: "Who users are to servers, for steps that do not say it themselves; what may stand \
+                  in `headers` may stand in it",
+        },
+        Key {
+            name: "cookies",
+            kind: Kind::Bool,
+            default: Text("false"),
+            doc: "Users keep the cookies that responses and handshakes set, and send them back",
+        },
+        Key {
             name: "tls",
             kind: Kind::Mapping(&TLS),
             default: Absent,
@@ -270,6 +291,12 @@ pub(crate) static SESSION: Table = Table {
             kind: Kind::Number,
             default: Text("1"),
             doc: "Its share among the sessions, for phases that do not name one",
+        },
+        Key {
+            name: "cookies",
+            kind: Kind::Bool,
+            default: Said("`options.cookies`"),
+            doc: "Its users keep cookies",
         },
         Key {
             name: "steps",

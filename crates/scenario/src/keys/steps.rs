@@ -1,7 +1,9 @@
 //! The steps of a session and what stands inside them.
 
 use super::Default::{Absent, Required, Said, Text};
-use super::{Default, Key, Kind, Table};
+use super::auth::STEP_AUTH;
+use super::data::FEED;
+use super::{Default, Key, Kind, Table, markov};
 
 const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
     Key {
@@ -30,6 +32,12 @@ const HTTP: &[Key] = &[
         TEMPLATES,
         Absent,
         "Request body as a form, with its `content-type`",
+    ),
+    key(
+        "auth",
+        STEP_AUTH,
+        Said("`options.auth`"),
+        "Who the user is to the server; `none`: it does not say",
     ),
     key(
         "status",
@@ -126,6 +134,12 @@ pub(crate) static STEPS: &[Table] = &[
                 Kind::Template,
                 Required,
                 "Opens a WebSocket there: a path below the target, or a whole URL",
+            ),
+            key(
+                "auth",
+                STEP_AUTH,
+                Said("`options.auth`"),
+                "Who the user is to the server, `basic` or `bearer`; `none`: it does not say",
             ),
             key(
                 "headers",
@@ -363,6 +377,8 @@ pub(crate) static STEPS: &[Table] = &[
             "One branch is drawn by weight and done",
         )]],
     },
+    markov::STEP,
+    FEED,
     Table {
         name: "transaction",
         groups: &[&[
