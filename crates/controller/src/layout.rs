@@ -103,6 +103,8 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             Op::Think(dist) | Op::Pace { every: dist, .. } => {
                 idle_s += rounds * dist.mean().max(0.0);
             }
+            // How long a restarted session or a wait by expression lasts is not known.
+            Op::Restart { .. } | Op::ThinkFor(_) => return f64::INFINITY,
             Op::Http(_) | Op::WsOpen(_) | Op::WsSend(_) | Op::WsExpect(_) => exchanges += rounds,
             _ => {}
         }

@@ -2,14 +2,20 @@
 
 use engine::arrivals::{Arrivals, Share};
 use scenario::Plan;
-use scenario::plan::PhaseKind;
+use scenario::plan::{Phase, PhaseKind};
 
 use crate::worker::protocol::Loops;
 
 /// How many users the plan wants to have started by then, restarts aside.
 pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
     let phases = plan.phases.iter().filter(|phase| phase.start_ns < at_ns);
-    let due = phases.map(|phase| match phase.kind {
+    let due = phases.map(|phase| phase_due_by(phase, at_ns));
+    let singles = plan.singles.iter().filter(|single| single.due_ns < at_ns);
+    due.sum::<f64>() + singles.count() as f64
+}
+
+fn phase_due_by(phase: &Phase, at_ns: u64) -> f64 {
+    let due = match phase.kind {
         PhaseKind::Hold => 0.0,
         PhaseKind::Closed { users_count } => users_count as f64,
         PhaseKind::Rate {
@@ -21,8 +27,8 @@ pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
             let t = (at_ns.min(phase.end_ns()) - phase.start_ns) as f64 / 1e9;
             from_per_s * t + (to_per_s - from_per_s) * t * t / (2.0 * length_s)
         }
-    });
-    due.sum()
+    };
+    phase.users_max.map_or(due, |max| due.min(max as f64))
 }
 
 /// How many users of the plan these loops start, restarts aside.

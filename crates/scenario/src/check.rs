@@ -16,6 +16,7 @@ mod messages;
 mod names;
 mod options;
 mod program;
+mod servers;
 mod sessions;
 mod templates;
 mod thresholds;
@@ -28,7 +29,7 @@ pub use thresholds::threshold;
 use crate::diagnostic::{Collector, Diagnostic};
 use crate::expr::Template;
 use crate::node::Place;
-use crate::plan::{Endpoint, Measure, MeasureId, MeasureKind, Plan};
+use crate::plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan};
 use crate::{overrides, suggest, yaml};
 use names::Param;
 
@@ -65,6 +66,7 @@ pub fn compile(source: Source<'_>, settings: &Settings<'_>) -> (Option<Plan>, Ve
         settings,
         params: Vec::new(),
         endpoints: Vec::new(),
+        servers: Vec::new(),
         measures: vec![Measure {
             name: "connect".to_owned(),
             kind: MeasureKind::Connect,
@@ -83,6 +85,8 @@ struct Checker<'a> {
     settings: &'a Settings<'a>,
     params: Vec<Param>,
     endpoints: Vec<Endpoint>,
+    /// `target.servers`: endpoint and weight.
+    servers: Vec<(EndpointId, f64)>,
     measures: Vec<Measure>,
     /// Run-wide headers.
     headers: Vec<(String, Template)>,

@@ -8,10 +8,12 @@ mod dist;
 mod document;
 mod steps;
 
-pub(crate) use arrivals::{PHASES, STEP_RANGE};
+pub(crate) use arrivals::{PHASES, SINGLE, STEP_RANGE};
 pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
-pub(crate) use document::{CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SESSION, TARGET_URL, TLS};
-pub(crate) use steps::{CHOICE, EXPECT, HTTP_REQUEST, SAVE, SAVE_WORDS, STEPS, WHEN};
+pub(crate) use document::{
+    CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SERVER, SESSION, TARGET_URL, TLS,
+};
+pub(crate) use steps::{CHOICE, EXPECT, HTTP_REQUEST, REGEX_PARTS, SAVE, SAVE_WORDS, STEPS, WHEN};
 
 /// One key of a mapping.
 #[derive(Debug)]
@@ -199,6 +201,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
     let top = [
         &DOCUMENT,
         &TARGET_URL,
+        &SERVER,
         &TLS,
         &OPTIONS,
         &CONNECT_RETRIES,
@@ -221,7 +224,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         .chain(steps)
         .chain(dists)
         .chain(PHASES.iter())
-        .chain([&STEP_RANGE])
+        .chain([&STEP_RANGE, &SINGLE])
 }
 
 fn markdown(table: &Table) -> String {

@@ -32,6 +32,8 @@ pub enum Purpose {
     Value = 5,
     /// Nonces and mask keys of the wire.
     Wire = 6,
+    /// Which of several servers a user belongs to.
+    Server = 7,
 }
 
 /// A stream of draws. 16 bytes; the n-th draw depends on (key, n) alone.

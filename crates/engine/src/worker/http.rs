@@ -15,11 +15,23 @@ use crate::wire::encode_http;
 impl<'p> Worker<'p> {
     pub(super) fn begin_http(&mut self, now_ns: u64, key: u32, http: &HttpOp) -> Flow {
         self.begin(now_ns, key);
-        match self.idle_conn(key, http.endpoint) {
-            Some(slot) => self.send_request(now_ns, key, slot),
-            None => self.open_conn(now_ns, key, http.endpoint, false),
-        }
+        self.reach(now_ns, key, http);
         Flow::Wait
+    }
+
+    /// Sends the user's request, over a new connection where none is idle.
+    pub(super) fn reach(&mut self, now_ns: u64, key: u32, http: &HttpOp) {
+        let endpoint = match self.locate(key, http) {
+            Ok(endpoint) => endpoint,
+            Err(error) => {
+                self.explain(now_ns, key, Outcome::Step, || error);
+                return self.fail(now_ns, key, Outcome::Step, 0);
+            }
+        };
+        match self.idle_conn(key, endpoint) {
+            Some(slot) => self.send_request(now_ns, key, slot),
+            None => self.open_conn(now_ns, key, endpoint, false),
+        }
     }
 
     /// The HTTP step the user is at.
@@ -40,8 +52,12 @@ impl<'p> Worker<'p> {
         } else {
             let unix_ms = self.unix_ms(now_ns);
             let scope = &mut self.users[key].scope(unix_ms);
-            let authority = &self.wires.authorities[http.endpoint as usize];
-            if let Err(error) = encode_http(http, authority, scope, &mut self.commands.bytes) {
+            let at = self.conns[slot].endpoint as usize;
+            let place = (
+                &*self.wires.authorities[at],
+                &*self.plan.endpoints[at].base_path,
+            );
+            if let Err(error) = encode_http(http, place, scope, &mut self.commands.bytes) {
                 self.release_conn(slot);
                 self.explain(now_ns, key, Outcome::Step, || error);
                 return self.fail(now_ns, key, Outcome::Step, 0);

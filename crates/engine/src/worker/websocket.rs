@@ -26,7 +26,8 @@ impl<'p> Worker<'p> {
             self.record_operation(now_ns, key, Outcome::Step, 0);
             return Flow::End;
         }
-        self.open_conn(now_ns, key, open.endpoint, true);
+        let endpoint = self.endpoint_of(key, open.endpoint);
+        self.open_conn(now_ns, key, endpoint, true);
         Flow::Wait
     }
 
@@ -60,12 +61,13 @@ impl<'p> Worker<'p> {
         nonce: &ws::Key,
     ) -> Result<(), String> {
         let unix_ms = self.unix_ms(now_ns);
+        let endpoint = self.endpoint_of(key, open.endpoint);
         let mut scope = self.users[key].scope(unix_ms);
         let path = crate::wire::render_target(&open.path, &mut scope)?;
         let headers = Headers::render(&open.headers, &mut scope)?;
         let host = headers
             .host()
-            .unwrap_or(&self.wires.authorities[open.endpoint as usize]);
+            .unwrap_or(&self.wires.authorities[endpoint as usize]);
         let out = &mut self.commands.bytes;
         ws::encode_handshake(out, &path, host, nonce, headers.iter());
         Ok(())

@@ -5,6 +5,7 @@ mod faults;
 mod http;
 mod latency;
 mod peers;
+mod places;
 mod reproducible;
 mod retries;
 mod steps;

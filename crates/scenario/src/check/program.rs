@@ -1,6 +1,7 @@
 //! A session while it is compiled.
 
 use super::index;
+use crate::expr::Expr;
 use crate::plan::{Op, Pc, Register, Slot};
 use stats::dist::Dist;
 
@@ -69,6 +70,7 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         Op::Http(_) | Op::WsOpen(_) | Op::WsExpect(_) | Op::WsClose { .. } => true,
         Op::WsSend(send) => send.reply.is_some(),
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
+        Op::ThinkFor(seconds) => !matches!(seconds, Expr::Const(_)),
         Op::Set { .. }
         | Op::Check { .. }
         | Op::LoopStart { .. }
@@ -76,6 +78,7 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         | Op::Jump(_)
         | Op::JumpUnless { .. }
         | Op::Choose(_)
+        | Op::Restart { .. }
         | Op::TransactionStart { .. }
         | Op::TransactionEnd { .. }
         | Op::Stop => false,

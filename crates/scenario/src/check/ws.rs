@@ -3,6 +3,7 @@
 use super::Checker;
 use super::fields::Fields;
 use super::http::add_absent;
+use super::location::Location;
 use super::matching::Of;
 use super::program::Program;
 use crate::expr::{Escape, Template};
@@ -20,7 +21,7 @@ impl Checker<'_> {
         }
         let measure = self.measure_from(fields, "as", "handshake", MeasureKind::Handshake);
         let timeout_ns = self.timeout(fields.get("timeout"));
-        if let Some((endpoint, path)) = location {
+        if let Some(Location { endpoint, path, .. }) = location {
             let open = WsOpen {
                 endpoint,
                 path,
