@@ -11,10 +11,12 @@ mod sample;
 mod screen;
 mod style;
 mod table;
+mod tsung;
 mod verdict;
 
 pub use json::json;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use screen::Screen;
 pub use style::Style;
+pub use tsung::{TsungLog, TsungRequest};
 pub use verdict::verdict;

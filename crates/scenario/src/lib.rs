@@ -8,6 +8,7 @@
 mod check;
 mod diagnostic;
 pub mod expr;
+pub mod foreign;
 mod keys;
 mod node;
 mod overrides;

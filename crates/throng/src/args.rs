@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use controller::capacity;
+use scenario::foreign::Leniency;
 
 use crate::settings::{parse_duration, parse_set};
 
@@ -23,6 +24,8 @@ pub(crate) enum Verb {
     /// Run a scenario, or load one URL, and judge the result
     #[command(after_help = EXIT_CODES)]
     Run(RunArgs),
+    /// Make a scenario of a Tsung file or of a browser's recording (HAR)
+    Import(ImportArgs),
     /// Check a scenario and tell what it would do, without running it
     Check(CheckArgs),
     /// Print the JSON Schema of scenarios, for editors
@@ -57,13 +60,18 @@ Exit codes:
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
-    /// A scenario file, or a URL to load
+    /// A scenario file, a Tsung file, or a URL to load
     #[arg(value_name = "FILE|URL")]
     pub(crate) what: String,
     #[command(flatten)]
     pub(crate) sets: SetArgs,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) foreign: ForeignArgs,
+    /// Write Tsung's `tsung.dump` of the run's HTTP requests, too, as with dumptraffic="protocol"
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tsung_log: Option<PathBuf>,
     /// Where run directories are made
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub(crate) runs: PathBuf,
@@ -92,6 +100,52 @@ pub(crate) struct SetArgs {
     pub(crate) sets: Vec<(String, String)>,
 }
 
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ForeignArgs {
+    /// Leave out what of a Tsung file has no counterpart, with a warning each
+    #[arg(long)]
+    pub(crate) lenient: bool,
+}
+
+impl ForeignArgs {
+    pub(crate) fn leniency(&self) -> Leniency {
+        if self.lenient {
+            Leniency::Lenient
+        } else {
+            Leniency::Strict
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ImportArgs {
+    /// A Tsung file (XML), or a browser's recording (HAR); - reads standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    /// Where the scenario is written [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) foreign: ForeignArgs,
+    /// Of a recording: what becomes of images, styles, scripts and fonts
+    #[arg(long = "static", value_name = "HOW", default_value = "group")]
+    pub(crate) statics: Statics,
+    /// Of a recording: keep requests to hosts other than the first one's
+    #[arg(long)]
+    pub(crate) third_parties: bool,
+}
+
+/// What becomes of a page's static resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Statics {
+    /// Steps like all others
+    Keep,
+    /// One transaction for those that follow one another
+    Group,
+    /// Left out
+    Skip,
+}
+
 /// Only with a URL: what a scenario would say.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With a URL")]
@@ -118,11 +172,13 @@ pub(crate) struct LoadArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
-    /// The scenario; - reads standard input
+    /// The scenario, or a Tsung file; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
     #[command(flatten)]
     pub(crate) sets: SetArgs,
+    #[command(flatten)]
+    pub(crate) foreign: ForeignArgs,
 }
 
 #[derive(Debug, ClapArgs)]

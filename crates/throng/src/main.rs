@@ -21,6 +21,7 @@ fn main() -> ExitCode {
     };
     let result = match args.verb {
         Verb::Run(args) => verbs::run::run(&args),
+        Verb::Import(args) => verbs::import::import(&args),
         Verb::Check(args) => verbs::check::check(&args),
         Verb::Schema => verbs::schema::schema(),
         Verb::Show(args) => verbs::show::show(&args),

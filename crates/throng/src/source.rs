@@ -2,13 +2,15 @@
 
 use std::cell::RefCell;
 use std::io::Read;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use controller::Inputs;
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Severity as Level};
+use scenario::foreign::{self, Converted, Leniency};
 use scenario::{Diagnostic, Load, Origin, Plan, Settings, Severity, Source, UrlRun, url_scenario};
 
-use crate::args::LoadArgs;
+use crate::args::{ForeignArgs, LoadArgs};
 use crate::exit::{Exit, Failure};
 
 /// How long a URL is loaded unless `--for` says so.
@@ -21,31 +23,97 @@ const URL_RUN_USERS: u64 = 10;
 pub(crate) struct Text {
     pub(crate) name: String,
     pub(crate) text: String,
+    /// Where the scenario was made of another tool's file: that file's text, and how.
+    pub(crate) original: Option<(String, Converted)>,
 }
 
-/// Reads a scenario; `-` is standard input.
-pub(crate) fn read(name: &str) -> Result<Text, Failure> {
-    let limit = scenario::TEXT_BYTES_MAX as u64 + 1;
-    let mut text = String::new();
-    let result = if name == "-" {
-        std::io::stdin()
-            .lock()
-            .take(limit)
-            .read_to_string(&mut text)
-    } else {
-        std::fs::File::open(name).and_then(|file| file.take(limit).read_to_string(&mut text))
-    };
-    match result {
-        Ok(_) => Ok(Text {
+/// Reads a scenario, or makes one of a Tsung file; `-` is standard input.
+pub(crate) fn read(name: &str, foreign: &ForeignArgs) -> Result<Text, Failure> {
+    let bytes = read_bytes(name, scenario::TEXT_BYTES_MAX as u64)?;
+    if foreign::is_xml(&bytes) {
+        return from_tsung(name, &bytes, foreign.leniency());
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Text {
             name: name.to_owned(),
             text,
+            original: None,
         }),
+        Err(error) => Err(Failure::hinted(
+            Exit::NoInput,
+            format!("cannot read {name:?}: {}", error.utf8_error()),
+            "scenarios are UTF-8",
+        )),
+    }
+}
+
+/// A file's bytes, one more than `bytes_max` at most; `-` is standard input.
+pub(crate) fn read_bytes(name: &str, bytes_max: u64) -> Result<Vec<u8>, Failure> {
+    let limit = bytes_max + 1;
+    let mut bytes = Vec::new();
+    let result = if name == "-" {
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(name).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    match result {
+        Ok(_) => Ok(bytes),
         Err(error) => Err(Failure::hinted(
             Exit::NoInput,
             format!("cannot read {name:?}: {error}"),
             "give the path of a scenario file, a URL, or - for standard input",
         )),
     }
+}
+
+/// The scenario that a Tsung file stands for; what was decided and what is wrong is told.
+pub(crate) fn from_tsung(name: &str, bytes: &[u8], leniency: Leniency) -> Result<Text, Failure> {
+    let xml = foreign::decode(bytes).map_err(|error| Failure::new(Exit::Data, error))?;
+    let folder = folder(name);
+    let files = |name: &str| read_beside(&folder, name);
+    let settings = foreign::tsung::Settings {
+        leniency,
+        files: &files,
+    };
+    let source = Source { name, text: &xml };
+    let (converted, diagnostics) = foreign::tsung::tsung(source, &settings);
+    converted_text(name, xml, converted, &diagnostics)
+}
+
+/// Tells what a conversion said; the scenario, where there is one.
+pub(crate) fn converted_text(
+    name: &str,
+    original: String,
+    converted: Option<Converted>,
+    diagnostics: &[Diagnostic],
+) -> Result<Text, Failure> {
+    let shown = NamedSource::new(name, original.clone());
+    for diagnostic in diagnostics {
+        tell(
+            to_miette(diagnostic, diagnostic.span.clone()),
+            shown.clone(),
+        );
+    }
+    let Some(converted) = converted else {
+        return Err(wrong(
+            name,
+            diagnostics,
+            "docs/tsung.md and docs/har.md say what is carried over",
+        ));
+    };
+    Ok(Text {
+        name: name.to_owned(),
+        text: converted.text.clone(),
+        original: Some((original, converted)),
+    })
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(name).parent().unwrap_or(Path::new("")).to_owned()
+}
+
+fn read_beside(folder: &Path, name: &str) -> Result<String, String> {
+    std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string())
 }
 
 /// The scenario that loading one URL stands for.
@@ -77,6 +145,7 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
     Ok(Text {
         name: url.to_owned(),
         text,
+        original: None,
     })
 }
 
@@ -89,14 +158,11 @@ pub(crate) struct Compiled {
 
 /// Compiles a scenario and tells all its problems at once. Files it names are sought beside it.
 pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled, Failure> {
-    let folder = Path::new(&text.name)
-        .parent()
-        .unwrap_or(Path::new(""))
-        .to_owned();
+    let folder = folder(&text.name);
     // Answers are kept, so that the scenario compiles to the same plan elsewhere.
     let asked = RefCell::new(Inputs::default());
     let files = |name: &str| {
-        let text = std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+        let text = read_beside(&folder, name);
         let answer = (name.to_owned(), text.clone());
         asked.borrow_mut().files.push(answer);
         text
@@ -117,21 +183,14 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled
         files: &files,
     };
     let (plan, diagnostics) = scenario::compile(source, &settings);
-    let told: Vec<MietteDiagnostic> = diagnostics.iter().map(to_miette).collect();
-    for (diagnostic, own) in told.into_iter().zip(&diagnostics) {
-        let report = miette::Report::new(diagnostic).with_source_code(shown(text, &own.origin));
-        // A closed standard error leaves nobody to tell.
-        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{report:?}\n"));
+    for diagnostic in &diagnostics {
+        let (span, source) = shown(text, diagnostic);
+        tell(to_miette(diagnostic, span), source);
     }
     let plan = plan.ok_or_else(|| {
-        let errors = diagnostics
-            .iter()
-            .filter(|d| d.severity == Severity::Error)
-            .count();
-        let noun = if errors == 1 { "error" } else { "errors" };
-        Failure::hinted(
-            Exit::Data,
-            format!("{} has {errors} {noun}", text.name),
+        wrong(
+            &text.name,
+            &diagnostics,
             "docs/scenario.md lists every key; `throng schema` helps editors",
         )
     })?;
@@ -139,22 +198,45 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled
     Ok(Compiled { plan, inputs })
 }
 
-/// The text that a diagnostic points into.
-fn shown(text: &Text, origin: &Origin) -> NamedSource<String> {
-    match origin {
-        Origin::File => NamedSource::new(&text.name, text.text.clone()).with_language("yaml"),
-        Origin::Set(set) => NamedSource::new("--set", set.clone()),
+fn tell(diagnostic: MietteDiagnostic, source: NamedSource<String>) {
+    let report = miette::Report::new(diagnostic).with_source_code(source);
+    // A closed standard error leaves nobody to tell.
+    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{report:?}\n"));
+}
+
+fn wrong(name: &str, diagnostics: &[Diagnostic], hint: &str) -> Failure {
+    let errors = diagnostics
+        .iter()
+        .filter(|d| d.severity == Severity::Error)
+        .count();
+    let noun = if errors == 1 { "error" } else { "errors" };
+    Failure::hinted(Exit::Data, format!("{name} has {errors} {noun}"), hint)
+}
+
+/// The text that a diagnostic points into, and where: the original's, where there is one.
+fn shown(text: &Text, diagnostic: &Diagnostic) -> (Option<Range<usize>>, NamedSource<String>) {
+    let span = diagnostic.span.clone();
+    match (&diagnostic.origin, &text.original) {
+        (Origin::Set(set), _) => (span, NamedSource::new("--set", set.clone())),
+        (Origin::File, Some((original, converted))) => {
+            let origin = converted.origin(diagnostic.line);
+            (origin, NamedSource::new(&text.name, original.clone()))
+        }
+        (Origin::File, None) => {
+            let source = NamedSource::new(&text.name, text.text.clone());
+            (span, source.with_language("yaml"))
+        }
     }
 }
 
-fn to_miette(diagnostic: &Diagnostic) -> MietteDiagnostic {
+fn to_miette(diagnostic: &Diagnostic, span: Option<Range<usize>>) -> MietteDiagnostic {
     let mut shown = MietteDiagnostic::new(diagnostic.message.clone())
         .with_code(diagnostic.code)
         .with_severity(match diagnostic.severity {
             Severity::Warning => Level::Warning,
             Severity::Error => Level::Error,
         });
-    if let Some(span) = &diagnostic.span {
+    if let Some(span) = span {
         let label = Some(diagnostic.label.clone()).filter(|label| !label.is_empty());
         shown = shown.with_label(LabeledSpan::new(label, span.start, span.len()));
     }

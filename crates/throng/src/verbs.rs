@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+pub(crate) mod import;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;

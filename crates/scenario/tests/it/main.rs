@@ -4,6 +4,7 @@ mod arrivals;
 mod bad;
 mod documents;
 mod expressions;
+mod foreign;
 mod plans;
 mod programs;
 mod properties;

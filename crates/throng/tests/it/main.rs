@@ -7,4 +7,5 @@ mod faults;
 mod runs;
 mod support;
 mod tidy;
+mod tsung;
 mod workers;
