@@ -133,7 +133,7 @@ impl Value {
                 b.is_ascii_alphanumeric() || b"-._~".contains(&b)
             }),
             (Escape::UrlRaw, Value::Text(t)) => {
-                write_url(t, out, |b| b.is_ascii_graphic() && b != b'#')
+                write_url(t, out, |b| b.is_ascii_graphic() && b != b'#');
             }
             _ => self.write_text(out),
         }

@@ -173,3 +173,21 @@ fn scalar(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scalars_are_plain_where_that_is_safe() {
+        for plain in ["/a?x=1&y=2", "match_1 == null", "Mozilla/5.0 (X11; Linux)"] {
+            assert_eq!(scalar(plain), plain);
+        }
+        for quoted in [
+            "", "true", "No", "1s", "a: b", "a #b", " a", "a ", "- a", "${x}", "é",
+        ] {
+            assert!(scalar(quoted).starts_with('"'), "{quoted}");
+        }
+        assert_eq!(scalar("a\"\n\u{85}"), "\"a\\\"\\n\\u0085\"");
+    }
+}

@@ -387,3 +387,43 @@ fn braces_escaped(pattern: &str) -> String {
     }
     out + rest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn erlangs_former_groups_change_sides() {
+        assert_eq!(old_groups(r"id=\(.*\) (x)\d"), r"id=(.*) \(x\)\d");
+        assert_eq!(old_groups("\\"), "\\\\");
+    }
+
+    #[test]
+    fn braces_that_repeat_nothing_are_themselves() {
+        assert_eq!(
+            braces_escaped(r#""e":{"a":\{x{2,3}}"#),
+            r#""e":\{"a":\{x{2,3}\}"#
+        );
+        assert_eq!(braces_escaped("{,3}{é\\"), r"\{,3\}\{é\");
+    }
+
+    #[test]
+    fn a_part_of_a_header_and_a_forms_field_are_found() {
+        let part = header_source(&(0..0), "www-authenticate/nonce");
+        let Some((_, Item::Text(pattern))) = part.entries.first() else {
+            panic!("{part:?}");
+        };
+        let head = "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"abc\"\r\n\r\n";
+        let found = |pattern: &str, text: &str| {
+            let regex = regex::Regex::new(pattern).unwrap();
+            regex.captures(text).map(|found| found[1].to_owned())
+        };
+        assert_eq!(found(pattern, head).as_deref(), Some("abc"));
+        let html = "<hidden name=\"random_num\" value=\"42\">";
+        assert_eq!(
+            found(&form_field("random_num"), html).as_deref(),
+            Some("42")
+        );
+        assert_eq!(found(&form_field("num"), html), None);
+    }
+}

@@ -214,7 +214,7 @@ impl Importer<'_> {
         };
         let (item, longest_s) = match pause {
             Pause::Fixed(value) => (Item::Bare(text::seconds(value)), value),
-            Pause::Random(mean) if mean == 0.0 => return,
+            Pause::Random(0.0) => return,
             Pause::Random(mean) => {
                 let mean_text = Item::Bare(text::seconds(mean));
                 let drawn = Map::of(at.clone(), "exponential", mean_text);
