@@ -133,7 +133,7 @@ def main():
         found = stats.ks_2samp(x, y)
         mean = lambda v: f"{1000 * sum(v) / len(v):.1f}"
         row(name, mean(x), mean(y), f"D={found.statistic:.3f}", found.pvalue)
-    sys.exit(worst < ALPHA)
+    sys.exit(int(worst < ALPHA))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 //! beside the scenario (`.yaml`) that it becomes; `testdata/tsung/bad/*.xml` beside what is said of
 //! them (`.expected`). `UPDATE=1` rewrites those.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
+
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;

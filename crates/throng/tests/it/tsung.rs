@@ -137,7 +137,7 @@ fn the_chats_files_run_unchanged() {
                 rows.iter()
                     .filter(|r| r.outcome.is_error() && r.outcome != Outcome::Unfinished)
                     .copied(),
-            )
+            );
         })
         .unwrap();
         assert!(failed.is_empty(), "{failed:?}");
