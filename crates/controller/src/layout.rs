@@ -110,6 +110,8 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::WsSend(_) | Op::WsExpect(_) => {
                 exchanges += rounds * visits;
             }
+            // How long a restarted session or a wait by expression lasts is not known.
+            Op::Restart { .. } | Op::ThinkFor(_) => return f64::INFINITY,
             _ => {}
         }
     }

@@ -7,7 +7,9 @@ use crate::worker::protocol::Loops;
 
 /// How many users the plan wants to have started by then, restarts aside.
 pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
-    plan.phases.iter().map(|phase| phase.users_by(at_ns)).sum()
+    let phases = plan.phases.iter().map(|phase| phase.users_by(at_ns));
+    let singles = plan.singles.iter().filter(|single| single.due_ns < at_ns);
+    phases.sum::<f64>() + singles.count() as f64
 }
 
 /// How many users of the plan these loops start, restarts aside.

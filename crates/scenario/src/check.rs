@@ -21,6 +21,7 @@ mod names;
 mod options;
 mod poll;
 mod program;
+mod servers;
 mod sessions;
 mod sse;
 mod templates;
@@ -37,7 +38,7 @@ pub(crate) use fields::Fields;
 use crate::diagnostic::{Collector, Diagnostic};
 use crate::expr::Template;
 use crate::node::Place;
-use crate::plan::{Endpoint, Measure, MeasureId, MeasureKind, Plan};
+use crate::plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan};
 use crate::{overrides, suggest, yaml};
 use auth::Auth;
 use data::Declared;
@@ -91,6 +92,8 @@ pub(crate) struct Checker<'a> {
     settings: &'a Settings<'a>,
     params: Vec<Param>,
     endpoints: Vec<Endpoint>,
+    /// `target.servers`: endpoint and weight.
+    servers: Vec<(EndpointId, f64)>,
     measures: Vec<Measure>,
     /// Run-wide headers.
     headers: Vec<(String, Template)>,
@@ -127,6 +130,7 @@ impl<'a> Checker<'a> {
                 kind: MeasureKind::Connect,
             }],
             headers: Vec::new(),
+            servers: Vec::new(),
             timeout_ns: 0,
             seed: 1,
             data: Vec::new(),

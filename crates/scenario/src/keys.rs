@@ -13,15 +13,17 @@ mod markov;
 mod recorded;
 mod steps;
 
-pub(crate) use arrivals::{PHASES, STEP_RANGE};
+pub(crate) use arrivals::{PHASES, SINGLE, STEP_RANGE};
 pub(crate) use auth::{AUTH, CREDENTIALS};
 pub(crate) use data::DATA;
 pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
-pub(crate) use document::{CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SESSION, TARGET_URL, TLS};
+pub(crate) use document::{
+    CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SERVER, SESSION, TARGET_URL, TLS,
+};
 pub(crate) use experiment::{EXPERIMENT, FACTOR, RESPONSE};
 pub(crate) use markov::{MARKOV, STATE, TRANSITION};
 pub(crate) use recorded::SOURCES;
-pub(crate) use steps::{CHOICE, EXPECT, HTTP_REQUEST, SAVE, SAVE_WORDS, STEPS, WHEN};
+pub(crate) use steps::{CHOICE, EXPECT, HTTP_REQUEST, REGEX_PARTS, SAVE, SAVE_WORDS, STEPS, WHEN};
 
 /// One key of a mapping.
 #[derive(Debug)]
@@ -224,6 +226,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
     let top = [
         &DOCUMENT,
         &TARGET_URL,
+        &SERVER,
         &TLS,
         &OPTIONS,
         &CONNECT_RETRIES,
@@ -258,7 +261,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         .chain(steps)
         .chain(dists)
         .chain(PHASES.iter())
-        .chain([&STEP_RANGE, &SOURCES])
+        .chain([&STEP_RANGE, &SOURCES, &SINGLE])
 }
 
 fn markdown(table: &Table) -> String {

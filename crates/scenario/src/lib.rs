@@ -10,6 +10,7 @@ mod csv;
 mod diagnostic;
 pub mod experiment;
 pub mod expr;
+pub mod foreign;
 mod keys;
 mod knob;
 pub mod meters;

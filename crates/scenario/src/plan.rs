@@ -9,7 +9,7 @@ mod phases;
 
 pub use auth::Digest;
 pub use data::{Data, DataId, End, Feed, Found, Order, Table};
-pub use phases::{Phase, PhaseKind, Series, Spacing, Trace};
+pub use phases::{Phase, PhaseKind, Series, Single, Spacing, Trace};
 
 use std::net::IpAddr;
 use std::ops::Range;
@@ -44,6 +44,9 @@ pub struct Plan {
     /// Where connections go. For [`Target::Url`] the first is the target; for
     /// [`Target::Builtin`] the first is a placeholder until [`Plan::set_target`].
     pub endpoints: Vec<Endpoint>,
+    /// Where the target is several servers: each one's endpoint and weight. A user belongs to one
+    /// of them, and its steps to endpoint 0 go there. Empty: there is one.
+    pub servers: Vec<(EndpointId, f64)>,
     /// The programs users run.
     pub sessions: Vec<Session>,
     /// Everything that is measured, by name. The first entries are the [`builtin`] ones.
@@ -54,6 +57,8 @@ pub struct Plan {
     pub messages: Vec<Unasked>,
     /// In order, gapless from 0.
     pub phases: Vec<Phase>,
+    /// Users that start at times of their own, beside the phases; in the order of their times.
+    pub singles: Vec<Single>,
     /// Run-wide settings.
     pub options: Options,
     /// What must hold for the run to pass.
@@ -139,6 +144,8 @@ pub enum Op {
     WsClose { code: u16 },
     /// Wait; the draw is in seconds, negative draws count as 0.
     Think(Dist),
+    /// Wait so many seconds; below zero counts as 0.
+    ThinkFor(Expr),
     /// Wait until `every` seconds after the last time this op was due (the first time: no wait).
     /// The due times form a schedule that replies cannot delay.
     Pace { register: Register, every: Dist },
@@ -162,6 +169,8 @@ pub enum Op {
     JumpUnless { condition: Expr, to: Pc },
     /// Go to one of the branches, with probability in proportion to its weight.
     Choose(Vec<(f64, Pc)>),
+    /// Begin the session anew, at most `times_max` times a user; then the user has finished.
+    Restart { register: Register, times_max: u64 },
     /// A named transaction starts.
     TransactionStart { register: Register },
     /// It ends: measure from its start to now.
@@ -181,6 +190,9 @@ pub struct HttpOp {
     pub method: String,
     /// Path and query, beginning with `/`; the endpoint's base path is already in front.
     pub path: Template,
+    /// The variable that `path` begins with, where it does: it holds a path below the target or a
+    /// whole URL, which says the endpoint.
+    pub located_by: Option<Slot>,
     /// Step headers, then run-wide headers not overridden; never `host`, `content-length` or
     /// `connection` unless the scenario wrote them.
     pub headers: Vec<(String, Template)>,
@@ -342,6 +354,8 @@ pub enum Source {
     Regex {
         regex: regex::bytes::Regex,
         group: usize,
+        /// Over an HTTP response as it came: status line, headers, empty line and body.
+        whole: bool,
     },
     /// An HTTP response header, lower-case name; the first one of that name.
     Header(String),
@@ -359,9 +373,18 @@ impl PartialEq for Source {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Source::Pointer(a), Source::Pointer(b)) => a == b,
-            (Source::Regex { regex: a, group: g }, Source::Regex { regex: b, group: h }) => {
-                a.as_str() == b.as_str() && g == h
-            }
+            (
+                Source::Regex {
+                    regex: a,
+                    group,
+                    whole,
+                },
+                Source::Regex {
+                    regex: b,
+                    group: g,
+                    whole: w,
+                },
+            ) => a.as_str() == b.as_str() && group == g && whole == w,
             (Source::Header(a), Source::Header(b)) => a == b,
             (Source::Status, Source::Status)
             | (Source::Body, Source::Body)
@@ -595,7 +618,7 @@ impl Plan {
 
     /// How many users all phases together are expected to start.
     pub fn users_planned(&self) -> f64 {
-        self.phases.iter().map(Phase::users_planned).sum()
+        self.phases.iter().map(Phase::users_planned).sum::<f64>() + self.singles.len() as f64
     }
 
     /// Puts the address of a started built-in target in the placeholder's place.

@@ -1,17 +1,23 @@
 //! Scenarios: from a file or standard input to a plan, or to diagnostics.
 
+mod foreign;
+
 use std::cell::{Cell, RefCell};
 use std::io::Read;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use controller::Inputs;
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Severity as Level};
+use scenario::foreign::{Converted, Leniency};
 use scenario::{
     Diagnostic, Experiment, Load, Origin, Plan, Settings, Severity, Source, UrlRun, url_scenario,
 };
 
 use crate::args::LoadArgs;
 use crate::exit::{Exit, Failure};
+
+pub(crate) use foreign::{from_har, from_tsung};
 
 /// How long a URL is loaded unless `--for` says so.
 const URL_RUN_DURATION: &str = "10s";
@@ -28,25 +34,50 @@ const TOO_LARGE: &str = "the scenario's files have more than 48 MiB together";
 pub(crate) struct Text {
     pub(crate) name: String,
     pub(crate) text: String,
+    /// Where the scenario was made of another tool's file: that file's text, and how.
+    pub(crate) original: Option<(String, Converted)>,
 }
 
-/// Reads a scenario; `-` is standard input.
+/// Reads a scenario, or makes one of a Tsung file; `-` is standard input.
+pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> {
+    let bytes = read_bytes(name, scenario::TEXT_BYTES_MAX as u64)?;
+    if scenario::foreign::is_xml(&bytes) {
+        return from_tsung(name, &bytes, leniency);
+    }
+    text_of(name, bytes)
+}
+
+/// Reads any other document; `-` is standard input.
 pub(crate) fn read(name: &str) -> Result<Text, Failure> {
-    let limit = scenario::TEXT_BYTES_MAX as u64 + 1;
-    let mut text = String::new();
-    let result = if name == "-" {
-        std::io::stdin()
-            .lock()
-            .take(limit)
-            .read_to_string(&mut text)
-    } else {
-        std::fs::File::open(name).and_then(|file| file.take(limit).read_to_string(&mut text))
-    };
-    match result {
-        Ok(_) => Ok(Text {
+    text_of(name, read_bytes(name, scenario::TEXT_BYTES_MAX as u64)?)
+}
+
+fn text_of(name: &str, bytes: Vec<u8>) -> Result<Text, Failure> {
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Text {
             name: name.to_owned(),
             text,
+            original: None,
         }),
+        Err(error) => Err(Failure::hinted(
+            Exit::NoInput,
+            format!("cannot read {name:?}: {}", error.utf8_error()),
+            "scenarios are UTF-8",
+        )),
+    }
+}
+
+/// A file's bytes, one more than `bytes_max` at most; `-` is standard input.
+pub(crate) fn read_bytes(name: &str, bytes_max: u64) -> Result<Vec<u8>, Failure> {
+    let limit = bytes_max + 1;
+    let mut bytes = Vec::new();
+    let result = if name == "-" {
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(name).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    match result {
+        Ok(_) => Ok(bytes),
         Err(error) => Err(Failure::hinted(
             Exit::NoInput,
             format!("cannot read {name:?}: {error}"),
@@ -72,6 +103,10 @@ fn read_input(path: &Path, bytes_max: u64) -> Result<String, String> {
         Ok(_) => Err(TOO_LARGE.to_owned()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(name).parent().unwrap_or(Path::new("")).to_owned()
 }
 
 /// The scenario that loading one URL stands for.
@@ -103,6 +138,7 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
     Ok(Text {
         name: url.to_owned(),
         text,
+        original: None,
     })
 }
 
@@ -119,7 +155,7 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled
     tell(text, &diagnostics);
     compiled.ok_or_else(|| {
         wrong(
-            text,
+            &text.name,
             &diagnostics,
             "docs/scenario.md lists every key; `throng schema` helps editors",
         )
@@ -131,10 +167,7 @@ pub(crate) fn try_compile(
     text: &Text,
     sets: &[(String, String)],
 ) -> (Option<Compiled>, Vec<Diagnostic>) {
-    let folder = Path::new(&text.name)
-        .parent()
-        .unwrap_or(Path::new(""))
-        .to_owned();
+    let folder = folder(&text.name);
     // Answers are kept, so that the scenario compiles to the same plan elsewhere.
     let asked = RefCell::new(Inputs::default());
     let left = Cell::new(FILES_BYTES_MAX);
@@ -183,7 +216,7 @@ pub(crate) fn experiment(text: &Text) -> Result<Experiment, Failure> {
     tell(text, &diagnostics);
     experiment.ok_or_else(|| {
         wrong(
-            text,
+            &text.name,
             &diagnostics,
             "docs/experiments.md lists every key; `throng schema experiment` helps editors",
         )
@@ -193,42 +226,50 @@ pub(crate) fn experiment(text: &Text) -> Result<Experiment, Failure> {
 /// Tells problems with their places.
 pub(crate) fn tell(text: &Text, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
-        let source = shown(text, &diagnostic.origin);
-        let report = miette::Report::new(to_miette(diagnostic)).with_source_code(source);
-        // A closed standard error leaves nobody to tell.
-        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{report:?}\n"));
+        let (span, source) = shown(text, diagnostic);
+        print(to_miette(diagnostic, span), source);
     }
 }
 
-fn wrong(text: &Text, diagnostics: &[Diagnostic], hint: &str) -> Failure {
+fn print(diagnostic: MietteDiagnostic, source: NamedSource<String>) {
+    let report = miette::Report::new(diagnostic).with_source_code(source);
+    // A closed standard error leaves nobody to tell.
+    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{report:?}\n"));
+}
+
+fn wrong(name: &str, diagnostics: &[Diagnostic], hint: &str) -> Failure {
     let errors = diagnostics
         .iter()
         .filter(|d| d.severity == Severity::Error)
         .count();
     let noun = if errors == 1 { "error" } else { "errors" };
-    Failure::hinted(
-        Exit::Data,
-        format!("{} has {errors} {noun}", text.name),
-        hint,
-    )
+    Failure::hinted(Exit::Data, format!("{name} has {errors} {noun}"), hint)
 }
 
-/// The text that a diagnostic points into.
-fn shown(text: &Text, origin: &Origin) -> NamedSource<String> {
-    match origin {
-        Origin::File => NamedSource::new(&text.name, text.text.clone()).with_language("yaml"),
-        Origin::Set(set) => NamedSource::new("--set", set.clone()),
+/// The text that a diagnostic points into, and where: the original's, where there is one.
+fn shown(text: &Text, diagnostic: &Diagnostic) -> (Option<Range<usize>>, NamedSource<String>) {
+    let span = diagnostic.span.clone();
+    match (&diagnostic.origin, &text.original) {
+        (Origin::Set(set), _) => (span, NamedSource::new("--set", set.clone())),
+        (Origin::File, Some((original, converted))) => {
+            let origin = converted.origin(diagnostic.line);
+            (origin, NamedSource::new(&text.name, original.clone()))
+        }
+        (Origin::File, None) => {
+            let source = NamedSource::new(&text.name, text.text.clone());
+            (span, source.with_language("yaml"))
+        }
     }
 }
 
-fn to_miette(diagnostic: &Diagnostic) -> MietteDiagnostic {
+fn to_miette(diagnostic: &Diagnostic, span: Option<Range<usize>>) -> MietteDiagnostic {
     let mut shown = MietteDiagnostic::new(diagnostic.message.clone())
         .with_code(diagnostic.code)
         .with_severity(match diagnostic.severity {
             Severity::Warning => Level::Warning,
             Severity::Error => Level::Error,
         });
-    if let Some(span) = &diagnostic.span {
+    if let Some(span) = span {
         let label = Some(diagnostic.label.clone()).filter(|label| !label.is_empty());
         shown = shown.with_label(LabeledSpan::new(label, span.start, span.len()));
     }

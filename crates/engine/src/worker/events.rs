@@ -35,7 +35,8 @@ impl<'p> Worker<'p> {
 
     /// Starts the first connection of a stream.
     pub(super) fn connect_events(&mut self, now_ns: u64, key: u32, open: &SseOpen) {
-        self.open_conn(now_ns, key, open.endpoint, Kind::Events);
+        let endpoint = self.endpoint_of(key, open.endpoint);
+        self.open_conn(now_ns, key, endpoint, Kind::Events);
         let (slot, pc) = (self.users[key].conn, self.users[key].pc);
         let retry_ns = open.reconnect.map_or(NEVER, |reconnect| reconnect.pause_ns);
         self.conns[slot].codec = Codec::Events(Box::new(Receiver::new(pc, retry_ns)));
@@ -78,12 +79,13 @@ impl<'p> Worker<'p> {
     fn render_events(&mut self, now_ns: u64, slot: u32, open: &SseOpen) -> Result<(), String> {
         let unix_ms = self.unix_ms(now_ns);
         let conn = &mut self.conns[slot];
+        let endpoint = conn.endpoint;
         let mut scope = self.users[conn.user].scope(unix_ms);
         let path = render_target(&open.path, &mut scope)?;
         let headers = Headers::render(&open.headers, &mut scope)?;
         let host = headers
             .host()
-            .unwrap_or(&self.wires.authorities[open.endpoint as usize]);
+            .unwrap_or(&self.wires.authorities[endpoint as usize]);
         let last_id = conn
             .receiver()
             .map_or(&[][..], |receiver| &receiver.last_id);

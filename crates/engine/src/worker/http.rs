@@ -19,11 +19,23 @@ impl<'p> Worker<'p> {
         if http.digest.is_some() {
             self.expect_challenge(key);
         }
-        match self.idle_conn(key, http.endpoint) {
-            Some(slot) => self.send_request(now_ns, key, slot),
-            None => self.open_conn(now_ns, key, http.endpoint, Kind::Http),
-        }
+        self.reach(now_ns, key, http);
         Flow::Wait
+    }
+
+    /// Sends the user's request, over a new connection where none is idle.
+    pub(super) fn reach(&mut self, now_ns: u64, key: u32, http: &HttpOp) {
+        let endpoint = match self.locate(key, http) {
+            Ok(endpoint) => endpoint,
+            Err(error) => {
+                self.explain(now_ns, key, Outcome::Step, || error);
+                return self.fail(now_ns, key, Outcome::Step, 0);
+            }
+        };
+        match self.idle_conn(key, endpoint) {
+            Some(slot) => self.send_request(now_ns, key, slot),
+            None => self.open_conn(now_ns, key, endpoint, Kind::Http),
+        }
     }
 
     /// The HTTP step the user is at.
@@ -44,8 +56,12 @@ impl<'p> Worker<'p> {
         } else {
             let unix_ms = self.unix_ms(now_ns);
             let scope = &mut self.users[key].scope(unix_ms);
-            let authority = &self.wires.authorities[http.endpoint as usize];
-            if let Err(error) = encode_http(http, authority, scope, &mut self.commands.bytes) {
+            let at = self.conns[slot].endpoint as usize;
+            let place = (
+                &*self.wires.authorities[at],
+                &*self.plan.endpoints[at].base_path,
+            );
+            if let Err(error) = encode_http(http, place, scope, &mut self.commands.bytes) {
                 self.release_conn(slot);
                 self.explain(now_ns, key, Outcome::Step, || error);
                 return self.fail(now_ns, key, Outcome::Step, 0);
@@ -189,11 +205,7 @@ impl<'p> Worker<'p> {
             return self.send_request(now_ns, key, slot);
         }
         self.close_conn(slot);
-        let endpoint = self.http_op(key).endpoint;
-        match self.idle_conn(key, endpoint) {
-            Some(slot) => self.send_request(now_ns, key, slot),
-            None => self.open_conn(now_ns, key, endpoint, Kind::Http),
-        }
+        self.reach(now_ns, key, self.http_op(key));
     }
 
     fn break_response(

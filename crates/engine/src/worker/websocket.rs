@@ -24,7 +24,8 @@ impl<'p> Worker<'p> {
         if self.has_stream(now_ns, key) {
             return Flow::End;
         }
-        self.open_conn(now_ns, key, open.endpoint, Kind::WebSocket);
+        let endpoint = self.endpoint_of(key, open.endpoint);
+        self.open_conn(now_ns, key, endpoint, Kind::WebSocket);
         Flow::Wait
     }
 
@@ -74,12 +75,13 @@ impl<'p> Worker<'p> {
         nonce: &ws::Key,
     ) -> Result<(), String> {
         let unix_ms = self.unix_ms(now_ns);
+        let endpoint = self.endpoint_of(key, open.endpoint);
         let mut scope = self.users[key].scope(unix_ms);
         let path = crate::wire::render_target(&open.path, &mut scope)?;
         let headers = Headers::render(&open.headers, &mut scope)?;
         let host = headers
             .host()
-            .unwrap_or(&self.wires.authorities[open.endpoint as usize]);
+            .unwrap_or(&self.wires.authorities[endpoint as usize]);
         let out = &mut self.commands.bytes;
         let start = out.len();
         ws::encode_handshake(out, &path, host, nonce, headers.iter());

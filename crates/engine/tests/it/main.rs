@@ -8,6 +8,7 @@ mod http;
 mod identity;
 mod latency;
 mod peers;
+mod places;
 mod polls;
 mod recorded;
 mod reproducible;

@@ -10,9 +10,9 @@ use super::Checker;
 use super::fields::Fields;
 use super::program::wait_in;
 use super::words::{DURATION_MAX_S, rate_in_range};
-use crate::keys::{PHASES, STEP_RANGE, Table};
+use crate::keys::{PHASES, SINGLE, STEP_RANGE, Table};
 use crate::node::{Node, Place};
-use crate::plan::{Phase, PhaseKind, Session, SessionId, Spacing};
+use crate::plan::{Phase, PhaseKind, Session, SessionId, Single, Spacing};
 use crate::suggest;
 use crate::units::UnitError;
 
@@ -41,10 +41,20 @@ impl Piece {
     }
 }
 
+/// What holds for a phase besides its kind and length.
+#[derive(Default)]
+struct Limits {
+    session: Option<SessionId>,
+    weights: Option<Vec<f64>>,
+    users_max: Option<u64>,
+    until_done: bool,
+}
+
 /// The phases so far.
 struct Timeline<'s> {
     sessions: &'s [Session],
     phases: Vec<Phase>,
+    singles: Vec<Single>,
     /// How often each name made from a kind was used.
     made_names: HashMap<String, u32>,
     end_ns: u64,
@@ -57,11 +67,11 @@ impl Checker<'_> {
         node: &Node,
         place: &Place,
         sessions: &[Session],
-    ) -> Vec<Phase> {
+    ) -> (Vec<Phase>, Vec<Single>) {
         let Some(items) = node.sequence() else {
             self.expected(node, "a list of phases");
             self.told.last_hint(EXAMPLE.to_owned());
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         };
         if items.is_empty() {
             self.told
@@ -72,19 +82,66 @@ impl Checker<'_> {
         let mut timeline = Timeline {
             sessions,
             phases: Vec::new(),
+            singles: Vec::new(),
             made_names,
             end_ns: 0,
         };
         for item in items {
+            if item.get("at").is_some() {
+                self.single(item, &mut timeline);
+                continue;
+            }
+            if timeline.phases.last().is_some_and(|last| last.until_done) {
+                self.told
+                    .error(
+                        "misplaced-key",
+                        &item.place,
+                        "a phase follows one that lasts until all is done",
+                    )
+                    .hint("`until: done` belongs to the last phase");
+            }
             self.phase(item, &mut timeline);
         }
         self.plausible(place, &timeline);
-        timeline.phases
+        timeline.singles.sort_by_key(|single| single.due_ns);
+        (timeline.phases, timeline.singles)
+    }
+
+    /// A user at a time of its own.
+    fn single(&mut self, node: &Node, timeline: &mut Timeline<'_>) {
+        let Some(fields) = self.fields(node, &SINGLE, "a single user") else {
+            return;
+        };
+        let due_ns = fields.get("at").and_then(|node| self.duration_ns(node));
+        let session = fields
+            .get("session")
+            .and_then(|node| self.phase_session(node, timeline.sessions));
+        if let (Some(due_ns), Some(session)) = (due_ns, session) {
+            timeline.singles.push(Single { due_ns, session });
+        }
     }
 
     /// Limits over all phases.
     fn plausible(&mut self, place: &Place, timeline: &Timeline<'_>) {
-        let users: f64 = timeline.phases.iter().map(Phase::users_planned).sum();
+        let users = timeline
+            .phases
+            .iter()
+            .map(Phase::users_planned)
+            .sum::<f64>()
+            + timeline.singles.len() as f64;
+        if let Some(late) = timeline
+            .singles
+            .iter()
+            .find(|s| s.due_ns >= timeline.end_ns)
+        {
+            let message = format!(
+                "a single user starts at {} s, when the last phase is over",
+                late.due_ns as f64 / 1e9
+            );
+            self.told
+                .error("too-late", place, message)
+                .hint("add a `hold` that lasts longer");
+        }
         if users > USERS_MAX {
             let message = format!("these phases start {users:.0} users");
             self.told
@@ -104,10 +161,10 @@ impl Checker<'_> {
                 .error("spin", place, message)
                 .hint("add a `think`, a request or a `reply` to the session");
         }
-        let drawn = timeline
-            .phases
-            .iter()
-            .any(|phase| phase.session.is_none() && !matches!(phase.kind, PhaseKind::Hold));
+        let drawn = timeline.phases.iter().any(|phase| {
+            let own = phase.session.is_some() || phase.weights.is_some();
+            !own && !matches!(phase.kind, PhaseKind::Hold)
+        });
         let weightless = timeline
             .sessions
             .iter()
@@ -131,15 +188,11 @@ impl Checker<'_> {
             return;
         };
         let pieces = self.pieces(table.verb(), value, &fields, timeline.phases.len());
-        let session = match table.key("session") {
-            Some(_) => fields.get("session"),
-            None => None,
-        };
-        let session = session.and_then(|node| self.phase_session(node, timeline.sessions));
+        let limits = self.phase_limits(table, &fields, timeline.sessions);
         // What is wrong leaves a gap of this kind, so that thresholds can still name the phase.
         for piece in pieces.unwrap_or_else(|| vec![Piece::new(PhaseKind::Hold, 1)]) {
             let name = self.phase_name(table.verb(), piece.label.as_deref(), &fields, timeline);
-            timeline.push(name, piece.kind, piece.duration_ns, session);
+            timeline.push(name, piece.kind, piece.duration_ns, &limits);
         }
     }
 
@@ -173,6 +226,54 @@ impl Checker<'_> {
         };
         let duration_ns = duration.and_then(|node| self.duration_ns(node));
         Some(vec![Piece::new(kind?, duration_ns?)])
+    }
+
+    /// What a phase says of its users.
+    fn phase_limits(&mut self, table: &Table, fields: &Fields<'_>, sessions: &[Session]) -> Limits {
+        let written = |key: &str| table.key(key).and_then(|_| fields.get(key));
+        let session = written("session").and_then(|node| self.phase_session(node, sessions));
+        let weights = written("sessions").and_then(|node| self.phase_weights(node, sessions));
+        if let (Some(_), Some(place)) = (
+            &session,
+            table
+                .key("sessions")
+                .and_then(|_| fields.key_place("sessions")),
+        ) {
+            self.told.error(
+                "misplaced-key",
+                place,
+                "a phase has either `session` or `sessions`",
+            );
+        }
+        Limits {
+            session,
+            weights,
+            users_max: written("users_max").and_then(|node| self.count(node)),
+            until_done: written("until")
+                .is_some_and(|n| self.choice(n, &["end", "done"]) == Some(1)),
+        }
+    }
+
+    /// A phase's own weights, for all sessions in their order.
+    fn phase_weights(&mut self, node: &Node, sessions: &[Session]) -> Option<Vec<f64>> {
+        let Some(entries) = node.mapping() else {
+            self.expected(node, "a mapping of sessions and weights (`reader: 3`)");
+            return None;
+        };
+        let mut weights = vec![0.0; sessions.len()];
+        for entry in entries {
+            let found = self.session_named(&entry.key, &entry.key_place, sessions);
+            let weight = self.weight(&entry.value);
+            if let (Some(at), Some(weight)) = (found, weight) {
+                weights[usize::from(at)] = weight;
+            }
+        }
+        if !sessions.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
+            self.told
+                .error("bad-number", &node.place, "all sessions have the weight 0");
+            return None;
+        }
+        Some(weights)
     }
 
     /// The name given, or one made from the kind; tells where it is taken. `label`: which of
@@ -344,27 +445,28 @@ impl Checker<'_> {
 
     fn phase_session(&mut self, node: &Node, sessions: &[Session]) -> Option<SessionId> {
         let word = self.word(node, "a session's name")?;
-        let found = sessions
-            .iter()
-            .position(|session| session.name == word.text);
+        self.session_named(&word.text, &word.place, sessions)
+    }
+
+    fn session_named(
+        &mut self,
+        name: &str,
+        place: &Place,
+        sessions: &[Session],
+    ) -> Option<SessionId> {
+        let found = sessions.iter().position(|session| session.name == name);
         if found.is_none() {
-            let message = format!("there is no session `{}`", word.text);
+            let message = format!("there is no session `{name}`");
             let names = sessions.iter().map(|session| session.name.as_str());
-            let written = (word.text.as_str(), "the sessions are");
-            self.unknown("unknown-session", &word.place, message, written, names);
+            let written = (name, "the sessions are");
+            self.unknown("unknown-session", place, message, written, names);
         }
         found.map(super::index)
     }
 }
 
 impl Timeline<'_> {
-    fn push(
-        &mut self,
-        name: String,
-        kind: PhaseKind,
-        duration_ns: u64,
-        session: Option<SessionId>,
-    ) {
+    fn push(&mut self, name: String, kind: PhaseKind, duration_ns: u64, limits: &Limits) {
         let start_ns = self.end_ns;
         self.end_ns = start_ns.saturating_add(duration_ns);
         self.phases.push(Phase {
@@ -372,7 +474,10 @@ impl Timeline<'_> {
             kind,
             start_ns,
             duration_ns,
-            session,
+            session: limits.session,
+            weights: limits.weights.clone(),
+            users_max: limits.users_max,
+            until_done: limits.until_done,
         });
     }
 

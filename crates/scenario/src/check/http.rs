@@ -3,13 +3,14 @@
 use super::Checker;
 use super::auth::Auth;
 use super::fields::Fields;
+use super::location::Location;
 use super::matching::Of;
 use super::program::Program;
 use crate::expr::template::Builder;
 use crate::expr::{Escape, Part, Template};
 use crate::keys::HTTP_REQUEST;
 use crate::node::{Node, Place};
-use crate::plan::{EndpointId, HttpOp, MeasureKind, Op, StatusRule};
+use crate::plan::{HttpOp, MeasureKind, Op, StatusRule};
 use crate::units::UnitError;
 
 /// What stands before a request's other keys.
@@ -18,7 +19,7 @@ struct Line<'n> {
     url: &'n Node,
     /// `GET /path` as written.
     name: String,
-    location: Option<(EndpointId, Template)>,
+    location: Option<Location>,
 }
 
 impl Checker<'_> {
@@ -163,13 +164,19 @@ impl Checker<'_> {
             None => self.measure(&name, MeasureKind::Request, &line.url.place),
         };
         let timeout_ns = self.timeout(fields.get("timeout"));
-        let Some((endpoint, path)) = line.location.clone() else {
+        let Some(Location {
+            endpoint,
+            path,
+            located_by,
+        }) = line.location.clone()
+        else {
             return;
         };
         program.push(Op::Http(Box::new(HttpOp {
             endpoint,
             method: line.method.clone(),
             path,
+            located_by,
             headers,
             body,
             digest,

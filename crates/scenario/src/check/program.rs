@@ -1,6 +1,7 @@
 //! A session while it is compiled.
 
 use super::index;
+use crate::expr::Expr;
 use crate::plan::{DataId, Op, Pc, Register, Slot, Visits};
 use stats::dist::Dist;
 
@@ -85,6 +86,7 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::WsExpect(_) => true,
         Op::WsSend(send) => send.reply.is_some(),
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
+        Op::ThinkFor(seconds) => !matches!(seconds, Expr::Const(_)),
         // A poll's user goes on at once; to close takes time only where it was opened before.
         Op::Poll(_)
         | Op::WsClose { .. }
@@ -96,6 +98,7 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         | Op::Jump(_)
         | Op::JumpUnless { .. }
         | Op::Choose(_)
+        | Op::Restart { .. }
         | Op::TransactionStart { .. }
         | Op::TransactionEnd { .. }
         | Op::Stop => false,

@@ -104,6 +104,11 @@ impl Checker<'_> {
                     program.push(Op::Think(dist));
                 }
             }
+            "think_seconds" => {
+                if let Some(seconds) = self.expression(value, program) {
+                    program.push(Op::ThinkFor(seconds));
+                }
+            }
             "pace" => {
                 if let Some(every) = self.dist(value) {
                     let register = program.register();
@@ -121,6 +126,15 @@ impl Checker<'_> {
             "choose" => self.choose(value, program),
             "transaction" => self.transaction(value, &fields, program),
             "stop" => self.stop(value, program),
+            "restart" => {
+                if let Some(times_max) = self.count(value) {
+                    let register = program.register();
+                    program.push(Op::Restart {
+                        register,
+                        times_max,
+                    });
+                }
+            }
             verb => unreachable!("the step `{verb}` has a table and no meaning"),
         }
     }

@@ -15,7 +15,7 @@ impl Checker<'_> {
     pub(super) fn ws(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         program.has_ws = true;
         program.has_stream = true;
-        let location = self.location(node, program);
+        let location = self.fixed_location(node, program);
         let mut headers = self.headers(fields.get("headers"), program);
         match (self.auth_of(fields, program), fields.key_place("auth")) {
             (Some(Auth::Header(value)), _) => add_absent(&mut headers, "authorization", &value),

@@ -64,6 +64,14 @@ impl Expr {
         Ok(self.eval(context)?.is_true())
     }
 
+    /// The expression as a number.
+    pub fn eval_number<C: Context>(&self, context: &mut C) -> Result<f64, EvalError> {
+        Ok(match number(&self.eval(context)?)? {
+            Number::Int(i) => i as f64,
+            Number::Float(f) => f,
+        })
+    }
+
     /// The expression as a count: truncated, below zero counts as zero.
     pub fn eval_count<C: Context>(&self, context: &mut C) -> Result<u64, EvalError> {
         let value = self.eval(context)?;
@@ -85,7 +93,24 @@ pub(crate) fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, Eval
         Func::Int => Some(to_int(first).map(Value::Int)),
         Func::Len => Some(Ok(length(first))),
         Func::Base64 => Some(Ok(base64(args))),
+        Func::Raw => Some(Ok(first.clone())),
+        Func::Items => Some(Ok(items(first))),
+        Func::Json => Some(Ok(json(first, args.get(1)?))),
         Func::Random | Func::RandomString | Func::Pick | Func::Uuid | Func::Now => None,
+    }
+}
+
+fn items(value: &Value) -> Value {
+    let list = serde_json::from_str::<Vec<serde_json::Value>>(&value.to_text());
+    Value::Int(list.map_or(0, |list| list.len() as i64))
+}
+
+fn json(text: &Value, pointer: &Value) -> Value {
+    let document = serde_json::from_str::<serde_json::Value>(&text.to_text());
+    let document = document.unwrap_or_default();
+    match document.pointer(&pointer.to_text()) {
+        Some(found) => Value::from_json(&found.to_string()),
+        None => Value::Nothing,
     }
 }
 
@@ -220,6 +245,12 @@ fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value,
             let values: Result<Vec<Value>, EvalError> =
                 args.iter().map(|arg| arg.eval(context)).collect();
             values.map(|values| base64(&values))
+        }
+        Func::Raw => argument(args, 0, context),
+        Func::Items => Ok(items(&argument(args, 0, context)?)),
+        Func::Json => {
+            let text = argument(args, 0, context)?;
+            Ok(json(&text, &argument(args, 1, context)?))
         }
     }
 }

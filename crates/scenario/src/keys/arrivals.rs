@@ -1,6 +1,6 @@
 //! The kinds of phases.
 
-use super::Default::{Required, Said, Text};
+use super::Default::{Absent, Required, Said, Text};
 use super::recorded::{ON_OFF, RATES, REPLAY, TRACE};
 use super::{Key, Kind, Table};
 
@@ -17,7 +17,20 @@ pub(super) const COMMON: &[Key] = &[
         default: Said("drawn by weight"),
         doc: "Which session its users run",
     },
+    Key {
+        name: "sessions",
+        kind: Kind::Map(&Kind::Number),
+        default: Said("the sessions' own weights"),
+        doc: "The phase's own weights, by session; those that are not named have none",
+    },
 ];
+
+const USERS_MAX: &[Key] = &[Key {
+    name: "users_max",
+    kind: Kind::Count,
+    default: Absent,
+    doc: "It starts so many users at most, however long it lasts",
+}];
 
 pub(super) const FOR: &[Key] = &[Key {
     name: "for",
@@ -51,6 +64,7 @@ pub(crate) static PHASES: &[Table] = &[
                 doc: "Users start at this rate, evenly spaced",
             }],
             FOR,
+            USERS_MAX,
             COMMON,
         ],
     },
@@ -64,6 +78,7 @@ pub(crate) static PHASES: &[Table] = &[
                 doc: "Users start as a Poisson process of this rate",
             }],
             FOR,
+            USERS_MAX,
             COMMON,
         ],
     },
@@ -78,6 +93,7 @@ pub(crate) static PHASES: &[Table] = &[
             }],
             FOR,
             SPACING,
+            USERS_MAX,
             COMMON,
         ],
     },
@@ -115,6 +131,12 @@ pub(crate) static PHASES: &[Table] = &[
                 doc: "Nobody starts for so long; those that are there go on",
             }],
             NAME,
+            &[Key {
+                name: "until",
+                kind: Kind::Word(&["end", "done"]),
+                default: Text("end"),
+                doc: "`done`, for the last phase only: it is over as soon as nobody is present",
+            }],
         ],
     },
     Table {
@@ -153,6 +175,26 @@ pub(crate) static STEP_RANGE: Table = Table {
             kind: Kind::Rate,
             default: Required,
             doc: "From each to the next",
+        },
+    ]],
+};
+
+/// An item of the arrivals that is no phase.
+pub(crate) static SINGLE: Table = Table {
+    name: "single user",
+    groups: &[&[
+        Key {
+            name: "at",
+            kind: Kind::Duration,
+            default: Required,
+            doc: "When the user starts, from the run's start; beside the phases, and before the \
+                  last one ends",
+        },
+        Key {
+            name: "session",
+            kind: Kind::Text,
+            default: Required,
+            doc: "Which session it runs",
         },
     ]],
 };

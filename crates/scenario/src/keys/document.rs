@@ -84,15 +84,39 @@ pub(crate) static TARGET_URL: Table = Table {
         Key {
             name: "url",
             kind: Kind::Target,
-            default: Required,
+            default: Said("either this or `servers`"),
             doc: "`http://`, `https://`, `ws://` or `wss://`, a host, and perhaps a port and a \
                   path that relative paths are appended to",
+        },
+        Key {
+            name: "servers",
+            kind: Kind::List(&Kind::Mapping(&SERVER)),
+            default: Absent,
+            doc: "Several servers; each user belongs to one of them, drawn by weight",
         },
         Key {
             name: "tls",
             kind: Kind::Mapping(&TLS),
             default: Absent,
             doc: "Certificates; the same as `options.tls`",
+        },
+    ]],
+};
+
+pub(crate) static SERVER: Table = Table {
+    name: "server",
+    groups: &[&[
+        Key {
+            name: "url",
+            kind: Kind::Target,
+            default: Required,
+            doc: "Scheme, host and port; all servers have the same scheme and path",
+        },
+        Key {
+            name: "weight",
+            kind: Kind::Number,
+            default: Text("1"),
+            doc: "Its share of the users",
         },
     ]],
 };

@@ -87,7 +87,8 @@ pub(crate) static HTTP_REQUEST: Table = Table {
     ],
 };
 
-const URL: &str = "A path below the target, or a whole URL";
+const URL: &str = "A path below the target, or a whole URL; `${raw(x)}` at its beginning takes \
+                   either from a variable";
 
 pub(crate) static STEPS: &[Table] = &[
     Table {
@@ -298,6 +299,15 @@ pub(crate) static STEPS: &[Table] = &[
         groups: &[&[key("think", Kind::Dist, Required, "Waits so long")]],
     },
     Table {
+        name: "think_seconds",
+        groups: &[&[key(
+            "think_seconds",
+            Kind::Expression,
+            Required,
+            "Waits as many seconds as this comes to, for each user anew; below zero counts as 0",
+        )]],
+    },
+    Table {
         name: "pace",
         groups: &[&[key(
             "pace",
@@ -395,6 +405,16 @@ pub(crate) static STEPS: &[Table] = &[
         name: "stop",
         groups: &[&[key("stop", Kind::Nothing, Absent, "The user has finished")]],
     },
+    Table {
+        name: "restart",
+        groups: &[&[key(
+            "restart",
+            Kind::Count,
+            Required,
+            "Begins the session anew with all its variables, so many times a user at most; then \
+             the user has finished",
+        )]],
+    },
 ];
 
 pub(crate) static CHOICE: Table = Table {
@@ -476,6 +496,9 @@ pub(crate) static WHEN: Table = Table {
 /// The words that stand for a part of a response or message.
 pub(crate) const SAVE_WORDS: &[&str] = &["status", "body", "event", "id"];
 
+/// Where a regex is sought.
+pub(crate) const REGEX_PARTS: &[&str] = &["body", "response"];
+
 pub(crate) static SAVE: Table = Table {
     name: "save",
     groups: &[&[
@@ -496,6 +519,13 @@ pub(crate) static SAVE: Table = Table {
             Kind::Count,
             Said("1 where the regex has a group, else 0"),
             "Which group of the match; 0: the whole match",
+        ),
+        key(
+            "in",
+            Kind::Word(REGEX_PARTS),
+            Text("body"),
+            "Where the regex is sought: in the body, or in the whole response as it came, with \
+             status line and headers",
         ),
         key("header", Kind::Text, Absent, "A response header"),
         key(

@@ -16,6 +16,21 @@ pub struct Phase {
     pub duration_ns: u64,
     /// The session its users run; `None`: drawn by weight.
     pub session: Option<SessionId>,
+    /// The phase's own weights of all sessions; `None`: those of the sessions.
+    pub weights: Option<Vec<f64>>,
+    /// It starts no more users than so many.
+    pub users_max: Option<u64>,
+    /// A last hold that is over as soon as no user is present.
+    pub until_done: bool,
+}
+
+/// One user that starts at a time of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Single {
+    /// Since the run's start.
+    pub due_ns: u64,
+    /// The session it runs.
+    pub session: SessionId,
 }
 
 /// How sessions start during a phase.
@@ -175,7 +190,7 @@ impl Phase {
             return 0.0;
         };
         let t = into_ns as f64 / 1e9;
-        match &self.kind {
+        let users = match &self.kind {
             PhaseKind::Rate {
                 from_per_s,
                 to_per_s,
@@ -188,7 +203,8 @@ impl Phase {
             PhaseKind::Starts(times) => times.values().partition_point(|time| *time < t) as f64,
             PhaseKind::Hold => 0.0,
             PhaseKind::Closed { users_count } => *users_count as f64,
-        }
+        };
+        self.users_max.map_or(users, |max| users.min(max as f64))
     }
 
     /// True where users come by the clock, whether or not those before them were answered.

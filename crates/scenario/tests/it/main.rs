@@ -6,6 +6,7 @@ mod data;
 mod documents;
 mod experiments;
 mod expressions;
+mod foreign;
 mod identity;
 mod markov;
 mod plans;

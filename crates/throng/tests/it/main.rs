@@ -14,4 +14,5 @@ mod runs;
 mod support;
 mod thesis;
 mod tidy;
+mod tsung;
 mod workers;

@@ -50,6 +50,11 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         "take a plain argument",
     ),
     (
+        &["roxmltree"],
+        &["scenario"],
+        "what other tools wrote becomes a scenario there",
+    ),
+    (
         &["crossterm"],
         &["report", "throng"],
         "return text; `report` draws",
