@@ -10,6 +10,7 @@
 //! - [`stall`]: an HTTP server that freezes on a schedule, whose latencies are known on paper.
 
 pub mod echo;
+mod front;
 pub mod hello;
 pub mod market;
 pub mod stall;

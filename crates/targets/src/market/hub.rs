@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::{Mutex, Notify};
 
-use super::bus::{self, Bus, Kind, Notice};
-use super::clock::wall_ms;
+use super::bus::{self, Bus};
 use super::metrics::Metrics;
 use super::model::GameId;
 use super::options::MarketOptions;
 use super::protocol::{News, Stamped};
 use super::store::{self, Store};
+use crate::front::{Kind, Notice};
+use crate::wire::wall_ms;
 
 /// Store, bus, counters, and the state of the games' channels.
 pub(super) struct Hub {
