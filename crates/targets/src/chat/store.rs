@@ -343,4 +343,30 @@ mod tests {
         let _first = Store::open(&path).unwrap();
         assert!(matches!(Store::open(&path), Err(StoreError::Sqlite(_))));
     }
+
+    #[test]
+    fn what_cannot_be_stored_is_not_published() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("chat.sqlite")).unwrap();
+        // The number that is next in a room that knows nothing of it.
+        store.write(&[stored("lobby", 1)], 9).unwrap();
+        let room = Arc::new(Room::new(0, "lobby", 9));
+        let failing = Arc::new(AtomicBool::new(false));
+        let (writer, thread) = store.start(9, Arc::clone(&failing), || ()).unwrap();
+        let said = stored("lobby", 1).said;
+        let number = writer.speak(Arc::clone(&room), said.clone()).unwrap();
+        assert_eq!(number.blocking_recv().unwrap(), Err(Fault::Store));
+        assert_eq!((room.head(), failing.load(Ordering::Relaxed)), (0, true));
+        // Others are not held up.
+        let other = Arc::new(Room::new(1, "other", 9));
+        let number = writer.speak(Arc::clone(&other), said.clone()).unwrap();
+        assert_eq!(number.blocking_recv().unwrap(), Ok(1));
+        assert_eq!((other.head(), failing.load(Ordering::Relaxed)), (1, false));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(writer.end());
+        thread.join().unwrap();
+        assert_eq!(writer.speak(other, said).err(), Some(Fault::Busy));
+    }
 }

@@ -8,6 +8,7 @@ const RETRY_MS = 2000;
 const POLL_MS = 1000;
 const HOLD_S = 25;
 let after = 0;
+let last_ms = 0;
 let socket = null;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -15,9 +16,10 @@ const state = (text) => { element('state').value = text; };
 const path = (name, fields) => `/chat/${name}?${new URLSearchParams({ room, ...fields })}`;
 
 function show(message) {
-  // A stream that comes back may tell again what was told.
-  if (message.id <= after) return;
+  // A stream that comes back may tell again what was told; a server that began anew counts anew.
+  if (message.id <= after && message.sent_at_ms <= last_ms) return;
   after = message.id;
+  last_ms = message.sent_at_ms;
   const line = document.createElement('li');
   const from = document.createElement('b');
   from.textContent = message.from || 'somebody';
