@@ -512,6 +512,8 @@ pub(crate) struct ServeArgs {
 pub(crate) enum System {
     /// The prediction market: WebSocket API, broadcasts, REST reads
     Market(MarketArgs),
+    /// A chat: polling, server-sent events, WebSocket, ActionCable and Phoenix channels
+    Chat(ChatArgs),
     /// An HTTP server that freezes on a schedule
     Stall(StallArgs),
     /// The smallest WebSocket and HTTP server
@@ -567,6 +569,33 @@ pub(crate) struct MarketArgs {
     /// Which share of the requests the delay strikes, such as 10% [default: 100%]
     #[arg(long, value_name = "SHARE", value_parser = parse_part, requires = "delay")]
     pub(crate) delay_share: Option<f64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ChatArgs {
+    #[command(flatten)]
+    pub(crate) listen: ListenArgs,
+    /// Serving threads, at least [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Connections expected at once: starts as many threads as their open files need
+    #[arg(long, value_name = "N")]
+    pub(crate) connections: Option<usize>,
+    /// Keep the history in this SQLite database [default: in memory]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) store: Option<PathBuf>,
+    /// Messages that a room keeps [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub(crate) history: Option<usize>,
+    /// Most rooms [default: 100]
+    #[arg(long, value_name = "N")]
+    pub(crate) rooms: Option<usize>,
+    /// Send streams a heartbeat, and silent sockets a ping, so often; 0s never does [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) heartbeat: Option<Duration>,
+    /// Close Phoenix connections that were silent for so long; 0s never does [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) phoenix_timeout: Option<Duration>,
 }
 
 #[derive(Debug, ClapArgs)]

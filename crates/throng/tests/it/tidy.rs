@@ -65,6 +65,11 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         "read /proc, or ask `engine`",
     ),
     (
+        &["rusqlite"],
+        &["targets"],
+        "only the chat keeps a database; run directories are files",
+    ),
+    (
         &["rustls", "rustls-native-certs"],
         &["engine"],
         "TLS is the engine's",

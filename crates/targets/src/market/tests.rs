@@ -1,4 +1,4 @@
-//! The front on real sockets, where a test must reach into the market: a store that takes its
+//! The market on real sockets, where a test must reach into it: a store that takes its
 //! time.
 
 use std::net::SocketAddr;
@@ -7,15 +7,16 @@ use std::time::Duration;
 use futures_util::{SinkExt, StreamExt};
 use rustix::net::sockopt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, LocalSet, spawn_local};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
+use super::house::STREAM;
 use super::*;
+use crate::front;
 use crate::market::ledger::Money;
-use crate::market::model::{Event, Game, Pool, PoolId, User};
-use crate::market::shard;
+use crate::market::model::{Event, Game, GameId, Pool, PoolId, User};
 use crate::market::store::{Answer, Prediction, Settlement, Store, Verdict};
 use crate::wire::Post;
 
@@ -94,7 +95,7 @@ impl Scene {
             listener,
             stop: stopping,
         };
-        let served = spawn_local(shard::serve(Arc::clone(&hub), options, post));
+        let served = spawn_local(front::serve(Arc::clone(&hub), options.front(), post));
         Self {
             hub,
             address,
@@ -115,7 +116,7 @@ impl Scene {
 
     /// Waits until so many messages were received.
     async fn received(&self, count: u64) {
-        while self.hub.metrics.messages_received.get() < count {
+        while self.hub.metrics.connections.messages_received.get() < count {
             tokio::task::yield_now().await;
         }
     }
@@ -157,7 +158,7 @@ async fn replies_keep_their_order_when_the_store_takes_its_time() {
         say(&mut other, LEAVE).await;
         assert_eq!(next_reply(&mut other).await, "leave");
         assert_eq!(
-            scene.hub.metrics.messages_received.get(),
+            scene.hub.metrics.connections.messages_received.get(),
             3,
             "not even read"
         );
@@ -183,7 +184,7 @@ async fn an_account_is_closed_though_its_owner_was_gone_before_it_was_open() {
         // A reset, of which the market hears though it does not read.
         sockopt::set_socket_linger(fan.get_ref(), Some(Duration::ZERO)).unwrap();
         drop(fan);
-        while scene.hub.metrics.connections_closed.get() < 1 {
+        while scene.hub.metrics.connections.closed.get() < 1 {
             tokio::task::yield_now().await;
         }
         scene.permits.add_permits(1);
@@ -220,7 +221,7 @@ async fn a_request_under_way_is_answered_before_the_stop() {
         assert_eq!(u16::from(frame.code), 1001);
         drop(fan);
         scene.served.await.unwrap();
-        assert_eq!(scene.hub.metrics.connections_closed.get(), 1);
+        assert_eq!(scene.hub.metrics.connections.closed.get(), 1);
         assert!(scene.hub.store.audit().await.unwrap().withdrawn > 0);
     })
     .await;

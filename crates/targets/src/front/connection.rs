@@ -2,17 +2,17 @@
 
 use std::os::fd::OwnedFd;
 
-use super::desk::Visitor;
-use super::model::GameId;
+use super::house::Habit;
 use super::outbox::Outbox;
+use super::seats::Seats;
 use crate::wire::frames::Fragments;
 
 /// Where a connection is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// Its first request is not whole yet.
     Opening,
-    /// A WebSocket between its two handshakes.
+    /// A WebSocket between its two handshakes, or a stream.
     Open,
     /// We have said the last word and wait for the peer to leave.
     Closing,
@@ -22,59 +22,56 @@ pub(super) enum Stage {
 
 /// A connection.
 #[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) socket: OwnedFd,
+pub(crate) struct Connection<G> {
+    pub(crate) socket: OwnedFd,
     /// When the peer was last heard of; before and after the WebSocket, when the stage began. In
     /// beats.
-    pub(super) since: u32,
+    pub(crate) since: u32,
     /// Bad requests so far.
-    pub(super) errors: u32,
-    /// Its place among those who listen to the game it has joined.
-    pub(super) place: u32,
-    /// That game.
-    pub(super) joined: Option<GameId>,
-    /// What the desk knows; away while a request is being answered.
-    pub(super) visitor: Option<Visitor>,
+    pub(crate) errors: u16,
+    /// The channels that it gets.
+    pub(crate) seats: Seats,
+    /// What the house knows; away while a request is being answered.
+    pub(crate) guest: Option<G>,
     /// What came and could not be understood yet.
-    pub(super) inbox: Option<Box<Inbox>>,
+    pub(crate) inbox: Option<Box<Inbox>>,
     /// What could not be sent yet.
-    pub(super) outbox: Option<Box<Outbox>>,
-    pub(super) stage: Stage,
-    /// Whether it became a WebSocket.
-    pub(super) opened: bool,
+    pub(crate) outbox: Option<Box<Outbox>>,
+    pub(crate) stage: Stage,
+    /// What it is, and what its silence means.
+    pub(crate) habit: Habit,
     /// There may be something to read of which the kernel will not tell again.
-    pub(super) readable: bool,
+    pub(crate) readable: bool,
     /// The peer will send nothing more; it must be read to its end.
-    pub(super) hung_up: bool,
+    pub(crate) hung_up: bool,
     /// It is among those to be looked at without being told of.
-    pub(super) called: bool,
+    pub(crate) called: bool,
     /// The kernel tells of room to write.
-    pub(super) room_watched: bool,
+    pub(crate) room_watched: bool,
 }
 
 /// The beginning of something.
 #[derive(Debug, Default)]
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     /// A part of a head or of a frame; or whole frames, while the peer is not listened to.
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// The beginning of a message in several frames.
-    pub(super) fragments: Fragments,
+    pub(crate) fragments: Fragments,
 }
 
-impl Connection {
+impl<G> Connection<G> {
     /// A connection that came at `beat`.
-    pub(super) fn new(socket: OwnedFd, beat: u32) -> Self {
+    pub(crate) fn new(socket: OwnedFd, beat: u32) -> Self {
         Self {
             socket,
             since: beat,
             errors: 0,
-            place: 0,
-            joined: None,
-            visitor: None,
+            seats: Seats::None,
+            guest: None,
             inbox: None,
             outbox: None,
             stage: Stage::Opening,
-            opened: false,
+            habit: Habit::Nothing,
             readable: false,
             hung_up: false,
             called: false,
@@ -84,10 +81,10 @@ impl Connection {
 
     /// Whether what the peer sends is read. It is not while it does not read what it is sent, nor
     /// while a request is being answered, so that replies come in order.
-    pub(super) fn is_listened_to(&self) -> bool {
+    pub(crate) fn is_listened_to(&self) -> bool {
         match self.stage {
             Stage::Opening => true,
-            Stage::Open => self.visitor.is_some() && self.outbox.is_none(),
+            Stage::Open => self.guest.is_some() && self.outbox.is_none(),
             // To be thrown away.
             Stage::Closing => self.outbox.is_none(),
             Stage::Closed => false,
@@ -95,7 +92,7 @@ impl Connection {
     }
 
     /// Sets aside the beginning of a head or a frame.
-    pub(super) fn keep_bytes(&mut self, bytes: Vec<u8>) {
+    pub(crate) fn keep_bytes(&mut self, bytes: Vec<u8>) {
         if !bytes.is_empty() {
             self.inbox.get_or_insert_default().bytes = bytes;
         }
@@ -103,7 +100,7 @@ impl Connection {
     }
 
     /// What [`Connection::keep_bytes`] set aside.
-    pub(super) fn kept_bytes(&mut self) -> Vec<u8> {
+    pub(crate) fn kept_bytes(&mut self) -> Vec<u8> {
         self.inbox
             .as_mut()
             .map(|inbox| std::mem::take(&mut inbox.bytes))
@@ -111,7 +108,7 @@ impl Connection {
     }
 
     /// Sets aside the beginning of a message.
-    pub(super) fn keep_fragments(&mut self, fragments: Fragments) {
+    pub(crate) fn keep_fragments(&mut self, fragments: Fragments) {
         if fragments.under_way() {
             self.inbox.get_or_insert_default().fragments = fragments;
         }
@@ -119,7 +116,7 @@ impl Connection {
     }
 
     /// What [`Connection::keep_fragments`] set aside.
-    pub(super) fn kept_fragments(&mut self) -> Fragments {
+    pub(crate) fn kept_fragments(&mut self) -> Fragments {
         self.inbox
             .as_mut()
             .map(|inbox| std::mem::take(&mut inbox.fragments))
@@ -135,12 +132,13 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::market::table::Table;
+    use crate::front::table::Table;
 
-    /// A row and four bytes in the game's audience are all that an idle subscriber costs here.
+    /// A row and four bytes in the channel's audience are all that an idle connection costs here,
+    /// where the house knows 32 bytes of it, a pointer among them.
     #[test]
     fn an_idle_connection_is_small() {
-        let bytes = Table::<Connection>::ROW_BYTES;
+        let bytes = Table::<Connection<(Box<u8>, [u64; 3])>>::ROW_BYTES;
         assert!(bytes <= 88, "{bytes} bytes");
         let bytes = size_of::<Inbox>();
         assert!(bytes <= 64, "{bytes} bytes");

@@ -3,19 +3,19 @@
 
 /// The name of a row, which is never used again (until 2³² rows have stood in its place).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key {
+pub(crate) struct Key {
     place: u32,
     generation: u32,
 }
 
 impl Key {
     /// The key as one number.
-    pub(super) fn to_bits(self) -> u64 {
+    pub(crate) fn to_bits(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.place)
     }
 
     /// The key that [`Key::to_bits`] made `bits` of.
-    pub(super) fn from_bits(bits: u64) -> Self {
+    pub(crate) fn from_bits(bits: u64) -> Self {
         Self {
             place: bits as u32,
             generation: (bits >> 32) as u32,
@@ -23,14 +23,14 @@ impl Key {
     }
 
     /// Where the row stands.
-    pub(super) fn place(self) -> u32 {
+    pub(crate) fn place(self) -> u32 {
         self.place
     }
 }
 
 /// A table of at most 2³² − 1 rows.
 #[derive(Debug)]
-pub(super) struct Table<T> {
+pub(crate) struct Table<T> {
     entries: Vec<Entry<T>>,
     /// The first of the free places, which are linked.
     free: Option<u32>,
@@ -52,10 +52,10 @@ enum Content<T> {
 impl<T> Table<T> {
     /// What a row takes up, in bytes.
     #[cfg(test)]
-    pub(super) const ROW_BYTES: usize = size_of::<Entry<T>>();
+    pub(crate) const ROW_BYTES: usize = size_of::<Entry<T>>();
 
     /// A table that does not have to grow for `rows` rows.
-    pub(super) fn with_capacity(rows: usize) -> Self {
+    pub(crate) fn with_capacity(rows: usize) -> Self {
         Self {
             entries: Vec::with_capacity(rows),
             free: None,
@@ -64,17 +64,17 @@ impl<T> Table<T> {
     }
 
     /// How many rows there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// How many places there are, free ones included. A row's place is below that.
-    pub(super) fn places(&self) -> u32 {
+    pub(crate) fn places(&self) -> u32 {
         self.entries.len() as u32
     }
 
     /// Adds a row.
-    pub(super) fn insert(&mut self, row: T) -> Key {
+    pub(crate) fn insert(&mut self, row: T) -> Key {
         self.len += 1;
         if let Some(place) = self.free {
             let entry = &mut self.entries[place as usize];
@@ -102,7 +102,7 @@ impl<T> Table<T> {
     }
 
     /// The row named `key`, if it is still there.
-    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         match self.entries.get_mut(key.place as usize) {
             Some(Entry {
                 generation,
@@ -113,7 +113,7 @@ impl<T> Table<T> {
     }
 
     /// The row at `place`, and its name.
-    pub(super) fn at_mut(&mut self, place: u32) -> Option<(Key, &mut T)> {
+    pub(crate) fn at_mut(&mut self, place: u32) -> Option<(Key, &mut T)> {
         match self.entries.get_mut(place as usize) {
             Some(Entry {
                 generation,
@@ -130,7 +130,7 @@ impl<T> Table<T> {
     }
 
     /// Takes a row out.
-    pub(super) fn remove(&mut self, key: Key) -> Option<T> {
+    pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
         self.get_mut(key)?;
         let entry = &mut self.entries[key.place as usize];
         entry.generation = entry.generation.wrapping_add(1);

@@ -1,27 +1,29 @@
 //! Between the two handshakes: requests and their replies.
 
-use std::borrow::Cow;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-
+use bytes::Bytes;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::Front;
-use crate::market::connection::{Connection, Stage};
-use crate::market::desk::{Answered, Visitor};
-use crate::market::table::Key;
+use super::connection::{Connection, Stage};
+use super::house::{Answered, Habit, Heard, House};
+use super::table::Key;
+use crate::wire::events;
 use crate::wire::frames::{self, Said, Taken};
 
 /// Replies are gathered up to so many bytes before they are sent.
 const GATHER_BYTES: usize = 16 * 1024;
 
-impl Front {
+impl<H: House> Front<H> {
     /// Answers the frames in `bytes`, as long as the peer reads its replies; how many of the bytes
     /// are not needed any more.
     pub(super) fn listen(&mut self, key: Key, bytes: &mut [u8]) -> usize {
         let row = self.rows.get_mut(key);
+        if row.as_ref().is_some_and(|row| row.habit == Habit::Stream) {
+            // Whoever gets a stream has nothing more to say.
+            self.reply(key);
+            return bytes.len();
+        }
         let mut fragments = row.map(Connection::kept_fragments).unwrap_or_default();
         let mut used = 0;
         let result = loop {
@@ -33,7 +35,7 @@ impl Front {
             if !row.is_some_and(|row| row.stage == Stage::Open && row.is_listened_to()) {
                 break Ok(());
             }
-            match frames::take(&mut bytes[used..], &mut fragments, self.message_max) {
+            match frames::take(&mut bytes[used..], &mut fragments, self.options.message_max) {
                 Ok(Taken::Frame { length, said }) => {
                     if let Some(said) = said {
                         self.respond(key, said);
@@ -59,12 +61,15 @@ impl Front {
     fn respond(&mut self, key: Key, said: Said<'_>) {
         match said {
             Said::Text(text) => {
-                self.hub.metrics.messages_received.add(1);
-                self.ask(key, text);
+                self.house.connections().messages_received.add(1);
+                self.ask(key, &text);
             }
             Said::Binary => {
-                self.hub.metrics.messages_received.add(1);
-                self.answer(key, &Answered::binary());
+                self.house.connections().messages_received.add(1);
+                let guest = self.rows.get_mut(key).and_then(|row| row.guest.as_ref());
+                if let Some(answered) = guest.map(|guest| self.house.hear_binary(guest)) {
+                    self.answer(key, &answered);
+                }
             }
             Said::Ping(payload) => self.replies.extend_from_slice(&frames::pong(payload)),
             Said::Pong => {}
@@ -79,30 +84,25 @@ impl Front {
         }
     }
 
-    /// Answers a request: at once, if the store does; else a task brings the answer later.
-    fn ask(&mut self, key: Key, text: Cow<'_, str>) {
+    /// Answers a request: at once, if the house does; else a task brings the answer later.
+    fn ask(&mut self, key: Key, text: &str) {
         let row = self.rows.get_mut(key);
-        let Some(mut visitor) = row.and_then(|row| row.visitor.take()) else {
+        let Some(guest) = row.and_then(|row| row.guest.take()) else {
             return;
         };
-        let (hub, text) = (Arc::clone(&self.hub), text.into_owned());
-        let mut asking = Box::pin(async move {
-            let answered = visitor.ask(&hub, &text).await;
-            (visitor, answered)
-        });
-        match poll_once(asking.as_mut()) {
-            Poll::Ready((visitor, answered)) => {
+        match self.house.hear(&mut self.local, guest, text) {
+            Heard::Now(guest, answered) => {
                 if let Some(row) = self.rows.get_mut(key) {
-                    row.visitor = Some(visitor);
+                    row.guest = Some(guest);
                 }
                 self.answer(key, &answered);
             }
-            Poll::Pending => {
+            Heard::Later(answering) => {
                 let (me, alive) = (self.me.clone(), self.alive.clone());
                 tokio::task::spawn_local(async move {
-                    let (visitor, answered) = asking.await;
+                    let (guest, answered) = answering.await;
                     if let Some(front) = me.upgrade() {
-                        front.borrow_mut().come_back(key, visitor, &answered);
+                        front.borrow_mut().come_back(key, guest, &answered);
                     }
                     drop(alive);
                 });
@@ -115,26 +115,28 @@ impl Front {
         let Some(row) = self.rows.get_mut(key) else {
             return;
         };
-        self.replies.extend_from_slice(&answered.frame);
-        self.hub.metrics.messages_sent.add(1);
+        self.replies.extend_from_slice(&answered.frames);
+        let connections = self.house.connections();
+        connections.messages_sent.add(answered.count);
         if !answered.good {
-            self.hub.metrics.bad_requests.add(1);
-            row.errors += 1;
+            connections.bad_requests.add(1);
+            row.errors = row.errors.saturating_add(1);
         }
-        let too_many = row.errors > self.errors_max;
-        let joined = row.visitor.as_ref().and_then(Visitor::joined);
-        self.move_to(key, joined);
-        if too_many {
+        let too_many = row.errors > self.options.errors_max;
+        self.seat(key, answered.seat);
+        if let Some((code, reason)) = answered.end {
+            self.shut(key, code, reason);
+        } else if too_many {
             self.shut(key, CloseCode::Policy, "too many bad requests");
         }
     }
 
-    /// A visitor who was away has its answer.
-    fn come_back(&mut self, key: Key, visitor: Visitor, answered: &Answered) {
+    /// A guest who was away has its answer.
+    fn come_back(&mut self, key: Key, guest: H::Guest, answered: &Answered) {
         match self.rows.get_mut(key) {
-            Some(row) if row.stage == Stage::Open => row.visitor = Some(visitor),
+            Some(row) if row.stage == Stage::Open => row.guest = Some(guest),
             // The connection did not wait for it.
-            _ => return self.dismiss(visitor),
+            _ => return self.dismiss(guest),
         }
         self.answer(key, answered);
         self.reply(key);
@@ -144,14 +146,9 @@ impl Front {
         self.call(key);
     }
 
-    /// Lets a visitor go whose connection ends.
-    pub(super) fn dismiss(&mut self, visitor: Visitor) {
-        if !visitor.has_to_leave() {
-            return;
-        }
-        let hub = Arc::clone(&self.hub);
-        let mut leaving = Box::pin(async move { visitor.leave(&hub).await });
-        if poll_once(leaving.as_mut()).is_pending() {
+    /// Lets a guest go whose connection ends.
+    pub(super) fn dismiss(&mut self, guest: H::Guest) {
+        if let Some(leaving) = self.house.dismiss(guest) {
             let alive = self.alive.clone();
             tokio::task::spawn_local(async move {
                 leaving.await;
@@ -160,38 +157,43 @@ impl Front {
         }
     }
 
-    /// Closes a WebSocket and says why.
+    /// Closes a WebSocket and says why, or ends a stream.
     pub(super) fn shut(&mut self, key: Key, code: CloseCode, reason: impl AsRef<str>) {
-        let frame = CloseFrame {
-            code,
-            reason: reason.as_ref().into(),
-        };
-        self.take_leave(key, frames::close(Some(&frame)), Stage::Closing);
+        let last = self.last_bytes(key, code, reason.as_ref());
+        self.take_leave(key, last, Stage::Closing);
     }
 
     fn shut_by_stop(&mut self, key: Key) {
-        self.shut(key, CloseCode::Away, "the market stops");
+        let guest = self.rows.get_mut(key).and_then(|row| row.guest.as_ref());
+        let words = guest.map_or_else(Bytes::new, |guest| self.house.last_words(guest));
+        let end = self.last_bytes(key, CloseCode::Away, self.options.farewell);
+        let last = Bytes::from([&words[..], &end[..]].concat());
+        self.take_leave(key, last, Stage::Closing);
     }
 
-    /// Closes a lot of the open WebSockets from `place` on; where to go on, if not at the end.
+    fn last_bytes(&mut self, key: Key, code: CloseCode, reason: &str) -> Bytes {
+        match self.rows.get_mut(key).map(|row| row.habit) {
+            Some(Habit::Stream) => events::END,
+            _ => frames::close(Some(&CloseFrame {
+                code,
+                reason: reason.into(),
+            })),
+        }
+    }
+
+    /// Closes a lot of the open connections from `place` on; where to go on, if not at the end.
     ///
     /// One whose request is being answered is closed when it has the answer.
-    pub(in crate::market) fn shut_lot(&mut self, place: u32) -> Option<u32> {
+    pub(super) fn shut_lot(&mut self, place: u32) -> Option<u32> {
         let end = self.rows.places().min(place + super::LOT as u32);
         for place in place..end {
             if let Some((key, row)) = self.rows.at_mut(place)
                 && row.stage == Stage::Open
-                && row.visitor.is_some()
+                && row.guest.is_some()
             {
                 self.shut_by_stop(key);
             }
         }
         (end < self.rows.places()).then_some(end)
     }
-}
-
-/// Whether a future is ready without waiting. Nobody is woken for it: one that is not ready must
-/// be polled again at once by whoever waits for it, here by a task made for that.
-fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
-    future.poll(&mut Context::from_waker(Waker::noop()))
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
+use super::connection::Stage;
+use super::house::{FrontOptions, Habit, House};
+use super::table::Key;
 use super::{Front, LOT};
-use crate::market::connection::Stage;
-use crate::market::options::MarketOptions;
-use crate::market::table::Key;
 
 /// How long a peer may take over its part of the closing handshake.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn new(options: &MarketOptions) -> Self {
+    pub(super) fn new(options: &FrontOptions) -> Self {
         let silence = options.ping_after.into_iter().chain(options.idle_timeout);
         let shortest_silence = silence.min();
         let shortest = shortest_silence.map_or(options.opening_timeout, |silence| {
@@ -57,20 +57,20 @@ impl Limits {
     }
 }
 
-impl Front {
+impl<H: House> Front<H> {
     /// The time between two beats.
-    pub(in crate::market) fn beat_time(&self) -> Duration {
+    pub(super) fn beat_time(&self) -> Duration {
         self.limits.beat
     }
 
     /// A beat; whether anybody has to be looked at.
-    pub(in crate::market) fn beat(&mut self) -> bool {
+    pub(super) fn beat(&mut self) -> bool {
         self.beat = self.beat.wrapping_add(1);
         self.passing > 0 || self.beat.is_multiple_of(self.limits.sweep)
     }
 
     /// Looks at a lot of rows from `place` on; where to go on, if not at the end.
-    pub(in crate::market) fn sweep_lot(&mut self, place: u32) -> Option<u32> {
+    pub(super) fn sweep_lot(&mut self, place: u32) -> Option<u32> {
         let end = self.rows.places().min(place.saturating_add(ROWS_MAX));
         let mut acted = 0;
         for place in place..end {
@@ -79,8 +79,8 @@ impl Front {
             }
             if let Some((key, row)) = self.rows.at_mut(place) {
                 let passed = self.beat.wrapping_sub(row.since);
-                let stage = row.stage;
-                acted += usize::from(self.look_at_silent(key, stage, passed));
+                let (stage, habit) = (row.stage, row.habit);
+                acted += usize::from(self.look_at_silent(key, stage, habit, passed));
             }
         }
         (end < self.rows.places()).then_some(end)
@@ -88,19 +88,21 @@ impl Front {
 
     /// Whether anything was done about a connection whose peer was last heard of `passed` beats
     /// ago.
-    fn look_at_silent(&mut self, key: Key, stage: Stage, passed: u32) -> bool {
+    fn look_at_silent(&mut self, key: Key, stage: Stage, habit: Habit, passed: u32) -> bool {
         let Limits {
             ping, close, sweep, ..
         } = self.limits;
+        let close = close.filter(|_| habit.is_closed());
+        let ping = ping.filter(|_| habit.is_pinged());
         match stage {
             Stage::Opening if passed > self.limits.opening => {
-                self.hub.metrics.opening_timeouts.add(1);
+                self.house.connections().opening_timeouts.add(1);
                 self.part(key);
             }
             Stage::Closing | Stage::Closed if passed > self.limits.farewell => self.part(key),
             Stage::Open if !self.beat.is_multiple_of(sweep) => return false,
             Stage::Open if close.is_some_and(|limit| passed >= limit) => {
-                self.hub.metrics.idle_disconnects.add(1);
+                self.house.connections().idle_disconnects.add(1);
                 self.shut(key, CloseCode::Away, "silent for too long");
             }
             // A multiple of the limit was passed since the last look.
@@ -119,10 +121,24 @@ impl Front {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::front::Patience;
 
     #[test]
     fn limits_in_beats() {
-        let mut options = MarketOptions::default();
+        let mut options = FrontOptions {
+            connections_each: 0,
+            message_max: 1024,
+            errors_max: 1,
+            patience: Patience {
+                news_max: 1,
+                missed_max: 1,
+            },
+            opening_timeout: Duration::from_secs(10),
+            ping_after: Some(Duration::from_secs(60)),
+            idle_timeout: None,
+            stop_within: Duration::from_secs(10),
+            farewell: "",
+        };
         let limits = Limits::new(&options);
         assert_eq!(limits.beat, Duration::from_secs(1));
         assert_eq!((limits.opening, limits.farewell), (10, 2));

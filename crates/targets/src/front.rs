@@ -1,12 +1,21 @@
-//! The front of one serving thread: its listener and all its WebSockets.
+//! The front of one serving thread: its listener, and all its WebSockets and streams of events.
 //!
 //! A connection is a row in a table, not a task: one task looks after all of them, and an idle one
 //! costs its row alone. Other tasks of the thread (broadcasts, the beat, answers that took time)
-//! borrow the front for a moment; nobody holds it over an `await`.
+//! borrow the front for a moment; nobody holds it over an `await`. What is served is the [`House`]
+//! behind it.
 
+mod audience;
+mod connection;
+mod house;
+mod notice;
 mod opening;
+mod outbox;
+mod seats;
 mod sending;
+mod shard;
 mod silence;
+mod table;
 mod talking;
 
 use std::cell::RefCell;
@@ -24,17 +33,19 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use tokio::sync::{mpsc, watch};
 
-use super::audience::Audience;
-use super::connection::{Connection, Stage};
-use super::hub::Hub;
-use super::model::GameId;
-use super::options::MarketOptions;
-use super::outbox::Patience;
-use super::rest;
-use super::table::{Key, Table};
 use crate::wire::{Event, Lookout};
-pub(super) use opening::STREAM;
+use audience::Audience;
+use connection::{Connection, Stage};
+use seats::Seat;
 use silence::Limits;
+use table::{Key, Table};
+
+pub(crate) use house::{
+    Admitted, Answered, FrontOptions, Habit, Heard, House, Later, Seating, Shared,
+};
+pub(crate) use notice::{Kind, Notice};
+pub(crate) use outbox::Patience;
+pub(crate) use shard::{broadcast, serve};
 
 /// Bytes received at a time, on one buffer for the whole thread.
 const RECEIVE_BYTES: usize = 16 * 1024;
@@ -45,16 +56,16 @@ const LISTENER: u64 = u64::MAX;
 const LOT: usize = 64;
 
 /// Held by whoever must be waited for when the thread stops.
-pub(super) type Alive = mpsc::Sender<Infallible>;
+type Alive = mpsc::Sender<Infallible>;
 
 /// All connections of one thread.
-pub(super) struct Front {
+pub(crate) struct Front<H: House> {
     /// For tasks that come back to it.
     me: Weak<RefCell<Self>>,
-    hub: Arc<Hub>,
-    message_max: usize,
-    errors_max: u32,
-    patience: Patience,
+    house: Arc<H>,
+    /// What the house keeps here.
+    pub(crate) local: H::Local,
+    options: FrontOptions,
     limits: Limits,
     router: Router,
     stop: watch::Receiver<bool>,
@@ -63,8 +74,8 @@ pub(super) struct Front {
     listener: Option<OwnedFd>,
     /// Connections may be waiting to be accepted.
     knocked: bool,
-    rows: Table<Connection>,
-    /// For each game.
+    rows: Table<Connection<H::Guest>>,
+    /// For each channel.
     audiences: Vec<Audience>,
     /// Connections to be looked at although the kernel will not tell of them.
     calls: VecDeque<Key>,
@@ -76,7 +87,7 @@ pub(super) struct Front {
     beat: u32,
     /// Rows in a stage that has an end of its own.
     passing: usize,
-    /// Rows that are, or were, WebSockets.
+    /// Rows that are, or were, WebSockets or streams.
     opened: usize,
     /// What is received.
     buffer: Vec<u8>,
@@ -86,39 +97,35 @@ pub(super) struct Front {
     alive: Option<Alive>,
 }
 
-impl Front {
+impl<H: House> Front<H> {
     /// The front of the calling thread, which listens already.
     ///
     /// # Errors
     /// When the kernel has no room to watch the listener.
-    pub(super) fn new(
-        hub: &Arc<Hub>,
-        options: &MarketOptions,
+    fn new(
+        house: &Arc<H>,
+        options: FrontOptions,
         listener: OwnedFd,
         stop: watch::Receiver<bool>,
         alive: Alive,
     ) -> io::Result<Rc<RefCell<Self>>> {
         let lookout = Lookout::new()?;
         lookout.watch(&listener, LISTENER)?;
-        let router = rest::router(Arc::clone(hub));
+        let router = house.router();
         Ok(Rc::new_cyclic(|me| {
             RefCell::new(Self {
                 me: Weak::clone(me),
-                hub: Arc::clone(hub),
-                message_max: options.message_max,
-                errors_max: options.errors_max,
-                patience: Patience {
-                    news_max: options.news_max,
-                    missed_max: options.missed_max,
-                },
-                limits: Limits::new(options),
+                house: Arc::clone(house),
+                local: house.local(),
+                limits: Limits::new(&options),
                 router,
                 stop,
                 lookout,
                 listener: Some(listener),
                 knocked: true,
-                rows: Table::with_capacity(options.connections_each()),
-                audiences: hub.games().map(|_| Audience::default()).collect(),
+                rows: Table::with_capacity(options.connections_each),
+                options,
+                audiences: Vec::new(),
                 calls: VecDeque::new(),
                 events: Vec::new(),
                 waker: None,
@@ -137,7 +144,7 @@ impl Front {
     ///
     /// # Errors
     /// Only when the thread's epoll instance is broken.
-    pub(super) fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         // While this runs, nobody has to wake it.
         self.waker = None;
         let mut events = std::mem::take(&mut self.events);
@@ -276,44 +283,79 @@ impl Front {
         }
     }
 
-    /// Moves a connection from the audience of one game to that of another.
-    fn move_to(&mut self, key: Key, game: Option<GameId>) {
+    /// Changes the seats of a connection.
+    fn seat(&mut self, key: Key, seating: Seating) {
+        match seating {
+            Seating::Keep => {}
+            Seating::Take(channel) => self.take_seat(key, channel),
+            Seating::Give(channel) => {
+                let row = self.rows.get_mut(key);
+                if let Some(seat) = row.and_then(|row| row.seats.remove(channel)) {
+                    self.leave(seat);
+                }
+            }
+            Seating::Only(channel) => {
+                let row = self.rows.get_mut(key);
+                if !row.is_some_and(|row| channel.is_some_and(|channel| row.seats.has(channel))) {
+                    self.leave_all(key);
+                }
+                if let Some(channel) = channel {
+                    self.take_seat(key, channel);
+                }
+            }
+        }
+    }
+
+    fn take_seat(&mut self, key: Key, channel: u32) {
         let Some(row) = self.rows.get_mut(key) else {
             return;
         };
-        let (from, place) = (row.joined, row.place);
-        if from == game {
+        if row.seats.has(channel) {
             return;
         }
-        row.joined = game;
-        if let Some(game) = game {
-            row.place = self.audiences[game.0 as usize - 1].join(key.place());
+        let at = channel as usize;
+        if at >= self.audiences.len() {
+            self.audiences.resize_with(at + 1, Audience::default);
         }
-        if let Some(from) = from {
-            let rows = &mut self.rows;
-            self.audiences[from.0 as usize - 1].leave(place, |listener, place| {
-                if let Some((_, row)) = rows.at_mut(listener) {
-                    row.place = place;
-                }
-            });
+        let place = self.audiences[at].join(key.place());
+        row.seats.add(Seat { channel, place });
+    }
+
+    fn leave_all(&mut self, key: Key) {
+        while let Some(seat) = self.rows.get_mut(key).and_then(|row| row.seats.pop()) {
+            self.leave(seat);
+        }
+    }
+
+    fn leave(&mut self, seat: Seat) {
+        let Seat { channel, place } = seat;
+        let rows = &mut self.rows;
+        let audience = &mut self.audiences[channel as usize];
+        audience.leave(place, |listener, place| {
+            if let Some((_, row)) = rows.at_mut(listener) {
+                row.seats.moved(Seat { channel, place });
+            }
+        });
+        if audience.is_empty() {
+            H::emptied(&mut self.local, channel);
         }
     }
 
     /// Ends a connection here and now.
     fn part(&mut self, key: Key) {
-        self.move_to(key, None);
+        self.leave_all(key);
         let Some(row) = self.rows.remove(key) else {
             return;
         };
-        if let Some(visitor) = row.visitor {
-            self.dismiss(visitor);
+        if let Some(guest) = row.guest {
+            self.dismiss(guest);
         }
         if row.stage != Stage::Open {
             self.passing -= 1;
         }
-        if row.opened {
+        if row.habit != Habit::Nothing {
             self.opened -= 1;
-            self.hub.metrics.connections_closed.add(1);
+            self.house.connections().closed.add(1);
         }
         self.let_go();
     }
@@ -326,7 +368,7 @@ impl Front {
     }
 
     /// Accepts nothing more, and gives up connections that have not asked for anything yet.
-    pub(super) fn close_doors(&mut self) {
+    fn close_doors(&mut self) {
         self.listener = None;
         for place in 0..self.rows.places() {
             if let Some((key, row)) = self.rows.at_mut(place)
@@ -338,8 +380,8 @@ impl Front {
         self.let_go();
     }
 
-    /// How many WebSockets there are.
-    pub(super) fn sockets(&self) -> usize {
+    /// How many WebSockets and streams there are.
+    fn opened(&self) -> usize {
         self.opened
     }
 }
@@ -348,6 +390,3 @@ impl Front {
 fn say_end(socket: &OwnedFd) -> Result<(), Errno> {
     shutdown(socket, Shutdown::Write)
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,4 @@
-//! Who listens to a game's channel on one thread, and how far its present message has got.
+//! Who listens to a channel on one thread, and how far its present message has got.
 
 /// The listeners of one channel, each a number. Joining, leaving and the next receiver take
 /// constant time, and a broadcast walks along the list.
@@ -12,7 +12,7 @@
 /// During a broadcast listeners may come and go. Whoever was there when it began and still is
 /// gets it exactly once; who joined since does not.
 #[derive(Debug, Default)]
-pub(super) struct Audience {
+pub(crate) struct Audience {
     listeners: Vec<u32>,
     cursor: u32,
     end: u32,
@@ -20,7 +20,7 @@ pub(super) struct Audience {
 
 impl Audience {
     /// Adds a listener; the place it now has.
-    pub(super) fn join(&mut self, listener: u32) -> u32 {
+    pub(crate) fn join(&mut self, listener: u32) -> u32 {
         self.listeners.push(listener);
         // There are no more listeners than connections, which a `u32` counts.
         (self.listeners.len() - 1) as u32
@@ -28,7 +28,7 @@ impl Audience {
 
     /// Takes out the listener at `place`. Others move to fill the gap, at most three: `moved` is
     /// called with each and its new place.
-    pub(super) fn leave(&mut self, place: u32, mut moved: impl FnMut(u32, u32)) {
+    pub(crate) fn leave(&mut self, place: u32, mut moved: impl FnMut(u32, u32)) {
         let mut gap = place;
         let mut fill = |listeners: &mut Vec<u32>, from: u32| {
             if gap != from {
@@ -52,14 +52,19 @@ impl Audience {
         self.listeners.pop();
     }
 
+    /// Whether nobody listens.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.listeners.is_empty()
+    }
+
     /// Begins a broadcast to all who listen now.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.cursor = 0;
         self.end = self.listeners.len() as u32;
     }
 
     /// The next receiver of the broadcast; `None` when all have been served.
-    pub(super) fn next(&mut self) -> Option<u32> {
+    pub(crate) fn next(&mut self) -> Option<u32> {
         if self.cursor == self.end {
             (self.cursor, self.end) = (0, 0);
             return None;

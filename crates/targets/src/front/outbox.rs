@@ -1,6 +1,6 @@
 //! What waits for a reader that is slower than what it is sent. Only such a connection has one.
 //!
-//! Memory is bounded: a distribution is overtaken by the next one, news queues up to a limit,
+//! Memory is bounded: a state is overtaken by the next one, news queues up to a limit,
 //! and a reader too slow for either is given up. A peer that does not read is not listened to, so
 //! that at most one piece of its replies is here.
 
@@ -8,23 +8,22 @@ use std::collections::VecDeque;
 
 use bytes::{Buf, Bytes};
 
-use super::bus::{Kind, Notice};
-use crate::wire::frames;
+use super::notice::{Kind, Notice};
 
 /// How much may wait.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     /// News that may wait.
-    pub(super) news_max: usize,
-    /// Distributions that may be missed in a row.
-    pub(super) missed_max: u32,
+    pub(crate) news_max: usize,
+    /// States that may be missed in a row.
+    pub(crate) missed_max: u32,
 }
 
 /// What became of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Left {
+pub(crate) enum Left {
     Waiting,
-    /// It took the place of an older distribution.
+    /// It took the place of an older state.
     Superseded,
     /// The reader is too slow and shall be given up.
     GivenUp,
@@ -32,21 +31,21 @@ pub(super) enum Left {
 
 /// Frames that wait for room to be sent.
 #[derive(Debug, Default)]
-pub(super) struct Outbox {
+pub(crate) struct Outbox {
     /// What is being sent: the rest of a frame, which must go out before anything else may.
     flight: Bytes,
     /// Replies.
     replies: Bytes,
     news: VecDeque<Bytes>,
-    distribution: Option<Bytes>,
-    /// Distributions missed in a row.
+    state: Option<Bytes>,
+    /// States missed in a row.
     missed: u32,
     ping: bool,
 }
 
 impl Outbox {
     /// With the rest of what the kernel did not take whole.
-    pub(super) fn with_rest(flight: Bytes) -> Self {
+    pub(crate) fn with_rest(flight: Bytes) -> Self {
         Self {
             flight,
             ..Self::default()
@@ -54,12 +53,12 @@ impl Outbox {
     }
 
     /// Leaves a notice.
-    pub(super) fn leave(&mut self, notice: &Notice, patience: Patience) -> Left {
+    pub(crate) fn leave(&mut self, notice: &Notice, patience: Patience) -> Left {
         let frame = notice.frame.clone();
         let mut left = Left::Waiting;
         match notice.kind {
-            Kind::Distribution => {
-                if self.distribution.replace(frame).is_some() {
+            Kind::State => {
+                if self.state.replace(frame).is_some() {
                     self.missed += 1;
                     left = Left::Superseded;
                 }
@@ -73,18 +72,18 @@ impl Outbox {
     }
 
     /// Leaves replies. There must be none already.
-    pub(super) fn reply(&mut self, frames: Bytes) {
+    pub(crate) fn reply(&mut self, frames: Bytes) {
         debug_assert!(self.replies.is_empty(), "who does not read is not answered");
         self.replies = frames;
     }
 
     /// Leaves a ping.
-    pub(super) fn ping(&mut self) {
+    pub(crate) fn ping(&mut self) {
         self.ping = true;
     }
 
     /// What waits is dropped; `last` goes out after the frame that is being sent.
-    pub(super) fn end(&mut self, last: Bytes) {
+    pub(crate) fn end(&mut self, last: Bytes) {
         *self = Self {
             flight: std::mem::take(&mut self.flight),
             replies: last,
@@ -93,12 +92,12 @@ impl Outbox {
     }
 
     /// What shall be sent now, if anything waits. Replies come before news, news before
-    /// distributions. `begun` is called when that is a frame of which nothing was sent before,
-    /// other than a reply.
-    pub(super) fn next(&mut self, begun: impl FnOnce()) -> Option<&Bytes> {
+    /// states, and `ping` last. `begun` is called when that is a frame of which nothing was sent
+    /// before, other than a reply.
+    pub(crate) fn next(&mut self, ping: Bytes, begun: impl FnOnce()) -> Option<&Bytes> {
         if self.flight.is_empty() {
             if self.replies.is_empty() {
-                self.flight = self.take_waiting()?;
+                self.flight = self.take_waiting(ping)?;
                 begun();
             } else {
                 self.flight = std::mem::take(&mut self.replies);
@@ -107,19 +106,19 @@ impl Outbox {
         Some(&self.flight)
     }
 
-    fn take_waiting(&mut self) -> Option<Bytes> {
+    fn take_waiting(&mut self, ping: Bytes) -> Option<Bytes> {
         if let Some(frame) = self.news.pop_front() {
             return Some(frame);
         }
-        if let Some(frame) = self.distribution.take() {
+        if let Some(frame) = self.state.take() {
             self.missed = 0;
             return Some(frame);
         }
-        std::mem::take(&mut self.ping).then_some(frames::PING)
+        std::mem::take(&mut self.ping).then_some(ping)
     }
 
     /// The kernel took so many bytes of what [`Outbox::next`] gave.
-    pub(super) fn sent(&mut self, bytes: usize) {
+    pub(crate) fn sent(&mut self, bytes: usize) {
         self.flight.advance(bytes);
     }
 }
@@ -146,7 +145,7 @@ mod tests {
 
     /// Sends the next frame whole.
     fn send(outbox: &mut Outbox) -> Option<Bytes> {
-        let frame = outbox.next(|| {})?.clone();
+        let frame = outbox.next("ping".into(), || {})?.clone();
         outbox.sent(frame.len());
         Some(frame)
     }
@@ -156,39 +155,36 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_distribution_wins_and_news_comes_first() {
+    fn the_newest_state_wins_and_news_comes_first() {
         let mut outbox = Outbox::with_rest("rest".into());
-        assert_eq!(leave(&mut outbox, Kind::Distribution, "old"), Left::Waiting);
-        assert_eq!(
-            leave(&mut outbox, Kind::Distribution, "new"),
-            Left::Superseded
-        );
+        assert_eq!(leave(&mut outbox, Kind::State, "old"), Left::Waiting);
+        assert_eq!(leave(&mut outbox, Kind::State, "new"), Left::Superseded);
         assert_eq!(leave(&mut outbox, Kind::News, "goal"), Left::Waiting);
         outbox.ping();
         outbox.reply("reply".into());
         assert_eq!(
             send_all(outbox),
-            [&b"rest"[..], b"reply", b"goal", b"new", &frames::PING]
+            [&b"rest"[..], b"reply", b"goal", b"new", b"ping"]
         );
     }
 
     #[test]
     fn a_frame_that_was_begun_is_ended_first() {
         let mut outbox = Outbox::default();
-        leave(&mut outbox, Kind::Distribution, "first");
+        leave(&mut outbox, Kind::State, "first");
         let mut begun = 0;
-        assert_eq!(outbox.next(|| begun += 1).unwrap(), "first");
+        assert_eq!(outbox.next("ping".into(), || begun += 1).unwrap(), "first");
         outbox.sent(2);
         leave(&mut outbox, Kind::News, "goal");
-        leave(&mut outbox, Kind::Distribution, "second");
-        assert_eq!(outbox.next(|| begun += 1).unwrap(), "rst");
+        leave(&mut outbox, Kind::State, "second");
+        assert_eq!(outbox.next("ping".into(), || begun += 1).unwrap(), "rst");
         assert_eq!(begun, 1);
         assert_eq!(send_all(outbox), ["rst", "goal", "second"]);
     }
 
     #[test]
     fn readers_that_miss_too_much_are_given_up() {
-        for (kind, tolerated) in [(Kind::Distribution, 3), (Kind::News, 2)] {
+        for (kind, tolerated) in [(Kind::State, 3), (Kind::News, 2)] {
             let mut outbox = Outbox::default();
             for _ in 0..tolerated {
                 assert_ne!(leave(&mut outbox, kind, "x"), Left::GivenUp);
@@ -201,8 +197,8 @@ mod tests {
     fn a_reader_that_catches_up_starts_afresh() {
         let mut outbox = Outbox::default();
         for _ in 0..10 {
-            leave(&mut outbox, Kind::Distribution, "a");
-            leave(&mut outbox, Kind::Distribution, "b");
+            leave(&mut outbox, Kind::State, "a");
+            leave(&mut outbox, Kind::State, "b");
             assert_eq!(send(&mut outbox).unwrap(), "b");
         }
     }

@@ -6,13 +6,14 @@ use bytes::Bytes;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send, sockopt};
 
+use super::audience::Audience;
+use super::connection::Stage;
+use super::house::{Habit, House};
+use super::notice::Notice;
+use super::outbox::{Left, Outbox};
+use super::table::Key;
 use super::{Front, LOT, say_end};
-use crate::market::bus::Notice;
-use crate::market::connection::Stage;
-use crate::market::model::GameId;
-use crate::market::outbox::{Left, Outbox};
-use crate::market::table::Key;
-use crate::wire::frames;
+use crate::wire::{events, frames};
 
 const FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
@@ -24,27 +25,30 @@ struct Tally {
     given_up: u64,
 }
 
-impl Front {
-    /// Begins to bring a notice to those who listen to `game` now.
-    pub(in crate::market) fn begin_broadcast(&mut self, game: GameId) {
-        self.audiences[game.0 as usize - 1].begin();
+impl<H: House> Front<H> {
+    /// Begins to bring a notice to those who have a seat in `channel` now.
+    pub(crate) fn begin_broadcast(&mut self, channel: u32) {
+        if let Some(audience) = self.audiences.get_mut(channel as usize) {
+            audience.begin();
+        }
     }
 
     /// Brings `notice` to a lot of them; whether there may be more.
-    pub(in crate::market) fn broadcast_lot(&mut self, game: GameId, notice: &Notice) -> bool {
+    pub(crate) fn broadcast_lot(&mut self, channel: u32, notice: &Notice) -> bool {
         let mut tally = Tally::default();
         let mut more = true;
         for _ in 0..LOT {
-            let Some(listener) = self.audiences[game.0 as usize - 1].next() else {
+            let audience = self.audiences.get_mut(channel as usize);
+            let Some(listener) = audience.and_then(Audience::next) else {
                 more = false;
                 break;
             };
             self.deliver(listener, notice, &mut tally);
         }
-        let metrics = &self.hub.metrics;
-        metrics.messages_sent.add(tally.sent);
-        metrics.distributions_superseded.add(tally.superseded);
-        metrics.slow_disconnects.add(tally.given_up);
+        let connections = self.house.connections();
+        connections.messages_sent.add(tally.sent);
+        connections.superseded.add(tally.superseded);
+        connections.slow_disconnects.add(tally.given_up);
         more
     }
 
@@ -61,7 +65,7 @@ impl Front {
                 }
                 Err(Errno::AGAIN) => {
                     let mut outbox = Outbox::default();
-                    outbox.leave(notice, self.patience);
+                    outbox.leave(notice, self.options.patience);
                     self.wait_for_room(key, outbox);
                 }
                 Err(_) => self.part(key),
@@ -71,7 +75,7 @@ impl Front {
         match row
             .outbox
             .as_mut()
-            .map(|outbox| outbox.leave(notice, self.patience))
+            .map(|outbox| outbox.leave(notice, self.options.patience))
         {
             Some(Left::Superseded) => tally.superseded += 1,
             Some(Left::GivenUp) => {
@@ -142,8 +146,9 @@ impl Front {
         let Some(outbox) = &mut row.outbox else {
             return;
         };
-        let messages = &self.hub.metrics.messages_sent;
-        while let Some(bytes) = outbox.next(|| messages.add(1)) {
+        let messages = &self.house.connections().messages_sent;
+        let ping = ping_of(row.habit);
+        while let Some(bytes) = outbox.next(ping.clone(), || messages.add(1)) {
             let length = bytes.len();
             match send(&row.socket, bytes, FLAGS) {
                 Ok(count) => {
@@ -164,20 +169,23 @@ impl Front {
 
     /// Sends a ping, or leaves it in the outbox.
     pub(super) fn ping(&mut self, key: Key) {
-        match self.rows.get_mut(key).map(|row| row.outbox.as_mut()) {
-            Some(Some(outbox)) => outbox.ping(),
-            Some(None) => {
-                self.hub.metrics.messages_sent.add(1);
-                self.send(key, &frames::PING, Bytes::copy_from_slice);
+        let Some(row) = self.rows.get_mut(key) else {
+            return;
+        };
+        match &mut row.outbox {
+            Some(outbox) => outbox.ping(),
+            None => {
+                self.house.connections().messages_sent.add(1);
+                let ping = ping_of(row.habit);
+                self.send(key, &ping, Bytes::copy_from_slice);
             }
-            None => {}
         }
     }
 
     /// Sends the last word: after that `stage` begins, which is one of the last two.
     pub(super) fn take_leave(&mut self, key: Key, last: Bytes, stage: Stage) {
         self.reply(key);
-        self.move_to(key, None);
+        self.leave_all(key);
         let Some(row) = self.rows.get_mut(key) else {
             return;
         };
@@ -187,7 +195,7 @@ impl Front {
         row.stage = stage;
         row.since = self.beat;
         row.inbox = None;
-        let visitor = row.visitor.take();
+        let guest = row.guest.take();
         match &mut row.outbox {
             Some(outbox) => outbox.end(last),
             None => {
@@ -195,8 +203,8 @@ impl Front {
                 self.all_sent(key);
             }
         }
-        if let Some(visitor) = visitor {
-            self.dismiss(visitor);
+        if let Some(guest) = guest {
+            self.dismiss(guest);
         }
     }
 
@@ -215,5 +223,13 @@ impl Front {
             },
             Stage::Closed => self.part(key),
         }
+    }
+}
+
+/// What shows a peer that the connection is alive.
+fn ping_of(habit: Habit) -> Bytes {
+    match habit {
+        Habit::Stream => events::HEARTBEAT,
+        _ => frames::PING,
     }
 }

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
     clippy::disallowed_methods,
     reason = "messages carry the time at which they were sent"
 )]
-pub(super) fn wall_ms() -> f64 {
+pub(crate) fn wall_ms() -> f64 {
     // A clock before 1970 is stamped as 1970.
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
