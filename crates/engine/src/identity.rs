@@ -20,8 +20,10 @@ pub(crate) struct Identity {
     pub(crate) jar: Jar,
     /// The challenges that it knows to answer, by endpoint.
     pub(crate) sessions: Vec<(EndpointId, Session)>,
-    /// The path of its last request: where cookies of the response belong.
+    /// The path of its steps' last request: where cookies of the response belong.
     pub(crate) path: String,
+    /// The same of its event stream or poll, which goes on beside the steps.
+    pub(crate) path_beside: String,
     /// How often the operation in flight was challenged.
     pub(crate) challenges: u8,
     /// The user's values as they were before the operation in flight drew any: an answer to a
@@ -39,6 +41,14 @@ impl Identity {
     pub(crate) fn answer_with(&mut self, endpoint: EndpointId, session: Session) {
         self.sessions.retain(|(of, _)| *of != endpoint);
         self.sessions.push((endpoint, session));
+    }
+
+    pub(crate) fn path_mut(&mut self, beside_steps: bool) -> &mut String {
+        if beside_steps {
+            &mut self.path_beside
+        } else {
+            &mut self.path
+        }
     }
 
     /// The user begins its session anew: nobody knows it.

@@ -31,6 +31,7 @@ pub(crate) struct Rows<'t> {
     line: usize,
     column: usize,
     failed: bool,
+    has_comments: bool,
 }
 
 impl<'t> Rows<'t> {
@@ -42,6 +43,15 @@ impl<'t> Rows<'t> {
             line: 1,
             column: 1,
             failed: false,
+            has_comments: false,
+        }
+    }
+
+    /// Lines that begin with `#` are passed over.
+    pub(crate) fn commented(self) -> Rows<'t> {
+        Rows {
+            has_comments: true,
+            ..self
         }
     }
 
@@ -150,7 +160,14 @@ impl<'t> Iterator for Rows<'t> {
     type Item = Result<Row<'t>, Fault>;
 
     fn next(&mut self) -> Option<Result<Row<'t>, Fault>> {
-        while self.end_line() {}
+        loop {
+            while self.end_line() {}
+            if !self.has_comments || !self.rest.starts_with('#') {
+                break;
+            }
+            let end = self.rest.find('\n').unwrap_or(self.rest.len());
+            self.take(end);
+        }
         if self.rest.is_empty() || self.failed {
             return None;
         }

@@ -201,6 +201,20 @@ pub(crate) fn try_compile(
     (compiled, diagnostics)
 }
 
+/// Refuses overrides that hold secrets: what makes many runs keeps a file of what it sets, to be
+/// gone on with.
+pub(crate) fn no_secrets(plan: &Plan, sets: &[(String, String)]) -> Result<(), Failure> {
+    let first = plan.secret_sets.first().and_then(|at| sets.get(*at));
+    match first {
+        None => Ok(()),
+        Some((key, _)) => Err(Failure::hinted(
+            Exit::Data,
+            format!("{key:?} sets a secret, which would be kept in a file"),
+            "write \"${env('NAME')}\" in the scenario and give it in the environment",
+        )),
+    }
+}
+
 /// Checks an experiment and tells all its problems at once.
 pub(crate) fn experiment(text: &Text) -> Result<Experiment, Failure> {
     let source = Source {

@@ -94,8 +94,10 @@ impl<'p> Worker<'p> {
         }
         let last_id = (!last_id.is_empty()).then_some(("last-event-id", last_id));
         let out = &mut self.commands.bytes;
+        let start = out.len();
         let headers = headers.iter().chain(last_id);
         http1::encode_request(out, "GET", &path, host, headers, None);
+        self.carry_cookies(now_ns, slot, &open.headers, start);
         Ok(())
     }
 
@@ -136,6 +138,7 @@ impl<'p> Worker<'p> {
     fn open_events(&mut self, now_ns: u64, slot: u32, len: usize, head: &Head<'_>) {
         let key = self.conns[slot].user;
         let background = self.conns[slot].is_background();
+        self.keep_cookies(now_ns, slot, &self.events_op(slot).headers, head);
         if let Err((outcome, detail)) = check_head(head) {
             if background {
                 return self.attempt_failed(now_ns, slot, outcome, head.status, &detail);

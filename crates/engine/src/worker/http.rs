@@ -6,7 +6,6 @@ use scenario::plan::{HttpOp, Op};
 
 use super::Worker;
 use super::connections::http_outcome;
-use super::identities::Step;
 use super::session::Flow;
 use crate::conn::{Codec, Kind, Pending, Stage};
 use crate::extract::Received;
@@ -67,8 +66,9 @@ impl<'p> Worker<'p> {
                 return self.fail(now_ns, key, Outcome::Step, 0);
             }
         }
-        if self.is_identified(key, http.digest.as_deref())
-            && let Err(error) = self.identify(now_ns, key, &Step::http(http), start)
+        self.carry_cookies(now_ns, slot, &http.headers, start);
+        if let Some(digest) = &http.digest
+            && let Err(error) = self.answer_challenge(now_ns, slot, digest, start)
         {
             self.commands.bytes.truncate(start);
             self.release_conn(slot);
@@ -174,12 +174,9 @@ impl<'p> Worker<'p> {
             Codec::Http(decoder) => decoder.keep_alive(),
             Codec::Ws(_) | Codec::Events(_) | Codec::Poll(_) => false,
         };
-        if self.is_identified(key, http.digest.as_deref()) {
-            let step = Step::http(http);
-            self.keep_cookies(now_ns, key, &step, head);
-            if self.is_challenged(key, &step, head) {
-                return self.send_again(now_ns, key, slot, keep_alive);
-            }
+        self.keep_cookies(now_ns, slot, &http.headers, head);
+        if http.digest.is_some() && self.is_challenged(slot, head) {
+            return self.send_again(now_ns, key, slot, keep_alive);
         }
         if keep_alive {
             self.release_conn(slot);

@@ -3,7 +3,7 @@
 
 use proto::http1::Head;
 use scenario::expr::Template;
-use scenario::plan::{Digest, EndpointId, HttpOp, WsOpen};
+use scenario::plan::Digest;
 
 use super::Worker;
 use crate::identity::Identity;
@@ -13,38 +13,8 @@ use crate::identity::digest::{Request, Session};
 /// How often one operation answers challenges: once, and once more where the nonce was stale.
 const CHALLENGES_MAX: u8 = 2;
 
-/// A step that makes a request, as far as identities need it.
-pub(super) struct Step<'p> {
-    pub(super) endpoint: EndpointId,
-    pub(super) headers: &'p [(String, Template)],
-    pub(super) digest: Option<&'p Digest>,
-}
-
-impl<'p> Step<'p> {
-    pub(super) fn http(http: &'p HttpOp) -> Step<'p> {
-        Step {
-            endpoint: http.endpoint,
-            headers: &http.headers,
-            digest: http.digest.as_deref(),
-        }
-    }
-
-    pub(super) fn handshake(open: &'p WsOpen) -> Step<'p> {
-        Step {
-            endpoint: open.endpoint,
-            headers: &open.headers,
-            digest: None,
-        }
-    }
-}
-
 impl Worker<'_> {
-    /// True where the user's request depends on who it is.
-    pub(super) fn is_identified(&self, key: u32, digest: Option<&Digest>) -> bool {
-        digest.is_some() || self.has_cookies(key)
-    }
-
-    pub(super) fn has_cookies(&self, key: u32) -> bool {
+    fn has_cookies(&self, key: u32) -> bool {
         self.plan.sessions[self.users[key].session as usize].cookies
     }
 
@@ -79,57 +49,103 @@ impl Worker<'_> {
         }
     }
 
-    /// Adds what the request that was appended since `start` must carry. The error says what cannot
-    /// be sent.
-    pub(super) fn identify(
+    /// Adds the user's cookies to the request that was appended since `start` and goes out over
+    /// this connection, unless its step has a `cookie` header of its own.
+    pub(super) fn carry_cookies(
         &mut self,
         now_ns: u64,
-        key: u32,
-        step: &Step<'_>,
+        slot: u32,
+        headers: &[(String, Template)],
         start: usize,
-    ) -> Result<(), String> {
-        let mut lines = Vec::new();
-        let (method, path) = request_line(&self.commands.bytes[start..]);
-        if self.has_cookies(key) {
-            let host = self.cookie_host(step);
-            let place = Place {
-                host,
-                path: &path,
-                secure: self.plan.endpoints[step.endpoint as usize].tls,
-            };
-            let own = |(name, _): &(String, Template)| name.eq_ignore_ascii_case("cookie");
-            if let Some(identity) = self.identities.get(&key)
-                && !step.headers.iter().any(own)
-            {
-                identity
-                    .jar
-                    .write(place, self.unix_ms(now_ns) / 1000, &mut lines);
-            }
+    ) {
+        let key = self.conns[slot].user;
+        if !self.has_cookies(key) {
+            return;
         }
-        if let Some(digest) = step.digest {
-            self.answer(
-                now_ns,
-                key,
-                (step.endpoint, digest),
-                (&method, &path),
-                &mut lines,
-            )?;
+        let (_, path) = request_line(&self.commands.bytes[start..]);
+        let mut line = Vec::new();
+        let own = |(name, _): &(String, Template)| name.eq_ignore_ascii_case("cookie");
+        if let Some(identity) = self.identities.get(&key)
+            && !headers.iter().any(own)
+        {
+            let place = self.cookie_place(slot, headers, &path);
+            let now_s = self.unix_ms(now_ns) / 1000;
+            identity.jar.write(place, now_s, &mut line);
         }
-        self.identity(key).path = path;
-        let end = head_end(&self.commands.bytes[start..]);
-        self.commands.bytes.splice(start + end..start + end, lines);
-        Ok(())
+        self.add_lines(start, line);
+        let beside = self.conns[slot].is_beside_steps();
+        *self.identity(key).path_mut(beside) = path;
     }
 
-    /// Appends the answer to the challenge that the user knows of, if any.
-    fn answer(
+    /// Keeps the cookies of a response that came over this connection.
+    pub(super) fn keep_cookies(
         &mut self,
         now_ns: u64,
-        key: u32,
-        (endpoint, digest): (EndpointId, &Digest),
-        (method, uri): (&str, &str),
-        lines: &mut Vec<u8>,
+        slot: u32,
+        headers: &[(String, Template)],
+        head: &Head<'_>,
+    ) {
+        let key = self.conns[slot].user;
+        if !self.has_cookies(key) {
+            return;
+        }
+        let now_s = self.unix_ms(now_ns) / 1000;
+        // Taken out while its jar learns of places that borrow from the worker.
+        let Some(mut identity) = self.identities.remove(&key) else {
+            return;
+        };
+        let Identity {
+            jar,
+            path,
+            path_beside,
+            ..
+        } = &mut identity;
+        let path = match self.conns[slot].is_beside_steps() {
+            true => path_beside,
+            false => path,
+        };
+        let place = self.cookie_place(slot, headers, path);
+        for (name, value) in head.headers() {
+            if name.eq_ignore_ascii_case("set-cookie") {
+                jar.take(value, place, now_s);
+            }
+        }
+        self.identities.insert(key, identity);
+    }
+
+    /// Whose cookies these are: those of the step's own `host` where it is the same for every user,
+    /// else of the connection's endpoint.
+    fn cookie_place<'a>(
+        &'a self,
+        slot: u32,
+        headers: &'a [(String, Template)],
+        path: &'a str,
+    ) -> Place<'a> {
+        let endpoint = &self.plan.endpoints[self.conns[slot].endpoint as usize];
+        let mut headers = headers.iter();
+        let own = headers.find(|(name, _)| name.eq_ignore_ascii_case("host"));
+        let own = own.and_then(|(_, value)| value.as_static());
+        let host = own.map(|host| match host.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+            _ => host,
+        });
+        Place {
+            host: host.unwrap_or(&endpoint.host),
+            path,
+            secure: endpoint.tls,
+        }
+    }
+
+    /// Adds the answer to the challenge that the user knows of, if any. The error says why there
+    /// can be none.
+    pub(super) fn answer_challenge(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        digest: &Digest,
+        start: usize,
     ) -> Result<(), String> {
+        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
         if self.identity(key).session(endpoint).is_none() {
             return Ok(());
         }
@@ -138,23 +154,27 @@ impl Worker<'_> {
             self.text_of(key, unix_ms, &digest.user)?,
             self.text_of(key, unix_ms, &digest.password)?,
         );
-        let fresh = self.wire_rng.next_u64();
+        let (method, uri) = request_line(&self.commands.bytes[start..]);
         let request = Request {
             user: &user,
             password: &password,
-            method,
-            uri,
+            method: &method,
+            uri: &uri,
         };
-        if let Some(session) = self.identity(key).session(endpoint) {
-            let value = session.answer(&request, fresh);
-            if !proto::http1::is_field_value(value.as_bytes()) {
-                return Err("the answer to the challenge cannot stand in a header line".to_owned());
-            }
-            lines.extend_from_slice(b"authorization: ");
-            lines.extend_from_slice(value.as_bytes());
-            lines.extend_from_slice(b"\r\n");
+        let fresh = self.wire_rng.next_u64();
+        let session = self.identity(key).session(endpoint);
+        let value = session.map_or(String::new(), |session| session.answer(&request, fresh));
+        if !proto::http1::is_field_value(value.as_bytes()) {
+            return Err("the answer to the challenge cannot stand in a header line".to_owned());
         }
+        self.add_lines(start, format!("authorization: {value}\r\n").into_bytes());
         Ok(())
+    }
+
+    /// Puts further header lines into the request that was appended since `start`.
+    fn add_lines(&mut self, start: usize, lines: Vec<u8>) {
+        let end = start + head_end(&self.commands.bytes[start..]);
+        self.commands.bytes.splice(end..end, lines);
     }
 
     fn text_of(&mut self, key: u32, unix_ms: i64, template: &Template) -> Result<String, String> {
@@ -165,48 +185,13 @@ impl Worker<'_> {
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// Whose cookies a step's are: the scenario's own `host` where it is the same for every user,
-    /// else the endpoint's.
-    fn cookie_host<'a>(&'a self, step: &Step<'a>) -> &'a str {
-        let mut headers = step.headers.iter();
-        let own = headers.find(|(name, _)| name.eq_ignore_ascii_case("host"));
-        let own = own.and_then(|(_, value)| value.as_static());
-        let host = own.map(|host| match host.rsplit_once(':') {
-            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-            _ => host,
-        });
-        host.unwrap_or(&self.plan.endpoints[step.endpoint as usize].host)
-    }
-
-    /// Keeps the cookies of a response.
-    pub(super) fn keep_cookies(&mut self, now_ns: u64, key: u32, step: &Step<'_>, head: &Head<'_>) {
-        if !self.has_cookies(key) {
-            return;
-        }
-        let now_s = self.unix_ms(now_ns) / 1000;
-        let host = self.cookie_host(step).to_owned();
-        let secure = self.plan.endpoints[step.endpoint as usize].tls;
-        let identity = self.identity(key);
-        let path = std::mem::take(&mut identity.path);
-        let place = Place {
-            host: &host,
-            path: &path,
-            secure,
-        };
-        for (name, value) in head.headers() {
-            if name.eq_ignore_ascii_case("set-cookie") {
-                identity.jar.take(value, place, now_s);
-            }
-        }
-        identity.path = path;
-    }
-
     /// True where the response is a challenge that the request is to answer: then the request is
     /// ready to be sent again.
-    pub(super) fn is_challenged(&mut self, key: u32, step: &Step<'_>, head: &Head<'_>) -> bool {
-        if step.digest.is_none() || head.status != 401 {
+    pub(super) fn is_challenged(&mut self, slot: u32, head: &Head<'_>) -> bool {
+        if head.status != 401 {
             return false;
         }
+        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
         let asked = head
             .headers()
             .filter(|(name, _)| name.eq_ignore_ascii_case("www-authenticate"));
@@ -218,7 +203,7 @@ impl Worker<'_> {
             identity.challenges == 0 || session.stale && identity.challenges < CHALLENGES_MAX;
         if again {
             identity.challenges += 1;
-            identity.answer_with(step.endpoint, session);
+            identity.answer_with(endpoint, session);
             self.redraw(key);
         }
         again

@@ -67,7 +67,9 @@ impl<'p> Worker<'p> {
             .host()
             .unwrap_or(&self.wires.authorities[self.conns[slot].endpoint as usize]);
         let out = &mut self.commands.bytes;
+        let start = out.len();
         http1::encode_request(out, "GET", &path, host, headers.iter(), None);
+        self.carry_cookies(now_ns, slot, &poll.headers, start);
         Ok(())
     }
 
@@ -119,6 +121,7 @@ impl<'p> Worker<'p> {
         let Ok((_, Some(Event::Head(head)))) = decoder.decode(&head, &self.limits) else {
             unreachable!("a head that was read once can be read again");
         };
+        self.keep_cookies(now_ns, slot, &poll.headers, &head);
         let found = self.look_into(now_ns, slot, poll, &head, &body);
         let outcome = found
             .as_ref()

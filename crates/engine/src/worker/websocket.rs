@@ -8,7 +8,6 @@ use scenario::plan::{Expect, Op, Unasked, WsOpen, WsSend, builtin};
 
 use super::Worker;
 use super::connections::http_outcome;
-use super::identities::Step;
 use super::session::{Flow, blank, excerpt};
 use crate::conn::{Codec, Conn, Kind, Pending, Stage};
 use crate::extract::{Received, json_number, pointer};
@@ -51,7 +50,7 @@ impl<'p> Worker<'p> {
         };
         let nonce = self.fresh_key();
         let start = self.commands.bytes.len();
-        if let Err(error) = self.render_upgrade(now_ns, key, open, &nonce) {
+        if let Err(error) = self.render_upgrade(now_ns, slot, open, &nonce) {
             self.close_conn(slot);
             self.explain(now_ns, key, Outcome::Step, || error);
             return self.fail(now_ns, key, Outcome::Step, 0);
@@ -70,24 +69,22 @@ impl<'p> Worker<'p> {
     fn render_upgrade(
         &mut self,
         now_ns: u64,
-        key: u32,
+        slot: u32,
         open: &WsOpen,
         nonce: &ws::Key,
     ) -> Result<(), String> {
         let unix_ms = self.unix_ms(now_ns);
-        let endpoint = self.endpoint_of(key, open.endpoint);
-        let mut scope = self.users[key].scope(unix_ms);
+        let conn = &self.conns[slot];
+        let mut scope = self.users[conn.user].scope(unix_ms);
         let path = crate::wire::render_target(&open.path, &mut scope)?;
         let headers = Headers::render(&open.headers, &mut scope)?;
         let host = headers
             .host()
-            .unwrap_or(&self.wires.authorities[endpoint as usize]);
+            .unwrap_or(&self.wires.authorities[conn.endpoint as usize]);
         let out = &mut self.commands.bytes;
         let start = out.len();
         ws::encode_handshake(out, &path, host, nonce, headers.iter());
-        if self.has_cookies(key) {
-            self.identify(now_ns, key, &Step::handshake(open), start)?;
-        }
+        self.carry_cookies(now_ns, slot, &open.headers, start);
         Ok(())
     }
 
@@ -138,7 +135,7 @@ impl<'p> Worker<'p> {
         };
         let pending = conn.pending.take();
         if let Some(Op::WsOpen(open)) = self.op(key) {
-            self.keep_cookies(now_ns, key, &Step::handshake(open), &head);
+            self.keep_cookies(now_ns, slot, &open.headers, &head);
         }
         let Some(Pending::Upgrade(nonce)) = pending.map(|pending| *pending) else {
             unreachable!("an upgrade in flight keeps its key");

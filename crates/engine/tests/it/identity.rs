@@ -104,6 +104,61 @@ arrivals: [ { users: 20, for: 1s } ]
     }
 }
 
+/// A stream and a poll go on while the steps make requests of their own: each response's cookies
+/// belong to where its own request went.
+#[test]
+fn streams_and_polls_have_the_cookies_of_their_user() {
+    let options = "cookies: true, auth: { bearer: abc }";
+    let beside = |request: &str| {
+        let path = request.split(' ').nth(1).unwrap_or_default();
+        match path {
+            "/steps/in" => response("200 OK", "set-cookie: in=1; Path=/\r\n", "ok"),
+            "/feed/stream" => {
+                let head = "set-cookie: feed=1\r\ncontent-type: text/event-stream\r\n";
+                let mut actions = response("200 OK", head, "retry: 1000\n\n");
+                actions.push(PeerAction::Close);
+                actions
+            }
+            "/feed/poll" => response("200 OK", "set-cookie: feed=2\r\n", "1"),
+            _ => ok("ok"),
+        }
+    };
+    for (step, delayed) in [
+        ("{ sse: /feed/stream }", "/feed/stream"),
+        ("{ poll: /feed/poll, every: 1s }", "/feed/poll"),
+    ] {
+        let steps = format!(
+            "
+    - get: /steps/in
+    - {step}
+    - get: /steps/while
+    - think: 1500ms
+    - get: /feed/at"
+        );
+        let mut peer = HttpPeer::new(|_| 10 * MS, beside);
+        let ran = run(&text(options, &steps), &mut peer);
+        let of = |path: &str| {
+            let path = format!("GET {path} ");
+            let requests = peer.requests.iter().filter(|r| r.starts_with(&path));
+            requests.cloned().collect::<Vec<_>>()
+        };
+        let number = if delayed == "/feed/poll" { 2 } else { 1 };
+        let feed = format!("feed={number}");
+        let asked = sent(&of(delayed), "cookie");
+        assert!(asked.len() >= 2, "{:?}", ran.details());
+        assert_eq!(asked[0], "in=1");
+        assert_eq!(asked[1], format!("{feed}; in=1"));
+        assert_eq!(sent(&of("/steps/while"), "cookie"), ["in=1"]);
+        assert_eq!(
+            sent(&of("/feed/at"), "cookie"),
+            [format!("{feed}; in=1")],
+            "{delayed}"
+        );
+        let said = sent(&peer.requests, "authorization");
+        assert!(said.iter().all(|line| line == "Bearer abc"), "{said:?}");
+    }
+}
+
 const DIGEST: &str = "auth: { digest: { user: Mufasa, password: Circle of Life } }";
 
 /// A server that wants digests: counts nonces, each good for `uses` requests.

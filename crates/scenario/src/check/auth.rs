@@ -5,6 +5,7 @@
 
 use super::Checker;
 use super::fields::Fields;
+use super::http::add_absent;
 use super::program::Program;
 use crate::expr::eval::fold_call;
 use crate::expr::template::Builder;
@@ -27,6 +28,29 @@ impl Checker<'_> {
         match fields.get("auth") {
             Some(node) => self.auth(node, program),
             None => self.auth.clone(),
+        }
+    }
+
+    /// The header line of a step that cannot answer challenges: a handshake, a stream or a poll.
+    pub(super) fn add_auth(
+        &mut self,
+        fields: &Fields<'_>,
+        headers: &mut Vec<(String, Template)>,
+        program: &Program,
+    ) {
+        match (self.auth_of(fields, program), fields.key_place("auth")) {
+            (Some(Auth::Header(value)), _) => add_absent(headers, "authorization", &value),
+            (Some(Auth::Challenge(_)), Some(place)) => {
+                self.told
+                    .error(
+                        "bad-auth",
+                        place,
+                        "only requests can answer digest challenges",
+                    )
+                    .hint("sign in with a request before, and take its cookies along");
+            }
+            // The run's own is meant for its requests.
+            (Some(Auth::Challenge(_)), None) | (None, _) => {}
         }
     }
 

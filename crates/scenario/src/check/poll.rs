@@ -13,6 +13,7 @@ impl Checker<'_> {
         program.has_stream = true;
         let location = self.fixed_location(node, program);
         let mut headers = self.headers(fields.get("headers"), program);
+        self.add_auth(fields, &mut headers, program);
         for (name, value) in &self.headers {
             add_absent(&mut headers, name, value);
         }

@@ -1,7 +1,6 @@
 //! WebSocket steps.
 
 use super::Checker;
-use super::auth::Auth;
 use super::fields::Fields;
 use super::http::add_absent;
 use super::matching::Of;
@@ -17,20 +16,7 @@ impl Checker<'_> {
         program.has_stream = true;
         let location = self.fixed_location(node, program);
         let mut headers = self.headers(fields.get("headers"), program);
-        match (self.auth_of(fields, program), fields.key_place("auth")) {
-            (Some(Auth::Header(value)), _) => add_absent(&mut headers, "authorization", &value),
-            (Some(Auth::Challenge(_)), Some(place)) => {
-                self.told
-                    .error(
-                        "bad-auth",
-                        place,
-                        "a handshake cannot answer digest challenges",
-                    )
-                    .hint("sign in with a request before, and take its cookies along");
-            }
-            // The run's own is meant for its requests.
-            (Some(Auth::Challenge(_)), None) | (None, _) => {}
-        }
+        self.add_auth(fields, &mut headers, program);
         for (name, value) in &self.headers {
             add_absent(&mut headers, name, value);
         }

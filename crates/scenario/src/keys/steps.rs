@@ -18,6 +18,13 @@ const TEMPLATES: Kind = Kind::Map(&Kind::Template);
 const CHECKS: Kind = Kind::OneOrMore(&Kind::Expression);
 const SAVES: Kind = Kind::Map(&Kind::Any(&[Kind::Text, Kind::Mapping(&SAVE)]));
 
+const STREAM_AUTH: Key = key(
+    "auth",
+    STEP_AUTH,
+    Said("`options.auth`"),
+    "Who the user is to the server, `basic` or `bearer`; `none`: it does not say",
+);
+
 const HTTP: &[Key] = &[
     key("headers", TEMPLATES, Absent, "Request headers"),
     key("body", Kind::Template, Absent, "Request body as it is"),
@@ -136,12 +143,7 @@ pub(crate) static STEPS: &[Table] = &[
                 Required,
                 "Opens a WebSocket there: a path below the target, or a whole URL",
             ),
-            key(
-                "auth",
-                STEP_AUTH,
-                Said("`options.auth`"),
-                "Who the user is to the server, `basic` or `bearer`; `none`: it does not say",
-            ),
+            STREAM_AUTH,
             key(
                 "headers",
                 TEMPLATES,
@@ -171,6 +173,7 @@ pub(crate) static STEPS: &[Table] = &[
                 Required,
                 "Opens a stream of server-sent events there: a path below the target, or a whole URL",
             ),
+            STREAM_AUTH,
             key("headers", TEMPLATES, Absent, "Headers of the request"),
             key(
                 "reconnect",
@@ -202,6 +205,7 @@ pub(crate) static STEPS: &[Table] = &[
                 Required,
                 "Asks there again and again, beside the steps: a path below the target, or a whole URL",
             ),
+            STREAM_AUTH,
             key("headers", TEMPLATES, Absent, "Headers of each request"),
             key(
                 "every",

@@ -98,6 +98,7 @@ fn begun(args: &CapacityArgs) -> Result<Search, Failure> {
     let file = args.file.as_deref().unwrap_or("-");
     let text = source::scenario(file, Leniency::Strict)?;
     let Compiled { plan, .. } = source::compile(&text, &args.sets.sets)?;
+    source::no_secrets(&plan, &args.sets.sets)?;
     if plan.thresholds.is_empty() {
         return Err(Failure::hinted(
             Exit::Data,

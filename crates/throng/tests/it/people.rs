@@ -113,3 +113,29 @@ fn a_check_says_how_many_will_come() {
         .said("phase recorded: 1 s, 40 users")
         .said("phase replayed: 1 s, 4 users");
 }
+
+/// A search and an experiment keep what they set, to be gone on with.
+#[test]
+fn what_makes_many_runs_takes_no_secrets() {
+    let space = space();
+    let scenario = space.file(
+        "people.yaml",
+        &format!("{PEOPLE}thresholds: [ \"p99(in) < 1s\" ]\n"),
+    );
+    let mut search = throng(["capacity", "--set", "word=hush-hush"]);
+    search
+        .arg(&scenario)
+        .env("TOKEN", "t")
+        .current_dir(space.path(""));
+    Ended::of(&mut search).with(65).told("sets a secret");
+    let experiment = space.file(
+        "words.yaml",
+        "scenario: people.yaml\ndesign: 2^k\nfactors: { word: { set: word, levels: [ one, two ] } }\n\
+         responses: [ p99(in) ]\n",
+    );
+    let mut run = throng(["experiment"]);
+    run.arg(&experiment)
+        .env("TOKEN", "t")
+        .current_dir(space.path(""));
+    Ended::of(&mut run).with(65).told("sets a secret");
+}

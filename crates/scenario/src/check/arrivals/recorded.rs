@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::Piece;
+use super::{Piece, USERS_MAX};
 use crate::check::Checker;
 use crate::check::fields::Fields;
 use crate::check::files::plain_number;
@@ -48,6 +48,7 @@ impl Checker<'_> {
         let hint = "a trace is numbers, how many users start in each `bin`: `3 0 5.5 2`";
         let count = |text: &str| match plain_number(text)? {
             count if count < 0.0 => Err(format!("`{text}` is below 0")),
+            count if count * scale > USERS_MAX => Err(format!("`{text}` is too many users")),
             count => Ok(count * scale),
         };
         let separators = [' ', '\t', ','];

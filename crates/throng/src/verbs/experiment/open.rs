@@ -150,6 +150,7 @@ impl Opened {
                     "each is right with the first levels of the others; change one of them",
                 ));
             };
+            source::no_secrets(&plan, &overrides)?;
             self.check_responses(&plan)?;
             self.times_ns.insert(cell, plan.end_ns());
         }
