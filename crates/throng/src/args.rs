@@ -219,6 +219,9 @@ pub(crate) struct ShowArgs {
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) rest: RestArgs,
+    /// Make the page of the run, too, or make it again [default: report.html in its directory]
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub(crate) html: Option<Option<PathBuf>>,
     /// Print the summary as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,

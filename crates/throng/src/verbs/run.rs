@@ -10,6 +10,7 @@ use record::schema::Verdict;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure, written};
+use crate::page;
 use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};
 
@@ -38,7 +39,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let conducted = controller::conduct(request, &mut |tick| view.tick(tick, style));
     view.end();
     let conducted = conducted.map_err(failure)?;
-    print(args, &conducted)?;
+    let page = page::after_run(&conducted.directory, &conducted.summary);
+    print(args, &conducted, page.as_deref())?;
     Ok(match conducted.summary.verdict {
         Verdict::Passed => Exit::Passed,
         Verdict::Failed => Exit::Failed,
@@ -87,7 +89,7 @@ pub(crate) fn interrupt() -> Result<Arc<Interrupt>, Failure> {
     Ok(interrupt)
 }
 
-fn print(args: &RunArgs, conducted: &Conducted) -> Result<Exit, Failure> {
+fn print(args: &RunArgs, conducted: &Conducted, page: Option<&Path>) -> Result<Exit, Failure> {
     let Conducted {
         directory,
         info,
@@ -99,6 +101,7 @@ fn print(args: &RunArgs, conducted: &Conducted) -> Result<Exit, Failure> {
         return Ok(Exit::Passed);
     } else {
         report::verdict(summary, info, &shown(directory), terminal::style())
+            + &page.map_or(String::new(), page::line)
     };
     written(write!(std::io::stdout(), "{text}"))
 }

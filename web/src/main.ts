@@ -1,0 +1,27 @@
+/** Draws the document that stands in the page. */
+
+import './style.css';
+import { type Document, FORMAT } from './document';
+import { el } from './dom';
+import { run } from './views/run';
+
+function draw(doc: Document): void {
+  if (doc.format !== FORMAT) {
+    throw new Error(
+      `this page draws documents of format ${FORMAT}, and this is format ${doc.format}`,
+    );
+  }
+  run(doc);
+}
+
+const holder = document.getElementById('document');
+try {
+  if (!holder?.textContent) throw new Error('the page holds no document');
+  draw(JSON.parse(holder.textContent) as Document);
+} catch (error) {
+  const why = error instanceof Error ? error.message : String(error);
+  document.body.append(
+    el('p', { class: 'broken', role: 'alert' }, `This page cannot be drawn: ${why}.`),
+  );
+  throw error;
+}

@@ -1,0 +1,270 @@
+/** How long things took: over time, and as a distribution. */
+
+import { bars } from '../../chart/bars';
+import { type HeatSpec, heat } from '../../chart/heat';
+import { lines } from '../../chart/lines';
+import type { MeasureCourse, RunDocument, Share } from '../../document';
+import { type Child, el } from '../../dom';
+import { Figure, type FigureSpec } from '../../figure';
+import { column, type Frame } from '../../frame';
+import { extent, marks, type Series, slots, TIME_GROUP, timeline, timelineSpec } from '../timeline';
+
+/** Rows of a heat map in a decade. */
+const ROWS_PER_DECADE = 10;
+/** Values of a table of a distribution, as shares that took longer. */
+const TABLE_SHARES = [0.9, 0.75, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001, 0.00001, 0];
+
+export function latency(doc: RunDocument): Child[] {
+  const measures = doc.course.measures.filter((measure) => measure.count > 0);
+  const first = mostMeasured(measures);
+  if (!first) return [];
+  const over = timeline(doc, percentiles(doc, first));
+  const map = new Figure(heatSpec(doc, first));
+  const bins = new Figure(binsSpec(first));
+  const choose = (name: string) => {
+    const measure = measures.find((one) => one.name === name) ?? first;
+    over.update(timelineSpec(doc, percentiles(doc, measure)));
+    map.update(heatSpec(doc, measure));
+    bins.update(binsSpec(measure));
+  };
+  const left = doc.course.measures_left_out;
+  const more =
+    left > 0 &&
+    el(
+      'p',
+      { class: 'note' },
+      `The ${measures.length} steps of most operations; ${left} more are in the table of steps.`,
+    );
+  return [
+    measures.length > 1 && chooser(measures, first, choose),
+    more,
+    over.element,
+    map.element,
+    el('div', { class: 'pair' }, bins.element, new Figure(ecdfSpec(measures)).element),
+    new Figure(tailSpec(measures)).element,
+  ];
+}
+
+/** What people wait for most often: requests before connections, and before what is pushed. */
+function mostMeasured(measures: MeasureCourse[]): MeasureCourse | undefined {
+  const order = ['request', 'transaction', 'message', 'handshake', 'connect'];
+  const rank = (one: MeasureCourse) =>
+    (order.indexOf(one.kind) + order.length + 1) % (order.length + 1);
+  return [...measures].sort((a, b) => rank(a) - rank(b) || b.count - a.count)[0];
+}
+
+function chooser(
+  measures: MeasureCourse[],
+  first: MeasureCourse,
+  choose: (name: string) => void,
+): HTMLElement {
+  const select = el(
+    'select',
+    { id: 'step', onchange: () => choose(select.value) },
+    ...measures.map((one) => {
+      const option = el('option', { value: one.name }, one.name);
+      option.selected = one === first;
+      return option;
+    }),
+  );
+  return el('p', { class: 'choose' }, el('label', { for: 'step' }, 'Step '), select);
+}
+
+function percentiles(doc: RunDocument, measure: MeasureCourse) {
+  const at_s = slots(doc.course);
+  const line = (name: string, mean: Series['mean']): Series => ({ name, unit: 'ns', at_s, mean });
+  return {
+    title: 'Response over time',
+    id: 'percentiles',
+    note: `${measure.name}: from when each was due until it ended well.`,
+    unit: 'ns',
+    yName: 'response',
+    log: true,
+    series: [
+      line('p50', measure.p50),
+      line('p90', measure.p90),
+      line('p99', measure.p99),
+      line('p99.9', measure.p999),
+      line('max', measure.max),
+    ],
+  };
+}
+
+function heatSpec(doc: RunDocument, measure: MeasureCourse): FigureSpec {
+  const { heat_slot_s } = doc.course;
+  const [min, max] = extent(doc);
+  const edge = (row: number) => 10 ** (row / ROWS_PER_DECADE);
+  const cells = measure.heat.map(([col, row, n]): HeatSpec['cells'][number] => [
+    col * heat_slot_s,
+    (col + 1) * heat_slot_s,
+    edge(row),
+    edge(row + 1),
+    n,
+  ]);
+  const rows = measure.heat.map(([, row]) => row);
+  return {
+    title: 'Latency heat map',
+    id: 'heat',
+    note: `${measure.name}: the darker a cell (the lighter on a dark page), the more operations ended then and took so long. Colours go by the logarithm of the count.`,
+    group: TIME_GROUP,
+    height: 280,
+    frame: () => [
+      column(
+        'from',
+        's',
+        cells.map((cell) => cell[0]),
+      ),
+      column(
+        'to',
+        's',
+        cells.map((cell) => cell[1]),
+      ),
+      column(
+        'response from',
+        'ns',
+        cells.map((cell) => cell[2]),
+      ),
+      column(
+        'response to',
+        'ns',
+        cells.map((cell) => cell[3]),
+      ),
+      column(
+        'operations',
+        'count',
+        cells.map((cell) => cell[4]),
+      ),
+    ],
+    option: (theme) =>
+      heat(
+        {
+          x: { unit: 's', name: 'time since the start', min, max },
+          y: {
+            unit: 'ns',
+            name: 'response',
+            log: true,
+            min: edge(Math.min(...rows)),
+            max: edge(Math.max(...rows) + 1),
+          },
+          cells,
+          marks: marks(doc.phases),
+        },
+        theme,
+      ),
+  };
+}
+
+function binsSpec(measure: MeasureCourse): FigureSpec {
+  const { bins } = measure;
+  return {
+    title: 'Histogram',
+    note: `${measure.name}, whole run; both axes are logarithmic.`,
+    frame: () => [
+      column(
+        'from',
+        'ns',
+        bins.map((bin) => bin.from_ns),
+      ),
+      column(
+        'to',
+        'ns',
+        bins.map((bin) => bin.to_ns),
+      ),
+      column(
+        'operations',
+        'count',
+        bins.map((bin) => bin.count),
+      ),
+    ],
+    option: (theme) =>
+      bars(
+        {
+          x: {
+            unit: 'ns',
+            name: 'response',
+            log: true,
+            min: bins[0]?.from_ns,
+            max: bins.at(-1)?.to_ns,
+          },
+          y: { unit: 'count', name: 'operations', log: true, min: 0.5 },
+          bars: bins.map((bin) => [bin.from_ns, bin.to_ns, bin.count]),
+          unit: 'count',
+        },
+        theme,
+      ),
+  };
+}
+
+/** A distribution at the shares that people ask for. */
+export function shareFrame(curves: { name: string; shares: Share[] }[]): Frame {
+  const at = (shares: Share[], longer: number) =>
+    shares.find(([share]) => Math.abs(share - longer) <= 1e-4 * longer)?.[1] ?? null;
+  return [
+    column('share that took longer', 'share', TABLE_SHARES),
+    ...curves.map(({ name, shares }) =>
+      column(
+        name,
+        'ns',
+        TABLE_SHARES.map((longer) => at(shares, longer)),
+      ),
+    ),
+  ];
+}
+
+function curves(measures: MeasureCourse[]) {
+  return measures.map((one) => ({ name: one.name, shares: one.response }));
+}
+
+export function ecdfSpec(measures: MeasureCourse[]): FigureSpec {
+  return curveSpec(curves(measures), {
+    title: 'Distribution',
+    note: 'The share of operations that took at most so long, whole run.',
+    tail: false,
+  });
+}
+
+function tailSpec(measures: MeasureCourse[]): FigureSpec {
+  return curveSpec(curves(measures), {
+    title: 'Tail',
+    note: 'The share of operations that took longer, on a logarithmic axis: how bad the slowest were.',
+    tail: true,
+  });
+}
+
+/** Distribution functions, or how many took longer. */
+export function curveSpec(
+  all: { name: string; shares: Share[]; style?: number }[],
+  words: { title: string; note: string; tail: boolean; id?: string },
+): FigureSpec {
+  const positive = all.flatMap((curve) => curve.shares.map(([, ns]) => ns)).filter((ns) => ns > 0);
+  const [min, max] = [Math.min(...positive), Math.max(...positive)];
+  return {
+    title: words.title,
+    ...(words.id ? { id: words.id } : {}),
+    note: words.note,
+    height: 260,
+    legend: all.map((curve, place) => ({ name: curve.name, style: curve.style ?? place })),
+    frame: () => shareFrame(all),
+    option: (theme, hidden) =>
+      lines(
+        {
+          x: { unit: 'ns', name: 'response', log: true, min, max },
+          y: words.tail
+            ? { unit: 'share', name: 'took longer', log: true, max: 1 }
+            : { unit: 'share', name: 'took at most so long', min: 0, max: 1 },
+          lines: all
+            .map((curve, place) => ({ curve, style: curve.style ?? place }))
+            .filter(({ curve }) => !hidden.has(curve.name))
+            .map(({ curve, style }) => ({
+              name: curve.name,
+              unit: 'share',
+              style,
+              points: curve.shares
+                .filter(([longer, ns]) => ns > 0 && !(words.tail && longer === 0))
+                .map(([longer, ns]): [number, number] => [ns, words.tail ? longer : 1 - longer]),
+            })),
+        },
+        theme,
+      ),
+  };
+}

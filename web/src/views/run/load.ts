@@ -1,0 +1,206 @@
+/** What was asked for and what was done: users, throughput, traffic, errors. */
+
+import type { RunDocument } from '../../document';
+import type { Child } from '../../dom';
+import { count, span } from '../../format';
+import { column } from '../../frame';
+import { table } from '../../table';
+import { type Series, series, slots, timeline, track } from '../timeline';
+
+export function load(doc: RunDocument): Child[] {
+  const { course } = doc;
+  if (course.seconds.length === 0) return [phases(doc)];
+  const line = (name: string, words: string, unit: string) => series(course, name, words, unit);
+  const some = (name: string, words: string, unit: string) =>
+    track(course, name) ? [line(name, words, unit)] : [];
+  const thinned =
+    course.slot_s > 1
+      ? `Each point is the mean of ${span(course.slot_s)}; bands reach from the least to the greatest second.`
+      : undefined;
+  return [
+    timeline(doc, {
+      title: 'Throughput',
+      note: thinned,
+      unit: '1/s',
+      yName: 'operations a second',
+      series: [
+        line('done', 'ended', '1/s'),
+        line('sends', 'begun', '1/s'),
+        ...some('errors', 'failed', '1/s'),
+      ],
+    }).element,
+    timeline(doc, {
+      title: 'Users',
+      note: `${count(doc.users.started)} started, ${count(doc.users.connected)} connected, ${count(doc.users.peak)} at once at most.`,
+      unit: 'count',
+      yName: 'users',
+      series: [
+        line('users', 'users present', 'count'),
+        ...some('connections', 'open connections', 'count'),
+        ...some('in_flight', 'operations in flight', 'count'),
+      ],
+    }).element,
+    timeline(doc, {
+      title: 'Arrivals',
+      unit: '1/s',
+      yName: 'users a second',
+      series: [
+        line('users_due', 'due', '1/s'),
+        line('users_started', 'started', '1/s'),
+        ...some('users_refused', 'refused', '1/s'),
+        ...some('users_held', 'held back', '1/s'),
+      ],
+    }).element,
+    timeline(doc, {
+      title: 'Traffic',
+      note: 'Application bytes, without what TCP and TLS add.',
+      unit: 'B/s',
+      yName: 'bytes a second',
+      series: [line('bytes_out', 'sent', 'B/s'), line('bytes_in', 'received', 'B/s')],
+    }).element,
+    pushes(doc),
+    phases(doc),
+  ];
+}
+
+/** Messages that came by themselves. */
+function pushes(doc: RunDocument): HTMLElement | null {
+  const { course } = doc;
+  const all: Series[] = course.measures
+    .filter((measure) => measure.kind === 'message')
+    .map((measure) => ({
+      name: measure.name,
+      unit: '1/s',
+      at_s: slots(course),
+      mean: measure.per_s,
+    }));
+  if (track(course, 'unmatched')) {
+    all.push(series(course, 'unmatched', 'that nothing matched', '1/s'));
+  }
+  if (all.length === 0) return null;
+  return timeline(doc, {
+    title: 'Messages that arrived',
+    id: 'pushes',
+    note: 'Pushed by the target, by the entry of the scenario that they matched.',
+    unit: '1/s',
+    yName: 'messages a second',
+    series: all,
+  }).element;
+}
+
+function phases(doc: RunDocument): HTMLElement | null {
+  const all = doc.phases;
+  if (all.length === 0) return null;
+  return table({
+    title: 'Phases',
+    frame: [
+      column(
+        'phase',
+        '',
+        all.map((one) => one.name),
+      ),
+      column(
+        'kind',
+        '',
+        all.map((one) => one.kind),
+      ),
+      column(
+        'from',
+        's',
+        all.map((one) => one.start_s),
+      ),
+      column(
+        'to',
+        's',
+        all.map((one) => one.end_s),
+      ),
+      column(
+        'users planned',
+        'count',
+        all.map((one) => one.users_planned),
+      ),
+      column(
+        'users started',
+        'count',
+        all.map((one) => one.users_started),
+      ),
+    ],
+  });
+}
+
+export function errors(doc: RunDocument): Child[] {
+  const { course, examples } = doc;
+  const over =
+    course.errors.length > 0 &&
+    timeline(doc, {
+      title: 'Errors over time',
+      note: 'Operations that ended ill, by kind.',
+      unit: '1/s',
+      yName: 'errors a second',
+      series: course.errors.map((one) => ({
+        name: one.kind,
+        unit: '1/s',
+        at_s: slots(course),
+        mean: one.per_s,
+      })),
+    }).element;
+  const failing = doc.steps.filter((step) => step.phase === null && step.errors > 0);
+  const kinds = failing.flatMap((step) =>
+    Object.entries(step.errors_by_kind).map(([kind, n]) => ({ step, kind, n })),
+  );
+  const byStep =
+    kinds.length > 0 &&
+    table({
+      title: 'Errors by step and kind',
+      frame: [
+        column(
+          'step',
+          '',
+          kinds.map((one) => one.step.name),
+        ),
+        column(
+          'kind',
+          '',
+          kinds.map((one) => one.kind),
+        ),
+        column(
+          'errors',
+          'count',
+          kinds.map((one) => one.n),
+        ),
+        column(
+          'share',
+          'share',
+          kinds.map((one) => one.n / Math.max(1, one.step.count)),
+        ),
+      ],
+    });
+  const first =
+    examples.length > 0 &&
+    table({
+      title: 'First errors of each kind',
+      frame: [
+        column(
+          'step',
+          '',
+          examples.map((one) => one.measure),
+        ),
+        column(
+          'kind',
+          '',
+          examples.map((one) => one.outcome),
+        ),
+        column(
+          'at',
+          's',
+          examples.map((one) => one.at_s),
+        ),
+        column(
+          'detail',
+          '',
+          examples.map((one) => one.detail),
+        ),
+      ],
+    });
+  return [over, byStep, first];
+}
