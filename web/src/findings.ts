@@ -1,6 +1,6 @@
 /** Findings: sentences first, the figures behind them one click away. */
 
-import type { Finding, Severity } from './document';
+import type { Finding, Severity } from './document/run';
 import { append, el } from './dom';
 import { evidence } from './format';
 
@@ -11,10 +11,10 @@ const MARKS: Record<Severity, [mark: string, word: string]> = {
   fatal: ['✗', 'fatal'],
 };
 
-/** `figure` tells the id of what shows a finding, where something does. */
+/** `figure` tells the id of what shows a finding, by its code and text, where something does. */
 export function findings(
   all: Finding[],
-  figure: (code: string) => string | undefined,
+  figure: (code: string, text: string) => string | undefined,
 ): HTMLElement {
   const list = el('ul', { class: 'findings' });
   for (const finding of all) {
@@ -31,7 +31,7 @@ export function findings(
       ),
     );
     const more = el('span', { class: 'evidence' });
-    const id = figure(finding.code);
+    const id = figure(finding.code, finding.text);
     if (id && document.getElementById(id)) append(more, el('a', { href: `#${id}` }, 'Figure'));
     const behind = Object.entries(finding.evidence);
     if (behind.length > 0) append(more, figures(behind));

@@ -86,6 +86,11 @@ export function share(x: number): string {
   return `${significant(percent, percent === 100 ? 1 : 3)} %`;
 }
 
+/** A p-value: `0.032`, `below 0.001`. */
+export function probability(p: number): string {
+  return p < 0.001 ? 'below 0.001' : significant(p, 2).replace(/\.0$/, '');
+}
+
 /** A number in its unit. */
 export function told(value: number, unit: Unit): string {
   switch (unit) {
@@ -103,6 +108,10 @@ export function told(value: number, unit: Unit): string {
       return `${bytes(value)}/s`;
     case '1/s':
       return `${significant(value)}/s`;
+    case 'p':
+      return probability(value);
+    case 'change':
+      return `${value > 0 ? '+' : value < 0 ? '−' : ''}${significant(100 * Math.abs(value), 2)} %`;
     case '':
     case '1':
       return significant(value);
@@ -137,6 +146,8 @@ export function tick(value: number, unit: Unit): string {
     }
     case '%':
       return `${short(value)} %`;
+    case 'change':
+      return value === 0 ? '0' : `${value > 0 ? '+' : '−'}${short(100 * Math.abs(value))} %`;
     default:
       return Math.abs(value) >= 1e6 ? `${short(value / 1e6)} M` : short(value);
   }

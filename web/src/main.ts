@@ -3,6 +3,10 @@
 import './style.css';
 import { type Document, FORMAT } from './document';
 import { el } from './dom';
+import { capacity } from './views/capacity';
+import { comparison } from './views/comparison';
+import { experiment } from './views/experiment';
+import { meters } from './views/meters';
 import { run } from './views/run';
 
 function draw(doc: Document): void {
@@ -11,7 +15,23 @@ function draw(doc: Document): void {
       `this page draws documents of format ${FORMAT}, and this is format ${doc.format}`,
     );
   }
-  run(doc);
+  switch (doc.kind) {
+    case 'run':
+      run(doc);
+      break;
+    case 'comparison':
+      comparison(doc);
+      break;
+    case 'experiment':
+      experiment(doc);
+      break;
+    case 'capacity':
+      capacity(doc);
+      break;
+    case 'meters':
+      meters(doc);
+      break;
+  }
 }
 
 const holder = document.getElementById('document');

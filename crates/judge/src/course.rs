@@ -16,7 +16,8 @@ use record::{RecordError, Run};
 use serde::Serialize;
 
 pub use errors::ErrorTrack;
-pub use latency::{Bin, MeasureCourse, Share, shares};
+pub(crate) use latency::shares_of;
+pub use latency::{Bin, MeasureCourse, Share};
 pub use number::Number;
 pub use probes::{ProbeLine, ProbeLines};
 pub use seconds::Track;

@@ -4,8 +4,12 @@
 //! Names and texts come from scenarios and servers. They reach the page as data only: JSON in which
 //! no `<` stands, read by a script that sets text and never markup.
 
+mod capacity;
+mod comparison;
+mod experiment;
 #[cfg(feature = "web")]
 mod file;
+mod meters;
 mod run;
 
 use serde::Serialize;

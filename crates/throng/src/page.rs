@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure};
 /// What a page is called in the directory of what it shows.
 pub(crate) const FILE: &str = "report.html";
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The page of a run.
 pub(crate) fn of_run(run: &Run, summary: &Summary) -> Result<Page, Failure> {
@@ -48,6 +48,21 @@ pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Option<PathBuf> 
             None
         }
     }
+}
+
+/// Writes a page where it is asked for, else into the directory of what it shows, and returns where it
+/// is; `None` where nobody asked and this program was built without pages.
+pub(crate) fn beside(
+    page: &Page,
+    directory: &Path,
+    asked: Option<&Path>,
+) -> Result<Option<PathBuf>, Failure> {
+    if asked.is_none() && !cfg!(feature = "web") {
+        return Ok(None);
+    }
+    let path = asked.map_or_else(|| directory.join(FILE), Path::to_owned);
+    write(page, &path)?;
+    Ok(Some(path))
 }
 
 /// Writes a page under a temporary name and renames it.

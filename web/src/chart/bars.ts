@@ -11,6 +11,8 @@ export interface BarsSpec {
   /** From, to, height. */
   bars: [number, number, number][];
   unit: Unit;
+  /** What each bar is of, where it is no stretch of numbers. */
+  names?: string[];
 }
 
 type Api = {
@@ -28,8 +30,10 @@ export function bars(spec: BarsSpec, theme: Theme): Option {
     tooltip: tooltip(
       theme,
       (params) => {
-        const [from = 0, to = 0, n = 0] = (params as { value: number[] }).value;
-        return `${told(from, spec.x.unit)} to ${told(to, spec.x.unit)}\n${told(n, spec.unit)}`;
+        const { value, dataIndex } = params as { value: number[]; dataIndex: number };
+        const [from = 0, to = 0, n = 0] = value;
+        const stretch = () => `${told(from, spec.x.unit)} to ${told(to, spec.x.unit)}`;
+        return `${spec.names?.[dataIndex] ?? stretch()}\n${told(n, spec.unit)}`;
       },
       'item',
     ),

@@ -11,8 +11,14 @@ export interface Axis {
   unit: Unit;
   name: string;
   log?: boolean;
+  /** Need not begin at zero. */
+  free?: boolean;
+  /** Steps of one at least. */
+  whole?: boolean;
   min?: number | undefined;
   max?: number | undefined;
+  /** The greatest number that is drawn, where steps hang on it. */
+  top?: number | undefined;
   /** Names instead of numbers. */
   categories?: string[] | undefined;
 }
@@ -25,7 +31,8 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
     nameTextStyle: { color: theme.faint, fontSize: 12, align: isX ? 'center' : 'left' },
     nameLocation: isX ? 'middle' : 'end',
     nameGap: isX ? 27 : 12,
-    axisLine: { show: isX, lineStyle: { color: theme.faint } },
+    // Axes stay at the edges, wherever zero is.
+    axisLine: { show: isX, onZero: false, lineStyle: { color: theme.faint } },
     axisTick: { show: isX, lineStyle: { color: theme.faint } },
     splitLine: { show: !isX, lineStyle: { color: theme.rule } },
     min: spec.min,
@@ -33,8 +40,24 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
   };
   const label: Option = { color: theme.faint, fontSize: 12, hideOverlap: true };
   if (spec.categories) {
-    return { ...common, type: 'category', data: spec.categories, axisLabel: label };
+    // Places on a line, so that points, bars and intervals stand on them alike.
+    const { categories } = spec;
+    return {
+      ...common,
+      type: 'value',
+      min: -0.5,
+      max: categories.length - 0.5,
+      axisTick: { show: false },
+      axisLabel: {
+        ...label,
+        customValues: categories.map((_, place) => place),
+        width: 120,
+        overflow: 'truncate',
+        formatter: (place: number) => categories[place] ?? '',
+      },
+    };
   }
+  const bytesStep = spec.unit.startsWith('B') ? binaryStep(spec.top ?? 0) : undefined;
   const step = isX && spec.unit === 's' ? timeStep(spec) : undefined;
   // The ends of an axis are no round numbers, and need no label.
   const isRound = (value: number) =>
@@ -44,6 +67,9 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
     ...common,
     type: spec.log ? 'log' : 'value',
     ...(step ? { interval: step } : {}),
+    ...(spec.whole ? { minInterval: 1 } : {}),
+    ...(spec.free ? { scale: true } : {}),
+    ...(bytesStep ? { interval: bytesStep } : {}),
     axisLabel: {
       ...label,
       formatter: (value: number) => (isRound(value) ? tick(value, spec.unit) : ''),
@@ -65,6 +91,11 @@ function timeStep(spec: Axis): number | undefined {
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400,
   ];
   return steps.find((step) => step >= wanted) ?? Math.ceil(wanted / 86400) * 86400;
+}
+
+/** Bytes are counted in powers of two: five steps at most. */
+function binaryStep(top: number): number | undefined {
+  return top > 0 ? 2 ** Math.ceil(Math.log2(top / 5)) : undefined;
 }
 
 export function tooltip(

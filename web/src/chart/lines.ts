@@ -16,8 +16,12 @@ export interface Line {
   style?: number;
   /** Holds its value until the next point. */
   step?: boolean;
+  /** Shows its points on the line. */
+  marked?: boolean;
   /** Points without a line between them. */
   dots?: boolean;
+  /** One of many, which stand back behind the others and are not told where they are pointed at. */
+  thin?: boolean;
   /** From low to high at the places of points. */
   intervals?: [number, number | null, number | null][];
 }
@@ -58,10 +62,13 @@ export function lines(spec: LinesSpec, theme: Theme): Option {
       data: onLog(line.points, spec.y.log),
       symbol: line.dots ? MARKS[style % MARKS.length] : 'circle',
       symbolSize: line.dots ? 7 : 5,
-      showSymbol: line.points.length === 1,
+      showSymbol: line.marked === true || line.points.length === 1,
       ...(line.step ? { step: 'end' } : {}),
-      lineStyle: { width: 1.75, color: colour, type: lineDash(style) },
-      itemStyle: { color: colour },
+      lineStyle: line.thin
+        ? { width: 1, color: colour, opacity: 0.45 }
+        : { width: 1.75, color: colour, type: lineDash(style) },
+      silent: line.thin === true,
+      itemStyle: { color: colour, opacity: 1 },
       emphasis: { disabled: true },
       z: 3,
     });
@@ -76,10 +83,22 @@ export function lines(spec: LinesSpec, theme: Theme): Option {
   return {
     ...base(theme),
     xAxis: axis(spec.x, theme, true),
-    yAxis: axis(spec.y, theme, false),
-    tooltip: tooltip(theme, (params) => hover(params as Hover[], spec)),
+    yAxis: axis({ ...spec.y, top: top(spec) }, theme, false),
+    tooltip: tooltip(
+      theme,
+      (params) => hover(params as Hover[], spec),
+      spec.x.categories ? 'item' : 'axis',
+    ),
     series,
   };
+}
+
+function top(spec: LinesSpec): number {
+  const drawn = spec.lines.flatMap((line) => [
+    ...line.points.map((point) => point[1] ?? 0),
+    ...(line.band ?? []).map((point) => point[2] ?? 0),
+  ]);
+  return drawn.reduce((most, value) => Math.max(most, value), 0);
 }
 
 const MARKS = ['circle', 'diamond', 'triangle', 'rect', 'pin', 'arrow'];
@@ -197,7 +216,9 @@ export interface Hover {
 
 function hover(params: Hover[], spec: LinesSpec): string {
   const points = Array.isArray(params) ? params : [params];
-  const units = new Map(spec.lines.map((line) => [line.name, line.unit]));
+  const units = new Map(
+    spec.lines.filter((line) => !line.thin).map((line) => [line.name, line.unit]),
+  );
   const told_ = points.flatMap((point) => {
     const unit = units.get(point.seriesName ?? '');
     const value = (point.value as (number | null)[] | undefined)?.[1];

@@ -1,6 +1,6 @@
 /** A run: what it comes to, then what happened. */
 
-import type { RunDocument } from '../document';
+import type { RunDocument } from '../document/run';
 import { el } from '../dom';
 import { findings } from '../findings';
 import { span } from '../format';

@@ -1,7 +1,7 @@
 /** Lines over the time of a run: what all figures of one run share. */
 
 import { type Line, type LinesSpec, lines, type Mark } from '../chart/lines';
-import type { Course, Numbers, Phase, RunDocument, Track } from '../document';
+import type { Course, Numbers, Phase, RunDocument, Track } from '../document/run';
 import { Figure, type FigureSpec } from '../figure';
 import type { Unit } from '../format';
 import { type Column, column } from '../frame';

@@ -224,12 +224,17 @@ fn bins(hist: &LogHistogram) -> Vec<Bin> {
 
 /// A distribution function: each per cent, then the tail in finer and finer steps as far as there
 /// are numbers for it. Empty where there are none.
-pub fn shares(hist: &LogHistogram) -> Vec<Share> {
-    if hist.is_empty() {
+fn shares(hist: &LogHistogram) -> Vec<Share> {
+    shares_of(hist.count(), |q| hist.quantile(q) as f64)
+}
+
+/// The same of `count` numbers whose quantiles are given.
+pub(crate) fn shares_of(count: u64, quantile: impl Fn(f64) -> f64) -> Vec<Share> {
+    if count == 0 {
         return Vec::new();
     }
     let mut longer: Vec<f64> = (1..=100).rev().map(|n| f64::from(n) / 100.0).collect();
-    let (count, mut decade) = (hist.count() as f64, 0.01);
+    let (count, mut decade) = (count as f64, 0.01);
     while decade * count > 1.0 {
         let tenths = (1..=9).rev().map(|tenth| decade * f64::from(tenth) / 10.0);
         // No share is smaller than that of a single number; but for the last bit of a product.
@@ -237,10 +242,9 @@ pub fn shares(hist: &LogHistogram) -> Vec<Share> {
         decade /= 10.0;
     }
     longer.push(0.0);
-    let told = longer.into_iter().map(|longer| {
-        let ns = hist.quantile(1.0 - longer) as f64;
-        (Number(longer), Number(ns))
-    });
+    let told = longer
+        .into_iter()
+        .map(|longer| (Number(longer), Number(quantile(1.0 - longer))));
     told.collect()
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Cut, Number, SECOND_NS};
 
-/// A slot of which less was recorded has no rate, and a shorter row no say in least and greatest:
+/// A slot of which less was recorded has no rate and no share, and a shorter row no say in least and greatest:
 /// a few operations in a millisecond are no throughput.
 const COVERED_MIN: f64 = 0.5;
 
@@ -29,10 +29,12 @@ pub struct Track {
 enum Kind {
     /// A value of its moment.
     Gauge,
+    /// A share of the interval.
+    Share,
     /// Something counted, told by second.
     Rate,
 }
-use Kind::{Gauge, Rate};
+use Kind::{Gauge, Rate, Share};
 
 /// Tells a column of a row.
 type Get = fn(&SeriesRow) -> f64;
@@ -60,7 +62,7 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
     ("lag_max_ns", Gauge, |r| r.lag_max_ns as f64),
     ("cpu_process_ns", Rate, |r| r.cpu_process_ns as f64),
     ("cpu_wait_ns", Rate, |r| r.cpu_wait_ns as f64),
-    ("loop_busy_max", Gauge, |r| r.loop_busy_max),
+    ("loop_busy_max", Share, |r| r.loop_busy_max),
     ("rss_bytes", Gauge, |r| r.rss_bytes as f64),
     ("host_retransmits", Rate, |r| r.host_retransmits as f64),
     ("host_listen_drops", Rate, |r| r.host_listen_drops as f64),
@@ -105,7 +107,7 @@ fn track(name: &'static str, kind: Kind, get: Get, rows: &[SeriesRow], cut: Cut)
         let slot = &mut slots[cut.slot(row.start_ns)];
         slot.seconds += seconds;
         let value = match kind {
-            Gauge => get(row),
+            Gauge | Share => get(row),
             Rate => get(row) / seconds,
         };
         slot.sum += value * seconds;
@@ -118,7 +120,7 @@ fn track(name: &'static str, kind: Kind, get: Get, rows: &[SeriesRow], cut: Cut)
         let values = slots.iter().map(|slot| {
             let covered = match kind {
                 Gauge => slot.seconds > 0.0,
-                Rate => slot.seconds >= COVERED_MIN,
+                Share | Rate => slot.seconds >= COVERED_MIN,
             };
             let value = of(slot);
             (covered && value.is_finite()).then_some(Number(value))

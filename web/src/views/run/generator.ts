@@ -1,6 +1,6 @@
 /** The generator's own health. */
 
-import type { RunDocument } from '../../document';
+import type { RunDocument } from '../../document/run';
 import type { Child } from '../../dom';
 import { bytes, duration, share } from '../../format';
 import { terms } from '../../shell';

@@ -2,17 +2,15 @@
 
 import { bars } from '../../chart/bars';
 import { type HeatSpec, heat } from '../../chart/heat';
-import { lines } from '../../chart/lines';
-import type { MeasureCourse, RunDocument, Share } from '../../document';
+import type { MeasureCourse, RunDocument } from '../../document/run';
 import { type Child, el } from '../../dom';
 import { Figure, type FigureSpec } from '../../figure';
-import { column, type Frame } from '../../frame';
+import { column } from '../../frame';
+import { curveSpec } from '../curves';
 import { extent, marks, type Series, slots, TIME_GROUP, timeline, timelineSpec } from '../timeline';
 
 /** Rows of a heat map in a decade. */
 const ROWS_PER_DECADE = 10;
-/** Values of a table of a distribution, as shares that took longer. */
-const TABLE_SHARES = [0.9, 0.75, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001, 0.00001, 0];
 
 export function latency(doc: RunDocument): Child[] {
   const measures = doc.course.measures.filter((measure) => measure.count > 0);
@@ -195,27 +193,11 @@ function binsSpec(measure: MeasureCourse): FigureSpec {
   };
 }
 
-/** A distribution at the shares that people ask for. */
-export function shareFrame(curves: { name: string; shares: Share[] }[]): Frame {
-  const at = (shares: Share[], longer: number) =>
-    shares.find(([share]) => Math.abs(share - longer) <= 1e-4 * longer)?.[1] ?? null;
-  return [
-    column('share that took longer', 'share', TABLE_SHARES),
-    ...curves.map(({ name, shares }) =>
-      column(
-        name,
-        'ns',
-        TABLE_SHARES.map((longer) => at(shares, longer)),
-      ),
-    ),
-  ];
-}
-
 function curves(measures: MeasureCourse[]) {
   return measures.map((one) => ({ name: one.name, shares: one.response }));
 }
 
-export function ecdfSpec(measures: MeasureCourse[]): FigureSpec {
+function ecdfSpec(measures: MeasureCourse[]): FigureSpec {
   return curveSpec(curves(measures), {
     title: 'Distribution',
     note: 'The share of operations that took at most so long, whole run.',
@@ -229,42 +211,4 @@ function tailSpec(measures: MeasureCourse[]): FigureSpec {
     note: 'The share of operations that took longer, on a logarithmic axis: how bad the slowest were.',
     tail: true,
   });
-}
-
-/** Distribution functions, or how many took longer. */
-export function curveSpec(
-  all: { name: string; shares: Share[]; style?: number }[],
-  words: { title: string; note: string; tail: boolean; id?: string },
-): FigureSpec {
-  const positive = all.flatMap((curve) => curve.shares.map(([, ns]) => ns)).filter((ns) => ns > 0);
-  const [min, max] = [Math.min(...positive), Math.max(...positive)];
-  return {
-    title: words.title,
-    ...(words.id ? { id: words.id } : {}),
-    note: words.note,
-    height: 260,
-    legend: all.map((curve, place) => ({ name: curve.name, style: curve.style ?? place })),
-    frame: () => shareFrame(all),
-    option: (theme, hidden) =>
-      lines(
-        {
-          x: { unit: 'ns', name: 'response', log: true, min, max },
-          y: words.tail
-            ? { unit: 'share', name: 'took longer', log: true, max: 1 }
-            : { unit: 'share', name: 'took at most so long', min: 0, max: 1 },
-          lines: all
-            .map((curve, place) => ({ curve, style: curve.style ?? place }))
-            .filter(({ curve }) => !hidden.has(curve.name))
-            .map(({ curve, style }) => ({
-              name: curve.name,
-              unit: 'share',
-              style,
-              points: curve.shares
-                .filter(([longer, ns]) => ns > 0 && !(words.tail && longer === 0))
-                .map(([longer, ns]): [number, number] => [ns, words.tail ? longer : 1 - longer]),
-            })),
-        },
-        theme,
-      ),
-  };
 }

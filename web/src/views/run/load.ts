@@ -1,6 +1,6 @@
 /** What was asked for and what was done: users, throughput, traffic, errors. */
 
-import type { RunDocument } from '../../document';
+import type { RunDocument } from '../../document/run';
 import type { Child } from '../../dom';
 import { count, span } from '../../format';
 import { column } from '../../frame';

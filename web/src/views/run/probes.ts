@@ -1,6 +1,6 @@
 /** The server side: a figure for each metric of a role, a line for each source. */
 
-import type { ProbeLine, RunDocument } from '../../document';
+import type { ProbeLine, RunDocument } from '../../document/run';
 import { type Child, el } from '../../dom';
 import { timeline } from '../timeline';
 

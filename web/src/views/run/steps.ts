@@ -1,6 +1,6 @@
 /** Figures by step, over the run and by phase; and by region of imported results. */
 
-import type { RunDocument, Step } from '../../document';
+import type { RunDocument, Step } from '../../document/run';
 import { type Child, el } from '../../dom';
 import { count } from '../../format';
 import { column } from '../../frame';

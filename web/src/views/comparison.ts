@@ -1,0 +1,303 @@
+/** A comparison: what is said, then measure by measure where the runs differ. */
+
+import type { ComparedMeasure, ComparisonDocument } from '../document/comparison';
+import { type Child, el } from '../dom';
+import { findings } from '../findings';
+import { significant, span } from '../format';
+import { column } from '../frame';
+import { page, type Section } from '../shell';
+import { table } from '../table';
+import { differenceFigure, distributionFigure, tailFigure } from './comparison/curves';
+import { groups } from './comparison/groups';
+
+const RULES: Record<string, string> = {
+  permutation: 'decided by permutations of runs',
+  student: 'decided by Student’s t over runs',
+  windows: 'decided by windows of the two runs',
+};
+
+export function comparison(doc: ComparisonDocument): void {
+  const baselines = doc.runs.filter((run) => run.side === 'baseline').length;
+  const others = doc.runs.length - baselines;
+  const lines = el('div');
+  const ids = new Map(doc.measures.map((measure, place) => [measure.name, `measure-${place}`]));
+  page(
+    {
+      title: 'Comparison',
+      verdict: capital(doc.verdict),
+      tone: doc.exit_code === 0 ? 'good' : 'bad',
+      facts: [
+        baselines > 0 ? `${others} runs against ${baselines}` : `${others} runs with each other`,
+        RULES[doc.rule ?? ''] ?? 'each pair of runs tested',
+        `${doc.time} times`,
+        `α ${doc.alpha}`,
+        ...(doc.phase ? [`phase ${doc.phase}`] : []),
+      ],
+    },
+    [
+      { title: 'Findings', content: [lines] },
+      { title: 'Measures', content: [overview(doc, ids)] },
+      ...doc.measures.map((measure, place) => section(doc, measure, place)),
+      { title: 'Runs', content: [runs(doc)] },
+    ],
+    doc.throng,
+  );
+  lines.append(
+    findings(doc.findings, (_, text) => {
+      // A finding of one measure begins with its name.
+      const measure = doc.measures.find((one) => text.startsWith(`${one.name}:`));
+      return measure && ids.get(measure.name);
+    }),
+  );
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+function overview(doc: ComparisonDocument, ids: Map<string, string>): HTMLElement {
+  const all = doc.measures;
+  const left = doc.measures_left_out;
+  const links = el(
+    'ul',
+    { class: 'measures' },
+    ...all.map((one) =>
+      el(
+        'li',
+        {},
+        el('a', { href: `#${ids.get(one.name)}` }, one.name),
+        el('span', {}, ` ${one.text || one.verdict}`),
+      ),
+    ),
+  );
+  const more =
+    left > 0 &&
+    el('p', { class: 'note' }, `${left} more measures are in the JSON of the comparison.`);
+  return el('div', {}, links, more);
+}
+
+function section(doc: ComparisonDocument, measure: ComparedMeasure, place: number): Section {
+  return {
+    title: measure.name,
+    id: `measure-${place}`,
+    content: [
+      el(
+        'p',
+        {},
+        `${capital(measure.verdict)}${measure.text && measure.text !== measure.verdict ? `: ${measure.text}` : ''}.`,
+      ),
+      changes(measure),
+      ...figures(doc, measure, place),
+      evidence(doc, measure),
+      figuresOfRuns(doc, measure),
+    ],
+  };
+}
+
+function figures(doc: ComparisonDocument, measure: ComparedMeasure, place: number): Child[] {
+  const all: Child[] = [];
+  if (measure.curves) {
+    all.push(
+      el(
+        'div',
+        { class: 'pair' },
+        distributionFigure(doc, measure.curves, place).element,
+        tailFigure(doc, measure.curves, place).element,
+      ),
+    );
+    if (measure.curves.differences.length > 0) {
+      all.push(differenceFigure(doc, measure.curves, place).element);
+    }
+  }
+  return [...all, ...groups(doc, measure, place)];
+}
+
+function changes(measure: ComparedMeasure): HTMLElement | null {
+  const all = measure.changes;
+  if (all.length === 0) return null;
+  const title = `Changes of ${measure.name}`;
+  return table({
+    title,
+    frame: [
+      column(
+        'figure',
+        '',
+        all.map((one) => one.figure),
+      ),
+      column(
+        'baseline',
+        '',
+        all.map((one) => one.baseline_shown),
+      ),
+      column(
+        'candidate',
+        '',
+        all.map((one) => one.candidate_shown),
+      ),
+      column(
+        'change',
+        'change',
+        all.map((one) => one.relative),
+      ),
+      column(
+        'p',
+        'p',
+        all.map((one) => one.p),
+      ),
+      column(
+        'p, corrected',
+        'p',
+        all.map((one) => one.p_adjusted),
+      ),
+      column(
+        '',
+        '',
+        all.map((one) =>
+          one.counts ? '● counts' : one.seen ? '○ seen, too small to count' : 'not seen',
+        ),
+      ),
+    ],
+    rowClass: (row) => (all[row]?.counts ? 'counts' : ''),
+  });
+}
+
+/** Tests that take operations for the unit. */
+function evidence(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElement | null {
+  const told = measure.evidence;
+  if (!told) return null;
+  const tests = [
+    ['Kolmogorov–Smirnov', told.ks],
+    ['Anderson–Darling', told.ad],
+    ['Mann–Whitney', told.mann_whitney],
+  ] as const;
+  const [low, high] = told.cliffs_delta_interval;
+  return el(
+    'details',
+    { class: 'phase' },
+    el('summary', {}, 'Tests on operations'),
+    el(
+      'p',
+      { class: 'note' },
+      'They take all operations of a side for one sample. They say how the samples differ, not whether other runs would, and decide nothing. ' +
+        `Cliff’s delta ${significant(told.cliffs_delta)} (${significant(low)} to ${significant(high)}, confidence ${100 * (1 - doc.alpha)} %).`,
+    ),
+    table({
+      title: `Tests on operations of ${measure.name}`,
+      frame: [
+        column(
+          'test',
+          '',
+          tests.map(([name]) => name),
+        ),
+        column(
+          'statistic',
+          '',
+          tests.map(([, test]) => test.statistic),
+        ),
+        column(
+          'p',
+          'p',
+          tests.map(([, test]) => test.p),
+        ),
+        column(
+          'p, corrected',
+          'p',
+          tests.map(([, test]) => test.p_adjusted),
+        ),
+      ],
+    }),
+  );
+}
+
+function figuresOfRuns(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElement {
+  const all = measure.runs;
+  const title = `Figures of ${measure.name} by run`;
+  return el(
+    'details',
+    { class: 'phase' },
+    el('summary', {}, 'Figures by run'),
+    table({
+      title,
+      frame: [
+        column(
+          'run',
+          '',
+          doc.runs.map((run) => run.label),
+        ),
+        column(
+          'operations',
+          'count',
+          all.map((one) => one.count),
+        ),
+        column(
+          'rate',
+          '1/s',
+          all.map((one) => one.rate),
+        ),
+        column(
+          'error rate',
+          'share',
+          all.map((one) => one.error_rate),
+        ),
+        column(
+          'mean',
+          'ns',
+          all.map((one) => one.mean_ns),
+        ),
+        ...doc.quantiles.map((q, place) =>
+          column(
+            `p${Number((100 * q).toFixed(6))}`,
+            'ns',
+            all.map((one) => one.quantiles_ns[place] ?? null),
+          ),
+        ),
+      ],
+    }),
+  );
+}
+
+function runs(doc: ComparisonDocument): HTMLElement {
+  const all = doc.runs;
+  const started = (ns: number) => new Date(ns / 1e6).toISOString().replace('T', ' ').slice(0, 19);
+  return table({
+    title: 'Runs',
+    frame: [
+      column(
+        'run',
+        '',
+        all.map((run) => run.label),
+      ),
+      column(
+        'side',
+        '',
+        all.map((run) => run.side),
+      ),
+      column(
+        'directory',
+        '',
+        all.map((run) => run.directory),
+      ),
+      column(
+        'started, UTC',
+        '',
+        all.map((run) => started(run.started_unix_ns)),
+      ),
+      column(
+        'compared',
+        '',
+        all.map((run) => span(run.seconds)),
+      ),
+      column(
+        'target',
+        '',
+        all.map((run) => run.target),
+      ),
+      column(
+        'trusted',
+        '',
+        all.map((run) => (run.trusted ? 'yes' : 'no')),
+      ),
+    ],
+    rowClass: (row) => (all[row]?.trusted ? '' : 'bad'),
+  });
+}
