@@ -16,6 +16,16 @@ export function column(name: string, unit: Unit, values: Cell[]): Column {
   return { name, unit, values };
 }
 
+/** A column that tells one thing of each of these. */
+export function each<T>(
+  all: readonly T[],
+  name: string,
+  unit: Unit,
+  cell: (one: T, place: number) => Cell,
+): Column {
+  return column(name, unit, all.map(cell));
+}
+
 export function rows(frame: Frame): number {
   return Math.max(0, ...frame.map((one) => one.values.length));
 }

@@ -19,8 +19,8 @@ export function radar(spec: RadarSpec, theme: Theme): Option {
     grid: undefined,
     radar: {
       indicator: spec.axes.map((name) => ({ name, max: spec.max })),
-      radius: '64%',
-      center: ['50%', '54%'],
+      radius: '70%',
+      center: ['50%', '52%'],
       splitNumber: 4,
       axisName: { color: theme.ink, fontSize: 12, overflow: 'truncate', width: 150 },
       splitLine: { lineStyle: { color: theme.rule } },

@@ -6,7 +6,7 @@ import { el } from '../dom';
 import { Figure } from '../figure';
 import { findings } from '../findings';
 import { count, significant } from '../format';
-import { column } from '../frame';
+import { column, each } from '../frame';
 import { page, terms } from '../shell';
 import { table } from '../table';
 
@@ -105,31 +105,11 @@ function latency(doc: CapacityDocument): Figure {
     height: 320,
     legend: drawn.map(({ name, style = 0 }) => ({ name, style })),
     frame: () => [
-      column(
-        'load',
-        '',
-        all.map((level) => load(doc, level.load)),
-      ),
-      column(
-        'throughput',
-        '1/s',
-        all.map((level) => level.per_s),
-      ),
-      column(
-        'in flight',
-        '',
-        all.map((level) => level.in_flight),
-      ),
-      column(
-        'p50',
-        'ns',
-        all.map((level) => level.p50_ns),
-      ),
-      column(
-        'p99',
-        'ns',
-        all.map((level) => level.p99_ns),
-      ),
+      each(all, 'load', '', (level) => load(doc, level.load)),
+      each(all, 'throughput', '1/s', (level) => level.per_s),
+      each(all, 'in flight', '', (level) => level.in_flight),
+      each(all, 'p50', 'ns', (level) => level.p50_ns),
+      each(all, 'p99', 'ns', (level) => level.p99_ns),
     ],
     option: (theme, hidden) =>
       lines(
@@ -174,28 +154,12 @@ function throughput(doc: CapacityDocument): Figure {
     height: 320,
     legend: drawn.map(({ name, style = 0, dots }) => ({ name, style, dots: dots ?? false })),
     frame: () => [
-      column(
-        'in flight, run',
-        '',
-        points.map((trial) => trial.figures?.in_flight ?? null),
-      ),
-      column(
-        'throughput, run',
-        '1/s',
-        points.map((trial) => trial.figures?.per_s ?? null),
-      ),
+      each(points, 'in flight, run', '', (trial) => trial.figures?.in_flight ?? null),
+      each(points, 'throughput, run', '1/s', (trial) => trial.figures?.per_s ?? null),
       ...(doc.law_curve.length > 0
         ? [
-            column(
-              'in flight, law',
-              '',
-              doc.law_curve.map(([n]) => n),
-            ),
-            column(
-              'throughput, law',
-              '1/s',
-              doc.law_curve.map(([, x]) => x),
-            ),
+            each(doc.law_curve, 'in flight, law', '', ([n]) => n),
+            each(doc.law_curve, 'throughput, law', '1/s', ([, x]) => x),
           ]
         : []),
     ],
@@ -254,21 +218,9 @@ function trials(doc: CapacityDocument): Figure {
     id: 'trials',
     legend: drawn.map(({ name, style = 0 }) => ({ name, style, dots: true })),
     frame: () => [
-      column(
-        'run',
-        'count',
-        doc.trials.map((_, n) => n + 1),
-      ),
-      column(
-        'load',
-        '',
-        doc.trials.map((trial) => trial.load),
-      ),
-      column(
-        'outcome',
-        '',
-        doc.trials.map((trial) => OUTCOMES[trial.outcome]),
-      ),
+      each(doc.trials, 'run', 'count', (_, n) => n + 1),
+      each(doc.trials, 'load', '', (trial) => trial.load),
+      each(doc.trials, 'outcome', '', (trial) => OUTCOMES[trial.outcome]),
     ],
     option: (theme, hidden) =>
       lines(
@@ -295,31 +247,11 @@ function levels(doc: CapacityDocument): HTMLElement {
     frame: [
       column('load', '', doc.shown),
       column('held', '', all.map(held)),
-      column(
-        'done',
-        '1/s',
-        all.map((level) => level.per_s),
-      ),
-      column(
-        'in flight',
-        '',
-        all.map((level) => level.in_flight),
-      ),
-      column(
-        'p50',
-        'ns',
-        all.map((level) => level.p50_ns),
-      ),
-      column(
-        'p99',
-        'ns',
-        all.map((level) => level.p99_ns),
-      ),
-      column(
-        'errors',
-        'share',
-        all.map((level) => level.error_share),
-      ),
+      each(all, 'done', '1/s', (level) => level.per_s),
+      each(all, 'in flight', '', (level) => level.in_flight),
+      each(all, 'p50', 'ns', (level) => level.p50_ns),
+      each(all, 'p99', 'ns', (level) => level.p99_ns),
+      each(all, 'errors', 'share', (level) => level.error_share),
     ],
     rowClass: (row) => (all[row]?.held === false ? 'bad' : ''),
   });
@@ -330,36 +262,12 @@ function runs(doc: CapacityDocument): HTMLElement {
   return table({
     title: 'Runs',
     frame: [
-      column(
-        'run',
-        '',
-        all.map((trial) => trial.run ?? 'none'),
-      ),
-      column(
-        'load',
-        '',
-        all.map((trial) => load(doc, trial.load)),
-      ),
-      column(
-        'outcome',
-        '',
-        all.map((trial) => OUTCOMES[trial.outcome]),
-      ),
-      column(
-        'done',
-        '1/s',
-        all.map((trial) => trial.figures?.per_s ?? null),
-      ),
-      column(
-        'p99',
-        'ns',
-        all.map((trial) => trial.figures?.p99_ns ?? null),
-      ),
-      column(
-        'why',
-        '',
-        all.map((trial) => trial.why.join('; ')),
-      ),
+      each(all, 'run', '', (trial) => trial.run ?? 'none'),
+      each(all, 'load', '', (trial) => load(doc, trial.load)),
+      each(all, 'outcome', '', (trial) => OUTCOMES[trial.outcome]),
+      each(all, 'done', '1/s', (trial) => trial.figures?.per_s ?? null),
+      each(all, 'p99', 'ns', (trial) => trial.figures?.p99_ns ?? null),
+      each(all, 'why', '', (trial) => trial.why.join('; ')),
     ],
     rowClass: (row) => (all[row]?.outcome === 'breaks' ? 'bad' : ''),
   });

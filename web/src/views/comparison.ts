@@ -4,7 +4,7 @@ import type { ComparedMeasure, ComparisonDocument } from '../document/comparison
 import { type Child, el } from '../dom';
 import { findings } from '../findings';
 import { significant, span } from '../format';
-import { column } from '../frame';
+import { each } from '../frame';
 import { page, type Section } from '../shell';
 import { table } from '../table';
 import { differenceFigure, distributionFigure, tailFigure } from './comparison/curves';
@@ -119,42 +119,14 @@ function changes(measure: ComparedMeasure): HTMLElement | null {
   return table({
     title,
     frame: [
-      column(
-        'figure',
-        '',
-        all.map((one) => one.figure),
-      ),
-      column(
-        'baseline',
-        '',
-        all.map((one) => one.baseline_shown),
-      ),
-      column(
-        'candidate',
-        '',
-        all.map((one) => one.candidate_shown),
-      ),
-      column(
-        'change',
-        'change',
-        all.map((one) => one.relative),
-      ),
-      column(
-        'p',
-        'p',
-        all.map((one) => one.p),
-      ),
-      column(
-        'p, corrected',
-        'p',
-        all.map((one) => one.p_adjusted),
-      ),
-      column(
-        '',
-        '',
-        all.map((one) =>
-          one.counts ? '● counts' : one.seen ? '○ seen, too small to count' : 'not seen',
-        ),
+      each(all, 'figure', '', (one) => one.figure),
+      each(all, 'baseline', '', (one) => one.baseline_shown),
+      each(all, 'candidate', '', (one) => one.candidate_shown),
+      each(all, 'change', 'change', (one) => one.relative),
+      each(all, 'p', 'p', (one) => one.p),
+      each(all, 'p, corrected', 'p', (one) => one.p_adjusted),
+      each(all, 'told', '', (one) =>
+        one.counts ? '● counts' : one.seen ? '○ seen, too small to count' : 'not seen',
       ),
     ],
     rowClass: (row) => (all[row]?.counts ? 'counts' : ''),
@@ -184,26 +156,10 @@ function evidence(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElemen
     table({
       title: `Tests on operations of ${measure.name}`,
       frame: [
-        column(
-          'test',
-          '',
-          tests.map(([name]) => name),
-        ),
-        column(
-          'statistic',
-          '',
-          tests.map(([, test]) => test.statistic),
-        ),
-        column(
-          'p',
-          'p',
-          tests.map(([, test]) => test.p),
-        ),
-        column(
-          'p, corrected',
-          'p',
-          tests.map(([, test]) => test.p_adjusted),
-        ),
+        each(tests, 'test', '', ([name]) => name),
+        each(tests, 'statistic', '', ([, test]) => test.statistic),
+        each(tests, 'p', 'p', ([, test]) => test.p),
+        each(tests, 'p, corrected', 'p', ([, test]) => test.p_adjusted),
       ],
     }),
   );
@@ -219,36 +175,17 @@ function figuresOfRuns(doc: ComparisonDocument, measure: ComparedMeasure): HTMLE
     table({
       title,
       frame: [
-        column(
-          'run',
-          '',
-          doc.runs.map((run) => run.label),
-        ),
-        column(
-          'operations',
-          'count',
-          all.map((one) => one.count),
-        ),
-        column(
-          'rate',
-          '1/s',
-          all.map((one) => one.rate),
-        ),
-        column(
-          'error rate',
-          'share',
-          all.map((one) => one.error_rate),
-        ),
-        column(
-          'mean',
-          'ns',
-          all.map((one) => one.mean_ns),
-        ),
+        each(doc.runs, 'run', '', (run) => run.label),
+        each(all, 'operations', 'count', (one) => one.count),
+        each(all, 'rate', '1/s', (one) => one.rate),
+        each(all, 'error rate', 'share', (one) => one.error_rate),
+        each(all, 'mean', 'ns', (one) => one.mean_ns),
         ...doc.quantiles.map((q, place) =>
-          column(
+          each(
+            all,
             `p${Number((100 * q).toFixed(6))}`,
             'ns',
-            all.map((one) => one.quantiles_ns[place] ?? null),
+            (one) => one.quantiles_ns[place] ?? null,
           ),
         ),
       ],
@@ -262,41 +199,13 @@ function runs(doc: ComparisonDocument): HTMLElement {
   return table({
     title: 'Runs',
     frame: [
-      column(
-        'run',
-        '',
-        all.map((run) => run.label),
-      ),
-      column(
-        'side',
-        '',
-        all.map((run) => run.side),
-      ),
-      column(
-        'directory',
-        '',
-        all.map((run) => run.directory),
-      ),
-      column(
-        'started, UTC',
-        '',
-        all.map((run) => started(run.started_unix_ns)),
-      ),
-      column(
-        'compared',
-        '',
-        all.map((run) => span(run.seconds)),
-      ),
-      column(
-        'target',
-        '',
-        all.map((run) => run.target),
-      ),
-      column(
-        'trusted',
-        '',
-        all.map((run) => (run.trusted ? 'yes' : 'no')),
-      ),
+      each(all, 'run', '', (run) => run.label),
+      each(all, 'side', '', (run) => run.side),
+      each(all, 'directory', '', (run) => run.directory),
+      each(all, 'started, UTC', '', (run) => started(run.started_unix_ns)),
+      each(all, 'compared', '', (run) => span(run.seconds)),
+      each(all, 'target', '', (run) => run.target),
+      each(all, 'trusted', '', (run) => (run.trusted ? 'yes' : 'no')),
     ],
     rowClass: (row) => (all[row]?.trusted ? '' : 'bad'),
   });

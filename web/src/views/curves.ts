@@ -3,7 +3,7 @@
 import { lines } from '../chart/lines';
 import type { Share } from '../document/run';
 import type { FigureSpec } from '../figure';
-import { column, type Frame } from '../frame';
+import { column, each, type Frame } from '../frame';
 
 /** Values of a table of a distribution, as shares that took longer. */
 const TABLE_SHARES = [0.9, 0.75, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001, 0.00001, 0];
@@ -15,11 +15,7 @@ export function shareFrame(curves: { name: string; shares: Share[] }[]): Frame {
   return [
     column('share that took longer', 'share', TABLE_SHARES),
     ...curves.map(({ name, shares }) =>
-      column(
-        name,
-        'ns',
-        TABLE_SHARES.map((longer) => at(shares, longer)),
-      ),
+      each(TABLE_SHARES, name, 'ns', (longer) => at(shares, longer)),
     ),
   ];
 }

@@ -4,7 +4,7 @@ import type { ExperimentDocument, Response } from '../document/experiment';
 import { type Child, el } from '../dom';
 import { findings } from '../findings';
 import { count } from '../format';
-import { column } from '../frame';
+import { each } from '../frame';
 import { page, type Section } from '../shell';
 import { table } from '../table';
 import { interactions, mainEffects } from './experiment/effects';
@@ -47,21 +47,9 @@ function factors(doc: ExperimentDocument): HTMLElement {
   return table({
     title: 'Factors',
     frame: [
-      column(
-        'letter',
-        '',
-        doc.factors.map((one) => one.letter),
-      ),
-      column(
-        'factor',
-        '',
-        doc.factors.map((one) => one.name),
-      ),
-      column(
-        'levels',
-        '',
-        doc.factors.map((one) => one.levels.join(', ')),
-      ),
+      each(doc.factors, 'letter', '', (one) => one.letter),
+      each(doc.factors, 'factor', '', (one) => one.name),
+      each(doc.factors, 'levels', '', (one) => one.levels.join(', ')),
     ],
   });
 }
@@ -98,27 +86,11 @@ function cells(doc: ExperimentDocument, response: Response): HTMLElement {
       title: `Values of ${response.name} by combination`,
       frame: [
         ...doc.factors.map((factor, n) =>
-          column(
-            factor.name,
-            '',
-            all.map((cell) => factor.levels[cell.levels[n] ?? -1] ?? ''),
-          ),
+          each(all, factor.name, '', (cell) => factor.levels[cell.levels[n] ?? -1] ?? ''),
         ),
-        column(
-          'runs',
-          'count',
-          all.map((cell) => cell.values.length),
-        ),
-        column(
-          'mean',
-          response.unit,
-          all.map((cell) => cell.mean),
-        ),
-        column(
-          'standard deviation',
-          response.unit,
-          all.map((cell) => cell.deviation),
-        ),
+        each(all, 'runs', 'count', (cell) => cell.values.length),
+        each(all, 'mean', response.unit, (cell) => cell.mean),
+        each(all, 'standard deviation', response.unit, (cell) => cell.deviation),
       ],
     }),
   );
@@ -132,38 +104,18 @@ function missing(doc: ExperimentDocument): Child[] {
         title: 'Combinations measured too seldom',
         frame: [
           ...doc.factors.map((factor, n) =>
-            column(
-              factor.name,
-              '',
-              cells_.map((cell) => cell.levels[n] ?? ''),
-            ),
+            each(cells_, factor.name, '', (cell) => cell.levels[n] ?? ''),
           ),
-          column(
-            'planned',
-            'count',
-            cells_.map((cell) => cell.planned),
-          ),
-          column(
-            'found',
-            'count',
-            cells_.map((cell) => cell.found),
-          ),
+          each(cells_, 'planned', 'count', (cell) => cell.planned),
+          each(cells_, 'found', 'count', (cell) => cell.found),
         ],
       }),
     left_out.length > 0 &&
       table({
         title: 'Runs that do not count',
         frame: [
-          column(
-            'run',
-            '',
-            left_out.map((one) => one.run),
-          ),
-          column(
-            'why',
-            '',
-            left_out.map((one) => one.why),
-          ),
+          each(left_out, 'run', '', (one) => one.run),
+          each(left_out, 'why', '', (one) => one.why),
         ],
       }),
   ];

@@ -6,7 +6,7 @@ import type { MetersDocument, MeterValue } from '../document/meters';
 import { type Child, el } from '../dom';
 import { Figure } from '../figure';
 import { significant } from '../format';
-import { column } from '../frame';
+import { column, each } from '../frame';
 import { page, type Section, terms } from '../shell';
 import { table } from '../table';
 
@@ -43,13 +43,7 @@ function cured(doc: MetersDocument, names: string[]): Child {
     legend: drawn.map((run, style) => ({ name: run.name, style, dots: true })),
     frame: () => [
       column('meter', '', names),
-      ...doc.runs.map((run, n) =>
-        column(
-          run.name,
-          '',
-          names.map((_, meter) => of(n, meter)),
-        ),
-      ),
+      ...doc.runs.map((run, n) => each(names, run.name, '', (_, meter) => of(n, meter))),
     ],
     option: (theme, hidden) =>
       lines(
@@ -77,51 +71,15 @@ function values(doc: MetersDocument): HTMLElement {
   return table({
     title: 'Meters',
     frame: [
-      column(
-        'run',
-        '',
-        all.map((one) => one.run),
-      ),
-      column(
-        'meter',
-        '',
-        all.map((one) => one.meter.name),
-      ),
-      column(
-        'published, worst',
-        '',
-        all.map((one) => one.meter.published.worst),
-      ),
-      column(
-        'mean',
-        '',
-        all.map((one) => one.meter.published.mean),
-      ),
-      column(
-        'best',
-        '',
-        all.map((one) => one.meter.published.best),
-      ),
-      column(
-        'least order',
-        '',
-        all.map((one) => one.meter.orders[0]),
-      ),
-      column(
-        'greatest order',
-        '',
-        all.map((one) => one.meter.orders[1]),
-      ),
-      column(
-        'mean order',
-        '',
-        all.map((one) => one.meter.order_free),
-      ),
-      column(
-        'cured',
-        '',
-        all.map((one) => one.meter.cured),
-      ),
+      each(all, 'run', '', (one) => one.run),
+      each(all, 'meter', '', (one) => one.meter.name),
+      each(all, 'published, worst', '', (one) => one.meter.published.worst),
+      each(all, 'mean', '', (one) => one.meter.published.mean),
+      each(all, 'best', '', (one) => one.meter.published.best),
+      each(all, 'least order', '', (one) => one.meter.orders[0]),
+      each(all, 'greatest order', '', (one) => one.meter.orders[1]),
+      each(all, 'mean order', '', (one) => one.meter.order_free),
+      each(all, 'cured', '', (one) => one.meter.cured),
     ],
   });
 }
@@ -177,13 +135,7 @@ function polygon(
     legend: drawn.map((run, style) => ({ name: run.name, style })),
     frame: () => [
       column('input', '', inputs),
-      ...doc.runs.map((run, n) =>
-        column(
-          run.name,
-          '',
-          inputs.map((_, input) => value(n, input)),
-        ),
-      ),
+      ...doc.runs.map((run, n) => each(inputs, run.name, '', (_, input) => value(n, input))),
     ],
     option: (theme, hidden) =>
       radar(
@@ -219,51 +171,15 @@ function inputTable(
     table({
       title: `Inputs of ${name}`,
       frame: [
-        column(
-          'run',
-          '',
-          all.map((one) => one.run),
-        ),
-        column(
-          'input',
-          '',
-          all.map((one) => one.input.name),
-        ),
-        column(
-          'unit',
-          '',
-          all.map((one) => one.input.unit || '–'),
-        ),
-        column(
-          'worst',
-          '',
-          all.map((one) => one.input.radius.worst),
-        ),
-        column(
-          'mean',
-          '',
-          all.map((one) => one.input.radius.mean),
-        ),
-        column(
-          'best',
-          '',
-          all.map((one) => one.input.radius.best),
-        ),
-        column(
-          'elasticity, published',
-          '',
-          all.map((one) => one.input.elasticity),
-        ),
-        column(
-          'weight, cured',
-          'share',
-          all.map((one) => one.input.weight),
-        ),
-        column(
-          'times the reference',
-          '',
-          all.map((one) => one.input.ratio),
-        ),
+        each(all, 'run', '', (one) => one.run),
+        each(all, 'input', '', (one) => one.input.name),
+        each(all, 'unit', '', (one) => one.input.unit || '–'),
+        each(all, 'worst', '', (one) => one.input.radius.worst),
+        each(all, 'mean', '', (one) => one.input.radius.mean),
+        each(all, 'best', '', (one) => one.input.radius.best),
+        each(all, 'elasticity, published', '', (one) => one.input.elasticity),
+        each(all, 'weight, cured', 'share', (one) => one.input.weight),
+        each(all, 'times the reference', '', (one) => one.input.ratio),
       ],
     }),
   );

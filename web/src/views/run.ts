@@ -4,7 +4,7 @@ import type { RunDocument } from '../document/run';
 import { el } from '../dom';
 import { findings } from '../findings';
 import { span } from '../format';
-import { column } from '../frame';
+import { each } from '../frame';
 import { type Head, page, terms } from '../shell';
 import { table } from '../table';
 import { generator } from './run/generator';
@@ -87,21 +87,9 @@ function thresholds(doc: RunDocument): HTMLElement | null {
   return table({
     title: 'Thresholds',
     frame: [
-      column(
-        'threshold',
-        '',
-        all.map((one) => one.text),
-      ),
-      column(
-        'holds',
-        '',
-        all.map((one) => (one.passed ? '✓ holds' : '✗ does not hold')),
-      ),
-      column(
-        'measured',
-        '',
-        all.map((one) => one.shown),
-      ),
+      each(all, 'threshold', '', (one) => one.text),
+      each(all, 'holds', '', (one) => (one.passed ? '✓ holds' : '✗ does not hold')),
+      each(all, 'measured', '', (one) => one.shown),
     ],
     rowClass: (row) => (all[row]?.passed ? '' : 'bad'),
   });

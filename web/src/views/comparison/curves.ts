@@ -4,7 +4,7 @@ import { type Line, lines } from '../../chart/lines';
 import type { ComparedMeasure, ComparisonDocument, Side } from '../../document/comparison';
 import type { Share } from '../../document/run';
 import { Figure, type FigureSpec } from '../../figure';
-import { column } from '../../frame';
+import { each } from '../../frame';
 import { shareFrame } from '../curves';
 
 type Curves = NonNullable<ComparedMeasure['curves']>;
@@ -136,36 +136,12 @@ export function differenceFigure(doc: ComparisonDocument, curves: Curves, place:
     note: `By how much each quantile of the candidate is above the baseline’s, with ${confidence} % intervals, each for itself. Above zero the candidate is slower.`,
     height: 280,
     frame: () => [
-      column(
-        'quantile',
-        'share',
-        all.map((one) => one.q),
-      ),
-      column(
-        'baseline',
-        'ns',
-        all.map((one) => one.baseline),
-      ),
-      column(
-        'difference',
-        'ns',
-        all.map((one) => one.difference_ns),
-      ),
-      column(
-        'low',
-        'ns',
-        all.map((one) => one.interval_ns?.[0] ?? null),
-      ),
-      column(
-        'high',
-        'ns',
-        all.map((one) => one.interval_ns?.[1] ?? null),
-      ),
-      column(
-        'of the baseline',
-        'change',
-        all.map((one) => one.share),
-      ),
+      each(all, 'quantile', 'share', (one) => one.q),
+      each(all, 'baseline', 'ns', (one) => one.baseline),
+      each(all, 'difference', 'ns', (one) => one.difference_ns),
+      each(all, 'low', 'ns', (one) => one.interval_ns?.[0] ?? null),
+      each(all, 'high', 'ns', (one) => one.interval_ns?.[1] ?? null),
+      each(all, 'of the baseline', 'change', (one) => one.share),
     ],
     option: (theme) =>
       lines(

@@ -4,7 +4,7 @@ import { graph, type Node } from '../../chart/graph';
 import type { ComparedMeasure, ComparisonDocument, Similarity } from '../../document/comparison';
 import { type Child, el } from '../../dom';
 import { Figure, type FigureSpec } from '../../figure';
-import { column } from '../../frame';
+import { column, each } from '../../frame';
 import { table } from '../../table';
 
 /** One way to tell which runs are alike. */
@@ -112,16 +112,8 @@ function cliqueTable(doc: ComparisonDocument, way: Way): HTMLElement {
     table({
       title: `Groups by ${way.name}`,
       frame: [
-        column(
-          'group',
-          '',
-          cliques.map((clique) => labels(doc, clique)),
-        ),
-        column(
-          'runs',
-          'count',
-          cliques.map((clique) => clique.length),
-        ),
+        each(cliques, 'group', '', (clique) => labels(doc, clique)),
+        each(cliques, 'runs', 'count', (clique) => clique.length),
       ],
     }),
   );
@@ -140,36 +132,12 @@ function pairTable(doc: ComparisonDocument, way: Way): HTMLElement {
     table({
       title: `Pairs of runs by ${way.name}`,
       frame: [
-        column(
-          'pair',
-          '',
-          pairs.map((pair) => labels(doc, [pair.a, pair.b])),
-        ),
-        column(
-          'statistic',
-          '',
-          places.map((n) => test(n)?.statistic ?? null),
-        ),
-        column(
-          'p, all operations',
-          'p',
-          places.map((n) => test(n)?.p ?? null),
-        ),
-        column(
-          'p, independent ones',
-          'p',
-          places.map((n) => test(n)?.p_effective ?? null),
-        ),
-        column(
-          'p, corrected',
-          'p',
-          places.map((n) => test(n)?.p_adjusted ?? null),
-        ),
-        column(
-          '',
-          '',
-          places.map((n) => (test(n)?.alike ? 'alike' : 'differ')),
-        ),
+        each(pairs, 'pair', '', (pair) => labels(doc, [pair.a, pair.b])),
+        each(places, 'statistic', '', (n) => test(n)?.statistic ?? null),
+        each(places, 'p, all operations', 'p', (n) => test(n)?.p ?? null),
+        each(places, 'p, independent ones', 'p', (n) => test(n)?.p_effective ?? null),
+        each(places, 'p, corrected', 'p', (n) => test(n)?.p_adjusted ?? null),
+        each(places, 'told', '', (n) => (test(n)?.alike ? 'alike' : 'differ')),
       ],
     }),
   );

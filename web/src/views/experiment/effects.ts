@@ -4,7 +4,7 @@ import { lines } from '../../chart/lines';
 import type { ExperimentDocument, Response } from '../../document/experiment';
 import { type Child, el } from '../../dom';
 import { Figure } from '../../figure';
-import { column } from '../../frame';
+import { column, each } from '../../frame';
 import { effectUnit } from './terms';
 
 /** Interactions drawn at most; analysis.json has all. */
@@ -41,31 +41,11 @@ export function mainEffects(doc: ExperimentDocument, response: Response, place: 
     height: 280,
     legend: drawn.map(({ name, style }) => ({ name, style })),
     frame: () => [
-      column(
-        'factor',
-        '',
-        levels.map((one) => one.factor),
-      ),
-      column(
-        'level',
-        '',
-        levels.map((one) => one.level),
-      ),
-      column(
-        'mean',
-        unit,
-        levels.map((one) => one.mean.value),
-      ),
-      column(
-        'low',
-        unit,
-        levels.map((one) => one.mean.low),
-      ),
-      column(
-        'high',
-        unit,
-        levels.map((one) => one.mean.high),
-      ),
+      each(levels, 'factor', '', (one) => one.factor),
+      each(levels, 'level', '', (one) => one.level),
+      each(levels, 'mean', unit, (one) => one.mean.value),
+      each(levels, 'low', unit, (one) => one.mean.low),
+      each(levels, 'high', unit, (one) => one.mean.high),
     ],
     option: (theme, hidden) =>
       lines(

@@ -5,7 +5,7 @@ import { lines } from '../../chart/lines';
 import type { ExperimentDocument, Response } from '../../document/experiment';
 import type { Child } from '../../dom';
 import { Figure } from '../../figure';
-import { column } from '../../frame';
+import { column, each } from '../../frame';
 
 /** Half the width of a bar where bars stand one apart. */
 const HALF = 0.32;
@@ -25,31 +25,11 @@ export function effects(doc: ExperimentDocument, response: Response, place: numb
     note: `Half of the way from the low to the high level${intervals ? `, with ${Number((100 * doc.confidence).toFixed(3))} % intervals: one that crosses zero may be nothing` : '; without repetitions there are no intervals'}. ${letters(doc)}`,
     height: 280,
     frame: () => [
-      column(
-        'term',
-        '',
-        all.map((term) => term.name),
-      ),
-      column(
-        'effect',
-        unit,
-        all.map((term) => term.effect?.value ?? null),
-      ),
-      column(
-        'low',
-        unit,
-        all.map((term) => term.effect?.low ?? null),
-      ),
-      column(
-        'high',
-        unit,
-        all.map((term) => term.effect?.high ?? null),
-      ),
-      column(
-        'cannot be told from',
-        '',
-        all.map((term) => term.aliases.join(', ')),
-      ),
+      each(all, 'term', '', (term) => term.name),
+      each(all, 'effect', unit, (term) => term.effect?.value ?? null),
+      each(all, 'low', unit, (term) => term.effect?.low ?? null),
+      each(all, 'high', unit, (term) => term.effect?.high ?? null),
+      each(all, 'cannot be told from', '', (term) => term.aliases.join(', ')),
     ],
     option: (theme) =>
       lines(

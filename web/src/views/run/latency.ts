@@ -5,7 +5,7 @@ import { type HeatSpec, heat } from '../../chart/heat';
 import type { MeasureCourse, RunDocument } from '../../document/run';
 import { type Child, el } from '../../dom';
 import { Figure, type FigureSpec } from '../../figure';
-import { column } from '../../frame';
+import { each } from '../../frame';
 import { curveSpec } from '../curves';
 import { extent, marks, type Series, slots, TIME_GROUP, timeline, timelineSpec } from '../timeline';
 
@@ -107,31 +107,11 @@ function heatSpec(doc: RunDocument, measure: MeasureCourse): FigureSpec {
     group: TIME_GROUP,
     height: 280,
     frame: () => [
-      column(
-        'from',
-        's',
-        cells.map((cell) => cell[0]),
-      ),
-      column(
-        'to',
-        's',
-        cells.map((cell) => cell[1]),
-      ),
-      column(
-        'response from',
-        'ns',
-        cells.map((cell) => cell[2]),
-      ),
-      column(
-        'response to',
-        'ns',
-        cells.map((cell) => cell[3]),
-      ),
-      column(
-        'operations',
-        'count',
-        cells.map((cell) => cell[4]),
-      ),
+      each(cells, 'from', 's', (cell) => cell[0]),
+      each(cells, 'to', 's', (cell) => cell[1]),
+      each(cells, 'response from', 'ns', (cell) => cell[2]),
+      each(cells, 'response to', 'ns', (cell) => cell[3]),
+      each(cells, 'operations', 'count', (cell) => cell[4]),
     ],
     option: (theme) =>
       heat(
@@ -158,21 +138,9 @@ function binsSpec(measure: MeasureCourse): FigureSpec {
     title: 'Histogram',
     note: `${measure.name}, whole run; both axes are logarithmic.`,
     frame: () => [
-      column(
-        'from',
-        'ns',
-        bins.map((bin) => bin.from_ns),
-      ),
-      column(
-        'to',
-        'ns',
-        bins.map((bin) => bin.to_ns),
-      ),
-      column(
-        'operations',
-        'count',
-        bins.map((bin) => bin.count),
-      ),
+      each(bins, 'from', 'ns', (bin) => bin.from_ns),
+      each(bins, 'to', 'ns', (bin) => bin.to_ns),
+      each(bins, 'operations', 'count', (bin) => bin.count),
     ],
     option: (theme) =>
       bars(

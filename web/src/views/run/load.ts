@@ -3,7 +3,7 @@
 import type { RunDocument } from '../../document/run';
 import type { Child } from '../../dom';
 import { count, span } from '../../format';
-import { column } from '../../frame';
+import { each } from '../../frame';
 import { table } from '../../table';
 import { type Series, series, slots, timeline, track } from '../timeline';
 
@@ -94,36 +94,12 @@ function phases(doc: RunDocument): HTMLElement | null {
   return table({
     title: 'Phases',
     frame: [
-      column(
-        'phase',
-        '',
-        all.map((one) => one.name),
-      ),
-      column(
-        'kind',
-        '',
-        all.map((one) => one.kind),
-      ),
-      column(
-        'from',
-        's',
-        all.map((one) => one.start_s),
-      ),
-      column(
-        'to',
-        's',
-        all.map((one) => one.end_s),
-      ),
-      column(
-        'users planned',
-        'count',
-        all.map((one) => one.users_planned),
-      ),
-      column(
-        'users started',
-        'count',
-        all.map((one) => one.users_started),
-      ),
+      each(all, 'phase', '', (one) => one.name),
+      each(all, 'kind', '', (one) => one.kind),
+      each(all, 'from', 's', (one) => one.start_s),
+      each(all, 'to', 's', (one) => one.end_s),
+      each(all, 'users planned', 'count', (one) => one.users_planned),
+      each(all, 'users started', 'count', (one) => one.users_started),
     ],
   });
 }
@@ -153,26 +129,10 @@ export function errors(doc: RunDocument): Child[] {
     table({
       title: 'Errors by step and kind',
       frame: [
-        column(
-          'step',
-          '',
-          kinds.map((one) => one.step.name),
-        ),
-        column(
-          'kind',
-          '',
-          kinds.map((one) => one.kind),
-        ),
-        column(
-          'errors',
-          'count',
-          kinds.map((one) => one.n),
-        ),
-        column(
-          'share',
-          'share',
-          kinds.map((one) => one.n / Math.max(1, one.step.count)),
-        ),
+        each(kinds, 'step', '', (one) => one.step.name),
+        each(kinds, 'kind', '', (one) => one.kind),
+        each(kinds, 'errors', 'count', (one) => one.n),
+        each(kinds, 'share', 'share', (one) => one.n / Math.max(1, one.step.count)),
       ],
     });
   const first =
@@ -180,26 +140,10 @@ export function errors(doc: RunDocument): Child[] {
     table({
       title: 'First errors of each kind',
       frame: [
-        column(
-          'step',
-          '',
-          examples.map((one) => one.measure),
-        ),
-        column(
-          'kind',
-          '',
-          examples.map((one) => one.outcome),
-        ),
-        column(
-          'at',
-          's',
-          examples.map((one) => one.at_s),
-        ),
-        column(
-          'detail',
-          '',
-          examples.map((one) => one.detail),
-        ),
+        each(examples, 'step', '', (one) => one.measure),
+        each(examples, 'kind', '', (one) => one.outcome),
+        each(examples, 'at', 's', (one) => one.at_s),
+        each(examples, 'detail', '', (one) => one.detail),
       ],
     });
   return [over, byStep, first];

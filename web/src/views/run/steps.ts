@@ -3,7 +3,7 @@
 import type { RunDocument, Step } from '../../document/run';
 import { type Child, el } from '../../dom';
 import { count } from '../../format';
-import { column } from '../../frame';
+import { each } from '../../frame';
 import { table } from '../../table';
 
 /** Where each stands in a step's times. */
@@ -30,41 +30,19 @@ export function steps(doc: RunDocument): Child[] {
 }
 
 function stepTable(title: string, all: Step[]): HTMLElement {
+  // Imported results tell no percentiles of all clients.
+  const times = all.some((step) => step.response) ? Object.entries(TIMES) : [];
   return table({
     title,
     frame: [
-      column(
-        'step',
-        '',
-        all.map((step) => step.name),
+      each(all, 'step', '', (step) => step.name),
+      each(all, 'count', 'count', (step) => step.count),
+      each(all, 'rate', '1/s', (step) => step.rate_per_s),
+      each(all, 'errors', 'count', (step) => step.errors),
+      ...times.map(([name, place]) =>
+        each(all, name, 'ns', (step) => step.response?.[place] ?? null),
       ),
-      column(
-        'count',
-        'count',
-        all.map((step) => step.count),
-      ),
-      column(
-        'rate',
-        '1/s',
-        all.map((step) => step.rate_per_s),
-      ),
-      column(
-        'errors',
-        'count',
-        all.map((step) => step.errors),
-      ),
-      ...Object.entries(TIMES).map(([name, place]) =>
-        column(
-          name,
-          'ns',
-          all.map((step) => step.response?.[place] ?? null),
-        ),
-      ),
-      column(
-        'lag p99',
-        'ns',
-        all.map((step) => step.lag?.[TIMES.p99] ?? null),
-      ),
+      each(all, 'lag p99', 'ns', (step) => step.lag?.[TIMES.p99] ?? null),
     ],
     rowClass: (row) => ((all[row]?.errors ?? 0) > 0 ? 'failing' : ''),
   });
@@ -76,36 +54,12 @@ export function regions(doc: RunDocument): HTMLElement | null {
   return table({
     title: 'Clients by region',
     frame: [
-      column(
-        'region',
-        '',
-        all.map((one) => one.name || '–'),
-      ),
-      column(
-        'clients',
-        'count',
-        all.map((one) => one.clients),
-      ),
-      column(
-        'without report',
-        'count',
-        all.map((one) => one.unreachable),
-      ),
-      column(
-        'users planned',
-        'count',
-        all.map((one) => one.users_planned),
-      ),
-      column(
-        'connected',
-        'count',
-        all.map((one) => one.connected),
-      ),
-      column(
-        'failed',
-        'count',
-        all.map((one) => one.failed),
-      ),
+      each(all, 'region', '', (one) => one.name || '–'),
+      each(all, 'clients', 'count', (one) => one.clients),
+      each(all, 'without report', 'count', (one) => one.unreachable),
+      each(all, 'users planned', 'count', (one) => one.users_planned),
+      each(all, 'connected', 'count', (one) => one.connected),
+      each(all, 'failed', 'count', (one) => one.failed),
     ],
   });
 }
