@@ -20,7 +20,7 @@ help:
 	@echo "make bench-million  holds up to 2,000,000 users, about ten minutes; APPLY=1 lets it"
 	@echo "                    change settings of this machine, FANS=1 plays the whole final"
 	@echo "make bench-docs     writes docs/benchmarks.md from the newest of what was measured"
-	@echo "make picture  draw the README's pictures of the terminal anew, from a real run"
+	@echo "make picture  draw the README's pictures of terminal and report anew, from a real run"
 
 run: toolchain web
 	@cargo build --release --locked --package throng
@@ -54,6 +54,7 @@ picture: toolchain web
 	@cargo build --release --locked --package throng
 	scripts/terminal-picture.py --at 42 --live docs/images/live.svg --end docs/images/verdict.svg \
 		-- $(TARGET)/release/throng run examples/football-quick.yaml
+	node web/picture.mjs "$$(ls -d runs/*-football-quick-* | tail -n 1)/report.html" docs/images/report.png
 
 web:
 	@scripts/web.sh

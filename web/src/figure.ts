@@ -31,12 +31,27 @@ export interface FigureSpec {
   group?: string;
   /** Selectors that stand above the chart. */
   controls?: HTMLElement[];
+  /** Unique in the page; its title where this is left out. */
   id?: string;
 }
 
-const figures = new Set<Figure>();
+/** All figures of the page by id. */
+const figures = new Map<string, Figure>();
 
-export class Figure {
+/** The figure of this id: made where there is none yet, else drawn anew with what it is now. */
+export function figure(spec: FigureSpec): HTMLElement {
+  const id = spec.id ?? slug(spec.title);
+  const known = figures.get(id);
+  if (known) {
+    known.update(spec);
+    return known.element;
+  }
+  const made = new Figure(spec, id);
+  figures.set(id, made);
+  return made.element;
+}
+
+class Figure {
   readonly element: HTMLElement;
   #spec: FigureSpec;
   #chart: Chart | undefined;
@@ -45,8 +60,9 @@ export class Figure {
   readonly #legend: HTMLElement;
   readonly #data: HTMLDetailsElement;
   readonly #hidden = new Set<string>();
+  #legendNames = '';
 
-  constructor(spec: FigureSpec) {
+  constructor(spec: FigureSpec, id: string) {
     this.#spec = spec;
     this.#plot = el('div', { class: 'plot', role: 'img' });
     this.#plot.style.height = `${spec.height ?? 240}px`;
@@ -61,7 +77,7 @@ export class Figure {
       el('button', { type: 'button', 'aria-label': what, onclick: act }, name);
     this.element = el(
       'figure',
-      { class: 'figure', id: spec.id ?? slug(spec.title) },
+      { class: 'figure', id },
       el('figcaption', {}, el('h3', {}, spec.title), this.#note),
       spec.controls && el('div', { class: 'controls' }, ...spec.controls),
       this.#legend,
@@ -74,14 +90,13 @@ export class Figure {
         button('SVG', `Save the chart “${spec.title}” as SVG`, () => this.#saveSvg()),
       ),
     );
-    figures.add(this);
     this.#describe();
     seen.observe(this.#plot);
   }
 
   /** Draws other numbers, or more of them. */
-  update(change: Partial<FigureSpec> = {}): void {
-    this.#spec = { ...this.#spec, ...change };
+  update(spec: FigureSpec): void {
+    this.#spec = spec;
     this.#describe();
     this.redraw();
     if (this.#data.open) this.#table();
@@ -122,6 +137,10 @@ export class Figure {
 
   #drawLegend(): void {
     const entries = this.#spec.legend ?? [];
+    // A legend that stays the same is not touched: one of its buttons may be focused.
+    const names = JSON.stringify(entries);
+    if (names === this.#legendNames) return;
+    this.#legendNames = names;
     this.#legend.hidden = entries.length < 2;
     this.#legend.replaceChildren();
     for (const { name, style, dots } of entries.length < 2 ? [] : entries) {
@@ -233,7 +252,7 @@ export function colour(style: number): string {
 const seen = new IntersectionObserver(
   (entries) => {
     for (const entry of entries.filter((one) => one.isIntersecting)) {
-      for (const figure of figures) {
+      for (const figure of figures.values()) {
         if (figure.element.contains(entry.target)) figure.draw();
       }
     }
@@ -249,16 +268,16 @@ export function follow(): void {
   window.addEventListener('resize', () => {
     cancelAnimationFrame(due);
     due = requestAnimationFrame(() => {
-      for (const figure of figures) figure.resize();
+      for (const figure of figures.values()) figure.resize();
     });
   });
   onLook(() => {
-    for (const figure of figures) figure.redraw();
+    for (const figure of figures.values()) figure.redraw();
   });
   // Paper is white, and shows what was never scrolled to.
   window.addEventListener('beforeprint', () => {
     printing = true;
-    for (const figure of figures) {
+    for (const figure of figures.values()) {
       figure.draw();
       figure.redraw();
       figure.resize(PAPER_WIDTH);
@@ -266,7 +285,7 @@ export function follow(): void {
   });
   window.addEventListener('afterprint', () => {
     printing = false;
-    for (const figure of figures) {
+    for (const figure of figures.values()) {
       figure.redraw();
       figure.resize();
     }

@@ -1,4 +1,4 @@
-/** Draws the document that stands in the page. */
+/** Draws the document that stands in the page. A live page draws longer and longer ones. */
 
 import './style.css';
 import { type Document, FORMAT } from './document';
@@ -9,7 +9,8 @@ import { experiment } from './views/experiment';
 import { meters } from './views/meters';
 import { run } from './views/run';
 
-function draw(doc: Document): void {
+/** Draws a document, or draws it again: figures that are there show what is in it now. */
+export function draw(doc: Document): void {
   if (doc.format !== FORMAT) {
     throw new Error(
       `this page draws documents of format ${FORMAT}, and this is format ${doc.format}`,

@@ -13,15 +13,18 @@ export interface TableSpec {
   rowClass?: (row: number) => string;
 }
 
+/** What somebody sorted, by the title of the table: a table that is drawn again keeps its order. */
+const sortings = new Map<string, { name: string; down: boolean }>();
+
 /** A table that scrolls sideways by itself where it is too wide, and can be saved. */
 export function table(spec: TableSpec): HTMLElement {
   const { frame, title } = spec;
   const order = Array.from({ length: rows(frame) }, (_, row) => row);
   const body = el('tbody');
-  let sorted: { column: Column; down: boolean } | undefined;
-
   const draw = () => {
-    const shownOrder = sorted ? inOrder(order, sorted.column, sorted.down) : order;
+    const sorted = sortings.get(title);
+    const column = frame.find((one) => one.name === sorted?.name);
+    const shownOrder = sorted && column ? inOrder(order, column, sorted.down) : order;
     body.replaceChildren(...shownOrder.map((row) => drawRow(frame, row, spec.rowClass?.(row))));
   };
   const heads = frame.map((column) => {
@@ -32,13 +35,17 @@ export function table(spec: TableSpec): HTMLElement {
     }
     const press = () => {
       // Numbers are looked for from the top, names from the start.
-      const first = !isText(column);
-      const down = sorted?.column === column ? !sorted.down : first;
-      sorted = { column, down };
+      const last = sortings.get(title);
+      const down = last?.name === column.name ? !last.down : !isText(column);
+      sortings.set(title, { name: column.name, down });
       for (const head of heads) head.removeAttribute('aria-sort');
       th.setAttribute('aria-sort', down ? 'descending' : 'ascending');
       draw();
     };
+    const sorted = sortings.get(title);
+    if (sorted?.name === column.name) {
+      th.setAttribute('aria-sort', sorted.down ? 'descending' : 'ascending');
+    }
     append(th, el('button', { type: 'button', onclick: press }, column.name));
     return th;
   });

@@ -99,6 +99,30 @@ describe('the report of a run', () => {
     await close();
   });
 
+  test('grows where a longer document is drawn', async () => {
+    const { page, faults, close } = await open(chrome, report);
+    const throughput = page.locator('#throughput');
+    await throughput.locator('.numbers > summary').click();
+    const rows = throughput.locator('tbody tr');
+    await rows.first().waitFor();
+    const before = await rows.count();
+    await throughput.getByRole('button', { name: 'ended' }).focus();
+    // As a live page does it: the same document, two seconds later.
+    await page.evaluate(() => {
+      const doc = JSON.parse(document.getElementById('document')?.textContent ?? '');
+      doc.course.slots += 2;
+      for (const track of doc.course.seconds) track.mean.push(1, 2);
+      (globalThis as unknown as { throng: { draw: (doc: unknown) => void } }).throng.draw(doc);
+    });
+    expect(await rows.count()).toBe(before + 2);
+    // What was open and focused stays so, and nothing stands there twice.
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('ended');
+    expect(await page.locator('h1').count()).toBe(1);
+    expect(await page.locator('#throughput').count()).toBe(1);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
   test('is used by keyboard alone', async () => {
     const { page, close } = await open(chrome, report);
     await page.keyboard.press('Tab');

@@ -49,7 +49,6 @@ export interface MeasureCourse {
   heat: [number, number, number][];
   bins: Bin[];
   response: Share[];
-  service: Share[];
 }
 
 export interface ProbeLine {

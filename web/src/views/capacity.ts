@@ -3,7 +3,7 @@
 import { type Line, lines } from '../chart/lines';
 import type { CapacityDocument } from '../document/capacity';
 import { el } from '../dom';
-import { Figure } from '../figure';
+import { figure } from '../figure';
 import { findings } from '../findings';
 import { count, significant } from '../format';
 import { column, each } from '../frame';
@@ -40,9 +40,9 @@ export function capacity(doc: CapacityDocument): void {
       { title: 'Findings', content: [lines_] },
       {
         title: 'The curve',
-        content: [latency(doc).element, throughput(doc).element, law(doc)],
+        content: [latency(doc), throughput(doc), law(doc)],
       },
-      { title: 'The search', content: [trials(doc).element] },
+      { title: 'The search', content: [trials(doc)] },
       { title: 'Loads', content: [levels(doc)] },
       { title: 'Runs', content: [runs(doc)] },
     ],
@@ -75,7 +75,7 @@ function knee(doc: CapacityDocument, of: (level: ReturnType<typeof measured>[num
   return [...at(doc.holds, 'holds'), ...at(doc.breaks, 'does not')];
 }
 
-function latency(doc: CapacityDocument): Figure {
+function latency(doc: CapacityDocument): HTMLElement {
   const all = measured(doc).sort((a, b) => a.in_flight - b.in_flight);
   const line = (
     name: string,
@@ -98,7 +98,7 @@ function latency(doc: CapacityDocument): Figure {
     line('p99', 1, (level) => level.p99_ns),
     ...(doc.law_curve.length > 0 ? [fitted] : []),
   ];
-  return new Figure({
+  return figure({
     title: 'Latency by throughput',
     id: 'latency',
     note: 'Loads in the order of what is in flight: where throughput gains nothing any more, only latency grows.',
@@ -126,7 +126,7 @@ function latency(doc: CapacityDocument): Figure {
   });
 }
 
-function throughput(doc: CapacityDocument): Figure {
+function throughput(doc: CapacityDocument): HTMLElement {
   const points = doc.trials.flatMap((trial) => (trial.figures ? [trial] : []));
   const trialLine: Line = {
     name: 'runs',
@@ -145,7 +145,7 @@ function throughput(doc: CapacityDocument): Figure {
     points: doc.law_curve.map(([in_flight, per_s]): [number, number] => [in_flight, per_s]),
   };
   const drawn = doc.law_curve.length > 0 ? [trialLine, fitted] : [trialLine];
-  return new Figure({
+  return figure({
     title: 'Throughput by what is in flight',
     id: 'law',
     note: doc.law
@@ -200,7 +200,7 @@ function law(doc: CapacityDocument): HTMLElement | null {
 }
 
 /** The loads as they were tried, one after the other. */
-function trials(doc: CapacityDocument): Figure {
+function trials(doc: CapacityDocument): HTMLElement {
   const line = (outcome: keyof typeof OUTCOMES, style: number): Line => ({
     name: OUTCOMES[outcome],
     unit: 'load',
@@ -213,7 +213,7 @@ function trials(doc: CapacityDocument): Figure {
   const drawn = [line('holds', 2), line('breaks', 1), line('untrusted', 6)].filter(
     (one) => one.points.length > 0,
   );
-  return new Figure({
+  return figure({
     title: 'Loads in the order of the search',
     id: 'trials',
     legend: drawn.map(({ name, style = 0 }) => ({ name, style, dots: true })),

@@ -101,12 +101,12 @@ function figures(doc: ComparisonDocument, measure: ComparedMeasure, place: numbe
       el(
         'div',
         { class: 'pair' },
-        distributionFigure(doc, measure.curves, place).element,
-        tailFigure(doc, measure.curves, place).element,
+        distributionFigure(doc, measure.curves, place),
+        tailFigure(doc, measure.curves, place),
       ),
     );
     if (measure.curves.differences.length > 0) {
-      all.push(differenceFigure(doc, measure.curves, place).element);
+      all.push(differenceFigure(doc, measure.curves, place));
     }
   }
   return [...all, ...groups(doc, measure, place)];

@@ -4,7 +4,7 @@ import { lines } from '../chart/lines';
 import { radar } from '../chart/radar';
 import type { MetersDocument, MeterValue } from '../document/meters';
 import { type Child, el } from '../dom';
-import { Figure } from '../figure';
+import { figure } from '../figure';
 import { significant } from '../format';
 import { column, each } from '../frame';
 import { page, type Section, terms } from '../shell';
@@ -35,7 +35,7 @@ export function meters(doc: MetersDocument): void {
 function cured(doc: MetersDocument, names: string[]): Child {
   const of = (run: number, meter: number) => doc.runs[run]?.meters[meter]?.cured ?? null;
   const drawn = doc.runs.slice(0, SHAPES_MAX);
-  return new Figure({
+  return figure({
     title: 'Cured meters',
     id: 'cured',
     note: `Multiples of ${doc.reference}, more being better: 1 is as the reference.`,
@@ -63,7 +63,7 @@ function cured(doc: MetersDocument, names: string[]): Child {
         },
         theme,
       ),
-  }).element;
+  });
 }
 
 function values(doc: MetersDocument): HTMLElement {
@@ -127,7 +127,7 @@ function polygon(
   const drawn = doc.runs.slice(0, SHAPES_MAX);
   const all = drawn.flatMap((_, run) => inputs.map((_, input) => value(run, input) ?? 0));
   const max = Math.max(...all, Number.MIN_VALUE) * 1.05;
-  return new Figure({
+  return figure({
     title: words.title,
     id: words.id,
     note: words.note,
@@ -153,7 +153,7 @@ function polygon(
         },
         theme,
       ),
-  }).element;
+  });
 }
 
 function inputTable(

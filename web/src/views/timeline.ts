@@ -2,7 +2,7 @@
 
 import { type Line, type LinesSpec, lines, type Mark } from '../chart/lines';
 import type { Course, Numbers, Phase, RunDocument, Track } from '../document/run';
-import { Figure, type FigureSpec } from '../figure';
+import { figure } from '../figure';
 import type { Unit } from '../format';
 import { type Column, column } from '../frame';
 
@@ -68,13 +68,13 @@ export function extent(run: RunDocument): [number, number] {
   return [0, last];
 }
 
-/** The specification of a figure over time, to make one or to change it. */
-export function timelineSpec(run: RunDocument, spec: TimelineSpec): FigureSpec {
+/** A figure over the time of the run. */
+export function timeline(run: RunDocument, spec: TimelineSpec): HTMLElement {
   const [start, end] = extent(run);
   const told = spec.series.flatMap((one) => [one.at_s[0] ?? 0, one.at_s.at(-1) ?? 0]);
   const min = Math.min(start, ...told);
   const max = Math.max(end, ...told);
-  return {
+  return figure({
     title: spec.title,
     ...(spec.id ? { id: spec.id } : {}),
     ...(spec.controls ? { controls: spec.controls } : {}),
@@ -101,11 +101,7 @@ export function timelineSpec(run: RunDocument, spec: TimelineSpec): FigureSpec {
       };
       return lines(chart, theme);
     },
-  };
-}
-
-export function timeline(run: RunDocument, spec: TimelineSpec): Figure {
-  return new Figure(timelineSpec(run, spec));
+  });
 }
 
 function line(one: Series, style: number): Line {

@@ -44,8 +44,6 @@ pub struct MeasureCourse {
     pub bins: Vec<Bin>,
     /// The distribution function.
     pub response: Vec<Share>,
-    /// That of the service time.
-    pub service: Vec<Share>,
 }
 
 /// A bin of a histogram.
@@ -75,7 +73,6 @@ struct Building {
     open: Open,
     heat: BTreeMap<(u32, i32), u64>,
     response: LogHistogram,
-    service: LogHistogram,
 }
 
 /// The course of the measures of most operations, and how many more there are.
@@ -83,17 +80,16 @@ pub(super) fn read(run: &Run, cut: Cut) -> Result<(Vec<MeasureCourse>, usize), R
     let (chosen, left_out) = chosen(run)?;
     let measures = &run.info().measures;
     let mut all = Vec::with_capacity(chosen.len());
-    let mut tags: HashMap<String, (usize, bool)> = HashMap::new();
+    let mut tags: HashMap<&str, usize> = HashMap::new();
     for &measure in &chosen {
         let info = &measures[measure];
-        tags.insert(info.name.clone(), (all.len(), true));
-        tags.insert(format!("{}.service", info.name), (all.len(), false));
+        tags.insert(&info.name, all.len());
         all.push(Building::new(&info.name, &info.kind, cut));
     }
-    run.intervals(|interval| match tags.get(&interval.tag) {
-        Some(&(measure, true)) => all[measure].add(&interval, cut),
-        Some(&(measure, false)) => all[measure].service.merge(&interval.hist),
-        None => {}
+    run.intervals(|interval| {
+        if let Some(&measure) = tags.get(interval.tag.as_str()) {
+            all[measure].add(&interval, cut);
+        }
     })?;
     Ok((all.into_iter().map(|m| m.finish(cut)).collect(), left_out))
 }
@@ -148,12 +144,10 @@ impl Building {
                 heat: Vec::new(),
                 bins: Vec::new(),
                 response: Vec::new(),
-                service: Vec::new(),
             },
             open: Open::default(),
             heat: BTreeMap::new(),
             response: LogHistogram::new(),
-            service: LogHistogram::new(),
         }
     }
 
@@ -165,7 +159,6 @@ impl Building {
             self.open.slot = slot;
         }
         self.open.hist.merge(&interval.hist);
-        self.response.merge(&interval.hist);
         let column = (interval.start_ns / SECOND_NS / cut.heat_slot_s) as u32;
         for (lowest, _, count) in interval.hist.iter() {
             let row = place(lowest, HEAT_ROWS_PER_DECADE);
@@ -186,6 +179,7 @@ impl Building {
         course.p99[*slot] = at(0.99);
         course.p999[*slot] = at(0.999);
         course.max[*slot] = Some(Number(hist.max() as f64));
+        self.response.merge(hist);
         hist.clear();
     }
 
@@ -197,7 +191,6 @@ impl Building {
             heat: heat.map(|((column, row), n)| (column, row, n)).collect(),
             bins: bins(&self.response),
             response: shares(&self.response),
-            service: shares(&self.service),
             ..self.course
         }
     }

@@ -74,7 +74,6 @@ fn course() -> Course {
                 count: 1,
             }],
             response: vec![(Number(1.0), Number(1e6))],
-            service: Vec::new(),
         }],
         measures_left_out: 0,
         errors: vec![ErrorTrack {

@@ -25,7 +25,8 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
             page::write(&page::of_run(&run, &summary)?, &path)?;
             Some(path)
         }
-        None => None,
+        // The one that the run left.
+        None => Some(args.run.join(page::FILE)).filter(|path| path.exists()),
     };
     let directory = args.run.display().to_string();
     let mut text = if args.json {

@@ -9,6 +9,8 @@ mod events;
 mod examples;
 mod experiments;
 mod faults;
+#[cfg(feature = "web")]
+mod pages;
 mod runs;
 mod support;
 mod thesis;

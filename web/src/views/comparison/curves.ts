@@ -3,7 +3,7 @@
 import { type Line, lines } from '../../chart/lines';
 import type { ComparedMeasure, ComparisonDocument, Side } from '../../document/comparison';
 import type { Share } from '../../document/run';
-import { Figure, type FigureSpec } from '../../figure';
+import { type FigureSpec, figure } from '../../figure';
 import { each } from '../../frame';
 import { shareFrame } from '../curves';
 
@@ -11,8 +11,12 @@ type Curves = NonNullable<ComparedMeasure['curves']>;
 
 const SIDES: Record<Side, number> = { baseline: 0, candidate: 1 };
 
-export function distributionFigure(doc: ComparisonDocument, curves: Curves, place: number): Figure {
-  return new Figure(
+export function distributionFigure(
+  doc: ComparisonDocument,
+  curves: Curves,
+  place: number,
+): HTMLElement {
+  return figure(
     spec(doc, curves, {
       title: 'Distributions',
       id: `distributions-${place}`,
@@ -22,8 +26,8 @@ export function distributionFigure(doc: ComparisonDocument, curves: Curves, plac
   );
 }
 
-export function tailFigure(doc: ComparisonDocument, curves: Curves, place: number): Figure {
-  return new Figure(
+export function tailFigure(doc: ComparisonDocument, curves: Curves, place: number): HTMLElement {
+  return figure(
     spec(doc, curves, {
       title: 'Tails',
       id: `tails-${place}`,
@@ -114,7 +118,11 @@ function spec(
 }
 
 /** Differences as shares of the baseline: a tail of seconds would hide all others. */
-export function differenceFigure(doc: ComparisonDocument, curves: Curves, place: number): Figure {
+export function differenceFigure(
+  doc: ComparisonDocument,
+  curves: Curves,
+  place: number,
+): HTMLElement {
   const name = 'candidate against baseline';
   const all = curves.differences.map((one, n) => {
     const baseline = curves.baseline_ns[n] ?? 0;
@@ -130,7 +138,7 @@ export function differenceFigure(doc: ComparisonDocument, curves: Curves, place:
     };
   });
   const confidence = Number((100 * (1 - doc.alpha)).toFixed(2));
-  return new Figure({
+  return figure({
     title: 'Differences of quantiles',
     id: `differences-${place}`,
     note: `By how much each quantile of the candidate is above the baseline’s, with ${confidence} % intervals, each for itself. Above zero the candidate is slower.`,

@@ -3,7 +3,7 @@
 import { graph, type Node } from '../../chart/graph';
 import type { ComparedMeasure, ComparisonDocument, Similarity } from '../../document/comparison';
 import { type Child, el } from '../../dom';
-import { Figure, type FigureSpec } from '../../figure';
+import { type FigureSpec, figure } from '../../figure';
 import { column, each } from '../../frame';
 import { table } from '../../table';
 
@@ -27,22 +27,20 @@ export function groups(doc: ComparisonDocument, measure: ComparedMeasure, place:
   const first = ways[0];
   if (!first) return [];
   const cliques = el('div');
-  const show = (way: Way) => cliques.replaceChildren(cliqueTable(doc, way), pairTable(doc, way));
   const select: HTMLSelectElement = el(
     'select',
     {
       'aria-label': 'Test of similarity',
-      onchange: () => {
-        const way = ways[select.selectedIndex] ?? first;
-        figure.update(graphSpec(doc, way, place));
-        show(way);
-      },
+      onchange: () => show(ways[select.selectedIndex] ?? first),
     },
     ...ways.map((way) => el('option', {}, way.name)),
   );
-  const figure = new Figure({ ...graphSpec(doc, first, place), controls: [select] });
-  show(first);
-  return [figure.element, cliques];
+  // Drawing the figure again draws the one that is there.
+  const show = (way: Way) => {
+    cliques.replaceChildren(cliqueTable(doc, way), pairTable(doc, way));
+    return figure({ ...graphSpec(doc, way, place), controls: [select] });
+  };
+  return [show(first), cliques];
 }
 
 function edges(way: Way): [number, number][] {

@@ -3,7 +3,7 @@
 import { lines } from '../../chart/lines';
 import type { ExperimentDocument, Response } from '../../document/experiment';
 import { type Child, el } from '../../dom';
-import { Figure } from '../../figure';
+import { figure } from '../../figure';
 import { column, each } from '../../frame';
 import { effectUnit } from './terms';
 
@@ -34,7 +34,7 @@ export function mainEffects(doc: ExperimentDocument, response: Response, place: 
     const name = doc.factors[term.factors[0] ?? -1]?.name ?? term.name;
     return { name, unit, style, points, intervals };
   });
-  return new Figure({
+  return figure({
     title: 'Main effects',
     id: `main-${place}`,
     note: 'The mean at each level, over all levels of the other factors. A steep line is a strong factor.',
@@ -60,7 +60,7 @@ export function mainEffects(doc: ExperimentDocument, response: Response, place: 
         },
         theme,
       ),
-  }).element;
+  });
 }
 
 /** Lines that are not parallel: what one factor does hangs on the other. */
@@ -72,7 +72,7 @@ export function interactions(doc: ExperimentDocument, response: Response, place:
     const columns = second?.levels ?? [];
     const name = (level: string) => `${second?.name} = ${level}`;
     const { unit } = response;
-    return new Figure({
+    return figure({
       title: `${first?.name} and ${second?.name}`,
       id: `interaction-${place}-${n}`,
       height: 240,
@@ -106,7 +106,7 @@ export function interactions(doc: ExperimentDocument, response: Response, place:
           },
           theme,
         ),
-    }).element;
+    });
   });
   if (figures.length === 0) return [];
   const left = all.length - figures.length;

@@ -4,7 +4,7 @@ import { bars } from '../../chart/bars';
 import { lines } from '../../chart/lines';
 import type { ExperimentDocument, Response } from '../../document/experiment';
 import type { Child } from '../../dom';
-import { Figure } from '../../figure';
+import { figure } from '../../figure';
 import { column, each } from '../../frame';
 
 /** Half the width of a bar where bars stand one apart. */
@@ -19,7 +19,7 @@ export function effects(doc: ExperimentDocument, response: Response, place: numb
   const drawn = all.slice(0, DRAWN_MAX);
   const unit = effectUnit(response);
   const intervals = drawn.some((term) => term.effect?.low != null);
-  return new Figure({
+  return figure({
     title: 'Effects',
     id: `effects-${place}`,
     note: `Half of the way from the low to the high level${intervals ? `, with ${Number((100 * doc.confidence).toFixed(3))} % intervals: one that crosses zero may be nothing` : '; without repetitions there are no intervals'}. ${letters(doc)}`,
@@ -56,7 +56,7 @@ export function effects(doc: ExperimentDocument, response: Response, place: numb
         },
         theme,
       ),
-  }).element;
+  });
 }
 
 /** How much of the variation each term explains. */
@@ -70,7 +70,7 @@ export function variation(response: Response, place: number): Child {
   const freedom = [...fit.terms.map((term) => term.df), ...(error ? [error.df] : [])];
   const order = values.map((_, n) => n).sort((a, b) => (values[b] ?? 0) - (values[a] ?? 0));
   const drawn = order.slice(0, DRAWN_MAX);
-  return new Figure({
+  return figure({
     title: 'Variation explained',
     id: `variation-${place}`,
     note: fit.shares_add_up
@@ -95,7 +95,7 @@ export function variation(response: Response, place: number): Child {
         },
         theme,
       ),
-  }).element;
+  });
 }
 
 /** Errors should scatter evenly about zero, whatever was fitted. */
@@ -104,7 +104,7 @@ export function residuals(response: Response, place: number): Child {
   if (!fit?.error || fit.residuals.length === 0) return null;
   const unit = effectUnit(response);
   const left = fit.observations_left_out;
-  return new Figure({
+  return figure({
     title: 'Residuals',
     id: `residuals-${place}`,
     note: `What the model leaves over, by what it says: a pattern would speak against it.${left > 0 ? ` ${left} more observations are in analysis.json.` : ''}`,
@@ -129,7 +129,7 @@ export function residuals(response: Response, place: number): Child {
         },
         theme,
       ),
-  }).element;
+  });
 }
 
 /** Effects of a multiplicative model are of logarithms, which have no unit. */

@@ -50,7 +50,7 @@ export function generator(doc: RunDocument): Child[] {
         line('lag_max_ns', 'max', 'ns'),
       ],
       limits: [{ at: doc.run.lag_max_ns, name: 'limit of p99' }],
-    }).element,
+    }),
     timeline(doc, {
       title: 'CPU of the generator',
       id: 'generator-cpu',
@@ -61,14 +61,14 @@ export function generator(doc: RunDocument): Child[] {
         ...cores('cpu_wait_ns', 'loops waiting for a core'),
         ...some('loop_busy_max', 'busiest loop', 'cores'),
       ],
-    }).element,
+    }),
     timeline(doc, {
       title: 'Memory of the generator',
       id: 'generator-memory',
       unit: 'B',
       yName: 'resident memory',
       series: [line('rss_bytes', 'resident', 'B')],
-    }).element,
+    }),
     host.length > 0 &&
       timeline(doc, {
         title: 'Network of the generator’s host',
@@ -76,7 +76,7 @@ export function generator(doc: RunDocument): Child[] {
         unit: '1/s',
         yName: 'a second',
         series: host,
-      }).element,
+      }),
   ];
 }
 

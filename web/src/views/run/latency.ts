@@ -4,27 +4,33 @@ import { bars } from '../../chart/bars';
 import { type HeatSpec, heat } from '../../chart/heat';
 import type { MeasureCourse, RunDocument } from '../../document/run';
 import { type Child, el } from '../../dom';
-import { Figure, type FigureSpec } from '../../figure';
+import { type FigureSpec, figure } from '../../figure';
 import { each } from '../../frame';
 import { curveSpec } from '../curves';
-import { extent, marks, type Series, slots, TIME_GROUP, timeline, timelineSpec } from '../timeline';
+import { extent, marks, type Series, slots, TIME_GROUP, timeline } from '../timeline';
 
 /** Rows of a heat map in a decade. */
 const ROWS_PER_DECADE = 10;
+
+/** The step that somebody chose. */
+let chosen: string | undefined;
 
 export function latency(doc: RunDocument): Child[] {
   const measures = doc.course.measures.filter((measure) => measure.count > 0);
   const first = mostMeasured(measures);
   if (!first) return [];
-  const over = timeline(doc, percentiles(doc, first));
-  const map = new Figure(heatSpec(doc, first));
-  const bins = new Figure(binsSpec(first));
+  // Drawing a figure again draws the one that is there.
+  const draw = (measure: MeasureCourse) => [
+    timeline(doc, percentiles(doc, measure)),
+    figure(heatSpec(doc, measure)),
+    figure(binsSpec(measure)),
+  ];
   const choose = (name: string) => {
-    const measure = measures.find((one) => one.name === name) ?? first;
-    over.update(timelineSpec(doc, percentiles(doc, measure)));
-    map.update(heatSpec(doc, measure));
-    bins.update(binsSpec(measure));
+    chosen = name;
+    draw(measures.find((one) => one.name === name) ?? first);
   };
+  const now = measures.find((one) => one.name === chosen) ?? first;
+  const [over, map, bins] = draw(now);
   const left = doc.course.measures_left_out;
   const more =
     left > 0 &&
@@ -34,12 +40,12 @@ export function latency(doc: RunDocument): Child[] {
       `The ${measures.length} steps of most operations; ${left} more are in the table of steps.`,
     );
   return [
-    measures.length > 1 && chooser(measures, first, choose),
+    measures.length > 1 && chooser(measures, now, choose),
     more,
-    over.element,
-    map.element,
-    el('div', { class: 'pair' }, bins.element, new Figure(ecdfSpec(measures)).element),
-    new Figure(tailSpec(measures)).element,
+    over,
+    map,
+    el('div', { class: 'pair' }, bins, figure(ecdfSpec(measures))),
+    figure(tailSpec(measures)),
   ];
 }
 
@@ -53,7 +59,7 @@ function mostMeasured(measures: MeasureCourse[]): MeasureCourse | undefined {
 
 function chooser(
   measures: MeasureCourse[],
-  first: MeasureCourse,
+  now: MeasureCourse,
   choose: (name: string) => void,
 ): HTMLElement {
   const select = el(
@@ -61,7 +67,7 @@ function chooser(
     { id: 'step', onchange: () => choose(select.value) },
     ...measures.map((one) => {
       const option = el('option', { value: one.name }, one.name);
-      option.selected = one === first;
+      option.selected = one === now;
       return option;
     }),
   );

@@ -28,7 +28,7 @@ export function load(doc: RunDocument): Child[] {
         line('sends', 'begun', '1/s'),
         ...some('errors', 'failed', '1/s'),
       ],
-    }).element,
+    }),
     timeline(doc, {
       title: 'Users',
       note: `${count(doc.users.started)} started, ${count(doc.users.connected)} connected, ${count(doc.users.peak)} at once at most.`,
@@ -39,7 +39,7 @@ export function load(doc: RunDocument): Child[] {
         ...some('connections', 'open connections', 'count'),
         ...some('in_flight', 'operations in flight', 'count'),
       ],
-    }).element,
+    }),
     timeline(doc, {
       title: 'Arrivals',
       unit: '1/s',
@@ -50,14 +50,14 @@ export function load(doc: RunDocument): Child[] {
         ...some('users_refused', 'refused', '1/s'),
         ...some('users_held', 'held back', '1/s'),
       ],
-    }).element,
+    }),
     timeline(doc, {
       title: 'Traffic',
       note: 'Application bytes, without what TCP and TLS add.',
       unit: 'B/s',
       yName: 'bytes a second',
       series: [line('bytes_out', 'sent', 'B/s'), line('bytes_in', 'received', 'B/s')],
-    }).element,
+    }),
     pushes(doc),
     phases(doc),
   ];
@@ -85,7 +85,7 @@ function pushes(doc: RunDocument): HTMLElement | null {
     unit: '1/s',
     yName: 'messages a second',
     series: all,
-  }).element;
+  });
 }
 
 function phases(doc: RunDocument): HTMLElement | null {
@@ -119,7 +119,7 @@ export function errors(doc: RunDocument): Child[] {
         at_s: slots(course),
         mean: one.per_s,
       })),
-    }).element;
+    });
   const failing = doc.steps.filter((step) => step.phase === null && step.errors > 0);
   const kinds = failing.flatMap((step) =>
     Object.entries(step.errors_by_kind).map(([kind, n]) => ({ step, kind, n })),

@@ -41,7 +41,7 @@ function figure(doc: RunDocument, group: ProbeLine[], place: number): HTMLElemen
       min: line.min,
       max: line.max,
     })),
-  }).element;
+  });
 }
 
 /** The page's own word for a unit of the record. */
