@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-compare bench-peers bench-million bench-docs picture toolchain
+.PHONY: help run test check web bench bench-compare bench-peers bench-million bench-docs picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Where cargo is when a fresh shell does not know it yet.
@@ -13,45 +13,51 @@ help:
 	@echo "make run      build Throng and run examples/football-quick.yaml, about a minute"
 	@echo "make test     formatting, lints and documentation, then every test"
 	@echo "make check    formatting, lints and documentation alone"
+	@echo "make web      build the page that reports are drawn by, web/dist"
 	@echo "make bench    speed and memory beside wrk, measured on this machine"
 	@echo "make bench-compare  how fast ten samples of a million numbers are compared, on one core"
 	@echo "make bench-peers    installs its peers and measures each in turn, under an hour"
 	@echo "make bench-million  holds up to 2,000,000 users, about ten minutes; APPLY=1 lets it"
 	@echo "                    change settings of this machine, FANS=1 plays the whole final"
 	@echo "make bench-docs     writes docs/benchmarks.md from the newest of what was measured"
-	@echo "make picture  draw the README's pictures of the terminal anew, from a real run"
+	@echo "make picture  draw the README's pictures of terminal and report anew, from a real run"
 
-run: toolchain
+run: toolchain web
 	@cargo build --release --locked --package throng
 	$(TARGET)/release/throng run examples/football-quick.yaml
 
 check: toolchain
-	@cargo fmt --all --check
+	@scripts/web.sh check
+	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
 test: check
 	@scripts/test.sh
 
-bench: toolchain
+bench: toolchain web
 	@bench/run $(if $(APPLY),--apply)
 
 bench-compare: toolchain
 	@cargo run --release --locked --package stats --example compare_speed
 
-bench-peers: toolchain
+bench-peers: toolchain web
 	@bench/peers
 
-bench-million: toolchain
+bench-million: toolchain web
 	@bench/million $(if $(APPLY),--apply) $(if $(FANS),--fans)
 
 bench-docs:
 	@bench/docs
 
-picture: toolchain
+picture: toolchain web
 	@cargo build --release --locked --package throng
 	scripts/terminal-picture.py --at 42 --live docs/images/live.svg --end docs/images/verdict.svg \
 		-- $(TARGET)/release/throng run examples/football-quick.yaml
+	node web/picture.mjs "$$(ls -d runs/*-football-quick-* | tail -n 1)/report.html" docs/images/report.png
+
+web:
+	@scripts/web.sh
 
 toolchain:
 	@scripts/toolchain.sh

@@ -68,6 +68,8 @@ pub enum KneeNews<'a> {
 pub struct Sought {
     pub directory: PathBuf,
     pub conclusion: Conclusion,
+    /// In the order in which they were made.
+    pub trials: Vec<Trial>,
 }
 
 /// Why a search could not go on. What it found so far stays in its directory.
@@ -160,6 +162,7 @@ pub fn seek<E: From<KneeError>>(
     Ok(Sought {
         directory,
         conclusion,
+        trials,
     })
 }
 

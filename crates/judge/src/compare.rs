@@ -9,6 +9,7 @@
 //! `docs/comparing.md` tells people what each figure means and what the decision rests on.
 
 mod alike;
+mod curves;
 mod decide;
 mod detect;
 mod evidence;
@@ -25,6 +26,7 @@ mod verdict;
 use record::Run;
 use record::schema::Verdict as RunVerdict;
 
+pub use curves::Curves;
 pub use decide::{Change, Figure, Rule};
 pub use options::{Correction, Options, Published, Time};
 pub use result::{
@@ -309,6 +311,9 @@ fn fill(
     if let [(_, a), (_, b)] = &sides[..] {
         measure.evidence = Some(evidence::of_sides(a, b, baseline, candidate, options));
     }
+    if options.curves {
+        measure.curves = Some(Curves::of(&samples, &sides, baseline, candidate, options));
+    }
     let known = !measure.serial.is_empty();
     let effective = known.then(|| measure.serial.iter().map(|s| s.effective).sum());
     modes::fill(measure, &sides, effective, options);
@@ -339,6 +344,7 @@ fn measure(
         published_bins: None,
         modes: Vec::new(),
         detect: Vec::new(),
+        curves: None,
     };
     let mut units = Vec::with_capacity(runs.len());
     for (measured, run) in of_runs.iter().zip(runs) {

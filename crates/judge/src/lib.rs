@@ -13,6 +13,7 @@ pub mod analyze;
 pub mod capacity;
 pub mod compare;
 pub mod cost;
+pub mod course;
 pub mod experiment;
 mod figures;
 mod findings;

@@ -17,6 +17,7 @@ use record::Import;
 use record::probes::Probes;
 use record::schema::Summary;
 use scenario::meters::{Meter, Meters};
+use serde::Serialize;
 use stats::polygon;
 
 use crate::Figures;
@@ -43,7 +44,7 @@ pub struct Subject {
 
 /// Three values of one thing: where it was worst, on average, and best; least, mean and greatest for
 /// meters that are computed at each moment.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Extremes {
     /// Worst, or least.
     pub worst: f64,
@@ -73,7 +74,7 @@ impl Extremes {
 }
 
 /// An input of a meter in one run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InputValue {
     /// As the meters file calls it.
     pub name: String,
@@ -90,7 +91,7 @@ pub struct InputValue {
 }
 
 /// A meter of one run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeterValue {
     /// Its name.
     pub name: String,
@@ -109,7 +110,7 @@ pub struct MeterValue {
 }
 
 /// All meters of one run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Metered {
     /// The run's name.
     pub name: String,
@@ -122,6 +123,7 @@ pub struct Metered {
     /// ESR: SECmax − SECmin.
     pub esr: Option<f64>,
     /// Cost, where there is a price list.
+    #[serde(skip)]
     pub cost: Option<(Cost, Usage)>,
 }
 

@@ -1,4 +1,4 @@
-//! Renders a run and its findings for people: the live screen, plain lines, the verdict.
+//! Renders a run and its findings for people: the live screen, plain lines, the verdict, pages.
 //!
 //! Everything returns text or writes to what it is given; standard output is the caller's. No
 //! figure is computed here that `judge` did not compute, but for the moving ones of the live
@@ -12,6 +12,7 @@ mod imported;
 mod json;
 mod live;
 mod meters;
+mod page;
 #[cfg(test)]
 mod sample;
 mod screen;
@@ -29,6 +30,7 @@ pub use imported::imported;
 pub use json::json;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use meters::meters;
+pub use page::{Page, RunReport};
 pub use screen::Screen;
 pub use style::Style;
 pub use thesis::thesis;

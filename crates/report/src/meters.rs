@@ -160,7 +160,7 @@ fn whole(run: &Metered) -> Vec<Line> {
     lines
 }
 
-fn costs(cost: &Cost, usage: &Usage) -> Vec<String> {
+pub(crate) fn costs(cost: &Cost, usage: &Usage) -> Vec<String> {
     let currency = &cost.currency;
     let money = |sum: &judge::cost::Money| sum.round_dp(MONEY_DECIMALS).normalize();
     let items = cost

@@ -122,6 +122,9 @@ pub(crate) struct ExperimentArgs {
     pub(crate) analyze: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: TableArgs,
+    /// Write a page of it, a self-contained HTML file [default: report.html in its directory]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print nothing but errors; analysis.json and the exit code tell
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
@@ -345,6 +348,9 @@ pub(crate) struct ShowArgs {
     pub(crate) run: PathBuf,
     #[command(flatten)]
     pub(crate) rest: RestArgs,
+    /// Make the page of the run, too, or make it again [default: report.html in its directory]
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub(crate) html: Option<Option<PathBuf>>,
     /// Print the summary as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
@@ -425,6 +431,9 @@ pub(crate) struct CapacityArgs {
     /// Run even where this machine cannot hold so many users
     #[arg(long)]
     pub(crate) anyway: bool,
+    /// Write a page of it, a self-contained HTML file [default: report.html in its directory]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print nothing but errors; the exit code tells
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
@@ -447,6 +456,9 @@ pub(crate) struct MetersArgs {
     /// The name of the run that the cured forms are told against [default: the file's, or the first]
     #[arg(long, value_name = "NAME")]
     pub(crate) reference: Option<String>,
+    /// Write a page of it, a self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// Results that are known.

@@ -2,6 +2,7 @@
 
 mod args;
 mod exit;
+mod page;
 mod settings;
 mod source;
 mod terminal;

@@ -92,6 +92,15 @@ pub struct Law {
     pub limit_per_s: Option<f64>,
 }
 
+impl Law {
+    /// Throughput by second with so many in flight.
+    pub fn at(&self, in_flight: f64) -> f64 {
+        let (lambda, sigma, kappa) = (self.lambda.0, self.sigma.0, self.kappa.0);
+        let beyond = in_flight - 1.0;
+        lambda * in_flight / (1.0 + sigma * beyond + kappa * in_flight * beyond)
+    }
+}
+
 /// Concludes a search by its trials, whose run directories stand in `runs`.
 ///
 /// # Errors

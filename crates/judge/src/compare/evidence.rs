@@ -34,7 +34,7 @@ pub(crate) fn of_sides(
         shift_interval_ns: shift.interval.map(bounds),
         cliffs_delta: mann_whitney.effect.cliffs_delta(),
         cliffs_delta_interval: bounds(cliffs),
-        quantiles: quantiles(first, second, options),
+        quantiles: quantiles(first, second, &options.quantiles, options),
     }
 }
 
@@ -79,8 +79,14 @@ pub(crate) fn pooled(units: &[Unit]) -> Option<Sample> {
     Sample::counted(pairs.collect()).ok()
 }
 
-/// Where each side has several runs these are drawn, else their operations.
-fn quantiles(first: &[Unit], second: &[Unit], options: &Options) -> Vec<QuantileChange> {
+/// The differences of these quantiles. Where each side has several runs these are drawn, else their
+/// operations.
+pub(crate) fn quantiles(
+    first: &[Unit],
+    second: &[Unit],
+    shares: &[f64],
+    options: &Options,
+) -> Vec<QuantileChange> {
     let bootstrap = Bootstrap {
         draws: DRAWS,
         confidence: 1.0 - options.alpha,
@@ -109,7 +115,7 @@ fn quantiles(first: &[Unit], second: &[Unit], options: &Options) -> Vec<Quantile
             }
         }
     };
-    options.quantiles.iter().copied().map(change).collect()
+    shares.iter().copied().map(change).collect()
 }
 
 fn untested(statistic: f64, p: f64) -> Test {

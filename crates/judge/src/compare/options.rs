@@ -84,6 +84,9 @@ pub struct Options {
     pub anyway: bool,
     /// Of the draws where there are too many dealings of runs to go through them all.
     pub seed: u64,
+    /// Tell the curves that pictures are drawn from, too.
+    #[serde(skip)]
+    pub curves: bool,
 }
 
 impl Default for Options {
@@ -106,6 +109,7 @@ impl Default for Options {
             strict: false,
             anyway: false,
             seed: 1,
+            curves: false,
         }
     }
 }

@@ -3,7 +3,7 @@
 use record::schema::Finding;
 use serde::Serialize;
 
-use super::{Change, Options, Rule};
+use super::{Change, Curves, Options, Rule};
 
 /// Version of the JSON.
 pub const COMPARISON_FORMAT: u32 = 1;
@@ -177,6 +177,9 @@ pub struct ComparedMeasure {
     pub modes: Vec<SideModes>,
     /// How many runs would show the difference asked for.
     pub detect: Vec<Detect>,
+    /// What pictures are drawn from, where it was asked for.
+    #[serde(skip)]
+    pub curves: Option<Curves>,
 }
 
 /// The figures of a measure in one run.

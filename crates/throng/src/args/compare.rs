@@ -38,6 +38,9 @@ pub(crate) struct CompareArgs {
     /// Write Markdown for a pull request
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
+    /// Write a page of it, a self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print nothing but errors; the exit code tells
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,

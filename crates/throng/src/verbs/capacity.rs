@@ -8,10 +8,12 @@ use controller::{
 };
 use judge::capacity::Bounds;
 use scenario::foreign::Leniency;
+use report::Page;
 use scenario::{Knob, KnobError, knob};
 
 use crate::args::CapacityArgs;
 use crate::exit::{Exit, Failure, written};
+use crate::page;
 use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};
 use crate::verbs::run;
@@ -77,13 +79,17 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let Sought {
         directory,
         conclusion,
+        trials,
     } = sought?;
+    let page = Page::capacity(&conclusion, &trials, &knob, &text.name, page::VERSION);
+    let page = page::beside(&page, &directory, args.html.as_deref())?;
     let text = if args.json {
         report::json(&conclusion)
     } else if args.quiet {
         String::new()
     } else {
         report::capacity(&conclusion, &knob, &directory.display().to_string(), style)
+            + &page.as_deref().map_or(String::new(), page::line)
     };
     written(write!(std::io::stdout(), "{text}"))?;
     Ok(match conclusion.exit_code {

@@ -7,9 +7,11 @@ use judge::compare::{
     CompareError, Comparison, Correction, Options, Published, Time, compare as compare_runs,
 };
 use record::Run;
+use report::Page;
 
 use crate::args::{CompareArgs, CorrectionArg, TimeArg};
 use crate::exit::{Exit, Failure, written};
+use crate::page;
 use crate::terminal;
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
@@ -20,6 +22,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     }
     if let Some(path) = &args.markdown {
         write(path, &report::comparison_markdown(&comparison))?;
+    }
+    if let Some(path) = &args.html {
+        page::write(&Page::comparison(&comparison, page::VERSION), path)?;
     }
     print(args, &comparison)?;
     Ok(match comparison.exit_code {
@@ -65,6 +70,7 @@ fn options(args: &CompareArgs) -> Options {
         strict: how.strict,
         anyway: what.anyway,
         seed: how.seed,
+        curves: args.html.is_some(),
     }
 }
 

@@ -12,12 +12,13 @@ use controller::experiment::{
 };
 use judge::experiment::{Analysis, analyze};
 use record::RecordError;
+use report::Page;
 use scenario::experiment::Table;
 
 use crate::args::ExperimentArgs;
 use crate::exit::{Exit, Failure, written};
 use crate::verbs::run::interrupt;
-use crate::{source, terminal};
+use crate::{page, source, terminal};
 use open::Opened;
 use progress::Watcher;
 
@@ -152,7 +153,9 @@ fn finish(
     let analysis = analyze(&data);
     let text = report::experiment_json(&analysis);
     record::whole::write(&directory.join(ANALYSIS_FILE), text.as_bytes()).map_err(refused)?;
-    print(args, &analysis)?;
+    let page = Page::experiment(&analysis, page::VERSION);
+    let page = page::beside(&page, directory, args.html.as_deref())?;
+    print(args, &analysis, page.as_deref())?;
     let pending = state.count(RunStage::Pending);
     if pending > 0 && !args.quiet {
         let line = format!(
@@ -172,13 +175,13 @@ fn finish(
     )
 }
 
-fn print(args: &ExperimentArgs, analysis: &Analysis) -> Result<Exit, Failure> {
+fn print(args: &ExperimentArgs, analysis: &Analysis, page: Option<&Path>) -> Result<Exit, Failure> {
     let text = if args.json {
         report::experiment_json(analysis)
     } else if args.quiet {
         return Ok(Exit::Passed);
     } else {
-        report::experiment(analysis, terminal::style())
+        report::experiment(analysis, terminal::style()) + &page.map_or(String::new(), page::line)
     };
     written(write!(std::io::stdout(), "{text}"))
 }
@@ -220,7 +223,11 @@ fn analyze_table(args: &ExperimentArgs, path: &Path) -> Result<Exit, Failure> {
             "the first line names the columns; docs/experiments.md shows an example",
         )
     })?;
-    print(args, &analyze(&collect::table(table, path, &args.table)))
+    let analysis = analyze(&collect::table(table, path, &args.table));
+    if let Some(path) = &args.html {
+        page::write(&Page::experiment(&analysis, page::VERSION), path)?;
+    }
+    print(args, &analysis, args.html.as_deref())
 }
 
 fn refused(error: RecordError) -> Failure {

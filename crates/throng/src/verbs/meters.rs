@@ -7,12 +7,13 @@ use judge::Figures;
 use judge::cost::{self, CostError};
 use judge::meters::{Subject, meter};
 use record::Run;
+use report::Page;
 use scenario::prices::Prices;
 use scenario::{Diagnostic, Source};
 
 use crate::args::MetersArgs;
 use crate::exit::{Exit, Failure, written};
-use crate::{source, terminal};
+use crate::{page, source, terminal};
 
 pub(crate) fn meters(args: &MetersArgs) -> Result<Exit, Failure> {
     let mut meters = read(&args.meters, scenario::meters)?;
@@ -30,6 +31,9 @@ pub(crate) fn meters(args: &MetersArgs) -> Result<Exit, Failure> {
     let found = meter(&meters, &runs).map_err(|error| Failure::new(Exit::Data, error))?;
     let first = found.first().map_or("", |run| run.name.as_str());
     let reference = meters.reference.as_deref().unwrap_or(first);
+    if let Some(path) = &args.html {
+        page::write(&Page::meters(&found, reference, page::VERSION), path)?;
+    }
     let text = report::meters(&found, reference, terminal::style());
     written(write!(std::io::stdout(), "{text}"))
 }

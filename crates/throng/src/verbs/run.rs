@@ -12,6 +12,7 @@ use record::schema::Verdict;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure, written};
+use crate::page;
 use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};
 
@@ -44,7 +45,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if let Some(path) = &args.tsung_log {
         tsung_log::write(path, &conducted.directory, requests.as_deref())?;
     }
-    print(args, &conducted)?;
+    let page = page::after_run(&conducted.directory, &conducted.summary);
+    print(args, &conducted, page.as_deref())?;
     Ok(match conducted.summary.verdict {
         Verdict::Passed => Exit::Passed,
         Verdict::Failed => Exit::Failed,
@@ -93,7 +95,7 @@ pub(crate) fn interrupt() -> Result<Arc<Interrupt>, Failure> {
     Ok(interrupt)
 }
 
-fn print(args: &RunArgs, conducted: &Conducted) -> Result<Exit, Failure> {
+fn print(args: &RunArgs, conducted: &Conducted, page: Option<&Path>) -> Result<Exit, Failure> {
     let Conducted {
         directory,
         info,
@@ -105,6 +107,7 @@ fn print(args: &RunArgs, conducted: &Conducted) -> Result<Exit, Failure> {
         return Ok(Exit::Passed);
     } else {
         report::verdict(summary, info, &shown(directory), terminal::style())
+            + &page.map_or(String::new(), page::line)
     };
     written(write!(std::io::stdout(), "{text}"))
 }

@@ -6,6 +6,7 @@ use record::{RecordError, Run};
 
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure, written};
+use crate::page;
 use crate::terminal;
 
 pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
@@ -18,6 +19,15 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         _ => judge::judge_again(&run, args.rest.judge_rest)
             .map_err(|error| Failure::new(Exit::NoInput, error))?,
     };
+    let page = match &args.html {
+        Some(path) => {
+            let path = path.clone().unwrap_or_else(|| args.run.join(page::FILE));
+            page::write(&page::of_run(&run, &summary)?, &path)?;
+            Some(path)
+        }
+        // The one that the run left.
+        None => Some(args.run.join(page::FILE)).filter(|path| path.exists()),
+    };
     let directory = args.run.display().to_string();
     let mut text = if args.json {
         report::json(&summary)
@@ -28,6 +38,9 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     };
     if !args.json && !run.is_complete() {
         text += &format!("\nThe record is incomplete: {}\n", run.missing().join("; "));
+    }
+    if let Some(path) = page.filter(|_| !args.json) {
+        text += &page::line(&path);
     }
     written(write!(std::io::stdout(), "{text}"))
 }

@@ -1,6 +1,6 @@
 //! `throng compare` as people use it: what it says, finds, and refuses.
 
-mod recorded;
+pub(crate) mod recorded;
 
 use std::path::Path;
 

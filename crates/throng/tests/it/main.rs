@@ -10,6 +10,8 @@ mod examples;
 mod experiments;
 mod faults;
 mod people;
+#[cfg(feature = "web")]
+mod pages;
 mod runs;
 mod support;
 mod thesis;

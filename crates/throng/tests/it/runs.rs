@@ -43,6 +43,8 @@ fn the_directory_holds_what_is_documented() {
     let documented = [
         "events.jsonl",
         "latency.hlog",
+        #[cfg(feature = "web")]
+        "report.html",
         "requests.parquet",
         "run.json",
         "scenario.yaml",

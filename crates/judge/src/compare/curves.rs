@@ -1,0 +1,66 @@
+//! What pictures of a comparison are drawn from: distribution functions, and how each quantile
+//! differs.
+
+use serde::Serialize;
+use stats::sample::Sample;
+
+use super::decide::Unit;
+use super::{Options, QuantileChange, Side, evidence};
+use crate::course::{Share, shares_of};
+
+/// Runs that have a curve of their own at most; of more only the sides have one.
+const RUNS_MAX: usize = 24;
+
+/// The curves of a measure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Curves {
+    /// The distribution function of each run; empty of too many runs.
+    pub runs: Vec<Vec<Share>>,
+    /// That of each side's operations taken together; of all runs where there is no baseline.
+    pub sides: Vec<(Side, Vec<Share>)>,
+    /// Differences of quantiles from the 5th to the 99th percentile, and of the 99.9th where there
+    /// are operations for it; empty without a baseline.
+    pub differences: Vec<QuantileChange>,
+    /// The baseline's quantiles that these are from, mean over its runs, nanoseconds.
+    pub baseline_ns: Vec<f64>,
+}
+
+impl Curves {
+    pub(crate) fn of(
+        runs: &[&Sample],
+        sides: &[(Side, Sample)],
+        first: &[Unit],
+        second: &[Unit],
+        options: &Options,
+    ) -> Curves {
+        let curve = |sample: &Sample| shares_of(sample.count(), |q| sample.quantile(q));
+        let shares = match sides {
+            [(_, a), (_, b)] => shares(a.count().min(b.count())),
+            _ => Vec::new(),
+        };
+        let mean = |q: f64| {
+            let quantiles = first.iter().map(|run| run.sample.quantile(q));
+            quantiles.sum::<f64>() / first.len() as f64
+        };
+        Curves {
+            runs: match runs.len() {
+                0..=RUNS_MAX => runs.iter().map(|run| curve(run)).collect(),
+                _ => Vec::new(),
+            },
+            sides: sides
+                .iter()
+                .map(|(side, all)| (*side, curve(all)))
+                .collect(),
+            differences: evidence::quantiles(first, second, &shares, options),
+            baseline_ns: shares.iter().map(|&q| mean(q)).collect(),
+        }
+    }
+}
+
+/// Each twentieth, then the tail as far as ten operations are beyond it.
+fn shares(count: u64) -> Vec<f64> {
+    let twentieths = (1..20).map(|n| f64::from(n) / 20.0);
+    let tail = [0.99, 0.999].into_iter();
+    let tail = tail.filter(|q| (1.0 - q) * count as f64 >= 10.0);
+    twentieths.chain(tail).collect()
+}

@@ -1,0 +1,99 @@
+//! The course of a run, thinned to what a screen shows: its seconds, latency over time and as a
+//! distribution, errors by kind, probes.
+//!
+//! Time is cut into *slots* of whole seconds, at most [`SLOTS_MAX`] of them. Of what is thinned the
+//! mean, the least and the greatest are kept, so that no peak is lost. Percentiles are those of all
+//! operations of a slot, from merged histograms. However long a run was and however much it
+//! measured, its course has a bounded size.
+
+mod errors;
+mod latency;
+mod number;
+mod probes;
+mod seconds;
+
+use record::{RecordError, Run};
+use serde::Serialize;
+
+pub use errors::ErrorTrack;
+pub(crate) use latency::shares_of;
+pub use latency::{Bin, MeasureCourse, Share};
+pub use number::Number;
+pub use probes::{ProbeLine, ProbeLines};
+pub use seconds::Track;
+
+/// Points of a line over time at most.
+pub const SLOTS_MAX: u64 = 600;
+/// Measures whose course is told at most: those of most operations.
+pub const MEASURES_MAX: usize = 12;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What happened in a run, slot by slot.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Course {
+    /// Length of a slot in seconds; slot `i` begins at `i · slot_s`.
+    pub slot_s: u64,
+    /// How many slots there are.
+    pub slots: usize,
+    /// Length of a column of the heat maps in seconds.
+    pub heat_slot_s: u64,
+    /// What the seconds told; those that were 0 throughout are left out.
+    pub seconds: Vec<Track>,
+    /// Those of most operations, in the order of the run's list.
+    pub measures: Vec<MeasureCourse>,
+    /// How many further measures have a course that is not told here.
+    pub measures_left_out: usize,
+    /// Failed operations a second by kind, the most frequent first.
+    pub errors: Vec<ErrorTrack>,
+    /// What the server's side told.
+    pub probes: ProbeLines,
+}
+
+/// Reads the course of a run; of a killed one as far as it got.
+///
+/// # Errors
+/// Where a file of the record cannot be read.
+pub fn read(run: &Run) -> Result<Course, RecordError> {
+    let rows = run.series()?;
+    let info = run.info();
+    let seen_ns = rows.last().map_or(0, |row| row.end_ns);
+    let cut = Cut::of(info.ended_ns.max(seen_ns));
+    let (measures, measures_left_out) = latency::read(run, cut)?;
+    Ok(Course {
+        slot_s: cut.slot_s,
+        slots: cut.slots,
+        heat_slot_s: cut.heat_slot_s,
+        seconds: seconds::tracks(&rows, cut),
+        measures,
+        measures_left_out,
+        errors: errors::read(run, cut)?,
+        probes: probes::lines(&run.probes()?, cut),
+    })
+}
+
+/// How time is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cut {
+    slot_s: u64,
+    slots: usize,
+    heat_slot_s: u64,
+}
+
+impl Cut {
+    fn of(length_ns: u64) -> Cut {
+        let seconds = length_ns.div_ceil(SECOND_NS).max(1);
+        let slot_s = seconds.div_ceil(SLOTS_MAX);
+        Cut {
+            slot_s,
+            slots: seconds.div_ceil(slot_s) as usize,
+            heat_slot_s: seconds.div_ceil(latency::HEAT_COLUMNS_MAX),
+        }
+    }
+
+    /// The slot of this moment; what is after the last one belongs to it.
+    fn slot(self, at_ns: u64) -> usize {
+        let slot = at_ns / SECOND_NS / self.slot_s;
+        (slot as usize).min(self.slots - 1)
+    }
+}

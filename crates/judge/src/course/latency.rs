@@ -1,0 +1,277 @@
+//! Histograms of `latency.hlog`: percentiles by slot, counts by time and latency, and the
+//! distribution of the whole run.
+
+use std::collections::{BTreeMap, HashMap};
+
+use record::{Interval, Outcome, RecordError, Run};
+use serde::Serialize;
+use stats::hist::LogHistogram;
+
+use super::{Cut, MEASURES_MAX, Number, SECOND_NS};
+
+/// Columns of a heat map at most.
+pub(super) const HEAT_COLUMNS_MAX: u64 = 150;
+/// Rows of a heat map in a decade of latency, bins of a distribution in one: a row is 26 % wide, a
+/// bin 12 %.
+const HEAT_ROWS_PER_DECADE: f64 = 10.0;
+const BINS_PER_DECADE: f64 = 20.0;
+
+/// A measure's responses over time and as a distribution. Times are nanoseconds; `None` where
+/// nothing ended well.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasureCourse {
+    /// As in `run.json`.
+    pub name: String,
+    /// As in `run.json`.
+    pub kind: String,
+    /// All that ended well.
+    pub count: u64,
+    /// Of these, by second.
+    pub per_s: Vec<Number>,
+    /// Median by slot.
+    pub p50: Vec<Option<Number>>,
+    /// 90th percentile by slot.
+    pub p90: Vec<Option<Number>>,
+    /// 99th percentile by slot.
+    pub p99: Vec<Option<Number>>,
+    /// 99.9th percentile by slot.
+    pub p999: Vec<Option<Number>>,
+    /// Greatest by slot.
+    pub max: Vec<Option<Number>>,
+    /// Counts by time and latency: column, row, count. Row `r` holds times from `10^(r/10)` on.
+    pub heat: Vec<(u32, i32, u64)>,
+    /// How often each time was measured.
+    pub bins: Vec<Bin>,
+    /// The distribution function.
+    pub response: Vec<Share>,
+}
+
+/// A bin of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Bin {
+    /// From here on, nanoseconds.
+    pub from_ns: Number,
+    /// Up to here.
+    pub to_ns: Number,
+    /// How many.
+    pub count: u64,
+}
+
+/// A point of a distribution function: the share that took longer, which keeps its digits in the
+/// tail, and how long.
+pub type Share = (Number, Number);
+
+/// The histogram of one slot, until the next one begins.
+#[derive(Default)]
+struct Open {
+    slot: usize,
+    hist: LogHistogram,
+}
+
+struct Building {
+    course: MeasureCourse,
+    open: Open,
+    heat: BTreeMap<(u32, i32), u64>,
+    response: LogHistogram,
+}
+
+/// The course of the measures of most operations, and how many more there are.
+pub(super) fn read(run: &Run, cut: Cut) -> Result<(Vec<MeasureCourse>, usize), RecordError> {
+    let (chosen, left_out) = chosen(run)?;
+    let measures = &run.info().measures;
+    let mut all = Vec::with_capacity(chosen.len());
+    let mut tags: HashMap<&str, usize> = HashMap::new();
+    for &measure in &chosen {
+        let info = &measures[measure];
+        tags.insert(&info.name, all.len());
+        all.push(Building::new(&info.name, &info.kind, cut));
+    }
+    run.intervals(|interval| {
+        if let Some(&measure) = tags.get(interval.tag.as_str()) {
+            all[measure].add(&interval, cut);
+        }
+    })?;
+    Ok((all.into_iter().map(|m| m.finish(cut)).collect(), left_out))
+}
+
+/// Places of the measures of most operations that ended well, in the order of the run's list, and how
+/// many more there are.
+fn chosen(run: &Run) -> Result<(Vec<usize>, usize), RecordError> {
+    let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
+    match run.tally()? {
+        Some(tally) => {
+            for measure in tally.phases.iter().flat_map(|phase| &phase.measures) {
+                let ok = measure.outcomes.get(Outcome::Ok.name()).copied();
+                *counts.entry(usize::from(measure.measure)).or_default() += ok.unwrap_or(0);
+            }
+        }
+        // Of a run that was killed at once.
+        None => {
+            let names = run.info().measures.iter().enumerate();
+            let names: HashMap<&str, usize> = names.map(|(n, m)| (m.name.as_str(), n)).collect();
+            run.intervals(|interval| {
+                if let Some(&measure) = names.get(interval.tag.as_str()) {
+                    *counts.entry(measure).or_default() += interval.hist.count();
+                }
+            })?;
+        }
+    }
+    let known = run.info().measures.len();
+    let counts = counts.into_iter().filter(|&(m, n)| n > 0 && m < known);
+    let mut chosen: Vec<(u64, usize)> = counts.map(|(m, n)| (n, m)).collect();
+    chosen.sort_by_key(|&(count, measure)| (std::cmp::Reverse(count), measure));
+    let left_out = chosen.len().saturating_sub(MEASURES_MAX);
+    chosen.truncate(MEASURES_MAX);
+    let mut places: Vec<usize> = chosen.into_iter().map(|(_, measure)| measure).collect();
+    places.sort_unstable();
+    Ok((places, left_out))
+}
+
+impl Building {
+    fn new(name: &str, kind: &str, cut: Cut) -> Building {
+        let empty = || vec![None; cut.slots];
+        Building {
+            course: MeasureCourse {
+                name: name.to_owned(),
+                kind: kind.to_owned(),
+                count: 0,
+                per_s: vec![Number(0.0); cut.slots],
+                p50: empty(),
+                p90: empty(),
+                p99: empty(),
+                p999: empty(),
+                max: empty(),
+                heat: Vec::new(),
+                bins: Vec::new(),
+                response: Vec::new(),
+            },
+            open: Open::default(),
+            heat: BTreeMap::new(),
+            response: LogHistogram::new(),
+        }
+    }
+
+    /// Intervals come in order of time; one that does not would count to the slot that is open.
+    fn add(&mut self, interval: &Interval, cut: Cut) {
+        let slot = cut.slot(interval.start_ns);
+        if slot > self.open.slot {
+            self.close(cut);
+            self.open.slot = slot;
+        }
+        self.open.hist.merge(&interval.hist);
+        let column = (interval.start_ns / SECOND_NS / cut.heat_slot_s) as u32;
+        for (lowest, _, count) in interval.hist.iter() {
+            let row = place(lowest, HEAT_ROWS_PER_DECADE);
+            *self.heat.entry((column, row)).or_default() += count;
+        }
+    }
+
+    fn close(&mut self, cut: Cut) {
+        let Open { slot, hist } = &mut self.open;
+        if hist.is_empty() {
+            return;
+        }
+        let at = |q: f64| Some(Number(hist.quantile(q) as f64));
+        let course = &mut self.course;
+        course.per_s[*slot] = Number(hist.count() as f64 / cut.slot_s as f64);
+        course.p50[*slot] = at(0.5);
+        course.p90[*slot] = at(0.9);
+        course.p99[*slot] = at(0.99);
+        course.p999[*slot] = at(0.999);
+        course.max[*slot] = Some(Number(hist.max() as f64));
+        self.response.merge(hist);
+        hist.clear();
+    }
+
+    fn finish(mut self, cut: Cut) -> MeasureCourse {
+        self.close(cut);
+        let heat = self.heat.into_iter();
+        MeasureCourse {
+            count: self.response.count(),
+            heat: heat.map(|((column, row), n)| (column, row, n)).collect(),
+            bins: bins(&self.response),
+            response: shares(&self.response),
+            ..self.course
+        }
+    }
+}
+
+/// The row or bin of a time on a logarithmic scale; 0 counts as 1 ns.
+fn place(ns: u64, per_decade: f64) -> i32 {
+    ((ns.max(1) as f64).log10() * per_decade).floor() as i32
+}
+
+fn bins(hist: &LogHistogram) -> Vec<Bin> {
+    let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
+    for (lowest, _, count) in hist.iter() {
+        *counts.entry(place(lowest, BINS_PER_DECADE)).or_default() += count;
+    }
+    let edge = |bin: i32| Number(10f64.powf(f64::from(bin) / BINS_PER_DECADE));
+    let bins = counts.into_iter().map(|(bin, count)| Bin {
+        from_ns: edge(bin),
+        to_ns: edge(bin + 1),
+        count,
+    });
+    bins.collect()
+}
+
+/// A distribution function: each per cent, then the tail in finer and finer steps as far as there
+/// are numbers for it. Empty where there are none.
+fn shares(hist: &LogHistogram) -> Vec<Share> {
+    shares_of(hist.count(), |q| hist.quantile(q) as f64)
+}
+
+/// The same of `count` numbers whose quantiles are given.
+pub(crate) fn shares_of(count: u64, quantile: impl Fn(f64) -> f64) -> Vec<Share> {
+    if count == 0 {
+        return Vec::new();
+    }
+    let mut longer: Vec<f64> = (1..=100).rev().map(|n| f64::from(n) / 100.0).collect();
+    let (count, mut decade) = (count as f64, 0.01);
+    while decade * count > 1.0 {
+        let tenths = (1..=9).rev().map(|tenth| decade * f64::from(tenth) / 10.0);
+        // No share is smaller than that of a single number; but for the last bit of a product.
+        longer.extend(tenths.filter(|share| share * count >= 1.0 - 1e-9));
+        decade /= 10.0;
+    }
+    longer.push(0.0);
+    let told = longer
+        .into_iter()
+        .map(|longer| (Number(longer), Number(quantile(1.0 - longer))));
+    told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_told_as_far_as_it_goes() {
+        let mut hist = LogHistogram::new();
+        (1..=1000).for_each(|n| hist.record(n));
+        let shares = shares(&hist);
+        assert_eq!(shares.first(), Some(&(Number(1.0), Number(1.0))));
+        assert_eq!(shares.last(), Some(&(Number(0.0), Number(1000.0))));
+        let at = |longer: f64| {
+            let found = shares.iter().find(|(l, _)| (l.0 - longer).abs() < 1e-12);
+            found.map(|(_, ns)| ns.0)
+        };
+        assert_eq!(at(0.5), Some(500.0));
+        assert_eq!(at(0.01), Some(990.0));
+        assert_eq!(at(0.001), Some(999.0));
+        assert_eq!(at(0.0001), None, "there are no ten thousand numbers");
+        assert!(super::shares(&LogHistogram::new()).is_empty());
+    }
+
+    #[test]
+    fn bins_hold_every_number() {
+        let mut hist = LogHistogram::new();
+        for ns in [0, 1, 999, 1_000_000, 1_000_001, 5_000_000_000] {
+            hist.record(ns);
+        }
+        let bins = bins(&hist);
+        assert_eq!(bins.iter().map(|bin| bin.count).sum::<u64>(), 6);
+        assert!(bins.iter().all(|bin| bin.from_ns.0 < bin.to_ns.0));
+        assert_eq!(bins[0].count, 2, "0 counts as 1 ns");
+    }
+}

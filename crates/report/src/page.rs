@@ -1,0 +1,90 @@
+//! Reports as one self-contained HTML file: the page's script and style, which `web/` builds, around
+//! a document in JSON.
+//!
+//! Names and texts come from scenarios and servers. They reach the page as data only: JSON in which
+//! no `<` stands, read by a script that sets text and never markup.
+
+mod capacity;
+mod comparison;
+mod experiment;
+#[cfg(feature = "web")]
+mod file;
+mod meters;
+mod run;
+
+use serde::Serialize;
+
+pub use run::RunReport;
+
+/// Version of the documents; the page refuses another one.
+const DOCUMENT_FORMAT: u32 = 1;
+
+/// What one page shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// The window's title.
+    title: String,
+    /// What it comes to in sentences, for who reads it without its script.
+    sentences: Vec<String>,
+    /// The document.
+    json: String,
+}
+
+/// What all documents have.
+#[derive(Serialize)]
+struct Document<'a, T> {
+    format: u32,
+    /// What it is of, which decides how it is drawn.
+    kind: &'static str,
+    /// The version that made the page.
+    throng: &'a str,
+    #[serde(flatten)]
+    content: T,
+}
+
+impl Page {
+    fn new(
+        title: String,
+        sentences: Vec<String>,
+        kind: &'static str,
+        throng: &str,
+        content: impl Serialize,
+    ) -> Page {
+        let document = Document {
+            format: DOCUMENT_FORMAT,
+            kind,
+            throng,
+            content,
+        };
+        let json = serde_json::to_string(&document)
+            .expect("a document has text for keys, and nothing in it fails to serialise");
+        Page {
+            title,
+            sentences,
+            json: inert(&json),
+        }
+    }
+
+    /// The document that the page's script draws. It can stand in a script element as it is.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+}
+
+/// JSON that ends no element and begins none, whatever its strings hold: `<`, `>`, `&` and the line
+/// separators of Unicode stand in strings only, and there they may be escaped.
+fn inert(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                out += &format!("\\u{:04x}", u32::from(character));
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! The document of a search for capacity.
+
+use judge::capacity::{Conclusion, Trial};
+use judge::course::Number;
+use scenario::Knob;
+use serde::Serialize;
+
+use super::Page;
+
+/// Trials of a page at most.
+const TRIALS_MAX: usize = 2_000;
+/// Points of the law's curve.
+const LAW_POINTS: u32 = 120;
+/// How far beyond what was measured the law is drawn.
+const LAW_BEYOND: f64 = 1.5;
+
+#[derive(Serialize)]
+struct CapacityDocument<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    conclusion: &'a Conclusion,
+    /// What the loads are called by people, by level.
+    shown: Vec<String>,
+    /// In the order in which they were made.
+    trials: &'a [Trial],
+    /// The law: in flight, throughput by second, mean response in nanoseconds.
+    law_curve: Vec<(Number, Number, Number)>,
+}
+
+impl Page {
+    /// The page of a search by the scenario of this name.
+    pub fn capacity(
+        conclusion: &Conclusion,
+        trials: &[Trial],
+        knob: &Knob,
+        name: &str,
+        throng: &str,
+    ) -> Page {
+        let levels = conclusion.levels.iter();
+        let document = CapacityDocument {
+            name,
+            conclusion,
+            shown: levels.map(|level| knob.shown(level.load)).collect(),
+            trials: &trials[..trials.len().min(TRIALS_MAX)],
+            law_curve: law_curve(conclusion),
+        };
+        let sentences = conclusion.findings.iter().map(|f| f.text.clone()).collect();
+        let title = format!("{name}: capacity · Throng");
+        Page::new(title, sentences, "capacity", throng, document)
+    }
+}
+
+/// The fitted law from one in flight on, evenly on a logarithmic scale.
+fn law_curve(conclusion: &Conclusion) -> Vec<(Number, Number, Number)> {
+    let Some(law) = &conclusion.law else {
+        return Vec::new();
+    };
+    let last = (law.in_flight_max * LAW_BEYOND).max(2.0);
+    // Where throughput is below what one alone does, fewer than one are in flight.
+    let first = conclusion.levels.iter().filter_map(|level| level.in_flight);
+    let first = first.fold(1.0, f64::min).max(1e-3);
+    let points = (0..=LAW_POINTS).map(|n| {
+        let in_flight = first * (last / first).powf(f64::from(n) / f64::from(LAW_POINTS));
+        let per_s = law.at(in_flight);
+        // Little's law.
+        let response_ns = in_flight / per_s * 1e9;
+        (Number(in_flight), Number(per_s), Number(response_ns))
+    });
+    points.collect()
+}

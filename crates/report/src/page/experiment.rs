@@ -1,0 +1,109 @@
+//! The document of an experiment.
+
+use judge::experiment::{
+    Analysis, CellFigures, ErrorFigures, EstimateFigures, FactorFigures, InteractionTable, LeftOut,
+    MissingCell, ResponseAnalysis, TermFigures,
+};
+use judge::words::Unit;
+use record::schema::Finding;
+use serde::Serialize;
+
+use super::Page;
+
+/// Of lists that are as long as an experiment or a table is: what stands in a page.
+const CELLS_MAX: usize = 500;
+const OBSERVATIONS_MAX: usize = 2_000;
+const TERMS_MAX: usize = 500;
+const RESPONSES_MAX: usize = 24;
+const LEFT_OUT_MAX: usize = 200;
+
+#[derive(Serialize)]
+struct ExperimentDocument<'a> {
+    name: &'a str,
+    confidence: f64,
+    factors: &'a [FactorFigures],
+    observations: usize,
+    confounded: &'a [String],
+    missing: &'a [MissingCell],
+    left_out: &'a [LeftOut],
+    findings: &'a [Finding],
+    responses: Vec<Response<'a>>,
+    responses_left_out: usize,
+}
+
+#[derive(Serialize)]
+struct Response<'a> {
+    name: &'a str,
+    unit: Unit,
+    model: &'a str,
+    cells: &'a [CellFigures],
+    cells_left_out: usize,
+    findings: &'a [Finding],
+    fit: Option<Fit<'a>>,
+}
+
+#[derive(Serialize)]
+struct Fit<'a> {
+    mean: &'a EstimateFigures,
+    mean_aliases: &'a [String],
+    terms: &'a [TermFigures],
+    order_max: usize,
+    shares_add_up: bool,
+    error: Option<&'a ErrorFigures>,
+    fitted: &'a [f64],
+    residuals: &'a [f64],
+    observations_left_out: usize,
+    interactions: &'a [InteractionTable],
+}
+
+impl Page {
+    /// The page of an experiment's analysis.
+    pub fn experiment(analysis: &Analysis, throng: &str) -> Page {
+        let responses = first(&analysis.responses, RESPONSES_MAX);
+        let document = ExperimentDocument {
+            name: &analysis.name,
+            confidence: analysis.confidence,
+            factors: &analysis.factors,
+            observations: analysis.observations,
+            confounded: first(&analysis.confounded, TERMS_MAX),
+            missing: first(&analysis.missing, LEFT_OUT_MAX),
+            left_out: first(&analysis.left_out, LEFT_OUT_MAX),
+            findings: &analysis.findings,
+            responses: responses.iter().map(response).collect(),
+            responses_left_out: analysis.responses.len() - responses.len(),
+        };
+        let of_responses = analysis.responses.iter().flat_map(|r| &r.findings);
+        let findings = analysis.findings.iter().chain(of_responses);
+        let sentences = findings.map(|finding| finding.text.clone()).collect();
+        let title = format!("{}: experiment · Throng", analysis.name);
+        Page::new(title, sentences, "experiment", throng, document)
+    }
+}
+
+fn response(response: &ResponseAnalysis) -> Response<'_> {
+    let cells = first(&response.cells, CELLS_MAX);
+    Response {
+        name: &response.name,
+        unit: response.unit,
+        model: response.model,
+        cells,
+        cells_left_out: response.cells.len() - cells.len(),
+        findings: &response.findings,
+        fit: response.fit.as_ref().map(|fit| Fit {
+            mean: &fit.mean,
+            mean_aliases: first(&fit.mean_aliases, TERMS_MAX),
+            terms: first(&fit.terms, TERMS_MAX),
+            order_max: fit.order_max,
+            shares_add_up: fit.shares_add_up,
+            error: fit.error.as_ref(),
+            fitted: first(&fit.fitted, OBSERVATIONS_MAX),
+            residuals: first(&fit.residuals, OBSERVATIONS_MAX),
+            observations_left_out: fit.residuals.len().saturating_sub(OBSERVATIONS_MAX),
+            interactions: first(&fit.interactions, TERMS_MAX),
+        }),
+    }
+}
+
+fn first<T>(all: &[T], max: usize) -> &[T] {
+    &all[..all.len().min(max)]
+}

@@ -1,0 +1,279 @@
+//! The document of a run.
+
+use judge::course::{Course, Number};
+use record::Import;
+use record::schema::{
+    Event, EventKind, Finding, Latency, MeasureSummary, RunInfo, RunStatus, Summary,
+    ThresholdResult, Verdict,
+};
+use serde::Serialize;
+
+use super::Page;
+
+/// Rows of the table of steps at most: measures of the run, then of each phase.
+const STEP_ROWS_MAX: usize = 2_000;
+/// First errors that are told at most, and characters of each.
+const EXAMPLES_MAX: usize = 50;
+const EXAMPLE_CHARS_MAX: usize = 400;
+
+/// What a run's page is made of.
+#[derive(Debug)]
+pub struct RunReport<'a> {
+    /// What ran.
+    pub info: &'a RunInfo,
+    /// Its figures and the verdict.
+    pub summary: &'a Summary,
+    /// What it did over time.
+    pub course: &'a Course,
+    /// What happened.
+    pub events: &'a [Event],
+    /// What the record lacks; see [`record::Run::missing`].
+    pub missing: &'a [String],
+    /// What was told of it, where it is imported.
+    pub import: Option<&'a Import>,
+}
+
+#[derive(Serialize)]
+struct RunDocument<'a> {
+    run: RunHead<'a>,
+    /// `imported` where nothing had to hold and nothing is known of the generator.
+    verdict: &'static str,
+    missing: &'a [String],
+    findings: &'a [Finding],
+    thresholds: &'a [ThresholdResult],
+    users: &'a record::schema::UsersSummary,
+    health: &'a record::schema::HealthSummary,
+    phases: Vec<Phase<'a>>,
+    steps: Vec<Step<'a>>,
+    steps_left_out: usize,
+    course: &'a Course,
+    examples: Vec<Example<'a>>,
+    regions: Vec<Region<'a>>,
+}
+
+#[derive(Serialize)]
+struct RunHead<'a> {
+    id: &'a str,
+    name: &'a str,
+    target: &'a str,
+    status: RunStatus,
+    /// As text: it may be larger than numbers of a page can be.
+    seed: String,
+    started_unix_ms: u64,
+    ended_s: Number,
+    mode: &'a str,
+    loops: u32,
+    cores: u32,
+    workers: usize,
+    lag_max_ns: u64,
+    overrides: &'a [String],
+    host: &'a std::collections::BTreeMap<String, String>,
+}
+
+#[derive(Serialize)]
+struct Phase<'a> {
+    name: &'a str,
+    kind: &'a str,
+    start_s: Number,
+    end_s: Number,
+    users_planned: Number,
+    users_started: Option<u64>,
+}
+
+/// A measure over the run, or in one phase.
+#[derive(Serialize)]
+struct Step<'a> {
+    /// Place of the phase; `None`: the whole run.
+    phase: Option<usize>,
+    name: &'a str,
+    kind: &'a str,
+    count: u64,
+    rate_per_s: Number,
+    errors: u64,
+    errors_by_kind: &'a std::collections::BTreeMap<String, u64>,
+    response: Option<Times>,
+    service: Option<Times>,
+    lag: Option<Times>,
+}
+
+/// Mean, least, p50, p90, p95, p98, p99, p99.9, greatest; nanoseconds.
+type Times = [Number; 9];
+
+/// One of the first errors of a kind.
+#[derive(Serialize)]
+struct Example<'a> {
+    at_s: Number,
+    measure: &'a str,
+    outcome: &'a str,
+    detail: String,
+}
+
+/// What the clients of one region told.
+#[derive(Serialize)]
+struct Region<'a> {
+    name: &'a str,
+    clients: usize,
+    unreachable: usize,
+    users_planned: u64,
+    connected: u64,
+    failed: u64,
+}
+
+impl Page {
+    /// The page of a run.
+    pub fn run(report: &RunReport<'_>, throng: &str) -> Page {
+        let RunReport { info, summary, .. } = *report;
+        let verdict = match (report.import, summary.verdict) {
+            (Some(_), _) => "imported",
+            (None, Verdict::Passed) => "passed",
+            (None, Verdict::Failed) => "failed",
+            (None, Verdict::Untrusted) => "untrusted",
+        };
+        let (steps, steps_left_out) = steps(summary);
+        let document = RunDocument {
+            run: head(info),
+            verdict,
+            missing: report.missing,
+            findings: &summary.findings,
+            thresholds: &summary.thresholds,
+            users: &summary.users,
+            health: &summary.health,
+            phases: phases(info, summary),
+            steps,
+            steps_left_out,
+            course: report.course,
+            examples: examples(report.events),
+            regions: report.import.map_or(Vec::new(), regions),
+        };
+        let sentences = summary.findings.iter().map(|f| f.text.clone()).collect();
+        let title = format!("{}: {verdict} · Throng", info.name);
+        Page::new(title, sentences, "run", throng, document)
+    }
+}
+
+fn seconds(ns: u64) -> Number {
+    Number(ns as f64 / 1e9)
+}
+
+fn head(info: &RunInfo) -> RunHead<'_> {
+    RunHead {
+        id: &info.id,
+        name: &info.name,
+        target: &info.target,
+        status: info.status,
+        seed: info.seed.to_string(),
+        started_unix_ms: info.started_unix_ns / 1_000_000,
+        ended_s: seconds(info.ended_ns),
+        mode: &info.generator.mode,
+        loops: info.generator.loops,
+        cores: info.generator.cores,
+        workers: info.workers.len(),
+        lag_max_ns: info.generator.lag_max_ns,
+        overrides: &info.overrides,
+        host: &info.host,
+    }
+}
+
+fn phases<'a>(info: &'a RunInfo, summary: &Summary) -> Vec<Phase<'a>> {
+    let phases = info.phases.iter().enumerate().map(|(number, phase)| Phase {
+        name: &phase.name,
+        kind: &phase.kind,
+        start_s: seconds(phase.start_ns),
+        end_s: seconds(phase.end_ns),
+        users_planned: Number(phase.users_planned),
+        users_started: summary.phases.get(number).map(|told| told.users_started),
+    });
+    phases.collect()
+}
+
+/// The table of steps, and how many rows it lacks.
+fn steps(summary: &Summary) -> (Vec<Step<'_>>, usize) {
+    let whole = summary.measures.iter().map(|measure| (None, measure));
+    let by_phase = summary.phases.iter().enumerate();
+    let by_phase = by_phase.flat_map(|(n, phase)| phase.measures.iter().map(move |m| (Some(n), m)));
+    // One phase alone is the whole run.
+    let by_phase = by_phase.filter(|_| summary.phases.len() > 1);
+    let mut all = whole.chain(by_phase);
+    let told = all.by_ref().take(STEP_ROWS_MAX);
+    let told = told.map(|(phase, measure)| step(phase, measure)).collect();
+    (told, all.count())
+}
+
+fn step(phase: Option<usize>, measure: &MeasureSummary) -> Step<'_> {
+    Step {
+        phase,
+        name: &measure.name,
+        kind: &measure.kind,
+        count: measure.count,
+        rate_per_s: Number(measure.rate_per_s),
+        errors: measure.errors,
+        errors_by_kind: &measure.errors_by_kind,
+        response: measure.response.as_ref().map(times),
+        service: measure.service.as_ref().map(times),
+        lag: measure.lag.as_ref().map(times),
+    }
+}
+
+fn times(latency: &Latency) -> Times {
+    let ns = |ns: u64| Number(ns as f64);
+    [
+        Number(latency.mean_ns),
+        ns(latency.min_ns),
+        ns(latency.p50_ns),
+        ns(latency.p90_ns),
+        ns(latency.p95_ns),
+        ns(latency.p98_ns),
+        ns(latency.p99_ns),
+        ns(latency.p999_ns),
+        ns(latency.max_ns),
+    ]
+}
+
+fn examples(events: &[Event]) -> Vec<Example<'_>> {
+    let errors = events.iter().filter_map(|event| match &event.what {
+        EventKind::Error {
+            measure,
+            outcome,
+            detail,
+            ..
+        } => Some(Example {
+            at_s: seconds(event.at_ns),
+            measure,
+            outcome,
+            detail: detail.chars().take(EXAMPLE_CHARS_MAX).collect(),
+        }),
+        _ => None,
+    });
+    errors.take(EXAMPLES_MAX).collect()
+}
+
+fn regions(import: &Import) -> Vec<Region<'_>> {
+    let mut regions: Vec<Region<'_>> = Vec::new();
+    let mut of = |name| match regions.iter().position(|region| region.name == name) {
+        Some(place) => place,
+        None => {
+            regions.push(Region {
+                name,
+                clients: 0,
+                unreachable: 0,
+                users_planned: 0,
+                connected: 0,
+                failed: 0,
+            });
+            regions.len() - 1
+        }
+    };
+    let places: Vec<usize> = import.clients.iter().map(|c| of(&c.region)).collect();
+    let lost: Vec<usize> = import.unreachable.iter().map(|c| of(&c.region)).collect();
+    for (client, place) in import.clients.iter().zip(places) {
+        let region = &mut regions[place];
+        region.clients += 1;
+        region.users_planned += client.users_planned;
+        region.connected += client.connected;
+        region.failed += client.failed;
+    }
+    for place in lost {
+        regions[place].unreachable += 1;
+    }
+    regions
+}

@@ -1,0 +1,218 @@
+//! Pages of reports: where they are written, what they are told by, how large they get. What they
+//! look like is tested in a browser, by `web/tests`.
+
+use std::path::{Path, PathBuf};
+
+use record::probes::ProbeInfo;
+use record::schema::{MeasureInfo, MeasureTally, PhaseTally, SeriesRow, Tally};
+use record::{Measurement, Outcome, ProbeRow, Run, RunDir};
+use serde_json::Value;
+use stats::hist::LogHistogram;
+
+use crate::compare::recorded::Recorded;
+use crate::runs::FANS;
+use crate::support::{Ended, Space, throng};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// The document of a page.
+fn document(path: &Path) -> Value {
+    let html = std::fs::read_to_string(path).unwrap();
+    let (_, rest) = html.split_once("id=\"document\">").unwrap();
+    let (json, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(json).unwrap()
+}
+
+#[test]
+fn a_run_names_its_report_and_show_makes_it_again() {
+    let space = Space::new();
+    let ended = Ended::of(&mut space.run_text(FANS, &[])).with(0);
+    let run = space.only();
+    let report = run.path().join("report.html");
+    let last = ended.out.trim_end().lines().last().unwrap_or_default();
+    assert_eq!(last, format!("report     {}", report.display()));
+    let first = document(&report);
+    assert_eq!(first["verdict"], "passed");
+    assert_eq!(first["run"]["id"], run.info().id.as_str());
+    assert_eq!(first["course"]["slot_s"], 1);
+    std::fs::remove_file(&report).unwrap();
+    let shown = Ended::of(throng(["show"]).arg(run.path()).arg("--html")).with(0);
+    shown.said("report.html");
+    assert_eq!(document(&report), first);
+    let elsewhere = space.path("a.html");
+    Ended::of(
+        throng(["show"])
+            .arg(run.path())
+            .arg("--html")
+            .arg(&elsewhere),
+    )
+    .with(0);
+    assert_eq!(document(&elsewhere), first);
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_told() {
+    let space = Space::new();
+    let run = Recorded::new(1).write(&space.path("runs"));
+    let nowhere = space.path("nowhere/a.html");
+    let ended = Ended::of(throng(["show"]).arg(&run).arg("--html").arg(&nowhere)).with(74);
+    ended.told("nowhere/a.html");
+}
+
+#[test]
+fn a_killed_run_has_a_page_of_what_it_left() {
+    let space = Space::new();
+    let run = Recorded::new(1).write(&space.path("runs"));
+    std::fs::remove_file(run.join("summary.json")).unwrap();
+    std::fs::remove_file(run.join("latency.hlog")).unwrap();
+    Ended::of(throng(["show"]).arg(&run).arg("--html")).with(0);
+    let page = document(&run.join("report.html"));
+    let missing: Vec<&str> = page["missing"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(
+        missing,
+        ["there is no summary.json", "there is no latency.hlog"]
+    );
+}
+
+/// An hour of three steps and twenty probes: 10,476,000 measurements.
+fn hour(space: &Space) -> PathBuf {
+    const SECONDS: u64 = 3_600;
+    let small = Run::open(&Recorded::new(1).write(&space.path("small"))).unwrap();
+    let mut info = small.info().clone();
+    info.ended_ns = SECONDS * SECOND;
+    info.phases[0].end_ns = SECONDS * SECOND;
+    info.measures = (0..3)
+        .map(|n| MeasureInfo {
+            name: format!("step {n}"),
+            kind: "request".to_owned(),
+        })
+        .collect();
+    let dir = RunDir::create(&space.path("runs"), &info, "name: hour\n").unwrap();
+    let mut latency = dir.latency(&info).unwrap();
+    for second in 0..SECONDS {
+        for (n, measure) in info.measures.iter().enumerate() {
+            let mut hist = LogHistogram::new();
+            // 970 times a second over a decade, which wanders over two.
+            let from = 5.0 + ((second + 100 * n as u64) % 200) as f64 / 100.0;
+            for tenth in 0..10 {
+                hist.record_n(10f64.powf(from + f64::from(tenth) / 10.0) as u64, 97);
+            }
+            latency
+                .interval(second * SECOND, SECOND, &measure.name, &hist)
+                .unwrap();
+        }
+    }
+    latency.finish().unwrap();
+    let mut series = dir.series(&info);
+    let mut probes = dir.probes(&info);
+    let numbers: Vec<u32> = (0..20)
+        .map(|n| {
+            probes.probe(ProbeInfo {
+                role: "servers".to_owned(),
+                region: "eu".to_owned(),
+                source: format!("host-{n}"),
+                metric: format!("metric {}", n % 5),
+                unit: "%".to_owned(),
+            })
+        })
+        .collect();
+    for second in 0..SECONDS {
+        let wave = second * 7919 % 1_000;
+        series.push(&SeriesRow {
+            start_ns: second * SECOND,
+            end_ns: (second + 1) * SECOND,
+            users: 10_000 + wave,
+            connections: 9_000 + wave,
+            in_flight: wave,
+            users_due: 100 + wave,
+            users_started: 100 + wave,
+            sends: 2_880 + wave,
+            done: 2_880 - wave,
+            errors: wave / 100,
+            bytes_out: 100_000 + wave,
+            bytes_in: 1_000_000 + wave * wave,
+            lag_p50_ns: 1_000 + wave,
+            lag_p99_ns: 100_000 + wave * 10,
+            lag_max_ns: 1_000_000 + wave * 100,
+            cpu_process_ns: SECOND / 3 + wave,
+            loop_busy_max: wave as f64 / 2_000.0,
+            rss_bytes: 300_000_000 + wave * 4096,
+            ..SeriesRow::default()
+        });
+        for &probe in &numbers {
+            probes.push(ProbeRow {
+                at_ns: (second * SECOND) as i64,
+                probe,
+                value: ((second * 31 + u64::from(probe) * 17) % 997) as f64 / 9.97,
+            });
+        }
+    }
+    series.finish().unwrap();
+    probes.checkpoint().unwrap();
+    let mut requests = dir.requests(&info).unwrap();
+    let failed: Vec<Measurement> = (0..SECONDS).map(failed).collect();
+    requests.write(&failed).unwrap();
+    requests.finish().unwrap();
+    drop(dir.events().unwrap());
+    let outcomes = [("ok", SECONDS * 970), ("timeout", SECONDS / 3)];
+    let measures = (0..3).map(|measure| MeasureTally {
+        measure,
+        outcomes: outcomes.map(|(name, n)| (name.to_owned(), n)).into(),
+    });
+    dir.write_tally(&Tally {
+        phases: vec![PhaseTally {
+            phase: 0,
+            measures: measures.collect(),
+        }],
+    })
+    .unwrap();
+    dir.write_summary(&small.summary().unwrap().unwrap())
+        .unwrap();
+    dir.update_info(&info).unwrap();
+    dir.path().to_owned()
+}
+
+/// One operation a second that timed out.
+fn failed(second: u64) -> Measurement {
+    Measurement {
+        due_ns: second * SECOND,
+        sent_ns: second * SECOND,
+        done_ns: second * SECOND + SECOND / 2,
+        user: second,
+        measure: (second % 3) as u16,
+        session: 0,
+        worker: 0,
+        outcome: Outcome::Timeout,
+        status: 0,
+        weight: 1,
+        bytes_out: 10,
+        bytes_in: 0,
+    }
+}
+
+#[test]
+fn the_page_of_an_hour_stays_below_three_megabytes() {
+    let space = Space::new();
+    let run = hour(&space);
+    Ended::of(throng(["show"]).arg(&run).arg("--html")).with(0);
+    let report = run.join("report.html");
+    let bytes = std::fs::metadata(&report).unwrap().len();
+    assert!(bytes < 3_000_000, "{bytes} bytes");
+    let page = document(&report);
+    let course = &page["course"];
+    assert_eq!(
+        (&course["slot_s"], &course["slots"]),
+        (&6.into(), &600.into())
+    );
+    assert_eq!(course["measures"].as_array().unwrap().len(), 3);
+    let counts = course["measures"][0]["heat"].as_array().unwrap().iter();
+    let counted: u64 = counts.filter_map(|cell| cell[2].as_u64()).sum();
+    assert_eq!(counted, 3_600 * 970, "every measurement is in the heat map");
+    assert_eq!(course["errors"][0]["count"], 3_600);
+    assert_eq!(course["probes"]["lines"].as_array().unwrap().len(), 20);
+}

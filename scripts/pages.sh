@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# The pages of reports in a browser: real runs, their reports, Debian's Chromium. Keeps pictures of
+# the pages in web/shots.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/web.sh
+if ! command -v "${CHROMIUM:-chromium}" >/dev/null; then
+    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+        echo "chromium is missing: on Debian, 'sudo apt-get install chromium'" >&2
+        exit 1
+    fi
+    echo "chromium is missing: installing it" >&2
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null
+fi
+cargo build --quiet --locked --package throng
+cd web
+exec npm run --silent test:page -- --no-color

@@ -1,0 +1,59 @@
+/** Bars with edges of their own: histograms, and effects with intervals. */
+
+import { told, type Unit } from '../format';
+import { type Axis, axis, base, tooltip } from './base';
+import type { Option } from './echarts';
+import { lineColour, type Theme } from './theme';
+
+export interface BarsSpec {
+  x: Axis;
+  y: Axis;
+  /** From, to, height. */
+  bars: [number, number, number][];
+  unit: Unit;
+  /** What each bar is of, where it is no stretch of numbers. */
+  names?: string[];
+}
+
+type Api = {
+  value: (n: number) => number;
+  coord: (at: [number, number]) => [number, number];
+};
+
+/** Bars between edges on the horizontal axis. */
+export function bars(spec: BarsSpec, theme: Theme): Option {
+  const colour = lineColour(theme, 0);
+  return {
+    ...base(theme),
+    xAxis: axis(spec.x, theme, true),
+    yAxis: axis(spec.y, theme, false),
+    tooltip: tooltip(
+      theme,
+      (params) => {
+        const { value, dataIndex } = params as { value: number[]; dataIndex: number };
+        const [from = 0, to = 0, n = 0] = value;
+        const stretch = () => `${told(from, spec.x.unit)} to ${told(to, spec.x.unit)}`;
+        return `${spec.names?.[dataIndex] ?? stretch()}\n${told(n, spec.unit)}`;
+      },
+      'item',
+    ),
+    series: [
+      {
+        type: 'custom',
+        data: spec.bars,
+        encode: { x: [0, 1], y: 2 },
+        clip: true,
+        renderItem: (_: unknown, api: Api) => {
+          const low = spec.y.log ? (spec.y.min ?? 0.5) : 0;
+          const [left, top] = api.coord([api.value(0), api.value(2)]);
+          const [right, bottom] = api.coord([api.value(1), low]);
+          return {
+            type: 'rect',
+            shape: { x: left, y: top, width: Math.max(1, right - left - 1), height: bottom - top },
+            style: { fill: colour },
+          };
+        },
+      },
+    ],
+  };
+}

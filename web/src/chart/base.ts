@@ -1,0 +1,127 @@
+/** What all charts with two axes share: margins, axes, tooltips. */
+
+import { clock, tick, told, type Unit } from '../format';
+import type { Option } from './echarts';
+import type { Theme } from './theme';
+
+/** Margins in pixels. All figures over time share them, so that their axes stand below each other. */
+export const GRID = { left: 66, right: 18, top: 28, bottom: 44 };
+
+export interface Axis {
+  unit: Unit;
+  name: string;
+  log?: boolean;
+  /** Need not begin at zero. */
+  free?: boolean;
+  /** Steps of one at least. */
+  whole?: boolean;
+  min?: number | undefined;
+  max?: number | undefined;
+  /** The greatest number that is drawn, where steps hang on it. */
+  top?: number | undefined;
+  /** Names instead of numbers. */
+  categories?: string[] | undefined;
+}
+
+export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+
+export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
+  const common: Option = {
+    name: spec.name,
+    nameTextStyle: { color: theme.faint, fontSize: 12, align: isX ? 'center' : 'left' },
+    nameLocation: isX ? 'middle' : 'end',
+    nameGap: isX ? 27 : 12,
+    // Axes stay at the edges, wherever zero is.
+    axisLine: { show: isX, onZero: false, lineStyle: { color: theme.faint } },
+    axisTick: { show: isX, lineStyle: { color: theme.faint } },
+    splitLine: { show: !isX, lineStyle: { color: theme.rule } },
+    min: spec.min,
+    max: spec.max,
+  };
+  const label: Option = { color: theme.faint, fontSize: 12, hideOverlap: true };
+  if (spec.categories) {
+    // Places on a line, so that points, bars and intervals stand on them alike.
+    const { categories } = spec;
+    return {
+      ...common,
+      type: 'value',
+      min: -0.5,
+      max: categories.length - 0.5,
+      axisTick: { show: false },
+      axisLabel: {
+        ...label,
+        customValues: categories.map((_, place) => place),
+        width: 120,
+        overflow: 'truncate',
+        formatter: (place: number) => categories[place] ?? '',
+      },
+    };
+  }
+  const bytesStep = spec.unit.startsWith('B') ? binaryStep(spec.top ?? 0) : undefined;
+  const step = isX && spec.unit === 's' ? timeStep(spec) : undefined;
+  // The ends of an axis are no round numbers, and need no label.
+  const isRound = (value: number) =>
+    (!step || value % step === 0) &&
+    (!spec.log || Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-6);
+  return {
+    ...common,
+    type: spec.log ? 'log' : 'value',
+    ...(step ? { interval: step } : {}),
+    ...(spec.whole ? { minInterval: 1 } : {}),
+    ...(spec.free ? { scale: true } : {}),
+    ...(bytesStep ? { interval: bytesStep } : {}),
+    axisLabel: {
+      ...label,
+      formatter: (value: number) => (isRound(value) ? tick(value, spec.unit) : ''),
+    },
+    axisPointer: {
+      label: {
+        formatter: (at: { value: number }) =>
+          spec.unit === 's' ? clock(at.value) : told(at.value, spec.unit),
+      },
+    },
+  };
+}
+
+/** Marks of a time axis stand at seconds, minutes and hours as on a clock. */
+function timeStep(spec: Axis): number | undefined {
+  if (spec.max === undefined || spec.min === undefined) return undefined;
+  const wanted = (spec.max - spec.min) / 8;
+  const steps = [
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400,
+  ];
+  return steps.find((step) => step >= wanted) ?? Math.ceil(wanted / 86400) * 86400;
+}
+
+/** Bytes are counted in powers of two: five steps at most. */
+function binaryStep(top: number): number | undefined {
+  return top > 0 ? 2 ** Math.ceil(Math.log2(top / 5)) : undefined;
+}
+
+export function tooltip(
+  theme: Theme,
+  formatter: (params: never) => string,
+  trigger = 'axis',
+): Option {
+  return {
+    trigger,
+    // Drawn into the figure: no markup is made of what a name holds.
+    renderMode: 'richText',
+    confine: true,
+    transitionDuration: 0,
+    backgroundColor: theme.ground,
+    borderColor: theme.rule,
+    textStyle: { color: theme.ink, fontSize: 12, fontFamily: FONT },
+    axisPointer: { type: 'line', lineStyle: { color: theme.faint } },
+    formatter,
+  };
+}
+
+export function base(theme: Theme): Option {
+  return {
+    animation: false,
+    backgroundColor: 'transparent',
+    textStyle: { fontFamily: FONT, color: theme.ink },
+    grid: GRID,
+  };
+}

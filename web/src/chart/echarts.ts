@@ -1,0 +1,37 @@
+/** The parts of ECharts that the page uses, and no others. */
+
+import { CustomChart, GraphChart, LineChart, RadarChart, ScatterChart } from 'echarts/charts';
+import {
+  AriaComponent,
+  GridComponent,
+  LegendComponent,
+  MarkAreaComponent,
+  MarkLineComponent,
+  RadarComponent,
+  TitleComponent,
+  TooltipComponent,
+} from 'echarts/components';
+import * as echarts from 'echarts/core';
+import { SVGRenderer } from 'echarts/renderers';
+
+echarts.use([
+  AriaComponent,
+  CustomChart,
+  GraphChart,
+  GridComponent,
+  LegendComponent,
+  LineChart,
+  MarkAreaComponent,
+  MarkLineComponent,
+  RadarChart,
+  RadarComponent,
+  ScatterChart,
+  SVGRenderer,
+  TitleComponent,
+  TooltipComponent,
+]);
+
+export { echarts };
+export type Chart = ReturnType<typeof echarts.init>;
+// ECharts' own type of options is a union so wide that it checks little and costs much.
+export type Option = Record<string, unknown>;

@@ -1,0 +1,63 @@
+/** Counts by time and latency, as rectangles on the axes that lines have, too. */
+
+import { count, duration, span } from '../format';
+import { type Axis, axis, base, tooltip } from './base';
+import type { Option } from './echarts';
+import type { Mark } from './lines';
+import type { Theme } from './theme';
+
+export interface HeatSpec {
+  x: Axis;
+  /** Left, right, lower, upper edge, count. */
+  cells: [number, number, number, number, number][];
+  y: Axis;
+  marks?: Mark[];
+}
+
+type Api = {
+  value: (n: number) => number;
+  coord: (at: [number, number]) => [number, number];
+  style: (s: Option) => Option;
+};
+
+export function heat(spec: HeatSpec, theme: Theme): Option {
+  const most = Math.max(1, ...spec.cells.map((cell) => cell[4]));
+  return {
+    ...base(theme),
+    xAxis: axis(spec.x, theme, true),
+    yAxis: axis(spec.y, theme, false),
+    tooltip: tooltip(theme, (params) => hover(params as { value: number[] }), 'item'),
+    series: [
+      {
+        type: 'custom',
+        data: spec.cells,
+        encode: { x: [0, 1], y: [2, 3] },
+        clip: true,
+        // Thousands of cells are drawn at once, not in portions.
+        progressive: 0,
+        renderItem: (_: unknown, api: Api) => {
+          const [left, top] = api.coord([api.value(0), api.value(3)]);
+          const [right, bottom] = api.coord([api.value(1), api.value(2)]);
+          return {
+            type: 'rect',
+            // Half a pixel more, so that no seam shows between neighbours.
+            shape: { x: left, y: top, width: right - left + 0.5, height: bottom - top + 0.5 },
+            style: { fill: shade(api.value(4), most, theme) },
+          };
+        },
+      },
+    ],
+  };
+}
+
+/** Counts spread over decades, so colour goes by their logarithm. */
+export function shade(n: number, most: number, theme: Theme): string {
+  const last = theme.heat.length - 1;
+  const place = most > 1 ? (Math.log(n) / Math.log(most)) * last : last;
+  return theme.heat[Math.max(0, Math.min(last, Math.round(place)))] ?? theme.ink;
+}
+
+function hover(params: { value: number[] }): string {
+  const [from = 0, to = 0, low = 0, high = 0, n = 0] = params.value;
+  return `${span(from)} to ${span(to)}\n${duration(low)} to ${duration(high)}\n${count(n)} operations`;
+}

@@ -1,0 +1,232 @@
+/** Lines over a common axis, with bands from least to greatest, phases and limits. */
+
+import { told, type Unit } from '../format';
+import { type Axis, axis, base, tooltip } from './base';
+import type { Option } from './echarts';
+import { lineColour, lineDash, type Theme } from './theme';
+
+export interface Line {
+  name: string;
+  unit: Unit;
+  /** Points; a null breaks the line. */
+  points: [number, number | null][];
+  /** Least and greatest at the same places, drawn as a band. */
+  band?: [number, number | null, number | null][] | undefined;
+  /** Which colour and dashes; its place in the list where this is left out. */
+  style?: number;
+  /** Holds its value until the next point. */
+  step?: boolean;
+  /** Shows its points on the line. */
+  marked?: boolean;
+  /** Points without a line between them. */
+  dots?: boolean;
+  /** One of many, which stand back behind the others and are not told where they are pointed at. */
+  thin?: boolean;
+  /** From low to high at the places of points. */
+  intervals?: [number, number | null, number | null][];
+}
+
+export interface Mark {
+  from: number;
+  to: number;
+  name: string;
+}
+
+export interface LinesSpec {
+  x: Axis;
+  y: Axis;
+  lines: Line[];
+  /** Stretches of the horizontal axis with a name. */
+  marks?: Mark[];
+  /** Horizontal lines with a name. */
+  limits?: { at: number; name: string }[];
+  /** Vertical ones. */
+  verticals?: { at: number; name: string }[];
+}
+
+type Api = {
+  value: (n: number) => number;
+  coord: (at: [number, number]) => [number, number];
+};
+
+export function lines(spec: LinesSpec, theme: Theme): Option {
+  const series: Option[] = [];
+  spec.lines.forEach((line, place) => {
+    const style = line.style ?? place;
+    const colour = lineColour(theme, style);
+    if (line.band?.some(([, low, high]) => low !== high)) series.push(band(line, colour));
+    if (line.intervals) series.push(intervals(line, colour));
+    series.push({
+      type: line.dots ? 'scatter' : 'line',
+      name: line.name,
+      data: onLog(line.points, spec.y.log),
+      symbol: line.dots ? MARKS[style % MARKS.length] : 'circle',
+      symbolSize: line.dots ? 7 : 5,
+      showSymbol: line.marked === true || line.points.length === 1,
+      ...(line.step ? { step: 'end' } : {}),
+      lineStyle: line.thin
+        ? { width: 1, color: colour, opacity: 0.45 }
+        : { width: 1.75, color: colour, type: lineDash(style) },
+      silent: line.thin === true,
+      itemStyle: { color: colour, opacity: 1 },
+      emphasis: { disabled: true },
+      z: 3,
+    });
+  });
+  series.push({
+    type: 'line',
+    data: [],
+    silent: true,
+    markArea: phases(spec.marks ?? [], theme),
+    markLine: limits(spec, theme),
+  });
+  return {
+    ...base(theme),
+    xAxis: axis(spec.x, theme, true),
+    yAxis: axis({ ...spec.y, top: top(spec) }, theme, false),
+    tooltip: tooltip(
+      theme,
+      (params) => hover(params as Hover[], spec),
+      spec.x.categories ? 'item' : 'axis',
+    ),
+    series,
+  };
+}
+
+function top(spec: LinesSpec): number {
+  const drawn = spec.lines.flatMap((line) => [
+    ...line.points.map((point) => point[1] ?? 0),
+    ...(line.band ?? []).map((point) => point[2] ?? 0),
+  ]);
+  return drawn.reduce((most, value) => Math.max(most, value), 0);
+}
+
+const MARKS = ['circle', 'diamond', 'triangle', 'rect', 'pin', 'arrow'];
+
+/** A logarithmic axis has no place for zero and below. */
+function onLog<T extends [number, number | null]>(points: T[], log: boolean | undefined): T[] {
+  return log
+    ? points.map((at) => (at[1] !== null && at[1] <= 0 ? ([at[0], null] as T) : at))
+    : points;
+}
+
+function band(line: Line, colour: string): Option {
+  const points = (line.band ?? []).filter(([, low, high]) => low !== null && high !== null);
+  return {
+    type: 'custom',
+    name: `${line.name}, least to greatest`,
+    silent: true,
+    // A single shape: the outline there and back.
+    data: [[0]],
+    renderItem: (params: { dataIndex: number }, api: Api) => {
+      if (params.dataIndex > 0) return;
+      const up = points.map(([x, , high]) => api.coord([x, high as number]));
+      const down = points.map(([x, low]) => api.coord([x, low as number])).reverse();
+      return {
+        type: 'polygon',
+        shape: { points: [...up, ...down] },
+        style: { fill: colour, opacity: 0.18 },
+      };
+    },
+    clip: true,
+    z: 2,
+  };
+}
+
+function intervals(line: Line, colour: string): Option {
+  return {
+    type: 'custom',
+    name: `${line.name}, interval`,
+    silent: true,
+    data: (line.intervals ?? []).filter(([, low, high]) => low !== null && high !== null),
+    encode: { x: 0, y: [1, 2] },
+    renderItem: (_: unknown, api: Api) => {
+      const [x, low, high] = [api.value(0), api.value(1), api.value(2)];
+      const [left, bottom] = api.coord([x, low]);
+      const [, top] = api.coord([x, high]);
+      const stroke = { stroke: colour, lineWidth: 1.5 };
+      const bar = (x1: number, y1: number, x2: number, y2: number) => ({
+        type: 'line',
+        shape: { x1, y1, x2, y2 },
+        style: stroke,
+      });
+      return {
+        type: 'group',
+        children: [
+          bar(left, bottom, left, top),
+          bar(left - 4, bottom, left + 4, bottom),
+          bar(left - 4, top, left + 4, top),
+        ],
+      };
+    },
+    z: 4,
+  };
+}
+
+function phases(marks: Mark[], theme: Theme): Option {
+  return {
+    silent: true,
+    data: marks.map((mark, place) => [
+      {
+        name: mark.name,
+        xAxis: mark.from,
+        itemStyle: { color: place % 2 === 0 ? theme.shade : 'transparent' },
+        label: {
+          color: theme.faint,
+          fontSize: 11,
+          position: 'insideTopLeft',
+          overflow: 'truncate',
+        },
+      },
+      { xAxis: mark.to },
+    ]),
+  };
+}
+
+function limits(spec: LinesSpec, theme: Theme): Option {
+  const label = (name: string, position: string) => ({
+    formatter: () => name,
+    color: theme.bad,
+    fontSize: 11,
+    position,
+  });
+  return {
+    silent: true,
+    symbol: 'none',
+    lineStyle: { color: theme.bad, width: 1, type: [4, 3] },
+    data: [
+      ...(spec.limits ?? []).map((limit) => ({
+        yAxis: limit.at,
+        label: label(limit.name, 'insideEndTop'),
+      })),
+      ...(spec.verticals ?? []).map((limit) => ({
+        xAxis: limit.at,
+        label: label(limit.name, 'insideEndTop'),
+      })),
+    ],
+  };
+}
+
+export interface Hover {
+  seriesName?: string;
+  marker?: string;
+  value?: unknown;
+  axisValue?: number;
+}
+
+function hover(params: Hover[], spec: LinesSpec): string {
+  const points = Array.isArray(params) ? params : [params];
+  const units = new Map(
+    spec.lines.filter((line) => !line.thin).map((line) => [line.name, line.unit]),
+  );
+  const told_ = points.flatMap((point) => {
+    const unit = units.get(point.seriesName ?? '');
+    const value = (point.value as (number | null)[] | undefined)?.[1];
+    if (unit === undefined || value === null || value === undefined) return [];
+    return [`${point.marker ?? ''}${point.seriesName}  ${told(value, unit)}`];
+  });
+  const at = (points[0]?.value as number[] | undefined)?.[0];
+  if (at === undefined || told_.length === 0) return '';
+  const place = spec.x.categories?.[at] ?? told(at, spec.x.unit);
+  return [place, ...told_].join('\n');
+}

@@ -1,0 +1,20 @@
+/**
+ * The documents that a page draws: what `crates/report/src/page` writes, field by field. Times are
+ * seconds since the run's start where a name ends in `_s`, nanoseconds where it ends in `_ns`.
+ */
+
+import type { CapacityDocument } from './document/capacity';
+import type { ComparisonDocument } from './document/comparison';
+import type { ExperimentDocument } from './document/experiment';
+import type { MetersDocument } from './document/meters';
+import type { RunDocument } from './document/run';
+
+export type Document =
+  | CapacityDocument
+  | ComparisonDocument
+  | ExperimentDocument
+  | MetersDocument
+  | RunDocument;
+
+/** The version of documents that this page draws. */
+export const FORMAT = 1;

@@ -1,0 +1,61 @@
+/** The document of an experiment: `crates/report/src/page/experiment.rs`. */
+
+import type { Finding } from './run';
+
+export interface Estimate {
+  value: number;
+  standard_error: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+export interface Term {
+  name: string;
+  factors: number[];
+  aliases: string[];
+  effect: Estimate | null;
+  levels: { level: string; mean: Estimate; effect: Estimate }[];
+  df: number;
+  ss: number;
+  share: number;
+  f: number | null;
+  p: number | null;
+}
+
+export interface Response {
+  name: string;
+  /** `ns`, `1/s`, `share`, `count`, or nothing. */
+  unit: string;
+  model: 'additive' | 'multiplicative';
+  cells: { levels: number[]; values: number[]; mean: number; deviation: number | null }[];
+  cells_left_out: number;
+  findings: Finding[];
+  fit: {
+    mean: Estimate;
+    mean_aliases: string[];
+    terms: Term[];
+    order_max: number;
+    shares_add_up: boolean;
+    error: { df: number; ss: number; share: number; deviation: number } | null;
+    fitted: number[];
+    residuals: number[];
+    observations_left_out: number;
+    interactions: { factors: [number, number]; means: (number | null)[][] }[];
+  } | null;
+}
+
+export interface ExperimentDocument {
+  kind: 'experiment';
+  format: number;
+  throng: string;
+  name: string;
+  confidence: number;
+  factors: { letter: string; name: string; levels: string[] }[];
+  observations: number;
+  confounded: string[];
+  missing: { levels: string[]; planned: number; found: number }[];
+  left_out: { run: string; why: string }[];
+  findings: Finding[];
+  responses: Response[];
+  responses_left_out: number;
+}

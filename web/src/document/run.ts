@@ -1,0 +1,146 @@
+/** The document of a run: `crates/report/src/page/run.rs`, and `crates/judge/src/course`. */
+
+export type Numbers = (number | null)[];
+
+export type Severity = 'good' | 'note' | 'warning' | 'fatal';
+
+export interface Finding {
+  severity: Severity;
+  code: string;
+  text: string;
+  evidence: Record<string, number>;
+}
+
+export interface Threshold {
+  text: string;
+  passed: boolean;
+  value: number | null;
+  shown: string;
+}
+
+/** A column of the seconds: mean, and least and greatest where several seconds make a slot. */
+export interface Track {
+  name: string;
+  mean: Numbers;
+  min?: Numbers;
+  max?: Numbers;
+}
+
+/** The share that took longer, and how long. */
+export type Share = [number, number];
+
+export interface Bin {
+  from_ns: number;
+  to_ns: number;
+  count: number;
+}
+
+export interface MeasureCourse {
+  name: string;
+  kind: string;
+  count: number;
+  per_s: Numbers;
+  p50: Numbers;
+  p90: Numbers;
+  p99: Numbers;
+  p999: Numbers;
+  max: Numbers;
+  /** Column, row (tenths of a decade of nanoseconds), count. */
+  heat: [number, number, number][];
+  bins: Bin[];
+  response: Share[];
+}
+
+export interface ProbeLine {
+  role: string;
+  region: string;
+  source: string;
+  metric: string;
+  unit: string;
+  at_s: number[];
+  mean: Numbers;
+  min?: Numbers;
+  max?: Numbers;
+}
+
+export interface Course {
+  slot_s: number;
+  slots: number;
+  heat_slot_s: number;
+  seconds: Track[];
+  measures: MeasureCourse[];
+  measures_left_out: number;
+  errors: { kind: string; count: number; per_s: Numbers }[];
+  probes: { lines: ProbeLine[]; left_out: number };
+}
+
+export interface Phase {
+  name: string;
+  kind: string;
+  start_s: number;
+  end_s: number;
+  users_planned: number;
+  users_started: number | null;
+}
+
+/** Mean, least, p50, p90, p95, p98, p99, p99.9, greatest; nanoseconds. */
+export type Times = [number, number, number, number, number, number, number, number, number];
+
+export interface Step {
+  phase: number | null;
+  name: string;
+  kind: string;
+  count: number;
+  rate_per_s: number;
+  errors: number;
+  errors_by_kind: Record<string, number>;
+  response: Times | null;
+  service: Times | null;
+  lag: Times | null;
+}
+
+export type RunVerdict = 'passed' | 'failed' | 'untrusted' | 'imported';
+
+export interface RunDocument {
+  kind: 'run';
+  format: number;
+  throng: string;
+  run: {
+    id: string;
+    name: string;
+    target: string;
+    status: 'running' | 'complete' | 'interrupted' | 'failed';
+    seed: string;
+    started_unix_ms: number;
+    ended_s: number;
+    mode: string;
+    loops: number;
+    cores: number;
+    workers: number;
+    lag_max_ns: number;
+    overrides: string[];
+    host: Record<string, string>;
+  };
+  verdict: RunVerdict;
+  missing: string[];
+  findings: Finding[];
+  thresholds: Threshold[];
+  users: Record<
+    'started' | 'refused' | 'connected' | 'finished' | 'peak' | 'lost' | 'never_came' | 'planned',
+    number
+  >;
+  health: Record<string, number>;
+  phases: Phase[];
+  steps: Step[];
+  steps_left_out: number;
+  course: Course;
+  examples: { at_s: number; measure: string; outcome: string; detail: string }[];
+  regions: {
+    name: string;
+    clients: number;
+    unreachable: number;
+    users_planned: number;
+    connected: number;
+    failed: number;
+  }[];
+}

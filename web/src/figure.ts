@@ -1,0 +1,293 @@
+/**
+ * A figure: a chart, the same numbers as a table, and both to save. Charts are made when they come
+ * into view, so that a page with many of them opens at once.
+ */
+
+import { type Chart, echarts, type Option } from './chart/echarts';
+import { DARK, LIGHT, lineColour, lineDash, type Theme } from './chart/theme';
+import { append, el, save, slug } from './dom';
+import { csv, type Frame, rows, shown } from './frame';
+import { darkNow, onLook } from './look';
+
+/** Rows of a table in the page; the CSV has them all. */
+const ROWS_MAX = 1000;
+/** Of saved pictures and of paper, in pixels. */
+const PICTURE = { width: 960, height: 380 };
+const PAPER_WIDTH = 680;
+
+export interface FigureSpec {
+  title: string;
+  /** One sentence below the title. */
+  note?: string | undefined;
+  /** Names of lines and which style they have. Left out: no legend. */
+  legend?: { name: string; style: number; dots?: boolean }[];
+  /** The numbers. */
+  frame: () => Frame;
+  /** What is drawn; `hidden` lines are left out. */
+  option: (theme: Theme, hidden: ReadonlySet<string>) => Option;
+  /** Pixels. */
+  height?: number;
+  /** Figures of one group share the place that is pointed at. */
+  group?: string;
+  /** Selectors that stand above the chart. */
+  controls?: HTMLElement[];
+  /** Unique in the page; its title where this is left out. */
+  id?: string;
+}
+
+/** All figures of the page by id. */
+const figures = new Map<string, Figure>();
+
+/** The figure of this id: made where there is none yet, else drawn anew with what it is now. */
+export function figure(spec: FigureSpec): HTMLElement {
+  const id = spec.id ?? slug(spec.title);
+  const known = figures.get(id);
+  if (known) {
+    known.update(spec);
+    return known.element;
+  }
+  const made = new Figure(spec, id);
+  figures.set(id, made);
+  return made.element;
+}
+
+class Figure {
+  readonly element: HTMLElement;
+  #spec: FigureSpec;
+  #chart: Chart | undefined;
+  readonly #plot: HTMLElement;
+  readonly #note: HTMLElement;
+  readonly #legend: HTMLElement;
+  readonly #data: HTMLDetailsElement;
+  readonly #hidden = new Set<string>();
+  #legendNames = '';
+
+  constructor(spec: FigureSpec, id: string) {
+    this.#spec = spec;
+    this.#plot = el('div', { class: 'plot', role: 'img' });
+    this.#plot.style.height = `${spec.height ?? 240}px`;
+    this.#note = el('p', { class: 'note' });
+    this.#legend = el('div', { class: 'legend', role: 'group', 'aria-label': 'Lines shown' });
+    this.#data = el(
+      'details',
+      { class: 'numbers', ontoggle: () => this.#table() },
+      el('summary', {}, 'Table'),
+    );
+    const button = (name: string, what: string, act: () => void) =>
+      el('button', { type: 'button', 'aria-label': what, onclick: act }, name);
+    this.element = el(
+      'figure',
+      { class: 'figure', id },
+      el('figcaption', {}, el('h3', {}, spec.title), this.#note),
+      spec.controls && el('div', { class: 'controls' }, ...spec.controls),
+      this.#legend,
+      this.#plot,
+      el(
+        'div',
+        { class: 'tools' },
+        this.#data,
+        button('CSV', `Save the numbers of “${spec.title}” as CSV`, () => this.#saveCsv()),
+        button('SVG', `Save the chart “${spec.title}” as SVG`, () => this.#saveSvg()),
+      ),
+    );
+    this.#describe();
+    seen.observe(this.#plot);
+  }
+
+  /** Draws other numbers, or more of them. */
+  update(spec: FigureSpec): void {
+    this.#spec = spec;
+    this.#describe();
+    this.redraw();
+    if (this.#data.open) this.#table();
+  }
+
+  /** Draws again, where it was drawn. */
+  redraw(): void {
+    if (!this.#chart) return;
+    this.#chart.setOption(this.#spec.option(theme(), this.#hidden), { notMerge: true });
+  }
+
+  /** Draws for the first time. */
+  draw(): void {
+    if (this.#chart) return;
+    seen.unobserve(this.#plot);
+    this.#chart = echarts.init(this.#plot, null, { renderer: 'svg' });
+    if (this.#spec.group) {
+      this.#chart.group = this.#spec.group;
+      echarts.connect(this.#spec.group);
+    }
+    this.redraw();
+    // ECharts describes nothing by itself here; the element around it does.
+    this.#plot.firstElementChild?.setAttribute('aria-hidden', 'true');
+  }
+
+  resize(width?: number): void {
+    this.#chart?.resize(width === undefined ? {} : { width });
+  }
+
+  #describe(): void {
+    const { title, note } = this.#spec;
+    this.#note.textContent = note ?? '';
+    this.#note.hidden = !note;
+    const label = `Chart: ${title}. ${note ?? ''} The table below holds its numbers.`;
+    this.#plot.setAttribute('aria-label', label);
+    this.#drawLegend();
+  }
+
+  #drawLegend(): void {
+    const entries = this.#spec.legend ?? [];
+    // A legend that stays the same is not touched: one of its buttons may be focused.
+    const names = JSON.stringify(entries);
+    if (names === this.#legendNames) return;
+    this.#legendNames = names;
+    this.#legend.hidden = entries.length < 2;
+    this.#legend.replaceChildren();
+    for (const { name, style, dots } of entries.length < 2 ? [] : entries) {
+      const item = el(
+        'button',
+        {
+          type: 'button',
+          'aria-pressed': String(!this.#hidden.has(name)),
+          onclick: () => {
+            if (!this.#hidden.delete(name)) this.#hidden.add(name);
+            item.setAttribute('aria-pressed', String(!this.#hidden.has(name)));
+            this.redraw();
+          },
+        },
+        name,
+      );
+      item.prepend(swatch(style, dots ?? false));
+      append(this.#legend, item);
+    }
+  }
+
+  #table(): void {
+    this.#data.querySelector('.scroll')?.remove();
+    if (!this.#data.open) return;
+    const frame = this.#spec.frame();
+    const all = rows(frame);
+    const head = frame.map((one) => el('th', { scope: 'col' }, one.name));
+    const body = el('tbody');
+    for (let row = 0; row < Math.min(all, ROWS_MAX); row += 1) {
+      const cells = frame.map((one) => {
+        const cell = one.values[row];
+        return el('td', { class: typeof cell === 'string' ? 'text' : '' }, shown(cell, one.unit));
+      });
+      append(body, el('tr', {}, ...cells));
+    }
+    const more =
+      all > ROWS_MAX && el('p', {}, `The first ${ROWS_MAX} of ${all} rows; the CSV has them all.`);
+    const table = el('table', {}, el('thead', {}, el('tr', {}, ...head)), body);
+    const label = `Numbers of ${this.#spec.title}`;
+    const scroll = { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label };
+    append(this.#data, el('div', scroll, table, more));
+  }
+
+  #saveCsv(): void {
+    save(`${slug(this.#spec.title)}.csv`, 'text/csv', csv(this.#spec.frame()));
+  }
+
+  #saveSvg(): void {
+    save(`${slug(this.#spec.title)}.svg`, 'image/svg+xml', this.svg());
+  }
+
+  /** The chart on its own, on white, with its title and its legend. */
+  svg(): string {
+    const { title, legend = [] } = this.#spec;
+    const names = legend.map((one) => one.name).filter((name) => !this.#hidden.has(name));
+    const height = PICTURE.height + (names.length > 1 ? 30 : 0);
+    const picture = echarts.init(null, null, {
+      renderer: 'svg',
+      ssr: true,
+      width: PICTURE.width,
+      height,
+    });
+    const option = this.#spec.option(LIGHT, this.#hidden);
+    picture.setOption({
+      ...option,
+      backgroundColor: LIGHT.ground,
+      title: { text: title, left: 12, top: 8, textStyle: { fontSize: 15, color: LIGHT.ink } },
+      ...(option.grid ? { grid: { ...(option.grid as object), top: 64 } } : {}),
+      ...(names.length > 1
+        ? { legend: { show: true, bottom: 6, data: names, textStyle: { color: LIGHT.ink } } }
+        : {}),
+    });
+    if (names.length > 1 && option.grid) picture.setOption({ grid: { bottom: 78 } });
+    const text = picture.renderToSVGString();
+    picture.dispose();
+    return text;
+  }
+}
+
+/** A short piece of a line as it is drawn. */
+function swatch(style: number, dots: boolean): SVGElement {
+  const ns = 'http://www.w3.org/2000/svg';
+  const svg = document.createElementNS(ns, 'svg');
+  svg.setAttribute('viewBox', '0 0 26 10');
+  svg.setAttribute('width', '26');
+  svg.setAttribute('height', '10');
+  svg.setAttribute('aria-hidden', 'true');
+  const dash = lineDash(style);
+  const line = document.createElementNS(ns, dots ? 'circle' : 'line');
+  const shape: Record<string, string> = dots
+    ? { cx: '13', cy: '5', r: '4' }
+    : { x1: '1', y1: '5', x2: '25', y2: '5', 'stroke-width': '2.5' };
+  for (const [name, value] of Object.entries(shape)) line.setAttribute(name, value);
+  if (!dots && dash !== 'solid') line.setAttribute('stroke-dasharray', dash.join(' '));
+  line.setAttribute('class', `line-${style % LIGHT.lines.length}`);
+  svg.append(line);
+  return svg;
+}
+
+function theme(): Theme {
+  return printing || !darkNow() ? LIGHT : DARK;
+}
+
+/** Which colour a line of this style has now. */
+export function colour(style: number): string {
+  return lineColour(theme(), style);
+}
+
+const seen = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries.filter((one) => one.isIntersecting)) {
+      for (const figure of figures.values()) {
+        if (figure.element.contains(entry.target)) figure.draw();
+      }
+    }
+  },
+  { rootMargin: '300px' },
+);
+
+let printing = false;
+
+/** Has all figures follow the window, the look and the printer. */
+export function follow(): void {
+  let due = 0;
+  window.addEventListener('resize', () => {
+    cancelAnimationFrame(due);
+    due = requestAnimationFrame(() => {
+      for (const figure of figures.values()) figure.resize();
+    });
+  });
+  onLook(() => {
+    for (const figure of figures.values()) figure.redraw();
+  });
+  // Paper is white, and shows what was never scrolled to.
+  window.addEventListener('beforeprint', () => {
+    printing = true;
+    for (const figure of figures.values()) {
+      figure.draw();
+      figure.redraw();
+      figure.resize(PAPER_WIDTH);
+    }
+  });
+  window.addEventListener('afterprint', () => {
+    printing = false;
+    for (const figure of figures.values()) {
+      figure.redraw();
+      figure.resize();
+    }
+  });
+}

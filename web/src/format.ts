@@ -1,0 +1,164 @@
+/**
+ * Figures written for people, as the terminal writes them: grouped digits, fitting units, three
+ * significant digits.
+ */
+
+/** What a number is counted in. Units that are not known here are written behind it as they are. */
+export type Unit = string;
+
+/** Puts a comma before every third digit from the right. */
+function group(digits: string): string {
+  const [whole = '', fraction] = digits.split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}
+
+/** So many significant digits, never fewer than the whole part has; zero is `0`. */
+export function significant(x: number, digits = 3): string {
+  if (x === 0) return '0';
+  const decimals = (value: number) =>
+    Math.min(100, Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)))));
+  // Rounding may carry into one more whole digit: 9.999 is 10.0, not 10.00.
+  const rounded = Number(x.toFixed(decimals(x)));
+  return group(x.toFixed(decimals(rounded === 0 ? x : rounded)));
+}
+
+/** `12,345`. */
+export function count(n: number): string {
+  return group(n.toFixed(0));
+}
+
+/** A latency in nanoseconds: `512 ns`, `87.2 µs`, `31.0 ms`, `5.70 s`. */
+export function duration(ns: number, digits = 3): string {
+  const edge = 1000 - 0.5 * 10 ** (3 - Math.max(3, digits));
+  for (const [unit, per] of [
+    ['ns', 1],
+    ['µs', 1e3],
+    ['ms', 1e6],
+  ] as const) {
+    if (Math.abs(ns) / per < edge) {
+      return `${significant(ns / per, per === 1 && Number.isInteger(ns) ? 1 : digits)} ${unit}`;
+    }
+  }
+  return `${significant(ns / 1e9, digits)} s`;
+}
+
+/** A stretch of time in seconds: `2.5 s`, `3 min 20 s`, `1 h 33 min`. */
+export function span(seconds: number): string {
+  if (Math.abs(seconds) < 10) return `${Number(seconds.toFixed(1))} s`;
+  const sign = seconds < 0 ? '−' : '';
+  const s = Math.round(Math.abs(seconds));
+  const [h, min, rest] = [Math.floor(s / 3600), Math.floor(s / 60) % 60, s % 60];
+  if (h === 0 && min === 0) return `${sign}${rest} s`;
+  if (h === 0) return rest === 0 ? `${sign}${min} min` : `${sign}${min} min ${rest} s`;
+  return min === 0 ? `${sign}${h} h` : `${sign}${h} h ${min} min`;
+}
+
+/** A moment of a run on an axis: `0:07`, `12:30`, `1:02:03`. */
+export function clock(seconds: number): string {
+  const s = Math.round(Math.abs(seconds));
+  const two = (n: number) => String(n).padStart(2, '0');
+  const [h, min, rest] = [Math.floor(s / 3600), Math.floor(s / 60) % 60, s % 60];
+  const text = h > 0 ? `${h}:${two(min)}:${two(rest)}` : `${min}:${two(rest)}`;
+  return seconds < 0 ? `−${text}` : text;
+}
+
+/** `512 B`, `4.00 KiB`, `212 MiB`. */
+export function bytes(n: number): string {
+  if (Number.isInteger(n) && Math.abs(n) < 1024) return `${n} B`;
+  let value = n;
+  let unit = 'B';
+  for (const next of ['KiB', 'MiB', 'GiB', 'TiB']) {
+    if (Math.abs(value) < 1023.5) break;
+    value /= 1024;
+    unit = next;
+  }
+  return `${significant(value)} ${unit}`;
+}
+
+/** A share of 0..1: `99.98 %`, `1.26 %`; all and nothing only where they are meant exactly. */
+export function share(x: number): string {
+  const percent = 100 * x;
+  if (percent > 10 && percent < 100) {
+    const below = Math.min(Math.round(percent * 100), 9999) / 100;
+    return `${below} %`;
+  }
+  return `${significant(percent, percent === 100 ? 1 : 3)} %`;
+}
+
+/** A p-value: `0.032`, `below 0.001`. */
+export function probability(p: number): string {
+  return p < 0.001 ? 'below 0.001' : significant(p, 2).replace(/\.0$/, '');
+}
+
+/** A number in its unit. */
+export function told(value: number, unit: Unit): string {
+  switch (unit) {
+    case 'ns':
+      return duration(value);
+    case 's':
+      return span(value);
+    case 'count':
+      return count(value);
+    case 'share':
+      return share(value);
+    case 'B':
+      return bytes(value);
+    case 'B/s':
+      return `${bytes(value)}/s`;
+    case '1/s':
+      return `${significant(value)}/s`;
+    case 'p':
+      return probability(value);
+    case 'change':
+      return `${value > 0 ? '+' : value < 0 ? '−' : ''}${significant(100 * Math.abs(value), 2)} %`;
+    case '':
+    case '1':
+      return significant(value);
+    default:
+      return `${significant(value)} ${unit}`;
+  }
+}
+
+/** The same on an axis, where round numbers need no digits behind the point. */
+export function tick(value: number, unit: Unit): string {
+  const short = (x: number) => group(String(Number(x.toPrecision(3))));
+  switch (unit) {
+    case 'ns': {
+      const [name, per] =
+        Math.abs(value) < 1e3
+          ? ['ns', 1]
+          : Math.abs(value) < 1e6
+            ? ['µs', 1e3]
+            : Math.abs(value) < 1e9
+              ? ['ms', 1e6]
+              : ['s', 1e9];
+      return value === 0 ? '0' : `${short(value / Number(per))} ${name}`;
+    }
+    case 's':
+      return clock(value);
+    case 'share':
+      return `${short(100 * value)} %`;
+    case 'B':
+    case 'B/s': {
+      const text = bytes(value).replace(/\.0+(?= )/, '');
+      return value === 0 ? '0' : unit === 'B' ? text : `${text}/s`;
+    }
+    case '%':
+      return `${short(value)} %`;
+    case 'change':
+      return value === 0 ? '0' : `${value > 0 ? '+' : '−'}${short(100 * Math.abs(value))} %`;
+    default:
+      return Math.abs(value) >= 1e6 ? `${short(value / 1e6)} M` : short(value);
+  }
+}
+
+/** What stands behind a figure of a finding's evidence, by the end of its name. */
+export function evidence(name: string, value: number): string {
+  if (name.endsWith('_ns')) return duration(value);
+  if (name.endsWith('_bytes')) return bytes(value);
+  if (name.endsWith('per_s')) return `${significant(value)}/s`;
+  if (name.endsWith('_s')) return span(value);
+  if (/(^|_)(share|busy)(_|$)/.test(name)) return share(value);
+  return Number.isInteger(value) ? count(value) : significant(value, 4);
+}

@@ -1,0 +1,53 @@
+/** A figure's numbers: what is drawn, read as a table and saved as CSV are the same columns. */
+
+import { told, type Unit } from './format';
+
+export type Cell = number | string | null;
+
+export interface Column {
+  name: string;
+  unit: Unit;
+  values: Cell[];
+}
+
+export type Frame = Column[];
+
+export function column(name: string, unit: Unit, values: Cell[]): Column {
+  return { name, unit, values };
+}
+
+/** A column that tells one thing of each of these. */
+export function each<T>(
+  all: readonly T[],
+  name: string,
+  unit: Unit,
+  cell: (one: T, place: number) => Cell,
+): Column {
+  return column(name, unit, all.map(cell));
+}
+
+export function rows(frame: Frame): number {
+  return Math.max(0, ...frame.map((one) => one.values.length));
+}
+
+/** A cell for people. */
+export function shown(cell: Cell | undefined, unit: Unit): string {
+  if (cell === null || cell === undefined) return '–';
+  return typeof cell === 'number' ? told(cell, unit) : cell;
+}
+
+/** RFC 4180, with base units in the header: `time (s),p99 (ns)`. */
+export function csv(frame: Frame): string {
+  const lines = [frame.map((one) => field(one.unit ? `${one.name} (${one.unit})` : one.name))];
+  for (let row = 0; row < rows(frame); row += 1) {
+    lines.push(frame.map((one) => field(one.values[row] ?? '')));
+  }
+  return `${lines.map((line) => line.join(',')).join('\r\n')}\r\n`;
+}
+
+function field(value: number | string): string {
+  if (typeof value === 'number') return String(value);
+  // What a spreadsheet would run as a formula is told as text.
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

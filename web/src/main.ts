@@ -1,0 +1,48 @@
+/** Draws the document that stands in the page. A live page draws longer and longer ones. */
+
+import './style.css';
+import { type Document, FORMAT } from './document';
+import { el } from './dom';
+import { capacity } from './views/capacity';
+import { comparison } from './views/comparison';
+import { experiment } from './views/experiment';
+import { meters } from './views/meters';
+import { run } from './views/run';
+
+/** Draws a document, or draws it again: figures that are there show what is in it now. */
+export function draw(doc: Document): void {
+  if (doc.format !== FORMAT) {
+    throw new Error(
+      `this page draws documents of format ${FORMAT}, and this is format ${doc.format}`,
+    );
+  }
+  switch (doc.kind) {
+    case 'run':
+      run(doc);
+      break;
+    case 'comparison':
+      comparison(doc);
+      break;
+    case 'experiment':
+      experiment(doc);
+      break;
+    case 'capacity':
+      capacity(doc);
+      break;
+    case 'meters':
+      meters(doc);
+      break;
+  }
+}
+
+const holder = document.getElementById('document');
+try {
+  if (!holder?.textContent) throw new Error('the page holds no document');
+  draw(JSON.parse(holder.textContent) as Document);
+} catch (error) {
+  const why = error instanceof Error ? error.message : String(error);
+  document.body.append(
+    el('p', { class: 'broken', role: 'alert' }, `This page cannot be drawn: ${why}.`),
+  );
+  throw error;
+}

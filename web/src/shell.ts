@@ -1,0 +1,99 @@
+/** What all pages have: a head, a way to each section, a foot. */
+
+import { append, type Child, el, slug } from './dom';
+import { follow } from './figure';
+import { lookButton } from './look';
+
+export interface Head {
+  title: string;
+  /** What it comes to, in a word or two; `tone` colours it. */
+  verdict: string;
+  tone: 'good' | 'bad' | 'plain';
+  /** What was done, a phrase each. */
+  facts: string[];
+}
+
+export interface Section {
+  title: string;
+  id?: string;
+  content: Child[];
+}
+
+/**
+ * Fills the page; drawn again, what is there stays and the rest is replaced. Sections without content
+ * are left out.
+ */
+export function page(head: Head, sections: Section[], throng: string): void {
+  const { header, links, main } = frame(throng);
+  header.replaceChildren(
+    el('h1', {}, head.title),
+    el('span', { class: `verdict ${head.tone}` }, head.verdict),
+    el('ul', { class: 'facts' }, ...head.facts.map((fact) => el('li', {}, fact))),
+  );
+  const all = sections
+    .map((section) => ({ id: slug(section.title), ...section }))
+    .filter(({ content }) => content.some(Boolean));
+  settle(
+    links,
+    all.map(({ id, title }) => el('li', {}, el('a', { href: `#${id}` }, title))),
+  );
+  settle(
+    main,
+    all.map(({ id, title, content }) => {
+      const found = main.querySelector(`:scope > #${CSS.escape(id)}`);
+      const section = found ?? el('section', { id, 'aria-labelledby': `${id}-heading` });
+      const heading = section.querySelector('h2') ?? el('h2', { id: `${id}-heading` });
+      heading.textContent = title;
+      settle(section, [heading, ...content.filter((child) => child instanceof Node)]);
+      return section;
+    }),
+  );
+}
+
+/** What stands in every page, made once. */
+let made: { header: HTMLElement; links: HTMLElement; main: HTMLElement } | undefined;
+
+function frame(throng: string) {
+  if (made) return made;
+  const header = el('div', { class: 'title' });
+  const links = el('ul');
+  const main = el('main', { id: 'main' });
+  append(
+    document.body,
+    el('a', { class: 'skip', href: '#main' }, 'To the content'),
+    el(
+      'header',
+      {},
+      el('div', { class: 'top' }, header, lookButton()),
+      el('nav', { 'aria-label': 'Sections' }, links),
+    ),
+    main,
+    el('footer', {}, `Made by Throng ${throng}.`),
+  );
+  follow();
+  made = { header, links, main };
+  return made;
+}
+
+/**
+ * Makes these the children. A child that is where it should be is not touched: what is focused or
+ * opened in it stays so.
+ */
+function settle(parent: Element, wanted: Node[]): void {
+  wanted.forEach((child, place) => {
+    const found = parent.childNodes[place];
+    if (found === child) return;
+    if (found && !wanted.includes(found)) found.replaceWith(child);
+    else parent.insertBefore(child, found ?? null);
+  });
+  while (parent.childNodes.length > wanted.length) parent.lastChild?.remove();
+}
+
+/** Terms and what they are, for what is neither a figure nor a table. */
+export function terms(pairs: [string, string][]): HTMLElement {
+  const list = el('dl', { class: 'terms' });
+  for (const [term, value] of pairs) {
+    append(list, el('div', {}, el('dt', {}, term), el('dd', {}, value)));
+  }
+  return list;
+}

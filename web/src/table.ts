@@ -1,0 +1,100 @@
+/** Tables that are sorted by the head that is pressed. */
+
+import { append, el, save, slug } from './dom';
+import { type Cell, type Column, csv, type Frame, rows, shown } from './frame';
+
+export interface TableSpec {
+  /** What it is of, for who does not see it. */
+  title: string;
+  frame: Frame;
+  /** The rows in order, by what was measured first where nothing is pressed. */
+  sortable?: boolean;
+  /** Marks rows, as those that failed. */
+  rowClass?: (row: number) => string;
+}
+
+/** What somebody sorted, by the title of the table: a table that is drawn again keeps its order. */
+const sortings = new Map<string, { name: string; down: boolean }>();
+
+/** A table that scrolls sideways by itself where it is too wide, and can be saved. */
+export function table(spec: TableSpec): HTMLElement {
+  const { frame, title } = spec;
+  const order = Array.from({ length: rows(frame) }, (_, row) => row);
+  const body = el('tbody');
+  const draw = () => {
+    const sorted = sortings.get(title);
+    const column = frame.find((one) => one.name === sorted?.name);
+    const shownOrder = sorted && column ? inOrder(order, column, sorted.down) : order;
+    body.replaceChildren(...shownOrder.map((row) => drawRow(frame, row, spec.rowClass?.(row))));
+  };
+  const heads = frame.map((column) => {
+    const th = el('th', { scope: 'col', class: isText(column) ? 'text' : '' });
+    if (spec.sortable === false) {
+      append(th, column.name);
+      return th;
+    }
+    const press = () => {
+      // Numbers are looked for from the top, names from the start.
+      const last = sortings.get(title);
+      const down = last?.name === column.name ? !last.down : !isText(column);
+      sortings.set(title, { name: column.name, down });
+      for (const head of heads) head.removeAttribute('aria-sort');
+      th.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+      draw();
+    };
+    const sorted = sortings.get(title);
+    if (sorted?.name === column.name) {
+      th.setAttribute('aria-sort', sorted.down ? 'descending' : 'ascending');
+    }
+    append(th, el('button', { type: 'button', onclick: press }, column.name));
+    return th;
+  });
+  draw();
+  const scroll = { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': title };
+  return el(
+    'div',
+    { class: 'table' },
+    el('div', scroll, el('table', {}, el('thead', {}, el('tr', {}, ...heads)), body)),
+    el(
+      'div',
+      { class: 'tools' },
+      el(
+        'button',
+        {
+          type: 'button',
+          'aria-label': `Save “${title}” as CSV`,
+          onclick: () => save(`${slug(title)}.csv`, 'text/csv', csv(frame)),
+        },
+        'CSV',
+      ),
+    ),
+  );
+}
+
+function drawRow(frame: Frame, row: number, mark: string | undefined): HTMLTableRowElement {
+  const cells = frame.map((column, place) => {
+    const text = shown(column.values[row], column.unit);
+    return place === 0
+      ? el('th', { scope: 'row', class: 'text' }, text)
+      : el('td', { class: isText(column) ? 'text' : '' }, text);
+  });
+  return el('tr', { class: mark ?? '' }, ...cells);
+}
+
+function isText(column: Column): boolean {
+  return column.values.some((cell) => typeof cell === 'string');
+}
+
+/** Rows by a column; what was not measured comes last either way. */
+export function inOrder(order: number[], column: Column, down: boolean): number[] {
+  return [...order].sort((a, b) => {
+    const [left, right] = [column.values[a] ?? null, column.values[b] ?? null];
+    if (left === null || right === null) return Number(left === null) - Number(right === null);
+    return down ? compare(right, left) : compare(left, right);
+  });
+}
+
+function compare(a: Exclude<Cell, null>, b: Exclude<Cell, null>): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  return String(a).localeCompare(String(b), 'en', { numeric: true });
+}

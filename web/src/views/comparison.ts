@@ -1,0 +1,212 @@
+/** A comparison: what is said, then measure by measure where the runs differ. */
+
+import type { ComparedMeasure, ComparisonDocument } from '../document/comparison';
+import { type Child, el } from '../dom';
+import { findings } from '../findings';
+import { significant, span } from '../format';
+import { each } from '../frame';
+import { page, type Section } from '../shell';
+import { table } from '../table';
+import { differenceFigure, distributionFigure, tailFigure } from './comparison/curves';
+import { groups } from './comparison/groups';
+
+const RULES: Record<string, string> = {
+  permutation: 'decided by permutations of runs',
+  student: 'decided by Student’s t over runs',
+  windows: 'decided by windows of the two runs',
+};
+
+export function comparison(doc: ComparisonDocument): void {
+  const baselines = doc.runs.filter((run) => run.side === 'baseline').length;
+  const others = doc.runs.length - baselines;
+  const lines = el('div');
+  const ids = new Map(doc.measures.map((measure, place) => [measure.name, `measure-${place}`]));
+  page(
+    {
+      title: 'Comparison',
+      verdict: capital(doc.verdict),
+      tone: doc.exit_code === 0 ? 'good' : 'bad',
+      facts: [
+        baselines > 0 ? `${others} runs against ${baselines}` : `${others} runs with each other`,
+        RULES[doc.rule ?? ''] ?? 'each pair of runs tested',
+        `${doc.time} times`,
+        `α ${doc.alpha}`,
+        ...(doc.phase ? [`phase ${doc.phase}`] : []),
+      ],
+    },
+    [
+      { title: 'Findings', content: [lines] },
+      { title: 'Measures', content: [overview(doc, ids)] },
+      ...doc.measures.map((measure, place) => section(doc, measure, place)),
+      { title: 'Runs', content: [runs(doc)] },
+    ],
+    doc.throng,
+  );
+  lines.append(
+    findings(doc.findings, (_, text) => {
+      // A finding of one measure begins with its name.
+      const measure = doc.measures.find((one) => text.startsWith(`${one.name}:`));
+      return measure && ids.get(measure.name);
+    }),
+  );
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+function overview(doc: ComparisonDocument, ids: Map<string, string>): HTMLElement {
+  const all = doc.measures;
+  const left = doc.measures_left_out;
+  const links = el(
+    'ul',
+    { class: 'measures' },
+    ...all.map((one) =>
+      el(
+        'li',
+        {},
+        el('a', { href: `#${ids.get(one.name)}` }, one.name),
+        el('span', {}, ` ${one.text || one.verdict}`),
+      ),
+    ),
+  );
+  const more =
+    left > 0 &&
+    el('p', { class: 'note' }, `${left} more measures are in the JSON of the comparison.`);
+  return el('div', {}, links, more);
+}
+
+function section(doc: ComparisonDocument, measure: ComparedMeasure, place: number): Section {
+  return {
+    title: measure.name,
+    id: `measure-${place}`,
+    content: [
+      el(
+        'p',
+        {},
+        `${capital(measure.verdict)}${measure.text && measure.text !== measure.verdict ? `: ${measure.text}` : ''}.`,
+      ),
+      changes(measure),
+      ...figures(doc, measure, place),
+      evidence(doc, measure),
+      figuresOfRuns(doc, measure),
+    ],
+  };
+}
+
+function figures(doc: ComparisonDocument, measure: ComparedMeasure, place: number): Child[] {
+  const all: Child[] = [];
+  if (measure.curves) {
+    all.push(
+      el(
+        'div',
+        { class: 'pair' },
+        distributionFigure(doc, measure.curves, place),
+        tailFigure(doc, measure.curves, place),
+      ),
+    );
+    if (measure.curves.differences.length > 0) {
+      all.push(differenceFigure(doc, measure.curves, place));
+    }
+  }
+  return [...all, ...groups(doc, measure, place)];
+}
+
+function changes(measure: ComparedMeasure): HTMLElement | null {
+  const all = measure.changes;
+  if (all.length === 0) return null;
+  const title = `Changes of ${measure.name}`;
+  return table({
+    title,
+    frame: [
+      each(all, 'figure', '', (one) => one.figure),
+      each(all, 'baseline', '', (one) => one.baseline_shown),
+      each(all, 'candidate', '', (one) => one.candidate_shown),
+      each(all, 'change', 'change', (one) => one.relative),
+      each(all, 'p', 'p', (one) => one.p),
+      each(all, 'p, corrected', 'p', (one) => one.p_adjusted),
+      each(all, 'told', '', (one) =>
+        one.counts ? '● counts' : one.seen ? '○ seen, too small to count' : 'not seen',
+      ),
+    ],
+    rowClass: (row) => (all[row]?.counts ? 'counts' : ''),
+  });
+}
+
+/** Tests that take operations for the unit. */
+function evidence(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElement | null {
+  const told = measure.evidence;
+  if (!told) return null;
+  const tests = [
+    ['Kolmogorov–Smirnov', told.ks],
+    ['Anderson–Darling', told.ad],
+    ['Mann–Whitney', told.mann_whitney],
+  ] as const;
+  const [low, high] = told.cliffs_delta_interval;
+  return el(
+    'details',
+    { class: 'phase' },
+    el('summary', {}, 'Tests on operations'),
+    el(
+      'p',
+      { class: 'note' },
+      'They take all operations of a side for one sample. They say how the samples differ, not whether other runs would, and decide nothing. ' +
+        `Cliff’s delta ${significant(told.cliffs_delta)} (${significant(low)} to ${significant(high)}, confidence ${100 * (1 - doc.alpha)} %).`,
+    ),
+    table({
+      title: `Tests on operations of ${measure.name}`,
+      frame: [
+        each(tests, 'test', '', ([name]) => name),
+        each(tests, 'statistic', '', ([, test]) => test.statistic),
+        each(tests, 'p', 'p', ([, test]) => test.p),
+        each(tests, 'p, corrected', 'p', ([, test]) => test.p_adjusted),
+      ],
+    }),
+  );
+}
+
+function figuresOfRuns(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElement {
+  const all = measure.runs;
+  const title = `Figures of ${measure.name} by run`;
+  return el(
+    'details',
+    { class: 'phase' },
+    el('summary', {}, 'Figures by run'),
+    table({
+      title,
+      frame: [
+        each(doc.runs, 'run', '', (run) => run.label),
+        each(all, 'operations', 'count', (one) => one.count),
+        each(all, 'rate', '1/s', (one) => one.rate),
+        each(all, 'error rate', 'share', (one) => one.error_rate),
+        each(all, 'mean', 'ns', (one) => one.mean_ns),
+        ...doc.quantiles.map((q, place) =>
+          each(
+            all,
+            `p${Number((100 * q).toFixed(6))}`,
+            'ns',
+            (one) => one.quantiles_ns[place] ?? null,
+          ),
+        ),
+      ],
+    }),
+  );
+}
+
+function runs(doc: ComparisonDocument): HTMLElement {
+  const all = doc.runs;
+  const started = (ns: number) => new Date(ns / 1e6).toISOString().replace('T', ' ').slice(0, 19);
+  return table({
+    title: 'Runs',
+    frame: [
+      each(all, 'run', '', (run) => run.label),
+      each(all, 'side', '', (run) => run.side),
+      each(all, 'directory', '', (run) => run.directory),
+      each(all, 'started, UTC', '', (run) => started(run.started_unix_ns)),
+      each(all, 'compared', '', (run) => span(run.seconds)),
+      each(all, 'target', '', (run) => run.target),
+      each(all, 'trusted', '', (run) => (run.trusted ? 'yes' : 'no')),
+    ],
+    rowClass: (row) => (all[row]?.trusted ? '' : 'bad'),
+  });
+}

@@ -1,0 +1,122 @@
+/** An experiment: what its factors do to each response. */
+
+import type { ExperimentDocument, Response } from '../document/experiment';
+import { type Child, el } from '../dom';
+import { findings } from '../findings';
+import { count } from '../format';
+import { each } from '../frame';
+import { page, type Section } from '../shell';
+import { table } from '../table';
+import { interactions, mainEffects } from './experiment/effects';
+import { effects, residuals, variation } from './experiment/terms';
+
+export function experiment(doc: ExperimentDocument): void {
+  const left = doc.responses_left_out;
+  page(
+    {
+      title: doc.name,
+      verdict: 'Experiment',
+      tone: 'plain',
+      facts: [
+        `${doc.factors.length} factors`,
+        `${count(doc.observations)} observations`,
+        `${doc.responses.length + left} responses`,
+        `confidence ${Number((100 * doc.confidence).toFixed(3))} %`,
+      ],
+    },
+    [
+      {
+        title: 'Findings',
+        content: [
+          findings(
+            [...doc.findings, ...doc.responses.flatMap((response) => response.findings)],
+            () => undefined,
+          ),
+          left > 0 && el('p', { class: 'note' }, `${left} more responses are in analysis.json.`),
+        ],
+      },
+      { title: 'Factors', content: [factors(doc)] },
+      ...doc.responses.map((response, place) => section(doc, response, place)),
+      { title: 'What is missing', content: missing(doc) },
+    ],
+    doc.throng,
+  );
+}
+
+function factors(doc: ExperimentDocument): HTMLElement {
+  return table({
+    title: 'Factors',
+    frame: [
+      each(doc.factors, 'letter', '', (one) => one.letter),
+      each(doc.factors, 'factor', '', (one) => one.name),
+      each(doc.factors, 'levels', '', (one) => one.levels.join(', ')),
+    ],
+  });
+}
+
+function section(doc: ExperimentDocument, response: Response, place: number): Section {
+  const { fit } = response;
+  const model =
+    response.model === 'multiplicative'
+      ? 'Effects multiply: they are of the decimal logarithms.'
+      : 'Effects add up.';
+  return {
+    title: response.name,
+    id: `response-${place}`,
+    content: [
+      el('p', { class: 'note' }, fit ? model : 'No model was fitted; a finding says why.'),
+      ...(fit ? [effects(doc, response, place), variation(response, place)] : []),
+      fit && mainEffects(doc, response, place),
+      ...(fit ? interactions(doc, response, place) : []),
+      fit && residuals(response, place),
+      cells(doc, response),
+    ],
+  };
+}
+
+function cells(doc: ExperimentDocument, response: Response): HTMLElement {
+  const all = response.cells;
+  const left = response.cells_left_out;
+  return el(
+    'details',
+    { class: 'phase' },
+    el('summary', {}, 'Values by combination'),
+    left > 0 && el('p', { class: 'note' }, `${left} more combinations are in analysis.json.`),
+    table({
+      title: `Values of ${response.name} by combination`,
+      frame: [
+        ...doc.factors.map((factor, n) =>
+          each(all, factor.name, '', (cell) => factor.levels[cell.levels[n] ?? -1] ?? ''),
+        ),
+        each(all, 'runs', 'count', (cell) => cell.values.length),
+        each(all, 'mean', response.unit, (cell) => cell.mean),
+        each(all, 'standard deviation', response.unit, (cell) => cell.deviation),
+      ],
+    }),
+  );
+}
+
+function missing(doc: ExperimentDocument): Child[] {
+  const { missing: cells_, left_out } = doc;
+  return [
+    cells_.length > 0 &&
+      table({
+        title: 'Combinations measured too seldom',
+        frame: [
+          ...doc.factors.map((factor, n) =>
+            each(cells_, factor.name, '', (cell) => cell.levels[n] ?? ''),
+          ),
+          each(cells_, 'planned', 'count', (cell) => cell.planned),
+          each(cells_, 'found', 'count', (cell) => cell.found),
+        ],
+      }),
+    left_out.length > 0 &&
+      table({
+        title: 'Runs that do not count',
+        frame: [
+          each(left_out, 'run', '', (one) => one.run),
+          each(left_out, 'why', '', (one) => one.why),
+        ],
+      }),
+  ];
+}

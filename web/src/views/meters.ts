@@ -1,0 +1,207 @@
+/** Meters: the polygons as published beside what the cured form is made of. */
+
+import { lines } from '../chart/lines';
+import { radar } from '../chart/radar';
+import type { MetersDocument, MeterValue } from '../document/meters';
+import { type Child, el } from '../dom';
+import { figure } from '../figure';
+import { significant } from '../format';
+import { column, each } from '../frame';
+import { page, type Section, terms } from '../shell';
+import { table } from '../table';
+
+/** Runs in one picture; the tables have all. */
+const SHAPES_MAX = 7;
+
+export function meters(doc: MetersDocument): void {
+  const names = doc.runs[0]?.meters.map((meter) => meter.name) ?? [];
+  page(
+    {
+      title: 'Scalability meters',
+      verdict: `${doc.runs.length} runs`,
+      tone: 'plain',
+      facts: [doc.runs.map((run) => run.name).join(', '), `cured against ${doc.reference}`],
+    },
+    [
+      { title: 'All meters', content: [cured(doc, names), values(doc)] },
+      ...names.map((name, place) => section(doc, name, place)),
+      { title: 'Scalability and cost', content: whole(doc) },
+    ],
+    doc.throng,
+  );
+}
+
+/** The cured values of all meters: one figure that says who is better at what. */
+function cured(doc: MetersDocument, names: string[]): Child {
+  const of = (run: number, meter: number) => doc.runs[run]?.meters[meter]?.cured ?? null;
+  const drawn = doc.runs.slice(0, SHAPES_MAX);
+  return figure({
+    title: 'Cured meters',
+    id: 'cured',
+    note: `Multiples of ${doc.reference}, more being better: 1 is as the reference.`,
+    height: 280,
+    legend: drawn.map((run, style) => ({ name: run.name, style, dots: true })),
+    frame: () => [
+      column('meter', '', names),
+      ...doc.runs.map((run, n) => each(names, run.name, '', (_, meter) => of(n, meter))),
+    ],
+    option: (theme, hidden) =>
+      lines(
+        {
+          x: { unit: '', name: 'meter', categories: names },
+          y: { unit: '', name: 'times the reference', log: true },
+          lines: drawn
+            .map((run, n) => ({
+              name: run.name,
+              unit: '',
+              style: n,
+              dots: true,
+              points: names.map((_, meter): [number, number | null] => [meter, of(n, meter)]),
+            }))
+            .filter((line) => !hidden.has(line.name)),
+          limits: [{ at: 1, name: 'the reference' }],
+        },
+        theme,
+      ),
+  });
+}
+
+function values(doc: MetersDocument): HTMLElement {
+  const all = doc.runs.flatMap((run) => run.meters.map((meter) => ({ run: run.name, meter })));
+  return table({
+    title: 'Meters',
+    frame: [
+      each(all, 'run', '', (one) => one.run),
+      each(all, 'meter', '', (one) => one.meter.name),
+      each(all, 'published, worst', '', (one) => one.meter.published.worst),
+      each(all, 'mean', '', (one) => one.meter.published.mean),
+      each(all, 'best', '', (one) => one.meter.published.best),
+      each(all, 'least order', '', (one) => one.meter.orders[0]),
+      each(all, 'greatest order', '', (one) => one.meter.orders[1]),
+      each(all, 'mean order', '', (one) => one.meter.order_free),
+      each(all, 'cured', '', (one) => one.meter.cured),
+    ],
+  });
+}
+
+function section(doc: MetersDocument, name: string, place: number): Section {
+  const of = doc.runs.map((run) => run.meters[place]);
+  const inputs = of[0]?.inputs.map((input) => input.name) ?? [];
+  return {
+    title: name,
+    id: `meter-${place}`,
+    content: [
+      el(
+        'div',
+        { class: 'pair' },
+        polygon(doc, of, inputs, {
+          title: `${name} as published`,
+          id: `published-${place}`,
+          note: 'The area of the polygon of the inputs, all on one scale: a large input drowns the others.',
+          value: (input) => input.radius.mean,
+        }),
+        polygon(doc, of, inputs, {
+          title: `${name} cured`,
+          id: `cured-${place}`,
+          note: `Inputs as multiples of ${doc.reference}’s, more being better. The weighted geometric mean knows no order.`,
+          value: (input) => input.ratio,
+        }),
+      ),
+      inputTable(doc, name, of),
+    ],
+  };
+}
+
+type Input = MeterValue['inputs'][number];
+
+function polygon(
+  doc: MetersDocument,
+  of: (MeterValue | undefined)[],
+  inputs: string[],
+  words: { title: string; id: string; note: string; value: (input: Input) => number | null },
+): HTMLElement {
+  const value = (run: number, input: number) => {
+    const found = of[run]?.inputs[input];
+    return found ? words.value(found) : null;
+  };
+  const drawn = doc.runs.slice(0, SHAPES_MAX);
+  const all = drawn.flatMap((_, run) => inputs.map((_, input) => value(run, input) ?? 0));
+  const max = Math.max(...all, Number.MIN_VALUE) * 1.05;
+  return figure({
+    title: words.title,
+    id: words.id,
+    note: words.note,
+    height: 320,
+    legend: drawn.map((run, style) => ({ name: run.name, style })),
+    frame: () => [
+      column('input', '', inputs),
+      ...doc.runs.map((run, n) => each(inputs, run.name, '', (_, input) => value(n, input))),
+    ],
+    option: (theme, hidden) =>
+      radar(
+        {
+          axes: inputs,
+          max,
+          unit: '',
+          shapes: drawn
+            .map((run, style) => ({
+              name: run.name,
+              style,
+              values: inputs.map((_, input) => value(style, input)),
+            }))
+            .filter((shape) => !hidden.has(shape.name)),
+        },
+        theme,
+      ),
+  });
+}
+
+function inputTable(
+  doc: MetersDocument,
+  name: string,
+  of: (MeterValue | undefined)[],
+): HTMLElement {
+  const all = of.flatMap((meter, n) =>
+    (meter?.inputs ?? []).map((input) => ({ run: doc.runs[n]?.name ?? '', input })),
+  );
+  return el(
+    'details',
+    { class: 'phase' },
+    el('summary', {}, 'Inputs'),
+    table({
+      title: `Inputs of ${name}`,
+      frame: [
+        each(all, 'run', '', (one) => one.run),
+        each(all, 'input', '', (one) => one.input.name),
+        each(all, 'unit', '', (one) => one.input.unit || '–'),
+        each(all, 'worst', '', (one) => one.input.radius.worst),
+        each(all, 'mean', '', (one) => one.input.radius.mean),
+        each(all, 'best', '', (one) => one.input.radius.best),
+        each(all, 'elasticity, published', '', (one) => one.input.elasticity),
+        each(all, 'weight, cured', 'share', (one) => one.input.weight),
+        each(all, 'times the reference', '', (one) => one.input.ratio),
+      ],
+    }),
+  );
+}
+
+function whole(doc: MetersDocument): Child[] {
+  const number = (value: number | null) => (value === null ? '–' : significant(value, 6));
+  const left = doc.runs_left_out;
+  return [
+    ...doc.runs.map((run) =>
+      el(
+        'div',
+        {},
+        el('h3', { class: 'apart' }, run.name),
+        terms([
+          ['ESS', number(run.ess)],
+          ['ESS, as the thesis has it', number(run.ess_thesis)],
+          ['ESR', number(run.esr)],
+        ]),
+        ...run.costs.map((text) => el('p', { class: 'note' }, text)),
+      ),
+    ),
+    left > 0 && el('p', { class: 'note' }, `${left} more runs are not shown.`),
+  ];
+}

@@ -1,0 +1,119 @@
+/** A run: what it comes to, then what happened. */
+
+import type { RunDocument } from '../document/run';
+import { el } from '../dom';
+import { findings } from '../findings';
+import { span } from '../format';
+import { each } from '../frame';
+import { type Head, page, terms } from '../shell';
+import { table } from '../table';
+import { generator } from './run/generator';
+import { latency } from './run/latency';
+import { errors, load } from './run/load';
+import { probes } from './run/probes';
+import { regions, steps } from './run/steps';
+
+const VERDICTS: Record<RunDocument['verdict'], [string, Head['tone']]> = {
+  passed: ['Passed', 'good'],
+  failed: ['Failed', 'bad'],
+  untrusted: ['Not to be trusted', 'bad'],
+  imported: ['Imported', 'plain'],
+};
+
+/** Which figure shows what a finding tells of, by the beginning of its code. */
+const FIGURES: [string, string][] = [
+  ['generator-lag', 'lag'],
+  ['generator-cpu', 'generator-cpu'],
+  ['generator-starved', 'generator-cpu'],
+  ['generator-memory', 'generator-memory'],
+  ['generator-healthy', 'lag'],
+  ['generator-', 'users'],
+  ['target-limit', 'users'],
+  ['connecting-limit', 'users'],
+  ['users-held', 'users'],
+  ['run-incomplete', 'throughput'],
+  ['worker-lost', 'users'],
+  ['host-', 'host-network'],
+  ['threshold-failed', 'thresholds'],
+  ['errors', 'errors-over-time'],
+  ['connects-retried', 'errors-over-time'],
+  ['unmatched-messages', 'traffic'],
+  ['throughput', 'throughput'],
+  ['percentiles-bounded', 'steps'],
+];
+
+export function figureOf(code: string): string | undefined {
+  return FIGURES.find(([start]) => code.startsWith(start))?.[1];
+}
+
+export function run(doc: RunDocument): void {
+  const [verdict, tone] = VERDICTS[doc.verdict];
+  const { run: head } = doc;
+  const started = new Date(head.started_unix_ms).toISOString().replace('T', ' ').slice(0, 19);
+  const lines = el('div');
+  page(
+    {
+      title: head.name,
+      verdict,
+      tone,
+      facts: [head.target, `${started} UTC`, span(head.ended_s), `seed ${head.seed}`],
+    },
+    [
+      { title: 'Findings', content: [...missing(doc), lines] },
+      { title: 'Thresholds', content: [thresholds(doc)] },
+      { title: 'Load', content: load(doc) },
+      { title: 'Latency', content: latency(doc) },
+      { title: 'Errors', content: errors(doc) },
+      { title: 'Steps', content: steps(doc) },
+      { title: 'Regions', content: [regions(doc)] },
+      { title: 'Generator', content: generator(doc) },
+      { title: 'Server side', content: probes(doc) },
+      { title: 'The run', content: [about(doc)] },
+    ],
+    doc.throng,
+  );
+  // Links lead to figures that are there, so these come last.
+  lines.append(findings(doc.findings, figureOf));
+}
+
+function missing(doc: RunDocument): HTMLElement[] {
+  if (doc.missing.length === 0) return [];
+  return [el('p', { class: 'missing' }, `The record is incomplete: ${doc.missing.join('; ')}.`)];
+}
+
+function thresholds(doc: RunDocument): HTMLElement | null {
+  const all = doc.thresholds;
+  if (all.length === 0) return null;
+  return table({
+    title: 'Thresholds',
+    frame: [
+      each(all, 'threshold', '', (one) => one.text),
+      each(all, 'holds', '', (one) => (one.passed ? '✓ holds' : '✗ does not hold')),
+      each(all, 'measured', '', (one) => one.shown),
+    ],
+    rowClass: (row) => (all[row]?.passed ? '' : 'bad'),
+  });
+}
+
+function about(doc: RunDocument): HTMLElement {
+  const { run: head } = doc;
+  const generator: [string, string][] =
+    doc.verdict === 'imported'
+      ? []
+      : [
+          [
+            'generator',
+            `${head.mode}, ${head.loops} loops on ${head.cores} cores` +
+              (head.workers > 0 ? `, ${head.workers} workers` : ''),
+          ],
+        ];
+  return terms([
+    ['id', head.id],
+    ['status', head.status],
+    ...generator,
+    ...(head.overrides.length > 0
+      ? [['overrides', head.overrides.join(', ')] as [string, string]]
+      : []),
+    ...Object.entries(head.host),
+  ]);
+}

@@ -1,0 +1,188 @@
+/** How long things took: over time, and as a distribution. */
+
+import { bars } from '../../chart/bars';
+import { type HeatSpec, heat } from '../../chart/heat';
+import type { MeasureCourse, RunDocument } from '../../document/run';
+import { type Child, el } from '../../dom';
+import { type FigureSpec, figure } from '../../figure';
+import { each } from '../../frame';
+import { curveSpec } from '../curves';
+import { extent, marks, type Series, slots, TIME_GROUP, timeline } from '../timeline';
+
+/** Rows of a heat map in a decade. */
+const ROWS_PER_DECADE = 10;
+
+/** The step that somebody chose. */
+let chosen: string | undefined;
+
+export function latency(doc: RunDocument): Child[] {
+  const measures = doc.course.measures.filter((measure) => measure.count > 0);
+  const first = mostMeasured(measures);
+  if (!first) return [];
+  // Drawing a figure again draws the one that is there.
+  const draw = (measure: MeasureCourse) => [
+    timeline(doc, percentiles(doc, measure)),
+    figure(heatSpec(doc, measure)),
+    figure(binsSpec(measure)),
+  ];
+  const choose = (name: string) => {
+    chosen = name;
+    draw(measures.find((one) => one.name === name) ?? first);
+  };
+  const now = measures.find((one) => one.name === chosen) ?? first;
+  const [over, map, bins] = draw(now);
+  const left = doc.course.measures_left_out;
+  const more =
+    left > 0 &&
+    el(
+      'p',
+      { class: 'note' },
+      `The ${measures.length} steps of most operations; ${left} more are in the table of steps.`,
+    );
+  return [
+    measures.length > 1 && chooser(measures, now, choose),
+    more,
+    over,
+    map,
+    el('div', { class: 'pair' }, bins, figure(ecdfSpec(measures))),
+    figure(tailSpec(measures)),
+  ];
+}
+
+/** What people wait for most often: requests before connections, and before what is pushed. */
+function mostMeasured(measures: MeasureCourse[]): MeasureCourse | undefined {
+  const order = ['request', 'transaction', 'message', 'handshake', 'connect'];
+  const rank = (one: MeasureCourse) =>
+    (order.indexOf(one.kind) + order.length + 1) % (order.length + 1);
+  return [...measures].sort((a, b) => rank(a) - rank(b) || b.count - a.count)[0];
+}
+
+function chooser(
+  measures: MeasureCourse[],
+  now: MeasureCourse,
+  choose: (name: string) => void,
+): HTMLElement {
+  const select = el(
+    'select',
+    { id: 'step', onchange: () => choose(select.value) },
+    ...measures.map((one) => {
+      const option = el('option', { value: one.name }, one.name);
+      option.selected = one === now;
+      return option;
+    }),
+  );
+  return el('p', { class: 'choose' }, el('label', { for: 'step' }, 'Step '), select);
+}
+
+function percentiles(doc: RunDocument, measure: MeasureCourse) {
+  const at_s = slots(doc.course);
+  const line = (name: string, mean: Series['mean']): Series => ({ name, unit: 'ns', at_s, mean });
+  return {
+    title: 'Response over time',
+    id: 'percentiles',
+    note: `${measure.name}: from when each was due until it ended well.`,
+    unit: 'ns',
+    yName: 'response',
+    log: true,
+    series: [
+      line('p50', measure.p50),
+      line('p90', measure.p90),
+      line('p99', measure.p99),
+      line('p99.9', measure.p999),
+      line('max', measure.max),
+    ],
+  };
+}
+
+function heatSpec(doc: RunDocument, measure: MeasureCourse): FigureSpec {
+  const { heat_slot_s } = doc.course;
+  const [min, max] = extent(doc);
+  const edge = (row: number) => 10 ** (row / ROWS_PER_DECADE);
+  const cells = measure.heat.map(([col, row, n]): HeatSpec['cells'][number] => [
+    col * heat_slot_s,
+    (col + 1) * heat_slot_s,
+    edge(row),
+    edge(row + 1),
+    n,
+  ]);
+  const rows = measure.heat.map(([, row]) => row);
+  return {
+    title: 'Latency heat map',
+    id: 'heat',
+    note: `${measure.name}: the darker a cell (the lighter on a dark page), the more operations ended then and took so long. Colours go by the logarithm of the count.`,
+    group: TIME_GROUP,
+    height: 280,
+    frame: () => [
+      each(cells, 'from', 's', (cell) => cell[0]),
+      each(cells, 'to', 's', (cell) => cell[1]),
+      each(cells, 'response from', 'ns', (cell) => cell[2]),
+      each(cells, 'response to', 'ns', (cell) => cell[3]),
+      each(cells, 'operations', 'count', (cell) => cell[4]),
+    ],
+    option: (theme) =>
+      heat(
+        {
+          x: { unit: 's', name: 'time since the start', min, max },
+          y: {
+            unit: 'ns',
+            name: 'response',
+            log: true,
+            min: edge(Math.min(...rows)),
+            max: edge(Math.max(...rows) + 1),
+          },
+          cells,
+          marks: marks(doc.phases),
+        },
+        theme,
+      ),
+  };
+}
+
+function binsSpec(measure: MeasureCourse): FigureSpec {
+  const { bins } = measure;
+  return {
+    title: 'Histogram',
+    note: `${measure.name}, whole run; both axes are logarithmic.`,
+    frame: () => [
+      each(bins, 'from', 'ns', (bin) => bin.from_ns),
+      each(bins, 'to', 'ns', (bin) => bin.to_ns),
+      each(bins, 'operations', 'count', (bin) => bin.count),
+    ],
+    option: (theme) =>
+      bars(
+        {
+          x: {
+            unit: 'ns',
+            name: 'response',
+            log: true,
+            min: bins[0]?.from_ns,
+            max: bins.at(-1)?.to_ns,
+          },
+          y: { unit: 'count', name: 'operations', log: true, min: 0.5 },
+          bars: bins.map((bin) => [bin.from_ns, bin.to_ns, bin.count]),
+          unit: 'count',
+        },
+        theme,
+      ),
+  };
+}
+
+function curves(measures: MeasureCourse[]) {
+  return measures.map((one) => ({ name: one.name, shares: one.response }));
+}
+
+function ecdfSpec(measures: MeasureCourse[]): FigureSpec {
+  return curveSpec(curves(measures), {
+    title: 'Distribution',
+    note: 'The share of operations that took at most so long, whole run.',
+    tail: false,
+  });
+}
+
+function tailSpec(measures: MeasureCourse[]): FigureSpec {
+  return curveSpec(curves(measures), {
+    title: 'Tail',
+    note: 'The share of operations that took longer, on a logarithmic axis: how bad the slowest were.',
+    tail: true,
+  });
+}

@@ -1,0 +1,65 @@
+/** Figures by step, over the run and by phase; and by region of imported results. */
+
+import type { RunDocument, Step } from '../../document/run';
+import { type Child, el } from '../../dom';
+import { count } from '../../format';
+import { each } from '../../frame';
+import { table } from '../../table';
+
+/** Where each stands in a step's times. */
+const TIMES = { mean: 0, p50: 2, p90: 3, p95: 4, p98: 5, p99: 6, 'p99.9': 7, max: 8 } as const;
+
+export function steps(doc: RunDocument): Child[] {
+  const whole = doc.steps.filter((step) => step.phase === null);
+  const phases = doc.phases
+    .map((phase, place) => ({ phase, steps: doc.steps.filter((step) => step.phase === place) }))
+    .filter(({ steps: all }) => all.length > 0);
+  const left = doc.steps_left_out;
+  return [
+    whole.length > 0 && stepTable('Response by step, whole run', whole),
+    ...phases.map(({ phase, steps: all }) =>
+      el(
+        'details',
+        { class: 'phase' },
+        el('summary', {}, `Phase ${phase.name}`),
+        stepTable(`Response by step, phase ${phase.name}`, all),
+      ),
+    ),
+    left > 0 && el('p', { class: 'note' }, `${count(left)} more rows are in summary.json.`),
+  ];
+}
+
+function stepTable(title: string, all: Step[]): HTMLElement {
+  // Imported results tell no percentiles of all clients.
+  const times = all.some((step) => step.response) ? Object.entries(TIMES) : [];
+  return table({
+    title,
+    frame: [
+      each(all, 'step', '', (step) => step.name),
+      each(all, 'count', 'count', (step) => step.count),
+      each(all, 'rate', '1/s', (step) => step.rate_per_s),
+      each(all, 'errors', 'count', (step) => step.errors),
+      ...times.map(([name, place]) =>
+        each(all, name, 'ns', (step) => step.response?.[place] ?? null),
+      ),
+      each(all, 'lag p99', 'ns', (step) => step.lag?.[TIMES.p99] ?? null),
+    ],
+    rowClass: (row) => ((all[row]?.errors ?? 0) > 0 ? 'failing' : ''),
+  });
+}
+
+export function regions(doc: RunDocument): HTMLElement | null {
+  const all = doc.regions;
+  if (all.length === 0) return null;
+  return table({
+    title: 'Clients by region',
+    frame: [
+      each(all, 'region', '', (one) => one.name || '–'),
+      each(all, 'clients', 'count', (one) => one.clients),
+      each(all, 'without report', 'count', (one) => one.unreachable),
+      each(all, 'users planned', 'count', (one) => one.users_planned),
+      each(all, 'connected', 'count', (one) => one.connected),
+      each(all, 'failed', 'count', (one) => one.failed),
+    ],
+  });
+}

@@ -1,0 +1,260 @@
+/** The report of a run, as somebody reads it. */
+
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DARK, LIGHT } from '../src/chart/theme';
+import { axe, browser, crowd, drawAll, open, pixels, scratch, shot, throng } from './support';
+
+const dir = scratch();
+let chrome: Browser;
+let run: string;
+let report: string;
+
+beforeAll(async () => {
+  chrome = await browser();
+  run = await crowd(join(dir.path, 'runs'));
+  report = join(run, 'report.html');
+});
+afterAll(async () => {
+  await chrome?.close();
+  dir.remove();
+});
+
+describe('the report of a run', () => {
+  test('draws every chart, without a word of complaint', async () => {
+    const { page, faults, close } = await open(chrome, report);
+    expect(await page.locator('h1').innerText()).toBe('crowd');
+    await drawAll(page);
+    const ids = await page.locator('.figure').evaluateAll((all) => all.map((one) => one.id));
+    for (const id of ['throughput', 'users', 'percentiles', 'heat', 'errors-over-time', 'lag']) {
+      expect(ids).toContain(id);
+    }
+    for (const id of ids) {
+      const drawn = await pixels(page, id, [...LIGHT.lines, ...LIGHT.heat]);
+      expect(drawn.found, `${id} is blank`).toBeGreaterThan(60);
+    }
+    expect(faults).toEqual([]);
+    await shot(page, 'run');
+    await close();
+  });
+
+  test('tells findings first, their evidence one press away', async () => {
+    const { page, close } = await open(chrome, report);
+    const first = page.locator('main section').first();
+    expect(await first.locator('h2').innerText()).toBe('Findings');
+    const evidence = first.locator('details').first();
+    expect(await evidence.locator('dl').isVisible()).toBe(false);
+    await evidence.locator('summary').click();
+    expect(await evidence.locator('dl').isVisible()).toBe(true);
+    await close();
+  });
+
+  test('has every figure as a table and to save', async () => {
+    const { page, close } = await open(chrome, report);
+    for (const figure of await page.locator('.figure').all()) {
+      await figure.locator('.numbers > summary').click();
+      await figure.locator('tbody tr').first().waitFor();
+    }
+    const throughput = page.locator('#throughput');
+    const saved = async (name: string) => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        throughput.getByRole('button', { name }).click(),
+      ]);
+      return readFileSync(await download.path(), 'utf8');
+    };
+    const csv = (await saved('as CSV')).trim().split('\r\n');
+    expect(csv[0]).toMatch(/^time \(s\),ended \(1\/s\)/);
+    // A line a second, and as many as the table has.
+    expect(csv.length - 1).toBe(await throughput.locator('tbody tr').count());
+    const svg = await saved('as SVG');
+    expect(svg).toMatch(/^<svg[^>]*xmlns/);
+    expect(svg).toContain(LIGHT.lines[0]);
+    await close();
+  });
+
+  test('sorts its tables', async () => {
+    const { page, close } = await open(chrome, report);
+    const steps = page.locator('#steps .table').first();
+    const names = () => steps.locator('tbody th').allInnerTexts();
+    const before = await names();
+    await steps.getByRole('button', { name: 'step', exact: true }).click();
+    expect(await names()).toEqual([...before].sort((a, b) => a.localeCompare(b)));
+    await steps.getByRole('button', { name: 'step', exact: true }).click();
+    expect(await names()).toEqual([...before].sort((a, b) => b.localeCompare(a)));
+    expect(await steps.locator('th[aria-sort]').getAttribute('aria-sort')).toBe('descending');
+    await close();
+  });
+
+  test('shows another step where one is chosen', async () => {
+    const { page, close } = await open(chrome, report);
+    const note = page.locator('#percentiles .note');
+    await page.locator('#percentiles').scrollIntoViewIfNeeded();
+    await page.getByLabel('Step', { exact: true }).selectOption('broadcast');
+    expect(await note.innerText()).toMatch(/^broadcast:/);
+    const drawn = await pixels(page, 'percentiles', LIGHT.lines);
+    expect(drawn.found).toBeGreaterThan(60);
+    await close();
+  });
+
+  test('grows where a longer document is drawn', async () => {
+    const { page, faults, close } = await open(chrome, report);
+    const throughput = page.locator('#throughput');
+    await throughput.locator('.numbers > summary').click();
+    const rows = throughput.locator('tbody tr');
+    await rows.first().waitFor();
+    const before = await rows.count();
+    await throughput.getByRole('button', { name: 'ended' }).focus();
+    // As a live page does it: the same document, two seconds later.
+    await page.evaluate(() => {
+      const doc = JSON.parse(document.getElementById('document')?.textContent ?? '');
+      doc.course.slots += 2;
+      for (const track of doc.course.seconds) track.mean.push(1, 2);
+      (globalThis as unknown as { throng: { draw: (doc: unknown) => void } }).throng.draw(doc);
+    });
+    expect(await rows.count()).toBe(before + 2);
+    // What was open and focused stays so, and nothing stands there twice.
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('ended');
+    expect(await page.locator('h1').count()).toBe(1);
+    expect(await page.locator('#throughput').count()).toBe(1);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  test('is used by keyboard alone', async () => {
+    const { page, close } = await open(chrome, report);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(() => document.activeElement?.className)).toBe('skip');
+    // From the first to the last thing that can be focused, and each of them shows it.
+    const reached = new Set<string>();
+    for (let presses = 0; presses < 400; presses += 1) {
+      await page.keyboard.press('Tab');
+      const at = await page.evaluate(() => {
+        const active = document.activeElement;
+        if (!active || active === document.body) return null;
+        return `${active.tagName} ${getComputedStyle(active).outlineStyle}`;
+      });
+      if (at === null) break;
+      reached.add(at);
+    }
+    expect([...reached].sort()).toEqual(
+      ['A', 'BUTTON', 'DIV', 'SELECT', 'SUMMARY'].map((tag) => `${tag} solid`),
+    );
+    const summary = page.locator('#throughput .numbers > summary');
+    await summary.focus();
+    await page.keyboard.press('Enter');
+    await page.locator('#throughput tbody tr').nth(1).waitFor();
+    // A line is hidden and shown again.
+    const line = page.locator('#throughput .legend button').first();
+    await line.focus();
+    await page.keyboard.press('Space');
+    expect(await line.getAttribute('aria-pressed')).toBe('false');
+    const blue = [LIGHT.lines[0] ?? ''];
+    expect((await pixels(page, 'throughput', blue)).found).toBe(0);
+    await page.keyboard.press('Space');
+    expect((await pixels(page, 'throughput', blue)).found).toBeGreaterThan(60);
+    await close();
+  });
+
+  test('is dark where the system is, or where somebody wants it', async () => {
+    const { page, faults, close } = await open(chrome, report, { dark: true });
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    expect(await ground()).toBe('rgb(20, 24, 29)');
+    expect((await pixels(page, 'throughput', DARK.lines)).found).toBeGreaterThan(60);
+    await shot(page, 'run-dark');
+    expect(await axe(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Turn the page light' }).click();
+    expect(await ground()).toBe('rgb(255, 255, 255)');
+    expect((await pixels(page, 'throughput', LIGHT.lines)).found).toBeGreaterThan(60);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  test('fits a phone', async () => {
+    const { page, faults, close } = await open(chrome, report, { width: 360 });
+    await drawAll(page);
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(width).toBeLessThanOrEqual(360);
+    expect((await pixels(page, 'throughput', LIGHT.lines)).found).toBeGreaterThan(60);
+    await shot(page, 'run-phone');
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  test('has no serious fault of accessibility', async () => {
+    const { page, close } = await open(chrome, report);
+    await page.locator('#throughput .numbers > summary').click();
+    await page.locator('.findings summary').first().click();
+    expect(await axe(page)).toEqual([]);
+    await close();
+  });
+
+  test('prints what was never scrolled to', async () => {
+    const { page, close } = await open(chrome, report, { dark: true });
+    const pdf = await page.pdf({ format: 'A4' });
+    expect(pdf.length).toBeGreaterThan(50_000);
+    expect(await page.locator('.figure .plot svg').count()).toBeGreaterThanOrEqual(
+      await page.locator('.figure').count(),
+    );
+    await close();
+  });
+
+  test('takes names and texts for text', async () => {
+    const hostile = '</script><script>alert(1)</script><img src=x onerror=alert(1)>{a|b}';
+    const copy = join(dir.path, 'hostile');
+    cpSync(run, copy, { recursive: true });
+    const change = (name: string, edit: (json: never) => void) => {
+      const path = join(copy, name);
+      const json = JSON.parse(readFileSync(path, 'utf8'));
+      edit(json as never);
+      writeFileSync(path, JSON.stringify(json));
+    };
+    type Named = { name: string };
+    change('run.json', (info: Named & { target: string; phases: Named[]; host: object }) => {
+      info.name = hostile;
+      info.target = hostile;
+      for (const phase of info.phases) phase.name = hostile;
+      info.host = { [hostile]: hostile };
+    });
+    change(
+      'summary.json',
+      (summary: {
+        findings: { text: string; evidence: object }[];
+        thresholds: { text: string; shown: string }[];
+        measures: Named[];
+        phases: Named[];
+      }) => {
+        for (const finding of summary.findings) {
+          finding.text = hostile;
+          finding.evidence = { [hostile]: 1 };
+        }
+        for (const threshold of summary.thresholds) {
+          threshold.text = hostile;
+          threshold.shown = hostile;
+        }
+        for (const named of [...summary.measures, ...summary.phases]) named.name = hostile;
+      },
+    );
+    await throng(['show', copy, '--html']);
+    const { page, faults, close } = await open(chrome, join(copy, 'report.html'));
+    await drawAll(page);
+    // Where the pointer rests, names are drawn, too.
+    await page.locator('#throughput .plot').hover();
+    expect(await page.locator('h1').innerText()).toBe(hostile);
+    expect(await page.locator('.findings .sentence').first().innerText()).toContain(hostile);
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.locator('script').count()).toBe(2);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
+  test('tells its findings where no script may run', async () => {
+    const context = await chrome.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`file://${report}`);
+    expect(await page.locator('noscript li').count()).toBeGreaterThan(0);
+    await context.close();
+  });
+});

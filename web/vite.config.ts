@@ -1,0 +1,33 @@
+import { defineConfig } from 'vitest/config';
+
+// One script and one style sheet: reports hold both, and the live page serves them.
+export default defineConfig({
+  build: {
+    target: 'es2022',
+    lib: {
+      entry: 'src/main.ts',
+      formats: ['iife'],
+      name: 'throng',
+      fileName: () => 'page.js',
+      cssFileName: 'page',
+    },
+    // ECharts asks for the environment of Node's world; there is none in a page.
+    rolldownOptions: { output: { codeSplitting: false } },
+    reportCompressedSize: false,
+  },
+  define: { 'process.env.NODE_ENV': '"production"' },
+  test: {
+    projects: [
+      { test: { name: 'units', include: ['src/**/*.test.ts'] } },
+      {
+        test: {
+          name: 'page',
+          include: ['tests/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
