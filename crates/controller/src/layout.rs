@@ -103,13 +103,23 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             Op::Think(dist) | Op::Pace { every: dist, .. } => {
                 idle_s += rounds * dist.mean().max(0.0);
             }
-            Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::WsSend(_) | Op::WsExpect(_) => {
+            Op::Http(_)
+            | Op::WsOpen(_)
+            | Op::SseOpen(_)
+            | Op::TcpOpen(_)
+            | Op::WsSend(_)
+            | Op::WsExpect(_) => {
                 exchanges += rounds;
             }
             _ => {}
         }
     }
-    let keeps = |op: &Op| matches!(op, Op::WsOpen(_) | Op::SseOpen(_) | Op::Poll(_));
+    let keeps = |op: &Op| {
+        matches!(
+            op,
+            Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Poll(_)
+        )
+    };
     let holds = session.ops.iter().any(keeps);
     let shared = plan.options.http_connections == HttpConnections::Shared && !holds;
     // Users that share connections hold none while they think.

@@ -15,16 +15,21 @@ pub(crate) struct Received<'a> {
     pub(crate) head: Option<&'a http1::Head<'a>>,
     /// Response body or message.
     pub(crate) body: &'a [u8],
-    /// Server-sent events only.
-    pub(crate) label: Option<Label<'a>>,
+    pub(crate) label: Label<'a>,
 }
 
-/// What a server-sent event says besides its data.
+/// What a message has besides its body.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Label<'a> {
-    pub(crate) event: &'a [u8],
-    /// The last one that the stream said; often empty.
-    pub(crate) id: &'a [u8],
+pub(crate) enum Label<'a> {
+    Nothing,
+    /// A server-sent event.
+    Event {
+        name: &'a [u8],
+        /// The last one that the stream said; often empty.
+        id: &'a [u8],
+    },
+    /// A framed message: the whole of it, whose payload is the body.
+    Frame(&'a [u8]),
 }
 
 impl<'a> Received<'a> {
@@ -32,7 +37,29 @@ impl<'a> Received<'a> {
         Received {
             head: None,
             body,
-            label: None,
+            label: Label::Nothing,
+        }
+    }
+
+    /// All bytes of a message, its header too.
+    fn bytes(&self) -> &'a [u8] {
+        match self.label {
+            Label::Frame(whole) => whole,
+            Label::Nothing | Label::Event { .. } => self.body,
+        }
+    }
+
+    fn event(&self) -> Option<&'a [u8]> {
+        match self.label {
+            Label::Event { name, .. } => Some(name),
+            Label::Nothing | Label::Frame(_) => None,
+        }
+    }
+
+    fn event_id(&self) -> Option<&'a [u8]> {
+        match self.label {
+            Label::Event { id, .. } => Some(id),
+            Label::Nothing | Label::Frame(_) => None,
         }
     }
 
@@ -50,8 +77,9 @@ impl<'a> Received<'a> {
             Source::Header(name) => self.head?.header(name).map(text_value),
             Source::Status => Some(Value::Int(i64::from(self.head?.status))),
             Source::Body => Some(text_value(self.body)),
-            Source::Event => Some(text_value(self.label?.event)),
-            Source::EventId => Some(text_value(self.label?.id)),
+            Source::Event => Some(text_value(self.event()?)),
+            Source::EventId => Some(text_value(self.event_id()?)),
+            Source::Number { form, at } => form.read(self.bytes().get(*at as usize..)?),
         }
     }
 

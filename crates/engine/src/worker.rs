@@ -12,6 +12,7 @@ mod http;
 mod poll;
 mod retry;
 mod session;
+mod tcp;
 mod websocket;
 
 use std::sync::Arc;

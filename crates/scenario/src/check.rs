@@ -19,6 +19,7 @@ mod poll;
 mod program;
 mod sessions;
 mod sse;
+mod tcp;
 mod templates;
 mod thresholds;
 mod words;

@@ -8,12 +8,14 @@ mod dist;
 mod document;
 mod experiment;
 mod steps;
+mod tcp;
 
 pub(crate) use arrivals::{PHASES, STEP_RANGE};
 pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
 pub(crate) use document::{CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SESSION, TARGET_URL, TLS};
 pub(crate) use experiment::{EXPERIMENT, FACTOR, RESPONSE};
 pub(crate) use steps::{CHOICE, EXPECT, HTTP_REQUEST, SAVE, SAVE_WORDS, STEPS, WHEN};
+pub(crate) use tcp::{COUNTS, FRAMING, WIDTHS};
 
 /// One key of a mapping.
 #[derive(Debug)]
@@ -221,7 +223,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         &MESSAGE,
         &SESSION,
     ];
-    let in_steps = [&HTTP_REQUEST, &EXPECT, &WHEN, &SAVE, &CHOICE];
+    let in_steps = [&HTTP_REQUEST, &FRAMING, &EXPECT, &WHEN, &SAVE, &CHOICE];
     let dists = [
         &DIST,
         &UNIFORM,

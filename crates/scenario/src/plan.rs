@@ -3,11 +3,16 @@
 //! A [`Plan`] is immutable and shared by every loop. Times are nanoseconds (`u64`), rates are
 //! per second (`f64`), sizes are bytes. Nothing in it refers back to the text it came from.
 
+mod tcp;
+
 use std::net::IpAddr;
 
 use stats::dist::Dist;
 
+use crate::expr::binary::NumberForm;
 use crate::expr::{Expr, Template};
+
+pub use tcp::{Payload, TcpOpen};
 
 /// Index of a [`Session`] in [`Plan::sessions`].
 pub type SessionId = u16;
@@ -105,6 +110,8 @@ pub enum Op {
     SseOpen(Box<SseOpen>),
     /// Ask again and again, beside the steps, for messages. It takes the WebSocket's place, too.
     Poll(Box<Poll>),
+    /// Open a plain TCP connection and wait for it. It takes the WebSocket's place, too.
+    TcpOpen(Box<TcpOpen>),
     /// Send a message; wait for its reply if there is one.
     WsSend(Box<WsSend>),
     /// Wait for a message.
@@ -254,11 +261,11 @@ pub struct Poll {
     pub pause_ns: u64,
 }
 
-/// Sending a WebSocket message.
+/// Sending a message over a WebSocket or a framed TCP connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WsSend {
-    pub payload: Template,
-    /// False: a text frame. True: a binary frame; the payload's bytes are sent as they are.
+    pub payload: Payload,
+    /// Of a WebSocket: a binary frame instead of a text frame.
     pub binary: bool,
     /// What answers it. Its measure runs from the send being due to the reply.
     pub reply: Option<Expect>,
@@ -324,6 +331,8 @@ pub enum Source {
     Event,
     /// The last id that the event stream said.
     EventId,
+    /// A number so many bytes behind a message's beginning.
+    Number { form: NumberForm, at: u32 },
 }
 
 impl PartialEq for Source {
@@ -334,6 +343,9 @@ impl PartialEq for Source {
                 a.as_str() == b.as_str() && g == h
             }
             (Source::Header(a), Source::Header(b)) => a == b,
+            (Source::Number { form, at }, Source::Number { form: f, at: a }) => {
+                (form, at) == (f, a)
+            }
             (Source::Status, Source::Status)
             | (Source::Body, Source::Body)
             | (Source::Event, Source::Event)
@@ -348,7 +360,7 @@ impl Source {
     pub fn reads_body(&self) -> bool {
         matches!(
             self,
-            Source::Pointer(_) | Source::Regex { .. } | Source::Body
+            Source::Pointer(_) | Source::Regex { .. } | Source::Body | Source::Number { .. }
         )
     }
 }

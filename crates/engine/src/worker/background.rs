@@ -123,7 +123,7 @@ impl<'p> Worker<'p> {
         match &mut conn.codec {
             Codec::Events(receiver) => receiver.reset(),
             Codec::Poll(poller) => poller.reset(),
-            Codec::Http(_) | Codec::Ws(_) => {}
+            Codec::Http(_) | Codec::Ws(_) | Codec::Frames { .. } => {}
         }
     }
 

@@ -27,13 +27,14 @@ impl<'p> Worker<'p> {
         Flow::Wait
     }
 
-    /// True where the user has a WebSocket or an event stream, or polls; then the step just begun,
+    /// True where the user has a WebSocket, a TCP connection or an event stream, or polls; then the step just begun,
     /// which opens one, has failed.
     pub(super) fn has_stream(&mut self, now_ns: u64, key: u32) -> bool {
         let what = match self.stream_of(key).map(|slot| self.conns[slot].kind) {
             None => return false,
             Some(Kind::Events) => "event stream is open",
             Some(Kind::Poll) => "poll goes on",
+            Some(Kind::Tcp) => "TCP connection is open",
             Some(_) => "WebSocket is open",
         };
         self.explain(now_ns, key, Outcome::Step, || {
@@ -108,7 +109,7 @@ impl<'p> Worker<'p> {
         self.find_conn(key, |conn| conn.kind == Kind::WebSocket)
     }
 
-    /// The user's WebSocket, event stream or poll.
+    /// The user's WebSocket, TCP connection, event stream or poll.
     pub(super) fn stream_of(&self, key: u32) -> Option<u32> {
         self.find_conn(key, |conn| conn.kind != Kind::Http)
     }
@@ -308,13 +309,19 @@ impl<'p> Worker<'p> {
 
     pub(super) fn begin_send(&mut self, now_ns: u64, key: u32, send: &WsSend) -> Flow {
         self.begin(now_ns, key);
-        let Some(slot) = self.open_websocket(now_ns, key) else {
+        let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::End;
         };
         let start = self.commands.bytes.len();
-        if let Err(error) = self.render_message(now_ns, key, send) {
+        let rendered = match self.conns[slot].kind {
+            Kind::Tcp => self.render_frame(now_ns, slot, send),
+            _ => self
+                .render_message(now_ns, key, send)
+                .map_err(|error| error.to_string()),
+        };
+        if let Err(error) = rendered {
             self.commands.bytes.truncate(start);
-            self.explain(now_ns, key, Outcome::Step, || error.to_string());
+            self.explain(now_ns, key, Outcome::Step, || error);
             self.record_operation(now_ns, key, Outcome::Step, 0);
             return Flow::End;
         }
@@ -335,14 +342,16 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// The user's WebSocket; where it has none, the operation just begun has failed.
-    fn open_websocket(&mut self, now_ns: u64, key: u32) -> Option<u32> {
+    /// The user's WebSocket or TCP connection; where it has none, the operation just begun has
+    /// failed.
+    pub(super) fn open_stream(&mut self, now_ns: u64, key: u32) -> Option<u32> {
+        let carries = |conn: &Conn| matches!(conn.kind, Kind::WebSocket | Kind::Tcp);
         let slot = self
-            .websocket_of(key)
+            .find_conn(key, carries)
             .filter(|&slot| self.conns[slot].stage == Stage::Open);
         if slot.is_none() {
             self.explain(now_ns, key, Outcome::Step, || {
-                "no WebSocket is open".to_owned()
+                "no WebSocket or TCP connection is open".to_owned()
             });
             self.record_operation(now_ns, key, Outcome::Step, 0);
         }
@@ -369,7 +378,7 @@ impl<'p> Worker<'p> {
         self.begin(now_ns, key);
         // A poll, or an event stream that is being opened anew, may still bring what is waited for.
         if self.find_conn(key, Conn::is_background).is_none()
-            && self.open_websocket(now_ns, key).is_none()
+            && self.open_stream(now_ns, key).is_none()
         {
             return Flow::End;
         }
@@ -413,7 +422,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// A session starts anew: its WebSocket, event stream or poll ends without ceremony.
+    /// A session starts anew: what it has open ends without ceremony.
     pub(super) fn drop_stream(&mut self, key: u32) {
         if let Some(slot) = self.stream_of(key) {
             let conn = &self.conns[slot];
@@ -446,8 +455,8 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// An open WebSocket or event stream ended for good that the user did not close: its session
-    /// cannot go on.
+    /// An open WebSocket, TCP connection or event stream ended for good that the user did not close:
+    /// its session cannot go on.
     pub(super) fn stream_lost(
         &mut self,
         now_ns: u64,

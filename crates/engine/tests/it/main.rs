@@ -12,4 +12,5 @@ mod retries;
 mod steps;
 mod storms;
 mod support;
+mod tcp;
 mod websocket;

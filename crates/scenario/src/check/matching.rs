@@ -116,6 +116,10 @@ impl Checker<'_> {
             text if text.is_empty() || text.starts_with('/') => {
                 self.pointer(node).map(Source::Pointer)
             }
+            text if text.contains('@') => {
+                let source = self.number_at(text, &word.place)?;
+                self.only_message(node, of, source)
+            }
             text => {
                 let message = format!("`{text}` says nothing to save");
                 let hint = format!(
@@ -184,9 +188,9 @@ impl Checker<'_> {
                 .error(
                     "bad-save",
                     &node.place,
-                    "a response has no event name or event id",
+                    "this belongs to a message, not to a response",
                 )
-                .hint("they belong to what an event stream brings: save them in `expect`");
+                .hint("save it in `expect` or `reply`");
             return None;
         }
         Some(source)
@@ -298,6 +302,11 @@ impl Checker<'_> {
                     test: MatchTest::Equals(expected),
                 })
             }
+            key if key.contains('@') && !key.starts_with('/') => {
+                let from = self.number_at(key, &entry.key_place)?;
+                let test = self.match_test(&entry.value, program)?;
+                Some(Match { from, test })
+            }
             key if key.is_empty() || key.starts_with('/') => {
                 let tokens = self.pointer_tokens(key, &entry.key_place)?;
                 let test = self.match_test(&entry.value, program)?;
@@ -310,7 +319,7 @@ impl Checker<'_> {
                 let message = format!("`{key}` is no condition on a message");
                 let hint = format!(
                     "write a JSON pointer like /{key}, or one of: regex, body, event, \
-                     id"
+                     id, u8@0"
                 );
                 self.told
                     .error("unknown-key", &entry.key_place, message)

@@ -12,9 +12,9 @@ pub(super) struct Program {
     /// defined.
     pub(super) slot_names: Vec<String>,
     registers_count: usize,
-    /// A step before has opened a WebSocket.
+    /// A step before has opened a WebSocket or a TCP connection.
     pub(super) has_ws: bool,
-    /// A step before has opened a WebSocket or an event stream, or begun to poll.
+    /// A step before has opened a WebSocket, a TCP connection or an event stream, or begun to poll.
     pub(super) has_stream: bool,
 }
 
@@ -68,7 +68,7 @@ impl Program {
 /// Whether any of these instructions lets time pass.
 pub(super) fn wait_in(ops: &[Op]) -> bool {
     ops.iter().any(|op| match op {
-        Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::WsExpect(_) => true,
+        Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::WsExpect(_) => true,
         Op::WsSend(send) => send.reply.is_some(),
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
         // A poll's user goes on at once; to close takes time only where it was opened before.

@@ -90,6 +90,7 @@ impl Checker<'_> {
             "ws" => self.ws(value, &fields, program),
             "sse" => self.sse(value, &fields, program),
             "poll" => self.poll(value, &fields, program),
+            "tcp" => self.tcp(value, &fields, program),
             "send" => self.send(value, &fields, program),
             "expect" => self.expect_step(value, program),
             "close" => self.close(value, program),

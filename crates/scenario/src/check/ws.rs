@@ -1,4 +1,4 @@
-//! WebSocket steps.
+//! WebSocket steps, and messages over whatever carries them.
 
 use super::Checker;
 use super::fields::Fields;
@@ -8,7 +8,7 @@ use super::program::Program;
 use crate::expr::{Escape, Template};
 use crate::keys::EXPECT;
 use crate::node::{Node, NodeKind, Place};
-use crate::plan::{Expect, Match, MatchTest, MeasureKind, Op, Source, WsOpen, WsSend};
+use crate::plan::{Expect, Match, MatchTest, MeasureKind, Op, Payload, Source, WsOpen, WsSend};
 
 impl Checker<'_> {
     pub(super) fn ws(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
@@ -35,11 +35,24 @@ impl Checker<'_> {
 
     pub(super) fn send(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         self.needs_ws("send", &node.place, program);
-        let payload = self.payload(node, program);
+        let payload = match fields.get("bytes") {
+            Some(bytes) if node.is_null() => self.bytes(bytes, program).map(Payload::Bytes),
+            Some(bytes) => {
+                self.told
+                    .error(
+                        "two-payloads",
+                        &bytes.place,
+                        "this message has a payload already",
+                    )
+                    .hint("leave `send:` empty where there are `bytes`");
+                None
+            }
+            None => self.payload(node, program).map(Payload::Text),
+        };
         let binary = fields
             .get("binary")
             .and_then(|n| self.bool(n))
-            .unwrap_or(false);
+            .unwrap_or(matches!(payload, Some(Payload::Bytes(_))));
         let reply_fields = match fields.get("reply") {
             Some(reply) => self.fields(reply, &EXPECT, "`reply`"),
             None => None,
@@ -148,10 +161,12 @@ impl Checker<'_> {
 
     fn needs_ws(&mut self, verb: &str, place: &Place, program: &mut Program) {
         if !program.has_ws {
-            let message = format!("`{verb}` needs a WebSocket, and no step before opens one");
+            let message = format!(
+                "`{verb}` needs a WebSocket or a TCP connection, and no step before opens one"
+            );
             self.told
                 .error("no-websocket", place, message)
-                .hint("open it first: `- ws: /path`");
+                .hint("open it first: `- ws: /path` or `- tcp: HOST:PORT`");
             // Once a session is enough.
             program.has_ws = true;
             program.has_stream = true;
@@ -163,11 +178,12 @@ impl Checker<'_> {
             return;
         }
         let message = format!(
-            "`{verb}` needs a WebSocket, an event stream or a poll, and no step before opens one"
+            "`{verb}` needs a WebSocket, a TCP connection, an event stream or a poll, and no step before \
+             opens one"
         );
-        self.told
-            .error("no-websocket", place, message)
-            .hint("open it first: `- ws: /path`, `- sse: /path` or `- poll: /path`");
+        self.told.error("no-websocket", place, message).hint(
+            "open it first: `- ws: /path`, `- tcp: HOST:PORT`, `- sse: /path` or `- poll: /path`",
+        );
         program.has_stream = true;
     }
 }

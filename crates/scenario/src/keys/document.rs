@@ -46,8 +46,8 @@ pub(crate) static DOCUMENT: Table = Table {
             name: "messages",
             kind: Kind::Map(&Kind::Mapping(&MESSAGE)),
             default: Absent,
-            doc: "WebSocket messages, server-sent events and messages of polls, tried in this order \
-                  before any reply",
+            doc: "Messages of WebSockets, TCP connections and polls, and server-sent events, tried in \
+                  this order before any reply",
         },
         Key {
             name: "sessions",
@@ -78,7 +78,8 @@ pub(crate) static TARGET_URL: Table = Table {
             kind: Kind::Target,
             default: Required,
             doc: "`http://`, `https://`, `ws://` or `wss://`, a host, and perhaps a port and a \
-                  path that relative paths are appended to",
+                  path that relative paths are appended to; or `tcp://` or `tls://`, a host and a \
+                  port",
         },
         Key {
             name: "tls",
@@ -206,7 +207,8 @@ pub(crate) static OPTIONS: Table = Table {
             name: "message_max",
             kind: Kind::Size,
             default: Text("16MiB"),
-            doc: "Largest WebSocket message or server-sent event; a larger one is an error",
+            doc: "Largest message of a WebSocket or a TCP connection, or server-sent event; a larger one \
+                  is an error",
         },
         Key {
             name: "mode",

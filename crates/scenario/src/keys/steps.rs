@@ -232,6 +232,7 @@ pub(crate) static STEPS: &[Table] = &[
             ),
         ]],
     },
+    super::tcp::TCP,
     Table {
         name: "send",
         groups: &[&[
@@ -239,7 +240,13 @@ pub(crate) static STEPS: &[Table] = &[
                 "send",
                 Kind::Json,
                 Required,
-                "Sends a message: a mapping or list as JSON, text as it is",
+                "Sends a message: a mapping or list as JSON, text as it is; empty where there are `bytes`",
+            ),
+            key(
+                "bytes",
+                Kind::List(&Kind::Map(&Kind::Template)),
+                Absent,
+                "The message as parts of bytes: numbers (`u8`, `i8`, `u16be`, `u16le`, … `u64le`, `i64le`, `f32be`, … `f64le`), `text`, `json`, `hex`",
             ),
             key(
                 "reply",
@@ -250,8 +257,8 @@ pub(crate) static STEPS: &[Table] = &[
             key(
                 "binary",
                 Kind::Bool,
-                Text("false"),
-                "Sends a binary frame instead of text",
+                Said("`true` where there are `bytes`, else `false`"),
+                "Sends a binary frame over a WebSocket instead of text",
             ),
             key(
                 "as",
@@ -276,7 +283,7 @@ pub(crate) static STEPS: &[Table] = &[
             "close",
             Kind::Any(&[Kind::Nothing, Kind::Count]),
             Said("1000"),
-            "Closes the WebSocket with this status and waits for the server's close; or ends the event stream or the poll",
+            "Closes the WebSocket with this status and waits for the server's close; or ends the TCP connection, the event stream or the poll",
         )]],
     },
     Table {
@@ -430,7 +437,7 @@ pub(crate) static EXPECT: Table = Table {
     ]],
 };
 
-/// Besides these, any key that is a JSON pointer.
+/// Besides these, any key that is a JSON pointer, or a number at a place.
 pub(crate) static WHEN: Table = Table {
     name: "when",
     groups: &[&[
@@ -439,6 +446,12 @@ pub(crate) static WHEN: Table = Table {
             Kind::Any(&[Kind::Scalar, Kind::Template]),
             Absent,
             "The value there must be this one; `{exists: true}`: it must be there",
+        ),
+        key(
+            "u8@0",
+            Kind::Any(&[Kind::Scalar, Kind::Template]),
+            Absent,
+            "The number so many bytes behind the message's beginning must be this one; `u16be@1`, `f64le@8`",
         ),
         key("regex", Kind::Text, Absent, "Must match the message's text"),
         key("body", Kind::Template, Absent, "The message's whole text"),
@@ -467,7 +480,7 @@ pub(crate) static SAVE: Table = Table {
             "pointer",
             Kind::Text,
             Absent,
-            "JSON pointer; in short the pointer itself: `/games/0/id`",
+            "JSON pointer; in short the pointer itself: `/games/0/id`; a message's number in short: `u32be@4`",
         ),
         key(
             "regex",

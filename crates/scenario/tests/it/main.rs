@@ -8,6 +8,7 @@ mod expressions;
 mod plans;
 mod programs;
 mod properties;
+mod tcp;
 mod thresholds;
 
 use scenario::{Diagnostic, Plan, Settings, Source, compile, render};

@@ -11,6 +11,7 @@ mod experiments;
 mod faults;
 mod runs;
 mod support;
+mod tcp;
 mod thesis;
 mod tidy;
 mod workers;

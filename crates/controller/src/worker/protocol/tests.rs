@@ -115,7 +115,7 @@ fn messages_keep_their_form() {
             // Counts and gauges.
             "0000000000000004030000000000020201",
             // One measure: its number, and how often each outcome.
-            "01010300000000000000000000000000000000000000000000",
+            "010103000000000000000000000000000000000000000000000000",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing.
             "b817e807e80701e80703",
             "b817e807e80701e80703",
