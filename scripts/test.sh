@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Runs every test of the workspace and adds the binaries' summaries up in one last line:
+# Runs every test of the workspace, and other people's clients, and adds the summaries up in one
+# last line:
 #   N passed, N failed, N skipped
-# Fails where cargo does, and where there was no test at all.
+# Fails where any of them does, and where there was no test at all. With arguments, which are
+# cargo's, its tests alone.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -10,8 +12,14 @@ trap 'rm -f "$log"' EXIT
 
 cargo test --workspace --locked --no-fail-fast "$@" 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
+if [ $# -eq 0 ]; then
+    scripts/clients.sh 2>&1 | tee -a "$log"
+    clients=${PIPESTATUS[0]}
+    [ "$status" -ne 0 ] || status=$clients
+fi
 
-# "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; …"
+# "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; …", and of the
+# clients "ℹ pass 12", "ℹ fail 0", "ℹ skipped 0"
 read -r passed failed skipped < <(awk '
     /^test result: / {
         for (i = 2; i <= NF; i++) {
@@ -19,6 +27,11 @@ read -r passed failed skipped < <(awk '
             if ($i == "failed;") failed += $(i - 1)
             if ($i == "ignored;") skipped += $(i - 1)
         }
+    }
+    /^ℹ (pass|fail|skipped) [0-9]+$/ {
+        if ($2 == "pass") passed += $3
+        if ($2 == "fail") failed += $3
+        if ($2 == "skipped") skipped += $3
     }
     END { print passed + 0, failed + 0, skipped + 0 }
 ' "$log")

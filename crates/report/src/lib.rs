@@ -18,6 +18,7 @@ mod screen;
 mod style;
 mod table;
 mod thesis;
+mod tsung;
 mod verdict;
 
 pub use analyze::analysis;
@@ -31,4 +32,5 @@ pub use meters::meters;
 pub use screen::Screen;
 pub use style::Style;
 pub use thesis::thesis;
+pub use tsung::{TsungLog, TsungRequest};
 pub use verdict::verdict;

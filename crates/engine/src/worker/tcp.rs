@@ -15,8 +15,13 @@ impl<'p> Worker<'p> {
         if self.has_stream(now_ns, key) {
             return Flow::End;
         }
-        self.open_conn(now_ns, key, open.endpoint, Kind::Tcp);
+        self.connect_tcp(now_ns, key, open);
         Flow::Wait
+    }
+
+    pub(super) fn connect_tcp(&mut self, now_ns: u64, key: u32, open: &TcpOpen) {
+        let endpoint = self.endpoint_of(key, open.endpoint);
+        self.open_conn(now_ns, key, endpoint, Kind::Tcp);
     }
 
     /// The connection is there, and that is all there is to do.

@@ -1,14 +1,16 @@
 //! HTTP steps.
 
 use super::Checker;
+use super::auth::Auth;
 use super::fields::Fields;
+use super::location::Location;
 use super::matching::Of;
 use super::program::Program;
 use crate::expr::template::Builder;
 use crate::expr::{Escape, Part, Template};
 use crate::keys::HTTP_REQUEST;
 use crate::node::{Node, Place};
-use crate::plan::{EndpointId, HttpOp, MeasureKind, Op, StatusRule};
+use crate::plan::{HttpOp, MeasureKind, Op, StatusRule};
 use crate::units::UnitError;
 
 /// What stands before a request's other keys.
@@ -17,7 +19,7 @@ struct Line<'n> {
     url: &'n Node,
     /// `GET /path` as written.
     name: String,
-    location: Option<(EndpointId, Template)>,
+    location: Option<Location>,
 }
 
 impl Checker<'_> {
@@ -144,6 +146,12 @@ impl Checker<'_> {
         if let Some(content_type) = content_type {
             add_absent(&mut headers, "content-type", &Template::fixed(content_type));
         }
+        let mut digest = None;
+        match self.auth_of(fields, program) {
+            Some(Auth::Header(value)) => add_absent(&mut headers, "authorization", &value),
+            Some(Auth::Challenge(who)) => digest = Some(Box::new(who)),
+            None => {}
+        }
         for (name, value) in &self.headers {
             add_absent(&mut headers, name, value);
         }
@@ -156,15 +164,22 @@ impl Checker<'_> {
             None => self.measure(&name, MeasureKind::Request, &line.url.place),
         };
         let timeout_ns = self.timeout(fields.get("timeout"));
-        let Some((endpoint, path)) = line.location.clone() else {
+        let Some(Location {
+            endpoint,
+            path,
+            located_by,
+        }) = line.location.clone()
+        else {
             return;
         };
         program.push(Op::Http(Box::new(HttpOp {
             endpoint,
             method: line.method.clone(),
             path,
+            located_by,
             headers,
             body,
+            digest,
             measure,
             status,
             save,
