@@ -112,6 +112,7 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             | Op::SseOpen(_)
             | Op::TcpOpen(_)
             | Op::WsSend(_)
+            | Op::Channel(_)
             | Op::WsExpect(_) => {
                 exchanges += rounds * visits;
             }

@@ -3,6 +3,7 @@
 use proto::{frame, http1, ws};
 use scenario::plan::{EndpointId, Pc};
 
+use crate::channels::Channels;
 use crate::receiver::{Background, Poller, Receiver};
 use crate::tls::Tls;
 
@@ -58,6 +59,8 @@ pub(crate) enum Codec {
     Ws(ws::Decoder),
     Events(Box<Receiver>),
     Poll(Box<Poller>),
+    /// A WebSocket that speaks a protocol of channels.
+    Channels(Box<Channels>),
     /// The framing is that of the instruction that opened it.
     Frames {
         opened_by: Pc,
@@ -92,7 +95,15 @@ impl Conn {
     pub(crate) fn receiver(&mut self) -> Option<&mut Receiver> {
         match &mut self.codec {
             Codec::Events(receiver) => Some(receiver),
-            Codec::Http(_) | Codec::Ws(_) | Codec::Poll(_) | Codec::Frames { .. } => None,
+            _ => None,
+        }
+    }
+
+    /// What the protocol of channels that it speaks remembers.
+    pub(crate) fn channels(&mut self) -> Option<&mut Channels> {
+        match &mut self.codec {
+            Codec::Channels(channels) => Some(channels),
+            _ => None,
         }
     }
 
@@ -101,6 +112,7 @@ impl Conn {
         match &self.codec {
             Codec::Events(receiver) => Some(&receiver.background),
             Codec::Poll(poller) => Some(&poller.background),
+            Codec::Channels(channels) => Some(&channels.background),
             Codec::Http(_) | Codec::Ws(_) | Codec::Frames { .. } => None,
         }
     }
@@ -110,6 +122,7 @@ impl Conn {
         match &mut self.codec {
             Codec::Events(receiver) => Some(&mut receiver.background),
             Codec::Poll(poller) => Some(&mut poller.background),
+            Codec::Channels(channels) => Some(&mut channels.background),
             Codec::Http(_) | Codec::Ws(_) | Codec::Frames { .. } => None,
         }
     }
@@ -120,7 +133,7 @@ impl Conn {
         match &self.codec {
             Codec::Events(receiver) => receiver.opened,
             Codec::Poll(_) => true,
-            Codec::Http(_) | Codec::Ws(_) | Codec::Frames { .. } => false,
+            Codec::Http(_) | Codec::Ws(_) | Codec::Channels(_) | Codec::Frames { .. } => false,
         }
     }
 

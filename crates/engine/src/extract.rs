@@ -30,6 +30,11 @@ pub(crate) enum Label<'a> {
     },
     /// A framed message: the whole of it, whose payload is the body.
     Frame(&'a [u8]),
+    /// A message of a channel.
+    Channel {
+        topic: &'a [u8],
+        event: &'a [u8],
+    },
 }
 
 impl<'a> Received<'a> {
@@ -45,13 +50,21 @@ impl<'a> Received<'a> {
     fn bytes(&self) -> &'a [u8] {
         match self.label {
             Label::Frame(whole) => whole,
-            Label::Nothing | Label::Event { .. } => self.body,
+            Label::Nothing | Label::Event { .. } | Label::Channel { .. } => self.body,
+        }
+    }
+
+    pub(crate) fn topic(&self) -> Option<&'a [u8]> {
+        match self.label {
+            Label::Channel { topic, .. } => Some(topic),
+            Label::Nothing | Label::Event { .. } | Label::Frame(_) => None,
         }
     }
 
     fn event(&self) -> Option<&'a [u8]> {
         match self.label {
             Label::Event { name, .. } => Some(name),
+            Label::Channel { event, .. } => Some(event),
             Label::Nothing | Label::Frame(_) => None,
         }
     }
@@ -59,7 +72,7 @@ impl<'a> Received<'a> {
     fn event_id(&self) -> Option<&'a [u8]> {
         match self.label {
             Label::Event { id, .. } => Some(id),
-            Label::Nothing | Label::Frame(_) => None,
+            Label::Nothing | Label::Frame(_) | Label::Channel { .. } => None,
         }
     }
 
@@ -86,6 +99,7 @@ impl<'a> Received<'a> {
             Source::Status => Some(Value::Int(i64::from(self.head?.status))),
             Source::Body => Some(text_value(self.body)),
             Source::Event => Some(text_value(self.event()?)),
+            Source::Topic => Some(text_value(self.topic()?)),
             Source::EventId => Some(text_value(self.event_id()?)),
             Source::Number { form, at } => form.read(self.bytes().get(*at as usize..)?),
         }
@@ -165,6 +179,35 @@ pub(crate) fn items(json: &[u8]) -> Option<Vec<&[u8]>> {
     sonic_rs::to_array_iter(json).map(item).collect()
 }
 
+/// The first items of a JSON array as they stand in `json`, `N` at most, and how many these are;
+/// `None` where it is no array.
+pub(crate) fn first_items<const N: usize>(json: &[u8]) -> Option<([&[u8]; N], usize)> {
+    let json = json.trim_ascii();
+    if json.first() != Some(&b'[') {
+        return None;
+    }
+    let (mut found, mut count) = ([&b""[..]; N], 0);
+    for (place, item) in found.iter_mut().zip(sonic_rs::to_array_iter(json)) {
+        *place = part_of(json, item.ok()?.as_raw_str())?;
+        count += 1;
+    }
+    Some((found, count))
+}
+
+/// Tells the pairs of a JSON object, with their values as they stand in `json`; `None` where it is no
+/// object.
+pub(crate) fn pairs<'a>(json: &'a [u8], mut tell: impl FnMut(&str, &'a [u8])) -> Option<()> {
+    let json = json.trim_ascii();
+    if json.first() != Some(&b'{') {
+        return None;
+    }
+    for pair in sonic_rs::to_object_iter(json) {
+        let (key, value) = pair.ok()?;
+        tell(&key, part_of(json, value.as_raw_str())?);
+    }
+    Some(())
+}
+
 /// `part` with the lifetime of what it is a part of: a lazy value of borrowed input is one.
 fn part_of<'a>(whole: &'a [u8], part: &str) -> Option<&'a [u8]> {
     let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
@@ -179,7 +222,7 @@ fn array_index(token: &str) -> Option<usize> {
 }
 
 /// The text inside a JSON string's quotes, unescaped.
-fn unquoted(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
+pub(crate) fn unquoted(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
     let inner = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if !inner.contains(&b'\\') {
         return Some(Cow::Borrowed(inner));

@@ -1,6 +1,7 @@
 //! Runs one slice of a plan: arrivals, session machine, timers, connections, two drivers.
 
 pub mod arrivals;
+mod channels;
 pub mod command;
 mod conn;
 pub mod driver;

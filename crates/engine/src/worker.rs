@@ -6,6 +6,7 @@
 //! long it may sleep. The worker reads no clock and owns no socket.
 
 mod background;
+mod channels;
 mod connections;
 mod events;
 mod feeds;

@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod auth;
+mod channels;
 mod data;
 mod dist;
 mod document;

@@ -4,11 +4,13 @@
 //! per second (`f64`), sizes are bytes. Nothing in it refers back to the text it came from.
 
 mod auth;
+mod channels;
 mod data;
 mod phases;
 mod tcp;
 
 pub use auth::Digest;
+pub use channels::{ChannelOp, ChannelVerb, Protocol};
 pub use data::{Data, DataId, End, Feed, Found, Order, Table};
 pub use phases::{Phase, PhaseKind, Series, Single, Spacing, Trace};
 
@@ -143,6 +145,8 @@ pub enum Op {
     TcpOpen(Box<TcpOpen>),
     /// Send a message; wait for its reply if there is one.
     WsSend(Box<WsSend>),
+    /// Join, push to or leave a channel over the WebSocket.
+    Channel(Box<ChannelOp>),
     /// Wait for a message.
     WsExpect(Box<Expect>),
     /// Close the WebSocket with this status and wait for the peer's close; or the event
@@ -251,7 +255,9 @@ pub struct WsOpen {
     /// Path and query, base path in front.
     pub path: Template,
     pub headers: Vec<(String, Template)>,
-    /// Handshake latency: connect, TLS and upgrade together.
+    /// The protocol of channels that is spoken over it.
+    pub protocol: Option<Protocol>,
+    /// Handshake latency: connect, TLS, upgrade and the protocol's greeting together.
     pub measure: MeasureId,
     pub timeout_ns: u64,
 }
@@ -369,8 +375,10 @@ pub enum Source {
     Status,
     /// The whole body or message as text.
     Body,
-    /// The name of a server-sent event.
+    /// The name of a server-sent event, or of a channel's.
     Event,
+    /// The topic, identifier or namespace of a channel's message.
+    Topic,
     /// The last id that the event stream said.
     EventId,
     /// A number so many bytes behind a message's beginning.
@@ -400,6 +408,7 @@ impl PartialEq for Source {
             (Source::Status, Source::Status)
             | (Source::Body, Source::Body)
             | (Source::Event, Source::Event)
+            | (Source::Topic, Source::Topic)
             | (Source::EventId, Source::EventId) => true,
             _ => false,
         }

@@ -228,13 +228,16 @@ impl Worker<'_> {
         let detail = move || format!("nothing within {waited_ms} ms");
         match self.users[key].wait {
             // The message may still come; the connection is sound.
-            Wait::Reply => {
+            Wait::Reply if !self.is_joining(key) => {
                 self.explain(now_ns, key, outcome, detail);
                 self.complete(now_ns, key, outcome, 0);
             }
             _ => match self.conn_in_use(key) {
                 Some(slot) => self.lost(now_ns, slot, outcome, detail),
-                None => self.fail(now_ns, key, outcome, 0),
+                None => {
+                    self.explain(now_ns, key, outcome, detail);
+                    self.fail(now_ns, key, outcome, 0);
+                }
             },
         }
     }

@@ -225,7 +225,7 @@ impl<'p> Worker<'p> {
         let finished = match &mut conn.codec {
             Codec::Http(decoder) => decoder.finish(),
             Codec::Poll(poller) => poller.http.finish(),
-            Codec::Ws(_) | Codec::Events(_) | Codec::Frames { .. } => return false,
+            _ => return false,
         };
         if !matches!(finished, Ok(true)) {
             return false;

@@ -58,6 +58,7 @@ impl Worker<'_> {
             Op::TcpOpen(open) => self.begin_tcp(now_ns, key, open),
             Op::Poll(poll) => self.begin_poll(now_ns, key, poll),
             Op::WsSend(send) => self.begin_send(now_ns, key, send),
+            Op::Channel(op) => self.begin_channel(now_ns, key, op),
             Op::WsExpect(expect) => self.begin_expect(now_ns, key, expect),
             Op::WsClose { code } => self.begin_close(now_ns, key, *code),
             Op::Think(dist) => self.think(now_ns, key, dist),
@@ -476,6 +477,7 @@ fn measure_of(op: &Op) -> Option<MeasureId> {
         Op::Poll(poll) => Some(poll.measure),
         Op::TcpOpen(open) => Some(open.measure),
         Op::WsSend(send) => Some(reply_measure(send.reply.as_ref()).unwrap_or(send.measure)),
+        Op::Channel(op) => Some(op.measure),
         Op::WsExpect(expect) => Some(expect.measure),
         _ => None,
     }

@@ -16,6 +16,8 @@ use crate::wire::Headers;
 
 /// Normal closure (RFC 6455 §7.4.1).
 const NORMAL: u16 = 1000;
+/// The status of an upgrade (RFC 9110 §15.2.2).
+pub(super) const SWITCHING: u16 = 101;
 
 impl<'p> Worker<'p> {
     pub(super) fn begin_open(&mut self, now_ns: u64, key: u32, open: &WsOpen) -> Flow {
@@ -159,7 +161,9 @@ impl<'p> Worker<'p> {
         self.setting_up -= 1;
         self.users[key].bytes_in = taken as u32;
         let id = self.id(slot);
-        self.complete(now_ns, key, Outcome::Ok, 101);
+        if !self.opens_channels(now_ns, slot) {
+            self.complete(now_ns, key, Outcome::Ok, SWITCHING);
+        }
         // Frames may stand right behind the head.
         if self.live(id).is_none() {
             return bytes.len();
@@ -171,7 +175,7 @@ impl<'p> Worker<'p> {
         let id = self.id(slot);
         // The decoder is taken out while its events, which borrow it, are acted on.
         let Codec::Ws(decoder) = &mut self.conns[slot].codec else {
-            return bytes.len();
+            return self.decode_channels(now_ns, slot, bytes);
         };
         let mut decoder = std::mem::take(decoder);
         let mut taken = 0;
@@ -197,7 +201,7 @@ impl<'p> Worker<'p> {
         taken
     }
 
-    fn handle_event(&mut self, now_ns: u64, slot: u32, len: usize, event: &Event<'_>) {
+    pub(super) fn handle_event(&mut self, now_ns: u64, slot: u32, len: usize, event: &Event<'_>) {
         match *event {
             Event::Text(text) => {
                 let received = Received::message(text.as_bytes());
@@ -256,6 +260,7 @@ impl<'p> Worker<'p> {
         match self.op(key)? {
             Op::WsSend(send) => send.reply.as_ref(),
             Op::WsExpect(expect) => Some(expect),
+            Op::Channel(op) => self.answer_by_content(key, op),
             _ => None,
         }
     }
@@ -476,7 +481,8 @@ impl<'p> Worker<'p> {
         let key = self.conns[slot].user;
         self.close_conn(slot);
         match self.users[key].wait {
-            Wait::Reply => {
+            // An upgrade, until the protocol above it has greeted.
+            Wait::Reply | Wait::Upgrade => {
                 self.explain(now_ns, key, outcome, detail);
                 self.fail(now_ns, key, outcome, 0);
             }
@@ -493,7 +499,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    fn break_frames(&mut self, now_ns: u64, slot: u32, error: ws::Error) {
+    pub(super) fn break_frames(&mut self, now_ns: u64, slot: u32, error: ws::Error) {
         let outcome = match error {
             ws::Error::InvalidUtf8 => Outcome::InvalidUtf8,
             ws::Error::TooLarge { .. } => Outcome::TooLarge,

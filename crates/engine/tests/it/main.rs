@@ -1,5 +1,6 @@
 //! The engine's rules, tested on the simulated network: virtual time, scripted peers, faults.
 
+mod channels;
 mod closing;
 mod events;
 mod faults;

@@ -113,6 +113,7 @@ impl Checker<'_> {
             "status" => self.only_response(node, of, Source::Status),
             "event" => self.only_message(node, of, Source::Event),
             "id" => self.only_message(node, of, Source::EventId),
+            "topic" => self.only_message(node, of, Source::Topic),
             text if text.is_empty() || text.starts_with('/') => {
                 self.pointer(node).map(Source::Pointer)
             }
@@ -123,7 +124,7 @@ impl Checker<'_> {
             text => {
                 let message = format!("`{text}` says nothing to save");
                 let hint = format!(
-                    "write a JSON pointer like /{}, or one of: status, body, event, id, \
+                    "write a JSON pointer like /{}, or one of: status, body, event, id, topic, \
                      {{ regex: … }}, {{ header: … }}",
                     text.replace('.', "/")
                 );
@@ -165,7 +166,8 @@ impl Checker<'_> {
                 0 => self.only_response(value, of, Source::Status),
                 1 => Some(Source::Body),
                 2 => self.only_message(value, of, Source::Event),
-                _ => self.only_message(value, of, Source::EventId),
+                3 => self.only_message(value, of, Source::EventId),
+                _ => self.only_message(value, of, Source::Topic),
             },
         }
     }
@@ -309,11 +311,12 @@ impl Checker<'_> {
                     test: MatchTest::Exists,
                 })
             }
-            word @ ("body" | "event" | "id") => {
+            word @ ("body" | "event" | "id" | "topic") => {
                 let expected = self.template(&entry.value, Escape::None, program)?;
                 let from = match word {
                     "body" => Source::Body,
                     "event" => Source::Event,
+                    "topic" => Source::Topic,
                     _ => Source::EventId,
                 };
                 Some(Match {
@@ -338,7 +341,7 @@ impl Checker<'_> {
                 let message = format!("`{key}` is no condition on a message");
                 let hint = format!(
                     "write a JSON pointer like /{key}, or one of: regex, body, event, \
-                     id, u8@0"
+                     id, topic, u8@0"
                 );
                 self.told
                     .error("unknown-key", &entry.key_place, message)

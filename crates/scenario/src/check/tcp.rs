@@ -22,6 +22,7 @@ impl Checker<'_> {
     pub(super) fn tcp(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         program.has_ws = true;
         program.has_stream = true;
+        program.protocol = None;
         let endpoint = if node.is_null() {
             Some(0)
         } else {

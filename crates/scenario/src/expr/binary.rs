@@ -154,9 +154,9 @@ impl Bytes {
 mod tests {
     use super::*;
 
-    fn written(form: &str, value: Value) -> Result<Vec<u8>, EvalError> {
+    fn written(form: &str, value: &Value) -> Result<Vec<u8>, EvalError> {
         let mut out = Vec::new();
-        NumberForm::of(form).unwrap().write(&value, &mut out)?;
+        NumberForm::of(form).unwrap().write(value, &mut out)?;
         Ok(out)
     }
 
@@ -169,7 +169,7 @@ mod tests {
                     b'f' => Value::Float(int as f64 + 0.5),
                     _ => Value::Int(int),
                 };
-                let bytes = written(name, value.clone()).unwrap();
+                let bytes = written(name, &value).unwrap();
                 assert_eq!(bytes.len(), form.width, "{name}");
                 assert_eq!(form.read(&bytes), Some(value), "{name}");
                 assert_eq!(form.read(&bytes[1..]), None, "{name}");
@@ -181,15 +181,18 @@ mod tests {
 
     #[test]
     fn the_bytes_are_as_named() {
-        assert_eq!(written("u16be", Value::Int(0x0102)).unwrap(), [1, 2]);
-        assert_eq!(written("u16le", Value::Int(0x0102)).unwrap(), [2, 1]);
-        assert_eq!(written("i8", Value::Int(-1)).unwrap(), [0xff]);
+        assert_eq!(written("u16be", &Value::Int(0x0102)).unwrap(), [1, 2]);
+        assert_eq!(written("u16le", &Value::Int(0x0102)).unwrap(), [2, 1]);
+        assert_eq!(written("i8", &Value::Int(-1)).unwrap(), [0xff]);
         assert_eq!(
-            written("i32be", Value::Int(-2)).unwrap(),
+            written("i32be", &Value::Int(-2)).unwrap(),
             [255, 255, 255, 254]
         );
-        assert_eq!(written("f32be", Value::Int(1)).unwrap(), [0x3f, 0x80, 0, 0]);
-        assert_eq!(written("u8", Value::text("7")).unwrap(), [7]);
+        assert_eq!(
+            written("f32be", &Value::Int(1)).unwrap(),
+            [0x3f, 0x80, 0, 0]
+        );
+        assert_eq!(written("u8", &Value::text("7")).unwrap(), [7]);
         let whole = NumberForm::of("u64be").unwrap().read(&[0xff; 8]);
         assert_eq!(whole, Some(Value::Float(18_446_744_073_709_551_615.0)));
         let negative = NumberForm::of("i16le").unwrap().read(&[0xfe, 0xff]);
@@ -208,10 +211,10 @@ mod tests {
             ("u8", Value::text("seven")),
             ("f64be", Value::Nothing),
         ] {
-            assert!(written(form, value.clone()).is_err(), "{form} {value:?}");
+            assert!(written(form, &value).is_err(), "{form} {value:?}");
         }
-        assert!(written("i8", Value::Int(-128)).is_ok());
-        assert!(written("u8", Value::Int(255)).is_ok());
-        assert!(written("u64be", Value::Int(i64::MAX)).is_ok());
+        assert!(written("i8", &Value::Int(-128)).is_ok());
+        assert!(written("u8", &Value::Int(255)).is_ok());
+        assert!(written("u64be", &Value::Int(i64::MAX)).is_ok());
     }
 }

@@ -94,6 +94,45 @@ pub(crate) static HTTP_REQUEST: Table = Table {
     ],
 };
 
+const WS: &[Key] = &[
+    STREAM_AUTH,
+    key(
+        "headers",
+        TEMPLATES,
+        Absent,
+        "Headers of the upgrade request",
+    ),
+    key(
+        "as",
+        Kind::Text,
+        Text("handshake"),
+        "What connecting and upgrading are measured as",
+    ),
+    key(
+        "timeout",
+        Kind::Duration,
+        Said("`options.timeout`"),
+        "For connecting and upgrading",
+    ),
+];
+
+pub(crate) static WEBSOCKET: Table = Table {
+    name: "websocket",
+    groups: &[
+        &[key("path", Kind::Template, Required, URL)],
+        WS,
+        super::channels::OPENING,
+    ],
+};
+
+/// Of a step with a name of its own.
+pub(super) const AS: Key = key(
+    "as",
+    Kind::Text,
+    Said("the event or action where it is the same for every user, else the step's own name"),
+    "What it is measured as",
+);
+
 const URL: &str = "A path below the target, or a whole URL; `${raw(x)}` at its beginning takes \
                    either from a variable";
 
@@ -136,33 +175,16 @@ pub(crate) static STEPS: &[Table] = &[
     },
     Table {
         name: "ws",
-        groups: &[&[
-            key(
+        groups: &[
+            &[key(
                 "ws",
-                Kind::Template,
+                Kind::Any(&[Kind::Template, Kind::Mapping(&WEBSOCKET)]),
                 Required,
-                "Opens a WebSocket there: a path below the target, or a whole URL",
-            ),
-            STREAM_AUTH,
-            key(
-                "headers",
-                TEMPLATES,
-                Absent,
-                "Headers of the upgrade request",
-            ),
-            key(
-                "as",
-                Kind::Text,
-                Text("handshake"),
-                "What connecting and upgrading are measured as",
-            ),
-            key(
-                "timeout",
-                Kind::Duration,
-                Said("`options.timeout`"),
-                "For connecting and upgrading",
-            ),
-        ]],
+                "Opens a WebSocket there: a path below the target, or a whole URL; or a mapping",
+            )],
+            WS,
+            super::channels::OPENING,
+        ],
     },
     Table {
         name: "sse",
@@ -251,6 +273,11 @@ pub(crate) static STEPS: &[Table] = &[
             ),
         ]],
     },
+    super::channels::JOIN,
+    super::channels::PUSH,
+    super::channels::PERFORM,
+    super::channels::EMIT,
+    super::channels::LEAVE,
     super::tcp::TCP,
     Table {
         name: "send",
@@ -499,7 +526,13 @@ pub(crate) static WHEN: Table = Table {
             "event",
             Kind::Template,
             Absent,
-            "The name of a server-sent event; `message` where it has none of its own",
+            "The name of a server-sent event, `message` where it has none of its own; or of a channel's event",
+        ),
+        key(
+            "topic",
+            Kind::Template,
+            Absent,
+            "A channel's topic (`phoenix`), identifier (`actioncable`) or namespace (`socket.io`)",
         ),
         key(
             "id",
@@ -511,7 +544,7 @@ pub(crate) static WHEN: Table = Table {
 };
 
 /// The words that stand for a part of a response or message.
-pub(crate) const SAVE_WORDS: &[&str] = &["status", "body", "event", "id"];
+pub(crate) const SAVE_WORDS: &[&str] = &["status", "body", "event", "id", "topic"];
 
 /// Where a regex is sought.
 pub(crate) const REGEX_PARTS: &[&str] = &["body", "response"];
@@ -549,7 +582,7 @@ pub(crate) static SAVE: Table = Table {
             "from",
             Kind::Word(SAVE_WORDS),
             Absent,
-            "The HTTP status, the whole body, a server-sent event's name or id; in short the word itself",
+            "The HTTP status, the whole body, an event's name, a server-sent event's id, a channel's topic; in short the word itself",
         ),
         key(
             "default",

@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod bad;
+mod channels;
 mod data;
 mod documents;
 mod experiments;

@@ -3,6 +3,7 @@
 
 mod analyze;
 mod capacity;
+mod channels;
 mod cli;
 mod compare;
 mod events;
