@@ -19,7 +19,7 @@ if [ $# -eq 0 ]; then
 fi
 
 # "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; …", and of the
-# clients "ℹ pass 12", "ℹ fail 0", "ℹ skipped 0"
+# clients "ℹ pass 12", "ℹ fail 0", "ℹ cancelled 0", "ℹ skipped 0"
 read -r passed failed skipped < <(awk '
     /^test result: / {
         for (i = 2; i <= NF; i++) {
@@ -28,9 +28,9 @@ read -r passed failed skipped < <(awk '
             if ($i == "ignored;") skipped += $(i - 1)
         }
     }
-    /^ℹ (pass|fail|skipped) [0-9]+$/ {
+    /^ℹ (pass|fail|cancelled|skipped) [0-9]+$/ {
         if ($2 == "pass") passed += $3
-        if ($2 == "fail") failed += $3
+        if ($2 == "fail" || $2 == "cancelled") failed += $3
         if ($2 == "skipped") skipped += $3
     }
     END { print passed + 0, failed + 0, skipped + 0 }

@@ -24,7 +24,7 @@ function subscribe(consumer, identifier) {
   return { events, subscription: consumer.subscriptions.create(identifier, mixin) };
 }
 
-test('subscribes, performs, receives and unsubscribes', { timeout: 20_000 }, async () => {
+test('subscribes, performs, receives and unsubscribes', { timeout: 300_000 }, async () => {
   const consumer = createConsumer(chat.websocket('/cable'));
   const lobby = subscribe(consumer, 'ChatChannel');
   const other = subscribe(consumer, { channel: 'ChatChannel', room: 'other' });
@@ -50,7 +50,7 @@ test('subscribes, performs, receives and unsubscribes', { timeout: 20_000 }, asy
   assert.equal((await lobby.events.next())[0], 'disconnected');
 });
 
-test('is told when the server stops', { timeout: 20_000 }, async () => {
+test('is told when the server stops', { timeout: 300_000 }, async () => {
   const own = await serveChat();
   const consumer = createConsumer(own.websocket('/cable'));
   const { events } = subscribe(consumer, 'ChatChannel');

@@ -14,7 +14,7 @@ const answer = (push) => new Promise((resolve, reject) => {
   push.receive('ok', resolve).receive('error', reject).receive('timeout', reject);
 });
 
-const limits = { timeout: 20_000 };
+const limits = { timeout: 300_000 };
 // The client of today speaks in arrays; that of Phoenix 1.3 and before spoke in objects.
 const objects = {
   vsn: '1.0.0',

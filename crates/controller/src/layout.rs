@@ -73,7 +73,7 @@ fn users_at_once(plan: &Plan) -> f64 {
             rate_max = rate_max.max(phase.rate_max_per_s());
         }
     }
-    closed + total.min(rate_max * stay_s)
+    closed + plan.singles.len() as f64 + total.min(rate_max * stay_s)
 }
 
 /// How long one session is taken to last, in seconds; without bound where it has a loop whose

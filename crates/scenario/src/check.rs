@@ -36,6 +36,7 @@ pub use thresholds::{figure, threshold};
 
 pub(crate) use document::stem;
 pub(crate) use fields::Fields;
+pub(crate) use http::is_token_byte;
 
 use crate::diagnostic::{Collector, Diagnostic};
 use crate::expr::Template;

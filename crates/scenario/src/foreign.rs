@@ -47,6 +47,8 @@ impl Converted {
 struct Telling<'a> {
     told: Collector<'a>,
     leniency: Leniency,
+    /// The kinds of differences that were told.
+    differences: Vec<&'static str>,
 }
 
 impl<'a> Telling<'a> {
@@ -54,6 +56,7 @@ impl<'a> Telling<'a> {
         Telling {
             told: Collector::new(text, &[]),
             leniency,
+            differences: Vec::new(),
         }
     }
 
@@ -65,6 +68,16 @@ impl<'a> Telling<'a> {
     /// Something has no meaning here, and the load is the same without it.
     fn ignored(&mut self, at: Range<usize>, message: String) {
         self.told.warning("ignored", &Place::at(at), message);
+    }
+
+    /// Something is carried over and means a little less or more here. Of each kind the first is
+    /// told.
+    fn differs(&mut self, kind: &'static str, at: Range<usize>, message: &str) {
+        if !self.differences.contains(&kind) {
+            self.differences.push(kind);
+            self.told
+                .warning("differs", &Place::at(at), message.to_owned());
+        }
     }
 
     /// Something has no counterpart: the load would be another one.

@@ -206,6 +206,9 @@ pub struct HttpOp {
     /// Step headers, then run-wide headers not overridden; never `host`, `content-length` or
     /// `connection` unless the scenario wrote them.
     pub headers: Vec<(String, Template)>,
+    /// Names of the cookies that the step itself gives, in its header `cookie`: the user's others
+    /// are put before them.
+    pub own_cookies: Vec<String>,
     pub body: Option<Template>,
     /// Who answers digest challenges.
     pub digest: Option<Box<Digest>>,

@@ -74,26 +74,23 @@ impl Jar {
         }
     }
 
-    /// Appends the header line of a request, where any cookie belongs to it: longer paths first,
-    /// then older cookies (section 5.4).
-    pub(crate) fn write(&self, place: Place<'_>, now_s: i64, out: &mut Vec<u8>) {
-        let mut sent: Vec<&Cookie> = self
-            .cookies
-            .iter()
-            .filter(|cookie| !cookie.is_over(now_s) && cookie.belongs(place))
-            .collect();
-        if sent.is_empty() {
-            return;
-        }
+    /// The value of a request's `cookie` header, but for those `own` ones that the request brings
+    /// itself; empty where no cookie belongs to it. Longer paths come first, then older cookies
+    /// (section 5.4).
+    pub(crate) fn line(&self, place: Place<'_>, now_s: i64, own: &[String]) -> Vec<u8> {
+        let belongs = |cookie: &&Cookie| {
+            !cookie.is_over(now_s) && cookie.belongs(place) && !own.contains(&cookie.name)
+        };
+        let mut sent: Vec<&Cookie> = self.cookies.iter().filter(belongs).collect();
         sent.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
-        out.extend_from_slice(b"cookie: ");
-        for (index, cookie) in sent.iter().enumerate() {
-            out.extend_from_slice(if index > 0 { b"; " } else { b"" });
-            out.extend_from_slice(cookie.name.as_bytes());
-            out.push(b'=');
-            out.extend_from_slice(cookie.value.as_bytes());
+        let mut line = Vec::new();
+        for cookie in sent {
+            line.extend_from_slice(if line.is_empty() { b"" } else { b"; " });
+            line.extend_from_slice(cookie.name.as_bytes());
+            line.push(b'=');
+            line.extend_from_slice(cookie.value.as_bytes());
         }
-        out.extend_from_slice(b"\r\n");
+        line
     }
 }
 
@@ -243,10 +240,7 @@ mod tests {
     }
 
     fn sent(jar: &Jar, place: Place<'_>, now_s: i64) -> String {
-        let mut out = Vec::new();
-        jar.write(place, now_s, &mut out);
-        let text = String::from_utf8(out).unwrap();
-        text.trim_start_matches("cookie: ").trim_end().to_owned()
+        String::from_utf8(jar.line(place, now_s, &[])).unwrap()
     }
 
     /// The examples of RFC 6265 section 3.1.
@@ -370,5 +364,8 @@ mod tests {
         assert_eq!(cookies.cookies[0].name, "c2");
         cookies.take(b"c2=new", place, 0);
         assert!(sent(&cookies, place, 0).starts_with("c2=new; c3=1; "));
+        let own: Vec<String> = (2..COOKIES_MAX + 1).map(|n| format!("c{n}")).collect();
+        let line = cookies.line(place, 0, &own);
+        assert_eq!(line, format!("c{}=1", COOKIES_MAX + 1).as_bytes());
     }
 }

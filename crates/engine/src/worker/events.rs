@@ -97,7 +97,7 @@ impl<'p> Worker<'p> {
         let start = out.len();
         let headers = headers.iter().chain(last_id);
         http1::encode_request(out, "GET", &path, host, headers, None);
-        self.carry_cookies(now_ns, slot, &open.headers, start);
+        self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         Ok(())
     }
 

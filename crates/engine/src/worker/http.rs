@@ -66,7 +66,7 @@ impl<'p> Worker<'p> {
                 return self.fail(now_ns, key, Outcome::Step, 0);
             }
         }
-        self.carry_cookies(now_ns, slot, &http.headers, start);
+        self.carry_cookies(now_ns, slot, &http.headers, &http.own_cookies, start);
         if let Some(digest) = &http.digest
             && let Err(error) = self.answer_challenge(now_ns, slot, digest, start)
         {

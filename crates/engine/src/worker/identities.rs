@@ -50,12 +50,14 @@ impl Worker<'_> {
     }
 
     /// Adds the user's cookies to the request that was appended since `start` and goes out over
-    /// this connection, unless its step has a `cookie` header of its own.
+    /// this connection, unless its step has a `cookie` header of its own. `own`: cookies that the
+    /// step gives itself; then they are put before these.
     pub(super) fn carry_cookies(
         &mut self,
         now_ns: u64,
         slot: u32,
         headers: &[(String, Template)],
+        own: &[String],
         start: usize,
     ) {
         let key = self.conns[slot].user;
@@ -63,16 +65,19 @@ impl Worker<'_> {
             return;
         }
         let (_, path) = request_line(&self.commands.bytes[start..]);
-        let mut line = Vec::new();
-        let own = |(name, _): &(String, Template)| name.eq_ignore_ascii_case("cookie");
-        if let Some(identity) = self.identities.get(&key)
-            && !headers.iter().any(own)
-        {
-            let place = self.cookie_place(slot, headers, &path);
-            let now_s = self.unix_ms(now_ns) / 1000;
-            identity.jar.write(place, now_s, &mut line);
+        let is_cookie = |(name, _): &(String, Template)| name.eq_ignore_ascii_case("cookie");
+        let has_own = headers.iter().any(is_cookie);
+        let line = match self.identities.get(&key) {
+            Some(identity) if !has_own || !own.is_empty() => {
+                let place = self.cookie_place(slot, headers, &path);
+                let now_s = self.unix_ms(now_ns) / 1000;
+                identity.jar.line(place, now_s, own)
+            }
+            _ => Vec::new(),
+        };
+        if !line.is_empty() {
+            self.put_cookies(start, line, has_own);
         }
-        self.add_lines(start, line);
         let beside = self.conns[slot].is_beside_steps();
         *self.identity(key).path_mut(beside) = path;
     }
@@ -169,6 +174,22 @@ impl Worker<'_> {
         }
         self.add_lines(start, format!("authorization: {value}\r\n").into_bytes());
         Ok(())
+    }
+
+    /// Puts cookies into the request that was appended since `start`: a line, or what stands before
+    /// the cookies of the line that is there.
+    fn put_cookies(&mut self, start: usize, mut cookies: Vec<u8>, has_own: bool) {
+        const NAME: &[u8] = b"\r\ncookie: ";
+        if !has_own {
+            let line = [b"cookie: ", &cookies[..], b"\r\n"].concat();
+            return self.add_lines(start, line);
+        }
+        let mut windows = self.commands.bytes[start..].windows(NAME.len());
+        if let Some(at) = windows.position(|window| window == NAME) {
+            cookies.extend_from_slice(b"; ");
+            let at = start + at + NAME.len();
+            self.commands.bytes.splice(at..at, cookies);
+        }
     }
 
     /// Puts further header lines into the request that was appended since `start`.

@@ -69,7 +69,7 @@ impl<'p> Worker<'p> {
         let out = &mut self.commands.bytes;
         let start = out.len();
         http1::encode_request(out, "GET", &path, host, headers.iter(), None);
-        self.carry_cookies(now_ns, slot, &poll.headers, start);
+        self.carry_cookies(now_ns, slot, &poll.headers, &[], start);
         Ok(())
     }
 

@@ -87,7 +87,7 @@ impl<'p> Worker<'p> {
         let out = &mut self.commands.bytes;
         let start = out.len();
         ws::encode_handshake(out, &path, host, nonce, headers.iter());
-        self.carry_cookies(now_ns, slot, &open.headers, start);
+        self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         Ok(())
     }
 

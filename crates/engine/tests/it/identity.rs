@@ -37,6 +37,7 @@ const COOKIES: &str = "
     - get: /login/again
     - { post: /other, body: text }
     - { get: /own, headers: { cookie: own=1 } }
+    - { get: /login/both, cookies: { own: \"${1 + 1}\", id: 8 } }
     - get: \"http://elsewhere.test/\"
     - think: 5s
     - get: /login/late";
@@ -56,7 +57,15 @@ fn cookies_go_back_to_where_they_came_from() {
     let ran = run(&text("cookies: true", COOKIES), &mut peer);
     assert_eq!(
         sent(&peer.requests, "cookie"),
-        ["-", "here=1; id=7", "id=7", "own=1", "-", "id=7"]
+        [
+            "-",
+            "here=1; id=7",
+            "id=7",
+            "own=1",
+            "here=1; own=2; id=8",
+            "-",
+            "id=7"
+        ]
     );
     assert!(
         peer.requests[2].ends_with("\r\n\r\ntext"),
@@ -68,7 +77,7 @@ fn cookies_go_back_to_where_they_came_from() {
     run(&text("cookies: false", COOKIES), &mut peer);
     assert_eq!(
         sent(&peer.requests, "cookie"),
-        ["-", "-", "-", "own=1", "-", "-"]
+        ["-", "-", "-", "own=1", "own=2; id=8", "-", "-"]
     );
 }
 

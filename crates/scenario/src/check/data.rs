@@ -1,19 +1,16 @@
-//! Users' own data: reading tables, and the steps that take rows of them.
+//! Users' own data: the tables, and the steps that take rows of them.
 
-use serde_json::Value as Json;
+mod tables;
 
 use super::Checker;
 use super::fields::Fields;
 use super::files::{File, shortened};
 use super::program::Program;
-use crate::csv::{Fault, Rows};
 use crate::expr::parse::is_name;
 use crate::keys::DATA;
 use crate::node::{Entry, Node, Place};
-use crate::plan::{Data, DataId, End, Feed, Op, Order, Table};
-
-/// Most columns of a table.
-const COLUMNS_MAX: usize = 256;
+use crate::plan::{Data, DataId, End, Feed, Op, Order};
+use tables::{Read, read_csv, read_json_lines, read_plain};
 
 /// A table that was declared.
 pub(super) struct Declared {
@@ -23,10 +20,12 @@ pub(super) struct Declared {
     used: bool,
 }
 
-/// What was read of a file.
-struct Read {
-    columns: Vec<String>,
-    table: Table,
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Csv,
+    JsonLines,
+    Plain,
 }
 
 impl Checker<'_> {
@@ -59,14 +58,26 @@ impl Checker<'_> {
         };
         let separator = self.separator(&fields)?;
         let file = self.file(fields.get("file")?)?;
-        let is_json = match fields.get("format") {
-            Some(node) => self.choice(node, &["csv", "jsonl"])? == 1,
+        let format = match fields.get("format") {
+            Some(node) => {
+                let formats = [Format::Csv, Format::JsonLines, Format::Plain];
+                formats[self.choice(node, &["csv", "jsonl", "plain"])?]
+            }
             None => {
                 let name = file.name.strip_suffix(".gz").unwrap_or(&file.name);
-                name.ends_with(".jsonl") || name.ends_with(".ndjson")
+                let is_json = name.ends_with(".jsonl") || name.ends_with(".ndjson");
+                if is_json {
+                    Format::JsonLines
+                } else {
+                    Format::Csv
+                }
             }
         };
-        let read = self.table(&file, separator, is_json)?;
+        let columns = match fields.get("columns") {
+            Some(node) => Some(self.column_names(node, format)?),
+            None => None,
+        };
+        let read = self.table(&file, separator, format, columns)?;
         Some(Declared {
             data: Data {
                 name: entry.key.clone(),
@@ -98,14 +109,47 @@ impl Checker<'_> {
         found
     }
 
-    fn table(&mut self, file: &File, separator: char, is_json: bool) -> Option<Read> {
-        let (read, hint) = if is_json {
-            let hint = "each line is an object with the same keys: {\"name\": \"ann\", \"age\": 7}";
-            (read_json_lines(&file.text), hint)
-        } else {
-            let hint = "the first row names the columns; quote cells with separators or quotes in \
-                        them, and double their quotes";
-            (read_csv(&file.text, separator), hint)
+    /// Names of columns that the file does not name itself.
+    fn column_names(&mut self, node: &Node, format: Format) -> Option<Vec<String>> {
+        if format == Format::JsonLines {
+            let message = "objects name their columns themselves";
+            self.told.error("misplaced-key", &node.place, message);
+            return None;
+        }
+        let Some(items) = node.sequence() else {
+            self.expected(node, "a list of names");
+            return None;
+        };
+        if items.is_empty() {
+            self.told.error("empty", &node.place, "there is no name");
+        }
+        let names = items.iter().map(|item| self.word(item, "a column's name"));
+        let names: Vec<_> = names.collect();
+        names.into_iter().map(|word| Some(word?.text)).collect()
+    }
+
+    fn table(
+        &mut self,
+        file: &File,
+        separator: char,
+        format: Format,
+        columns: Option<Vec<String>>,
+    ) -> Option<Read> {
+        let text = &file.text;
+        let (read, hint) = match format {
+            Format::JsonLines => (
+                read_json_lines(text),
+                "each line is an object with the same keys: {\"name\": \"ann\", \"age\": 7}",
+            ),
+            Format::Csv => (
+                read_csv(text, separator, columns),
+                "the first row names the columns, unless `columns` does; quote cells with \
+                 separators or quotes in them, and double their quotes",
+            ),
+            Format::Plain => (
+                read_plain(text, separator, columns),
+                "each line has a cell for each column",
+            ),
         };
         match read {
             Ok(read) => Some(read),
@@ -224,130 +268,5 @@ impl Checker<'_> {
             }
         }
         declared.into_iter().map(|one| one.data).collect()
-    }
-}
-
-/// Puts a table together.
-struct Builder {
-    columns: Vec<String>,
-    text: String,
-    ends: Vec<u32>,
-}
-
-impl Builder {
-    fn new(columns: Vec<String>) -> Result<Builder, String> {
-        if columns.len() > COLUMNS_MAX {
-            return Err(format!("there are more than {COLUMNS_MAX} columns"));
-        }
-        let mut before = columns.iter().enumerate();
-        if let Some((_, name)) = before.find(|(index, name)| columns[..*index].contains(name)) {
-            return Err(format!("two columns are called `{}`", shortened(name)));
-        }
-        Ok(Builder {
-            columns,
-            text: String::new(),
-            ends: Vec::new(),
-        })
-    }
-
-    fn push(&mut self, cell: &str) -> Result<(), String> {
-        self.text.push_str(cell);
-        let end = u32::try_from(self.text.len());
-        self.ends
-            .push(end.map_err(|_| "the file has more than 4 GiB".to_owned())?);
-        Ok(())
-    }
-
-    fn finish(self, is_json: bool) -> Result<Read, Fault> {
-        if self.ends.is_empty() {
-            return Err(at(1, 1, "there is no row"));
-        }
-        let table = Table::new(self.columns.len(), self.text, self.ends, is_json);
-        Ok(Read {
-            columns: self.columns,
-            table,
-        })
-    }
-}
-
-fn at(line: usize, column: usize, message: impl Into<String>) -> Fault {
-    Fault {
-        line,
-        column,
-        message: message.into(),
-    }
-}
-
-fn read_csv(text: &str, separator: char) -> Result<Read, Fault> {
-    let mut rows = Rows::new(text, separator);
-    let header = rows.next().transpose()?;
-    let header = header.ok_or_else(|| at(1, 1, "the file is empty"))?;
-    let names = header.cells.iter().map(|(_, cell)| cell.trim().to_owned());
-    let mut table = Builder::new(names.collect()).map_err(|e| at(header.line, 1, e))?;
-    let wanted = table.columns.len();
-    for row in rows {
-        let row = row?;
-        if row.cells.len() != wanted {
-            let found = row.cells.len();
-            let place = row.cells.get(wanted).or(row.cells.last());
-            let column = place.map_or(1, |cell| cell.0);
-            let message = match found < wanted {
-                true => format!("the row ends after {found} of {wanted} cells"),
-                false => format!("the row has more cells than the {wanted} of the first one"),
-            };
-            return Err(at(row.line, column, message));
-        }
-        for (column, cell) in &row.cells {
-            table.push(cell).map_err(|e| at(row.line, *column, e))?;
-        }
-    }
-    table.finish(false)
-}
-
-fn read_json_lines(text: &str) -> Result<Read, Fault> {
-    let lines = text
-        .lines()
-        .enumerate()
-        .map(|(index, line)| (index + 1, line));
-    let mut lines = lines.filter(|(_, line)| !line.trim().is_empty()).peekable();
-    let Some(&(first, line)) = lines.peek() else {
-        return Err(at(1, 1, "the file is empty"));
-    };
-    let columns: Vec<String> = object(first, line)?.keys().cloned().collect();
-    if columns.is_empty() {
-        return Err(at(first, 1, "the object has no keys"));
-    }
-    let mut table = Builder::new(columns.clone()).map_err(|e| at(first, 1, e))?;
-    for (number, line) in lines {
-        let row = object(number, line)?;
-        if let Some(extra) = row.keys().find(|key| !columns.contains(key)) {
-            let message = format!("the first line has no `{}`", shortened(extra));
-            return Err(at(number, 1, message));
-        }
-        for column in &columns {
-            let Some(value) = row.get(column) else {
-                let message = format!("`{}` is missing", shortened(column));
-                return Err(at(number, 1, message));
-            };
-            table
-                .push(&value.to_string())
-                .map_err(|e| at(number, 1, e))?;
-        }
-    }
-    table.finish(true)
-}
-
-fn object(number: usize, line: &str) -> Result<serde_json::Map<String, Json>, Fault> {
-    match serde_json::from_str(line) {
-        Ok(Json::Object(object)) => Ok(object),
-        Ok(_) => Err(at(number, 1, "this is no object")),
-        Err(error) => {
-            // serde_json counts bytes.
-            let end = line.floor_char_boundary(error.column().saturating_sub(1).min(line.len()));
-            let column = line[..end].chars().count() + 1;
-            let text = error.to_string();
-            let told = text.split(" at line ").next().unwrap_or_default();
-            Err(at(number, column, format!("this is not JSON: {told}")))
-        }
     }
 }

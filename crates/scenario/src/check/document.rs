@@ -54,7 +54,8 @@ impl Checker<'_> {
             .get("thresholds")
             .map_or_else(Vec::new, |node| self.thresholds(node, &phases));
         self.unused_params();
-        let data = self.finish_data(phases.iter().map(Phase::users_planned).sum());
+        let planned = phases.iter().map(Phase::users_planned).sum::<f64>();
+        let data = self.finish_data(planned + singles.len() as f64);
         Some(Plan {
             name,
             seed,

@@ -159,7 +159,7 @@ impl Checker<'_> {
             "regex" => self.regex_group(value, fields, of),
             "header" => {
                 let word = self.word(value, "a header's name")?;
-                self.header_name(&word.text, &word.place);
+                self.token(&word.text, "header", &word.place);
                 self.only_response(value, of, Source::Header(word.text.to_ascii_lowercase()))
             }
             _ => match self.choice(value, SAVE_WORDS)? {

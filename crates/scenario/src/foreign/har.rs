@@ -7,7 +7,7 @@
 mod read;
 mod reuse;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::tsung::literal;
 use super::writer::{Item, Map, Writer};
@@ -64,7 +64,7 @@ fn scenario_of(
         .filter(|exchange| exchange.origin != origin)
         .map(|exchange| exchange.origin.clone())
         .collect();
-    let kept: Vec<Exchange> = all
+    let mut kept: Vec<Exchange> = all
         .into_iter()
         .filter(|exchange| settings.third_parties || exchange.origin == origin)
         .filter(|exchange| settings.statics != Statics::Skip || !exchange.is_static)
@@ -79,6 +79,7 @@ fn scenario_of(
         let message = format!("requests to other hosts are {what}: {hosts}");
         telling.ignored(0..0, message);
     }
+    let has_jar = leave_to_jar(&mut kept);
     let reuse = Reuse::of(&kept);
     if !reuse.has_all() {
         let message = "the recording is large: not every value was sought in it".to_owned();
@@ -90,12 +91,18 @@ fn scenario_of(
     let stem = file.strip_suffix(".har").unwrap_or(file);
     top.put("name", Item::Text(literal(stem)));
     top.put("target", Item::Text(literal(&origin)));
+    let mut options = Map::new(0..0);
     if let Some(agent) = kept
         .iter()
         .find_map(|exchange| exchange.user_agent.as_ref())
     {
         let headers = Map::of(0..0, "user-agent", Item::Text(literal(agent)));
-        let options = Map::of(0..0, "headers", Item::Map(headers));
+        options.put("headers", Item::Map(headers));
+    }
+    if has_jar {
+        options.put("cookies", Item::Bare("true".to_owned()));
+    }
+    if !options.entries.is_empty() {
         top.put("options", Item::Map(options));
     }
     top.put(
@@ -126,6 +133,19 @@ fn scenario_of(
         lines: writer.lines,
         requests: Vec::new(),
     })
+}
+
+/// Takes out of requests the cookies that responses before them have set: each user gets its own.
+/// True where there are any.
+fn leave_to_jar(exchanges: &mut [Exchange]) -> bool {
+    let mut jar = BTreeMap::new();
+    for exchange in exchanges {
+        exchange
+            .cookies
+            .retain(|(name, value)| jar.get(name) != Some(value));
+        jar.extend(exchange.set_cookies.iter().cloned());
+    }
+    !jar.is_empty()
 }
 
 /// The steps, and how long their pauses are together.
@@ -202,16 +222,19 @@ fn step_of(exchange: &Exchange, index: usize, origin: &str, reuse: &Reuse) -> Ma
     for (name, value) in &exchange.headers {
         headers.put(name, Item::Text(reuse.filled(index, value)));
     }
-    if !exchange.cookies.is_empty() {
-        let cookies = exchange
-            .cookies
-            .iter()
-            .map(|(name, value)| format!("{name}={}", reuse.filled_cookie(index, name, value)));
-        let cookies: Vec<String> = cookies.collect();
-        headers.put("cookie", Item::Text(cookies.join("; ")));
-    }
     if !headers.entries.is_empty() {
         step.put("headers", Item::Map(headers));
+    }
+    let mut cookies = Map::new(0..0);
+    for (name, value) in &exchange.cookies {
+        let value = Item::Text(reuse.filled(index, value));
+        match cookies.get_mut(name) {
+            Some(known) => *known = value,
+            None => cookies.put(name, value),
+        }
+    }
+    if !cookies.entries.is_empty() {
+        step.put("cookies", Item::Map(cookies));
     }
     if let Some(body) = &exchange.body {
         step.put("body", Item::Text(reuse.filled(index, body)));

@@ -8,6 +8,7 @@
 
 mod attributes;
 mod control;
+mod data;
 mod load;
 mod matching;
 mod options;
@@ -66,8 +67,12 @@ struct Importer<'a> {
     /// Whether WebSocket messages are text where the request does not say.
     websocket_text: bool,
     requests: Vec<Request>,
+    /// Files of which steps take lines.
+    data: data::Files,
     /// The session at hand.
     session: Session,
+    /// A session has made an HTTP request.
+    has_http: bool,
 }
 
 /// Makes a scenario of a Tsung document. There is one exactly where nothing told is an error.
@@ -81,7 +86,9 @@ pub fn tsung(source: Source<'_>, settings: &Settings<'_>) -> (Option<Converted>,
         websocket_path: "/".to_owned(),
         websocket_text: false,
         requests: Vec::new(),
+        data: data::Files::default(),
         session: Session::default(),
+        has_http: false,
     };
     let converted = xml::parse(source.text, &mut importer.telling)
         .and_then(|document| importer.document(document.root_element(), source.name));
@@ -142,6 +149,9 @@ impl Importer<'_> {
         }
         retries.write(&mut settings);
         let programs = self.read_sessions(sessions);
+        if self.has_http {
+            settings.put("cookies", Item::Bare("true".to_owned()));
+        }
         let arrivals = self.arrivals(load, &programs);
         Some(self.written(name, root, seed, settings, &programs, arrivals))
     }
@@ -165,6 +175,9 @@ impl Importer<'_> {
             top.put("seed", Item::Bare(seed));
         }
         top.put("options", Item::Map(settings));
+        if let Some(data) = self.data.written(opening(root)) {
+            top.put("data", Item::Map(data));
+        }
         let mut sessions = Map::new(opening(root));
         for program in programs {
             let steps = Item::List(program.steps.clone());

@@ -14,6 +14,12 @@ pub(crate) static DATA: Table = Table {
                   same keys",
         },
         Key {
+            name: "columns",
+            kind: Kind::List(&Kind::Text),
+            default: Said("the first row names them"),
+            doc: "Names of the columns, where the file has no row of names",
+        },
+        Key {
             name: "order",
             kind: Kind::Word(&["sequential", "random", "unique"]),
             default: Text("sequential"),
@@ -29,15 +35,16 @@ pub(crate) static DATA: Table = Table {
         },
         Key {
             name: "format",
-            kind: Kind::Word(&["csv", "jsonl"]),
+            kind: Kind::Word(&["csv", "jsonl", "plain"]),
             default: Said("by the file's name: `.jsonl` and `.ndjson` are JSON lines"),
-            doc: "How the file is written",
+            doc: "How the file is written; `plain`: lines of cells as they stand between \
+                  separators, quotes and all, of which those beyond the columns are passed over",
         },
         Key {
             name: "separator",
             kind: Kind::Text,
             default: Text(","),
-            doc: "Between the cells of CSV: one character, `tab` for a tabulator",
+            doc: "Between the cells of a row: one character, `tab` for a tabulator",
         },
     ]],
 };

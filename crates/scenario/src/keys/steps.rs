@@ -29,6 +29,13 @@ const HTTP: &[Key] = &[
     key("headers", TEMPLATES, Absent, "Request headers"),
     key("body", Kind::Template, Absent, "Request body as it is"),
     key(
+        "cookies",
+        TEMPLATES,
+        Absent,
+        "Cookies of this request, beside those that the user keeps; they go before one of the same \
+         name",
+    ),
+    key(
         "json",
         Kind::Json,
         Absent,

@@ -30,6 +30,20 @@ fn cells_keep_what_they_are() {
 }
 
 #[test]
+fn columns_may_be_named_by_the_scenario() {
+    let csv = data("file: plain.txt, columns: [name, rest], separator: ;, format: plain");
+    assert_eq!(csv.table.rows_count(), 2);
+    assert_eq!(csv.table.value(0, 0), Value::text("ann"));
+    assert_eq!(csv.table.value(0, 1), Value::text("\"a"));
+    assert_eq!(csv.table.value(1, 1), Value::text(""));
+    let named = data("file: plain.txt, separator: ;, format: plain");
+    assert_eq!(named.table.rows_count(), 1);
+    let csv = data("file: accounts.csv, columns: [name, password]");
+    assert_eq!(csv.table.rows_count(), 4);
+    assert_eq!(csv.table.value(0, 0), Value::text("user name"));
+}
+
+#[test]
 fn rows_follow_the_users_number() {
     let rows = |settings: &str, users: &[(u64, u64)]| -> Vec<Found> {
         let data = data(&format!("file: accounts.csv, {settings}"));

@@ -48,6 +48,8 @@ const FILES: &[(&str, &str)] = &[
         "products.jsonl",
         "{\"product\": 7, \"tags\": [1]}\n\n{\"tags\": null, \"product\": \"x\"}\n",
     ),
+    ("plain.txt", "ann;\"a;7\r\n\nbob;;8\n"),
+    ("users.csv", "ann;\"o;x\nbob;\"h\n"),
     ("short.csv", "a,b\n1,2\n3\n"),
     ("open.csv", "a,b\n1,\"2\n"),
     ("twice.csv", "a,a\n1,2\n"),

@@ -93,6 +93,10 @@ impl House for Hub {
         }
     }
 
+    fn reads_binary(&self, guest: &Guest) -> bool {
+        matches!(guest, Guest::Phoenix(phoenix) if phoenix.reads_binary())
+    }
+
     fn hear_binary(&self, guest: &Guest) -> Answered {
         guest.hear_binary()
     }

@@ -175,6 +175,12 @@ impl Address {
 }
 
 impl Phoenix {
+    /// The older framing is JSON whatever the frame's opcode says; of arrays, binary ones have a
+    /// layout of their own, which is for uploads.
+    pub(super) fn reads_binary(&self) -> bool {
+        self.framing == Framing::Object
+    }
+
     pub(super) fn new(framing: Framing) -> Self {
         Self {
             framing,

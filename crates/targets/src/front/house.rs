@@ -65,7 +65,10 @@ pub(crate) trait House: Sized + 'static {
         text: &str,
     ) -> Heard<Self::Guest>;
 
-    /// Answers a binary message.
+    /// Whether the guest's binary messages are read as if they were text.
+    fn reads_binary(&self, guest: &Self::Guest) -> bool;
+
+    /// Answers a binary message that is not.
     fn hear_binary(&self, guest: &Self::Guest) -> Answered;
 
     /// Lets a guest go whose connection ends; what is left to do, if that takes time.

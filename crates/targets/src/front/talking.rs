@@ -64,11 +64,16 @@ impl<H: House> Front<H> {
                 self.house.connections().messages_received.add(1);
                 self.ask(key, &text);
             }
-            Said::Binary => {
+            Said::Binary(bytes) => {
                 self.house.connections().messages_received.add(1);
                 let guest = self.rows.get_mut(key).and_then(|row| row.guest.as_ref());
-                if let Some(answered) = guest.map(|guest| self.house.hear_binary(guest)) {
-                    self.answer(key, &answered);
+                let Some(guest) = guest else { return };
+                match std::str::from_utf8(&bytes) {
+                    Ok(text) if self.house.reads_binary(guest) => self.ask(key, text),
+                    _ => {
+                        let answered = self.house.hear_binary(guest);
+                        self.answer(key, &answered);
+                    }
                 }
             }
             Said::Ping(payload) => self.replies.extend_from_slice(&frames::pong(payload)),

@@ -87,6 +87,10 @@ impl House for Hub {
         }
     }
 
+    fn reads_binary(&self, _: &Visitor) -> bool {
+        false
+    }
+
     fn hear_binary(&self, visitor: &Visitor) -> Answered {
         visitor.hear_binary()
     }

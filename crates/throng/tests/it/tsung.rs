@@ -1,13 +1,10 @@
 //! Tsung's files and browsers' recordings on the command line.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 
-use record::Outcome;
-use tungstenite::Message;
-
-use crate::support::{Ended, Space, root, server, skip, throng, websocket};
+use crate::support::{Ended, Served, Space, root, server, skip, throng};
 
 /// A file that lies beside the project, where it does.
 fn shared(name: &str) -> Option<PathBuf> {
@@ -103,44 +100,38 @@ fn the_ad_networks_file_runs_unchanged() {
     assert!(lines.all(|line| line.split(';').count() == 13), "{log}");
 }
 
+/// Against the chat that is built in, which speaks both protocols; with pauses so short that
+/// heartbeats are sent.
 #[test]
 fn the_chats_files_run_unchanged() {
-    for (name, path) in [
-        ("chat-phoenix.xml", "/socket/websocket"),
-        ("chat-actioncable.xml", "/cable"),
-    ] {
+    for (name, heartbeats) in [("chat-phoenix.xml", true), ("chat-actioncable.xml", false)] {
         let Some(file) = shared(name) else { return };
-        let address = server(|stream| {
-            let mut socket = websocket(stream)?;
-            loop {
-                let message = socket.read().map_err(io::Error::other)?;
-                if message.is_text() {
-                    let reply = Message::text(r#"{"event":"phx_reply"}"#);
-                    socket.send(reply).map_err(io::Error::other)?;
-                }
-            }
-        });
+        let chat = Served::start(&["chat"]);
         let space = Space::new();
-        let shorter = ["--set", "arrivals.0.for=1s", "--set", "arrivals.1.hold=1s"];
-        ran(&space, &file, &format!("http://{address}"), &shorter).with(0);
+        let shorter = [
+            "--set",
+            "arrivals.0.for=1s",
+            "--set",
+            "arrivals.1.hold=2s",
+            "--set",
+            "sessions.websocket.steps.3.steps.0.think=300ms",
+        ];
+        ran(&space, &file, &chat.url, &shorter).with(0);
         let summary = space.summary();
-        assert!(summary.users.started > 0 && summary.users.connected == summary.users.started);
-        let run = space.only();
-        let measures = &run.info().measures;
+        let users = summary.users.started;
+        assert!(users > 0 && summary.users.connected == users, "{name}");
+        let count = |name: &str| {
+            let found = summary.measures.iter().find(|m| m.name == name);
+            found.map_or(0, |measure| measure.count)
+        };
+        assert_eq!(count("handshake"), users, "{name}");
+        // Every user has joined, and been answered.
+        let sent = count("send");
         assert!(
-            measures.iter().any(|measure| measure.kind == "handshake"),
-            "{path}"
+            sent > users || !heartbeats && sent == users,
+            "{name}: {sent}"
         );
-        let mut failed = Vec::new();
-        run.requests(|rows| {
-            failed.extend(
-                rows.iter()
-                    .filter(|r| r.outcome.is_error() && r.outcome != Outcome::Unfinished)
-                    .copied(),
-            );
-        })
-        .unwrap();
-        assert!(failed.is_empty(), "{failed:?}");
+        assert!(summary.measures.iter().all(|m| m.errors == 0), "{name}");
     }
 }
 
@@ -149,6 +140,11 @@ fn an_import_is_a_scenario_that_runs() {
     let space = Space::new();
     let file = root().join("testdata/tsung/everything.xml");
     let made = space.path("made.yaml");
+    std::fs::copy(
+        root().join("testdata/tsung/users.csv"),
+        space.path("users.csv"),
+    )
+    .unwrap();
     let mut command = throng(["import"]);
     command.arg(&file).arg("-o").arg(&made);
     Ended::of(&mut command)

@@ -1,9 +1,13 @@
 //! A recording's entries, as far as they matter.
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::super::Telling;
 use super::TEXT_BYTES_MAX;
+use crate::check::is_token_byte;
 
 /// Most entries that are read.
 const ENTRIES_MAX: usize = 5000;
@@ -267,7 +271,10 @@ fn pairs(entry: &Value, pointer: &str) -> Vec<(String, String)> {
 fn cookies_of(header: &str) -> impl Iterator<Item = (String, String)> {
     header.split(';').filter_map(|one| {
         let (name, value) = one.split_once('=')?;
-        Some((name.trim().to_owned(), value.trim().to_owned()))
+        let (name, value) = (name.trim(), value.trim());
+        let is_sound = !name.is_empty() && name.bytes().all(is_token_byte);
+        let is_sound = is_sound && !value.contains(char::is_control);
+        is_sound.then(|| (name.to_owned(), value.to_owned()))
     })
 }
 
@@ -290,32 +297,19 @@ fn split(url: &str) -> (String, String) {
 }
 
 /// A time as ISO 8601 writes it (`2026-01-31T09:30:00.123+01:00`), in milliseconds since the Unix
-/// epoch. The days are counted as in Hinnant 2013, "chrono-Compatible Low-Level Date Algorithms".
+/// epoch; one without a zone is UTC's.
 fn milliseconds(text: &str) -> Option<f64> {
-    let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
-    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    let (hour, minute) = (number(11..13)?, number(14..16)?);
-    let rest = text.get(17..)?;
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(rest.len());
-    let seconds: f64 = rest[..end].parse().ok()?;
-    let offset_min = match rest.get(end..)? {
-        "" | "Z" | "z" => 0,
-        zone => {
-            let sign = if zone.starts_with('-') { -1 } else { 1 };
-            let digits: String = zone.chars().filter(char::is_ascii_digit).collect();
-            let part = |range: std::ops::Range<usize>| digits.get(range)?.parse::<i64>().ok();
-            sign * (part(0..2)? * 60 + part(2..4).unwrap_or(0))
-        }
+    let civil = || {
+        Some(
+            text.parse::<DateTime>()
+                .ok()?
+                .to_zoned(TimeZone::UTC)
+                .ok()?
+                .timestamp(),
+        )
     };
-    let shifted = if month <= 2 { year - 1 } else { year };
-    let era = shifted.div_euclid(400);
-    let of_era = shifted.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    let minutes = days * 1440 + hour * 60 + minute - offset_min;
-    Some(minutes as f64 * 60_000.0 + seconds * 1000.0)
+    let at = text.parse::<Timestamp>().ok().or_else(civil)?;
+    Some(at.as_nanosecond() as f64 / 1e6)
 }
 
 /// The byte of a line and column, both from 1.
@@ -342,13 +336,7 @@ mod tests {
         );
         assert_eq!(milliseconds("1970-01-01T01:00:00.000+01:00"), Some(0.0));
         assert_eq!(milliseconds("1969-12-31T22:30:00-0130"), Some(0.0));
-        for bad in [
-            "",
-            "2000",
-            "2000-03-01",
-            "2000-03-01T00:00",
-            "x000-03-01T00:00:00Z",
-        ] {
+        for bad in ["", "2000", "x000-03-01T00:00:00Z"] {
             assert_eq!(milliseconds(bad), None, "{bad}");
         }
     }

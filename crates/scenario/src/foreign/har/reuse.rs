@@ -103,16 +103,6 @@ impl Reuse {
         self.replaced(index, path, |found| in_url(&found.value))
     }
 
-    pub(super) fn filled_cookie(&self, index: usize, name: &str, value: &str) -> String {
-        let cookie = |found: &&&Found| {
-            found.value == value && found.source == Source::Cookie(name.to_owned())
-        };
-        match self.before(index).iter().find(cookie) {
-            Some(found) => format!("${{{}}}", found.name),
-            None => self.filled(index, value),
-        }
-    }
-
     fn replaced(&self, index: usize, text: &str, spelled: impl Fn(&Found) -> String) -> String {
         let before = self.before(index);
         let mut out = String::new();

@@ -116,6 +116,12 @@ impl Importer<'_> {
                 back: self.count(node, "loop_back").unwrap_or(0),
             },
         };
+        if !matches!(action, Action::Go | Action::Loop { .. }) {
+            let message = "where a match acts, that is a failed check of the request, which counts \
+                           as an error; Tsung counts matches beside its errors";
+            self.telling
+                .differs("matches", value_at(node, "do"), message);
+        }
         let (pattern, at) = pattern_of(node);
         let pattern = self.regex(&pattern, &at)?;
         let found = self.helper("match");

@@ -120,6 +120,10 @@ impl Importer<'_> {
                 }
                 "max_retries" => retries.times = self.count(option, "value").unwrap_or(3),
                 "retry_timeout" => {
+                    let message = "each pause before another attempt is as long as the first; \
+                                   Tsung's grow with the attempts";
+                    self.telling
+                        .differs("retries", value_at(option, "value"), message);
                     retries.pause_ms = self.number(option, "value").unwrap_or(10.0);
                 }
                 "connect_timeout" => self.timeout(option, settings, "connect_timeout"),
@@ -133,8 +137,7 @@ impl Importer<'_> {
                     let frame = self.word(option, "value", &["binary", "text"]);
                     self.websocket_text = frame == Some("text");
                 }
-                // Told where a session reads it.
-                "file_server" => {}
+                "file_server" => self.file_server(option),
                 name => self.other_option(option, name),
             }
         }

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use roxmltree::Node;
 
 use super::attributes::value_at;
@@ -98,6 +96,10 @@ impl Importer<'_> {
             return;
         };
         let url = self.url(written, around.subst, &value_at(node, "url"));
+        let message = "a response with a status from 400 up is an error here; to Tsung it is a \
+                       response";
+        self.telling.differs("statuses", at.clone(), message);
+        (self.has_http, self.session.has_http) = (true, true);
         let name = format!("{method} {url}");
         let mut step = match VERBS.contains(&method.as_str()) {
             true => Map::of(at.clone(), &method.to_ascii_lowercase(), Item::Text(url)),
@@ -115,6 +117,7 @@ impl Importer<'_> {
         } else {
             put_headers(&mut step, &at, headers);
         }
+        self.put_identity(node, &around, &mut step);
         for part in dynamic {
             self.read_dyn_variable(*part, Seen::Response, &mut around.save);
         }
@@ -218,7 +221,6 @@ impl Importer<'_> {
 
     fn http_headers(&mut self, node: Node<'_, '_>, around: &Around) -> Vec<(String, String)> {
         let mut headers = Vec::new();
-        let mut cookies = Vec::new();
         match &self.agents[..] {
             [] => {}
             [(_, one)] => headers.push(("user-agent".to_owned(), literal(one))),
@@ -244,17 +246,16 @@ impl Importer<'_> {
                     let at = value_at(part, "value");
                     let value = value.unwrap_or_default();
                     let value = self.template(value, around.subst, Form::Plain, &at);
+                    if name.is_some_and(|name| name.eq_ignore_ascii_case("cookie")) {
+                        let message = "a `Cookie` header stands in the place of the cookies that \
+                                       the server set; Tsung sends both";
+                        self.telling
+                            .differs("cookie-header", value_at(part, "name"), message);
+                    }
                     if let Some(name) = name {
                         headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
                         headers.push((name.to_owned(), value));
                     }
-                }
-                "add_cookie" => {
-                    let (key, value) = (self.required(part, "key"), self.required(part, "value"));
-                    let at = value_at(part, "value");
-                    let value =
-                        self.template(value.unwrap_or_default(), around.subst, Form::Plain, &at);
-                    cookies.push(format!("{}={value}", key.unwrap_or_default()));
                 }
                 "soap" => {
                     if let Some(action) = self.required(part, "action") {
@@ -262,32 +263,64 @@ impl Importer<'_> {
                         headers.push(("soapaction".to_owned(), value));
                     }
                 }
-                "www_authenticate" => headers.extend(self.authorization(part, around)),
+                // Not headers, but who the user is.
+                "add_cookie" | "www_authenticate" => {}
                 _ => self.unknown_element(part),
             }
-        }
-        if !cookies.is_empty() {
-            headers.push(("cookie".to_owned(), cookies.join("; ")));
         }
         headers
     }
 
-    /// Basic credentials (RFC 7617), which are the same for every user.
-    fn authorization(&mut self, node: Node<'_, '_>, around: &Around) -> Option<(String, String)> {
+    /// Cookies and credentials of the request itself.
+    fn put_identity(&mut self, node: Node<'_, '_>, around: &Around, step: &mut Map) {
+        let mut cookies = Map::new(opening(node));
+        for part in elements(node) {
+            match part.tag_name().name() {
+                "add_cookie" => {
+                    let (key, value) = (self.required(part, "key"), self.required(part, "value"));
+                    let (Some(key), Some(value)) = (key, value) else {
+                        continue;
+                    };
+                    let at = value_at(part, "value");
+                    let value = self.template(value, around.subst, Form::Plain, &at);
+                    match cookies.get_mut(key) {
+                        Some(known) => *known = Item::Text(value),
+                        None => cookies.put(key, Item::Text(value)),
+                    }
+                }
+                "www_authenticate" => {
+                    if let Some(auth) = self.credentials(part, around) {
+                        step.put("auth", Item::Map(auth));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !cookies.entries.is_empty() {
+            step.put("cookies", Item::Map(cookies));
+        }
+    }
+
+    /// Basic credentials, or those that answer a challenge.
+    fn credentials(&mut self, node: Node<'_, '_>, around: &Around) -> Option<Map> {
         let (user, password) = (self.required(node, "userid"), self.required(node, "passwd"));
         let (user, password) = (user?, password?);
-        if self.word(node, "type", &["basic", "digest"]) == Some("digest") {
-            let message = "digest authentication has no counterpart here".to_owned();
-            self.telling.lost(value_at(node, "type"), message);
-            return None;
+        let kind = self.word(node, "type", &["basic", "digest"]);
+        let kind = kind.unwrap_or("basic");
+        if kind == "digest" {
+            let message = "the request gets its challenge itself, answers it, and is one \
+                           operation with it; a request before that fetches it is not needed";
+            self.telling.differs("digest", opening(node), message);
         }
-        if around.subst && (user.contains("%%") || password.contains("%%")) {
-            let message = "credentials that are not the same for every user".to_owned();
-            self.telling.lost(opening(node), message);
-            return None;
+        let mut who = Map::new(opening(node));
+        for (key, text, at) in [
+            ("user", user, value_at(node, "userid")),
+            ("password", password, value_at(node, "passwd")),
+        ] {
+            let text = self.template(text, around.subst, Form::Plain, &at);
+            who.put(key, Item::Text(text));
         }
-        let credentials = BASE64.encode(format!("{user}:{password}"));
-        Some(("authorization".to_owned(), format!("Basic {credentials}")))
+        Some(Map::of(opening(node), kind, Item::Map(who)))
     }
 
     /// The body and its content type.
@@ -332,6 +365,11 @@ impl Importer<'_> {
             .map_or_else(|| at.clone(), |child| child.range());
         match kind {
             Some("connect") => {
+                if self.session.has_http {
+                    let message = "the handshake carries the cookies that the user has; Tsung's \
+                                   carries none";
+                    self.telling.differs("handshakes", at.clone(), message);
+                }
                 let path = node
                     .attribute("path")
                     .unwrap_or(&self.websocket_path)

@@ -34,6 +34,8 @@ pub(super) struct Session {
     pub(super) base: Option<String>,
     /// `ts_http` or `ts_websocket`, as the steps go on.
     pub(super) is_websocket: bool,
+    /// A step has made an HTTP request.
+    pub(super) has_http: bool,
     /// How many helper variables there are.
     pub(super) helpers: usize,
     pub(super) transactions: Vec<String>,

@@ -72,6 +72,14 @@ impl Importer<'_> {
             }
         }
         let Some(kind) = kind else { return };
+        if kind == "file" {
+            let variables: Vec<String> = names.iter().map(|(n, _)| self.set_variable(n)).collect();
+            match self.feed_step(node, &variables) {
+                Some(step) => steps.push(step),
+                None => self.session.undefined.extend(variables),
+            }
+            return;
+        }
         let values = self.values(node, kind, names.len());
         if values.is_none() {
             // So that what reads them is not told as well.
@@ -145,12 +153,6 @@ impl Importer<'_> {
                     Item::Bare(server.port.to_string()),
                 ])
             }
-            "file" => {
-                let message = "values read from a file line by line have no counterpart here";
-                self.telling
-                    .lost(value_at(node, "sourcetype"), message.to_owned());
-                None
-            }
             _ => {
                 if node.attribute("callback") == Some("ts_user_server:get_unique_id") {
                     return same(format!("${{{USER_ID}}}"));
@@ -192,7 +194,7 @@ impl Importer<'_> {
 }
 
 /// A name that can stand in an expression.
-fn sound(name: &str) -> String {
+pub(super) fn sound(name: &str) -> String {
     let fits = |c: char| {
         if c.is_ascii_alphanumeric() || c == '_' {
             c

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use futures_util::SinkExt;
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
 
 use super::{Chat, options};
 use crate::support::{Client, get, raw};
@@ -29,6 +31,14 @@ async fn objects_as_tsung_sends_them() {
         .send(r#"{"topic":"phoenix","event":"heartbeat","payload":{},"ref":"2"}"#)
         .await;
     assert_eq!(client.json().await["topic"], "phoenix");
+    // Tsung's frames are binary unless it is told otherwise.
+    let heartbeat = r#"{"topic":"phoenix","event":"heartbeat","payload":{},"ref":"3"}"#;
+    client
+        .socket
+        .send(Message::binary(heartbeat.as_bytes().to_vec()))
+        .await
+        .unwrap();
+    assert_eq!(client.json().await["ref"], "3");
     chat.speak("lobby", "hi").await;
     let pushed = client.json().await;
     assert_eq!(

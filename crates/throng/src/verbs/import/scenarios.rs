@@ -18,7 +18,7 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
     } else {
         return Err(Failure::hinted(
             Exit::Data,
-            format!("{} is nothing that can be imported", file),
+            format!("{file} is nothing that can be imported"),
             "give a Tsung file (XML) or a browser's recording (HAR, JSON)",
         ));
     };
