@@ -8,6 +8,7 @@ pub mod driver;
 mod extract;
 mod identity;
 pub mod measure;
+pub mod pushes;
 mod receiver;
 #[cfg(test)]
 mod sizes;

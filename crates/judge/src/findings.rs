@@ -45,6 +45,7 @@ pub(crate) fn findings(
     findings.extend(errors(measures));
     findings.extend(retried(figures));
     findings.extend(held(figures));
+    findings.extend(pushes(figures));
     findings.extend(unmatched(figures));
     findings.extend(notes(figures));
     findings.push(throughput(figures));
@@ -151,6 +152,46 @@ fn held(figures: &Figures) -> Option<Finding> {
     );
     let finding = finding(Severity::Note, "users-held", text);
     Some(finding.with("users", n as f64).done())
+}
+
+/// Numbered messages that users did not get, or not as they were sent; one finding a kind of message.
+fn pushes(figures: &Figures) -> Vec<Finding> {
+    let measures = &figures.info.measures;
+    let count = |name: &str| {
+        let measure = measures
+            .iter()
+            .position(|m| m.kind == "message" && m.name == name)?;
+        Some(figures.cell(None, measure).ended())
+    };
+    let numbered = measures.iter().filter_map(|measure| {
+        let name = measure.name.strip_suffix(".lost")?;
+        let lost = count(&measure.name)?;
+        let duplicated = count(&format!("{name}.duplicated"))?;
+        let out_of_order = count(&format!("{name}.out_of_order"))?;
+        Some((name, count(name)?, lost, duplicated, out_of_order))
+    });
+    let amiss = numbered.filter(|&(_, _, lost, duplicated, late)| lost + duplicated + late > 0);
+    let told = amiss.map(|(name, received, lost, duplicated, out_of_order)| {
+        let text = format!(
+            "of `{name}` users got {} and missed {}; {} came twice, {} out of order",
+            words::counted(received, "message"),
+            words::count(lost),
+            words::count(duplicated),
+            words::count(out_of_order),
+        );
+        let severity = if lost > 0 {
+            Severity::Warning
+        } else {
+            Severity::Note
+        };
+        finding(severity, "messages-amiss", text)
+            .with("received", received as f64)
+            .with("lost", lost as f64)
+            .with("duplicated", duplicated as f64)
+            .with("out_of_order", out_of_order as f64)
+            .done()
+    });
+    told.collect()
 }
 
 fn unmatched(figures: &Figures) -> Option<Finding> {

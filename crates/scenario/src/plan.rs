@@ -436,7 +436,27 @@ pub struct Unasked {
     pub when: Vec<Match>,
     /// Where the sender's timestamp is and how to read it; without it the message is counted only.
     pub sent_at: Option<SentAt>,
+    /// Its number, where it has one: then it is told which of them each user got.
+    pub numbered: Option<Numbered>,
     pub measure: MeasureId,
+}
+
+/// A number inside a message that grows by one with each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbered {
+    pub from: Source,
+    /// What tells one sequence from another; `None`: the topic, where there is one.
+    pub sequence: Option<Source>,
+    /// Numbers that a user never got.
+    pub lost: MeasureId,
+    /// Messages that it got again.
+    pub duplicated: MeasureId,
+    /// Messages that came behind a later one.
+    pub out_of_order: MeasureId,
+    /// From the sender's stamp to the first user's receipt; `None`: there is no stamp.
+    pub first: Option<MeasureId>,
+    /// From there to the last user's receipt; without a stamp from the first user's.
+    pub last: MeasureId,
 }
 
 /// A timestamp inside a message.
