@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use engine::measure::{Delta, Example, MeasureDelta};
+use engine::traffic::Traffic;
 use record::Outcome;
 use record::schema::{MeasureTally, PhaseTally, SeriesRow, Tally};
 use scenario::plan::MeasureId;
@@ -49,6 +50,8 @@ struct Seat {
     repeated: u64,
     /// Users whose first connection was made.
     connected: u64,
+    /// What its connections took on the wire so far.
+    traffic: Traffic,
     state: State,
 }
 
@@ -96,6 +99,7 @@ impl Merger {
         let seat = &mut self.loops[delta.worker as usize];
         seat.told = Some((delta.start_ns, delta.end_ns));
         seat.users = delta.gauges.users;
+        seat.traffic = delta.traffic;
         let counts = &delta.counts;
         seat.begun += counts.users_started + counts.users_refused;
         seat.repeated += counts.users_repeated;
@@ -140,8 +144,15 @@ impl Merger {
         if missing.clone().any(|seat| seat.state == State::Running) {
             return None;
         }
-        let lost = missing.filter(|seat| seat.state == State::Lost).count();
+        let lost = missing
+            .clone()
+            .filter(|seat| seat.state == State::Lost)
+            .count();
         let (_, mut interval) = self.open.pop_first()?;
+        // What loops told that tell no more stays told.
+        for seat in missing {
+            interval.add_traffic(&seat.traffic);
+        }
         interval.row.loops_lost = lost as u32;
         interval.close();
         let row = &interval.row;
@@ -202,6 +213,7 @@ impl Interval {
         let length_ns = delta.end_ns.saturating_sub(delta.start_ns).max(1);
         let busy = 1.0 - delta.cpu.idle_ns as f64 / length_ns as f64;
         row.loop_busy_max = row.loop_busy_max.max(busy.clamp(0.0, 1.0));
+        self.add_traffic(&delta.traffic);
         self.users_repeated += delta.counts.users_repeated;
         self.stamps_ahead += delta.counts.stamps_ahead;
         self.broadcasts_untold += delta.counts.broadcasts_untold;
@@ -222,6 +234,18 @@ impl Interval {
                 }
             }
         }
+    }
+
+    fn add_traffic(&mut self, traffic: &Traffic) {
+        let row = &mut self.row;
+        row.tcp_connections += traffic.connections;
+        row.tcp_segments_out += traffic.segments_out;
+        row.tcp_segments_in += traffic.segments_in;
+        row.tcp_payload_out += traffic.payload_out;
+        row.tcp_payload_in += traffic.payload_in;
+        row.tcp_retransmits += traffic.retransmits;
+        row.ip_bytes_out += traffic.ip_out;
+        row.ip_bytes_in += traffic.ip_in;
     }
 
     fn close(&mut self) {
@@ -301,6 +325,7 @@ mod tests {
             examples: Vec::new(),
             broadcasts: Vec::new(),
             cpu: LoopCpu::default(),
+            traffic: Traffic::default(),
         }
     }
 

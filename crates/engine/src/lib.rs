@@ -14,6 +14,7 @@ mod receiver;
 mod sizes;
 mod slots;
 mod tls;
+pub mod traffic;
 pub mod trust;
 mod user;
 mod wheel;

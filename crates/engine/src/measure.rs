@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
 
 use crate::pushes::{Broadcast, Broadcasts};
+use crate::traffic::Traffic;
 
 /// How many errors of one kind at one measure are kept with their text, per worker.
 const EXAMPLES_PER_KIND: u8 = 3;
@@ -32,8 +33,10 @@ pub struct Delta {
     pub examples: Vec<Example>,
     /// Numbered messages that the worker's users got.
     pub broadcasts: Vec<Broadcast>,
-    /// Filled in by a driver that has threads and clocks.
+    /// Filled in by a driver that has threads and clocks, as is what follows.
     pub cpu: LoopCpu,
+    /// Of all connections so far.
+    pub traffic: Traffic,
 }
 
 /// Things that were counted in an interval.
@@ -304,6 +307,7 @@ impl Recorder {
             examples: std::mem::take(&mut self.examples),
             broadcasts: self.broadcasts.take(),
             cpu: LoopCpu::default(),
+            traffic: Traffic::default(),
         });
         self.cut_start_ns = end_ns;
     }

@@ -49,6 +49,7 @@ pub(crate) fn findings(
     findings.extend(unmatched(figures));
     findings.extend(notes(figures));
     findings.push(throughput(figures));
+    findings.extend(traffic(figures));
     findings
 }
 
@@ -246,6 +247,34 @@ fn throughput(figures: &Figures) -> Finding {
         .with("bytes_out", sent as f64)
         .with("bytes_in", received as f64)
         .done()
+}
+
+/// What the connections took on the wire.
+fn traffic(figures: &Figures) -> Option<Finding> {
+    let told = crate::summary::traffic(figures)?;
+    let (total, each) = (told.total, told.per_connection);
+    let text = format!(
+        "{} over TCP: {} segments out and {} in, {} sent again; about {} of IP packets out and {} in, \
+         {} and {} a connection",
+        words::counted(told.connections, "connection"),
+        words::count(total.segments_out as u64),
+        words::count(total.segments_in as u64),
+        words::count(total.retransmits as u64),
+        words::bytes(total.ip_bytes_out as u64),
+        words::bytes(total.ip_bytes_in as u64),
+        words::bytes(each.ip_bytes_out as u64),
+        words::bytes(each.ip_bytes_in as u64),
+    );
+    let told = finding(Severity::Note, "traffic", text)
+        .with("connections", told.connections as f64)
+        .with("segments_out", total.segments_out)
+        .with("segments_in", total.segments_in)
+        .with("payload_out", total.payload_out)
+        .with("payload_in", total.payload_in)
+        .with("retransmits", total.retransmits)
+        .with("ip_bytes_out", total.ip_bytes_out)
+        .with("ip_bytes_in", total.ip_bytes_in);
+    Some(told.done())
 }
 
 #[cfg(test)]

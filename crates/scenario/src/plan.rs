@@ -613,6 +613,8 @@ pub enum Figure {
     Users,
     /// Users that could not be started for want of files, ports or memory: `refused`.
     Refused,
+    /// What connections took on the wire, over the whole run: `segments_out`, ….
+    Wire(Wire),
     /// A figure of one measure, or of all together where `measure` is `None` (only for
     /// [`Stat::Errors`], [`Stat::ErrorRate`], [`Stat::Count`] and [`Stat::Rate`]).
     Measure {
@@ -622,6 +624,31 @@ pub enum Figure {
         /// Index into [`Plan::phases`]; `None`: the whole run.
         phase: Option<usize>,
     },
+}
+
+/// What connections took on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    SegmentsOut,
+    SegmentsIn,
+    PayloadOut,
+    PayloadIn,
+    Retransmits,
+    IpBytesOut,
+    IpBytesIn,
+}
+
+impl Wire {
+    /// All by name.
+    pub const ALL: &[(&str, Wire)] = &[
+        ("segments_out", Wire::SegmentsOut),
+        ("segments_in", Wire::SegmentsIn),
+        ("payload_out", Wire::PayloadOut),
+        ("payload_in", Wire::PayloadIn),
+        ("retransmits", Wire::Retransmits),
+        ("ip_bytes_out", Wire::IpBytesOut),
+        ("ip_bytes_in", Wire::IpBytesIn),
+    ];
 }
 
 /// Which number of a measure.

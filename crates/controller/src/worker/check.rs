@@ -4,6 +4,7 @@
 use engine::driver::real::LoopNews;
 use engine::measure::{Counts, Delta, Gauges, LoopCpu};
 use engine::pushes::Broadcast;
+
 use record::Measurement;
 use scenario::Plan;
 use stats::hist::LogHistogram;
@@ -122,7 +123,9 @@ impl Check {
         let hists = delta.measures.iter();
         let hists = hists.flat_map(|m| [&m.response, &m.service, &m.lag]);
         let hists = hists.chain([&delta.lag]).map(LogHistogram::count);
-        let mut counts = outcomes.chain(hists).chain(numbers(delta));
+        let traffic = delta.traffic.numbers();
+        let counts = outcomes.chain(hists).chain(numbers(delta));
+        let mut counts = counts.chain(traffic);
         counts.try_for_each(|count| within(count, COUNT_MAX, "a count"))
     }
 }
@@ -192,6 +195,7 @@ fn numbers(delta: &Delta) -> [u64; 21] {
 mod tests {
     use super::*;
     use engine::measure::Delta;
+    use engine::traffic::Traffic;
 
     fn check() -> Check {
         Check {
@@ -221,6 +225,7 @@ mod tests {
             examples: Vec::new(),
             broadcasts: Vec::new(),
             cpu: LoopCpu::default(),
+            traffic: Traffic::default(),
         }
     }
 

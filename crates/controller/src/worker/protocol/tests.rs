@@ -1,5 +1,6 @@
 use engine::measure::{Counts, Delta, Example, Gauges, LoopCpu, MeasureDelta, OUTCOMES};
 use engine::pushes::Broadcast;
+use engine::traffic::Traffic;
 use proptest::prelude::*;
 use record::Outcome;
 use stats::hist::LogHistogram;
@@ -53,6 +54,16 @@ fn delta() -> Delta {
             used_ns: 7,
             waited_ns: 8,
             idle_ns: 9,
+        },
+        traffic: Traffic {
+            connections: 1,
+            segments_out: 2,
+            segments_in: 3,
+            payload_out: 4,
+            payload_in: 5,
+            retransmits: 6,
+            ip_out: 7,
+            ip_in: 8,
         },
     }
 }
@@ -134,8 +145,8 @@ fn messages_keep_their_form() {
             "01050106ac02046c617465",
             // A broadcast.
             "0100ac0205010203",
-            // CPU.
-            "070809"
+            // CPU, traffic.
+            "0708090102030405060708"
         )
     );
     assert_eq!(
