@@ -23,7 +23,7 @@ pub struct Traffic {
 impl Traffic {
     /// Adds that of other connections.
     pub fn add(&mut self, other: &Traffic) {
-        self.each(other, |own, other| own.saturating_add(other));
+        self.each(other, u64::saturating_add);
     }
 
     /// That of `all` connections, of which `self` is a sample of `seen`.
