@@ -6,7 +6,7 @@ import path from 'node:path';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const target = path.resolve(root, process.env.CARGO_TARGET_DIR ?? 'target');
-const program = process.env.THRONG ?? path.join(target, 'debug/throng');
+export const program = process.env.THRONG ?? path.join(target, 'debug/throng');
 
 /** Starts `throng serve chat`; it ends with this process at the latest. */
 export async function serveChat(...options) {

@@ -107,7 +107,13 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             Op::Think(dist) | Op::Pace { every: dist, .. } => {
                 idle_s += rounds * visits * dist.mean().max(0.0);
             }
-            Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::WsSend(_) | Op::WsExpect(_) => {
+            Op::Http(_)
+            | Op::WsOpen(_)
+            | Op::SseOpen(_)
+            | Op::TcpOpen(_)
+            | Op::WsSend(_)
+            | Op::Channel(_)
+            | Op::WsExpect(_) => {
                 exchanges += rounds * visits;
             }
             // How long a restarted session or a wait by expression lasts is not known.
@@ -115,7 +121,12 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             _ => {}
         }
     }
-    let keeps = |op: &Op| matches!(op, Op::WsOpen(_) | Op::SseOpen(_) | Op::Poll(_));
+    let keeps = |op: &Op| {
+        matches!(
+            op,
+            Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Poll(_)
+        )
+    };
     let holds = session.ops.iter().any(keeps);
     let shared = plan.options.http_connections == HttpConnections::Shared && !holds;
     // Users that share connections hold none while they think.

@@ -1,8 +1,9 @@
 //! One connection: where it stands, its codec, and what little it must keep between reads.
 
-use proto::{http1, ws};
-use scenario::plan::EndpointId;
+use proto::{frame, http1, ws};
+use scenario::plan::{EndpointId, Pc};
 
+use crate::channels::Channels;
 use crate::receiver::{Background, Poller, Receiver};
 use crate::tls::Tls;
 
@@ -22,7 +23,7 @@ pub(crate) enum Stage {
     Busy,
     /// The WebSocket upgrade, or the request for an event stream, is in flight.
     Upgrading,
-    /// A WebSocket or an event stream.
+    /// A WebSocket, an event stream or a framed TCP connection.
     Open,
     /// A WebSocket to which a close frame was sent.
     Closing,
@@ -47,6 +48,8 @@ pub(crate) enum Kind {
     Events,
     /// A poll.
     Poll,
+    /// Messages in frames, straight on TCP or TLS.
+    Tcp,
 }
 
 /// What reads the peer's bytes.
@@ -56,6 +59,13 @@ pub(crate) enum Codec {
     Ws(ws::Decoder),
     Events(Box<Receiver>),
     Poll(Box<Poller>),
+    /// A WebSocket that speaks a protocol of channels.
+    Channels(Box<Channels>),
+    /// The framing is that of the instruction that opened it.
+    Frames {
+        opened_by: Pc,
+        decoder: frame::Decoder,
+    },
 }
 
 /// A connection. Idle, it owns no buffer.
@@ -85,7 +95,15 @@ impl Conn {
     pub(crate) fn receiver(&mut self) -> Option<&mut Receiver> {
         match &mut self.codec {
             Codec::Events(receiver) => Some(receiver),
-            Codec::Http(_) | Codec::Ws(_) | Codec::Poll(_) => None,
+            _ => None,
+        }
+    }
+
+    /// What the protocol of channels that it speaks remembers.
+    pub(crate) fn channels(&mut self) -> Option<&mut Channels> {
+        match &mut self.codec {
+            Codec::Channels(channels) => Some(channels),
+            _ => None,
         }
     }
 
@@ -94,7 +112,8 @@ impl Conn {
         match &self.codec {
             Codec::Events(receiver) => Some(&receiver.background),
             Codec::Poll(poller) => Some(&poller.background),
-            Codec::Http(_) | Codec::Ws(_) => None,
+            Codec::Channels(channels) => Some(&channels.background),
+            Codec::Http(_) | Codec::Ws(_) | Codec::Frames { .. } => None,
         }
     }
 
@@ -103,7 +122,8 @@ impl Conn {
         match &mut self.codec {
             Codec::Events(receiver) => Some(&mut receiver.background),
             Codec::Poll(poller) => Some(&mut poller.background),
-            Codec::Http(_) | Codec::Ws(_) => None,
+            Codec::Channels(channels) => Some(&mut channels.background),
+            Codec::Http(_) | Codec::Ws(_) | Codec::Frames { .. } => None,
         }
     }
 
@@ -113,7 +133,7 @@ impl Conn {
         match &self.codec {
             Codec::Events(receiver) => receiver.opened,
             Codec::Poll(_) => true,
-            Codec::Http(_) | Codec::Ws(_) => false,
+            Codec::Http(_) | Codec::Ws(_) | Codec::Channels(_) | Codec::Frames { .. } => false,
         }
     }
 

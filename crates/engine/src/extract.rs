@@ -15,16 +15,26 @@ pub(crate) struct Received<'a> {
     pub(crate) head: Option<&'a http1::Head<'a>>,
     /// Response body or message.
     pub(crate) body: &'a [u8],
-    /// Server-sent events only.
-    pub(crate) label: Option<Label<'a>>,
+    pub(crate) label: Label<'a>,
 }
 
-/// What a server-sent event says besides its data.
+/// What a message has besides its body.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Label<'a> {
-    pub(crate) event: &'a [u8],
-    /// The last one that the stream said; often empty.
-    pub(crate) id: &'a [u8],
+pub(crate) enum Label<'a> {
+    Nothing,
+    /// A server-sent event.
+    Event {
+        name: &'a [u8],
+        /// The last one that the stream said; often empty.
+        id: &'a [u8],
+    },
+    /// A framed message: the whole of it, whose payload is the body.
+    Frame(&'a [u8]),
+    /// A message of a channel.
+    Channel {
+        topic: &'a [u8],
+        event: &'a [u8],
+    },
 }
 
 impl<'a> Received<'a> {
@@ -32,7 +42,37 @@ impl<'a> Received<'a> {
         Received {
             head: None,
             body,
-            label: None,
+            label: Label::Nothing,
+        }
+    }
+
+    /// All bytes of a message, its header too.
+    fn bytes(&self) -> &'a [u8] {
+        match self.label {
+            Label::Frame(whole) => whole,
+            Label::Nothing | Label::Event { .. } | Label::Channel { .. } => self.body,
+        }
+    }
+
+    pub(crate) fn topic(&self) -> Option<&'a [u8]> {
+        match self.label {
+            Label::Channel { topic, .. } => Some(topic),
+            Label::Nothing | Label::Event { .. } | Label::Frame(_) => None,
+        }
+    }
+
+    fn event(&self) -> Option<&'a [u8]> {
+        match self.label {
+            Label::Event { name, .. } => Some(name),
+            Label::Channel { event, .. } => Some(event),
+            Label::Nothing | Label::Frame(_) => None,
+        }
+    }
+
+    fn event_id(&self) -> Option<&'a [u8]> {
+        match self.label {
+            Label::Event { id, .. } => Some(id),
+            Label::Nothing | Label::Frame(_) | Label::Channel { .. } => None,
         }
     }
 
@@ -58,9 +98,27 @@ impl<'a> Received<'a> {
             Source::Header(name) => self.head?.header(name).map(text_value),
             Source::Status => Some(Value::Int(i64::from(self.head?.status))),
             Source::Body => Some(text_value(self.body)),
-            Source::Event => Some(text_value(self.label?.event)),
-            Source::EventId => Some(text_value(self.label?.id)),
+            Source::Event => Some(text_value(self.event()?)),
+            Source::Topic => Some(text_value(self.topic()?)),
+            Source::EventId => Some(text_value(self.event_id()?)),
+            Source::Number { form, at } => form.read(self.bytes().get(*at as usize..)?),
         }
+    }
+
+    /// The whole number that `source` names, from 0.
+    pub(crate) fn count(&self, source: &Source) -> Option<u64> {
+        match self.value(source)? {
+            Value::Int(int) => int.try_into().ok(),
+            Value::Text(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The text of the value that `source` names.
+    pub(crate) fn text(&self, source: &Source) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        self.value(source)?.write_text(&mut text);
+        Some(text)
     }
 
     /// Do all conditions hold? A template that cannot be rendered does not match.
@@ -137,6 +195,35 @@ pub(crate) fn items(json: &[u8]) -> Option<Vec<&[u8]>> {
     sonic_rs::to_array_iter(json).map(item).collect()
 }
 
+/// The first items of a JSON array as they stand in `json`, `N` at most, and how many these are;
+/// `None` where it is no array.
+pub(crate) fn first_items<const N: usize>(json: &[u8]) -> Option<([&[u8]; N], usize)> {
+    let json = json.trim_ascii();
+    if json.first() != Some(&b'[') {
+        return None;
+    }
+    let (mut found, mut count) = ([&b""[..]; N], 0);
+    for (place, item) in found.iter_mut().zip(sonic_rs::to_array_iter(json)) {
+        *place = part_of(json, item.ok()?.as_raw_str())?;
+        count += 1;
+    }
+    Some((found, count))
+}
+
+/// Tells the pairs of a JSON object, with their values as they stand in `json`; `None` where it is no
+/// object.
+pub(crate) fn pairs<'a>(json: &'a [u8], mut tell: impl FnMut(&str, &'a [u8])) -> Option<()> {
+    let json = json.trim_ascii();
+    if json.first() != Some(&b'{') {
+        return None;
+    }
+    for pair in sonic_rs::to_object_iter(json) {
+        let (key, value) = pair.ok()?;
+        tell(&key, part_of(json, value.as_raw_str())?);
+    }
+    Some(())
+}
+
 /// `part` with the lifetime of what it is a part of: a lazy value of borrowed input is one.
 fn part_of<'a>(whole: &'a [u8], part: &str) -> Option<&'a [u8]> {
     let start = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
@@ -151,7 +238,7 @@ fn array_index(token: &str) -> Option<usize> {
 }
 
 /// The text inside a JSON string's quotes, unescaped.
-fn unquoted(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
+pub(crate) fn unquoted(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
     let inner = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if !inner.contains(&b'\\') {
         return Some(Cow::Borrowed(inner));

@@ -4,6 +4,7 @@
 use proto::ws;
 use scenario::expr::Value;
 
+use crate::channels::Channels;
 use crate::conn::{Conn, Pending};
 use crate::driver::real::sockets::Socket;
 use crate::receiver::{Poller, Receiver};
@@ -64,6 +65,16 @@ fn an_event_stream_takes_176_bytes_more() {
 fn a_poll_takes_160_bytes_more() {
     let poller = size_of::<Poller>() + BLOCK;
     assert!(poller <= 160, "a poll has {poller} bytes");
+}
+
+/// A protocol of channels has this beside its WebSocket, and the names of the topics joined.
+#[test]
+fn a_protocol_of_channels_takes_192_bytes_more() {
+    let channels = size_of::<Channels>() + BLOCK;
+    assert!(
+        channels <= 192,
+        "a protocol of channels has {channels} bytes"
+    );
 }
 
 /// Each variable of a session, and each of its counters.

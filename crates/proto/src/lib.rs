@@ -1,8 +1,9 @@
-//! Turns bytes into HTTP/1.1 messages, WebSocket messages and server-sent events and back.
+//! Turns bytes into HTTP/1.1 messages, WebSocket messages, server-sent events and frames and back.
 //!
-//! The client's side of three protocols, as pure functions of bytes: no socket, clock, thread or
+//! The client's side of four protocols, as pure functions of bytes: no socket, clock, thread or
 //! source of randomness is in reach (`no_std`), so mask keys and handshake nonces are arguments.
 //!
+//! - [`frame`] tells messages apart on a plain byte stream.
 //! - [`http1`] writes requests and reads responses (RFC 9110, RFC 9112).
 //! - [`sse`] reads event streams (HTML standard §9.2).
 //! - [`ws`] makes the opening handshake, writes masked frames and reads messages (RFC 6455).
@@ -28,6 +29,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod frame;
 pub mod http1;
 mod limits;
 pub mod sse;

@@ -10,7 +10,7 @@ pub struct Limits {
     /// Bytes of a response body, after the chunked coding is taken off.
     pub body_bytes_max: u64,
     /// Payload bytes of a WebSocket message, all its fragments together; bytes of the lines of one
-    /// server-sent event.
+    /// server-sent event; bytes of a framed message.
     pub message_bytes_max: usize,
 }
 

@@ -122,6 +122,10 @@ outcomes! {
     Unfinished = 21 "unfinished",
     /// Any other error of the operating system.
     Other = 22 "other",
+    /// The peer broke the framing of its messages, or the protocol that they speak.
+    Protocol = 23 "protocol",
+    /// The peer turned down a channel, subscription or namespace, or what was said to one.
+    Rejected = 24 "rejected",
 }
 
 impl From<Outcome> for u8 {

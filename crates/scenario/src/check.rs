@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod auth;
+mod channels;
 mod data;
 mod dist;
 mod document;
@@ -24,6 +25,7 @@ mod program;
 mod servers;
 mod sessions;
 mod sse;
+mod tcp;
 mod templates;
 mod thresholds;
 mod words;

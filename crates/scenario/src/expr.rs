@@ -1,8 +1,9 @@
 //! Values, expressions and templates: what stands between `${` and `}`, and in `if` and `check`.
 //!
-//! This file holds the types; [`eval`] runs expressions, [`value`] says how values convert and
+//! This file holds the types; [`binary`] writes numbers as bytes, [`eval`] runs expressions, [`value`] says how values convert and
 //! compare, [`template`] writes text, `lex` and `parse` read what people wrote.
 
+pub mod binary;
 pub mod eval;
 pub(crate) mod lex;
 pub(crate) mod parse;

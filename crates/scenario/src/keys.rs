@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod auth;
+mod channels;
 mod data;
 mod dist;
 mod document;
@@ -12,9 +13,11 @@ mod experiment;
 mod markov;
 mod recorded;
 mod steps;
+mod tcp;
 
 pub(crate) use arrivals::{PHASES, SINGLE, STEP_RANGE};
 pub(crate) use auth::{AUTH, CREDENTIALS};
+pub(crate) use channels::{EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
 pub(crate) use data::DATA;
 pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
 pub(crate) use document::{
@@ -23,7 +26,10 @@ pub(crate) use document::{
 pub(crate) use experiment::{EXPERIMENT, FACTOR, RESPONSE};
 pub(crate) use markov::{MARKOV, STATE, TRANSITION};
 pub(crate) use recorded::SOURCES;
-pub(crate) use steps::{CHOICE, EXPECT, HTTP_REQUEST, REGEX_PARTS, SAVE, SAVE_WORDS, STEPS, WHEN};
+pub(crate) use steps::{
+    CHOICE, EXPECT, HTTP_REQUEST, REGEX_PARTS, SAVE, SAVE_WORDS, STEPS, WEBSOCKET, WHEN,
+};
+pub(crate) use tcp::{COUNTS, FRAMING, WIDTHS};
 
 /// One key of a mapping.
 #[derive(Debug)]
@@ -238,6 +244,11 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
     ];
     let in_steps = [
         &HTTP_REQUEST,
+        &WEBSOCKET,
+        &FRAMING,
+        &PUSHED,
+        &PERFORMED,
+        &EMITTED,
         &EXPECT,
         &WHEN,
         &SAVE,

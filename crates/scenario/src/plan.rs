@@ -4,10 +4,13 @@
 //! per second (`f64`), sizes are bytes. Nothing in it refers back to the text it came from.
 
 mod auth;
+mod channels;
 mod data;
 mod phases;
+mod tcp;
 
 pub use auth::Digest;
+pub use channels::{ChannelOp, ChannelVerb, Protocol};
 pub use data::{Data, DataId, End, Feed, Found, Order, Table};
 pub use phases::{Phase, PhaseKind, Series, Single, Spacing, Trace};
 
@@ -16,7 +19,10 @@ use std::ops::Range;
 
 use stats::dist::Dist;
 
+use crate::expr::binary::NumberForm;
 use crate::expr::{Expr, Template};
+
+pub use tcp::{Payload, TcpOpen};
 
 /// Index of a [`Session`] in [`Plan::sessions`].
 pub type SessionId = u16;
@@ -135,8 +141,12 @@ pub enum Op {
     SseOpen(Box<SseOpen>),
     /// Ask again and again, beside the steps, for messages. It takes the WebSocket's place, too.
     Poll(Box<Poll>),
+    /// Open a plain TCP connection and wait for it. It takes the WebSocket's place, too.
+    TcpOpen(Box<TcpOpen>),
     /// Send a message; wait for its reply if there is one.
     WsSend(Box<WsSend>),
+    /// Join, push to or leave a channel over the WebSocket.
+    Channel(Box<ChannelOp>),
     /// Wait for a message.
     WsExpect(Box<Expect>),
     /// Close the WebSocket with this status and wait for the peer's close; or the event
@@ -248,7 +258,9 @@ pub struct WsOpen {
     /// Path and query, base path in front.
     pub path: Template,
     pub headers: Vec<(String, Template)>,
-    /// Handshake latency: connect, TLS and upgrade together.
+    /// The protocol of channels that is spoken over it.
+    pub protocol: Option<Protocol>,
+    /// Handshake latency: connect, TLS, upgrade and the protocol's greeting together.
     pub measure: MeasureId,
     pub timeout_ns: u64,
 }
@@ -298,11 +310,11 @@ pub struct Poll {
     pub pause_ns: u64,
 }
 
-/// Sending a WebSocket message.
+/// Sending a message over a WebSocket or a framed TCP connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WsSend {
-    pub payload: Template,
-    /// False: a text frame. True: a binary frame; the payload's bytes are sent as they are.
+    pub payload: Payload,
+    /// Of a WebSocket: a binary frame instead of a text frame.
     pub binary: bool,
     /// What answers it. Its measure runs from the send being due to the reply.
     pub reply: Option<Expect>,
@@ -366,10 +378,14 @@ pub enum Source {
     Status,
     /// The whole body or message as text.
     Body,
-    /// The name of a server-sent event.
+    /// The name of a server-sent event, or of a channel's.
     Event,
+    /// The topic, identifier or namespace of a channel's message.
+    Topic,
     /// The last id that the event stream said.
     EventId,
+    /// A number so many bytes behind a message's beginning.
+    Number { form: NumberForm, at: u32 },
 }
 
 impl PartialEq for Source {
@@ -389,9 +405,13 @@ impl PartialEq for Source {
                 },
             ) => a.as_str() == b.as_str() && group == g && whole == w,
             (Source::Header(a), Source::Header(b)) => a == b,
+            (Source::Number { form, at }, Source::Number { form: f, at: a }) => {
+                (form, at) == (f, a)
+            }
             (Source::Status, Source::Status)
             | (Source::Body, Source::Body)
             | (Source::Event, Source::Event)
+            | (Source::Topic, Source::Topic)
             | (Source::EventId, Source::EventId) => true,
             _ => false,
         }
@@ -403,7 +423,7 @@ impl Source {
     pub fn reads_body(&self) -> bool {
         matches!(
             self,
-            Source::Pointer(_) | Source::Regex { .. } | Source::Body
+            Source::Pointer(_) | Source::Regex { .. } | Source::Body | Source::Number { .. }
         )
     }
 }
@@ -416,7 +436,27 @@ pub struct Unasked {
     pub when: Vec<Match>,
     /// Where the sender's timestamp is and how to read it; without it the message is counted only.
     pub sent_at: Option<SentAt>,
+    /// Its number, where it has one: then it is told which of them each user got.
+    pub numbered: Option<Numbered>,
     pub measure: MeasureId,
+}
+
+/// A number inside a message that grows by one with each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbered {
+    pub from: Source,
+    /// What tells one sequence from another; `None`: the topic, where there is one.
+    pub sequence: Option<Source>,
+    /// Numbers that a user never got.
+    pub lost: MeasureId,
+    /// Messages that it got again.
+    pub duplicated: MeasureId,
+    /// Messages that came behind a later one.
+    pub out_of_order: MeasureId,
+    /// From the sender's stamp to the first user's receipt; `None`: there is no stamp.
+    pub first: Option<MeasureId>,
+    /// From there to the last user's receipt; without a stamp from the first user's.
+    pub last: MeasureId,
 }
 
 /// A timestamp inside a message.
@@ -573,6 +613,8 @@ pub enum Figure {
     Users,
     /// Users that could not be started for want of files, ports or memory: `refused`.
     Refused,
+    /// What connections took on the wire, over the whole run: `segments_out`, ….
+    Wire(Wire),
     /// A figure of one measure, or of all together where `measure` is `None` (only for
     /// [`Stat::Errors`], [`Stat::ErrorRate`], [`Stat::Count`] and [`Stat::Rate`]).
     Measure {
@@ -582,6 +624,31 @@ pub enum Figure {
         /// Index into [`Plan::phases`]; `None`: the whole run.
         phase: Option<usize>,
     },
+}
+
+/// What connections took on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    SegmentsOut,
+    SegmentsIn,
+    PayloadOut,
+    PayloadIn,
+    Retransmits,
+    IpBytesOut,
+    IpBytesIn,
+}
+
+impl Wire {
+    /// All by name.
+    pub const ALL: &[(&str, Wire)] = &[
+        ("segments_out", Wire::SegmentsOut),
+        ("segments_in", Wire::SegmentsIn),
+        ("payload_out", Wire::PayloadOut),
+        ("payload_in", Wire::PayloadIn),
+        ("retransmits", Wire::Retransmits),
+        ("ip_bytes_out", Wire::IpBytesOut),
+        ("ip_bytes_in", Wire::IpBytesIn),
+    ];
 }
 
 /// Which number of a measure.

@@ -108,9 +108,10 @@ fn object(table: &Table) -> Value {
     }
     if std::ptr::eq(table, &WHEN) {
         properties.remove("/pointer");
+        properties.remove("u8@0");
         return json!({
             "type": "object", "properties": properties, "additionalProperties": false,
-            "patternProperties": { "^(/|$)": true },
+            "patternProperties": { "^(/|$)": true, "^[uif][0-9]+[bl]?e?@[0-9]+$": true },
         });
     }
     // A step or phase without its verb would be another one.

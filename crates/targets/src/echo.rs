@@ -1,4 +1,5 @@
-//! The smallest server: WebSocket messages come back as they went, `GET /hello` says "ok".
+//! The smallest server: WebSocket messages come back as they went, `GET /hello` says "ok". Or it
+//! speaks no protocol at all, and bytes come back as they went.
 //!
 //! For tests and benches of the client's end, where the server should cost next to nothing.
 
@@ -35,6 +36,8 @@ pub struct EchoOptions {
     pub threads: usize,
     /// Longest message in bytes. A longer one ends the connection.
     pub message_max: usize,
+    /// Bytes come back as they went, and so do messages in whatever frames.
+    pub raw: bool,
 }
 
 impl Default for EchoOptions {
@@ -44,6 +47,7 @@ impl Default for EchoOptions {
             listen,
             threads: 1,
             message_max: 16 << 20,
+            raw: false,
         }
     }
 }
@@ -62,6 +66,7 @@ pub async fn serve(
         listen,
         threads,
         message_max,
+        raw,
     } = options;
     let setup = Setup {
         listen,
@@ -71,7 +76,7 @@ pub async fn serve(
     };
     let limits = Limits { message_max };
     let router = Router::new().route("/hello", get(|| async { "ok\n" }));
-    let mut crew = Crew::start(setup, move |post| work(post, limits, router.clone())).await?;
+    let mut crew = Crew::start(setup, move |post| work(post, raw, limits, router.clone())).await?;
     ready(crew.address());
     tokio::select! {
         () = shutdown => {}
@@ -88,11 +93,15 @@ pub fn run(options: EchoOptions, stop: Stop, ready: impl FnOnce(SocketAddr)) -> 
     run_until(stop, |stopped| serve(options, ready, stopped))?
 }
 
-async fn work(post: Post, limits: Limits, router: Router) {
+async fn work(post: Post, raw: bool, limits: Limits, router: Router) {
     let Post { listener, mut stop } = post;
     let router = Arc::new(router);
     let stopping = stop.clone();
     let open = |stream| {
+        if raw {
+            tokio::task::spawn_local(return_bytes(stream));
+            return;
+        }
         tokio::task::spawn_local(receive(
             stream,
             limits,
@@ -105,6 +114,15 @@ async fn work(post: Post, limits: Limits, router: Router) {
         () = accept_all(&listener, open, drop) => {}
         () = stopped(&mut stop) => {}
     }
+}
+
+/// Returns what comes until the peer has said all.
+async fn return_bytes(mut stream: TcpStream) {
+    // A delayed answer would be a latency of this server.
+    let _ = stream.set_nodelay(true);
+    let (mut from, mut to) = stream.split();
+    // A connection that breaks has ended as well.
+    let _ = tokio::io::copy(&mut from, &mut to).await;
 }
 
 async fn receive(

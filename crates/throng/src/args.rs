@@ -529,7 +529,7 @@ pub(crate) enum System {
     /// An HTTP server that freezes on a schedule
     Stall(StallArgs),
     /// The smallest WebSocket and HTTP server
-    Echo(SmallArgs),
+    Echo(EchoArgs),
     /// The barest HTTP responder, for measuring clients
     Hello(SmallArgs),
 }
@@ -623,6 +623,15 @@ pub(crate) struct StallArgs {
     /// From the end of one stall to the end of the next
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) every: Option<Duration>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct EchoArgs {
+    #[command(flatten)]
+    pub(crate) small: SmallArgs,
+    /// Speak no protocol: bytes come back as they went
+    #[arg(long)]
+    pub(crate) raw: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,7 +1,8 @@
 //! Due times beside those of the steps: a user's one timer serves both.
 //!
 //! The steps' own is `User::deadline_ns`; that of a poll, or of an event stream that is opened anew,
-//! stands in its boxed state. The timer is armed for the earlier of them, and whoever has none of the
+//! stands in its boxed state, as does that of the
+//! next heartbeat of a protocol of channels. The timer is armed for the earlier of them, and whoever has none of the
 //! second kind pays a look at one flag.
 
 use record::{Measurement, Outcome};
@@ -10,7 +11,7 @@ use scenario::plan::{MeasureId, Op};
 use super::Worker;
 use super::session::blank;
 use crate::command::Command;
-use crate::conn::{Codec, Conn, Stage};
+use crate::conn::{Codec, Conn, Kind, Stage};
 use crate::receiver::NEVER;
 
 impl<'p> Worker<'p> {
@@ -38,14 +39,14 @@ impl<'p> Worker<'p> {
     }
 
     fn background_due_ns(&self, key: u32) -> u64 {
-        let slot = self.find_conn(key, Conn::is_background);
+        let slot = self.find_conn(key, |conn| conn.background().is_some());
         let background = slot.and_then(|slot| self.conns[slot].background());
         background.map_or(NEVER, |background| background.due_ns)
     }
 
     /// Does what is due beside the steps. The user may be gone afterwards.
     pub(super) fn fire_background(&mut self, now_ns: u64, key: u32) {
-        let Some(slot) = self.find_conn(key, Conn::is_background) else {
+        let Some(slot) = self.find_conn(key, |conn| conn.background().is_some()) else {
             return;
         };
         let Some(background) = self.conns[slot].background_mut() else {
@@ -55,6 +56,9 @@ impl<'p> Worker<'p> {
             return;
         }
         let due_ns = std::mem::replace(&mut background.due_ns, NEVER);
+        if self.conns[slot].kind == Kind::WebSocket {
+            return self.beat(now_ns, slot);
+        }
         let outcome = match self.conns[slot].stage {
             // No step begins after the end, and no attempt either.
             Stage::Waiting | Stage::Idle if now_ns >= self.end_ns => return,
@@ -123,7 +127,7 @@ impl<'p> Worker<'p> {
         match &mut conn.codec {
             Codec::Events(receiver) => receiver.reset(),
             Codec::Poll(poller) => poller.reset(),
-            Codec::Http(_) | Codec::Ws(_) => {}
+            _ => {}
         }
     }
 

@@ -145,6 +145,7 @@ impl Worker<'_> {
                 self.setting_up -= 1;
                 self.send_poll(now_ns, slot);
             }
+            Kind::Tcp => self.opened_tcp(now_ns, key, slot),
             Kind::Http => {
                 self.conns[slot].stage = Stage::Idle;
                 self.setting_up -= 1;
@@ -227,13 +228,16 @@ impl Worker<'_> {
         let detail = move || format!("nothing within {waited_ms} ms");
         match self.users[key].wait {
             // The message may still come; the connection is sound.
-            Wait::Reply => {
+            Wait::Reply if !self.is_joining(key) => {
                 self.explain(now_ns, key, outcome, detail);
                 self.complete(now_ns, key, outcome, 0);
             }
             _ => match self.conn_in_use(key) {
                 Some(slot) => self.lost(now_ns, slot, outcome, detail),
-                None => self.fail(now_ns, key, outcome, 0),
+                None => {
+                    self.explain(now_ns, key, outcome, detail);
+                    self.fail(now_ns, key, outcome, 0);
+                }
             },
         }
     }
@@ -394,6 +398,9 @@ impl Worker<'_> {
                 self.decode_events(now_ns, slot, bytes)
             }
             Stage::Upgrading => self.decode_upgrade(now_ns, slot, bytes),
+            Stage::Open if self.conns[slot].kind == Kind::Tcp => {
+                self.decode_messages(now_ns, slot, bytes)
+            }
             Stage::Open | Stage::Closing => self.decode_frames(now_ns, slot, bytes),
             Stage::Connecting | Stage::Securing | Stage::Idle | Stage::Waiting => {
                 // Nothing was asked for: the peer and we do not agree on where a response ends.

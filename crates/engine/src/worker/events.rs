@@ -234,10 +234,10 @@ impl<'p> Worker<'p> {
         let received = Received {
             head: None,
             body: &data,
-            label: Some(Label {
-                event: event.name,
+            label: Label::Event {
+                name: event.name,
                 id: &last_id,
-            }),
+            },
         };
         self.handle_message(now_ns, slot, len, &received);
         if self.live(id).is_some()

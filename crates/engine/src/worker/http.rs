@@ -8,7 +8,7 @@ use super::Worker;
 use super::connections::http_outcome;
 use super::session::Flow;
 use crate::conn::{Codec, Kind, Pending, Stage};
-use crate::extract::Received;
+use crate::extract::{Label, Received};
 use crate::user::Wait;
 use crate::wire::encode_http;
 
@@ -172,7 +172,7 @@ impl<'p> Worker<'p> {
         let http = self.http_op(key);
         let keep_alive = match &self.conns[slot].codec {
             Codec::Http(decoder) => decoder.keep_alive(),
-            Codec::Ws(_) | Codec::Events(_) | Codec::Poll(_) => false,
+            _ => false,
         };
         self.keep_cookies(now_ns, slot, &http.headers, head);
         if http.digest.is_some() && self.is_challenged(slot, head) {
@@ -186,7 +186,7 @@ impl<'p> Worker<'p> {
         let received = Received {
             head: Some(head),
             body,
-            label: None,
+            label: Label::Nothing,
         };
         let mut outcome = self.examine(now_ns, key, &http.save, &http.check, &received);
         if !http.status.allows(head.status) {
@@ -225,14 +225,14 @@ impl<'p> Worker<'p> {
         let finished = match &mut conn.codec {
             Codec::Http(decoder) => decoder.finish(),
             Codec::Poll(poller) => poller.http.finish(),
-            Codec::Ws(_) | Codec::Events(_) => return false,
+            _ => return false,
         };
         if !matches!(finished, Ok(true)) {
             return false;
         }
         match conn.kind {
             Kind::Poll => self.end_poll(now_ns, slot),
-            Kind::Http | Kind::WebSocket | Kind::Events => self.end_pieces(now_ns, slot),
+            _ => self.end_pieces(now_ns, slot),
         }
         true
     }

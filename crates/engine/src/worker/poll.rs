@@ -12,7 +12,7 @@ use super::Worker;
 use super::connections::http_outcome;
 use super::session::Flow;
 use crate::conn::{Codec, Kind, Stage};
-use crate::extract::{Received, items, pointer};
+use crate::extract::{Label, Received, items, pointer};
 use crate::receiver::Poller;
 use crate::wire::{Headers, render_target};
 
@@ -182,7 +182,7 @@ impl<'p> Worker<'p> {
         let received = Received {
             head: Some(head),
             body,
-            label: None,
+            label: Label::Nothing,
         };
         let key = self.conns[slot].user;
         self.keep(now_ns, key, &poll.save, &received)

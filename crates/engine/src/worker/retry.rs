@@ -40,6 +40,7 @@ impl Worker<'_> {
                 self.open_conn(now_ns, key, endpoint, Kind::WebSocket);
             }
             Op::SseOpen(open) => self.connect_events(now_ns, key, open),
+            Op::TcpOpen(open) => self.connect_tcp(now_ns, key, open),
             other => unreachable!("a connection is tried again for {other:?}"),
         }
         if self.users[key].wait == Wait::Connect {
@@ -56,6 +57,7 @@ impl Worker<'_> {
             Op::Http(http) => http.timeout_ns,
             Op::WsOpen(open) => open.timeout_ns,
             Op::SseOpen(open) => open.timeout_ns,
+            Op::TcpOpen(open) => open.timeout_ns,
             _ => 0,
         };
         user.sent_ns.saturating_add(timeout_ns)

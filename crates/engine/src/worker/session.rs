@@ -55,8 +55,10 @@ impl Worker<'_> {
             Op::Http(http) => self.begin_http(now_ns, key, http),
             Op::WsOpen(open) => self.begin_open(now_ns, key, open),
             Op::SseOpen(open) => self.begin_events(now_ns, key, open),
+            Op::TcpOpen(open) => self.begin_tcp(now_ns, key, open),
             Op::Poll(poll) => self.begin_poll(now_ns, key, poll),
             Op::WsSend(send) => self.begin_send(now_ns, key, send),
+            Op::Channel(op) => self.begin_channel(now_ns, key, op),
             Op::WsExpect(expect) => self.begin_expect(now_ns, key, expect),
             Op::WsClose { code } => self.begin_close(now_ns, key, *code),
             Op::Think(dist) => self.think(now_ns, key, dist),
@@ -424,6 +426,7 @@ impl Worker<'_> {
         user.pc = 0;
         user.slots.fill(Value::Nothing);
         self.forget_identity(key, false);
+        self.end_tracks(key);
     }
 
     /// The user goes: with a close frame where it has a WebSocket, else at once.
@@ -444,6 +447,7 @@ impl Worker<'_> {
         }
         self.wheel.disarm(key);
         self.forget_identity(key, true);
+        self.end_tracks(key);
         self.users.remove(key);
     }
 }
@@ -473,7 +477,9 @@ fn measure_of(op: &Op) -> Option<MeasureId> {
         Op::WsOpen(open) => Some(open.measure),
         Op::SseOpen(open) => Some(open.measure),
         Op::Poll(poll) => Some(poll.measure),
+        Op::TcpOpen(open) => Some(open.measure),
         Op::WsSend(send) => Some(reply_measure(send.reply.as_ref()).unwrap_or(send.measure)),
+        Op::Channel(op) => Some(op.measure),
         Op::WsExpect(expect) => Some(expect.measure),
         _ => None,
     }

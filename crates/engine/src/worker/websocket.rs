@@ -16,6 +16,8 @@ use crate::wire::Headers;
 
 /// Normal closure (RFC 6455 §7.4.1).
 const NORMAL: u16 = 1000;
+/// The status of an upgrade (RFC 9110 §15.2.2).
+pub(super) const SWITCHING: u16 = 101;
 
 impl<'p> Worker<'p> {
     pub(super) fn begin_open(&mut self, now_ns: u64, key: u32, open: &WsOpen) -> Flow {
@@ -28,13 +30,14 @@ impl<'p> Worker<'p> {
         Flow::Wait
     }
 
-    /// True where the user has a WebSocket or an event stream, or polls; then the step just begun,
+    /// True where the user has a WebSocket, a TCP connection or an event stream, or polls; then the step just begun,
     /// which opens one, has failed.
     pub(super) fn has_stream(&mut self, now_ns: u64, key: u32) -> bool {
         let what = match self.stream_of(key).map(|slot| self.conns[slot].kind) {
             None => return false,
             Some(Kind::Events) => "event stream is open",
             Some(Kind::Poll) => "poll goes on",
+            Some(Kind::Tcp) => "TCP connection is open",
             Some(_) => "WebSocket is open",
         };
         self.explain(now_ns, key, Outcome::Step, || {
@@ -112,7 +115,7 @@ impl<'p> Worker<'p> {
         self.find_conn(key, |conn| conn.kind == Kind::WebSocket)
     }
 
-    /// The user's WebSocket, event stream or poll.
+    /// The user's WebSocket, TCP connection, event stream or poll.
     pub(super) fn stream_of(&self, key: u32) -> Option<u32> {
         self.find_conn(key, |conn| conn.kind != Kind::Http)
     }
@@ -158,7 +161,9 @@ impl<'p> Worker<'p> {
         self.setting_up -= 1;
         self.users[key].bytes_in = taken as u32;
         let id = self.id(slot);
-        self.complete(now_ns, key, Outcome::Ok, 101);
+        if !self.opens_channels(now_ns, slot) {
+            self.complete(now_ns, key, Outcome::Ok, SWITCHING);
+        }
         // Frames may stand right behind the head.
         if self.live(id).is_none() {
             return bytes.len();
@@ -170,7 +175,7 @@ impl<'p> Worker<'p> {
         let id = self.id(slot);
         // The decoder is taken out while its events, which borrow it, are acted on.
         let Codec::Ws(decoder) = &mut self.conns[slot].codec else {
-            return bytes.len();
+            return self.decode_channels(now_ns, slot, bytes);
         };
         let mut decoder = std::mem::take(decoder);
         let mut taken = 0;
@@ -196,7 +201,7 @@ impl<'p> Worker<'p> {
         taken
     }
 
-    fn handle_event(&mut self, now_ns: u64, slot: u32, len: usize, event: &Event<'_>) {
+    pub(super) fn handle_event(&mut self, now_ns: u64, slot: u32, len: usize, event: &Event<'_>) {
         match *event {
             Event::Text(text) => {
                 let received = Received::message(text.as_bytes());
@@ -243,6 +248,7 @@ impl<'p> Worker<'p> {
             self.scratch = scratch;
             if wanted {
                 self.users[key].bytes_in = len as u32;
+                self.account_expected(now_ns, key, received);
                 let outcome = self.examine(now_ns, key, &expect.save, &expect.check, received);
                 return self.conclude(now_ns, key, outcome, 0);
             }
@@ -255,6 +261,7 @@ impl<'p> Worker<'p> {
         match self.op(key)? {
             Op::WsSend(send) => send.reply.as_ref(),
             Op::WsExpect(expect) => Some(expect),
+            Op::Channel(op) => self.answer_by_content(key, op),
             _ => None,
         }
     }
@@ -285,25 +292,23 @@ impl<'p> Worker<'p> {
         received: &Received<'_>,
     ) {
         let measure = unasked.measure;
-        let Some(sent_at) = &unasked.sent_at else {
-            return self.recorder.check(measure, Outcome::Ok);
-        };
-        let stamp = pointer(received.body, &sent_at.pointer).and_then(json_number);
-        let Some(stamp) = stamp.filter(|s| s.is_finite()) else {
+        let stamp_ns = self.stamp_of(now_ns, unasked, received);
+        if unasked.sent_at.is_some() && stamp_ns.is_none() {
             let user = self.users[key].number;
             self.recorder
                 .example(now_ns, measure, Outcome::Save, user, || {
                     format!("no timestamp in {}", excerpt(received.body))
                 });
             return self.recorder.check(measure, Outcome::Save);
-        };
-        // Relative to the run's zero first: an f64 of nanoseconds since 1970 is 256 ns coarse,
-        // which is still finer than the clocks on both sides agree.
-        let stamp_ns = stamp * sent_at.unit_ns - self.started_unix_ns as f64;
-        if stamp_ns > now_ns as f64 {
-            self.recorder.counts.stamps_ahead += 1;
         }
-        let stamp_ns = (stamp_ns.max(0.0) as u64).min(now_ns);
+        if let Some(numbered) = &unasked.numbered
+            && !self.account(now_ns, key, (unasked, numbered), stamp_ns, received)
+        {
+            return;
+        }
+        let Some(stamp_ns) = stamp_ns else {
+            return self.recorder.check(measure, Outcome::Ok);
+        };
         let row = Measurement {
             due_ns: stamp_ns,
             sent_ns: stamp_ns,
@@ -315,15 +320,40 @@ impl<'p> Worker<'p> {
         self.recorder.operation(row, 0);
     }
 
+    /// When a message was sent, if it says so: since the run's zero, and not later than now.
+    pub(super) fn stamp_of(
+        &mut self,
+        now_ns: u64,
+        unasked: &Unasked,
+        received: &Received<'_>,
+    ) -> Option<u64> {
+        let sent_at = unasked.sent_at.as_ref()?;
+        let stamp = pointer(received.body, &sent_at.pointer).and_then(json_number);
+        let stamp = stamp.filter(|stamp| stamp.is_finite())?;
+        // Relative to the run's zero first: an f64 of nanoseconds since 1970 is 256 ns coarse,
+        // which is still finer than the clocks on both sides agree.
+        let stamp_ns = stamp * sent_at.unit_ns - self.started_unix_ns as f64;
+        if stamp_ns > now_ns as f64 {
+            self.recorder.counts.stamps_ahead += 1;
+        }
+        Some((stamp_ns.max(0.0) as u64).min(now_ns))
+    }
+
     pub(super) fn begin_send(&mut self, now_ns: u64, key: u32, send: &WsSend) -> Flow {
         self.begin(now_ns, key);
-        let Some(slot) = self.open_websocket(now_ns, key) else {
+        let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::End;
         };
         let start = self.commands.bytes.len();
-        if let Err(error) = self.render_message(now_ns, key, send) {
+        let rendered = match self.conns[slot].kind {
+            Kind::Tcp => self.render_frame(now_ns, slot, send),
+            _ => self
+                .render_message(now_ns, key, send)
+                .map_err(|error| error.to_string()),
+        };
+        if let Err(error) = rendered {
             self.commands.bytes.truncate(start);
-            self.explain(now_ns, key, Outcome::Step, || error.to_string());
+            self.explain(now_ns, key, Outcome::Step, || error);
             self.record_operation(now_ns, key, Outcome::Step, 0);
             return Flow::End;
         }
@@ -344,14 +374,16 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// The user's WebSocket; where it has none, the operation just begun has failed.
-    fn open_websocket(&mut self, now_ns: u64, key: u32) -> Option<u32> {
+    /// The user's WebSocket or TCP connection; where it has none, the operation just begun has
+    /// failed.
+    pub(super) fn open_stream(&mut self, now_ns: u64, key: u32) -> Option<u32> {
+        let carries = |conn: &Conn| matches!(conn.kind, Kind::WebSocket | Kind::Tcp);
         let slot = self
-            .websocket_of(key)
+            .find_conn(key, carries)
             .filter(|&slot| self.conns[slot].stage == Stage::Open);
         if slot.is_none() {
             self.explain(now_ns, key, Outcome::Step, || {
-                "no WebSocket is open".to_owned()
+                "no WebSocket or TCP connection is open".to_owned()
             });
             self.record_operation(now_ns, key, Outcome::Step, 0);
         }
@@ -378,7 +410,7 @@ impl<'p> Worker<'p> {
         self.begin(now_ns, key);
         // A poll, or an event stream that is being opened anew, may still bring what is waited for.
         if self.find_conn(key, Conn::is_background).is_none()
-            && self.open_websocket(now_ns, key).is_none()
+            && self.open_stream(now_ns, key).is_none()
         {
             return Flow::End;
         }
@@ -422,7 +454,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// A session starts anew: its WebSocket, event stream or poll ends without ceremony.
+    /// A session starts anew: what it has open ends without ceremony.
     pub(super) fn drop_stream(&mut self, key: u32) {
         if let Some(slot) = self.stream_of(key) {
             let conn = &self.conns[slot];
@@ -455,8 +487,8 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// An open WebSocket or event stream ended for good that the user did not close: its session
-    /// cannot go on.
+    /// An open WebSocket, TCP connection or event stream ended for good that the user did not close:
+    /// its session cannot go on.
     pub(super) fn stream_lost(
         &mut self,
         now_ns: u64,
@@ -467,7 +499,8 @@ impl<'p> Worker<'p> {
         let key = self.conns[slot].user;
         self.close_conn(slot);
         match self.users[key].wait {
-            Wait::Reply => {
+            // An upgrade, until the protocol above it has greeted.
+            Wait::Reply | Wait::Upgrade => {
                 self.explain(now_ns, key, outcome, detail);
                 self.fail(now_ns, key, outcome, 0);
             }
@@ -484,7 +517,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    fn break_frames(&mut self, now_ns: u64, slot: u32, error: ws::Error) {
+    pub(super) fn break_frames(&mut self, now_ns: u64, slot: u32, error: ws::Error) {
         let outcome = match error {
             ws::Error::InvalidUtf8 => Outcome::InvalidUtf8,
             ws::Error::TooLarge { .. } => Outcome::TooLarge,

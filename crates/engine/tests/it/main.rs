@@ -1,5 +1,6 @@
 //! The engine's rules, tested on the simulated network: virtual time, scripted peers, faults.
 
+mod channels;
 mod closing;
 mod events;
 mod faults;
@@ -10,10 +11,12 @@ mod latency;
 mod peers;
 mod places;
 mod polls;
+mod pushes;
 mod recorded;
 mod reproducible;
 mod retries;
 mod steps;
 mod storms;
 mod support;
+mod tcp;
 mod websocket;

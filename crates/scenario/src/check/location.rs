@@ -40,6 +40,18 @@ impl Checker<'_> {
         Some(endpoint)
     }
 
+    /// A URL that has nothing behind its host and port.
+    pub(super) fn bare_endpoint(&mut self, text: &str, place: &Place) -> Option<EndpointId> {
+        let Authority { endpoint, rest } = self.authority(text, place)?;
+        if !rest.is_empty() {
+            self.told
+                .error("bad-url", place, format!("`{rest}` has no meaning here"))
+                .hint("write HOST:PORT");
+            return None;
+        }
+        Some(self.endpoint(endpoint))
+    }
+
     /// A step's URL: a path below the target, or a whole URL of a fixed host.
     pub(super) fn location(&mut self, node: &Node, program: &Program) -> Option<Location> {
         let template = self.template(node, Escape::Url, program)?;
@@ -167,13 +179,13 @@ fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
         ));
     };
     let tls = match scheme {
-        "http" | "ws" => false,
-        "https" | "wss" => true,
+        "http" | "ws" | "tcp" => false,
+        "https" | "wss" | "tls" => true,
         _ => {
             let message = format!("URLs of the scheme `{scheme}` are not spoken");
             return Err((
                 message,
-                "the schemes are http, https, ws and wss".to_owned(),
+                "the schemes are http, https, ws, wss, tcp and tls".to_owned(),
             ));
         }
     };
@@ -191,6 +203,12 @@ fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
         return Err((format!("`{authority}` is no host"), form));
     };
     let port = match port {
+        None if matches!(scheme, "tcp" | "tls") => {
+            return Err((
+                format!("`{text}` has no port"),
+                format!("write {scheme}://{authority}:9000"),
+            ));
+        }
         None if tls => 443,
         None => 80,
         Some(port) => match port.parse::<u16>() {

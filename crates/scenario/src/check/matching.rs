@@ -113,13 +113,18 @@ impl Checker<'_> {
             "status" => self.only_response(node, of, Source::Status),
             "event" => self.only_message(node, of, Source::Event),
             "id" => self.only_message(node, of, Source::EventId),
+            "topic" => self.only_message(node, of, Source::Topic),
             text if text.is_empty() || text.starts_with('/') => {
                 self.pointer(node).map(Source::Pointer)
+            }
+            text if text.contains('@') => {
+                let source = self.number_at(text, &word.place)?;
+                self.only_message(node, of, source)
             }
             text => {
                 let message = format!("`{text}` says nothing to save");
                 let hint = format!(
-                    "write a JSON pointer like /{}, or one of: status, body, event, id, \
+                    "write a JSON pointer like /{}, or one of: status, body, event, id, topic, \
                      {{ regex: … }}, {{ header: … }}",
                     text.replace('.', "/")
                 );
@@ -161,7 +166,8 @@ impl Checker<'_> {
                 0 => self.only_response(value, of, Source::Status),
                 1 => Some(Source::Body),
                 2 => self.only_message(value, of, Source::Event),
-                _ => self.only_message(value, of, Source::EventId),
+                3 => self.only_message(value, of, Source::EventId),
+                _ => self.only_message(value, of, Source::Topic),
             },
         }
     }
@@ -186,9 +192,9 @@ impl Checker<'_> {
                 .error(
                     "bad-save",
                     &node.place,
-                    "a response has no event name or event id",
+                    "this belongs to a message, not to a response",
                 )
-                .hint("they belong to what an event stream brings: save them in `expect`");
+                .hint("save it in `expect` or `reply`");
             return None;
         }
         Some(source)
@@ -305,17 +311,23 @@ impl Checker<'_> {
                     test: MatchTest::Exists,
                 })
             }
-            word @ ("body" | "event" | "id") => {
+            word @ ("body" | "event" | "id" | "topic") => {
                 let expected = self.template(&entry.value, Escape::None, program)?;
                 let from = match word {
                     "body" => Source::Body,
                     "event" => Source::Event,
+                    "topic" => Source::Topic,
                     _ => Source::EventId,
                 };
                 Some(Match {
                     from,
                     test: MatchTest::Equals(expected),
                 })
+            }
+            key if key.contains('@') && !key.starts_with('/') => {
+                let from = self.number_at(key, &entry.key_place)?;
+                let test = self.match_test(&entry.value, program)?;
+                Some(Match { from, test })
             }
             key if key.is_empty() || key.starts_with('/') => {
                 let tokens = self.pointer_tokens(key, &entry.key_place)?;
@@ -329,7 +341,7 @@ impl Checker<'_> {
                 let message = format!("`{key}` is no condition on a message");
                 let hint = format!(
                     "write a JSON pointer like /{key}, or one of: regex, body, event, \
-                     id"
+                     id, topic, u8@0"
                 );
                 self.told
                     .error("unknown-key", &entry.key_place, message)

@@ -2,7 +2,7 @@
 
 use super::index;
 use crate::expr::Expr;
-use crate::plan::{DataId, Op, Pc, Register, Slot, Visits};
+use crate::plan::{ChannelVerb, DataId, Op, Pc, Protocol, Register, Slot, Visits};
 use stats::dist::Dist;
 
 /// The instructions so far and what they use.
@@ -17,9 +17,11 @@ pub(super) struct Program {
     feeds: Vec<(DataId, Register)>,
     /// Of chains: how often their states are expected to be visited.
     pub(super) visits: Vec<Visits>,
-    /// A step before has opened a WebSocket.
+    /// A step before has opened a WebSocket or a TCP connection.
     pub(super) has_ws: bool,
-    /// A step before has opened a WebSocket or an event stream, or begun to poll.
+    /// What the WebSocket that was opened last speaks.
+    pub(super) protocol: Option<Protocol>,
+    /// A step before has opened a WebSocket, a TCP connection or an event stream, or begun to poll.
     pub(super) has_stream: bool,
 }
 
@@ -83,8 +85,9 @@ impl Program {
 /// Whether any of these instructions lets time pass.
 pub(super) fn wait_in(ops: &[Op]) -> bool {
     ops.iter().any(|op| match op {
-        Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::WsExpect(_) => true,
+        Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::WsExpect(_) => true,
         Op::WsSend(send) => send.reply.is_some(),
+        Op::Channel(op) => op.verb == ChannelVerb::Join || op.reply.is_some(),
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
         Op::ThinkFor(seconds) => !matches!(seconds, Expr::Const(_)),
         // A poll's user goes on at once; to close takes time only where it was opened before.

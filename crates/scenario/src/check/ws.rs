@@ -1,4 +1,4 @@
-//! WebSocket steps.
+//! WebSocket steps, and messages over whatever carries them.
 
 use super::Checker;
 use super::fields::Fields;
@@ -6,27 +6,52 @@ use super::http::add_absent;
 use super::matching::Of;
 use super::program::Program;
 use crate::expr::{Escape, Template};
-use crate::keys::EXPECT;
+use crate::keys::{EXPECT, WEBSOCKET};
 use crate::node::{Node, NodeKind, Place};
-use crate::plan::{Expect, Match, MatchTest, MeasureKind, Op, Source, WsOpen, WsSend};
+use crate::plan::{
+    Expect, Match, MatchTest, MeasureId, MeasureKind, Op, Payload, Source, WsOpen, WsSend,
+};
 
 impl Checker<'_> {
     pub(super) fn ws(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        if node.mapping().is_none() {
+            return self.websocket(node, fields, program);
+        }
+        if let Some(place) = fields.other_than("ws") {
+            self.told.error(
+                "misplaced-key",
+                place,
+                "this belongs inside the `ws` mapping",
+            );
+        }
+        if let Some(fields) = self.fields(node, &WEBSOCKET, "`ws`")
+            && let Some(path) = fields.get("path")
+        {
+            self.websocket(path, &fields, program);
+        }
+    }
+
+    fn websocket(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         program.has_ws = true;
         program.has_stream = true;
         let location = self.fixed_location(node, program);
+        let protocol = self.protocol(fields);
+        program.protocol = protocol;
         let mut headers = self.headers(fields.get("headers"), program);
         self.add_auth(fields, &mut headers, program);
         for (name, value) in &self.headers {
             add_absent(&mut headers, name, value);
         }
+        self.add_subprotocols(fields, protocol, &mut headers);
         let measure = self.measure_from(fields, "as", "handshake", MeasureKind::Handshake);
         let timeout_ns = self.timeout(fields.get("timeout"));
-        if let Some((endpoint, path)) = location {
+        if let Some((endpoint, mut path)) = location {
+            Self::add_query(&mut path, protocol);
             let open = WsOpen {
                 endpoint,
                 path,
                 headers,
+                protocol,
                 measure,
                 timeout_ns,
             };
@@ -36,11 +61,42 @@ impl Checker<'_> {
 
     pub(super) fn send(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         self.needs_ws("send", &node.place, program);
-        let payload = self.payload(node, program);
+        let payload = match fields.get("bytes") {
+            Some(bytes) if node.is_null() => self.bytes(bytes, program).map(Payload::Bytes),
+            Some(bytes) => {
+                self.told
+                    .error(
+                        "two-payloads",
+                        &bytes.place,
+                        "this message has a payload already",
+                    )
+                    .hint("leave `send:` empty where there are `bytes`");
+                None
+            }
+            None => self.payload(node, program).map(Payload::Text),
+        };
         let binary = fields
             .get("binary")
             .and_then(|n| self.bool(n))
-            .unwrap_or(false);
+            .unwrap_or(matches!(payload, Some(Payload::Bytes(_))));
+        let (reply, measure) = self.reply_of(fields, &send_name(node), program);
+        if let Some(payload) = payload {
+            program.push(Op::WsSend(Box::new(WsSend {
+                payload,
+                binary,
+                reply,
+                measure,
+            })));
+        }
+    }
+
+    /// What answers a step that sends something, and what both are measured as.
+    pub(super) fn reply_of(
+        &mut self,
+        fields: &Fields<'_>,
+        otherwise: &str,
+        program: &mut Program,
+    ) -> (Option<Expect>, MeasureId) {
         let reply_fields = match fields.get("reply") {
             Some(reply) => self.fields(reply, &EXPECT, "`reply`"),
             None => None,
@@ -55,20 +111,12 @@ impl Checker<'_> {
             Some(reply) if inner_as.is_some() => reply,
             _ => fields,
         };
-        let otherwise = send_name(node);
-        let measure = self.measure_from(named, "as", &otherwise, MeasureKind::Request);
+        let measure = self.measure_from(named, "as", otherwise, MeasureKind::Request);
         let reply = reply_fields.map(|fields| {
             let when = self.matches(fields.get("when"), program);
             self.expectation(&fields, when, measure, program)
         });
-        if let Some(payload) = payload {
-            program.push(Op::WsSend(Box::new(WsSend {
-                payload,
-                binary,
-                reply,
-                measure,
-            })));
-        }
+        (reply, measure)
     }
 
     /// A mapping or list as JSON, text as it is.
@@ -149,10 +197,12 @@ impl Checker<'_> {
 
     fn needs_ws(&mut self, verb: &str, place: &Place, program: &mut Program) {
         if !program.has_ws {
-            let message = format!("`{verb}` needs a WebSocket, and no step before opens one");
+            let message = format!(
+                "`{verb}` needs a WebSocket or a TCP connection, and no step before opens one"
+            );
             self.told
                 .error("no-websocket", place, message)
-                .hint("open it first: `- ws: /path`");
+                .hint("open it first: `- ws: /path` or `- tcp: HOST:PORT`");
             // Once a session is enough.
             program.has_ws = true;
             program.has_stream = true;
@@ -164,11 +214,12 @@ impl Checker<'_> {
             return;
         }
         let message = format!(
-            "`{verb}` needs a WebSocket, an event stream or a poll, and no step before opens one"
+            "`{verb}` needs a WebSocket, a TCP connection, an event stream or a poll, and no step before \
+             opens one"
         );
-        self.told
-            .error("no-websocket", place, message)
-            .hint("open it first: `- ws: /path`, `- sse: /path` or `- poll: /path`");
+        self.told.error("no-websocket", place, message).hint(
+            "open it first: `- ws: /path`, `- tcp: HOST:PORT`, `- sse: /path` or `- poll: /path`",
+        );
         program.has_stream = true;
     }
 }

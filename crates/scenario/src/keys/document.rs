@@ -48,8 +48,8 @@ pub(crate) static DOCUMENT: Table = Table {
             name: "messages",
             kind: Kind::Map(&Kind::Mapping(&MESSAGE)),
             default: Absent,
-            doc: "WebSocket messages, server-sent events and messages of polls, tried in this order \
-                  before any reply",
+            doc: "Messages of WebSockets, TCP connections and polls, and server-sent events, tried in \
+                  this order before any reply",
         },
         Key {
             name: "data",
@@ -86,7 +86,8 @@ pub(crate) static TARGET_URL: Table = Table {
             kind: Kind::Target,
             default: Said("either this or `servers`"),
             doc: "`http://`, `https://`, `ws://` or `wss://`, a host, and perhaps a port and a \
-                  path that relative paths are appended to",
+                  path that relative paths are appended to; or `tcp://` or `tls://`, a host and a \
+                  port",
         },
         Key {
             name: "servers",
@@ -251,7 +252,8 @@ pub(crate) static OPTIONS: Table = Table {
             name: "message_max",
             kind: Kind::Size,
             default: Text("16MiB"),
-            doc: "Largest WebSocket message or server-sent event; a larger one is an error",
+            doc: "Largest message of a WebSocket or a TCP connection, or server-sent event; a larger one \
+                  is an error",
         },
         Key {
             name: "mode",
@@ -297,6 +299,21 @@ pub(crate) static MESSAGE: Table = Table {
             kind: Kind::Word(&["s", "ms", "us", "ns"]),
             default: Text("ms"),
             doc: "Unit of the timestamp",
+        },
+        Key {
+            name: "seq",
+            kind: Kind::Text,
+            default: Absent,
+            doc: "Where its number is, which grows by one from message to message: a JSON pointer, or \
+                  a number at a place (`u32be@4`). Then [lost and repeated ones](#numbered-messages) \
+                  are told",
+        },
+        Key {
+            name: "key",
+            kind: Kind::Text,
+            default: Said("a channel's topic, else all are one sequence"),
+            doc: "What tells one sequence of numbers from another: a JSON pointer, or a number at a \
+                  place",
         },
         Key {
             name: "as",

@@ -101,6 +101,45 @@ pub(crate) static HTTP_REQUEST: Table = Table {
     ],
 };
 
+const WS: &[Key] = &[
+    STREAM_AUTH,
+    key(
+        "headers",
+        TEMPLATES,
+        Absent,
+        "Headers of the upgrade request",
+    ),
+    key(
+        "as",
+        Kind::Text,
+        Text("handshake"),
+        "What connecting and upgrading are measured as",
+    ),
+    key(
+        "timeout",
+        Kind::Duration,
+        Said("`options.timeout`"),
+        "For connecting and upgrading",
+    ),
+];
+
+pub(crate) static WEBSOCKET: Table = Table {
+    name: "websocket",
+    groups: &[
+        &[key("path", Kind::Template, Required, URL)],
+        WS,
+        super::channels::OPENING,
+    ],
+};
+
+/// Of a step with a name of its own.
+pub(super) const AS: Key = key(
+    "as",
+    Kind::Text,
+    Said("the event or action where it is the same for every user, else the step's own name"),
+    "What it is measured as",
+);
+
 const URL: &str = "A path below the target, or a whole URL; `${raw(x)}` at its beginning takes \
                    either from a variable";
 
@@ -143,33 +182,16 @@ pub(crate) static STEPS: &[Table] = &[
     },
     Table {
         name: "ws",
-        groups: &[&[
-            key(
+        groups: &[
+            &[key(
                 "ws",
-                Kind::Template,
+                Kind::Any(&[Kind::Template, Kind::Mapping(&WEBSOCKET)]),
                 Required,
-                "Opens a WebSocket there: a path below the target, or a whole URL",
-            ),
-            STREAM_AUTH,
-            key(
-                "headers",
-                TEMPLATES,
-                Absent,
-                "Headers of the upgrade request",
-            ),
-            key(
-                "as",
-                Kind::Text,
-                Text("handshake"),
-                "What connecting and upgrading are measured as",
-            ),
-            key(
-                "timeout",
-                Kind::Duration,
-                Said("`options.timeout`"),
-                "For connecting and upgrading",
-            ),
-        ]],
+                "Opens a WebSocket there: a path below the target, or a whole URL; or a mapping",
+            )],
+            WS,
+            super::channels::OPENING,
+        ],
     },
     Table {
         name: "sse",
@@ -258,6 +280,12 @@ pub(crate) static STEPS: &[Table] = &[
             ),
         ]],
     },
+    super::channels::JOIN,
+    super::channels::PUSH,
+    super::channels::PERFORM,
+    super::channels::EMIT,
+    super::channels::LEAVE,
+    super::tcp::TCP,
     Table {
         name: "send",
         groups: &[&[
@@ -265,7 +293,13 @@ pub(crate) static STEPS: &[Table] = &[
                 "send",
                 Kind::Json,
                 Required,
-                "Sends a message: a mapping or list as JSON, text as it is",
+                "Sends a message: a mapping or list as JSON, text as it is; empty where there are `bytes`",
+            ),
+            key(
+                "bytes",
+                Kind::List(&Kind::Map(&Kind::Template)),
+                Absent,
+                "The message as parts of bytes: numbers (`u8`, `i8`, `u16be`, `u16le`, … `u64le`, `i64le`, `f32be`, … `f64le`), `text`, `json`, `hex`",
             ),
             key(
                 "reply",
@@ -276,8 +310,8 @@ pub(crate) static STEPS: &[Table] = &[
             key(
                 "binary",
                 Kind::Bool,
-                Text("false"),
-                "Sends a binary frame instead of text",
+                Said("`true` where there are `bytes`, else `false`"),
+                "Sends a binary frame over a WebSocket instead of text",
             ),
             key(
                 "as",
@@ -302,7 +336,7 @@ pub(crate) static STEPS: &[Table] = &[
             "close",
             Kind::Any(&[Kind::Nothing, Kind::Count]),
             Said("1000"),
-            "Closes the WebSocket with this status and waits for the server's close; or ends the event stream or the poll",
+            "Closes the WebSocket with this status and waits for the server's close; or ends the TCP connection, the event stream or the poll",
         )]],
     },
     Table {
@@ -477,7 +511,7 @@ pub(crate) static EXPECT: Table = Table {
     ]],
 };
 
-/// Besides these, any key that is a JSON pointer.
+/// Besides these, any key that is a JSON pointer, or a number at a place.
 pub(crate) static WHEN: Table = Table {
     name: "when",
     groups: &[&[
@@ -487,13 +521,25 @@ pub(crate) static WHEN: Table = Table {
             Absent,
             "The value there must be this one; `{exists: true}`: it must be there",
         ),
+        key(
+            "u8@0",
+            Kind::Any(&[Kind::Scalar, Kind::Template]),
+            Absent,
+            "The number so many bytes behind the message's beginning must be this one; `u16be@1`, `f64le@8`",
+        ),
         key("regex", Kind::Text, Absent, "Must match the message's text"),
         key("body", Kind::Template, Absent, "The message's whole text"),
         key(
             "event",
             Kind::Template,
             Absent,
-            "The name of a server-sent event; `message` where it has none of its own",
+            "The name of a server-sent event, `message` where it has none of its own; or of a channel's event",
+        ),
+        key(
+            "topic",
+            Kind::Template,
+            Absent,
+            "A channel's topic (`phoenix`), identifier (`actioncable`) or namespace (`socket.io`)",
         ),
         key(
             "id",
@@ -505,7 +551,7 @@ pub(crate) static WHEN: Table = Table {
 };
 
 /// The words that stand for a part of a response or message.
-pub(crate) const SAVE_WORDS: &[&str] = &["status", "body", "event", "id"];
+pub(crate) const SAVE_WORDS: &[&str] = &["status", "body", "event", "id", "topic"];
 
 /// Where a regex is sought.
 pub(crate) const REGEX_PARTS: &[&str] = &["body", "response"];
@@ -517,7 +563,7 @@ pub(crate) static SAVE: Table = Table {
             "pointer",
             Kind::Text,
             Absent,
-            "JSON pointer; in short the pointer itself: `/games/0/id`",
+            "JSON pointer; in short the pointer itself: `/games/0/id`; a message's number in short: `u32be@4`",
         ),
         key(
             "regex",
@@ -543,7 +589,7 @@ pub(crate) static SAVE: Table = Table {
             "from",
             Kind::Word(SAVE_WORDS),
             Absent,
-            "The HTTP status, the whole body, a server-sent event's name or id; in short the word itself",
+            "The HTTP status, the whole body, an event's name, a server-sent event's id, a channel's topic; in short the word itself",
         ),
         key(
             "default",

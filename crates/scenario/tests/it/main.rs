@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod bad;
+mod channels;
 mod data;
 mod documents;
 mod experiments;
@@ -13,6 +14,7 @@ mod plans;
 mod programs;
 mod properties;
 mod recorded;
+mod tcp;
 mod thresholds;
 
 use scenario::{Diagnostic, Plan, Settings, Source, compile, render};

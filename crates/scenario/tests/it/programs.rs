@@ -1,7 +1,7 @@
 //! Steps become instructions.
 
-use scenario::expr::{Escape, Expr, Part, Value};
-use scenario::plan::{MatchTest, MeasureKind, Op, Plan, Session, Source, StatusRule};
+use scenario::expr::{Escape, Expr, Part, Template, Value};
+use scenario::plan::{MatchTest, MeasureKind, Op, Payload, Plan, Session, Source, StatusRule};
 use stats::dist::Dist;
 
 use crate::{plan, told, with_steps};
@@ -11,6 +11,14 @@ fn compiled(steps: &str) -> (Plan, Session) {
     let mut plan = plan(&with_steps(steps));
     let session = plan.sessions.remove(0);
     (plan, session)
+}
+
+#[track_caller]
+fn template(payload: &Payload) -> &Template {
+    let Payload::Text(template) = payload else {
+        panic!("{payload:?} is no text")
+    };
+    template
 }
 
 #[test]
@@ -163,7 +171,10 @@ fn a_websocket_conversation() {
     let Op::WsSend(first) = &session.ops[1] else {
         panic!("no send")
     };
-    assert_eq!(first.payload.as_static(), Some(r#"{"op":"games"}"#));
+    assert_eq!(
+        template(&first.payload).as_static(),
+        Some(r#"{"op":"games"}"#)
+    );
     let reply = first.reply.as_ref().unwrap();
     assert_eq!(reply.measure, first.measure);
     assert_eq!(reply.timeout_ns, 30_000_000_000);
@@ -175,7 +186,7 @@ fn a_websocket_conversation() {
         panic!("no send")
     };
     assert_eq!(
-        second.payload.parts,
+        template(&second.payload).parts,
         [
             Part::Text("{\"op\":".into()),
             Part::Expr(Expr::Var(0), Escape::Json),

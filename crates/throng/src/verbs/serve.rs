@@ -10,7 +10,7 @@ use targets::hello::{self, HelloOptions};
 use targets::market::{self, MarketError, MarketOptions};
 use targets::stall::{self, StallOptions};
 
-use crate::args::{ChatArgs, ListenArgs, MarketArgs, SmallArgs, StallArgs, System};
+use crate::args::{ChatArgs, EchoArgs, ListenArgs, MarketArgs, SmallArgs, StallArgs, System};
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
@@ -106,11 +106,15 @@ fn stall(args: &StallArgs) -> Result<Exit, Failure> {
     ended(stall::run(options, stop(&args.listen), listening))
 }
 
-fn echo(args: &SmallArgs) -> Result<Exit, Failure> {
+fn echo(EchoArgs { small, raw }: &EchoArgs) -> Result<Exit, Failure> {
     let mut options = EchoOptions::default();
-    options.listen = args.listen.listen;
-    options.threads = args.threads.unwrap_or(options.threads);
-    ended(echo::run(options, stop(&args.listen), listening))
+    options.listen = small.listen.listen;
+    options.threads = small.threads.unwrap_or(options.threads);
+    options.raw = *raw;
+    let scheme = if *raw { "tcp" } else { "http" };
+    ended(echo::run(options, stop(&small.listen), |address| {
+        listening_as(scheme, address);
+    }))
 }
 
 fn hello(args: &SmallArgs) -> Result<Exit, Failure> {
@@ -134,9 +138,14 @@ fn stop(args: &ListenArgs) -> targets::Stop {
     }
 }
 
-/// What started us reads this line.
 fn listening(address: SocketAddr) {
+    listening_as("http", address);
+}
+
+/// What started us reads this line.
+fn listening_as(scheme: &str, address: SocketAddr) {
     let mut out = std::io::stdout();
     // Whoever started us may not care where we listen.
-    let _ = writeln!(out, "{}http://{address}", controller::LISTENING).and_then(|()| out.flush());
+    let _ =
+        writeln!(out, "{}{scheme}://{address}", controller::LISTENING).and_then(|()| out.flush());
 }

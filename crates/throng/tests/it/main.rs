@@ -3,6 +3,7 @@
 
 mod analyze;
 mod capacity;
+mod channels;
 mod cli;
 mod compare;
 mod events;
@@ -14,6 +15,7 @@ mod people;
 mod pages;
 mod runs;
 mod support;
+mod tcp;
 mod thesis;
 mod tidy;
 mod tsung;

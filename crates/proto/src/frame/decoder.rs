@@ -1,0 +1,129 @@
+//! Finding frames in what was received.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use memchr::memmem;
+
+use super::{DecodeError, Delimiter, Framing, LengthField, Marks};
+use crate::Limits;
+
+/// One message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// The whole message. Borrowed, but where a length field stands in its middle.
+    pub message: Cow<'a, [u8]>,
+    header: usize,
+}
+
+impl Frame<'_> {
+    /// The message without its header; empty where it has nothing more.
+    pub fn payload(&self) -> &[u8] {
+        self.message.get(self.header..).unwrap_or_default()
+    }
+}
+
+/// The state between calls; see the crate's text for the contract.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Decoder {
+    /// No delimiter begins before there, from the front on.
+    scanned: usize,
+}
+
+impl Decoder {
+    /// A decoder at a stream's beginning.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads one message.
+    pub fn decode<'a>(
+        &mut self,
+        framing: &Framing,
+        input: &'a [u8],
+        limits: &Limits,
+    ) -> Result<(usize, Option<Frame<'a>>), DecodeError> {
+        let bytes_max = limits.message_bytes_max;
+        let found = match &framing.marks {
+            Marks::Length(field) => by_length(field, framing.header, input, bytes_max)?,
+            Marks::Delimiter(delimiter) => self.by_delimiter(delimiter, input, bytes_max)?,
+            Marks::Fixed(len) => input
+                .get(..len.get())
+                .map(|message| (len.get(), Cow::Borrowed(message))),
+            Marks::Nothing => (!input.is_empty()).then_some((input.len(), Cow::Borrowed(input))),
+        };
+        let Some((taken, message)) = found else {
+            return Ok((0, None));
+        };
+        let header = framing.header;
+        Ok((taken, Some(Frame { message, header })))
+    }
+
+    fn by_delimiter<'a>(
+        &mut self,
+        delimiter: &Delimiter,
+        input: &'a [u8],
+        bytes_max: usize,
+    ) -> Result<Found<'a>, DecodeError> {
+        let delimiter = delimiter.bytes();
+        let from = self.scanned.min(input.len());
+        let len = match memmem::find(&input[from..], delimiter) {
+            Some(at) => from + at,
+            None => input.len().saturating_sub(delimiter.len() - 1).max(from),
+        };
+        if len > bytes_max {
+            return Err(DecodeError::TooLarge { bytes_max });
+        }
+        if len + delimiter.len() <= input.len() && input[len..].starts_with(delimiter) {
+            self.scanned = 0;
+            return Ok(Some((len + delimiter.len(), Cow::Borrowed(&input[..len]))));
+        }
+        self.scanned = len;
+        Ok(None)
+    }
+}
+
+/// How many bytes a frame takes, and the message in it.
+type Found<'a> = Option<(usize, Cow<'a, [u8]>)>;
+
+fn by_length<'a>(
+    field: &LengthField,
+    header: usize,
+    input: &'a [u8],
+    bytes_max: usize,
+) -> Result<Found<'a>, DecodeError> {
+    let (begin, end) = (field.at, field.end());
+    let Some(told) = input.get(begin..end) else {
+        return Ok(None);
+    };
+    let said = read(told, field.little_endian);
+    let total = usize::try_from(said)
+        .ok()
+        .and_then(|said| said.checked_add(field.uncounted(header)))
+        .filter(|total| total - field.width.bytes().min(*total) <= bytes_max)
+        .ok_or(DecodeError::TooLarge { bytes_max })?;
+    if total < end {
+        return Err(DecodeError::TooShort { said });
+    }
+    let Some(frame) = input.get(..total) else {
+        return Ok(None);
+    };
+    let message = if begin == 0 {
+        Cow::Borrowed(&frame[end..])
+    } else {
+        let mut message = Vec::with_capacity(total - field.width.bytes());
+        message.extend_from_slice(&frame[..begin]);
+        message.extend_from_slice(&frame[end..]);
+        Cow::Owned(message)
+    };
+    Ok(Some((total, message)))
+}
+
+fn read(bytes: &[u8], little_endian: bool) -> u64 {
+    let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+    if little_endian {
+        bytes.iter().rev().fold(0, add)
+    } else {
+        bytes.iter().fold(0, add)
+    }
+}

@@ -1,0 +1,79 @@
+//! What cannot be read, and what cannot be written.
+
+use core::fmt;
+
+/// A stream that cannot be read any further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecodeError {
+    /// A message is over [`Limits::message_bytes_max`](crate::Limits::message_bytes_max).
+    TooLarge {
+        /// The limit.
+        bytes_max: usize,
+    },
+    /// A length field says less than its frame has without its content.
+    TooShort {
+        /// What it says.
+        said: u64,
+    },
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { bytes_max } => {
+                write!(f, "server sent a message over {bytes_max} bytes")
+            }
+            Self::TooShort { said } => write!(
+                f,
+                "server sent a frame of length {said}, less than its own beginning has"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for DecodeError {}
+
+/// A message that its framing has no room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EncodeError {
+    /// Shorter than its header, or than what stands before its length field.
+    TooShort {
+        /// What it has.
+        bytes: usize,
+        /// The least it must have.
+        bytes_min: usize,
+    },
+    /// Longer than its length field can say.
+    TooLong {
+        /// What it has.
+        bytes: usize,
+    },
+    /// Of another length than all messages have.
+    NotFixed {
+        /// What it has.
+        bytes: usize,
+        /// What all have.
+        fixed: usize,
+    },
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooShort { bytes, bytes_min } => write!(
+                f,
+                "the message has {bytes} bytes, and its framing wants {bytes_min} at least"
+            ),
+            Self::TooLong { bytes } => write!(
+                f,
+                "the message has {bytes} bytes, more than its length field can say"
+            ),
+            Self::NotFixed { bytes, fixed } => write!(
+                f,
+                "the message has {bytes} bytes where every message has {fixed}"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for EncodeError {}

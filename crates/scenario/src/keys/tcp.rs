@@ -1,0 +1,88 @@
+//! The step `tcp`.
+
+use super::Default::{Absent, Required, Said, Text};
+use super::{Key, Kind, Table};
+
+pub(crate) const TCP: Table = Table {
+    name: "tcp",
+    groups: &[&[
+        Key {
+            name: "tcp",
+            kind: Kind::Any(&[Kind::Nothing, Kind::Text]),
+            default: Said("the target"),
+            doc: "Opens a TCP connection there: `HOST:PORT`, or `tls://HOST:PORT`",
+        },
+        Key {
+            name: "framing",
+            kind: Kind::Any(&[Kind::Mapping(&FRAMING), Kind::Word(&["none"])]),
+            default: Required,
+            doc: "How messages are told apart; `none`: what arrives at once is a message",
+        },
+        Key {
+            name: "as",
+            kind: Kind::Text,
+            default: Text("tcp"),
+            doc: "What opening it is measured as",
+        },
+        Key {
+            name: "timeout",
+            kind: Kind::Duration,
+            default: Said("`options.timeout`"),
+            doc: "For connecting",
+        },
+    ]],
+};
+
+/// Bytes of a length field.
+pub(crate) const WIDTHS: &[&str] = &["1", "2", "4", "8"];
+/// What a length field counts.
+pub(crate) const COUNTS: &[&str] = &["rest", "payload", "frame"];
+
+pub(crate) static FRAMING: Table = Table {
+    name: "framing",
+    groups: &[&[
+        Key {
+            name: "length",
+            kind: Kind::Word(WIDTHS),
+            default: Absent,
+            doc: "Each message has a length field of so many bytes",
+        },
+        Key {
+            name: "endian",
+            kind: Kind::Word(&["big", "little"]),
+            default: Text("big"),
+            doc: "Which byte of the length field comes first: the most or the least significant",
+        },
+        Key {
+            name: "at",
+            kind: Kind::Count,
+            default: Text("0"),
+            doc: "How many bytes of the message stand before the length field",
+        },
+        Key {
+            name: "counts",
+            kind: Kind::Word(COUNTS),
+            default: Text("rest"),
+            doc: "What the length field counts: the `rest` of the frame behind it, the `payload` (the \
+                  message without its `header`), or the whole `frame`",
+        },
+        Key {
+            name: "delimiter",
+            kind: Kind::Text,
+            default: Absent,
+            doc: "Each message ends with these bytes, as in `\"\\r\\n\"`",
+        },
+        Key {
+            name: "fixed",
+            kind: Kind::Count,
+            default: Absent,
+            doc: "Each message has so many bytes",
+        },
+        Key {
+            name: "header",
+            kind: Kind::Count,
+            default: Text("0"),
+            doc: "How many bytes at a message's beginning, such as a type, are not its payload",
+        },
+    ]],
+};

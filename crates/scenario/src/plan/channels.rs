@@ -1,0 +1,58 @@
+//! Protocols of channels over WebSocket: Phoenix, ActionCable, Socket.IO.
+
+use super::{Expect, MeasureId};
+use crate::expr::Template;
+
+/// A protocol of channels, and how it goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// Phoenix channels; messages are objects (serializer 1.0.0) or arrays of five (2.0.0).
+    Phoenix {
+        arrays: bool,
+        /// From one heartbeat of ours to the next; one without its answer by then has lost the
+        /// connection.
+        heartbeat_ns: u64,
+    },
+    /// `actioncable-v1-json`.
+    ActionCable,
+    /// Socket.IO 5 (the protocol of Socket.IO 3 and 4) over Engine.IO 4.
+    SocketIo,
+}
+
+impl Protocol {
+    /// As scenarios call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Phoenix { .. } => "phoenix",
+            Protocol::ActionCable => "actioncable",
+            Protocol::SocketIo => "socket.io",
+        }
+    }
+}
+
+/// Something done with a channel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChannelOp {
+    pub verb: ChannelVerb,
+    /// The topic (Phoenix), the identifier (ActionCable) or the namespace (Socket.IO); `None`: that
+    /// of the channel joined last.
+    pub topic: Option<Template>,
+    /// What is pushed: the event (Phoenix, Socket.IO).
+    pub event: Template,
+    /// JSON: the payload (Phoenix), the data with its action (ActionCable), the list of arguments or,
+    /// when joining, what authenticates (Socket.IO). Empty: none.
+    pub payload: Template,
+    /// Of a push: what answers it.
+    pub reply: Option<Expect>,
+    pub measure: MeasureId,
+    /// For the server's answer.
+    pub timeout_ns: u64,
+}
+
+/// What is done with a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChannelVerb {
+    Join,
+    Push,
+    Leave,
+}

@@ -1,0 +1,34 @@
+//! Plain TCP, and what is sent over it or over a WebSocket.
+
+use proto::frame::Framing;
+
+use super::{EndpointId, MeasureId};
+use crate::expr::binary::Bytes;
+use crate::expr::{Context, EvalError, Template};
+
+/// Opening a TCP connection whose messages are told apart by a framing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TcpOpen {
+    pub endpoint: EndpointId,
+    pub framing: Framing,
+    /// Connect and TLS together.
+    pub measure: MeasureId,
+    pub timeout_ns: u64,
+}
+
+/// What a message consists of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Payload {
+    Text(Template),
+    Bytes(Bytes),
+}
+
+impl Payload {
+    /// Appends the message for this user to `out`, which holds a part of it on an error.
+    pub fn render<C: Context>(&self, context: &mut C, out: &mut Vec<u8>) -> Result<(), EvalError> {
+        match self {
+            Payload::Text(template) => template.render(context, out),
+            Payload::Bytes(bytes) => bytes.render(context, out),
+        }
+    }
+}

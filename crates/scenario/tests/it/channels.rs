@@ -1,0 +1,103 @@
+//! Protocols of channels become instructions.
+
+use scenario::plan::{ChannelVerb, Op, Protocol, WsOpen};
+
+use crate::{plan, with_steps};
+
+fn opened(step: &str) -> (WsOpen, String) {
+    let plan = plan(&with_steps(step));
+    let Op::WsOpen(open) = &plan.sessions[0].ops[0] else {
+        panic!("no WebSocket: {:?}", plan.sessions[0].ops)
+    };
+    let path = open.path.parts.iter().map(|part| match part {
+        scenario::expr::Part::Text(text) => text.to_string(),
+        scenario::expr::Part::Expr(..) => "$".to_owned(),
+    });
+    ((**open).clone(), path.collect())
+}
+
+fn subprotocols(open: &WsOpen) -> Option<&str> {
+    let mut headers = open.headers.iter();
+    let found = headers.find(|(name, _)| name == "sec-websocket-protocol");
+    found.and_then(|(_, value)| value.as_static())
+}
+
+#[test]
+fn a_websocket_says_what_it_speaks() {
+    let (open, path) = opened("- ws: { path: /socket/websocket, protocol: phoenix }\n");
+    assert_eq!(path, "/base/socket/websocket?vsn=2.0.0");
+    let heartbeat_ns = 30_000_000_000;
+    let arrays = true;
+    assert_eq!(
+        open.protocol,
+        Some(Protocol::Phoenix {
+            arrays,
+            heartbeat_ns
+        })
+    );
+    let (open, path) =
+        opened("- ws: /s?token=${user}\n  protocol: phoenix\n  vsn: 1.0.0\n  heartbeat: 5s\n");
+    assert_eq!(path, "/base/s?token=$&vsn=1.0.0");
+    let heartbeat_ns = 5_000_000_000;
+    let arrays = false;
+    assert_eq!(
+        open.protocol,
+        Some(Protocol::Phoenix {
+            arrays,
+            heartbeat_ns
+        })
+    );
+    let (open, path) = opened("- ws: { path: /cable, protocol: actioncable }\n");
+    assert_eq!(path, "/base/cable");
+    assert_eq!(
+        subprotocols(&open),
+        Some("actioncable-v1-json, actioncable-unsupported")
+    );
+    let (open, path) = opened("- ws: { path: /socket.io/, protocol: socket.io }\n");
+    assert_eq!(path, "/base/socket.io/?EIO=4&transport=websocket");
+    assert_eq!(subprotocols(&open), None);
+    let (open, path) = opened("- ws: /x\n  subprotocols: [a, b]\n");
+    assert_eq!((&*path, subprotocols(&open)), ("/base/x", Some("a, b")));
+    assert_eq!(open.protocol, None);
+}
+
+#[test]
+fn steps_of_channels() {
+    let plan = plan(&with_steps(
+        "- ws: { path: /cable, protocol: actioncable }
+- join: ChatChannel
+  params: { room: 1 }
+- perform: { action: speak, data: { text: hi } }
+  reply: { when: { /ok: true } }
+- leave: ChatChannel
+  params: { room: 1 }
+",
+    ));
+    let ops = &plan.sessions[0].ops[1..];
+    let ops: Vec<_> = ops
+        .iter()
+        .map(|op| match op {
+            Op::Channel(op) => op,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let verbs: Vec<_> = ops.iter().map(|op| op.verb).collect();
+    assert_eq!(
+        verbs,
+        [ChannelVerb::Join, ChannelVerb::Push, ChannelVerb::Leave]
+    );
+    let identifier = Some(r#"{"channel":"ChatChannel","room":1}"#);
+    for op in [ops[0], ops[2]] {
+        assert_eq!(
+            op.topic.as_ref().and_then(|topic| topic.as_static()),
+            identifier
+        );
+    }
+    assert_eq!(
+        ops[1].payload.as_static(),
+        Some(r#"{"text":"hi","action":"speak"}"#)
+    );
+    assert!(ops[1].topic.is_none() && ops[1].reply.is_some());
+    let names: Vec<_> = plan.measures.iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(names, ["connect", "handshake", "join", "speak", "leave"]);
+}
