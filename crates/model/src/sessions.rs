@@ -219,8 +219,8 @@ mod tests {
     #[test]
     fn the_gap_lies_between_two_hills_or_is_the_usual_one() {
         // Within sessions some seconds, between them about a day.
-        let times: Vec<(u64, i64)> = (0..200)
-            .flat_map(|day| (0..5).map(move |i| (day % 7, day * 86_400 + i * 7)))
+        let times: Vec<(u64, i64)> = (0..200_i64)
+            .flat_map(|day| (0..5).map(move |i| (day as u64 % 7, day * 86_400 + i * 7)))
             .collect();
         let found = survey(&hits(&times), (1, 0), None).unwrap();
         assert_eq!((found.gap.why, found.users), (GapReason::Valley, 7));

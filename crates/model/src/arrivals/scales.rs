@@ -153,14 +153,31 @@ fn middle(counts: &[f64]) -> usize {
     reached.unwrap_or(0)
 }
 
-/// Stretches in which thirty users or more would have come at the mean rate, and nobody did.
+/// The rate below which one whole hour in twenty lies, among those in which somebody came; the mean where
+/// there are less than a day's.
+fn low_rate(counts: &Counts, users: u64) -> f64 {
+    let mean = users as f64 / counts.bins.len() as f64 / counts.bin_s as f64;
+    let bins_of_hour = (3_600 / counts.bin_s).max(1) as usize;
+    let mut hours: Vec<u64> = put_together(&counts.bins, bins_of_hour)
+        .filter(|&users| users > 0)
+        .collect();
+    if hours.len() < 24 {
+        return mean;
+    }
+    hours.sort_unstable();
+    let hour_s = bins_of_hour as f64 * counts.bin_s as f64;
+    mean.min(hours[hours.len() / 20] as f64 / hour_s)
+}
+
+/// Stretches in which thirty users or more would have come at a low rate, and nobody did.
 pub(super) fn silences(counts: &Counts) -> (Vec<Silence>, f64) {
     let bins = &counts.bins;
     let users: u64 = bins.iter().map(|&count| u64::from(count)).sum();
     if users == 0 {
         return (Vec::new(), 0.0);
     }
-    let least = (SILENCE_USERS_MIN * bins.len() as f64 / users as f64).ceil() as usize;
+    let least_s = SILENCE_USERS_MIN / low_rate(counts, users);
+    let least = (least_s / counts.bin_s as f64).ceil() as usize;
     let mut found = Vec::new();
     let mut silent = 0;
     let mut at = 0;
