@@ -1,6 +1,7 @@
 //! Logs whose crowd is known, and what is made of them.
 
 mod faults;
+mod real;
 mod truth;
 
 use std::path::PathBuf;

@@ -9,6 +9,7 @@ mod events;
 mod examples;
 mod experiments;
 mod faults;
+mod model;
 mod people;
 mod runs;
 mod support;
