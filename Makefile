@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .ONESHELL:
 .DEFAULT_GOAL := help
 .PHONY: help run test check web bench bench-compare bench-peers bench-million bench-docs picture toolchain
+.PHONY: help run test check bench bench-compare bench-peers bench-million bench-docs bench-model picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Where cargo is when a fresh shell does not know it yet.
@@ -19,6 +20,7 @@ help:
 	@echo "make bench-peers    installs its peers and measures each in turn, under an hour"
 	@echo "make bench-million  holds up to 2,000,000 users, about ten minutes; APPLY=1 lets it"
 	@echo "                    change settings of this machine, FANS=1 plays the whole final"
+	@echo "make bench-model  how fast 1 GB of log and a trace of two months are modelled, a few minutes"
 	@echo "make bench-docs     writes docs/benchmarks.md from the newest of what was measured"
 	@echo "make picture  draw the README's pictures of terminal and report anew, from a real run"
 
@@ -46,6 +48,9 @@ bench-peers: toolchain web
 
 bench-million: toolchain web
 	@bench/million $(if $(APPLY),--apply) $(if $(FANS),--fans)
+
+bench-model: toolchain web
+	@bench/model
 
 bench-docs:
 	@bench/docs

@@ -15,6 +15,7 @@
 //! | `journal` | everything that is written while it runs |
 //! | `starts` | how many users the plan wants started |
 //! | `experiment` | many runs by a design, resumed where they were left |
+//! | `simulate` | a scenario in virtual time, as its server sees it |
 //! | `tick` | a second of the run for the live view |
 //! | `guard` | memory that runs short ends the ramp, then the run |
 //! | `doctor` | the limits of this machine, one by one |
@@ -41,6 +42,7 @@ mod merge;
 mod preflight;
 mod prepare;
 mod process;
+pub mod simulate;
 mod starts;
 mod target;
 mod tick;

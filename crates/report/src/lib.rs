@@ -12,6 +12,7 @@ mod imported;
 mod json;
 mod live;
 mod meters;
+mod model;
 mod page;
 #[cfg(test)]
 mod sample;
@@ -30,6 +31,7 @@ pub use imported::imported;
 pub use json::json;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use meters::meters;
+pub use model::{model, model_check, model_markdown};
 pub use page::{Page, RunReport};
 pub use screen::Screen;
 pub use style::Style;

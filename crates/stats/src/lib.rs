@@ -3,13 +3,16 @@
 
 pub mod anderson;
 pub mod clique;
+pub mod counts;
 pub mod dist;
 pub mod ecdf;
 pub mod ensemble;
 pub mod factorial;
 mod fft;
 pub mod filter;
+pub mod fit;
 pub mod hist;
+pub mod hurst;
 pub mod interval;
 pub mod ks;
 pub mod mean;

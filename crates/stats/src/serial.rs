@@ -71,3 +71,32 @@ pub fn effective(series: &[f64]) -> Result<Effective, SerialError> {
         span,
     })
 }
+
+/// Whether the numbers of a series depend on those shortly before them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dependence {
+    /// Ljung's and Box's Q.
+    pub statistic: f64,
+    /// P(as great), the numbers being independent.
+    pub p: f64,
+    /// Half the width of the band that holds 95 % of the correlations of independent numbers.
+    pub band: f64,
+    /// How many of the correlations lie outside of it.
+    pub outside: usize,
+}
+
+/// The test of Ljung and Box (1978) of the correlations at lags 1 and up (`correlations[0]` is that at
+/// lag 0) of a series of `count` numbers; the band is Bartlett's ±1.96 / √n.
+pub fn dependence(correlations: &[f64], count: usize) -> Dependence {
+    let n = count as f64;
+    let lags = correlations.iter().enumerate().skip(1);
+    let sum: f64 = lags.clone().map(|(k, r)| r * r / (n - k as f64)).sum();
+    let statistic = n * (n + 2.0) * sum;
+    let band = 1.959_963_984_540_054 / n.sqrt();
+    Dependence {
+        statistic,
+        p: crate::counts::chi_squared_tail(statistic, correlations.len().saturating_sub(1) as f64),
+        band,
+        outside: lags.filter(|(_, r)| r.abs() > band).count(),
+    }
+}

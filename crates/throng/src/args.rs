@@ -1,6 +1,7 @@
 //! What was typed.
 
 mod compare;
+mod model;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,6 +13,9 @@ use controller::capacity;
 use scenario::foreign::Leniency;
 
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
+pub(crate) use model::{
+    ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb,
+};
 
 use crate::settings::{
     parse_confidence, parse_duration, parse_growth, parse_load, parse_part, parse_set, parse_size,
@@ -52,6 +56,9 @@ pub(crate) enum Verb {
     Capacity(CapacityArgs),
     /// Compute scalability meters of runs, as published and cured, and what they cost
     Meters(MetersArgs),
+    /// Make a scenario of access logs: sessions, arrivals and behaviour, fitted and tested
+    #[command(after_help = model::EXIT_CODES)]
+    Model(Box<ModelArgs>),
     /// Make a scenario of a Tsung file or a browser's recording, or run directories of results that
     /// others published
     Import(ImportArgs),

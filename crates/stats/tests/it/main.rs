@@ -3,6 +3,7 @@
 
 mod cliques;
 mod curves;
+mod fit;
 mod golden;
 mod ks;
 mod modes;

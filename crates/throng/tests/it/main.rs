@@ -10,9 +10,10 @@ mod events;
 mod examples;
 mod experiments;
 mod faults;
-mod people;
+mod model;
 #[cfg(feature = "web")]
 mod pages;
+mod people;
 mod runs;
 mod support;
 mod tcp;

@@ -12,7 +12,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 const FLOORS: &[&[&str]] = &[
     &["proto", "stats"],
     &["scenario", "record"],
-    &["engine", "import", "judge"],
+    &["engine", "import", "judge", "model"],
     &["controller", "report"],
     &["throng"],
 ];

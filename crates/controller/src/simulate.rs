@@ -1,0 +1,160 @@
+//! A scenario played in virtual time against a server that answers at once: who asked for what, when.
+
+use std::collections::HashMap;
+
+use engine::SetupError;
+use engine::driver::sim::{self, Link, Peer, PeerAction, PeerConn, PeerEvent};
+use scenario::Plan;
+
+/// The header that tells the server which user asks: set it to `${user}`.
+pub const USER_HEADER: &str = "x-throng-user";
+
+/// A request as the server saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The user's number.
+    pub user: u64,
+    /// The session it runs; its place among the plan's.
+    pub session: u16,
+    /// Since the run's start.
+    pub at_ns: u64,
+    /// `GET`.
+    pub method: String,
+    /// Path and query.
+    pub target: String,
+}
+
+/// Plays the plan to its end. Requests whose user told nothing of himself are left out.
+///
+/// # Errors
+/// Where the plan cannot be run.
+pub fn simulate(plan: &Plan) -> Result<Vec<Asked>, SetupError> {
+    let mut server = Server::default();
+    let run = sim::run(plan, 1, &mut server, Link::new(0))?;
+    let sessions: HashMap<u64, u16> = run.rows.iter().map(|row| (row.user, row.session)).collect();
+    let mut asked = server.asked;
+    asked.retain_mut(|asked| {
+        let session = sessions.get(&asked.user);
+        asked.session = session.copied().unwrap_or_default();
+        session.is_some()
+    });
+    Ok(asked)
+}
+
+#[derive(Default)]
+struct Server {
+    inbox: HashMap<PeerConn, Vec<u8>>,
+    asked: Vec<Asked>,
+}
+
+impl Peer for Server {
+    fn handle(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) -> Vec<PeerAction> {
+        const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+        let mut actions = Vec::new();
+        match event {
+            PeerEvent::Received(bytes) => {
+                let mut inbox = self.inbox.remove(&conn).unwrap_or_default();
+                inbox.extend(bytes);
+                while let Some(end) = head_end(&inbox) {
+                    let head = String::from_utf8_lossy(&inbox[..end]).into_owned();
+                    let body =
+                        header(&head, "content-length").and_then(|length| length.parse().ok());
+                    let whole = end + body.unwrap_or(0);
+                    if inbox.len() < whole {
+                        break;
+                    }
+                    inbox.drain(..whole);
+                    self.asked.extend(asked(&head, now_ns));
+                    actions.push(PeerAction::Send(ANSWER.to_vec()));
+                }
+                if !inbox.is_empty() {
+                    self.inbox.insert(conn, inbox);
+                }
+            }
+            PeerEvent::Closed => {
+                self.inbox.remove(&conn);
+            }
+            PeerEvent::Connected | PeerEvent::Timer(_) => {}
+        }
+        actions
+    }
+}
+
+fn head_end(bytes: &[u8]) -> Option<usize> {
+    bytes
+        .windows(4)
+        .position(|window| window == b"\r\n\r\n")
+        .map(|at| at + 4)
+}
+
+fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
+    head.lines().find_map(|line| {
+        let (own, value) = line.split_once(':')?;
+        own.eq_ignore_ascii_case(name).then(|| value.trim())
+    })
+}
+
+fn asked(head: &str, at_ns: u64) -> Option<Asked> {
+    let mut words = head.lines().next()?.split(' ');
+    Some(Asked {
+        method: words.next()?.to_owned(),
+        target: words.next()?.to_owned(),
+        user: header(head, USER_HEADER)?.parse().ok()?,
+        session: 0,
+        at_ns,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+target: http://model.test/
+options: { headers: { x-throng-user: "${user}" } }
+sessions:
+  reader: { weight: 3, steps: [ { get: /a }, { think: 2s }, { post: /b, body: "some text" } ] }
+  other: { weight: 1, steps: [ { get: "/c?d=e" } ] }
+arrivals: [ { constant: 1/s, for: 20s } ]
+"#;
+
+    #[test]
+    fn the_server_sees_who_asks_for_what_and_when() {
+        let source = scenario::Source {
+            name: "test.yaml",
+            text: TEXT,
+        };
+        let settings = scenario::Settings {
+            overrides: &[],
+            env: &|_| None,
+            files: &|_| Err("there are none".to_owned()),
+        };
+        let plan = scenario::compile(source, &settings)
+            .0
+            .expect("the scenario is right");
+        let asked = simulate(&plan).expect("the plan can be run");
+        let of = |target: &str| {
+            asked
+                .iter()
+                .filter(|a| a.target == target)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of("/a").len() + of("/c?d=e").len(), 20);
+        assert!(of("/a").len() > 10);
+        for first in of("/a") {
+            let second = asked
+                .iter()
+                .find(|a| a.user == first.user && a.target == "/b");
+            let second = second.expect("who reads goes on");
+            assert_eq!(
+                (second.at_ns - first.at_ns, second.session),
+                (2_000_000_000, first.session)
+            );
+        }
+        assert!(
+            of("/c?d=e")
+                .iter()
+                .all(|a| a.session != of("/a")[0].session)
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! How users arrive: counts at several scales, what they depend on, and which process they are.
+
+mod cycle;
+mod scales;
+
+pub use cycle::{Break, Cycle, DaysTest};
+pub use scales::{Hurst, HurstEstimate, Scale, Silence};
+
+use serde::{Deserialize, Serialize};
+use stats::counts;
+use stats::serial::{autocorrelation, dependence};
+
+use crate::durations::Durations;
+use crate::settings::ArrivalsLaw;
+
+/// Longest series in counts: a year of seconds.
+pub(crate) const COUNTS_MAX: u64 = 366 * 86_400;
+/// The level of tests that decide.
+const ALPHA: f64 = 0.01;
+/// Expected users of a window of rescaled time.
+const WINDOW_USERS: f64 = 10.0;
+/// An index of dispersion this near to 1 is that of a Poisson process for any purpose of a load test.
+const INDEX_NEAR: (f64, f64) = (0.9, 1.1);
+/// Most bins of a trace that is written.
+const TRACE_BINS_MAX: usize = 2_000_000;
+
+/// Counts of users, or requests, one after the other.
+#[derive(Debug, Clone)]
+pub(crate) struct Counts {
+    /// Users in each bin.
+    pub(crate) bins: Vec<u32>,
+    /// A bin's length.
+    pub(crate) bin_s: u64,
+    /// What the clock on the wall showed at the first bin's begin: seconds since 1970 by that clock.
+    pub(crate) local_s: i64,
+}
+
+/// What is known of how users arrive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arrivals {
+    /// How many.
+    pub users: u64,
+    /// Length of the recording, seconds.
+    pub span_s: f64,
+    /// Users per second, over all of it.
+    pub rate_per_s: f64,
+    /// Its 95 % interval, as of a Poisson process: too narrow where bursts are told.
+    pub rate_low: f64,
+    /// Upper bound.
+    pub rate_high: f64,
+    /// A bin of the finest counts, seconds.
+    pub bin_s: u64,
+    /// The clock on the wall at the beginning, as seconds since 1970.
+    pub local_s: i64,
+    /// Users by the hour of the day.
+    pub by_hour: Vec<u64>,
+    /// Counts at 1, 10, 100 and 1,000 bins.
+    pub scales: Vec<Scale>,
+    /// The day and the week.
+    pub cycle: Option<Cycle>,
+    /// Counts in windows of equal expected users, time rescaled by the cycle: of a Poisson process whose
+    /// rate is the cycle's they are Poisson.
+    pub rescaled: Option<Rescaled>,
+    /// Self-similarity.
+    pub hurst: Option<Hurst>,
+    /// Stretches without anybody that the rate does not explain, the longest first.
+    pub silences: Vec<Silence>,
+    /// The share of all time that such stretches take.
+    pub silent_share: f64,
+    /// Times between arrivals.
+    pub gaps: Option<Durations>,
+    /// How the scenario lets users arrive.
+    pub law: ArrivalsLaw,
+    /// It was asked for, not found.
+    pub law_given: bool,
+    /// The law is not refused.
+    pub law_fits: bool,
+    /// Bins of the trace that is written where the law is one, seconds.
+    pub trace_bin_s: u64,
+}
+
+/// Counts after the cycle has been taken out of time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rescaled {
+    /// Windows.
+    pub windows: u64,
+    /// Variance over mean; 1 for Poisson.
+    pub index: f64,
+    /// P(as far from 1).
+    pub p: f64,
+    /// Ljung's and Box's test of dependence over 20 windows: P(as great).
+    pub p_dependence: f64,
+}
+
+/// What is known from counts, and from gaps where there are any.
+pub(crate) fn analyse(
+    counts: &Counts,
+    gaps: Option<Durations>,
+    wanted: Option<ArrivalsLaw>,
+    seed: u64,
+) -> Arrivals {
+    let users: u64 = counts.bins.iter().map(|&count| u64::from(count)).sum();
+    let span_s = (counts.bins.len() as u64 * counts.bin_s) as f64;
+    let (silences, silent_share) = scales::silences(counts);
+    let cycle = cycle::find(counts, &silences, seed);
+    let rescaled = cycle
+        .as_ref()
+        .and_then(|cycle| rescaled(counts, cycle, &silences));
+    let scales = scales::scales(counts);
+    let hurst = scales::hurst(counts, cycle.as_ref());
+    let poisson = is_poisson(&scales);
+    let follows = rescaled.as_ref().is_some_and(|rescaled| {
+        rescaled.p >= ALPHA || (INDEX_NEAR.0..=INDEX_NEAR.1).contains(&rescaled.index)
+    });
+    let found = match (poisson, follows) {
+        (true, _) => ArrivalsLaw::Poisson,
+        (false, true) => ArrivalsLaw::Cycle,
+        (false, false) => ArrivalsLaw::Trace,
+    };
+    // Without a cycle there is none to follow.
+    let wanted = wanted.filter(|law| *law != ArrivalsLaw::Cycle || cycle.is_some());
+    let law = wanted.unwrap_or(found);
+    let law_fits = match law {
+        ArrivalsLaw::Poisson => poisson,
+        ArrivalsLaw::Cycle => poisson || follows,
+        ArrivalsLaw::Trace => true,
+    };
+    let (rate_low, rate_high) = rate_interval(users, span_s);
+    Arrivals {
+        users,
+        span_s,
+        rate_per_s: users as f64 / span_s,
+        rate_low,
+        rate_high,
+        bin_s: counts.bin_s,
+        local_s: counts.local_s,
+        by_hour: by_hour(counts),
+        scales,
+        cycle,
+        rescaled,
+        hurst,
+        silences,
+        silent_share,
+        gaps,
+        law,
+        law_given: wanted.is_some(),
+        law_fits,
+        trace_bin_s: counts.bin_s * (counts.bins.len().div_ceil(TRACE_BINS_MAX) as u64).max(1),
+    }
+}
+
+fn by_hour(counts: &Counts) -> Vec<u64> {
+    let mut hours = vec![0; 24];
+    for (bin, &count) in counts
+        .bins
+        .iter()
+        .enumerate()
+        .filter(|(_, count)| **count > 0)
+    {
+        let local_s = counts.local_s + (bin as u64 * counts.bin_s) as i64;
+        hours[local_s.div_euclid(3600).rem_euclid(24) as usize] += u64::from(count);
+    }
+    hours
+}
+
+/// The 95 % interval of a Poisson process's rate (Garwood 1936, by Wilson's and Hilferty's root).
+fn rate_interval(users: u64, span_s: f64) -> (f64, f64) {
+    const Z: f64 = 1.959_963_984_540_054;
+    let bound = |n: f64, z: f64| n * (1.0 - 1.0 / (9.0 * n) + z / (3.0 * n.sqrt())).powi(3);
+    let n = users as f64;
+    let low = if users == 0 { 0.0 } else { bound(n, -Z) };
+    (low / span_s, bound(n + 1.0, Z) / span_s)
+}
+
+/// Whether no scale's counts refuse to be Poisson, the level shared among them.
+fn is_poisson(scales: &[Scale]) -> bool {
+    let level = ALPHA / scales.len().max(1) as f64;
+    !scales.is_empty() && scales.iter().all(|scale| scale.p_dispersion >= level)
+}
+
+/// The dispersion in windows in each of which the cycle expects ten users.
+fn rescaled(counts: &Counts, cycle: &Cycle, silences: &[Silence]) -> Option<Rescaled> {
+    let (mut seen, mut expected) = (0, 0.0);
+    let mut windows = Vec::new();
+    for (bin, &count) in counts.bins.iter().enumerate() {
+        let Some(rate) = cycle.rate_at(counts, bin, silences) else {
+            continue;
+        };
+        seen += u64::from(count);
+        expected += rate * counts.bin_s as f64;
+        if expected >= WINDOW_USERS {
+            windows.push((seen, expected));
+            (seen, expected) = (0, 0.0);
+        }
+    }
+    let found = counts::about(windows.iter().copied(), cycle.fitted())?;
+    let residuals: Vec<f64> = windows
+        .iter()
+        .map(|&(seen, expected)| (seen as f64 - expected) / expected.sqrt())
+        .collect();
+    const LAGS: usize = 20;
+    let p_dependence = match autocorrelation(&residuals, LAGS) {
+        Ok(correlations) => dependence(&correlations, residuals.len()).p,
+        Err(_) => 1.0,
+    };
+    Some(Rescaled {
+        windows: windows.len() as u64,
+        index: found.index,
+        p: found.p,
+        p_dependence,
+    })
+}
+
+#[cfg(test)]
+mod tests;

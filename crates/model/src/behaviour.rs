@@ -1,0 +1,276 @@
+//! What users do: from which class of requests they go to which, and how long they think in between.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::durations::{Durations, Reservoir, SAMPLE_MAX};
+use crate::sessions::Visit;
+
+/// Thinks kept of all transitions together.
+const KEPT_MAX: usize = 4 << 20;
+const KEPT_MIN: usize = 100;
+/// Transitions of the whole model that get a law of their own.
+const LAWS_MAX: usize = 200;
+/// Transitions seen more seldom have the law of their state.
+const LAW_COUNT_MIN: u64 = 50;
+/// Whole sequences kept of each segment, and their longest.
+const SEQUENCES_MAX: usize = 60;
+const SEQUENCE_REQUESTS_MAX: usize = 60;
+
+/// A segment's behaviour. Classes are told by their places in the model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Behaviour {
+    /// How many sessions began with each class.
+    pub starts: Vec<u64>,
+    /// How many sessions ended after each class.
+    pub exits: Vec<u64>,
+    /// From class to class.
+    pub transitions: Vec<Transition>,
+    /// Thinks after each class that has no law of its own for the transition; those of classes seen
+    /// too seldom are missing, and `thinks` stands for them.
+    pub class_thinks: Vec<Option<Durations>>,
+    /// Thinks of all transitions.
+    pub thinks: Durations,
+    /// How many sessions had so many requests; 1,000 stands for all that had more.
+    pub lengths: BTreeMap<u64, u64>,
+    /// Whole sessions as they were: for each request its class and the seconds since the one before.
+    pub sequences: Vec<Vec<(usize, f64)>>,
+    /// Sessions too long to be kept whole.
+    pub sequences_too_long: u64,
+}
+
+/// From one class to another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Transition {
+    /// The class before.
+    pub from: usize,
+    /// The class after.
+    pub to: usize,
+    /// How often.
+    pub count: u64,
+    /// Share of all that followed the class before, the session's end included.
+    pub p: f64,
+    /// Lower bound of its 95 % interval (Wilson 1927).
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+    /// Its think times; missing where they were too few for a law of their own.
+    pub think: Option<Durations>,
+}
+
+/// Counts as sessions come.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    classes: usize,
+    seed: u64,
+    keep: usize,
+    pub(crate) sessions: u64,
+    pub(crate) requests: u64,
+    starts: Vec<u64>,
+    exits: Vec<u64>,
+    cells: BTreeMap<(u16, u16), Reservoir>,
+    of_class: BTreeMap<u16, Reservoir>,
+    of_all: Reservoir,
+    lengths: BTreeMap<u64, u64>,
+    sequences: Vec<Vec<(usize, f64)>>,
+    sequences_seen: u64,
+    sequences_too_long: u64,
+    rng: stats::rng::Rng,
+}
+
+impl Tally {
+    pub(crate) fn new(classes: usize, segments: usize, seed: u64) -> Tally {
+        let cells = segments * classes * classes;
+        Tally {
+            classes,
+            seed,
+            keep: (KEPT_MAX / cells.max(1)).clamp(KEPT_MIN, SAMPLE_MAX),
+            sessions: 0,
+            requests: 0,
+            starts: vec![0; classes],
+            exits: vec![0; classes],
+            cells: BTreeMap::new(),
+            of_class: BTreeMap::new(),
+            of_all: Reservoir::new(SAMPLE_MAX, seed, 1),
+            lengths: BTreeMap::new(),
+            sequences: Vec::new(),
+            sequences_seen: 0,
+            sequences_too_long: 0,
+            rng: stats::rng::Rng::new(seed, 2, stats::rng::Purpose::Resample),
+        }
+    }
+
+    pub(crate) fn add(&mut self, visits: &[Visit], class_of: &[u16]) {
+        const LENGTH_MAX: u64 = 1_000;
+        let class = |visit: &Visit| class_of[visit.shape as usize];
+        let (Some(first), Some(last)) = (visits.first(), visits.last()) else {
+            return;
+        };
+        self.sessions += 1;
+        self.requests += visits.len() as u64;
+        self.starts[usize::from(class(first))] += 1;
+        self.exits[usize::from(class(last))] += 1;
+        *self
+            .lengths
+            .entry((visits.len() as u64).min(LENGTH_MAX))
+            .or_default() += 1;
+        for pair in visits.windows(2) {
+            let (from, to) = (class(&pair[0]), class(&pair[1]));
+            let seconds = (pair[1].time_ns - pair[0].time_ns) as f64 / 1e9;
+            let (keep, seed) = (self.keep, self.seed);
+            let number = u64::from(from) << 16 | u64::from(to);
+            let cell = self.cells.entry((from, to));
+            cell.or_insert_with(|| Reservoir::new(keep, seed, number))
+                .add(seconds);
+            let of_class = self.of_class.entry(from);
+            of_class
+                .or_insert_with(|| Reservoir::new(SAMPLE_MAX, seed, number | 1 << 40))
+                .add(seconds);
+            self.of_all.add(seconds);
+        }
+        self.keep_sequence(visits, class_of);
+    }
+
+    fn keep_sequence(&mut self, visits: &[Visit], class_of: &[u16]) {
+        if visits.len() > SEQUENCE_REQUESTS_MAX {
+            self.sequences_too_long += 1;
+            return;
+        }
+        self.sequences_seen += 1;
+        let place = if self.sequences.len() < SEQUENCES_MAX {
+            self.sequences.push(Vec::new());
+            self.sequences.len() - 1
+        } else {
+            let place = self.rng.below(self.sequences_seen) as usize;
+            if place >= SEQUENCES_MAX {
+                return;
+            }
+            place
+        };
+        let mut before = visits[0].time_ns;
+        self.sequences[place] = visits
+            .iter()
+            .map(|visit| {
+                let seconds = (visit.time_ns - before) as f64 / 1e9;
+                before = visit.time_ns;
+                (usize::from(class_of[visit.shape as usize]), seconds)
+            })
+            .collect();
+    }
+}
+
+/// Fits what was counted, on several threads.
+pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<Behaviour> {
+    let mut jobs: Vec<(&Reservoir, u64)> = Vec::new();
+    let mut own: Vec<(u64, usize, (u16, u16))> = Vec::new();
+    for (number, tally) in tallies.iter().enumerate() {
+        let cells = tally.cells.iter();
+        own.extend(
+            cells
+                .filter(|cell| cell.1.count >= LAW_COUNT_MIN)
+                .map(|(&cell, r)| (r.count, number, cell)),
+        );
+    }
+    own.sort_by(|a, b| (b.0, a.1, a.2).cmp(&(a.0, b.1, b.2)));
+    own.truncate(LAWS_MAX);
+    jobs.extend(
+        own.iter()
+            .map(|(_, number, cell)| (&tallies[*number].cells[cell], tallies[*number].seed)),
+    );
+    let mut places = Vec::new();
+    for (number, tally) in tallies.iter().enumerate() {
+        for (&class, reservoir) in &tally.of_class {
+            if reservoir.count >= LAW_COUNT_MIN {
+                places.push((number, Some(class)));
+                jobs.push((reservoir, tally.seed));
+            }
+        }
+        places.push((number, None));
+        jobs.push((&tally.of_all, tally.seed));
+    }
+    let mut found = described(&jobs, step_s, threads).into_iter();
+    let mut behaviours: Vec<Behaviour> = Vec::new();
+    let laws: BTreeMap<(usize, (u16, u16)), Durations> = own
+        .iter()
+        .map(|(_, number, cell)| (*number, *cell))
+        .zip(&mut found)
+        .collect();
+    let pooled: BTreeMap<(usize, Option<u16>), Durations> = places.into_iter().zip(found).collect();
+    for (number, tally) in tallies.iter().enumerate() {
+        let class_thinks = (0..tally.classes as u16)
+            .map(|class| pooled.get(&(number, Some(class))).cloned())
+            .collect();
+        let transitions = tally.cells.iter().map(|(&(from, to), cell)| {
+            let left = tally.left(from);
+            let (low, high) = wilson(cell.count, left);
+            Transition {
+                from: usize::from(from),
+                to: usize::from(to),
+                count: cell.count,
+                p: cell.count as f64 / left as f64,
+                low,
+                high,
+                think: laws.get(&(number, (from, to))).cloned(),
+            }
+        });
+        behaviours.push(Behaviour {
+            starts: tally.starts.clone(),
+            exits: tally.exits.clone(),
+            transitions: transitions.collect(),
+            class_thinks,
+            thinks: pooled[&(number, None)].clone(),
+            lengths: tally.lengths.clone(),
+            sequences: tally.sequences.clone(),
+            sequences_too_long: tally.sequences_too_long,
+        });
+    }
+    behaviours
+}
+
+impl Tally {
+    /// How often something followed a class, the session's end included.
+    fn left(&self, class: u16) -> u64 {
+        let cells = self.cells.range((class, 0)..=(class, u16::MAX));
+        self.exits[usize::from(class)] + cells.map(|(_, cell)| cell.count).sum::<u64>()
+    }
+}
+
+/// Each reservoir described, in the order given.
+fn described(jobs: &[(&Reservoir, u64)], step_s: f64, threads: usize) -> Vec<Durations> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Durations)>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((reservoir, seed)) = jobs.get(place) else {
+                        break;
+                    };
+                    let found = reservoir.describe(step_s, seed.wrapping_add(place as u64));
+                    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                    done.push((place, found));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, found)| found).collect()
+}
+
+/// The 95 % interval of a share (Wilson 1927).
+pub(crate) fn wilson(count: u64, of: u64) -> (f64, f64) {
+    const Z: f64 = 1.959_963_984_540_054;
+    if of == 0 {
+        return (0.0, 1.0);
+    }
+    let (n, p) = (of as f64, count as f64 / of as f64);
+    let z2 = Z * Z / n;
+    let middle = (p + z2 / 2.0) / (1.0 + z2);
+    let half = Z / (1.0 + z2) * (p * (1.0 - p) / n + z2 / n / 4.0).sqrt();
+    ((middle - half).max(0.0), (middle + half).min(1.0))
+}

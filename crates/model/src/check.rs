@@ -1,0 +1,218 @@
+//! A model held against another: that of a log which it made itself against the one it was made from.
+
+use serde::{Deserialize, Serialize};
+use stats::counts::two_rows;
+use stats::ks;
+use stats::multiple::holm;
+use stats::sample::Sample;
+
+use crate::{Model, Segment};
+
+/// The probability that any test of a check refuses a model that is right.
+pub const LEVEL: f64 = 0.05;
+/// Thinks of which either side has fewer are not compared.
+const THINKS_MIN: u64 = 30;
+
+/// A check: all tests, and whether none refuses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// [`LEVEL`].
+    pub level: f64,
+    /// Sessions of the first model's log, and of the second's.
+    pub sessions: (u64, u64),
+    /// All tests, those that refuse first.
+    pub tests: Vec<CheckTest>,
+    /// No test refuses.
+    pub holds: bool,
+}
+
+/// A test of a check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckTest {
+    /// `arrivals`, `segments`, `starts`, `transitions`, `thinks` or `lengths`.
+    pub of: String,
+    /// Of which segment, and from which class to which.
+    pub what: String,
+    /// Greatest difference of two shares, or Kolmogorov's distance.
+    pub distance: f64,
+    /// P(as different).
+    pub p: f64,
+    /// The same, adjusted for the number of tests (Holm 1979).
+    pub p_adjusted: f64,
+    /// Below the level.
+    pub refused: bool,
+}
+
+#[derive(Default)]
+struct Tests(Vec<CheckTest>);
+
+impl Tests {
+    fn add(&mut self, of: &str, what: &str, distance: f64, p: f64) {
+        self.0.push(CheckTest {
+            of: of.to_owned(),
+            what: what.to_owned(),
+            distance,
+            p,
+            p_adjusted: 1.0,
+            refused: false,
+        });
+    }
+
+    fn rows(&mut self, of: &str, what: &str, a: &[u64], b: &[u64]) {
+        let Some(found) = two_rows(a, b) else {
+            return;
+        };
+        let (n, m) = (a.iter().sum::<u64>() as f64, b.iter().sum::<u64>() as f64);
+        let apart = a
+            .iter()
+            .zip(b)
+            .map(|(&x, &y)| (x as f64 / n - y as f64 / m).abs());
+        self.add(of, what, apart.fold(0.0, f64::max), found.p);
+    }
+
+    fn values(&mut self, of: &str, what: &str, a: &[(f64, u64)], b: &[(f64, u64)]) {
+        let samples = (Sample::counted(a.to_vec()), Sample::counted(b.to_vec()));
+        if let (Ok(a), Ok(b)) = samples {
+            let found = ks::two_samples(&a, &b);
+            self.add(of, what, found.distance, found.p);
+        }
+    }
+}
+
+/// Holds the second model against the first. Classes are matched by name, segments by the names that
+/// sessions have in the first one's scenario ([`session_names`](crate::session_names)).
+pub fn check(first: &Model, second: &Model) -> Check {
+    let mut tests = Tests::default();
+    let names = crate::session_names(first);
+    let sessions = |model: &Model| model.segments.iter().map(|s| s.sessions).sum::<u64>();
+    tests.rows(
+        "arrivals",
+        "by the hour of the day",
+        &first.arrivals.by_hour,
+        &second.arrivals.by_hour,
+    );
+    let pairs: Vec<(&Segment, Option<&Segment>)> = first
+        .segments
+        .iter()
+        .zip(&names)
+        .map(|(segment, name)| {
+            let one = first.segments.len() == 1;
+            let found = second
+                .segments
+                .iter()
+                .find(|other| one || &other.name == name);
+            (segment, found)
+        })
+        .collect();
+    let a: Vec<u64> = pairs.iter().map(|pair| pair.0.sessions).collect();
+    let b: Vec<u64> = pairs
+        .iter()
+        .map(|pair| pair.1.map_or(0, |s| s.sessions))
+        .collect();
+    tests.rows("segments", "sessions of each", &a, &b);
+    let places: Vec<Option<usize>> = first
+        .classes
+        .iter()
+        .map(|class| {
+            second
+                .classes
+                .iter()
+                .position(|other| other.name == class.name)
+        })
+        .collect();
+    for (one, other) in pairs {
+        if let Some(other) = other {
+            segment(first, one, other, &places, &mut tests);
+        }
+    }
+    let mut tests = tests.0;
+    let raw: Vec<f64> = tests.iter().map(|test| test.p).collect();
+    for (test, adjusted) in tests.iter_mut().zip(holm(&raw)) {
+        test.p_adjusted = adjusted;
+        test.refused = adjusted < LEVEL;
+    }
+    tests.sort_by(|a, b| a.p.total_cmp(&b.p));
+    Check {
+        level: LEVEL,
+        sessions: (sessions(first), sessions(second)),
+        holds: tests.iter().all(|test| !test.refused),
+        tests,
+    }
+}
+
+fn segment(
+    model: &Model,
+    first: &Segment,
+    second: &Segment,
+    places: &[Option<usize>],
+    tests: &mut Tests,
+) {
+    let (a, b) = (&first.behaviour, &second.behaviour);
+    let name = &first.name;
+    let in_second = |counts: &[u64]| -> Vec<u64> {
+        let count = |place: &Option<usize>| {
+            place
+                .and_then(|place| counts.get(place).copied())
+                .unwrap_or(0)
+        };
+        places.iter().map(count).collect()
+    };
+    tests.rows("starts", name, &a.starts, &in_second(&b.starts));
+    for (from, class) in model.classes.iter().enumerate() {
+        let Some(place) = places[from] else {
+            continue;
+        };
+        let row = |behaviour: &crate::Behaviour, from: usize, classes: usize| {
+            let mut row = vec![0; classes];
+            for transition in behaviour.transitions.iter().filter(|t| t.from == from) {
+                row[transition.to] = transition.count;
+            }
+            row
+        };
+        let mut own = row(a, from, a.starts.len());
+        let mut other = in_second(&row(b, place, b.starts.len()));
+        own.push(a.exits[from]);
+        other.push(b.exits[place]);
+        let what = format!("{name}: from {}", class.name);
+        tests.rows("transitions", &what, &own, &other);
+    }
+    for transition in &a.transitions {
+        let to = (places[transition.from], places[transition.to]);
+        let other = b
+            .transitions
+            .iter()
+            .find(|t| (Some(t.from), Some(t.to)) == to);
+        let thinks = transition
+            .think
+            .as_ref()
+            .zip(other.and_then(|other| other.think.as_ref()));
+        if let Some((own, other)) = thinks
+            && own.count.min(other.count) >= THINKS_MIN
+        {
+            let (from, to) = (
+                &model.classes[transition.from].name,
+                &model.classes[transition.to].name,
+            );
+            tests.values(
+                "thinks",
+                &format!("{name}: {from} to {to}"),
+                &own.values,
+                &other.values,
+            );
+        }
+    }
+    tests.values(
+        "thinks",
+        &format!("{name}: all"),
+        &a.thinks.values,
+        &b.thinks.values,
+    );
+    let lengths = |behaviour: &crate::Behaviour| -> Vec<(f64, u64)> {
+        behaviour
+            .lengths
+            .iter()
+            .map(|(&length, &count)| (length as f64, count))
+            .collect()
+    };
+    tests.values("lengths", name, &lengths(a), &lengths(b));
+}

@@ -1,0 +1,384 @@
+//! Classes of requests: shapes put together until few are left.
+//!
+//! Paths are a tree. From its root the group with the most requests is parted by its next segment, as
+//! long as children hold a share worth a class of their own, and what is left over stays together:
+//! hierarchical heavy hitters (Cormode, Korn, Muthukrishnan and Srivastava 2003).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::read::{RULE, Sample};
+use crate::shape::OVERFLOW;
+
+/// The share of all requests that makes a class.
+const SHARE_MIN: f64 = 0.01;
+/// Targets that stand for a class.
+const TARGETS_MAX: usize = 12;
+
+/// A class of requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Class {
+    /// Method and path, `*` for what differs: what it is measured as.
+    pub name: String,
+    /// The state of the chain: letters, digits and `_`.
+    pub state: String,
+    /// Requests.
+    pub requests: u64,
+    /// What of it is asked for, the most frequent first.
+    pub targets: Vec<Target>,
+    /// Statuses that were told, with how often.
+    pub statuses: BTreeMap<u16, u64>,
+}
+
+/// A request that stands for its class.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// `GET`.
+    pub method: String,
+    /// Path and query.
+    pub target: String,
+    /// How often among the lines looked at.
+    pub weight: u64,
+}
+
+/// The class of each shape, by number.
+pub(crate) struct Classes {
+    pub(crate) all: Vec<Class>,
+    pub(crate) of_shape: Vec<u16>,
+}
+
+/// Shapes with the same first segments.
+struct Group {
+    members: Vec<usize>,
+    hits: u64,
+    /// Segments that all have in common.
+    depth: usize,
+    name: String,
+    /// What is left when its greater children have been taken out: it is not parted again.
+    rest: bool,
+}
+
+/// Puts shapes together to at most `max` classes, besides those of rules and seldom methods; a frequent
+/// method has one of its own in any case.
+pub(crate) fn classify(shapes: &[String], hits: &[u64], samples: &[Sample], max: usize) -> Classes {
+    let total: u64 = hits.iter().sum();
+    let least = (total as f64 * SHARE_MIN).ceil() as u64;
+    let (mut done, mut open) = roots(shapes, hits, least);
+    // `done` holds rules too, which do not count.
+    let rules = done.len();
+    while let Some(place) = greatest(&open) {
+        let room = (max + rules).saturating_sub(done.len() + open.len());
+        let group = open.swap_remove(place);
+        let (closed, parted) = part(group, shapes, hits, least, room);
+        done.extend(closed);
+        open.extend(parted);
+    }
+    done.retain(|group| group.hits > 0);
+    done.sort_by(|a, b| (b.hits, &a.name).cmp(&(a.hits, &b.name)));
+    let mut of_shape = vec![0; shapes.len()];
+    for (number, group) in done.iter().enumerate() {
+        for &member in &group.members {
+            of_shape[member] = number as u16;
+        }
+    }
+    let mut states: Vec<String> = Vec::new();
+    for group in &done {
+        let state = state(&group.name, &states);
+        states.push(state);
+    }
+    let targets = targets(&of_shape, done.len(), samples);
+    let groups = done.iter().zip(states).zip(targets);
+    let all = groups.map(|((group, state), mut targets)| {
+        if targets.is_empty() {
+            targets.push(made_up(&shapes[group.members[0]]));
+        }
+        Class {
+            name: group.name.clone(),
+            state,
+            requests: group.hits,
+            targets,
+            statuses: BTreeMap::new(),
+        }
+    });
+    Classes {
+        all: all.collect(),
+        of_shape,
+    }
+}
+
+fn segments(shape: &str) -> (&str, Vec<&str>) {
+    let (method, path) = shape.split_once(' ').unwrap_or((shape, "/"));
+    (method, path.trim_start_matches('/').split('/').collect())
+}
+
+/// Rules, and what overflowed, as they are; the others by method, seldom ones together.
+fn roots(shapes: &[String], hits: &[u64], least: u64) -> (Vec<Group>, Vec<Group>) {
+    let mut rules: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut methods: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (number, shape) in shapes.iter().enumerate() {
+        match shape.strip_prefix(RULE) {
+            Some(rule) => rules.entry(rule).or_default().push(number),
+            None if shape.as_bytes() == OVERFLOW => rules.entry(shape).or_default().push(number),
+            None => methods.entry(segments(shape).0).or_default().push(number),
+        }
+    }
+    let group = |name: String, members: Vec<usize>, rest: bool| Group {
+        hits: members.iter().map(|&member| hits[member]).sum(),
+        members,
+        depth: 0,
+        name,
+        rest,
+    };
+    let mut done: Vec<Group> = rules
+        .into_iter()
+        .map(|(name, members)| group(name.to_owned(), members, true))
+        .collect();
+    let (mut open, mut seldom) = (Vec::new(), Vec::new());
+    for (method, members) in methods {
+        let one = group(format!("{method} /*"), members, false);
+        if one.hits >= least {
+            open.push(one);
+        } else {
+            seldom.extend(one.members);
+        }
+    }
+    if !seldom.is_empty() {
+        done.push(group("(other methods)".to_owned(), seldom, true));
+    }
+    (done, open)
+}
+
+fn greatest(open: &[Group]) -> Option<usize> {
+    let by_size = |&place: &usize| (open[place].hits, std::cmp::Reverse(&open[place].name));
+    (0..open.len()).max_by(|a, b| by_size(a).cmp(&by_size(b)))
+}
+
+/// A group parted by its next segment: what is done with, and what may be parted further.
+fn part(
+    mut group: Group,
+    shapes: &[String],
+    hits: &[u64],
+    least: u64,
+    room: usize,
+) -> (Vec<Group>, Vec<Group>) {
+    if let [only] = group.members[..] {
+        group.name.clone_from(&shapes[only]);
+        group.rest = true;
+    }
+    if group.rest || room == 0 {
+        return (vec![group], Vec::new());
+    }
+    let mut children: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+    for &member in &group.members {
+        let segment = segments(&shapes[member]).1.get(group.depth).copied();
+        children.entry(segment).or_default().push(member);
+    }
+    let (method, path) = segments(&shapes[group.members[0]]);
+    let common = path[..group.depth.min(path.len())].join("/");
+    let mut children: Vec<Group> = children
+        .into_iter()
+        .map(|(segment, members)| Group {
+            hits: members.iter().map(|&member| hits[member]).sum(),
+            members,
+            depth: group.depth + 1,
+            name: match (segment, common.as_str()) {
+                (Some(segment), "") => format!("{method} /{segment}/*"),
+                (Some(segment), common) => format!("{method} /{common}/{segment}/*"),
+                (None, common) => format!("{method} /{common}"),
+            },
+            rest: segment.is_none(),
+        })
+        .collect();
+    if let [only] = &mut children[..] {
+        let mut only = std::mem::replace(
+            only,
+            Group {
+                members: Vec::new(),
+                hits: 0,
+                depth: 0,
+                name: String::new(),
+                rest: true,
+            },
+        );
+        only.rest = false;
+        return (Vec::new(), vec![only]);
+    }
+    children.sort_by(|a, b| (b.hits, &a.name).cmp(&(a.hits, &b.name)));
+    let worth = children
+        .iter()
+        .take_while(|child| child.hits >= least)
+        .count();
+    // One place more, since the group itself was counted among the open ones and makes room.
+    let all = worth == children.len();
+    let taken = if all && worth <= room + 1 {
+        worth
+    } else {
+        worth.min(room)
+    };
+    let rest: Vec<usize> = children
+        .drain(taken..)
+        .flat_map(|child| child.members)
+        .collect();
+    let mut done = Vec::new();
+    if !rest.is_empty() {
+        let count = rest.iter().map(|&member| hits[member]).sum();
+        let name = match children.is_empty() {
+            true => group.name,
+            false => format!("{} (others)", group.name),
+        };
+        done.push(Group {
+            hits: count,
+            members: rest,
+            depth: group.depth,
+            name,
+            rest: true,
+        });
+    }
+    (done, children)
+}
+
+/// The name as one of a state: unlike those that are taken.
+fn state(name: &str, taken: &[String]) -> String {
+    const CHARS_MAX: usize = 40;
+    let mut state = String::new();
+    for c in name.chars() {
+        match c {
+            c if c.is_ascii_alphanumeric() => state.push(c.to_ascii_lowercase()),
+            _ if state.ends_with('_') || state.is_empty() => {}
+            _ => state.push('_'),
+        }
+    }
+    state.truncate(CHARS_MAX);
+    let state = match state.trim_end_matches('_') {
+        "" => "requests",
+        "exit" => "exit_page",
+        other => other,
+    };
+    let state = match state.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!("r_{state}"),
+        false => state.to_owned(),
+    };
+    let numbered = (2..).map(|number| format!("{state}_{number}"));
+    std::iter::once(state.clone())
+        .chain(numbered)
+        .find(|candidate| !taken.contains(candidate))
+        .expect("there are more numbers than states")
+}
+
+/// The most frequent targets of each class among the samples.
+fn targets(of_shape: &[u16], classes: usize, samples: &[Sample]) -> Vec<Vec<Target>> {
+    let mut counts: Vec<BTreeMap<(&str, &str), u64>> = vec![BTreeMap::new(); classes];
+    for sample in samples {
+        let class = of_shape[sample.shape as usize];
+        *counts[usize::from(class)]
+            .entry((&sample.method, &sample.target))
+            .or_default() += 1;
+    }
+    counts
+        .into_iter()
+        .map(|counts| {
+            let mut targets: Vec<_> = counts.into_iter().collect();
+            targets.sort_by(|a, b| (b.1, a.0).cmp(&(a.1, b.0)));
+            targets.truncate(TARGETS_MAX);
+            let target = |((method, target), weight): ((&str, &str), u64)| Target {
+                method: method.to_owned(),
+                target: target.to_owned(),
+                weight,
+            };
+            targets.into_iter().map(target).collect()
+        })
+        .collect()
+}
+
+/// A target of a shape of which no line was kept.
+fn made_up(shape: &str) -> Target {
+    let shape = shape.trim_start_matches(RULE);
+    let named = shape
+        .split_once(' ')
+        .filter(|(method, _)| method.chars().all(|c| c.is_ascii_uppercase()));
+    let (method, path) = named.unwrap_or(("GET", "/"));
+    let path = path
+        .trim_end_matches('?')
+        .replace("{n}", "1")
+        .replace("{id}", "0");
+    Target {
+        method: method.to_owned(),
+        target: if path.starts_with('/') {
+            path
+        } else {
+            "/".to_owned()
+        },
+        weight: 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(shapes: &[(&str, u64)], max: usize) -> Vec<(String, u64)> {
+        let texts: Vec<String> = shapes
+            .iter()
+            .map(|(shape, _)| (*shape).to_owned())
+            .collect();
+        let hits: Vec<u64> = shapes.iter().map(|(_, hits)| *hits).collect();
+        let classes = classify(&texts, &hits, &[], max);
+        let total: u64 = classes.all.iter().map(|class| class.requests).sum();
+        assert_eq!(total, hits.iter().sum::<u64>(), "every request has a class");
+        classes
+            .all
+            .into_iter()
+            .map(|class| (class.name, class.requests))
+            .collect()
+    }
+
+    #[test]
+    fn the_greatest_branches_become_classes_and_the_rest_stays_together() {
+        let shapes = [
+            ("GET /", 300),
+            ("GET /blog/a", 200),
+            ("GET /blog/b", 150),
+            ("GET /blog/tags/x", 2),
+            ("GET /blog/tags/y", 1),
+            ("GET /img/1.png", 5),
+            ("GET /img/2.png", 4),
+            ("POST /login", 100),
+            ("OPTIONS /", 1),
+            ("=static", 50),
+        ];
+        let found = names(&shapes, 10);
+        let expected = [
+            ("GET /", 300),
+            ("GET /blog/a", 200),
+            ("GET /blog/b", 150),
+            ("POST /login", 100),
+            ("static", 50),
+            ("GET /img/*", 9),
+            ("GET /blog/* (others)", 3),
+            ("(other methods)", 1),
+        ];
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(n, c)| ((*n).to_owned(), *c))
+            .collect();
+        assert_eq!(found, expected);
+        for max in 1..8 {
+            assert!(
+                names(&shapes, max).len() <= max.max(2) + 2,
+                "{max}: {:?}",
+                names(&shapes, max)
+            );
+        }
+    }
+
+    #[test]
+    fn states_have_names_of_their_own() {
+        let first = state("GET /a/*", &[]);
+        assert_eq!(first, "get_a");
+        assert_eq!(state("GET /a?", &[first]), "get_a_2");
+        assert_eq!(state("exit", &[]), "exit_page");
+        assert_eq!(state("é", &[]), "requests");
+        assert_eq!(state("404 pages", &[]), "r_404_pages");
+    }
+}

@@ -1,0 +1,175 @@
+//! A recording that is counts alone: so many requests in each second.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use crate::arrivals::{self, COUNTS_MAX, Counts};
+use crate::behaviour::{Tally, behaviours};
+use crate::class::{Class, Target};
+use crate::faults::Kind;
+use crate::input::Input;
+use crate::read::FileRead;
+use crate::settings::Settings;
+use crate::{ALL, FORMAT_VERSION, Log, Made, Model, ModelError, Segment, findings, stem, trace};
+
+/// Reads a file of numbers, parted by blanks, commas or line ends, and models them: each counts the
+/// requests of `bin_s` seconds. `local_s`: what the clock on the wall showed at the beginning, as seconds
+/// since 1970.
+///
+/// # Errors
+/// Where the file cannot be read, holds something else, or more numbers than a year has seconds.
+pub fn counted(
+    path: &Path,
+    bin_s: u64,
+    local_s: i64,
+    settings: &Settings,
+) -> Result<Made, ModelError> {
+    let bins = numbers(path)?;
+    let lines = bins.len() as u64;
+    let users: u64 = bins.iter().map(|&count| u64::from(count)).sum();
+    if users == 0 {
+        let why = ": every count is 0".to_owned();
+        return Err(ModelError::Nothing { lines, why });
+    }
+    let counts = Counts {
+        bins,
+        bin_s: bin_s.max(1),
+        local_s,
+    };
+    let arrivals = arrivals::analyse(&counts, None, settings.arrivals, settings.seed);
+    let trace = trace(&counts, &arrivals);
+    let tally = Tally::new(1, 1, settings.seed);
+    let mut behaviour = behaviours(std::slice::from_ref(&tally), bin_s as f64, 1).remove(0);
+    // Every user asks once and has finished.
+    behaviour.starts = vec![users];
+    behaviour.exits = vec![users];
+    behaviour.lengths = BTreeMap::from([(1, users)]);
+    let span_s = lines * counts.bin_s;
+    let mut model = Model {
+        format: FORMAT_VERSION,
+        name: stem(path),
+        log: Log {
+            files: vec![FileRead {
+                name: path.display().to_string(),
+                format: "counts".to_owned(),
+                lines,
+                cut_off: None,
+            }],
+            lines,
+            requests: users,
+            without: 0,
+            faults: BTreeMap::<Kind, crate::faults::Count>::new(),
+            step_s: counts.bin_s as f64,
+            first_unix_s: local_s,
+            last_unix_s: local_s + span_s as i64,
+            offsets: BTreeMap::new(),
+            back_max_s: 0.0,
+        },
+        key: String::new(),
+        segment_by: None,
+        users,
+        gap: None,
+        classes: vec![Class {
+            name: "GET /".to_owned(),
+            state: "get".to_owned(),
+            requests: users,
+            targets: vec![Target {
+                method: "GET".to_owned(),
+                target: "/".to_owned(),
+                weight: 1,
+            }],
+            statuses: BTreeMap::new(),
+        }],
+        segments: vec![Segment {
+            name: ALL.to_owned(),
+            sessions: users,
+            requests: users,
+            arrivals: None,
+            behaviour,
+        }],
+        arrivals,
+        behaviour: settings.behaviour,
+        seed: settings.seed,
+        findings: Vec::new(),
+    };
+    model.findings = findings::findings(&model);
+    Ok(Made { model, trace })
+}
+
+fn numbers(path: &Path) -> Result<Vec<u32>, ModelError> {
+    let unreadable = |source| ModelError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let bad = |why: String| ModelError::Counts {
+        path: path.to_owned(),
+        why,
+    };
+    let mut input = Counted {
+        bins: Vec::new(),
+        number: None,
+        line: 1,
+    };
+    let mut file = Input::open_whole(path).map_err(unreadable)?;
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        let got = file.read(&mut buffer).map_err(unreadable)?;
+        if got == 0 {
+            break;
+        }
+        input.take(&buffer[..got]).map_err(bad)?;
+    }
+    input.end();
+    Ok(input.bins)
+}
+
+/// Numbers as they come, in pieces cut anywhere.
+struct Counted {
+    bins: Vec<u32>,
+    number: Option<u32>,
+    line: u64,
+}
+
+impl Counted {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
+        for &byte in bytes {
+            match byte {
+                b'0'..=b'9' => {
+                    let before = self.number.unwrap_or(0);
+                    let number = before
+                        .checked_mul(10)
+                        .and_then(|n| n.checked_add(u32::from(byte - b'0')));
+                    let fault = || {
+                        format!(
+                            "number {} in line {} is too great for a count",
+                            self.bins.len() + 1,
+                            self.line
+                        )
+                    };
+                    self.number = Some(number.ok_or_else(fault)?);
+                }
+                b' ' | b'\t' | b'\r' | b'\n' | b',' => {
+                    self.end();
+                    self.line += u64::from(byte == b'\n');
+                }
+                other => {
+                    return Err(format!(
+                        "number {} in line {} has {:?} in it; expected counts such as 0 1 4 2",
+                        self.bins.len() + 1,
+                        self.line,
+                        char::from(other)
+                    ));
+                }
+            }
+            if self.bins.len() as u64 > COUNTS_MAX {
+                return Err(format!("it has more than {COUNTS_MAX} numbers"));
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.bins.extend(self.number.take());
+    }
+}

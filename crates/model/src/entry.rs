@@ -1,0 +1,212 @@
+//! A line of a log, taken apart.
+
+use std::borrow::Cow;
+
+use crate::time::Stamp;
+
+/// What a part of a line is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    Time,
+    /// Of a time whose date stands in a part of its own.
+    Clock,
+    Date,
+    Address,
+    /// `192.0.2.1:4711`, `[2001:db8::1]:4711`.
+    AddressPort,
+    Agent,
+    User,
+    Method,
+    /// A path, perhaps with a query, or a whole URL.
+    Target,
+    /// Without its `?`.
+    Query,
+    /// `GET /path HTTP/1.1`.
+    Request,
+    Status,
+    Host,
+    Referer,
+    /// Anything else, by the log's name for it.
+    Other(String),
+    Nothing,
+}
+
+/// A line of a log, taken apart. Empty texts are not told, or told as `-`.
+#[derive(Debug, Default)]
+pub(crate) struct Entry<'a> {
+    pub(crate) time: Option<Stamp>,
+    pub(crate) address: Cow<'a, [u8]>,
+    pub(crate) agent: Cow<'a, [u8]>,
+    pub(crate) user: Cow<'a, [u8]>,
+    pub(crate) method: Cow<'a, [u8]>,
+    pub(crate) target: Cow<'a, [u8]>,
+    pub(crate) query: Cow<'a, [u8]>,
+    pub(crate) host: Cow<'a, [u8]>,
+    pub(crate) referer: Cow<'a, [u8]>,
+    /// 0: not told.
+    pub(crate) status: u16,
+    pub(crate) others: Vec<(&'a str, Cow<'a, [u8]>)>,
+    /// The same, of formats whose lines bring names of their own.
+    pub(crate) named: Vec<(String, String)>,
+}
+
+impl<'a> Entry<'a> {
+    /// The path, without the query.
+    pub(crate) fn path(&self) -> &[u8] {
+        split_target(&self.target).0
+    }
+
+    /// The query, wherever it was told.
+    pub(crate) fn query(&self) -> &[u8] {
+        if self.query.is_empty() {
+            split_target(&self.target).1
+        } else {
+            &self.query
+        }
+    }
+
+    /// A part that has no place of its own.
+    pub(crate) fn other(&self, name: &str) -> Option<&[u8]> {
+        let found = self
+            .others
+            .iter()
+            .find(|(own, _)| own.eq_ignore_ascii_case(name));
+        let named = || {
+            self.named
+                .iter()
+                .find(|(own, _)| own.eq_ignore_ascii_case(name))
+        };
+        found
+            .map(|(_, value)| &**value)
+            .or_else(|| named().map(|(_, value)| value.as_bytes()))
+    }
+
+    /// `GET /path HTTP/1.1`: false where it is not that.
+    pub(crate) fn set_request(&mut self, value: Cow<'a, [u8]>) -> bool {
+        let Some((method, target)) = request_line(&value) else {
+            return false;
+        };
+        match value {
+            Cow::Borrowed(value) => {
+                self.method = Cow::Borrowed(&value[method]);
+                self.target = Cow::Borrowed(&value[target]);
+            }
+            Cow::Owned(value) => {
+                self.method = Cow::Owned(value[method].to_vec());
+                self.target = Cow::Owned(value[target].to_vec());
+            }
+        }
+        true
+    }
+}
+
+fn split_target(target: &[u8]) -> (&[u8], &[u8]) {
+    match memchr::memchr(b'?', target) {
+        Some(at) => (&target[..at], &target[at + 1..]),
+        None => (target, &[]),
+    }
+}
+
+/// Where method and target stand. A target may hold blanks, though it should not.
+fn request_line(line: &[u8]) -> Option<(std::ops::Range<usize>, std::ops::Range<usize>)> {
+    let method = memchr::memchr(b' ', line)?;
+    let named = method > 0
+        && line[..method]
+            .iter()
+            .all(|b| b.is_ascii_alphabetic() || *b == b'-');
+    let end = match memchr::memrchr(b' ', line)? {
+        last if last > method && line[last + 1..].starts_with(b"HTTP/") => last,
+        // HTTP/0.9 has no version.
+        _ => line.len(),
+    };
+    (named && end > method + 1).then_some((0..method, method + 1..end))
+}
+
+/// The target as a path with its query that can be asked for again: bytes that may not stand in one are
+/// percent-encoded, an absolute URL loses its origin. `None` where there is no path in it.
+pub(crate) fn clean_target(target: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let path = match target.first()? {
+        b'/' => target,
+        _ => {
+            let scheme = memchr::memmem::find(target, b"://")?;
+            let origin = &target[scheme + 3..];
+            match memchr::memchr(b'/', origin) {
+                Some(at) => &origin[at..],
+                None => b"/",
+            }
+        }
+    };
+    let sound =
+        |b: &u8| (0x21..0x7f).contains(b) && !matches!(b, b'"' | b'\\' | b'<' | b'>' | b'#');
+    if path.iter().all(sound) {
+        return Some(Cow::Borrowed(path));
+    }
+    let mut clean = Vec::with_capacity(path.len() + 16);
+    let mut rest = path;
+    while let [first, after @ ..] = rest {
+        rest = after;
+        match (first, after) {
+            // A fragment is never sent.
+            (b'#', _) => break,
+            // Apache and nginx write what they do not show as \xHH.
+            (b'\\', [b'x', high, low, after @ ..])
+                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                clean.extend([b'%', high.to_ascii_uppercase(), low.to_ascii_uppercase()]);
+                rest = after;
+            }
+            (b'\\', [escaped @ (b'"' | b'\\'), after @ ..]) => {
+                encode(*escaped, &mut clean);
+                rest = after;
+            }
+            (b, _) if sound(b) => clean.push(*b),
+            (b, _) => encode(*b, &mut clean),
+        }
+    }
+    Some(Cow::Owned(clean))
+}
+
+fn encode(byte: u8, out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.extend([
+        b'%',
+        DIGITS[usize::from(byte >> 4)],
+        DIGITS[usize::from(byte & 15)],
+    ]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(line: &str) -> Option<(String, String)> {
+        let (method, target) = request_line(line.as_bytes())?;
+        Some((line[method].to_owned(), line[target].to_owned()))
+    }
+
+    #[test]
+    fn request_lines_are_taken_apart() {
+        let pair = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
+        assert_eq!(request("GET /a?b=c HTTP/1.1"), pair("GET", "/a?b=c"));
+        assert_eq!(request("GET /a b.html HTTP/1.0"), pair("GET", "/a b.html"));
+        assert_eq!(request("GET /old"), pair("GET", "/old"));
+        assert_eq!(request("M-SEARCH * HTTP/1.1"), pair("M-SEARCH", "*"));
+        for bad in ["", "-", "GET", "\\x16\\x03\\x01 /", " / HTTP/1.1"] {
+            assert_eq!(request(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn targets_can_be_asked_for_again() {
+        let clean =
+            |text: &[u8]| clean_target(text).map(|t| String::from_utf8(t.into_owned()).unwrap());
+        assert_eq!(clean(b"/a?b=c").as_deref(), Some("/a?b=c"));
+        assert_eq!(clean(b"http://h.test/a").as_deref(), Some("/a"));
+        assert_eq!(clean(b"http://h.test").as_deref(), Some("/"));
+        assert_eq!(clean(b"/a b\xff\"#x").as_deref(), Some("/a%20b%FF%22"));
+        assert_eq!(clean(b"/\\xe4\\\"").as_deref(), Some("/%E4%22"));
+        assert_eq!(clean(b"*"), None);
+        assert_eq!(clean(b"h.test:443"), None);
+        assert_eq!(clean(b""), None);
+    }
+}

@@ -1,0 +1,418 @@
+//! What there is to say of a model: where it fits, where it does not, and what was wrong with the log.
+
+use serde::{Deserialize, Serialize};
+
+use crate::arrivals::Arrivals;
+use crate::durations::Outcome;
+use crate::faults::{Faults, Kind};
+use crate::{ArrivalsLaw, GapReason, Model};
+
+/// Sessions of a segment below which its figures mean little.
+const SESSIONS_FEW: u64 = 50;
+/// The lower bound of Hurst's H from which on a load is called self-similar.
+const H_LONG: f64 = 0.6;
+/// The share of sessions of one request above which there are hardly any sessions.
+const SHORT_SHARE: f64 = 0.95;
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The model does not say this rightly, or may not.
+    Warning,
+    /// To know.
+    Note,
+    /// It fits.
+    Good,
+}
+
+/// A sentence on a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Of always the same words.
+    pub code: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The sentence, without a full stop.
+    pub text: String,
+}
+
+/// Kinds of bad and odd lines with their first examples, a line each.
+pub(crate) fn told(faults: &Faults) -> String {
+    let mut lines = Vec::new();
+    for (kind, count) in &faults.kinds {
+        lines.push(format!("  {} {}", count.lines, kind.text()));
+        for example in &count.examples {
+            lines.push(format!("    {}: {}", example.at, example.text));
+        }
+    }
+    lines.join("\n")
+}
+
+#[derive(Default)]
+struct Found(Vec<Finding>);
+
+impl Found {
+    fn add(&mut self, severity: Severity, code: &str, text: String) {
+        self.0.push(Finding {
+            code: code.to_owned(),
+            severity,
+            text,
+        });
+    }
+}
+
+/// All there is to say, what matters most first.
+pub(crate) fn findings(model: &Model) -> Vec<Finding> {
+    let mut found = Found::default();
+    of_log(model, &mut found);
+    of_sessions(model, &mut found);
+    of_arrivals("", &model.arrivals, &mut found);
+    for segment in &model.segments {
+        if let Some(arrivals) = &segment.arrivals {
+            of_segment(&segment.name, arrivals, model, &mut found);
+        }
+    }
+    of_behaviour(model, &mut found);
+    // Stable: within a severity as they were found.
+    found.0.sort_by_key(|finding| finding.severity);
+    found.0
+}
+
+fn of_log(model: &Model, found: &mut Found) {
+    let log = &model.log;
+    for (kind, count) in &log.faults {
+        let first = count.examples.first().map_or("", |example| &example.at);
+        let severity = if kind.is_bad() {
+            Severity::Warning
+        } else {
+            Severity::Note
+        };
+        let share = count.lines as f64 / log.lines.max(1) as f64 * 100.0;
+        let mut text = format!(
+            "{} lines ({share:.2} %) {}, the first at {first}",
+            count.lines,
+            kind.text()
+        );
+        if *kind == Kind::ClockBack {
+            text += &format!(
+                ", by {:.0} s at most; requests are ordered by time, not as written",
+                log.back_max_s
+            );
+        }
+        let code = serde_json::to_value(kind).ok();
+        let code = code
+            .as_ref()
+            .and_then(serde_json::Value::as_str)
+            .unwrap_or("line");
+        found.add(severity, &format!("lines-{code}"), text);
+    }
+    for file in &log.files {
+        if let Some(why) = &file.cut_off {
+            let text = format!(
+                "{} ends too early after {} lines: {why}",
+                file.name, file.lines
+            );
+            found.add(Severity::Warning, "file-cut-off", text);
+        }
+    }
+    if log.offsets.len() > 1 {
+        let offsets = log.offsets.iter();
+        let told: Vec<String> = offsets
+            .map(|(offset, lines)| format!("{} on {lines} lines", clock_offset(*offset)))
+            .collect();
+        let text = format!(
+            "times are written in {} offsets from UTC ({}): summer time, or several servers; \
+             hours of the day are told by the most frequent",
+            log.offsets.len(),
+            told.join(", ")
+        );
+        found.add(Severity::Note, "offsets", text);
+    }
+    if log.without > 0 {
+        let text = format!("{} lines were left out as asked", log.without);
+        found.add(Severity::Note, "left-out", text);
+    }
+    if log.step_s >= 1.0 {
+        let text = "times are whole seconds: arrivals are judged by counts, and thinks are fitted as such a \
+                    clock shows them";
+        found.add(Severity::Note, "clock-step", text.to_owned());
+    }
+}
+
+fn clock_offset(offset_s: i32) -> String {
+    let sign = if offset_s < 0 { '-' } else { '+' };
+    let minutes = offset_s.abs() / 60;
+    format!("{sign}{:02}{:02}", minutes / 60, minutes % 60)
+}
+
+fn of_sessions(model: &Model, found: &mut Found) {
+    let sessions: u64 = model.segments.iter().map(|segment| segment.sessions).sum();
+    if let Some(gap) = &model.gap {
+        let why = match gap.why {
+            GapReason::Given => "as given",
+            GapReason::Valley => "which lies between two hills of the times between requests",
+            GapReason::Usual => {
+                "the usual one: the times between requests show no valley to part them at"
+            }
+        };
+        let text = format!(
+            "{} users make {sessions} sessions, a new one after {:.0} s without a request, {why}",
+            model.users, gap.seconds
+        );
+        found.add(Severity::Note, "sessions", text);
+    }
+    let single: u64 = model
+        .segments
+        .iter()
+        .filter_map(|s| s.behaviour.lengths.get(&1))
+        .sum();
+    if model.gap.is_some() && single as f64 > SHORT_SHARE * sessions as f64 {
+        let text = format!(
+            "{:.1} % of the sessions have a single request: the log hardly shows sessions; is {} what users \
+             are known by?",
+            single as f64 / sessions as f64 * 100.0,
+            model.key
+        );
+        found.add(Severity::Warning, "no-sessions", text);
+    }
+    for segment in &model.segments {
+        if segment.sessions < SESSIONS_FEW && model.gap.is_some() {
+            let text = format!(
+                "{:?} has {} sessions with {} requests: too few to say what its users do",
+                segment.name, segment.sessions, segment.requests
+            );
+            found.add(Severity::Warning, "segment-small", text);
+        }
+    }
+    if model
+        .classes
+        .iter()
+        .any(|class| class.name.starts_with("POST") || class.name.starts_with("PUT"))
+    {
+        let text =
+            "the log does not hold what was sent with POST and PUT: the scenario sends no bodies";
+        found.add(Severity::Note, "no-bodies", text.to_owned());
+    }
+}
+
+fn of_arrivals(of: &str, arrivals: &Arrivals, found: &mut Found) {
+    let first = arrivals.scales.first();
+    let scales: Vec<String> = arrivals
+        .scales
+        .iter()
+        .map(|scale| format!("{:.2} at {} s", scale.index, scale.window_s))
+        .collect();
+    let dispersion = format!("variance over mean of the counts is {}", scales.join(", "));
+    match first {
+        None => found.add(
+            Severity::Warning,
+            "arrivals-short",
+            format!("{of}the log is too short to judge how users arrive"),
+        ),
+        Some(_) if poisson_refused(arrivals) => found.add(
+            Severity::Note,
+            "poisson-refused",
+            format!("{of}arrivals are no Poisson process of one rate: {dispersion}"),
+        ),
+        Some(_) => found.add(
+            Severity::Good,
+            "poisson",
+            format!("{of}arrivals are not told apart from a Poisson process: {dispersion}"),
+        ),
+    }
+    if let Some(cycle) = &arrivals.cycle {
+        let (low, high) = extremes(&cycle.rates);
+        let text = format!(
+            "{of}the rate follows the day (F = {:.1}, p {}, {:.0} % of the variance){}: from {:.4} to \
+             {:.4} users a second",
+            cycle.day.f,
+            p_value(cycle.day.p),
+            cycle.day.explained * 100.0,
+            match cycle.week {
+                Some(week) if cycle.rates.len() > 24 =>
+                    format!(" and the week (F = {:.1}, p {})", week.f, p_value(week.p)),
+                Some(week) => format!(", not the week (p {})", p_value(week.p)),
+                None => ", and is too short for the week".to_owned(),
+            },
+            low,
+            high
+        );
+        found.add(Severity::Note, "cycle", text);
+        if let Some(broken) = &cycle.broken {
+            let text = format!(
+                "{of}from day {} on the day stands {:.1} hours elsewhere on the clock (p {}): recordings \
+                 were joined there, or the clock was set; the cycle is that of the longer side",
+                broken.day,
+                broken.hours,
+                p_value(broken.p)
+            );
+            found.add(Severity::Warning, "day-moved", text);
+        }
+    }
+    if let Some(longest) = arrivals.silences.first() {
+        let text = format!(
+            "{of}nobody came in {:.1} % of the time, in stretches that the rate does not explain; the longest \
+             lasts {} s from second {} on",
+            arrivals.silent_share * 100.0,
+            longest.length_s,
+            longest.from_s
+        );
+        found.add(Severity::Warning, "silences", text);
+    }
+    if let Some(rescaled) = &arrivals.rescaled {
+        let fits = rescaled.p >= 0.01;
+        let text = format!(
+            "{of}with the cycle taken out of time, counts {} Poisson (variance over mean {:.2}, p {}; \
+             dependence p {})",
+            if fits {
+                "are not told apart from"
+            } else {
+                "are still not"
+            },
+            rescaled.index,
+            p_value(rescaled.p),
+            p_value(rescaled.p_dependence)
+        );
+        found.add(
+            if fits { Severity::Good } else { Severity::Note },
+            "rescaled",
+            text,
+        );
+    }
+    of_hurst(of, arrivals, found);
+    if !arrivals.law_fits {
+        let text = format!("{of}users arrive by a law that the log refuses, as was asked for");
+        found.add(Severity::Warning, "law-refused", text);
+    } else if arrivals.law == ArrivalsLaw::Trace {
+        let text = format!(
+            "{of}no process of the simple ones fits: the scenario lets users arrive as often as recorded in each \
+             {} s, so that another seed brings other users at the same times",
+            arrivals.trace_bin_s
+        );
+        found.add(Severity::Warning, "arrivals-by-trace", text);
+    }
+}
+
+/// With its sign of comparison.
+fn p_value(p: f64) -> String {
+    if p < 0.0001 {
+        "< 0.0001".to_owned()
+    } else {
+        format!("= {p:.4}")
+    }
+}
+
+fn of_hurst(of: &str, arrivals: &Arrivals, found: &mut Found) {
+    let estimates = arrivals.hurst.iter().flat_map(|hurst| &hurst.estimates);
+    let with_interval: Vec<_> = estimates
+        .filter(|estimate| estimate.low.is_some())
+        .collect();
+    let told: Vec<String> = with_interval
+        .iter()
+        .map(|e| {
+            format!(
+                "{:.3} ({:.3} to {:.3}) by {}{} over {:.0} to {:.0} s",
+                e.h,
+                e.low.unwrap_or(f64::NAN),
+                e.high.unwrap_or(f64::NAN),
+                e.method,
+                if e.about_cycle {
+                    " about the cycle"
+                } else {
+                    ""
+                },
+                e.from_s,
+                e.upto_s
+            )
+        })
+        .collect();
+    if told.is_empty() {
+        return;
+    }
+    let long = with_interval
+        .iter()
+        .any(|e| e.low.is_some_and(|low| low > H_LONG));
+    let text = format!("{of}Hurst's H is {}", told.join("; "));
+    let code = if long { "self-similar" } else { "hurst" };
+    found.add(Severity::Note, code, text);
+}
+
+fn poisson_refused(arrivals: &Arrivals) -> bool {
+    let level = 0.01 / arrivals.scales.len().max(1) as f64;
+    arrivals
+        .scales
+        .iter()
+        .any(|scale| scale.p_dispersion < level)
+}
+
+fn extremes(rates: &[f64]) -> (f64, f64) {
+    let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    (low, rates.iter().copied().fold(0.0, f64::max))
+}
+
+/// A segment's own arrivals, where they are otherwise than the scenario lets them be.
+fn of_segment(name: &str, arrivals: &Arrivals, model: &Model, found: &mut Found) {
+    if model.arrivals.law == ArrivalsLaw::Poisson && poisson_refused(arrivals) {
+        let text = format!(
+            "{name:?} alone does not arrive as a Poisson process of one rate, though all together do; the \
+             scenario draws its users from all evenly"
+        );
+        found.add(Severity::Warning, "segment-bursts", text);
+    }
+    let own = arrivals.cycle.as_ref().map(|cycle| &cycle.rates);
+    let all = model.arrivals.cycle.as_ref().map(|cycle| &cycle.rates);
+    if let (Some(own), Some(all)) = (own, all)
+        && own.len() == all.len()
+    {
+        let (own_sum, all_sum): (f64, f64) = (own.iter().sum(), all.iter().sum());
+        let apart = own
+            .iter()
+            .zip(all)
+            .map(|(o, a)| (o / own_sum - a / all_sum).abs())
+            .sum::<f64>()
+            / 2.0;
+        if apart > 0.1 {
+            let text = format!(
+                "the day of {name:?} is not that of all: {:.0} % of its users come at other hours than the \
+                 scenario lets them",
+                apart * 100.0
+            );
+            found.add(Severity::Warning, "segment-cycle", text);
+        }
+    }
+}
+
+fn of_behaviour(model: &Model, found: &mut Found) {
+    let mut outcomes = [0_u64; 4];
+    for segment in &model.segments {
+        for transition in &segment.behaviour.transitions {
+            let outcome = transition
+                .think
+                .as_ref()
+                .map_or(Outcome::TooFew, |think| think.outcome);
+            outcomes[outcome as usize] += 1;
+        }
+    }
+    let [fits, near, no_law, few] = outcomes;
+    if fits + near + no_law + few == 0 {
+        return;
+    }
+    let text = format!(
+        "of {} transitions the thinks of {fits} follow the law they are given, {near} follow one to within 5 %, \
+         {no_law} follow none and are drawn from the values themselves; {few} were too seldom for a law of \
+         their own and have that of their class",
+        fits + near + no_law + few
+    );
+    found.add(Severity::Note, "thinks", text);
+    let too_long: u64 = model
+        .segments
+        .iter()
+        .map(|s| s.behaviour.sequences_too_long)
+        .sum();
+    if model.behaviour == crate::BehaviourKind::Sequences && too_long > 0 {
+        let text =
+            format!("{too_long} sessions are too long to be kept whole, and are never drawn");
+        found.add(Severity::Warning, "sequences-long", text);
+    }
+}

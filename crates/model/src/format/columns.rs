@@ -1,0 +1,182 @@
+//! Values one after the other, with a separator between them, in quotes where need be.
+
+use std::borrow::Cow;
+
+use super::{FieldMap, meaning, stamp, status, without_port};
+use crate::entry::{Entry, Meaning};
+use crate::faults::Kind;
+use crate::time::Form;
+
+/// Most columns.
+const COLUMNS_MAX: usize = 256;
+
+/// What stands in which column.
+#[derive(Debug, Clone)]
+pub(crate) struct Columns {
+    pub(super) name: &'static str,
+    pub(super) meanings: Vec<Meaning>,
+    pub(super) separator: u8,
+    /// Lines that begin so are remarks.
+    pub(super) remark: Option<u8>,
+    /// The row of names, which is no record.
+    pub(super) header: Option<Vec<u8>>,
+    /// Rows may have more columns than are known, as later versions of a format add some.
+    pub(super) more: bool,
+    /// A time that names no zone is UTC by the format's definition.
+    pub(super) utc: bool,
+}
+
+impl Columns {
+    pub(super) fn is_remark(&self, line: &[u8]) -> bool {
+        self.remark
+            .is_some_and(|remark| line.first() == Some(&remark))
+            || self.header.as_deref() == Some(line)
+    }
+
+    pub(super) fn parse<'a>(&'a self, line: &'a [u8]) -> Result<Entry<'a>, Kind> {
+        let mut entry = Entry::default();
+        let (mut date, mut clock) = (None, None);
+        let mut count = 0;
+        for value in split(line, self.separator) {
+            let value = value.ok_or(Kind::Format)?;
+            let Some(meaning) = self.meanings.get(count) else {
+                count += 1;
+                continue;
+            };
+            count += 1;
+            if value.is_empty() || &*value == b"-" {
+                continue;
+            }
+            match meaning {
+                Meaning::Time => entry.time = Some(stamp(&value, Form::Any)?),
+                Meaning::Date => date = Some(value),
+                Meaning::Clock => clock = Some(value),
+                Meaning::Address => entry.address = value,
+                Meaning::AddressPort => entry.address = Cow::Owned(without_port(&value).to_vec()),
+                Meaning::Agent => entry.agent = value,
+                Meaning::User => entry.user = value,
+                Meaning::Method => entry.method = value,
+                Meaning::Target => entry.target = value,
+                Meaning::Query => entry.query = value,
+                Meaning::Request => {
+                    if !entry.set_request(value) {
+                        return Err(Kind::Request);
+                    }
+                }
+                Meaning::Status => entry.status = status(&value),
+                Meaning::Host => entry.host = value,
+                Meaning::Referer => entry.referer = value,
+                Meaning::Other(name) => entry.others.push((name, value)),
+                Meaning::Nothing => {}
+            }
+        }
+        let known = self.meanings.len();
+        if count < known || (count > known && !self.more) {
+            return Err(Kind::Format);
+        }
+        if let Some((date, clock)) = date.zip(clock) {
+            let both = [&date[..], b" ", &clock[..]].concat();
+            entry.time = Some(stamp(&both, Form::Any)?);
+        }
+        if let Some(time) = entry.time.as_mut().filter(|_| self.utc) {
+            time.offset_s = time.offset_s.or(Some(0));
+        }
+        Ok(entry)
+    }
+}
+
+/// The values of a line; `None` for one whose quote does not end. In quotes a doubled quote, or one
+/// behind a backslash, is a quote.
+pub(crate) fn split(line: &[u8], separator: u8) -> impl Iterator<Item = Option<Cow<'_, [u8]>>> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        if text.first() != Some(&b'"') {
+            let end = memchr::memchr(separator, text).unwrap_or(text.len());
+            rest = text.get(end + 1..);
+            return Some(Some(Cow::Borrowed(&text[..end])));
+        }
+        let mut value = Vec::new();
+        let mut at = 1;
+        loop {
+            let Some(found) = memchr::memchr2(b'"', b'\\', &text[at..]) else {
+                rest = None;
+                return Some(None);
+            };
+            let place = at + found;
+            value.extend(&text[at..place]);
+            match (text[place], text.get(place + 1)) {
+                (b'"' | b'\\', Some(b'"')) => {
+                    value.push(b'"');
+                    at = place + 2;
+                }
+                (b'\\', _) => {
+                    value.push(b'\\');
+                    at = place + 1;
+                }
+                (_, next) => {
+                    rest = match next {
+                        Some(next) if *next == separator => Some(&text[place + 2..]),
+                        _ => None,
+                    };
+                    // What stands between a quote's end and the separator belongs to nothing.
+                    let sound = next.is_none_or(|next| *next == separator);
+                    return Some(sound.then_some(Cow::Owned(value)));
+                }
+            }
+        }
+    })
+}
+
+/// CSV with a first row of names, given meanings by the map, or by names that are common.
+///
+/// # Errors
+/// What is missing.
+pub(super) fn csv(header: &[u8], map: &FieldMap) -> Result<Columns, String> {
+    let separator = [b';', b'\t']
+        .into_iter()
+        .find(|separator| !header.contains(&b',') && header.contains(separator))
+        .unwrap_or(b',');
+    let names: Option<Vec<_>> = split(header, separator).collect();
+    let names = names.ok_or("the first row has a quote that does not end")?;
+    if names.len() > COLUMNS_MAX {
+        return Err(format!("the first row has more than {COLUMNS_MAX} columns"));
+    }
+    let names: Vec<String> = names
+        .iter()
+        .map(|name| String::from_utf8_lossy(name).trim().to_owned())
+        .collect();
+    for (means, name) in map {
+        if !names.contains(name) {
+            return Err(format!(
+                "there is no column {name:?} for the {means}; the columns are {}",
+                names.join(", ")
+            ));
+        }
+    }
+    let meanings: Vec<Meaning> = names
+        .iter()
+        .map(|name| {
+            let mapped = map.iter().find(|(_, own)| own == name);
+            let means = mapped.map_or(name.as_str(), |(means, _)| means);
+            meaning(means).unwrap_or_else(|| Meaning::Other(name.clone()))
+        })
+        .collect();
+    let has = |wanted: &[Meaning]| meanings.iter().any(|m| wanted.contains(m));
+    if !has(&[Meaning::Time, Meaning::Clock]) || !has(&[Meaning::Target, Meaning::Request]) {
+        return Err(format!(
+            "the columns are {}: say which holds the time and which the path, with --field time=NAME \
+             --field target=NAME",
+            names.join(", ")
+        ));
+    }
+    Ok(Columns {
+        name: "CSV",
+        meanings,
+        separator,
+        remark: None,
+        header: Some(header.to_vec()),
+        more: false,
+        utc: false,
+    })
+}

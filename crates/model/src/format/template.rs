@@ -1,0 +1,237 @@
+//! Lines that follow a pattern of names and what stands between them, as nginx's `log_format` says it.
+
+use std::borrow::Cow;
+
+use memchr::memmem::Finder;
+
+use super::{stamp, status};
+use crate::entry::{Entry, Meaning};
+use crate::faults::Kind;
+use crate::time::Form;
+
+const COMMON: &str =
+    "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent";
+const COMBINED: &str = " \"$http_referer\" \"$http_user_agent\"";
+/// Most variables of a format.
+const PARTS_MAX: usize = 64;
+
+/// A pattern.
+#[derive(Debug, Clone)]
+pub(crate) struct Template {
+    parts: Vec<Part>,
+    /// What stands before the first variable.
+    before: Vec<u8>,
+    /// From this part on a line may end.
+    needed: usize,
+    /// What is behind the last part is passed over.
+    open: bool,
+    name: &'static str,
+}
+
+#[derive(Debug, Clone)]
+struct Part {
+    meaning: Meaning,
+    form: Form,
+    /// What stands behind it; empty at the line's end.
+    until: Finder<'static>,
+    /// It stands in quotes, within which a backslash escapes.
+    quoted: bool,
+}
+
+impl Template {
+    /// Combined, and common, which ends earlier; more may stand behind.
+    pub(crate) fn combined() -> Template {
+        let mut template = Template::new(&format!("{COMMON}{COMBINED}"))
+            .expect("the text is a pattern of the right form");
+        template.needed = 6;
+        template.open = true;
+        template.name = "combined or common log";
+        template
+    }
+
+    /// The pattern of a `log_format`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn new(text: &str) -> Result<Template, String> {
+        let mut rest = text;
+        let before = rest
+            .find('$')
+            .ok_or("it has no variable such as $remote_addr")?;
+        let opening = rest[..before].as_bytes().to_vec();
+        rest = &rest[before..];
+        let mut parts: Vec<Part> = Vec::new();
+        let mut last = opening.last().copied();
+        while let Some(named) = rest.strip_prefix('$') {
+            let braced = named.strip_prefix('{');
+            let inner = braced.unwrap_or(named);
+            let end = inner
+                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .unwrap_or(inner.len());
+            let (name, mut after) = inner.split_at(end);
+            if braced.is_some() {
+                after = after.strip_prefix('}').ok_or("a `${` has no `}`")?;
+            }
+            if name.is_empty() {
+                return Err("a `$` has no name behind it".to_owned());
+            }
+            let next = after.find('$').unwrap_or(after.len());
+            let (literal, beyond) = after.split_at(next);
+            if literal.is_empty() && !beyond.is_empty() {
+                return Err(format!(
+                    "nothing stands between ${name} and the next variable"
+                ));
+            }
+            let (meaning, form) = variable(name);
+            parts.push(Part {
+                meaning,
+                form,
+                quoted: last == Some(b'"') && literal.starts_with('"'),
+                until: Finder::new(literal.as_bytes()).into_owned(),
+            });
+            last = literal.as_bytes().last().copied();
+            rest = beyond;
+        }
+        if parts.len() > PARTS_MAX {
+            return Err(format!("it has more than {PARTS_MAX} variables"));
+        }
+        let has = |wanted: &[Meaning]| parts.iter().any(|part| wanted.contains(&part.meaning));
+        if !has(&[Meaning::Time]) {
+            return Err("it has no time: $time_local, $time_iso8601 or $msec".to_owned());
+        }
+        if !has(&[Meaning::Request, Meaning::Target]) {
+            return Err("it has no request: $request, $request_uri or $uri".to_owned());
+        }
+        Ok(Template {
+            needed: parts.len(),
+            parts,
+            before: opening,
+            open: false,
+            name: "log_format",
+        })
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.name.to_owned()
+    }
+
+    /// Whether a line begins as common logs do: something, a time in brackets, a quote.
+    pub(crate) fn looks_combined(line: &[u8]) -> bool {
+        let Some(open) = memchr::memchr(b'[', line) else {
+            return false;
+        };
+        let Some(close) = memchr::memchr(b']', &line[open..]) else {
+            return false;
+        };
+        let inside = &line[open + 1..open + close];
+        line[open + close..].starts_with(b"] \"")
+            && inside.contains(&b'/')
+            && inside.contains(&b':')
+    }
+
+    pub(crate) fn parse<'a>(&'a self, line: &'a [u8]) -> Result<Entry<'a>, Kind> {
+        let mut rest = line.strip_prefix(&self.before[..]).ok_or(Kind::Format)?;
+        let mut entry = Entry::default();
+        for (number, part) in self.parts.iter().enumerate() {
+            let literal = part.until.needle();
+            let end = if literal.is_empty() {
+                Some(rest.len())
+            } else if part.quoted {
+                quoted_end(rest, literal)
+            } else {
+                part.until.find(rest)
+            };
+            match end {
+                Some(end) => {
+                    set(&mut entry, part, &rest[..end])?;
+                    rest = &rest[end + literal.len()..];
+                }
+                // A common log ends where a combined one goes on.
+                None if number + 1 == self.needed && !rest.is_empty() && !rest.contains(&b' ') => {
+                    set(&mut entry, part, rest)?;
+                    return Ok(entry);
+                }
+                None => return Err(Kind::Format),
+            }
+        }
+        if rest.is_empty() || self.open {
+            Ok(entry)
+        } else {
+            Err(Kind::Format)
+        }
+    }
+}
+
+/// Where a quoted value ends: at the first `literal` whose quote no backslash escapes.
+fn quoted_end(text: &[u8], literal: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &text[at..]) {
+        let place = at + found;
+        if text[place] == b'\\' {
+            at = place + 2;
+            if at > text.len() {
+                return None;
+            }
+        } else if text[place..].starts_with(literal) {
+            return Some(place);
+        } else {
+            // Servers that do not escape leave bare quotes inside.
+            at = place + 1;
+        }
+    }
+    None
+}
+
+fn set<'a>(entry: &mut Entry<'a>, part: &'a Part, value: &'a [u8]) -> Result<(), Kind> {
+    if value == b"-" && part.meaning != Meaning::Request {
+        return Ok(());
+    }
+    let borrowed = Cow::Borrowed(value);
+    match &part.meaning {
+        Meaning::Time => entry.time = Some(stamp(value, part.form)?),
+        Meaning::Request => {
+            if !entry.set_request(borrowed) {
+                return Err(Kind::Request);
+            }
+        }
+        Meaning::Address => entry.address = borrowed,
+        Meaning::AddressPort => entry.address = Cow::Borrowed(super::without_port(value)),
+        Meaning::Agent => entry.agent = borrowed,
+        Meaning::User => entry.user = borrowed,
+        Meaning::Method => entry.method = borrowed,
+        Meaning::Target => entry.target = borrowed,
+        Meaning::Query => entry.query = borrowed,
+        Meaning::Host => entry.host = borrowed,
+        Meaning::Referer => entry.referer = borrowed,
+        Meaning::Status => {
+            entry.status = status(value);
+            if entry.status == 0 {
+                return Err(Kind::Format);
+            }
+        }
+        Meaning::Other(name) => entry.others.push((name, borrowed)),
+        Meaning::Date | Meaning::Clock | Meaning::Nothing => {}
+    }
+    Ok(())
+}
+
+/// What a variable of nginx's means (ngx_http_core_module, ngx_http_log_module).
+fn variable(name: &str) -> (Meaning, Form) {
+    let meaning = match name {
+        "time_local" => return (Meaning::Time, Form::Common),
+        "time_iso8601" | "msec" => Meaning::Time,
+        "remote_addr" | "realip_remote_addr" => Meaning::Address,
+        "remote_user" => Meaning::User,
+        "request" => Meaning::Request,
+        "request_method" => Meaning::Method,
+        "request_uri" | "uri" | "document_uri" => Meaning::Target,
+        "args" | "query_string" => Meaning::Query,
+        "status" => Meaning::Status,
+        "host" | "http_host" | "server_name" => Meaning::Host,
+        "http_referer" => Meaning::Referer,
+        "http_user_agent" => Meaning::Agent,
+        "body_bytes_sent" | "bytes_sent" => Meaning::Nothing,
+        name => Meaning::Other(name.to_owned()),
+    };
+    (meaning, Form::Any)
+}

@@ -1,0 +1,228 @@
+use std::borrow::Cow;
+
+use super::*;
+use crate::time::Stamp;
+
+fn detected(text: &str) -> Format {
+    choose(&FormatSpec::Detect, text.as_bytes(), &[]).unwrap()
+}
+
+/// Address, method, target, status, agent and the time's seconds.
+fn shown(format: &Format, line: &str) -> Result<String, Kind> {
+    let entry = format.parse(line.as_bytes())?;
+    let text = |part: &Cow<'_, [u8]>| String::from_utf8_lossy(part).into_owned();
+    let seconds = entry.time.map_or(0, |Stamp { seconds, .. }| seconds);
+    Ok(format!(
+        "{} {} {} {} {} {seconds}",
+        text(&entry.address),
+        text(&entry.method),
+        text(&entry.target),
+        entry.status,
+        text(&entry.agent)
+    ))
+}
+
+const MAY: i64 = 1_431_857_103;
+
+#[test]
+fn combined_and_common_lines() {
+    let combined = r#"2001:db8::7 - bob [17/May/2015:10:05:03 +0000] "GET /a?b=\"c\" HTTP/1.1" 200 203 "http://r/" "Mozilla \"5\" (X)""#;
+    let common = r#"192.0.2.1 - - [17/May/2015:12:05:03 +0200] "POST /b HTTP/1.0" 302 -"#;
+    let vhost =
+        r#"192.0.2.1 - - [17/May/2015:12:05:03 +0200] "GET / HTTP/1.1" 200 5 "-" "a" 0.012 "more""#;
+    let format = detected(&format!("{combined}\n{common}\n"));
+    assert_eq!(format.name(), "combined or common log");
+    assert_eq!(
+        shown(&format, combined),
+        Ok(format!(
+            r#"2001:db8::7 GET /a?b=\"c\" 200 Mozilla \"5\" (X) {MAY}"#
+        ))
+    );
+    assert_eq!(
+        shown(&format, common),
+        Ok(format!("192.0.2.1 POST /b 302  {MAY}"))
+    );
+    assert_eq!(
+        shown(&format, vhost),
+        Ok(format!("192.0.2.1 GET / 200 a {MAY}"))
+    );
+    for (line, kind) in [
+        ("", Kind::Format),
+        ("nonsense", Kind::Format),
+        (&combined[..60], Kind::Format),
+        (
+            r#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "-" 408 -"#,
+            Kind::Request,
+        ),
+        (
+            r#"1.2.3.4 - - [17/May:10:05:03 +0000] "GET / HTTP/1.1" 200 1"#,
+            Kind::NoYear,
+        ),
+        (
+            r#"1.2.3.4 - - [31/Feb/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1"#,
+            Kind::NotATime,
+        ),
+        (r#"{"time": 1}"#, Kind::OtherFormat),
+    ] {
+        assert_eq!(shown(&format, line).unwrap_err(), kind, "{line}");
+    }
+}
+
+#[test]
+fn nginx_formats_of_ones_own() {
+    let text = r#"[$time_iso8601] $host ${remote_addr} "$request_method $uri" $status $cookie_sid"#;
+    let format = choose(&FormatSpec::Template(text.to_owned()), b"", &[]).unwrap();
+    let line = r#"[2015-05-17T10:05:03+00:00] h.test 192.0.2.1 "GET /a b" 200 abc"#;
+    assert_eq!(
+        shown(&format, line),
+        Ok(format!("192.0.2.1 GET /a b 200  {MAY}"))
+    );
+    let entry = format.parse(line.as_bytes()).unwrap();
+    assert_eq!(entry.other("cookie_sid"), Some(&b"abc"[..]));
+    for bad in [
+        "no variable",
+        "$status",
+        "$time_local",
+        "$time_local$request",
+        "${time_local $request",
+    ] {
+        assert!(Template::new(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn json_lines() {
+    let nginx = r#"{"time_iso8601":"2015-05-17T10:05:03Z","remote_addr":"192.0.2.1","request":"GET /a HTTP/1.1","status":"200","http_user_agent":"x"}"#;
+    let nested = r#"{"@timestamp":1431857103.25,"client":"192.0.2.1","request":{"method":"GET"},"method":"PUT","url":"/b","status":201,"list":[1]}"#;
+    let format = detected(&format!("{nginx}\n{nested}\n"));
+    assert_eq!(
+        shown(&format, nginx),
+        Ok(format!("192.0.2.1 GET /a 200 x {MAY}"))
+    );
+    assert_eq!(
+        shown(&format, nested),
+        Ok(format!("192.0.2.1 PUT /b 201  {MAY}"))
+    );
+    assert_eq!(
+        format
+            .parse(nested.as_bytes())
+            .unwrap()
+            .other("request.method"),
+        Some(&b"GET"[..])
+    );
+    let map = [
+        ("time".to_owned(), "wann".to_owned()),
+        ("target".to_owned(), "wo".to_owned()),
+    ];
+    let own = choose(&FormatSpec::Json, b"", &map).unwrap();
+    assert_eq!(
+        shown(&own, r#"{"wann":"1431857103","wo":"/x"}"#),
+        Ok(format!("  /x 0  {MAY}"))
+    );
+    assert_eq!(shown(&format, "{").unwrap_err(), Kind::Format);
+    assert_eq!(
+        shown(
+            &format,
+            "1.2.3.4 - - [1/May/2015:1:1:1 +0000] \"GET / x\" 200 1"
+        )
+        .unwrap_err(),
+        Kind::OtherFormat
+    );
+}
+
+#[test]
+fn balancers_of_aws() {
+    let line = r#"https 2015-05-17T10:05:03.500000Z app/lb/1 192.0.2.1:2817 10.0.0.1:80 0.000 0.001 0.000 200 200 34 366 "GET https://h.test:443/a?b=c HTTP/2.0" "curl/7" TLS_AES arn:aws "Root=1" "-""#;
+    let format = detected(line);
+    assert_eq!(format.name(), "AWS ALB access log");
+    assert_eq!(
+        shown(&format, line),
+        Ok(format!(
+            "192.0.2.1 GET https://h.test:443/a?b=c 200 curl/7 {MAY}"
+        ))
+    );
+}
+
+#[test]
+fn extended_logs_whose_columns_change() {
+    let head = "#Version: 1.0\n#Fields: date time c-ip cs-method cs-uri-stem sc-status\n";
+    let format = detected(head);
+    assert!(format.is_remark(b"#Software: x") && format.has_directives());
+    let known = format
+        .redirected(b"#Fields: date time c-ip cs-method cs-uri-stem sc-status")
+        .unwrap();
+    let line = "2015-05-17 10:05:03 192.0.2.1 GET /a 200";
+    assert_eq!(
+        shown(&known, line),
+        Ok(format!("192.0.2.1 GET /a 200  {MAY}"))
+    );
+    assert_eq!(
+        shown(&known, "2015-05-17 10:05:03 192.0.2.1 GET").unwrap_err(),
+        Kind::Format
+    );
+    let cloudfront = known
+        .redirected(b"#Fields: date time x-edge-location c-ip cs-method cs-uri-stem sc-status cs(User-Agent) cs-uri-query")
+        .unwrap();
+    let line = "2015-05-17\t10:05:03\tFRA2\t2001:db8::1\tGET\t/a\t200\tMozilla%2F5\tk=v";
+    assert_eq!(
+        shown(&cloudfront, line),
+        Ok(format!("2001:db8::1 GET /a 200 Mozilla%2F5 {MAY}"))
+    );
+    assert_eq!(cloudfront.parse(line.as_bytes()).unwrap().query(), b"k=v");
+}
+
+#[test]
+fn csv_and_tsung() {
+    let head = "ts,who,\"the, path\",code\n";
+    let map = [
+        ("time".to_owned(), "ts".to_owned()),
+        ("target".to_owned(), "the, path".to_owned()),
+    ];
+    let format = choose(&FormatSpec::Csv, head.as_bytes(), &map).unwrap();
+    assert!(format.is_remark(head.trim_end().as_bytes()));
+    let entry = format.parse(b"1431857103,\"a \"\"b\"\"\",/x,200").unwrap();
+    assert_eq!(
+        (entry.other("who"), &*entry.target),
+        (Some(&b"a \"b\""[..]), &b"/x"[..])
+    );
+    assert_eq!(format.parse(b"1431857103,\"a").unwrap_err(), Kind::Format);
+    let told = choose(&FormatSpec::Csv, b"a,b\n1,2\n", &[]).unwrap_err();
+    assert!(told.contains("--field time=NAME"), "{told}");
+    let head =
+        "#date;pid;id;http method;host;URL;HTTP status;size;duration;transaction;match;error;tag\n";
+    let format = detected(head);
+    let line = "1431857103.125;<0.122.0>;7;get;h.test;/a;200;12;3.4;-;-;-;-";
+    assert_eq!(shown(&format, line), Ok(format!(" get /a 200  {MAY}")));
+    assert_eq!(
+        format.parse(line.as_bytes()).unwrap().other("pid"),
+        Some(&b"<0.122.0>"[..])
+    );
+}
+
+#[test]
+fn what_is_no_log_is_told() {
+    assert!(choose(&FormatSpec::Detect, b"once upon a time\nthere was\n", &[]).is_err());
+}
+
+#[test]
+fn ports_are_taken_off_addresses() {
+    for (text, address) in [
+        ("192.0.2.1:80", "192.0.2.1"),
+        ("192.0.2.1", "192.0.2.1"),
+        ("[2001:db8::1]:80", "2001:db8::1"),
+        ("2001:db8::1", "2001:db8::1"),
+    ] {
+        assert_eq!(without_port(text.as_bytes()), address.as_bytes(), "{text}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_line_panics(line in proptest::collection::vec(proptest::num::u8::ANY, 0..120)) {
+        let specs = [FormatSpec::Combined, FormatSpec::Json, FormatSpec::Alb, FormatSpec::Tsung, FormatSpec::W3c];
+        for spec in specs {
+            let _ = choose(&spec, b"#Fields: date time cs-uri-stem\n", &[]).unwrap().parse(&line);
+        }
+        let _ = choose(&FormatSpec::Detect, &line, &[]);
+    }
+}

@@ -1,0 +1,78 @@
+//! A request as it is sorted: 32 bytes.
+
+use crate::sorter::Item;
+
+/// A request, of which numbers are left. Sorted by user, then time, then as written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Hit {
+    /// Of what the session is known by.
+    pub(crate) key: u64,
+    /// Since the Unix epoch.
+    pub(crate) time_ns: i64,
+    /// Its place among all lines.
+    pub(crate) order: u64,
+    /// The number of its shape.
+    pub(crate) shape: u32,
+    /// The number of its segment; [`NO_SEGMENT`] where the line does not say.
+    pub(crate) segment: u16,
+    /// 0: not told.
+    pub(crate) status: u16,
+}
+
+/// A line that says nothing of its segment.
+pub(crate) const NO_SEGMENT: u16 = u16::MAX;
+
+impl Item for Hit {
+    const BYTES: usize = 32;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.key.to_le_bytes());
+        out.extend(self.time_ns.to_le_bytes());
+        out.extend(self.order.to_le_bytes());
+        out.extend(self.shape.to_le_bytes());
+        out.extend(self.segment.to_le_bytes());
+        out.extend(self.status.to_le_bytes());
+    }
+
+    fn get(bytes: &[u8]) -> Hit {
+        let mut at = 0;
+        let mut take = |count: usize| {
+            let mut word = [0; 8];
+            word[..count].copy_from_slice(&bytes[at..at + count]);
+            at += count;
+            u64::from_le_bytes(word)
+        };
+        Hit {
+            key: take(8),
+            time_ns: take(8).cast_signed(),
+            order: take(8),
+            shape: take(4) as u32,
+            segment: take(2) as u16,
+            status: take(2) as u16,
+        }
+    }
+}
+
+/// A session's begin, sorted by segment, then time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Start {
+    pub(crate) segment: u16,
+    pub(crate) time_ns: i64,
+}
+
+impl Item for Start {
+    const BYTES: usize = 10;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.segment.to_le_bytes());
+        out.extend(self.time_ns.to_le_bytes());
+    }
+
+    fn get(bytes: &[u8]) -> Start {
+        let (segment, time) = bytes.split_at(2);
+        Start {
+            segment: u16::from_le_bytes([segment[0], segment[1]]),
+            time_ns: i64::from_le_bytes(time.try_into().expect("items have ten bytes")),
+        }
+    }
+}

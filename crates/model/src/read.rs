@@ -1,0 +1,303 @@
+//! Reading: one thread unpacks and cuts files into pieces, others take their lines apart.
+//!
+//! What comes out does not depend on how many they are: places in the log order everything, and what is
+//! sampled is chosen by them.
+
+mod lines;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::tz::TimeZone;
+
+use crate::ModelError;
+use crate::faults::{Faults, Kind};
+use crate::format::{self, Format};
+use crate::hit::{Hit, NO_SEGMENT};
+use crate::input::{Input, Piece};
+use crate::settings::Settings;
+use crate::shape::Names;
+use crate::sorter::{Run, Scratch};
+
+use lines::{Lines, Outcome};
+pub(crate) use lines::{RULE, Sample};
+
+/// Shapes of requests that are told apart while reading.
+const SHAPES_MAX: usize = 1 << 18;
+/// Values of the segment that are told apart.
+const SEGMENTS_MAX: usize = NO_SEGMENT as usize - 2;
+/// Runs of sorted requests that stay in memory: 256 MiB.
+const RUNS_IN_MEMORY_MAX: usize = 8;
+/// Targets kept as examples of what their shapes ask for.
+pub(crate) const SAMPLES_MAX: usize = 1 << 14;
+/// Pieces waiting for each reader.
+const PIECES_WAITING: usize = 2;
+/// Lines of a piece are fewer than 2 to this power.
+const LINE_BITS: u32 = 24;
+
+/// A file that was read.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct FileRead {
+    /// As given.
+    pub name: String,
+    /// What its lines were taken for.
+    pub format: String,
+    /// Lines, good and bad, without remarks.
+    pub lines: u64,
+    /// Why it ended too early, where it did: it is packed, and damaged or cut off.
+    pub cut_off: Option<String>,
+}
+
+/// A log in numbers.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) files: Vec<FileRead>,
+    pub(crate) runs: Vec<Run<Hit>>,
+    pub(crate) shapes: Vec<String>,
+    pub(crate) segments: Vec<String>,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) faults: Faults,
+    /// Good and bad.
+    pub(crate) lines: u64,
+    pub(crate) hits: u64,
+    /// Left out by the settings.
+    pub(crate) without: u64,
+    /// The smallest step that times were seen to be multiples of, nanoseconds: 1 s, 1 ms, 1 µs or 1.
+    pub(crate) step_ns: u64,
+    /// Seconds east of Greenwich, with how many lines.
+    pub(crate) offsets: BTreeMap<i32, u64>,
+    /// How far a line was before the one above it, at most, nanoseconds.
+    pub(crate) back_max_ns: i64,
+    /// `(first, last)`, nanoseconds since the epoch.
+    pub(crate) span_ns: (i64, i64),
+}
+
+/// A piece with what it takes to read it.
+struct Work {
+    number: u64,
+    file: u32,
+    first_line: u64,
+    bytes: Vec<u8>,
+    /// Its last line is cut off.
+    cut_off: bool,
+    name: Arc<str>,
+    format: Arc<Format>,
+}
+
+/// Reads files in the order given.
+pub(crate) fn read(
+    paths: &[PathBuf],
+    settings: &Settings,
+    scratch: &Scratch,
+) -> Result<Reading, ModelError> {
+    let zone = zone(settings)?;
+    let shapes = Names::new(SHAPES_MAX);
+    let segments = Names::new(SEGMENTS_MAX);
+    let threads = settings.threads.max(1);
+    let mut files = Vec::new();
+    let mut faults = Faults::default();
+    let outcomes = std::thread::scope(|scope| -> Result<Vec<Outcome>, ModelError> {
+        let (sender, receiver) = sync_channel::<Work>(PIECES_WAITING * threads);
+        let receiver = Arc::new(Mutex::new(receiver));
+        let readers: Vec<_> = (0..threads)
+            .map(|number| {
+                let receiver = Arc::clone(&receiver);
+                let own = RUNS_IN_MEMORY_MAX / threads;
+                let lines = Lines::new(
+                    settings,
+                    zone.clone(),
+                    &shapes,
+                    &segments,
+                    (scratch, number, own.max(1)),
+                );
+                scope.spawn(move || work(lines, &receiver))
+            })
+            .collect();
+        drop(receiver);
+        let fed = feed(paths, settings, &sender, &mut faults, &mut files);
+        drop(sender);
+        let outcomes: io::Result<Vec<Outcome>> = readers
+            .into_iter()
+            .map(|reader| {
+                reader
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect();
+        fed?;
+        outcomes.map_err(|source| ModelError::Scratch {
+            path: scratch.path().to_owned(),
+            source,
+        })
+    })?;
+    let mut reading = gather(outcomes, files, faults);
+    reading.shapes = shapes.into_texts();
+    reading.segments = segments.into_texts();
+    Ok(reading)
+}
+
+fn zone(settings: &Settings) -> Result<Option<TimeZone>, ModelError> {
+    let named = settings.zone.as_ref().map(|name| {
+        TimeZone::get(name).map_err(|error| ModelError::Zone {
+            name: name.clone(),
+            why: error.to_string(),
+        })
+    });
+    named.transpose()
+}
+
+fn work(mut lines: Lines<'_>, receiver: &Mutex<Receiver<Work>>) -> io::Result<Outcome> {
+    loop {
+        // The lock is held only while waiting; who waits is the next to work.
+        let next = receiver
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
+        match next {
+            Ok(work) => lines.piece(&work)?,
+            Err(_) => return lines.finish(),
+        }
+    }
+}
+
+fn feed(
+    paths: &[PathBuf],
+    settings: &Settings,
+    sender: &SyncSender<Work>,
+    faults: &mut Faults,
+    files: &mut Vec<FileRead>,
+) -> Result<(), ModelError> {
+    let mut number = 0;
+    for (file, path) in paths.iter().enumerate() {
+        let unreadable = |source| ModelError::Read {
+            path: path.clone(),
+            source,
+        };
+        let mut input = Input::open(path).map_err(unreadable)?;
+        let name: Arc<str> = path.display().to_string().into();
+        let mut format: Option<Arc<Format>> = None;
+        let mut told = FileRead {
+            name: name.to_string(),
+            format: String::new(),
+            lines: 0,
+            cut_off: None,
+        };
+        let mut line = 1;
+        while let Some(piece) = input.next().map_err(unreadable)? {
+            let Piece {
+                bytes,
+                too_long,
+                cut_off,
+            } = piece;
+            let known = match &format {
+                Some(format) => Arc::clone(format),
+                None if bytes.is_empty() => continue,
+                None => {
+                    let known = Arc::new(chosen(path, &bytes, settings)?);
+                    told.format = known.name();
+                    format.insert(known).clone()
+                }
+            };
+            for (bytes, known) in by_format(bytes, &known) {
+                let work = Work {
+                    number,
+                    file: file as u32,
+                    first_line: line,
+                    cut_off: cut_off.is_some() && !bytes.ends_with(b"\n"),
+                    name: Arc::clone(&name),
+                    format: Arc::clone(&known),
+                    bytes,
+                };
+                let lines = line_count(&work.bytes);
+                line += lines;
+                told.lines += lines;
+                number += 1;
+                format = Some(known);
+                if sender.send(work).is_err() {
+                    // A reader that failed tells why when it is joined.
+                    return Ok(());
+                }
+            }
+            for _ in 0..too_long {
+                faults.add(Kind::TooLong, (file as u32, line), b"", &name);
+                line += 1;
+                told.lines += 1;
+            }
+            told.cut_off = cut_off;
+        }
+        files.push(told);
+    }
+    Ok(())
+}
+
+fn chosen(path: &Path, head: &[u8], settings: &Settings) -> Result<Format, ModelError> {
+    format::choose(&settings.format, head, &settings.fields).map_err(|why| ModelError::Format {
+        path: path.to_owned(),
+        why,
+    })
+}
+
+/// The piece in parts where its lines say that the columns change.
+fn by_format(mut bytes: Vec<u8>, format: &Arc<Format>) -> Vec<(Vec<u8>, Arc<Format>)> {
+    if !format.has_directives() {
+        return vec![(bytes, Arc::clone(format))];
+    }
+    let mut parts = Vec::new();
+    let mut format = Arc::clone(format);
+    let mut at = 0;
+    while let Some(end) = memchr::memchr(b'\n', &bytes[at..]).map(|end| at + end + 1) {
+        if let Some(next) = format.redirected(bytes[at..end].trim_ascii_end()) {
+            let rest = bytes.split_off(end);
+            parts.push((bytes, format));
+            (bytes, format, at) = (rest, Arc::new(next), 0);
+        } else {
+            at = end;
+        }
+    }
+    parts.push((bytes, format));
+    parts
+}
+
+fn line_count(bytes: &[u8]) -> u64 {
+    let ends = memchr::memchr_iter(b'\n', bytes).count() as u64;
+    ends + u64::from(!bytes.is_empty() && !bytes.ends_with(b"\n"))
+}
+
+fn gather(outcomes: Vec<Outcome>, files: Vec<FileRead>, faults: Faults) -> Reading {
+    let mut reading = Reading {
+        lines: faults.bad(),
+        files,
+        runs: Vec::new(),
+        shapes: Vec::new(),
+        segments: Vec::new(),
+        samples: Vec::new(),
+        faults,
+        hits: 0,
+        without: 0,
+        step_ns: 1_000_000_000,
+        offsets: BTreeMap::new(),
+        back_max_ns: 0,
+        span_ns: (i64::MAX, i64::MIN),
+    };
+    for outcome in outcomes {
+        reading.lines += outcome.lines;
+        reading.hits += outcome.hits;
+        reading.without += outcome.without;
+        reading.runs.extend(outcome.runs);
+        reading.samples.extend(outcome.samples);
+        reading.faults.merge(outcome.faults);
+        reading.step_ns = reading.step_ns.min(outcome.step_ns);
+        reading.back_max_ns = reading.back_max_ns.max(outcome.back_max_ns);
+        reading.span_ns.0 = reading.span_ns.0.min(outcome.span_ns.0);
+        reading.span_ns.1 = reading.span_ns.1.max(outcome.span_ns.1);
+        for (offset, lines) in outcome.offsets {
+            *reading.offsets.entry(offset).or_default() += lines;
+        }
+    }
+    reading.samples.sort_unstable();
+    reading.samples.truncate(SAMPLES_MAX);
+    reading
+}

@@ -1,0 +1,473 @@
+//! The model as a scenario that can be run and scaled.
+
+use std::fmt::Write as _;
+
+use stats::fit::Family;
+
+use crate::durations::{Durations, Fit};
+use crate::{ArrivalsLaw, BehaviourKind, Class, Model, Segment, TRACE_FILE};
+
+/// A run lasts so long unless asked otherwise, in the log's time.
+const SECONDS_MAX: f64 = 3_600.0;
+/// Targets of a class where there is one segment, and where there are many: a scenario has at most
+/// 100,000 values.
+const TARGETS_FEW: usize = 12;
+const TARGETS_MANY: usize = 3;
+/// Requests of all sequences together, for the same reason.
+const SEQUENCE_REQUESTS_MAX: usize = 8_000;
+
+/// `scenario.yaml`.
+pub(crate) fn text(model: &Model) -> String {
+    let mut out = head(model);
+    let names = names(model);
+    params(model, &names, &mut out);
+    out.push_str("sessions:\n");
+    for (segment, name) in model.segments.iter().zip(&names) {
+        session(model, segment, name, &mut out);
+    }
+    arrivals(model, &mut out);
+    out
+}
+
+/// One number a line of ten, as `trace` reads them.
+pub(crate) fn trace_text(bins: &[f64]) -> String {
+    let mut out = String::with_capacity(bins.len() * 2);
+    for line in bins.chunks(20) {
+        let numbers: Vec<String> = line.iter().map(|&count| number(count)).collect();
+        out.push_str(&numbers.join(" "));
+        out.push('\n');
+    }
+    out
+}
+
+fn head(model: &Model) -> String {
+    let one_segment = model.segments.len() == 1;
+    let first = model
+        .segments
+        .first()
+        .map_or("all", |segment| &segment.name);
+    let mut out = String::new();
+    let _ = write!(
+        out,
+        "# Made by `throng model` from {} requests; report.md says how well it fits.\n\
+         # What can be turned, each alone:\n\
+         #   --set target=http://HOST:PORT/   where it goes\n\
+         #   --set speed=20                   the same users, 20 times as fast: their arrivals and thinks\n\
+         #   --set users=2                    twice as many of every kind\n",
+        model.log.requests
+    );
+    if !one_segment {
+        let _ = writeln!(
+            out,
+            "#   --set {}=…   users of {:?} a second",
+            rate_name(&names(model)[0]),
+            first
+        );
+    }
+    if thinks(model) {
+        if model.behaviour == BehaviourKind::Chain {
+            out.push_str(
+                "#   --set length=2                   the odds of a further request, times 2\n",
+            );
+        }
+        out.push_str("#   --set think=6                    every think six times as long\n");
+    }
+    if uses_trace(model) {
+        out.push_str("#   --set arrivals.0.from=3h         begins so far into the log\n");
+    }
+    let _ = write!(
+        out,
+        "#   --set seconds=18000              so much of the log's time (it has {})\n\
+         name: {}\n\
+         target: http://127.0.0.1:8080/\n\
+         seed: {}\n",
+        number(model.arrivals.span_s),
+        quoted(&model.name),
+        model.seed
+    );
+    out
+}
+
+/// Names of the segments' sessions: letters, digits and `_`, none twice.
+pub(crate) fn names(model: &Model) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for segment in &model.segments {
+        let mut name: String = segment
+            .name
+            .chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() {
+                    c.to_ascii_lowercase()
+                } else {
+                    '_'
+                }
+            })
+            .take(40)
+            .collect();
+        name = name.trim_matches('_').to_owned();
+        if name.is_empty() {
+            name = "session".to_owned();
+        }
+        let free =
+            std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}_{number}")));
+        let free = free
+            .into_iter()
+            .find(|candidate| !names.contains(candidate));
+        names.extend(free);
+    }
+    names
+}
+
+fn rate_name(name: &str) -> String {
+    format!("rate_{name}")
+}
+
+fn params(model: &Model, names: &[String], out: &mut String) {
+    let seconds = model.arrivals.span_s.min(SECONDS_MAX);
+    let _ = write!(out, "params:\n  speed: 1\n  users: 1\n");
+    if thinks(model) {
+        out.push_str("  think: 1\n");
+        if model.behaviour == BehaviourKind::Chain {
+            out.push_str("  length: 1\n");
+        }
+    }
+    let _ = writeln!(out, "  seconds: {}", number(seconds));
+    out.push_str("  # sessions a second, by segment\n");
+    for (segment, name) in model.segments.iter().zip(names) {
+        let rate = segment.sessions as f64 / model.arrivals.span_s;
+        let _ = writeln!(out, "  {}: {}", rate_name(name), number(rate));
+    }
+    let sum: Vec<String> = names.iter().map(|name| rate_name(name)).collect();
+    let _ = writeln!(out, "  rate: \"${{{}}}\"", sum.join(" + "));
+}
+
+/// Whether anybody asks for more than one thing.
+fn thinks(model: &Model) -> bool {
+    model
+        .segments
+        .iter()
+        .any(|segment| !segment.behaviour.transitions.is_empty())
+}
+
+/// Whether users arrive by the numbers of a file.
+fn uses_trace(model: &Model) -> bool {
+    let week = model
+        .arrivals
+        .cycle
+        .as_ref()
+        .is_some_and(|cycle| cycle.rates.len() > 24);
+    match model.arrivals.law {
+        ArrivalsLaw::Poisson => false,
+        ArrivalsLaw::Cycle => week,
+        ArrivalsLaw::Trace => true,
+    }
+}
+
+fn arrivals(model: &Model, out: &mut String) {
+    let arrivals = &model.arrivals;
+    out.push_str("arrivals:\n");
+    let length = "for: \"${seconds / speed}s\"";
+    match (arrivals.law, &arrivals.cycle) {
+        (ArrivalsLaw::Cycle, Some(cycle)) if cycle.rates.len() <= 24 => {
+            let mean = cycle.rates.iter().sum::<f64>() / cycle.rates.len() as f64;
+            out.push_str("  # the rate by the hour; their mean is `rate`\n  - rates:\n");
+            for (hour, rate) in cycle.rates.iter().enumerate() {
+                let share = number(rate / mean);
+                let _ = writeln!(
+                    out,
+                    "      \"{hour:02}:00\": \"${{{share} * rate * users * speed}}/s\""
+                );
+            }
+            let clock = arrivals.local_s.rem_euclid(86_400) / 60;
+            let _ = writeln!(
+                out,
+                "    from: \"{:02}:{:02}\"\n    between: step\n    spacing: poisson\n    speed: \"${{speed}}\"\n    {length}",
+                clock / 60,
+                clock % 60
+            );
+        }
+        (ArrivalsLaw::Cycle, Some(_)) | (ArrivalsLaw::Trace, _) => {
+            let (bin, spacing) = match arrivals.law {
+                ArrivalsLaw::Trace => (format!("{}s", arrivals.trace_bin_s), "even"),
+                _ => ("1h".to_owned(), "poisson"),
+            };
+            let _ = writeln!(
+                out,
+                "  - trace: {TRACE_FILE}\n    bin: {bin}\n    spacing: {spacing}\n    speed: \"${{speed}}\"\n    \
+                 scale: \"${{rate * users / {}}}\"\n    {length}",
+                number(arrivals.rate_per_s)
+            );
+        }
+        (ArrivalsLaw::Poisson | ArrivalsLaw::Cycle, _) => {
+            let _ = writeln!(
+                out,
+                "  - {{ poisson: \"${{rate * users * speed}}/s\", {length} }}"
+            );
+        }
+    }
+}
+
+fn session(model: &Model, segment: &Segment, name: &str, out: &mut String) {
+    let _ = write!(
+        out,
+        "  {name}: # {:?}, {} sessions\n    weight: \"${{{}}}\"\n    steps:\n",
+        segment.name,
+        segment.sessions,
+        rate_name(name)
+    );
+    match model.behaviour {
+        BehaviourKind::Chain => chain(model, segment, out),
+        BehaviourKind::Sequences => sequences(model, segment, out),
+    }
+}
+
+fn chain(model: &Model, segment: &Segment, out: &mut String) {
+    let behaviour = &segment.behaviour;
+    let classes = &model.classes;
+    let sessions: u64 = behaviour.starts.iter().sum();
+    let starts: Vec<String> = behaviour
+        .starts
+        .iter()
+        .zip(classes)
+        .filter(|(count, _)| **count > 0)
+        .map(|(&count, class)| {
+            format!(
+                "{}: {}",
+                class.state,
+                number(count as f64 / sessions as f64)
+            )
+        })
+        .collect();
+    let _ = write!(
+        out,
+        "      - markov:\n          start: {{ {} }}\n          states:\n",
+        starts.join(", ")
+    );
+    for (number_of, class) in classes.iter().enumerate() {
+        let leaving: Vec<_> = behaviour
+            .transitions
+            .iter()
+            .filter(|t| t.from == number_of)
+            .collect();
+        let exits = behaviour.exits[number_of];
+        let seen = exits + leaving.iter().map(|t| t.count).sum::<u64>();
+        if seen == 0 {
+            continue;
+        }
+        let _ = write!(out, "            {}:\n              steps:\n", class.state);
+        let targets = if model.segments.len() > 4 {
+            TARGETS_MANY
+        } else {
+            TARGETS_FEW
+        };
+        request(class, targets, 16, out);
+        let think = behaviour.class_thinks[number_of]
+            .as_ref()
+            .unwrap_or(&behaviour.thinks);
+        if leaving.iter().any(|t| t.think.is_none()) {
+            let _ = writeln!(out, "              think: {}", distribution(think, model));
+        }
+        out.push_str("              next:\n");
+        let exit = exits as f64 / seen as f64;
+        for transition in leaving {
+            let p = probability(transition.p, exit);
+            let to = &classes[transition.to].state;
+            let _ = match &transition.think {
+                Some(think) => writeln!(
+                    out,
+                    "                {to}: {{ p: {p}, think: {} }}",
+                    distribution(think, model)
+                ),
+                None => writeln!(out, "                {to}: {p}"),
+            };
+        }
+        if exits == seen {
+            out.push_str("                exit: 1\n");
+        } else if exits > 0 {
+            let (e, on) = (number(exit), number(1.0 - exit));
+            let _ = writeln!(
+                out,
+                "                exit: \"${{{e} / ({e} + {on} * length)}}\""
+            );
+        }
+    }
+}
+
+/// The probability of a transition, its odds against the session's end times `length`.
+fn probability(p: f64, exit: f64) -> String {
+    if exit == 0.0 {
+        return number(p);
+    }
+    let (p, e, on) = (number(p), number(exit), number(1.0 - exit));
+    format!("\"${{{p} * length / ({e} + {on} * length)}}\"")
+}
+
+/// One of a class's requests.
+fn request(class: &Class, targets: usize, indent: usize, out: &mut String) {
+    let pad = " ".repeat(indent);
+    let mut rest = String::new();
+    // What the log's server answered is no error here; what it failed at is.
+    let told: Vec<String> = class
+        .statuses
+        .keys()
+        .filter(|status| (400..500).contains(*status))
+        .map(u16::to_string)
+        .collect();
+    if !told.is_empty() {
+        let _ = write!(rest, ", status: [100..399, {}]", told.join(", "));
+    }
+    let name = quoted(&class.name);
+    let step = |method: &str, target: &str| {
+        let target = target.replace("${", "%24%7B");
+        let verb = method.to_ascii_lowercase();
+        let asked = match verb.as_str() {
+            "get" | "head" | "post" | "put" | "patch" | "delete" => {
+                format!("{verb}: {}", quoted(&target))
+            }
+            _ => format!("http: {}", quoted(&format!("{method} {target}"))),
+        };
+        format!("{{ {asked}, as: {name}{rest} }}")
+    };
+    if let [only] = &class.targets[..] {
+        let _ = writeln!(out, "{pad}- {}", step(&only.method, &only.target));
+        return;
+    }
+    let _ = writeln!(out, "{pad}- choose:");
+    for target in class.targets.iter().take(targets) {
+        let step = step(&target.method, &target.target);
+        let _ = writeln!(
+            out,
+            "{pad}    - {{ weight: {}, steps: [ {step} ] }}",
+            target.weight
+        );
+    }
+}
+
+fn sequences(model: &Model, segment: &Segment, out: &mut String) {
+    let room = SEQUENCE_REQUESTS_MAX / model.segments.len();
+    out.push_str("      - choose:\n");
+    let mut used = 0;
+    for (number_of, sequence) in segment.behaviour.sequences.iter().enumerate() {
+        used += sequence.len();
+        if used > room && number_of > 0 {
+            break;
+        }
+        out.push_str("          - steps:\n");
+        for (place, &(class, before_s)) in sequence.iter().enumerate() {
+            if place > 0 && before_s > 0.0 {
+                let _ = writeln!(out, "              - think: {}", scaled(before_s));
+            }
+            let class = &model.classes[class];
+            let target = &class.targets[(number_of + place) % class.targets.len()];
+            let one = Class {
+                targets: vec![target.clone()],
+                ..class.clone()
+            };
+            request(&one, 1, 14, out);
+        }
+    }
+}
+
+/// A duration in seconds that the knobs turn.
+fn scaled(seconds: f64) -> String {
+    format!("\"${{{} * think / speed}}s\"", number(seconds))
+}
+
+fn distribution(durations: &Durations, model: &Model) -> String {
+    let gap_s = model.gap.as_ref().map_or(f64::INFINITY, |gap| gap.seconds);
+    if let Some(law) = durations.law().and_then(|fit| law(fit, gap_s)) {
+        return law;
+    }
+    let points = durations.points();
+    match &points[..] {
+        [] => "0s".to_owned(),
+        [first, ..] if points.iter().all(|point| point == first) => scaled(*first),
+        points => {
+            let points: Vec<String> = points.iter().map(|&point| scaled(point)).collect();
+            format!("{{ empirical: [{}] }}", points.join(", "))
+        }
+    }
+}
+
+/// A law in the scenario's words; `None` where its parameters are beyond what a scenario may say.
+fn law(fit: &Fit, gap_s: f64) -> Option<String> {
+    let value = |name: &str| Some(fit.value(name)).filter(|x| (1e-6..=1e6).contains(x));
+    let bare = |name: &str| value(name).map(number);
+    let time = |name: &str| value(name).map(scaled);
+    let law = match fit.family {
+        Family::Exponential => format!("exponential: {}", time("mean")?),
+        Family::Weibull => format!(
+            "weibull: {{ scale: {}, shape: {} }}",
+            time("scale")?,
+            bare("shape")?
+        ),
+        Family::Lognormal => format!(
+            "lognormal: {{ median: {}, sigma: {} }}",
+            time("median")?,
+            bare("sigma")?
+        ),
+        Family::Pareto => format!(
+            "pareto: {{ scale: {}, shape: {} }}",
+            time("scale")?,
+            bare("shape")?
+        ),
+        Family::Gamma => format!(
+            "gamma: {{ mean: {}, shape: {} }}",
+            time("mean")?,
+            bare("shape")?
+        ),
+        Family::Hyperexponential => {
+            let share = value("share").filter(|share| *share < 1.0)?;
+            format!(
+                "mixture: [ {{ weight: {}, of: {{ exponential: {} }} }}, {{ weight: {}, of: {{ exponential: {} }} }} ]",
+                number(share),
+                time("mean")?,
+                number(1.0 - share),
+                time("other_mean")?
+            )
+        }
+    };
+    // A think that is longer than the gap would have ended the session.
+    Some(match gap_s.is_finite() {
+        true => format!("{{ {law}, max: {} }}", scaled(gap_s)),
+        false => format!("{{ {law} }}"),
+    })
+}
+
+/// A number with seven digits that count, never with an exponent.
+fn number(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return "0".to_owned();
+    }
+    let before = x.abs().log10().floor() as i32 + 1;
+    let places = (7 - before).clamp(0, 15) as usize;
+    let text = format!("{x:.places$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// Text in double quotes, as JSON has it, which YAML reads alike; nothing in it is filled in.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text.replace("${", "\\${")).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_no_exponents_and_no_noise() {
+        for (x, text) in [
+            (0.1 + 0.2, "0.3"),
+            (1e-9, "0.000000001"),
+            (123_456_789.0, "123456789"),
+            (35.771894, "35.77189"),
+            (-2.5, "-2.5"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(number(x), text);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Users and their sessions: what one of them asked for, until it did nothing for a while.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::hit::{Hit, NO_SEGMENT};
+use crate::sorter::{Run, merge};
+
+/// The gap taken where the log does not show one.
+const USUAL_GAP_S: f64 = 1800.0;
+/// Where a valley is looked for.
+const VALLEY_FROM_S: f64 = 60.0;
+const VALLEY_UPTO_S: f64 = 6.0 * 3600.0;
+/// How far below the peaks to both sides the valley must lie.
+const VALLEY_DEPTH: f64 = 0.5;
+/// Fewer gaps than this on the farther side are no second hill.
+const HILL_MIN: u64 = 20;
+/// Bins of the gaps' histogram in a doubling of time, and doublings.
+const BINS_IN_OCTAVE: usize = 4;
+const OCTAVES: usize = 24;
+/// Gaps whose effect is told, seconds.
+const CANDIDATES_S: [f64; 7] = [60.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0];
+/// Requests of one session that are looked at together; more make another.
+const REQUESTS_MAX: usize = 100_000;
+
+/// The inactivity gap, and why it is that.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gap {
+    /// Seconds.
+    pub seconds: f64,
+    /// `given`, `valley` or `usual`.
+    pub why: GapReason,
+    /// How many sessions there would be with other gaps: seconds, sessions.
+    pub others: Vec<(f64, u64)>,
+    /// Times between two requests of one user: from seconds, how many; four bins in each doubling.
+    pub histogram: Vec<(f64, u64)>,
+}
+
+/// Why a gap was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GapReason {
+    /// It was asked for.
+    Given,
+    /// Times between requests have two hills, and it lies in the valley between.
+    Valley,
+    /// They do not, and half an hour is what most take.
+    Usual,
+}
+
+/// What a first look at all requests tells.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    pub(crate) shape_hits: Vec<u64>,
+    pub(crate) segment_hits: Vec<u64>,
+    pub(crate) users: u64,
+    pub(crate) gap: Gap,
+}
+
+/// Looks at all requests, and finds the gap.
+pub(crate) fn survey(
+    runs: &[Run<Hit>],
+    (shapes, segments): (usize, usize),
+    given_s: Option<f64>,
+) -> io::Result<Survey> {
+    let mut shape_hits = vec![0; shapes];
+    let mut segment_hits = vec![0; segments];
+    let mut bins = vec![0_u64; BINS_IN_OCTAVE * OCTAVES];
+    let mut longer = [0_u64; CANDIDATES_S.len()];
+    let mut users = 0;
+    let mut last: Option<Hit> = None;
+    merge(runs, |hit| {
+        shape_hits[hit.shape as usize] += 1;
+        if hit.segment != NO_SEGMENT {
+            segment_hits[usize::from(hit.segment)] += 1;
+        }
+        match last.filter(|last| last.key == hit.key) {
+            Some(last) => {
+                let gap_s = (hit.time_ns - last.time_ns) as f64 / 1e9;
+                bins[bin(gap_s)] += 1;
+                for (candidate, count) in CANDIDATES_S.iter().zip(&mut longer) {
+                    *count += u64::from(gap_s > *candidate);
+                }
+            }
+            None => users += 1,
+        }
+        last = Some(hit);
+    })?;
+    let (seconds, why) = match (given_s, valley(&bins)) {
+        (Some(given), _) => (given, GapReason::Given),
+        (None, Some(valley)) => (valley, GapReason::Valley),
+        (None, None) => (USUAL_GAP_S, GapReason::Usual),
+    };
+    let others = CANDIDATES_S
+        .iter()
+        .zip(longer)
+        .map(|(&s, longer)| (s, users + longer));
+    let histogram = bins
+        .iter()
+        .enumerate()
+        .map(|(bin, &count)| (from_s(bin), count));
+    Ok(Survey {
+        shape_hits,
+        segment_hits,
+        users,
+        gap: Gap {
+            seconds,
+            why,
+            others: others.collect(),
+            histogram: histogram.collect(),
+        },
+    })
+}
+
+/// The bin of a time; what is below a second is in the first.
+fn bin(gap_s: f64) -> usize {
+    let octaves = gap_s.max(1.0).log2();
+    ((octaves * BINS_IN_OCTAVE as f64) as usize).min(BINS_IN_OCTAVE * OCTAVES - 1)
+}
+
+fn from_s(bin: usize) -> f64 {
+    2_f64.powf(bin as f64 / BINS_IN_OCTAVE as f64)
+}
+
+/// The middle, on the scale of logarithms, of the lowest stretch between two hills; a time that is no
+/// whole number of bins is rounded to the second.
+fn valley(bins: &[u64]) -> Option<f64> {
+    let smooth = |at: usize| {
+        let near = &bins[at.saturating_sub(1)..(at + 2).min(bins.len())];
+        near.iter().sum::<u64>() as f64 / near.len() as f64
+    };
+    let (first, last) = (bin(VALLEY_FROM_S), bin(VALLEY_UPTO_S));
+    let lowest = (first..=last).map(smooth).fold(f64::INFINITY, f64::min);
+    let begin = (first..=last).find(|&at| smooth(at) <= lowest)?;
+    let end = (begin..=last)
+        .take_while(|&at| smooth(at) <= lowest)
+        .last()?;
+    let before = (0..begin).map(smooth).fold(0.0, f64::max);
+    let behind = (end + 1..bins.len()).map(smooth).fold(0.0, f64::max);
+    let counted: u64 = bins[(end + 1).min(bins.len())..].iter().sum();
+    let deep = lowest <= VALLEY_DEPTH * before.min(behind);
+    let middle = (from_s(begin) * from_s(end + 1)).sqrt();
+    (deep && counted >= HILL_MIN).then(|| middle.round())
+}
+
+/// A request of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Visit {
+    pub(crate) time_ns: i64,
+    pub(crate) shape: u32,
+    pub(crate) status: u16,
+}
+
+/// Hands over each session: its segment where a request told one, and its requests in their order.
+pub(crate) fn sessions(
+    runs: &[Run<Hit>],
+    gap_s: f64,
+    mut each: impl FnMut(u16, &[Visit]),
+) -> io::Result<()> {
+    let gap_ns = (gap_s * 1e9) as i64;
+    let mut visits: Vec<Visit> = Vec::new();
+    let mut segment = NO_SEGMENT;
+    let mut key = 0;
+    merge(runs, |hit| {
+        let ends = visits.last().is_some_and(|last| {
+            hit.key != key || hit.time_ns - last.time_ns > gap_ns || visits.len() == REQUESTS_MAX
+        });
+        if ends {
+            each(segment, &visits);
+            visits.clear();
+            segment = NO_SEGMENT;
+        }
+        key = hit.key;
+        if segment == NO_SEGMENT {
+            segment = hit.segment;
+        }
+        visits.push(Visit {
+            time_ns: hit.time_ns,
+            shape: hit.shape,
+            status: hit.status,
+        });
+    })?;
+    if !visits.is_empty() {
+        each(segment, &visits);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hits(times: &[(u64, i64)]) -> Vec<Run<Hit>> {
+        let mut hits: Vec<Hit> = times
+            .iter()
+            .enumerate()
+            .map(|(order, &(key, s))| Hit {
+                key,
+                time_ns: s * 1_000_000_000,
+                order: order as u64,
+                shape: 0,
+                segment: NO_SEGMENT,
+                status: 200,
+            })
+            .collect();
+        hits.sort_unstable();
+        vec![Run::Memory(hits)]
+    }
+
+    #[test]
+    fn a_session_ends_after_the_gap_and_not_at_it() {
+        let runs = hits(&[(1, 0), (2, 5), (1, 600), (1, 1201), (2, 5)]);
+        let mut lengths = Vec::new();
+        sessions(&runs, 600.0, |_, visits| lengths.push(visits.len())).unwrap();
+        assert_eq!(lengths, [2, 1, 2]);
+    }
+
+    #[test]
+    fn the_gap_lies_between_two_hills_or_is_the_usual_one() {
+        // Within sessions some seconds, between them about a day.
+        let times: Vec<(u64, i64)> = (0..200_i64)
+            .flat_map(|day| (0..5).map(move |i| (day as u64 % 7, day * 86_400 + i * 7)))
+            .collect();
+        let found = survey(&hits(&times), (1, 0), None).unwrap();
+        assert_eq!((found.gap.why, found.users), (GapReason::Valley, 7));
+        assert!(
+            (60.0..21_600.0).contains(&found.gap.seconds),
+            "{}",
+            found.gap.seconds
+        );
+        let even: Vec<(u64, i64)> = (0..500).map(|i| (1, i * 7)).collect();
+        let found = survey(&hits(&even), (1, 0), None).unwrap();
+        assert_eq!(
+            (found.gap.why, found.gap.seconds),
+            (GapReason::Usual, 1800.0)
+        );
+        let given = survey(&hits(&even), (1, 0), Some(5.0)).unwrap();
+        assert_eq!((given.gap.why, given.gap.seconds), (GapReason::Given, 5.0));
+    }
+}

@@ -1,0 +1,131 @@
+//! What is asked of a log.
+
+use std::path::PathBuf;
+
+use regex::bytes::Regex;
+
+use crate::class::Class;
+use crate::format::FormatSpec;
+use crate::part::Part;
+
+/// What is asked of a log.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How its lines are written.
+    pub format: FormatSpec,
+    /// Meanings ([`MEANINGS`](crate::MEANINGS)) and the log's own names for them.
+    pub fields: Vec<(String, String)>,
+    /// By what lines are known to be one user's; `None`: address and agent, or the format's own.
+    pub key: Option<Part>,
+    /// By what sessions are told apart; `None`: all are of one segment.
+    pub segment: Option<Part>,
+    /// Segments that get a model of their own; those with fewer sessions are put together.
+    pub segments_max: usize,
+    /// A user that did nothing for longer begins a new session, seconds; `None`: found in the log.
+    pub gap_s: Option<f64>,
+    /// Classes of requests by name, tried in this order on `METHOD target`; what none matches is
+    /// grouped by path.
+    pub rules: Vec<Rule>,
+    /// Classes that paths are grouped to, at most.
+    pub classes_max: usize,
+    /// Lines of which this part matches are left out.
+    pub without: Vec<Part>,
+    /// Where times name no zone, and by whose clock days begin; `None`: UTC, or the log's own.
+    pub zone: Option<String>,
+    /// The share of bad lines above which there is no model.
+    pub bad_max: f64,
+    /// How users arrive; `None`: the simplest way that the log does not refuse.
+    pub arrivals: Option<ArrivalsLaw>,
+    /// What users do.
+    pub behaviour: Behaviour,
+    /// Of all draws.
+    pub seed: u64,
+    /// Reading threads.
+    pub threads: usize,
+    /// Where what memory does not hold is kept meanwhile; made and removed.
+    pub scratch: PathBuf,
+}
+
+/// A class of requests by a regular expression on `METHOD target`; read from `NAME=REGEX`.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    pub(crate) name: String,
+    pub(crate) pattern: Regex,
+}
+
+impl Rule {
+    /// The rule that a class's own targets match, and nothing else.
+    pub(crate) fn of_class(class: &Class) -> Rule {
+        let targets = class.targets.iter();
+        let texts: Vec<String> = targets
+            .map(|target| regex::escape(&format!("{} {}", target.method, target.target)))
+            .collect();
+        Rule {
+            name: class.name.clone(),
+            pattern: Regex::new(&format!("^(?:{})$", texts.join("|")))
+                .expect("escaped texts of a line's length make a pattern"),
+        }
+    }
+}
+
+impl std::str::FromStr for Rule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rule, String> {
+        let (name, pattern) = text
+            .split_once('=')
+            .ok_or("expected NAME=REGEX, such as image=[.]png")?;
+        if name.is_empty() {
+            return Err("the name in front of = is missing".to_owned());
+        }
+        Ok(Rule {
+            name: name.to_owned(),
+            pattern: Regex::new(pattern).map_err(|error| error.to_string())?,
+        })
+    }
+}
+
+/// How users arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrivalsLaw {
+    /// A Poisson process of one rate.
+    Poisson,
+    /// A Poisson process whose rate follows the time of day.
+    Cycle,
+    /// As often as recorded, bin by bin.
+    Trace,
+}
+
+/// What users do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Behaviour {
+    /// A Markov chain of classes, with think times of each transition.
+    Chain,
+    /// Recorded sequences, drawn whole.
+    Sequences,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            format: FormatSpec::Detect,
+            fields: Vec::new(),
+            key: None,
+            segment: None,
+            segments_max: 40,
+            gap_s: None,
+            rules: Vec::new(),
+            classes_max: 20,
+            without: Vec::new(),
+            zone: None,
+            bad_max: 0.01,
+            arrivals: None,
+            behaviour: Behaviour::Chain,
+            seed: 1,
+            threads: 1,
+            scratch: std::env::temp_dir().join(format!("throng-model-{}", std::process::id())),
+        }
+    }
+}

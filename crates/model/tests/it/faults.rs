@@ -1,0 +1,243 @@
+//! What is wrong with logs.
+
+use std::io::Write;
+
+use model::{FormatSpec, Kind, ModelError, Settings};
+
+use crate::{Space, compiled, line};
+
+/// Sessions of three requests, one every 20 s, from 50 addresses in turn.
+fn sound(sessions: u64) -> String {
+    let sessions = 0..sessions;
+    let lines = sessions.flat_map(|number| {
+        let address = format!("192.0.2.{}", number % 50);
+        [(0, "GET /"), (4, "GET /a/1"), (9, "GET /b?x=y")]
+            .map(|(after, request)| line(number * 20 + after, &address, request))
+    });
+    lines.collect()
+}
+
+fn lines_of(made: &model::Made, kind: Kind) -> u64 {
+    made.model
+        .log
+        .faults
+        .get(&kind)
+        .map_or(0, |count| count.lines)
+}
+
+#[test]
+fn bad_lines_are_counted_by_kind_with_their_places() {
+    let space = Space::new();
+    let mut log = sound(400).into_bytes();
+    log.extend(b"rubbish\n\n{\"time\": \"2015-05-17T10:00:00Z\"}\n");
+    log.extend(b"::1 - - [17/May/2015:10:00:01 +0000] \"-\" 408 -\n");
+    log.extend(line(1, "::1", "OPTIONS *").into_bytes());
+    log.extend(line(9000, "2001:db8::1", "GET /caf\u{e9}").into_bytes());
+    log.extend(b"192.0.2.1 - - [17/May/2015:12:00:00 +0200] \"GET /\xe9 HTTP/1.1\" 200 5\n");
+    log.extend(b"192.0.2.1 - - [17/May:12:00:00 +0200] \"GET / HTTP/1.1\" 200 5\n");
+    log.extend(vec![b'x'; 200_000]);
+    log.extend(b"\n192.0.2.1 - - [17/May/2015:12:40:00 +0000] \"GE");
+    let made = space.model(&log, &space.settings()).unwrap();
+    let count = |kind| lines_of(&made, kind);
+    for kind in [
+        Kind::OtherFormat,
+        Kind::Request,
+        Kind::NoPath,
+        Kind::NoYear,
+        Kind::TooLong,
+        Kind::NotUtf8,
+    ] {
+        assert_eq!(count(kind), 1, "{kind:?}: {:?}", made.model.log.faults);
+    }
+    assert_eq!(count(Kind::Format), 2);
+    let first = &made.model.log.faults[&Kind::Format].examples[0];
+    assert!(
+        first.at.ends_with("access.log:1201") && first.text == "rubbish",
+        "{first:?}"
+    );
+    assert!(made.model.log.offsets.len() == 2);
+    assert!(
+        made.model
+            .findings
+            .iter()
+            .any(|finding| finding.code == "lines-no-year")
+    );
+    assert!(made.model.classes.iter().all(|class| class.name.is_ascii()));
+    compiled(&made);
+}
+
+#[test]
+fn too_many_bad_lines_make_no_model() {
+    let space = Space::new();
+    let log = sound(100) + &"rubbish\n".repeat(10);
+    let error = space.model(&log, &space.settings()).unwrap_err();
+    let told = error.to_string();
+    assert!(
+        matches!(
+            error,
+            ModelError::TooManyBad {
+                bad: 10,
+                lines: 310,
+                ..
+            }
+        ),
+        "{told}"
+    );
+    assert!(told.contains("access.log:301: rubbish"), "{told}");
+    let settings = Settings {
+        bad_max: 0.05,
+        ..space.settings()
+    };
+    assert!(space.model(&log, &settings).is_ok());
+}
+
+#[test]
+fn what_holds_nothing_is_told() {
+    let space = Space::new();
+    let settings = space.settings();
+    assert!(matches!(
+        space.model("", &settings),
+        Err(ModelError::Nothing { lines: 0, .. })
+    ));
+    assert!(matches!(
+        space.model("once upon\na time\n", &settings),
+        Err(ModelError::Format { .. })
+    ));
+    let missing = model::model(&["/nowhere/access.log".into()], &settings);
+    assert!(matches!(missing, Err(ModelError::Read { .. })));
+    let zone = Settings {
+        zone: Some("Mars/Olympus".to_owned()),
+        ..space.settings()
+    };
+    assert!(matches!(
+        space.model(sound(9), &zone),
+        Err(ModelError::Zone { .. })
+    ));
+    let counts = space.file("counts.txt", "1 2 x");
+    let error = model::counted(&counts, 1, 0, &settings)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("number 3 in line 1"), "{error}");
+}
+
+#[test]
+fn a_cut_off_archive_counts_as_far_as_it_goes() {
+    let space = Space::new();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(sound(3_000).as_bytes()).unwrap();
+    let packed = packer.finish().unwrap();
+    let made = space
+        .model(&packed[..packed.len() / 2], &space.settings())
+        .unwrap();
+    assert!(made.model.log.files[0].cut_off.is_some());
+    assert!(
+        (2_000..7_000).contains(&made.model.log.requests),
+        "{}",
+        made.model.log.requests
+    );
+    assert!(
+        made.model
+            .findings
+            .iter()
+            .any(|finding| finding.code == "file-cut-off")
+    );
+}
+
+#[test]
+fn times_without_zones_and_across_summer_time() {
+    let space = Space::new();
+    // The hour from 2 to 3 comes twice.
+    let mut csv = "time,address,agent,target\n".to_owned();
+    for minute in 0..180 {
+        let (hour, minute) = (1 + minute / 60, minute % 60);
+        csv += &format!("2026-10-25 {hour:02}:{minute:02}:00,192.0.2.1,x,/a\n");
+    }
+    let settings = |zone: Option<&str>| Settings {
+        format: FormatSpec::Csv,
+        zone: zone.map(str::to_owned),
+        ..space.settings()
+    };
+    let made = space.model(&csv, &settings(Some("Europe/Berlin"))).unwrap();
+    assert_eq!(lines_of(&made, Kind::TimeTwice), 60);
+    assert_eq!(made.model.log.offsets.len(), 2);
+    let made = space.model(&csv, &settings(None)).unwrap();
+    assert_eq!(lines_of(&made, Kind::NoZone), 180);
+}
+
+#[test]
+fn a_clock_that_goes_back_is_told_and_changes_nothing() {
+    let space = Space::new();
+    let forward = sound(200);
+    let mut lines: Vec<&str> = forward.lines().collect();
+    lines.reverse();
+    let back = lines.join("\n") + "\n";
+    let one = space.model(&forward, &space.settings()).unwrap().model;
+    let other = space.model(&back, &space.settings()).unwrap().model;
+    assert!(one.log.faults.is_empty());
+    assert!(other.log.faults[&Kind::ClockBack].lines > 500 && other.log.back_max_s >= 5.0);
+    assert_eq!(
+        one.segments[0].behaviour.transitions,
+        other.segments[0].behaviour.transitions
+    );
+    assert_eq!(one.arrivals.scales, other.arrivals.scales);
+}
+
+#[test]
+fn logs_without_sessions_and_small_segments_are_warned_of() {
+    let space = Space::new();
+    let log: String = (0..300)
+        .map(|n| line(n * 3, &format!("10.0.{}.{}", n / 200, n % 200), "GET /x"))
+        .collect();
+    let made = space.model(&log, &space.settings()).unwrap();
+    assert!(
+        made.model
+            .findings
+            .iter()
+            .any(|finding| finding.code == "no-sessions")
+    );
+    compiled(&made);
+    let log = sound(200)
+        + &["GET /s/few/", "GET /s/few/", "GET /s/few/"]
+            .map(|r| line(30, "::1", r))
+            .concat();
+    let settings = Settings {
+        segment: Some("path=^/(?:s/)?([a-z]+)/".parse().unwrap()),
+        ..space.settings()
+    };
+    let made = space.model(&log, &settings).unwrap();
+    let few = made
+        .model
+        .segments
+        .iter()
+        .find(|segment| segment.name == "few")
+        .unwrap();
+    assert_eq!((few.sessions, few.requests), (1, 3));
+    assert!(
+        made.model
+            .findings
+            .iter()
+            .any(|f| f.code == "segment-small" && f.text.contains("few"))
+    );
+    compiled(&made);
+}
+
+#[test]
+fn threads_and_files_in_any_order_change_nothing() {
+    let space = Space::new();
+    let log = sound(8_000);
+    let middle = log[..log.len() / 2].rfind('\n').unwrap() + 1;
+    let (first, second) = log.split_at(middle);
+    let files = [space.file("a.log", first), space.file("b.log", second)];
+    let make = |files: &[std::path::PathBuf], threads| {
+        let settings = Settings {
+            threads,
+            ..space.settings()
+        };
+        model::model(files, &settings).unwrap().model
+    };
+    let one = make(&files, 1);
+    assert_eq!(one, make(&files, 3));
+    let turned = make(&[files[1].clone(), files[0].clone()], 2);
+    assert_eq!(one.segments, turned.segments);
+    assert_eq!(one.arrivals, turned.arrivals);
+}

@@ -1,0 +1,77 @@
+//! Logs whose crowd is known, and what is made of them.
+
+mod faults;
+mod real;
+mod truth;
+
+use std::path::PathBuf;
+
+use model::{Made, ModelError, Settings};
+
+/// A log in a directory of its own, and settings that keep all there.
+pub(crate) struct Space(tempfile::TempDir);
+
+impl Space {
+    pub(crate) fn new() -> Space {
+        Space(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            scratch: self.0.path().join("sorting"),
+            threads: 2,
+            ..Settings::default()
+        }
+    }
+
+    pub(crate) fn model(
+        &self,
+        log: impl AsRef<[u8]>,
+        settings: &Settings,
+    ) -> Result<Made, ModelError> {
+        model::model(&[self.file("access.log", log)], settings)
+    }
+}
+
+/// A line of a combined log, so many seconds after the 17th of May 2015, 10:00 UTC.
+pub(crate) fn line(second: u64, address: &str, request: &str) -> String {
+    let (minute, second) = (second / 60, second % 60);
+    let (hour, minute) = (10 + minute / 60, minute % 60);
+    let (day, hour) = (17 + hour / 24, hour % 24);
+    format!(
+        "{address} - - [{day}/May/2015:{hour:02}:{minute:02}:{second:02} +0000] \"{request} HTTP/1.1\" 200 5 \"-\" \"agent\"\n"
+    )
+}
+
+/// What `throng check` would say of the scenario.
+#[track_caller]
+pub(crate) fn compiled(made: &Made) -> scenario::Plan {
+    let text = made.scenario();
+    let trace = made.trace_text();
+    let files = |name: &str| match &trace {
+        Some(trace) if name == model::TRACE_FILE => Ok(trace.clone()),
+        _ => Err(format!("no file {name}")),
+    };
+    let source = scenario::Source {
+        name: "scenario.yaml",
+        text: &text,
+    };
+    let settings = scenario::Settings {
+        overrides: &[],
+        env: &|_| None,
+        files: &files,
+    };
+    let (plan, diagnostics) = scenario::compile(source, &settings);
+    assert!(
+        diagnostics.is_empty(),
+        "{}\n{text}",
+        scenario::render(&diagnostics, source)
+    );
+    plan.unwrap()
+}

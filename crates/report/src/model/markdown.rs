@@ -1,0 +1,388 @@
+//! A model's whole report as Markdown: `report.md`.
+
+use model::{Arrivals, Behaviour, Durations, Model, Outcome, Severity};
+
+use super::{figure, span};
+
+/// Transitions of a segment that are shown.
+const TRANSITIONS_MAX: usize = 30;
+/// Characters a picture's line has.
+const BARS: &[char] = &[' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const PICTURE_COLUMNS: usize = 100;
+
+/// The report: what fits, what does not, and every test.
+pub fn model_markdown(model: &Model) -> String {
+    let mut out = format!("# The workload of {}\n\n", plain(&model.name));
+    findings(model, &mut out);
+    log(model, &mut out);
+    sessions(model, &mut out);
+    out += "\n## How users arrive\n";
+    arrivals("all", &model.arrivals, &mut out);
+    for segment in &model.segments {
+        if let Some(own) = &segment.arrivals {
+            arrivals(&segment.name, own, &mut out);
+        }
+    }
+    out += "\n## What users do\n";
+    classes(model, &mut out);
+    for segment in &model.segments {
+        behaviour(model, &segment.name, &segment.behaviour, &mut out);
+    }
+    out
+}
+
+fn findings(model: &Model, out: &mut String) {
+    for (severity, heading) in [
+        (
+            Severity::Warning,
+            "Where the model does not fit, or may not",
+        ),
+        (Severity::Good, "Where it fits"),
+        (Severity::Note, "To know"),
+    ] {
+        let mut of_it = model
+            .findings
+            .iter()
+            .filter(|f| f.severity == severity)
+            .peekable();
+        if of_it.peek().is_none() {
+            continue;
+        }
+        *out += &format!("**{heading}**\n\n");
+        for finding in of_it {
+            *out += &format!("- {}\n", plain(&finding.text));
+        }
+        *out += "\n";
+    }
+}
+
+fn log(model: &Model, out: &mut String) {
+    let log = &model.log;
+    *out += "## The log\n\n| file | format | lines |\n| --- | --- | ---: |\n";
+    for file in &log.files {
+        let cut = file
+            .cut_off
+            .as_ref()
+            .map_or(String::new(), |why| format!(" (cut off: {why})"));
+        *out += &format!(
+            "| {} | {} | {}{} |\n",
+            plain(&file.name),
+            file.format,
+            file.lines,
+            plain(&cut)
+        );
+    }
+    *out += &format!(
+        "\n{} requests in {}, times in steps of {} s.\n",
+        log.requests,
+        span(model.arrivals.span_s),
+        figure(log.step_s)
+    );
+    for (kind, count) in &log.faults {
+        let what = if kind.is_bad() { "left out" } else { "kept" };
+        *out += &format!("\n{} lines ({what}) {}:\n\n", count.lines, kind.text());
+        for example in &count.examples {
+            *out += &format!(
+                "- {}: `{}`\n",
+                plain(&example.at),
+                example.text.replace('`', "'")
+            );
+        }
+    }
+}
+
+fn sessions(model: &Model, out: &mut String) {
+    let Some(gap) = &model.gap else {
+        return;
+    };
+    *out += &format!(
+        "\n## Sessions\n\nA user is known by {}; a session ends after {} s without a request. With other gaps \
+         there would be:\n\n| gap | sessions |\n| ---: | ---: |\n",
+        plain(&model.key),
+        figure(gap.seconds)
+    );
+    for (seconds, sessions) in &gap.others {
+        *out += &format!("| {} | {sessions} |\n", span(*seconds));
+    }
+    *out += "\n| segment | sessions | requests | a session | sessions of 1 | per second |\n\
+             | --- | ---: | ---: | ---: | ---: | ---: |\n";
+    for segment in &model.segments {
+        let single = segment.behaviour.lengths.get(&1).copied().unwrap_or(0);
+        *out += &format!(
+            "| {} | {} | {} | {} | {:.1} % | {} |\n",
+            plain(&segment.name),
+            segment.sessions,
+            segment.requests,
+            figure(segment.requests as f64 / segment.sessions as f64),
+            single as f64 / segment.sessions as f64 * 100.0,
+            figure(segment.sessions as f64 / model.arrivals.span_s)
+        );
+    }
+}
+
+fn arrivals(name: &str, arrivals: &Arrivals, out: &mut String) {
+    *out += &format!(
+        "\n### {}\n\n{} users, {} a second (95 %: {} to {}, as of a Poisson process). In the scenario: {}{}.\n",
+        plain(name),
+        arrivals.users,
+        figure(arrivals.rate_per_s),
+        figure(arrivals.rate_low),
+        figure(arrivals.rate_high),
+        match arrivals.law {
+            model::ArrivalsLaw::Poisson => "a Poisson process of one rate",
+            model::ArrivalsLaw::Cycle => "a Poisson process whose rate follows the clock",
+            model::ArrivalsLaw::Trace => "as often as recorded",
+        },
+        if arrivals.law_given {
+            ", as asked for"
+        } else {
+            ""
+        }
+    );
+    if !arrivals.scales.is_empty() {
+        *out += "\n| window | windows | mean | variance / mean | p (Poisson) | correlations outside | p (none) |\n\
+                 | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+        for scale in &arrivals.scales {
+            *out += &format!(
+                "| {} s | {} | {} | {} | {} | {} of {} | {} |\n",
+                scale.window_s,
+                scale.windows,
+                figure(scale.mean),
+                figure(scale.index),
+                p_value(scale.p_dispersion),
+                scale.outside,
+                scale.autocorrelation.len().saturating_sub(1),
+                p_value(scale.p_dependence)
+            );
+        }
+        *out += "\nThe same recording at each scale, about its middle: where it looks alike at all of them, it is \
+                 self-similar.\n\n```\n";
+        for scale in &arrivals.scales {
+            *out += &format!("{:>6} s |{}|\n", scale.window_s, picture(&scale.picture));
+        }
+        *out += "```\n";
+    }
+    if let Some(cycle) = &arrivals.cycle {
+        *out += &format!(
+            "\nUsers a second by the hour{}:\n\n```\n",
+            if cycle.rates.len() > 24 {
+                " of the week"
+            } else {
+                ""
+            }
+        );
+        let top = cycle.rates.iter().copied().fold(0.0, f64::max);
+        for (day, rates) in cycle.rates.chunks(24).enumerate() {
+            let bars: String = rates.iter().map(|rate| bar(rate / top)).collect();
+            let name = match cycle.rates.len() {
+                24 => "every day",
+                _ => [
+                    "Monday",
+                    "Tuesday",
+                    "Wednesday",
+                    "Thursday",
+                    "Friday",
+                    "Saturday",
+                    "Sunday",
+                ][day % 7],
+            };
+            let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = rates.iter().copied().fold(0.0, f64::max);
+            *out += &format!("{name:>9} |{bars}| {} to {}\n", figure(low), figure(high));
+        }
+        *out += "```\n";
+    }
+    if let Some(gaps) = &arrivals.gaps {
+        *out += "\nTimes between arrivals:\n\n";
+        fits(gaps, out);
+    }
+    if let Some(hurst) = &arrivals.hurst {
+        *out += &format!(
+            "\nSelf-similarity, of {} counts of {} s each:\n\n| method | of | scales | H | 95 % | p (straight) |\n\
+             | --- | --- | --- | ---: | ---: | ---: |\n",
+            hurst.numbers, hurst.number_s
+        );
+        for estimate in &hurst.estimates {
+            let interval = match (estimate.low, estimate.high) {
+                (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
+                _ => "–".to_owned(),
+            };
+            *out += &format!(
+                "| {} | {} | {} to {} | {:.3} | {interval} | {} |\n",
+                estimate.method,
+                if estimate.about_cycle {
+                    "what the cycle leaves"
+                } else {
+                    "the counts"
+                },
+                span(estimate.from_s),
+                span(estimate.upto_s),
+                estimate.h,
+                estimate.p_straight.map_or("–".to_owned(), p_value)
+            );
+        }
+    }
+}
+
+fn classes(model: &Model, out: &mut String) {
+    *out += "\n| class | state | requests | most asked for |\n| --- | --- | ---: | --- |\n";
+    for class in &model.classes {
+        let target = class.targets.first();
+        let target = target.map_or(String::new(), |target| {
+            format!("{} {}", target.method, target.target)
+        });
+        *out += &format!(
+            "| {} | {} | {} | {} |\n",
+            plain(&class.name),
+            class.state,
+            class.requests,
+            plain(&target)
+        );
+    }
+}
+
+fn behaviour(model: &Model, name: &str, behaviour: &Behaviour, out: &mut String) {
+    if behaviour.transitions.is_empty() {
+        return;
+    }
+    *out += &format!("\n### {}\n\nAll thinks:\n\n", plain(name));
+    fits(&behaviour.thinks, out);
+    let sessions: u64 = behaviour.starts.iter().sum();
+    *out += "\n| from | to | times | probability | 95 % | mean think | law | p |\n\
+             | --- | --- | ---: | ---: | ---: | ---: | --- | ---: |\n";
+    for (class, &count) in behaviour
+        .starts
+        .iter()
+        .enumerate()
+        .filter(|(_, count)| **count > 0)
+    {
+        *out += &format!(
+            "| *begin* | {} | {count} | {} | | | | |\n",
+            model.classes[class].state,
+            figure(count as f64 / sessions as f64)
+        );
+    }
+    let mut transitions: Vec<_> = behaviour.transitions.iter().collect();
+    transitions.sort_by_key(|transition| std::cmp::Reverse(transition.count));
+    for transition in transitions.iter().take(TRANSITIONS_MAX) {
+        let think = transition.think.as_ref();
+        *out += &format!(
+            "| {} | {} | {} | {} | {} to {} | {} | {} | {} |\n",
+            model.classes[transition.from].state,
+            model.classes[transition.to].state,
+            transition.count,
+            figure(transition.p),
+            figure(transition.low),
+            figure(transition.high),
+            think.map_or(String::new(), |think| format!("{} s", figure(think.mean_s))),
+            think.map_or("of its class".to_owned(), |think| law(think).to_owned()),
+            think
+                .and_then(|think| think.test.as_ref())
+                .map_or(String::new(), |test| p_value(
+                    test.p_distance.min(test.p_anderson)
+                ))
+        );
+    }
+    if transitions.len() > TRANSITIONS_MAX {
+        *out += &format!(
+            "\nand {} more in model.json.\n",
+            transitions.len() - TRANSITIONS_MAX
+        );
+    }
+}
+
+fn law(durations: &Durations) -> &'static str {
+    durations.law().map_or("values", |fit| fit.family.name())
+}
+
+fn fits(durations: &Durations, out: &mut String) {
+    if durations.fits.is_empty() {
+        *out += &format!(
+            "{} times, too few or too much alike to fit.\n",
+            durations.count
+        );
+        return;
+    }
+    *out += "| law | parameters (95 %) | AIC |\n| --- | --- | ---: |\n";
+    let best = durations.fits[0].aic;
+    for fit in &durations.fits {
+        let parameters: Vec<String> = fit
+            .parameters
+            .iter()
+            .map(|parameter| match (parameter.low, parameter.high) {
+                (Some(low), Some(high)) => {
+                    format!(
+                        "{} {} ({} to {})",
+                        parameter.name,
+                        figure(parameter.value),
+                        figure(low),
+                        figure(high)
+                    )
+                }
+                _ => format!("{} {}", parameter.name, figure(parameter.value)),
+            })
+            .collect();
+        *out += &format!(
+            "| {} | {} | +{:.1} |\n",
+            fit.family.name(),
+            parameters.join(", "),
+            fit.aic - best
+        );
+    }
+    if let Some(test) = &durations.test {
+        *out += &format!(
+            "\nThe first, on {} of {} times: D = {:.4} at {} s (p = {}), A² = {:.3} (p = {}), by {} redrawn \
+             samples: {}.\n",
+            test.count,
+            durations.count,
+            test.distance,
+            figure(test.at_s),
+            p_value(test.p_distance),
+            test.anderson,
+            p_value(test.p_anderson),
+            test.rounds,
+            match durations.outcome {
+                Outcome::Fits => "it is not refused",
+                Outcome::Near => "it is refused, but never more than 5 % off, and used",
+                Outcome::NoLaw | Outcome::TooFew => "it is refused; the values themselves are used",
+            }
+        );
+    }
+}
+
+fn p_value(p: f64) -> String {
+    if p < 0.0001 {
+        "< 0.0001".to_owned()
+    } else {
+        format!("{p:.4}")
+    }
+}
+
+/// Counts as bars, put together so that they fit on a line.
+fn picture(counts: &[u32]) -> String {
+    let each = counts.len().div_ceil(PICTURE_COLUMNS).max(1);
+    let sums: Vec<u64> = counts
+        .chunks(each)
+        .map(|c| c.iter().map(|&count| u64::from(count)).sum())
+        .collect();
+    let top = sums.iter().copied().max().unwrap_or(0).max(1);
+    sums.iter()
+        .map(|&sum| bar(sum as f64 / top as f64))
+        .collect()
+}
+
+fn bar(share: f64) -> char {
+    BARS[((share * (BARS.len() - 1) as f64).round() as usize).min(BARS.len() - 1)]
+}
+
+/// Text whose characters mean nothing to Markdown.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}

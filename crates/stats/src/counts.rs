@@ -1,0 +1,161 @@
+//! Counts of events: whether they scatter as those of a Poisson process do.
+
+use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal};
+
+/// Degrees of freedom from which the cube root of χ² is normal to more digits than are told.
+const FREEDOM_NORMAL: f64 = 10_000.0;
+
+/// How counts scatter about what was expected.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dispersion {
+    /// Σ (count − expected)² / expected.
+    pub statistic: f64,
+    /// Degrees of freedom.
+    pub freedom: f64,
+    /// Statistic over freedom: 1 where the counts are Poisson, more where they come in bursts.
+    pub index: f64,
+    /// P(as far from 1 either way).
+    pub p: f64,
+}
+
+/// The dispersion test of counts with one unknown mean (Fisher 1950; Cox and Lewis 1966, section 6.3).
+/// `None` where there are fewer than two counts, or nothing was counted.
+pub fn dispersion(counts: impl Iterator<Item = u64> + Clone) -> Option<Dispersion> {
+    let (mut windows, mut sum) = (0_u64, 0_u64);
+    for count in counts.clone() {
+        windows += 1;
+        sum += count;
+    }
+    if windows < 2 || sum == 0 {
+        return None;
+    }
+    let mean = sum as f64 / windows as f64;
+    about(counts.map(|count| (count, mean)), 1)
+}
+
+/// The same about expected counts, of which `fitted` numbers were taken from the counts themselves.
+/// Windows in which nothing is expected are passed over.
+pub fn about(pairs: impl Iterator<Item = (u64, f64)>, fitted: u64) -> Option<Dispersion> {
+    let (mut windows, mut statistic) = (0_u64, 0.0);
+    for (count, expected) in pairs.filter(|&(_, expected)| expected > 0.0) {
+        windows += 1;
+        statistic += (count as f64 - expected).powi(2) / expected;
+    }
+    let freedom = windows.checked_sub(fitted).filter(|&freedom| freedom > 0)? as f64;
+    let above = chi_squared_tail(statistic, freedom);
+    Some(Dispersion {
+        statistic,
+        freedom,
+        index: statistic / freedom,
+        p: (2.0 * above.min(1.0 - above)).min(1.0),
+    })
+}
+
+/// P(χ² ≥ `statistic`) with so many degrees of freedom; those of Wilson and Hilferty (1931) where they
+/// are many.
+pub fn chi_squared_tail(statistic: f64, freedom: f64) -> f64 {
+    if statistic <= 0.0 {
+        return 1.0;
+    }
+    if freedom < FREEDOM_NORMAL {
+        return ChiSquared::new(freedom).map_or(f64::NAN, |law| law.sf(statistic));
+    }
+    let off = 2.0 / (9.0 * freedom);
+    Normal::standard().sf(((statistic / freedom).cbrt() - 1.0 + off) / off.sqrt())
+}
+
+/// Whether rows of counts are of one distribution over the columns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Homogeneity {
+    /// Pearson's χ².
+    pub statistic: f64,
+    /// Degrees of freedom, after columns were put together.
+    pub freedom: f64,
+    /// P(as great).
+    pub p: f64,
+}
+
+/// Least expected count of a cell, on the average of its column (Cochran 1954).
+const EXPECTED_MIN: f64 = 5.0;
+
+/// Pearson's test of homogeneity of two rows of counts. Columns in which less than 5 are expected in
+/// the smaller row are put together as one. `None` where a row is empty or one column is left.
+pub fn two_rows(a: &[u64], b: &[u64]) -> Option<Homogeneity> {
+    let total = |row: &[u64]| row.iter().sum::<u64>() as f64;
+    let (n, m) = (total(a), total(b));
+    if n == 0.0 || m == 0.0 {
+        return None;
+    }
+    let smaller = n.min(m) / (n + m);
+    let (mut cells, mut rest) = (Vec::new(), (0.0, 0.0));
+    for (&x, &y) in a.iter().zip(b) {
+        let (x, y) = (x as f64, y as f64);
+        if (x + y) * smaller >= EXPECTED_MIN {
+            cells.push((x, y));
+        } else {
+            rest = (rest.0 + x, rest.1 + y);
+        }
+    }
+    if rest.0 + rest.1 > 0.0 {
+        cells.push(rest);
+    }
+    if cells.len() < 2 {
+        return None;
+    }
+    let statistic = cells
+        .iter()
+        .map(|&(x, y)| {
+            let (in_a, in_b) = ((x + y) * n / (n + m), (x + y) * m / (n + m));
+            (x - in_a).powi(2) / in_a + (y - in_b).powi(2) / in_b
+        })
+        .sum();
+    let freedom = (cells.len() - 1) as f64;
+    Some(Homogeneity {
+        statistic,
+        freedom,
+        p: chi_squared_tail(statistic, freedom),
+    })
+}
+
+/// Whether groups of numbers have one mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Groups {
+    /// Fisher's F.
+    pub f: f64,
+    /// P(as great), the numbers being independent and normal within their groups.
+    pub p: f64,
+    /// The share of the variance that lies between the groups.
+    pub explained: f64,
+}
+
+/// One-way analysis of variance. Empty groups are passed over; `None` where fewer than two are left,
+/// or no group has two numbers, or nothing varies.
+pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
+    let groups: Vec<&Vec<f64>> = groups.iter().filter(|group| !group.is_empty()).collect();
+    let n: usize = groups.iter().map(|group| group.len()).sum();
+    let (between_freedom, within_freedom) =
+        (groups.len().checked_sub(1)?, n.checked_sub(groups.len())?);
+    if between_freedom == 0 || within_freedom == 0 {
+        return None;
+    }
+    let grand = groups.iter().flat_map(|group| group.iter()).sum::<f64>() / n as f64;
+    let (mut between, mut within) = (0.0, 0.0);
+    for group in groups {
+        let mean = group.iter().sum::<f64>() / group.len() as f64;
+        between += group.len() as f64 * (mean - grand).powi(2);
+        within += group.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+    }
+    if between + within == 0.0 {
+        return None;
+    }
+    let f = (between / between_freedom as f64) / (within / within_freedom as f64);
+    let law = FisherSnedecor::new(between_freedom as f64, within_freedom as f64).ok()?;
+    Some(Groups {
+        f,
+        p: if f.is_finite() { law.sf(f) } else { 0.0 },
+        explained: between / (between + within),
+    })
+}
+
+#[cfg(test)]
+mod tests;

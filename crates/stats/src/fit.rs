@@ -1,0 +1,337 @@
+//! Laws of positive numbers, fitted by maximum likelihood.
+//!
+//! Numbers are what a clock showed. One that steps (a log of whole seconds) shows the difference of
+//! two times as the difference of two numbers that were cut off, and that is what is fitted then: for
+//! a gap g that begins anywhere within a step, P(k steps shown) = ∫₀¹ F(k+1−u) − F(k−u) du, the second
+//! difference of the integral of F. Nothing is made up between the steps, and a 0 is no trouble.
+
+mod goodness;
+mod law;
+mod minimum;
+
+pub use goodness::{Goodness, goodness};
+pub use law::Law;
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use minimum::{hessian, inverse, minimum};
+
+/// Beyond so many steps the density does for the second difference: they differ by (step/g)²/12.
+const STEPS_EXACT: f64 = 64.0;
+/// Coefficients of variation above which two exponentials are told apart from one.
+const HYPER_VARIATION_MIN: f64 = 1.05;
+/// What stands for a likelihood of 0.
+const IMPOSSIBLE: f64 = 1e300;
+
+/// The families, in the order of the number of their parameters.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Family {
+    /// One parameter: the mean.
+    Exponential,
+    /// Scale and shape.
+    Weibull,
+    /// Median and the standard deviation of the logarithm.
+    Lognormal,
+    /// The least value and the tail's exponent (type I).
+    Pareto,
+    /// Shape and scale.
+    Gamma,
+    /// Two exponentials, one of them drawn with a probability.
+    Hyperexponential,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: &[Family] = &[
+        Family::Exponential,
+        Family::Weibull,
+        Family::Lognormal,
+        Family::Pareto,
+        Family::Gamma,
+        Family::Hyperexponential,
+    ];
+
+    /// In small letters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Exponential => "exponential",
+            Family::Weibull => "weibull",
+            Family::Lognormal => "lognormal",
+            Family::Pareto => "pareto",
+            Family::Gamma => "gamma",
+            Family::Hyperexponential => "hyperexponential",
+        }
+    }
+
+    /// How its parameters are called, in the order of [`Fitted::parameters`].
+    pub fn parameters(self) -> &'static [&'static str] {
+        match self {
+            Family::Exponential => &["mean"],
+            Family::Weibull | Family::Pareto => &["scale", "shape"],
+            Family::Lognormal => &["median", "sigma"],
+            Family::Gamma => &["mean", "shape"],
+            Family::Hyperexponential => &["share", "mean", "other_mean"],
+        }
+    }
+}
+
+/// Numbers at or above 0 as a clock showed them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observed {
+    step: f64,
+    /// Distinct values in order, with how often each was seen.
+    values: Vec<(f64, u64)>,
+    count: u64,
+}
+
+/// Why nothing was fitted.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum FitError {
+    /// No numbers, or too few for the family's parameters.
+    #[error("{count} numbers are too few for {needed}")]
+    TooFew {
+        /// How many there are.
+        count: u64,
+        /// How many it takes.
+        needed: u64,
+    },
+    /// A number no law of positive numbers gives.
+    #[error("{0} is not a finite number of at least 0")]
+    Negative(f64),
+    /// All numbers are one: every family shrinks to a point.
+    #[error("all {count} numbers are {value}")]
+    Constant {
+        /// How many.
+        count: u64,
+        /// What they are.
+        value: f64,
+    },
+    /// A clock that does not step shows a 0 only where two times are one, which no density explains.
+    #[error("{0} of the numbers are 0, which this family has no density for")]
+    Zeros(u64),
+    /// Two exponentials vary more than one does.
+    #[error("the numbers vary too little (coefficient of variation {0:.3}) for two exponentials")]
+    TooEven(f64),
+    /// The likelihood has no maximum that was found.
+    #[error("the likelihood has no maximum within reach")]
+    NoMaximum,
+}
+
+impl Observed {
+    /// `step`: that of the clock, of which all numbers are multiples (they are moved to the nearest);
+    /// 0 where it is finer than matters.
+    ///
+    /// # Errors
+    /// Where a number is negative or not finite, or there are none.
+    pub fn new(numbers: &[f64], step: f64) -> Result<Observed, FitError> {
+        if let Some(&bad) = numbers.iter().find(|x| !x.is_finite() || **x < 0.0) {
+            return Err(FitError::Negative(bad));
+        }
+        let on_step = |x: f64| {
+            if step > 0.0 {
+                (x / step).round() * step
+            } else {
+                x
+            }
+        };
+        let mut sorted: Vec<f64> = numbers.iter().map(|&x| on_step(x)).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let mut values: Vec<(f64, u64)> = Vec::new();
+        for x in sorted {
+            match values.last_mut() {
+                Some((last, count)) if *last == x => *count += 1,
+                _ => values.push((x, 1)),
+            }
+        }
+        if values.is_empty() {
+            return Err(FitError::TooFew {
+                count: 0,
+                needed: 1,
+            });
+        }
+        Ok(Observed {
+            step,
+            values,
+            count: numbers.len() as u64,
+        })
+    }
+
+    /// How many numbers.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Distinct values in order, with how often each was seen.
+    pub fn values(&self) -> &[(f64, u64)] {
+        &self.values
+    }
+
+    /// The clock's step; 0 for none.
+    pub fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// The arithmetic mean.
+    pub fn mean(&self) -> f64 {
+        self.sum(|x| x) / self.count as f64
+    }
+
+    /// Standard deviation over mean.
+    pub fn variation(&self) -> f64 {
+        let mean = self.mean();
+        (self.sum(|x| (x - mean).powi(2)) / self.count as f64).sqrt() / mean
+    }
+
+    fn sum(&self, f: impl Fn(f64) -> f64) -> f64 {
+        self.values.iter().map(|&(x, n)| f(x) * n as f64).sum()
+    }
+}
+
+/// A parameter with its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameter {
+    /// As [`Family::parameters`] calls it.
+    pub name: &'static str,
+    /// Most likely.
+    pub value: f64,
+    /// Lower bound of the interval; `None` where the likelihood is too flat or too narrow to tell.
+    pub low: Option<f64>,
+    /// Upper bound.
+    pub high: Option<f64>,
+}
+
+/// A fitted law.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// Which.
+    pub family: Family,
+    /// With its parameters.
+    pub law: Law,
+    /// The parameters with intervals from the curvature of the likelihood, on the scale of logarithms.
+    pub parameters: Vec<Parameter>,
+    /// At the maximum.
+    pub log_likelihood: f64,
+    /// Akaike's criterion (1974): the less the better.
+    pub aic: f64,
+}
+
+/// The most likely member of a family, with intervals of this confidence.
+///
+/// # Errors
+/// Where there are too few numbers, or the family cannot have made them.
+pub fn fit(family: Family, observed: &Observed, confidence: f64) -> Result<Fitted, FitError> {
+    let needed = 2 + family.parameters().len() as u64;
+    if observed.count < needed {
+        let count = observed.count;
+        return Err(FitError::TooFew { count, needed });
+    }
+    if let [(value, count)] = observed.values[..] {
+        return Err(FitError::Constant { count, value });
+    }
+    let zeros = observed.values[0];
+    if observed.step == 0.0 && zeros.0 == 0.0 && family != Family::Exponential {
+        return Err(FitError::Zeros(zeros.1));
+    }
+    if family == Family::Hyperexponential && observed.variation() < HYPER_VARIATION_MIN {
+        return Err(FitError::TooEven(observed.variation()));
+    }
+    let start = law::start(family, observed);
+    let at = maximum(family, observed, &start).ok_or(FitError::NoMaximum)?;
+    let law = Law::of(family, &at);
+    let log_likelihood = -minus_log_likelihood(&law, observed);
+    let parameters = intervals(family, observed, &at, confidence);
+    Ok(Fitted {
+        family,
+        law,
+        parameters,
+        log_likelihood,
+        aic: 2.0 * at.len() as f64 - 2.0 * log_likelihood,
+    })
+}
+
+/// The place of the maximum on the scale that [`Law::of`] takes.
+fn maximum(family: Family, observed: &Observed, start: &[f64]) -> Option<Vec<f64>> {
+    if family == Family::Pareto && observed.step == 0.0 {
+        // The likelihood rises with the scale up to the least number, where it ends.
+        return Some(start.to_vec());
+    }
+    let place = minimum(start, |at| {
+        minus_log_likelihood(&Law::of(family, at), observed)
+    });
+    place.iter().all(|x| x.is_finite()).then_some(place)
+}
+
+fn minus_log_likelihood(law: &Law, observed: &Observed) -> f64 {
+    let mut sum = 0.0;
+    for &(x, count) in &observed.values {
+        let one = if observed.step > 0.0 && x < STEPS_EXACT * observed.step {
+            law.shown(x, observed.step).ln()
+        } else {
+            law.ln_density(x)
+                + if observed.step > 0.0 {
+                    observed.step.ln()
+                } else {
+                    0.0
+                }
+        };
+        if one.is_nan() || one == f64::NEG_INFINITY {
+            return IMPOSSIBLE;
+        }
+        sum -= one * count as f64;
+    }
+    sum
+}
+
+fn intervals(family: Family, observed: &Observed, at: &[f64], confidence: f64) -> Vec<Parameter> {
+    let values = Law::natural(family, at);
+    let normal = Normal::standard();
+    let z = normal.inverse_cdf(0.5 + confidence / 2.0);
+    let n = observed.count as f64;
+    let bounds: Vec<Option<(f64, f64)>> = if family == Family::Pareto && observed.step == 0.0 {
+        // The least number over the scale is Pareto with n times the shape; the shape's error is
+        // that of an exponential's rate (Johnson, Kotz and Balakrishnan 1994, chapter 20).
+        let lowest = values[0] * (1.0 - confidence).powf(1.0 / (n * values[1]));
+        let off = (z / n.sqrt()).exp();
+        vec![
+            Some((lowest, values[0])),
+            Some((values[1] / off, values[1] * off)),
+        ]
+    } else {
+        let curved = hessian(at, |at| {
+            minus_log_likelihood(&Law::of(family, at), observed)
+        });
+        let errors = inverse(&curved).map(|inverse| {
+            (0..at.len())
+                .map(|i| inverse[i][i].sqrt())
+                .collect::<Vec<f64>>()
+        });
+        (0..at.len())
+            .map(|i| {
+                let error = errors.as_ref().map(|errors| errors[i])?;
+                let moved = |by: f64| {
+                    let mut moved = at.to_vec();
+                    moved[i] += by;
+                    Law::natural(family, &moved)[i]
+                };
+                error
+                    .is_finite()
+                    .then(|| (moved(-z * error), moved(z * error)))
+            })
+            .collect()
+    };
+    let names = family.parameters().iter();
+    let all = names.zip(values).zip(bounds);
+    all.map(|((name, value), bounds)| Parameter {
+        name,
+        value,
+        low: bounds.map(|b| b.0),
+        high: bounds.map(|b| b.1),
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests;

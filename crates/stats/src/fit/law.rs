@@ -1,0 +1,293 @@
+//! The laws: their functions, their parameters on a scale without bounds, and where to begin.
+
+use std::sync::Arc;
+
+use libm::{erfc, lgamma, tgamma};
+
+use super::{Family, Observed};
+use crate::dist::Dist;
+use crate::special::gamma_p;
+
+/// A law with its parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Law {
+    /// F(x) = 1 − exp(−x / mean).
+    Exponential {
+        /// > 0.
+        mean: f64,
+    },
+    /// F(x) = 1 − exp(−(x / scale)^shape).
+    Weibull {
+        /// > 0.
+        scale: f64,
+        /// > 0.
+        shape: f64,
+    },
+    /// Of the logarithm.
+    Lognormal {
+        /// Its mean.
+        mu: f64,
+        /// Its standard deviation, > 0.
+        sigma: f64,
+    },
+    /// F(x) = 1 − (scale / x)^shape.
+    Pareto {
+        /// The least value, > 0.
+        scale: f64,
+        /// > 0.
+        shape: f64,
+    },
+    /// Mean shape · scale.
+    Gamma {
+        /// > 0.
+        shape: f64,
+        /// > 0.
+        scale: f64,
+    },
+    /// Exponential with the first mean, with probability `share`, else with the other.
+    Hyperexponential {
+        /// In `0..=1`.
+        share: f64,
+        /// The smaller of the means, > 0.
+        mean: f64,
+        /// The greater, > 0.
+        other_mean: f64,
+    },
+}
+
+impl Law {
+    /// The law whose parameters stand at this place of a space without bounds: logarithms of what is
+    /// above 0, the logit of a share.
+    pub(super) fn of(family: Family, at: &[f64]) -> Law {
+        match family {
+            Family::Exponential => Law::Exponential { mean: at[0].exp() },
+            Family::Weibull => Law::Weibull {
+                scale: at[0].exp(),
+                shape: at[1].exp(),
+            },
+            Family::Lognormal => Law::Lognormal {
+                mu: at[0],
+                sigma: at[1].exp(),
+            },
+            Family::Pareto => Law::Pareto {
+                scale: at[0].exp(),
+                shape: at[1].exp(),
+            },
+            Family::Gamma => Law::Gamma {
+                shape: at[1].exp(),
+                scale: (at[0] - at[1]).exp(),
+            },
+            Family::Hyperexponential => Law::Hyperexponential {
+                share: 1.0 / (1.0 + (-at[0]).exp()),
+                mean: at[1].exp(),
+                other_mean: at[1].exp() + at[2].exp(),
+            },
+        }
+    }
+
+    /// The parameters as [`Family::parameters`] names them, from the place of [`Law::of`].
+    pub(super) fn natural(family: Family, at: &[f64]) -> Vec<f64> {
+        match Law::of(family, at) {
+            Law::Exponential { mean } => vec![mean],
+            Law::Weibull { scale, shape } | Law::Pareto { scale, shape } => vec![scale, shape],
+            Law::Lognormal { mu, sigma } => vec![mu.exp(), sigma],
+            Law::Gamma { shape, scale } => vec![shape * scale, shape],
+            Law::Hyperexponential {
+                share,
+                mean,
+                other_mean,
+            } => vec![share, mean, other_mean],
+        }
+    }
+
+    /// To draw from.
+    pub fn dist(&self) -> Dist {
+        match *self {
+            Law::Exponential { mean } => Dist::Exponential { mean },
+            Law::Weibull { scale, shape } => Dist::Weibull { scale, shape },
+            Law::Lognormal { mu, sigma } => Dist::LogNormal { mu, sigma },
+            Law::Pareto { scale, shape } => Dist::Pareto { scale, shape },
+            Law::Gamma { shape, scale } => Dist::Gamma { shape, scale },
+            Law::Hyperexponential {
+                share,
+                mean,
+                other_mean,
+            } => Dist::Mixture(Arc::new([
+                (share, Dist::Exponential { mean }),
+                (1.0 - share, Dist::Exponential { mean: other_mean }),
+            ])),
+        }
+    }
+
+    /// The mean; infinite for a Pareto law of shape 1 or less.
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Law::Exponential { mean } => mean,
+            Law::Weibull { scale, shape } => scale * tgamma(1.0 + 1.0 / shape),
+            Law::Lognormal { mu, sigma } => (mu + sigma * sigma / 2.0).exp(),
+            Law::Pareto { scale, shape } if shape > 1.0 => scale * shape / (shape - 1.0),
+            Law::Pareto { .. } => f64::INFINITY,
+            Law::Gamma { shape, scale } => shape * scale,
+            Law::Hyperexponential {
+                share,
+                mean,
+                other_mean,
+            } => share * mean + (1.0 - share) * other_mean,
+        }
+    }
+
+    /// F(x).
+    pub fn cdf(&self, x: f64) -> f64 {
+        if x <= 0.0 {
+            return 0.0;
+        }
+        match *self {
+            Law::Exponential { mean } => -(-x / mean).exp_m1(),
+            Law::Weibull { scale, shape } => -(-(x / scale).powf(shape)).exp_m1(),
+            Law::Lognormal { mu, sigma } => phi((x.ln() - mu) / sigma),
+            Law::Pareto { scale, .. } if x <= scale => 0.0,
+            Law::Pareto { scale, shape } => 1.0 - (scale / x).powf(shape),
+            Law::Gamma { shape, scale } => gamma_p(shape, x / scale),
+            Law::Hyperexponential {
+                share,
+                mean,
+                other_mean,
+            } => -share * (-x / mean).exp_m1() - (1.0 - share) * (-x / other_mean).exp_m1(),
+        }
+    }
+
+    /// ln f(x); −∞ where there is no density.
+    pub(super) fn ln_density(&self, x: f64) -> f64 {
+        match *self {
+            Law::Exponential { mean } => -mean.ln() - x / mean,
+            Law::Weibull { scale, shape } => {
+                let ratio = x / scale;
+                (shape / scale).ln() + (shape - 1.0) * ratio.ln() - ratio.powf(shape)
+            }
+            Law::Lognormal { mu, sigma } => {
+                let z = (x.ln() - mu) / sigma;
+                -x.ln() - sigma.ln() - 0.5 * (std::f64::consts::TAU.ln() + z * z)
+            }
+            Law::Pareto { scale, .. } if x < scale * (1.0 - 1e-12) => f64::NEG_INFINITY,
+            Law::Pareto { scale, shape } => {
+                shape.ln() + shape * scale.ln() - (shape + 1.0) * x.ln()
+            }
+            Law::Gamma { shape, scale } => {
+                (shape - 1.0) * x.ln() - x / scale - lgamma(shape) - shape * scale.ln()
+            }
+            Law::Hyperexponential {
+                share,
+                mean,
+                other_mean,
+            } => {
+                let one = share / mean * (-x / mean).exp();
+                (one + (1.0 - share) / other_mean * (-x / other_mean).exp()).ln()
+            }
+        }
+    }
+
+    /// P(a clock with this step shows `x`), a multiple of it, for a number of this law.
+    pub(super) fn shown(&self, x: f64, step: f64) -> f64 {
+        let before = if x > 0.0 {
+            self.integral(x - step)
+        } else {
+            0.0
+        };
+        (self.integral(x + step) - 2.0 * self.integral(x) + before) / step
+    }
+
+    /// P(a clock with this step shows `x` or less).
+    pub(super) fn shown_upto(&self, x: f64, step: f64) -> f64 {
+        ((self.integral(x + step) - self.integral(x)) / step).clamp(0.0, 1.0)
+    }
+
+    /// ∫₀ˣ F = x F(x) − E[X; X ≤ x].
+    fn integral(&self, x: f64) -> f64 {
+        if x <= 0.0 {
+            return 0.0;
+        }
+        let exponential = |mean: f64| x + mean * (-x / mean).exp_m1();
+        match *self {
+            Law::Exponential { mean } => exponential(mean),
+            Law::Weibull { scale, shape } => {
+                let below = gamma_p(1.0 + 1.0 / shape, (x / scale).powf(shape));
+                x * self.cdf(x) - scale * tgamma(1.0 + 1.0 / shape) * below
+            }
+            Law::Lognormal { mu, sigma } => {
+                let z = (x.ln() - mu) / sigma;
+                x * phi(z) - (mu + sigma * sigma / 2.0).exp() * phi(z - sigma)
+            }
+            Law::Pareto { scale, .. } if x <= scale => 0.0,
+            Law::Pareto { scale, shape } => {
+                // E[X; X ≤ x]; near shape 1 its two terms cancel, and the limit is a logarithm.
+                let log = (x / scale).ln();
+                let off = shape - 1.0;
+                let ratio = if (off * log).abs() < 1e-8 {
+                    log
+                } else {
+                    -(-off * log).exp_m1() / off
+                };
+                x * self.cdf(x) - shape * scale * ratio
+            }
+            Law::Gamma { shape, scale } => {
+                x * self.cdf(x) - shape * scale * gamma_p(shape + 1.0, x / scale)
+            }
+            Law::Hyperexponential {
+                share,
+                mean,
+                other_mean,
+            } => share * exponential(mean) + (1.0 - share) * exponential(other_mean),
+        }
+    }
+}
+
+/// Gauss's distribution function.
+fn phi(z: f64) -> f64 {
+    0.5 * erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// Where the search begins: by moments, or the maximum itself where it is known in closed form.
+pub(super) fn start(family: Family, observed: &Observed) -> Vec<f64> {
+    // What was shown as 0 was something below a step.
+    let least = if observed.step > 0.0 {
+        observed.step / 3.0
+    } else {
+        f64::MIN_POSITIVE
+    };
+    let n = observed.count as f64;
+    let mean = observed.mean().max(least);
+    let logs = observed.sum(|x| x.max(least).ln()) / n;
+    let spread = (observed.sum(|x| (x.max(least).ln() - logs).powi(2)) / n).sqrt();
+    let spread = spread.max(1e-3);
+    match family {
+        Family::Exponential => vec![mean.ln()],
+        Family::Weibull => {
+            // The logarithm of a Weibull number has the deviation π / (√6 shape).
+            let shape = std::f64::consts::PI / 6.0_f64.sqrt() / spread;
+            vec![(logs + 0.5772 / shape), shape.ln()]
+        }
+        Family::Lognormal => vec![logs, spread.ln()],
+        Family::Pareto => {
+            let scale = observed.values[0].0.max(least);
+            let shape = 1.0 / (logs - scale.ln()).max(1e-6);
+            vec![scale.ln(), shape.ln()]
+        }
+        Family::Gamma => {
+            // Minka, "Estimating a Gamma distribution" (2002): the first guess.
+            let s = (mean.ln() - logs).max(1e-6);
+            let shape = (3.0 - s + ((s - 3.0).powi(2) + 24.0 * s).sqrt()) / (12.0 * s);
+            vec![mean.ln(), shape.ln()]
+        }
+        Family::Hyperexponential => {
+            // Two moments with balanced means (Whitt 1982).
+            let variation = observed.variation().powi(2);
+            let share = 0.5 * (1.0 + ((variation - 1.0) / (variation + 1.0)).sqrt());
+            let (small, great) = (mean / 2.0 / share, mean / 2.0 / (1.0 - share));
+            vec![
+                (share / (1.0 - share)).ln(),
+                small.ln(),
+                (great - small).ln(),
+            ]
+        }
+    }
+}

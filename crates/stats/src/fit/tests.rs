@@ -1,0 +1,107 @@
+use super::*;
+
+fn observed(numbers: &[f64], step: f64) -> Observed {
+    Observed::new(numbers, step).unwrap()
+}
+
+/// The probabilities of all that a clock can show sum to 1, and its mean is the law's.
+#[test]
+fn what_a_clock_shows_is_a_distribution_with_the_laws_mean() {
+    let laws = [
+        Law::Exponential { mean: 2.5 },
+        Law::Weibull {
+            scale: 3.0,
+            shape: 0.8,
+        },
+        Law::Lognormal {
+            mu: 0.5,
+            sigma: 0.7,
+        },
+        Law::Gamma {
+            shape: 0.6,
+            scale: 4.0,
+        },
+        Law::Pareto {
+            scale: 0.7,
+            shape: 4.5,
+        },
+        Law::Hyperexponential {
+            share: 0.7,
+            mean: 0.5,
+            other_mean: 5.0,
+        },
+    ];
+    for law in laws {
+        let (mut sum, mut mean, mut k) = (0.0, 0.0, 0.0);
+        while k < 400.0 {
+            let p = law.shown(k, 1.0);
+            assert!(p > -1e-12, "{law:?}: {p} at {k}");
+            sum += p;
+            mean += k * p;
+            assert!(
+                (law.shown_upto(k, 1.0) - sum).abs() < 1e-9,
+                "{law:?} at {k}"
+            );
+            k += 1.0;
+        }
+        assert!((sum - 1.0).abs() < 1e-6, "{law:?}: {sum}");
+        assert!(
+            (mean / law.mean() - 1.0).abs() < 1e-3,
+            "{law:?}: {mean} for {}",
+            law.mean()
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_fitted_is_told() {
+    assert_eq!(
+        Observed::new(&[], 0.0),
+        Err(FitError::TooFew {
+            count: 0,
+            needed: 1
+        })
+    );
+    assert_eq!(
+        Observed::new(&[1.0, -1.0], 0.0),
+        Err(FitError::Negative(-1.0))
+    );
+    let fit = |family, observed: &Observed| fit(family, observed, 0.95);
+    let few = observed(&[1.0, 2.0], 0.0);
+    assert_eq!(
+        fit(Family::Weibull, &few),
+        Err(FitError::TooFew {
+            count: 2,
+            needed: 4
+        })
+    );
+    let one = observed(&[3.0; 9], 1.0);
+    assert_eq!(
+        fit(Family::Gamma, &one),
+        Err(FitError::Constant {
+            count: 9,
+            value: 3.0
+        })
+    );
+    let zeros = observed(&[0.0, 0.0, 1.0, 2.0, 5.0], 0.0);
+    assert_eq!(fit(Family::Lognormal, &zeros), Err(FitError::Zeros(2)));
+    assert!(
+        fit(
+            Family::Lognormal,
+            &observed(&[0.0, 0.0, 1.0, 2.0, 5.0], 1.0)
+        )
+        .is_ok()
+    );
+    let even = observed(&[4.0, 5.0, 6.0, 5.0, 5.5, 4.5], 0.0);
+    assert!(matches!(
+        fit(Family::Hyperexponential, &even),
+        Err(FitError::TooEven(_))
+    ));
+}
+
+#[test]
+fn numbers_are_moved_to_steps() {
+    let found = observed(&[0.999_999_9, 1.0, 2.0], 1.0);
+    assert_eq!(found.values(), [(1.0, 2), (2.0, 1)]);
+    assert_eq!((found.count(), found.step()), (3, 1.0));
+}

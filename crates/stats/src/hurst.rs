@@ -1,0 +1,179 @@
+//! Self-similarity: how slowly the variance of a series' means falls as more numbers are put together.
+//!
+//! Hurst's H is 0.5 where numbers do not depend on each other over long times, and up to 1 where
+//! bursts stand on bursts at every scale. Four estimates, since each is misled by something else:
+//!
+//! | estimate | interval | misled by |
+//! |---|---|---|
+//! | [`aggregated_variance`] | no | trends and cycles (upwards), short series (downwards) |
+//! | [`rescaled_range`] | no | short series (towards 0.6 and more), short-range dependence |
+//! | [`local_whittle`] | yes | trends and cycles |
+//! | [`wavelet`] | yes | cycles whose length is among its scales |
+
+mod noise;
+mod wavelet;
+
+pub use noise::noise;
+pub use wavelet::{Octave, Wavelet, wavelet};
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use crate::fft;
+
+/// An estimate of H.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Hurst's H.
+    pub h: f64,
+    /// Lower bound of its interval, where the method has one.
+    pub low: Option<f64>,
+    /// Upper bound.
+    pub high: Option<f64>,
+}
+
+/// Least numbers of a series of which anything is told.
+pub const LENGTH_MIN: usize = 256;
+/// Least number of blocks whose variance or range is taken.
+const BLOCKS_MIN: usize = 10;
+
+/// By the variance of the means of blocks, over blocks of 8 numbers to a tenth of the series: it falls
+/// as m^(2H−2) (Beran 1994, section 4.4; Taqqu, Teverovsky and Willinger 1995).
+pub fn aggregated_variance(series: &[f64]) -> Option<Estimate> {
+    if series.len() < LENGTH_MIN {
+        return None;
+    }
+    let mut points = Vec::new();
+    let mut sums: Vec<f64> = series.to_vec();
+    let mut size = 1.0;
+    while sums.len() >= BLOCKS_MIN {
+        let n = sums.len() as f64;
+        let mean = sums.iter().sum::<f64>() / n;
+        let variance = sums.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        if size >= 8.0 && variance > 0.0 {
+            points.push((f64::ln(size), (variance / size / size).ln()));
+        }
+        sums = sums.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect();
+        size *= 2.0;
+    }
+    without_interval(1.0 + slope(&points)? / 2.0)
+}
+
+/// By Hurst's own rescaled range (1951): the range of the sums' deviations over the standard deviation
+/// grows as m^H; the mean of all blocks, for blocks of 16 numbers to a tenth of the series.
+pub fn rescaled_range(series: &[f64]) -> Option<Estimate> {
+    if series.len() < LENGTH_MIN {
+        return None;
+    }
+    let mut points = Vec::new();
+    let mut size = 16;
+    while series.len() / size >= BLOCKS_MIN {
+        let ranges: Vec<f64> = series.chunks_exact(size).filter_map(range).collect();
+        if !ranges.is_empty() {
+            let mean = ranges.iter().sum::<f64>() / ranges.len() as f64;
+            points.push(((size as f64).ln(), mean.ln()));
+        }
+        size *= 2;
+    }
+    without_interval(slope(&points)?)
+}
+
+/// R / S of a block; `None` where it is constant.
+fn range(block: &[f64]) -> Option<f64> {
+    let n = block.len() as f64;
+    let mean = block.iter().sum::<f64>() / n;
+    let (mut sum, mut low, mut high, mut squares) = (0.0, 0.0_f64, 0.0_f64, 0.0);
+    for x in block {
+        sum += x - mean;
+        low = low.min(sum);
+        high = high.max(sum);
+        squares += (x - mean).powi(2);
+    }
+    let deviation = (squares / n).sqrt();
+    (deviation > 0.0).then(|| (high - low) / deviation)
+}
+
+fn without_interval(h: f64) -> Option<Estimate> {
+    h.is_finite().then_some(Estimate {
+        h,
+        low: None,
+        high: None,
+    })
+}
+
+/// Slope of the least-squares line; `None` with fewer than three points.
+fn slope(points: &[(f64, f64)]) -> Option<f64> {
+    let n = points.len() as f64;
+    if points.len() < 3 {
+        return None;
+    }
+    let x = points.iter().map(|p| p.0).sum::<f64>() / n;
+    let y = points.iter().map(|p| p.1).sum::<f64>() / n;
+    let above: f64 = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
+    let below: f64 = points.iter().map(|p| (p.0 - x).powi(2)).sum();
+    Some(above / below)
+}
+
+/// Robinson's Gaussian semiparametric estimate, "Gaussian semiparametric estimation of long range
+/// dependence" (Annals of Statistics 23, 1995), of the `frequencies` lowest ones: H minimises
+/// ln(mean λ^(2H−1) I(λ)) − (2H−1) mean ln λ, and has the standard error 1 / (2 √frequencies).
+///
+/// The transform takes a number of values that is a power of two; what is beyond it at the series' end
+/// is left out. `None` where that is too short, or constant.
+pub fn local_whittle(series: &[f64], frequencies: usize, confidence: f64) -> Option<Estimate> {
+    if series.len() < LENGTH_MIN {
+        return None;
+    }
+    let length = 1_usize << series.len().ilog2();
+    let frequencies = frequencies.clamp(8, length / 2 - 1);
+    let mean = series[..length].iter().sum::<f64>() / length as f64;
+    let mut x: Vec<fft::Complex> = series[..length].iter().map(|x| (x - mean, 0.0)).collect();
+    fft::transform(&mut x);
+    let points: Vec<(f64, f64)> = (1..=frequencies)
+        .map(|j| {
+            let frequency = std::f64::consts::TAU * j as f64 / length as f64;
+            (frequency.ln(), x[j].0 * x[j].0 + x[j].1 * x[j].1)
+        })
+        .collect();
+    let logs = points.iter().map(|p| p.0).sum::<f64>() / frequencies as f64;
+    if points.iter().all(|p| p.1 <= 0.0) {
+        return None;
+    }
+    let objective = |h: f64| {
+        let power = 2.0 * h - 1.0;
+        let sum: f64 = points
+            .iter()
+            .map(|(log, i)| (power * (log - logs)).exp() * i)
+            .sum();
+        (sum / frequencies as f64).ln()
+    };
+    let h = golden_section(0.01, 1.49, objective);
+    let off =
+        Normal::standard().inverse_cdf(0.5 + confidence / 2.0) / 2.0 / (frequencies as f64).sqrt();
+    Some(Estimate {
+        h,
+        low: Some(h - off),
+        high: Some(h + off),
+    })
+}
+
+/// The least value of a function with one valley (Kiefer 1953).
+fn golden_section(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
+    let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
+    let (mut at_a, mut at_b) = (f(a), f(b));
+    while high - low > 1e-7 {
+        if at_a < at_b {
+            (high, b, at_b) = (b, a, at_a);
+            a = high - ratio * (high - low);
+            at_a = f(a);
+        } else {
+            (low, a, at_a) = (a, b, at_b);
+            b = low + ratio * (high - low);
+            at_b = f(b);
+        }
+    }
+    (low + high) / 2.0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! `throng model LOG…`: what a log says of its crowd, as a scenario.
+
+use std::io::Write;
+use std::path::Path;
+
+use model::{BehaviourKind, FormatSpec, Made, ModelError, Settings};
+
+use crate::args::{ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelVerb};
+use crate::exit::{Exit, Failure, written};
+use crate::terminal;
+
+mod check;
+
+/// Names of the files.
+pub(super) const SCENARIO: &str = "scenario.yaml";
+pub(super) const MODEL: &str = "model.json";
+const REPORT: &str = "report.md";
+
+pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
+    if let Some(ModelVerb::Check(args)) = &args.check {
+        return check::check(args);
+    }
+    let out = args
+        .out
+        .as_deref()
+        .expect("clap requires it without a subcommand");
+    prepare(out)?;
+    let settings = settings(args, out);
+    let made = match (args.format, &args.logs[..]) {
+        (Some(LogFormat::Counts), [path]) => counted(args, path, &settings)?,
+        (Some(LogFormat::Counts), _) => {
+            return Err(Failure::hinted(
+                Exit::Usage,
+                "counts are one file".to_owned(),
+                "give the files one by one",
+            ));
+        }
+        (_, [run]) if run.is_dir() => model::recorded(run, &settings).map_err(failure)?,
+        _ => model::model(&args.logs, &settings).map_err(failure)?,
+    };
+    write(out, &made)?;
+    if args.quiet {
+        return Ok(Exit::Passed);
+    }
+    let text = if args.json {
+        report::json(&made.model)
+    } else {
+        report::model(&made.model, &out.display().to_string(), terminal::style())
+    };
+    written(writeln!(std::io::stdout(), "{text}"))
+}
+
+/// The directory: new, empty, or one with a model that is replaced.
+fn prepare(out: &Path) -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| {
+        Failure::hinted(
+            Exit::CannotCreate,
+            format!("cannot make {}: {error}", out.display()),
+            "give another directory with -o",
+        )
+    };
+    std::fs::create_dir_all(out).map_err(cannot)?;
+    let mut entries = std::fs::read_dir(out).map_err(cannot)?;
+    if entries.next().is_some() && !out.join(MODEL).exists() {
+        return Err(Failure::hinted(
+            Exit::CannotCreate,
+            format!("{} has files that are no model", out.display()),
+            "give a new directory, or that of a model to be replaced",
+        ));
+    }
+    Ok(())
+}
+
+fn settings(args: &ModelArgs, out: &Path) -> Settings {
+    let threads = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let format = match (&args.log_format, args.format) {
+        (Some(text), _) => FormatSpec::Template(text.clone()),
+        (None, None | Some(LogFormat::Counts)) => FormatSpec::Detect,
+        (None, Some(LogFormat::Combined)) => FormatSpec::Combined,
+        (None, Some(LogFormat::Json)) => FormatSpec::Json,
+        (None, Some(LogFormat::Csv)) => FormatSpec::Csv,
+        (None, Some(LogFormat::W3c)) => FormatSpec::W3c,
+        (None, Some(LogFormat::Alb)) => FormatSpec::Alb,
+        (None, Some(LogFormat::Tsung)) => FormatSpec::Tsung,
+    };
+    Settings {
+        format,
+        fields: args.fields.clone(),
+        key: args.key.clone(),
+        segment: args.segment.clone(),
+        segments_max: usize::from(args.segments_max),
+        gap_s: args.gap.map(|gap| gap.as_secs_f64()),
+        rules: args.classes.clone(),
+        classes_max: usize::from(args.classes_max),
+        without: args.without.clone(),
+        zone: args.zone.clone(),
+        bad_max: args.bad_max,
+        arrivals: args.arrivals.map(|law| match law {
+            ArrivalsArg::Poisson => model::ArrivalsLaw::Poisson,
+            ArrivalsArg::Cycle => model::ArrivalsLaw::Cycle,
+            ArrivalsArg::Trace => model::ArrivalsLaw::Trace,
+        }),
+        behaviour: match args.behaviour {
+            BehaviourArg::Chain => BehaviourKind::Chain,
+            BehaviourArg::Sequences => BehaviourKind::Sequences,
+        },
+        seed: args.seed,
+        threads: args.threads.map_or_else(threads, usize::from),
+        scratch: out.join(format!(".sorting-{}", std::process::id())),
+    }
+}
+
+fn counted(args: &ModelArgs, path: &Path, settings: &Settings) -> Result<Made, Failure> {
+    let begin = args.begin.as_deref().unwrap_or("1970-01-01T00:00:00");
+    let local_s = model::clock_time(begin).ok_or_else(|| {
+        Failure::hinted(
+            Exit::Usage,
+            format!("{begin:?} is no time"),
+            "write it as 1995-07-01T00:00:00",
+        )
+    })?;
+    model::counted(path, args.bin.as_secs(), local_s, settings).map_err(failure)
+}
+
+fn write(out: &Path, made: &Made) -> Result<(), Failure> {
+    let put = |name: &str, text: &str| {
+        record::write_whole(&out.join(name), text.as_bytes())
+            .map_err(|error| Failure::new(Exit::Io, error))
+    };
+    // model.json is what makes the directory one of a model: it comes last.
+    put(SCENARIO, &made.scenario())?;
+    if let Some(trace) = made.trace_text() {
+        put(model::TRACE_FILE, &trace)?;
+    }
+    put(REPORT, &report::model_markdown(&made.model))?;
+    put(MODEL, &report::json(&made.model))
+}
+
+/// Why there is no model, and what to end with.
+pub(super) fn failure(error: ModelError) -> Failure {
+    let exit = match &error {
+        ModelError::Read { .. } | ModelError::Run(_) => Exit::NoInput,
+        ModelError::Scratch { .. } => Exit::Io,
+        ModelError::Zone { .. } => Exit::Usage,
+        ModelError::Format { .. }
+        | ModelError::TooManyBad { .. }
+        | ModelError::Nothing { .. }
+        | ModelError::Counts { .. } => Exit::Data,
+    };
+    match &error {
+        ModelError::TooManyBad { .. } => Failure::hinted(
+            exit,
+            error.to_string(),
+            "say how lines are written with --as or --log-format, or how many may be bad with --bad-max",
+        ),
+        ModelError::Format { .. } => Failure::hinted(
+            exit,
+            error.to_string(),
+            "say how lines are written with --as, --log-format or --field; docs/modelling.md lists formats",
+        ),
+        _ => Failure::new(exit, error),
+    }
+}

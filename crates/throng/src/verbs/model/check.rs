@@ -1,0 +1,120 @@
+//! `throng model check DIR`: does the model make a log like the one it was made from?
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
+
+use controller::simulate::{Asked, USER_HEADER, simulate};
+use model::{Model, Settings};
+
+use super::{MODEL, SCENARIO, failure};
+use crate::args::ModelCheckArgs;
+use crate::exit::{Exit, Failure, written};
+use crate::{source, terminal};
+
+/// What comes of it, beside the model.
+const LOG: &str = "simulated.log";
+const CHECK: &str = "check.json";
+/// Longest time that is simulated, seconds.
+const SECONDS_MAX: f64 = 14.0 * 86_400.0;
+
+pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
+    let first = read(&args.dir)?;
+    let plan = {
+        let text = source::read(&args.dir.join(SCENARIO).display().to_string())?;
+        source::compile(&text, &sets(&first, args))?.plan
+    };
+    let asked = simulate(&plan).map_err(|error| Failure::new(Exit::Data, error))?;
+    let sessions: Vec<&str> = plan
+        .sessions
+        .iter()
+        .map(|session| session.name.as_str())
+        .collect();
+    let log = args.dir.join(LOG);
+    record::write_whole(&log, lines(&first, &asked, &sessions).as_bytes())
+        .map_err(|error| Failure::new(Exit::Io, error))?;
+    let settings = Settings {
+        seed: plan.seed.wrapping_add(1),
+        scratch: args.dir.join(format!(".sorting-{}", std::process::id())),
+        ..model::settings_of(&first)
+    };
+    let second = model::model(&[log], &settings).map_err(failure)?.model;
+    let found = model::check(&first, &second);
+    let json = report::json(&found);
+    record::write_whole(&args.dir.join(CHECK), json.as_bytes())
+        .map_err(|error| Failure::new(Exit::Io, error))?;
+    let text = if args.json {
+        json
+    } else {
+        report::model_check(&found, terminal::style()) + "\n"
+    };
+    written(write!(std::io::stdout(), "{text}"))?;
+    Ok(if found.holds {
+        Exit::Passed
+    } else {
+        Exit::Failed
+    })
+}
+
+fn read(dir: &Path) -> Result<Model, Failure> {
+    let path = dir.join(MODEL);
+    let unreadable = |why: String| {
+        Failure::hinted(
+            Exit::NoInput,
+            format!("cannot read {}: {why}", path.display()),
+            "give the directory that `throng model LOG… -o DIR` made",
+        )
+    };
+    let text = std::fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
+    let model: Model =
+        serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+    if model.format != model::FORMAT_VERSION {
+        return Err(unreadable(format!("it has the version {}", model.format)));
+    }
+    if model.gap.is_none() {
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!("{} is made of counts alone", path.display()),
+            "there are no sessions to check; report.md says how well its arrivals fit",
+        ));
+    }
+    Ok(model)
+}
+
+/// All of the log's time with so many users that about as many sessions come as were asked for.
+fn sets(model: &Model, args: &ModelCheckArgs) -> Vec<(String, String)> {
+    let seconds = model.arrivals.span_s.min(SECONDS_MAX);
+    let sessions = model.arrivals.rate_per_s * seconds;
+    let users = f64::from(args.sessions) / sessions;
+    let mut sets = vec![
+        ("target", "http://model.test/".to_owned()),
+        ("users", format!("{users}")),
+        ("seconds", format!("{seconds}")),
+    ];
+    let header = format!("options.headers.{USER_HEADER}");
+    sets.push((&header, "${user}".to_owned()));
+    sets.extend(args.seed.map(|seed| ("seed", seed.to_string())));
+    sets.into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
+}
+
+/// JSON lines, times cut to the steps that the first log's clock had.
+fn lines(model: &Model, asked: &[Asked], sessions: &[&str]) -> String {
+    let step_ns = ((model.log.step_s * 1e9) as u64).max(1);
+    let mut text = String::new();
+    for one in asked {
+        let at_ns = one.at_ns / step_ns * step_ns;
+        let seconds = model.log.first_unix_s + (at_ns / 1_000_000_000) as i64;
+        let line = serde_json::json!({
+            "time": format!("{seconds}.{:09}", at_ns % 1_000_000_000),
+            "user": one.user.to_string(),
+            "session": sessions[usize::from(one.session)],
+            "method": one.method,
+            "uri": one.target,
+            "status": 200,
+        });
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
