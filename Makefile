@@ -3,8 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check web bench bench-compare bench-peers bench-million bench-docs picture toolchain
-.PHONY: help run test check bench bench-compare bench-peers bench-million bench-docs bench-model picture toolchain
+.PHONY: help run test check web bench bench-compare bench-peers bench-million bench-model bench-docs picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Where cargo is when a fresh shell does not know it yet.
