@@ -11,6 +11,8 @@
 //! | `layout` | how many loops, and how they wait |
 //! | `target` | a built-in target as a process |
 //! | `process` | processes that we started |
+//! | `probing` | what the server's side tells |
+//! | `secrets` | what is not written down |
 //! | `merge` | the loops' intervals added up |
 //! | `journal` | everything that is written while it runs |
 //! | `starts` | how many users the plan wants started |
@@ -38,7 +40,9 @@ pub mod memory;
 mod merge;
 mod preflight;
 mod prepare;
+mod probing;
 mod process;
+mod secrets;
 mod starts;
 mod target;
 mod tick;
@@ -48,6 +52,7 @@ pub use conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
 pub use crew::CrewError;
 pub use knee::{KneeError, KneeNews, KneeRequest, Loaded, Search, SearchError, Sought, seek};
 pub use preflight::TooSmall;
+pub use probing::Probed;
 pub use target::{LISTENING, TargetError};
 pub use tick::{Tick, TickMeasure};
 pub use worker::protocol::{Inputs, ScenarioText};

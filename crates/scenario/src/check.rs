@@ -16,6 +16,7 @@ mod messages;
 mod names;
 mod options;
 mod poll;
+mod probes;
 mod program;
 mod sessions;
 mod sse;

@@ -7,12 +7,14 @@ mod arrivals;
 mod dist;
 mod document;
 mod experiment;
+mod probes;
 mod steps;
 
 pub(crate) use arrivals::{PHASES, STEP_RANGE};
 pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
 pub(crate) use document::{CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SESSION, TARGET_URL, TLS};
 pub(crate) use experiment::{EXPERIMENT, FACTOR, RESPONSE};
+pub(crate) use probes::{PROBES, PROCESS};
 pub(crate) use steps::{CHOICE, EXPECT, HTTP_REQUEST, SAVE, SAVE_WORDS, STEPS, WHEN};
 
 /// One key of a mapping.
@@ -109,6 +111,8 @@ pub(crate) enum Kind {
     Steps,
     /// A phase of the arrivals.
     Phase,
+    /// Something that is asked on the server's side.
+    Probe,
     /// Any of these.
     Any(&'static [Kind]),
 }
@@ -146,6 +150,7 @@ impl Kind {
             }
             Kind::Steps => "list of [steps](#steps)".to_owned(),
             Kind::Phase => "[phase](#arrivals)".to_owned(),
+            Kind::Probe => "[probe](#probes)".to_owned(),
             Kind::Any(kinds) => kinds
                 .iter()
                 .map(Kind::described)
@@ -182,6 +187,7 @@ impl Kind {
             Kind::Mapping(_) => "{ … }",
             Kind::Steps => "[ { think: 1s } ]",
             Kind::Phase => "{ hold: 30s }",
+            Kind::Probe => "host",
             Kind::Any(kinds) => kinds.first().map_or("…", Kind::example),
         }
     }
@@ -238,6 +244,8 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         .chain(dists)
         .chain(PHASES.iter())
         .chain([&STEP_RANGE])
+        .chain(PROBES.iter())
+        .chain([&PROCESS])
 }
 
 fn markdown(table: &Table) -> String {

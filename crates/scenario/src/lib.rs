@@ -16,6 +16,7 @@ mod node;
 mod overrides;
 pub mod plan;
 pub mod prices;
+pub mod probes;
 mod schema;
 mod sheet;
 mod suggest;

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use stats::dist::Dist;
 
 use crate::expr::{Expr, Template};
+use crate::probes::Probe;
 
 /// Index of a [`Session`] in [`Plan::sessions`].
 pub type SessionId = u16;
@@ -47,6 +48,8 @@ pub struct Plan {
     pub options: Options,
     /// What must hold for the run to pass.
     pub thresholds: Vec<Threshold>,
+    /// What is asked on the server's side.
+    pub probes: Vec<Probe>,
 }
 
 /// What is under load.

@@ -49,6 +49,10 @@ impl Checker<'_> {
         let thresholds = fields
             .get("thresholds")
             .map_or_else(Vec::new, |node| self.thresholds(node, &phases));
+        let probes = match fields.get("probes").filter(|node| !node.is_null()) {
+            Some(node) => self.probes(node),
+            None => Vec::new(),
+        };
         self.unused_params();
         Some(Plan {
             name,
@@ -61,6 +65,7 @@ impl Checker<'_> {
             phases,
             options,
             thresholds,
+            probes,
         })
     }
 

@@ -119,6 +119,7 @@ pub(crate) fn failure(error: ConductError) -> Failure {
             action: "create", ..
         }) => Exit::CannotCreate,
         ConductError::Record(_) | ConductError::Judge { .. } => Exit::Io,
+        ConductError::Probe(_) => Exit::Data,
         ConductError::TooSmall(_) => Exit::System,
     };
     if let ConductError::Record(record) = &error

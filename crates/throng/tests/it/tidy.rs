@@ -12,7 +12,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 const FLOORS: &[&[&str]] = &[
     &["proto", "stats"],
     &["scenario", "record"],
-    &["engine", "import", "judge"],
+    &["engine", "import", "judge", "probe"],
     &["controller", "report"],
     &["throng"],
 ];
@@ -50,6 +50,11 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         "take a plain argument",
     ),
     (
+        &["mysql", "postgres", "redis", "tokio-postgres-rustls"],
+        &["probe"],
+        "the server's side is asked by `probe`",
+    ),
+    (
         &["crossterm"],
         &["report", "throng"],
         "return text; `report` draws",
@@ -61,8 +66,8 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["rustls", "rustls-native-certs"],
-        &["engine"],
-        "TLS is the engine's",
+        &["engine", "probe"],
+        "TLS is the engine's, and the probes'",
     ),
 ];
 
