@@ -9,6 +9,7 @@ mod events;
 mod examples;
 mod experiments;
 mod faults;
+mod probes;
 mod runs;
 mod support;
 mod thesis;
