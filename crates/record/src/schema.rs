@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Version of everything in the directory; raised when old readers would misread new data.
 pub const FORMAT_VERSION: u32 = 1;
 
+/// [`GeneratorInfo::mode`] where there was no load, and probes alone were recorded.
+pub const PROBE_MODE: &str = "probe";
+
 /// `run.json`: what ran, where, and how it ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {

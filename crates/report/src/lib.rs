@@ -12,6 +12,7 @@ mod imported;
 mod json;
 mod live;
 mod meters;
+mod probes;
 #[cfg(test)]
 mod sample;
 mod screen;
@@ -28,6 +29,7 @@ pub use imported::imported;
 pub use json::json;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use meters::meters;
+pub use probes::probes;
 pub use screen::Screen;
 pub use style::Style;
 pub use thesis::thesis;
