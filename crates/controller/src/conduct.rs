@@ -130,7 +130,7 @@ pub fn conduct(
     let (rows_in, rows) = rows_channel();
     let mut crew = Crew::gather(&plan, &preparation, hiring, &stop, rows_in)?;
     let zero = zero();
-    let probes = probing::crew(&plan, target.as_ref(), &preparation, zero)?;
+    let probes = probing::crew(&plan, target.as_ref(), zero)?;
     let secrets = Secrets::of(&request.scenario.inputs);
     let begun = Begun {
         plan: &plan,

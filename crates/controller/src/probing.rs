@@ -1,18 +1,18 @@
 //! The server's side of a run: a thread takes what the probes tell, writes it into the record and
 //! keeps the newest values for those who watch.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use engine::driver::real::{Zero, monotonic_ns};
-use probe::{Clock, Crew, News, Place, ProbeError};
+use probe::{Clock, Crew, Newest, News, Place, ProbeError, Probed};
 use record::schema::EventKind;
-use record::{ProbeInfo, ProbeRow, ProbesWriter, RecordError};
+use record::{ProbesWriter, RecordError};
 use scenario::Plan;
 
-use crate::prepare::Preparation;
 use crate::target::TargetProcess;
 
 /// How long the thread waits for news before it looks whether it is to end.
@@ -22,28 +22,18 @@ const CHECKPOINT_EVERY_NS: i64 = 10_000_000_000;
 /// … and not before it has grown to so many times what it was: it is written whole each time.
 const GROWTH_MIN: f64 = 1.1;
 
-/// A probe's newest value.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Probed {
-    pub info: ProbeInfo,
-    /// Since the run's start; negative before it.
-    pub at_ns: i64,
-    /// In the probe's unit; `None`: it was not told yet.
-    pub value: Option<f64>,
-}
-
 /// What the thread leaves for the conductor.
 #[derive(Debug, Default)]
 struct Shared {
     events: Vec<(u64, EventKind)>,
-    newest: Vec<Probed>,
+    newest: Newest,
 }
 
 /// Asks while the run goes on.
 #[derive(Debug)]
 pub(crate) struct Probing {
     shared: Arc<Mutex<Shared>>,
-    newest: Vec<Probed>,
+    newest: Newest,
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<(), RecordError>>>,
 }
@@ -52,33 +42,38 @@ pub(crate) struct Probing {
 pub(crate) fn crew(
     plan: &Plan,
     target: Option<&TargetProcess>,
-    preparation: &Preparation,
     zero: Zero,
 ) -> Result<Option<Crew>, ProbeError> {
     if plan.probes.is_empty() {
         return Ok(None);
     }
     let now_ns = monotonic_ns() as i64 - zero.monotonic_ns as i64;
-    let place = place(plan, target, preparation);
+    let place = Place {
+        pid: target.map(TargetProcess::pid),
+        ..target_place(plan)
+    };
     Crew::start(&plan.probes, &place, Clock::at(now_ns)).map(Some)
 }
 
-/// Where the target is: the plan's first endpoint.
-fn place(plan: &Plan, target: Option<&TargetProcess>, preparation: &Preparation) -> Place {
-    let endpoint = plan.endpoints.first();
-    let address = preparation.addresses.first();
+/// Where a plan's target is, as far as the plan says: its first endpoint.
+pub fn target_place(plan: &Plan) -> Place {
+    let Some(endpoint) = plan.endpoints.first() else {
+        return Place::default();
+    };
+    let scheme = if endpoint.tls { "https" } else { "http" };
+    let (host, port) = (&endpoint.host, endpoint.port);
+    let is_here = match host.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost",
+    };
+    let bracketed = match host.contains(':') {
+        true => format!("[{host}]"),
+        false => host.clone(),
+    };
     Place {
-        pid: target.map(TargetProcess::pid),
-        local_port: address
-            .filter(|address| address.ip().is_loopback())
-            .map(std::net::SocketAddr::port),
-        url: endpoint.map(|endpoint| {
-            let scheme = if endpoint.tls { "https" } else { "http" };
-            match endpoint.host.contains(':') {
-                true => format!("{scheme}://[{}]:{}", endpoint.host, endpoint.port),
-                false => format!("{scheme}://{}:{}", endpoint.host, endpoint.port),
-            }
-        }),
+        pid: None,
+        local_port: is_here.then_some(port),
+        url: Some(format!("{scheme}://{bracketed}:{port}")),
     }
 }
 
@@ -104,7 +99,7 @@ impl Probing {
         });
         Probing {
             shared,
-            newest: Vec::new(),
+            newest: Newest::default(),
             end,
             thread: Some(thread),
         }
@@ -118,7 +113,7 @@ impl Probing {
     /// All probes with their newest values.
     pub(crate) fn newest(&mut self) -> &[Probed] {
         self.newest.clone_from(&lock(&self.shared).newest);
-        &self.newest
+        self.newest.list()
     }
 
     /// Ends the asking, closes the file and returns what is still to tell.
@@ -173,26 +168,15 @@ impl Scribe {
         let mut newest_ns = None;
         let mut shared = lock(&self.shared);
         for news in news {
+            shared.newest.take(&news);
             match news {
-                News::Probe(info) => {
-                    self.writer.probe(info.clone());
-                    shared.newest.push(Probed {
-                        info,
-                        at_ns: 0,
-                        value: None,
-                    });
+                News::Probe { info, .. } => {
+                    self.writer.probe(info);
                 }
                 News::Row(row) => {
-                    let ProbeRow {
-                        at_ns,
-                        probe,
-                        value,
-                    } = row;
                     self.writer.push(row);
                     self.rows_count += 1;
-                    newest_ns = newest_ns.max(Some(at_ns));
-                    let probed = &mut shared.newest[probe as usize];
-                    (probed.at_ns, probed.value) = (at_ns, Some(value));
+                    newest_ns = newest_ns.max(Some(row.at_ns));
                 }
                 News::Lost { source, at_ns, why } => {
                     let (role, source) = self.name(source);

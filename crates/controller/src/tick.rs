@@ -5,7 +5,7 @@ use record::schema::{RunInfo, SeriesRow};
 use scenario::Plan;
 
 use crate::merge::Interval;
-use crate::probing::Probed;
+use probe::Probed;
 
 /// One second of a run, while it runs.
 #[derive(Debug)]

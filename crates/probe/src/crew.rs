@@ -22,7 +22,12 @@ const STOP_MAX: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone, PartialEq)]
 pub enum News {
     /// A metric that was not told before; its number is how many were before it.
-    Probe(ProbeInfo),
+    Probe {
+        /// Place in [`Crew::sources`].
+        source: usize,
+        /// What it is.
+        info: ProbeInfo,
+    },
     /// A value.
     Row(ProbeRow),
     /// A source does not answer.
@@ -235,7 +240,7 @@ impl Crew {
                 for info in answer.new {
                     seat.numbers.push(self.probes_count);
                     self.probes_count += 1;
-                    news.push(News::Probe(info));
+                    news.push(News::Probe { source, info });
                 }
                 let rows = answer.values.into_iter().map(|(number, value)| {
                     News::Row(ProbeRow {
@@ -379,7 +384,7 @@ mod tests {
         while rows == 0 || lost.is_empty() {
             for news in crew.hear(Duration::from_secs(1)) {
                 match news {
-                    News::Probe(info) => infos.push(info),
+                    News::Probe { info, .. } => infos.push(info),
                     News::Row(row) => {
                         assert!((row.probe as usize) < infos.len());
                         rows += 1;

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `crew` | the threads, and what is handed out |
 //! | `ledger` | which answers are missing: pure |
+//! | `newest` | the last value of each, for those who watch |
 //! | `reading` | one answer: gauges as they are, counters as rates |
 //! | `clock` | the run's clock |
 //! | `source` | what a source is, and which there are |
@@ -23,6 +24,7 @@ mod crew;
 mod host;
 mod ledger;
 mod mysql;
+mod newest;
 mod nginx;
 mod postgres;
 mod process;
@@ -37,5 +39,7 @@ mod web;
 pub use clock::Clock;
 pub use crew::{Crew, News, SourceName};
 pub use ledger::Tally;
+pub use newest::{Newest, Probed};
 pub use reading::ASKER;
 pub use source::{Place, ProbeError, check};
+pub use web::Poster;

@@ -61,6 +61,8 @@ struct Has {
     files: Option<u64>,
     /// CPU ticks of its busiest thread since the last look.
     busiest_ticks: u64,
+    /// Whether its disk traffic may not be known.
+    hides_disk: bool,
 }
 
 impl Process {
@@ -125,6 +127,7 @@ impl Source for Process {
             sum.threads += has.threads;
             sum.files = sum.files.zip(has.files).map(|(a, b)| a + b);
             sum.busiest_ticks = sum.busiest_ticks.max(has.busiest_ticks);
+            sum.hides_disk |= has.hides_disk;
             true
         });
         if self.known.is_empty() {
@@ -154,7 +157,8 @@ impl Source for Process {
             ("disk_read", "B/s", self.used.read_bytes),
             ("disk_written", "B/s", self.used.written_bytes),
         ];
-        for (metric, unit, total) in counters {
+        let told = if sum.hides_disk { 2 } else { counters.len() };
+        for (metric, unit, total) in counters.into_iter().take(told) {
             reading.counter(metric, unit, total as f64);
         }
         Ok(())
@@ -203,7 +207,10 @@ impl Known {
                 used.read_bytes = field(&io, "read_bytes").unwrap_or(0);
                 used.written_bytes = field(&io, "write_bytes").unwrap_or(0);
             }
-            Err(error) => remarks.push(format!("its disk traffic is not told: {error}")),
+            Err(error) => {
+                has.hides_disk = true;
+                remarks.push(format!("its disk traffic is not told: {error}"));
+            }
         }
         Some((used, has))
     }

@@ -1,7 +1,9 @@
-//! Pages that are fetched: bounded in time and size, kept-alive.
+//! HTTP: pages that are fetched, and documents that are posted; bounded in time and size, over
+//! connections that stay open.
 
 use std::sync::Arc;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use rustls::crypto::ring;
 use scenario::probes::Page;
@@ -22,21 +24,8 @@ pub(crate) struct Web {
 
 impl Web {
     pub(crate) fn new(page: &Page) -> Web {
-        let config = Agent::config_builder()
-            .timeout_global(Some(ANSWER_MAX))
-            // What is on this machine or named by its address is not asked through somebody else.
-            .proxy(None)
-            .max_redirects(0)
-            .user_agent("throng-probe")
-            .tls_config(
-                TlsConfig::builder()
-                    .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
-                    .root_certs(RootCerts::Specific(roots()))
-                    .build(),
-            )
-            .build();
         Web {
-            agent: config.new_agent(),
+            agent: agent(ANSWER_MAX),
             page: page.clone(),
         }
     }
@@ -60,6 +49,23 @@ impl Web {
     }
 }
 
+/// A client that takes no longer than this for anything.
+fn agent(patience: Duration) -> Agent {
+    let tls = TlsConfig::builder()
+        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+        .root_certs(RootCerts::Specific(roots()))
+        .build();
+    let config = Agent::config_builder()
+        .timeout_global(Some(patience))
+        // What is on this machine or named by its address is not asked through somebody else.
+        .proxy(None)
+        .max_redirects(0)
+        .user_agent("throng")
+        .tls_config(tls)
+        .build();
+    config.new_agent()
+}
+
 /// The system's roots.
 fn roots() -> Arc<Vec<Certificate<'static>>> {
     static ROOTS: OnceLock<Arc<Vec<Certificate<'static>>>> = OnceLock::new();
@@ -71,4 +77,34 @@ fn roots() -> Arc<Vec<Certificate<'static>>> {
         Arc::new(certs.collect())
     };
     Arc::clone(ROOTS.get_or_init(load))
+}
+
+/// Posts documents to one place, bounded in time.
+#[derive(Debug)]
+pub struct Poster {
+    agent: Agent,
+    url: String,
+}
+
+impl Poster {
+    /// To this URL; each post may take so long.
+    pub fn new(url: &str, patience: Duration) -> Poster {
+        Poster {
+            agent: agent(patience),
+            url: url.to_owned(),
+        }
+    }
+
+    /// Posts JSON; what is answered does not matter but for its status. The error says why, without
+    /// the URL.
+    pub fn post_json(&self, body: &str) -> Result<(), String> {
+        let request = self
+            .agent
+            .post(&self.url)
+            .header("content-type", "application/json");
+        request
+            .send(body)
+            .map(drop)
+            .map_err(|error| error.to_string())
+    }
 }

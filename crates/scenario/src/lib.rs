@@ -24,7 +24,7 @@ mod units;
 mod url;
 mod yaml;
 
-pub use check::{Settings, Source, USERS_MAX, compile, figure, threshold};
+pub use check::{Settings, Source, USERS_MAX, compile, figure, probes as probe_list, threshold};
 pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
 pub use experiment::{Experiment, experiment};
 pub use keys::{experiment_reference, reference};

@@ -1,6 +1,7 @@
 //! What was typed.
 
 mod compare;
+mod probe;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use clap_complete::Shell;
 use controller::capacity;
 
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
+pub(crate) use probe::{ExportArgs, ProbeArgs};
 
 use crate::settings::{
     parse_confidence, parse_duration, parse_growth, parse_load, parse_part, parse_set, parse_size,
@@ -60,6 +62,9 @@ pub(crate) enum Verb {
     /// Run a share of the loops for a controller; `run --workers` starts it
     #[command(hide = true)]
     Worker(WorkerArgs),
+    /// Ask a server's side without a run: print, serve or record what its probes tell
+    #[command(after_help = probe::EXIT_CODES)]
+    Probe(ProbeArgs),
     /// Tell what this machine can hold, and what would mend it
     Doctor(DoctorArgs),
     /// Print completions for a shell
@@ -152,6 +157,8 @@ pub(crate) struct RunArgs {
     pub(crate) sets: SetArgs,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) exports: ExportArgs,
     /// Where run directories are made
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub(crate) runs: PathBuf,

@@ -2,6 +2,7 @@
 
 mod args;
 mod exit;
+mod exports;
 mod settings;
 mod source;
 mod terminal;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Verb::Worker(args) => verbs::worker::worker(&args),
         Verb::Import(args) => verbs::import::import(&args),
         Verb::Reproduce(args) => verbs::reproduce::reproduce(&args),
+        Verb::Probe(args) => verbs::probe::probe(&args),
         Verb::Meters(args) => verbs::meters::meters(&args),
         Verb::Doctor(args) => verbs::doctor::doctor(&args),
         Verb::Completions { shell } => verbs::completions::completions(shell),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use controller::Inputs;
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Severity as Level};
+use scenario::probes::Probe;
 use scenario::{
     Diagnostic, Experiment, Load, Origin, Plan, Settings, Severity, Source, UrlRun, url_scenario,
 };
@@ -140,6 +141,35 @@ pub(crate) fn try_compile(
         inputs: asked.into_inner(),
     });
     (compiled, diagnostics)
+}
+
+/// Checks probes that were given as arguments.
+pub(crate) fn probes(text: &Text) -> Result<(Vec<Probe>, Inputs), Failure> {
+    let asked = RefCell::new(Inputs::default());
+    let env = |name: &str| {
+        let value = std::env::var(name).ok();
+        asked
+            .borrow_mut()
+            .env
+            .push((name.to_owned(), value.clone()));
+        value
+    };
+    let source = Source {
+        name: &text.name,
+        text: &text.text,
+    };
+    let settings = Settings {
+        overrides: &[],
+        env: &env,
+        files: &|_| Err("probes name no files".to_owned()),
+    };
+    let (probes, diagnostics) = scenario::probe_list(source, &settings);
+    tell(text, &diagnostics);
+    if diagnostics.iter().any(|d| d.severity == Severity::Error) {
+        let hint = "docs/probes.md lists them; each argument is one, as 'process: { port: 8080 }'";
+        return Err(wrong(text, &diagnostics, hint));
+    }
+    Ok((probes, asked.into_inner()))
 }
 
 /// Checks an experiment and tells all its problems at once.

@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod experiment;
 pub(crate) mod import;
 pub(crate) mod meters;
+pub(crate) mod probe;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schema;

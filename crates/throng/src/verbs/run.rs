@@ -10,6 +10,7 @@ use record::schema::Verdict;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure, written};
+use crate::exports;
 use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};
 
@@ -35,8 +36,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     };
     let style = terminal::style();
     let mut view = View::new(args.quiet || args.json);
-    let conducted = controller::conduct(request, &mut |tick| view.tick(tick, style));
+    let mut exports = exports::start(&args.exports)?;
+    let conducted = controller::conduct(request, &mut |tick| {
+        view.tick(tick, style);
+        if let Some(exports) = &mut exports {
+            exports.second(tick);
+        }
+    });
     view.end();
+    if let Some(exports) = exports {
+        exports.end();
+    }
     let conducted = conducted.map_err(failure)?;
     print(args, &conducted)?;
     Ok(match conducted.summary.verdict {

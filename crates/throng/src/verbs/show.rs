@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use record::schema::PROBE_MODE;
 use record::{RecordError, Run};
 
 use crate::args::ShowArgs;
@@ -11,6 +12,11 @@ use crate::terminal;
 pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let refuse = |error: RecordError| Failure::new(Exit::NoInput, error);
     let run = Run::open(&args.run).map_err(refuse)?;
+    if run.info().generator.mode == PROBE_MODE {
+        let probes = run.probes().map_err(refuse)?;
+        let text = report::probes(&probes, run.info(), terminal::style());
+        return written(write!(std::io::stdout(), "{text}"));
+    }
     let summary = match run.summary().map_err(refuse)? {
         Some(summary) if !args.rest.judge_rest => summary,
         // Killed before it was judged: judged now, without thresholds, by what is there. Or to be

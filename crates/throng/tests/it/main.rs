@@ -8,6 +8,7 @@ mod compare;
 mod events;
 mod examples;
 mod experiments;
+mod exports;
 mod faults;
 mod probes;
 mod runs;

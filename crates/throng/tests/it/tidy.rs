@@ -13,7 +13,7 @@ const FLOORS: &[&[&str]] = &[
     &["proto", "stats"],
     &["scenario", "record"],
     &["engine", "import", "judge", "probe"],
-    &["controller", "report"],
+    &["controller", "export", "report"],
     &["throng"],
 ];
 /// Imports none of the others, and is imported by the binary alone.
@@ -50,7 +50,13 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         "take a plain argument",
     ),
     (
-        &["mysql", "postgres", "redis", "tokio-postgres-rustls"],
+        &[
+            "mysql",
+            "postgres",
+            "redis",
+            "tokio-postgres-rustls",
+            "ureq",
+        ],
         &["probe"],
         "the server's side is asked by `probe`",
     ),
