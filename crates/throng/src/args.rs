@@ -12,7 +12,7 @@ use clap_complete::Shell;
 use controller::capacity;
 
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
-pub(crate) use probe::{ExportArgs, ProbeArgs};
+pub(crate) use probe::{ExportArgs, ExportRunArgs, ProbeArgs};
 
 use crate::settings::{
     parse_confidence, parse_duration, parse_growth, parse_load, parse_part, parse_set, parse_size,
@@ -43,6 +43,8 @@ pub(crate) enum Verb {
     },
     /// Show the verdict of a run that is over, or what a killed run left
     Show(ShowArgs),
+    /// Write a run that is over in other forms: CSV, JSON, JUnit XML
+    Export(ExportRunArgs),
     /// Compare runs as distributions: two ensembles, or all runs with each other
     #[command(after_help = compare::EXIT_CODES)]
     Compare(Box<CompareArgs>),

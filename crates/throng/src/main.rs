@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Verb::Check(args) => verbs::check::check(&args),
         Verb::Experiment(args) => verbs::experiment::experiment(&args),
         Verb::Schema { what } => verbs::schema::schema(what),
+        Verb::Export(args) => verbs::export::export(&args),
         Verb::Show(args) => verbs::show::show(&args),
         Verb::Compare(args) => verbs::compare::compare(&args),
         Verb::Analyze(args) => verbs::analyze::analyze(&args),

@@ -7,6 +7,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod experiment;
+pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod meters;
 pub(crate) mod probe;

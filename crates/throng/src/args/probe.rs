@@ -1,4 +1,4 @@
-//! What was typed about the server's side, and about who else is told of a run.
+//! What was typed about the server's side, and about the forms in which others want a run.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -31,6 +31,22 @@ pub(crate) struct ExportArgs {
     /// Send them each second to a StatsD server
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) statsd: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(group(clap::ArgGroup::new("forms").required(true).multiple(true)))]
+pub(crate) struct ExportRunArgs {
+    /// The run's directory
+    pub(crate) run: PathBuf,
+    /// Write measures.csv, series.csv and, where there were probes, probes.csv to this directory
+    #[arg(long, value_name = "DIR", group = "forms")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write the summary as JSON; - is standard output
+    #[arg(long, value_name = "FILE", group = "forms")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write JUnit XML: a test case a threshold, and one for whether the run can be trusted
+    #[arg(long, value_name = "FILE", group = "forms")]
+    pub(crate) junit: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

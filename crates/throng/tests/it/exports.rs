@@ -110,6 +110,41 @@ fn a_run_is_told_to_all_who_asked() {
 }
 
 #[test]
+fn a_run_that_is_over_has_other_forms() {
+    let hello = Served::start(&["hello"]);
+    let space = Space::new();
+    let mut command = space.load(&hello.url, "50/s", "2s");
+    command.args(["--set", "thresholds=[ 'errors == 0', 'count > 9999999' ]"]);
+    command.args(["--set", "probes=[ host ]"]);
+    Ended::of(&mut command).with(1);
+    let run = space.only().path().display().to_string();
+    let folder = space.path("csv");
+    let mut command = throng(["export", &run, "--junit", "-", "--csv"]);
+    let ended = Ended::of(command.arg(&folder)).with(0);
+    ended.said("tests=\"3\" failures=\"1\" errors=\"0\"");
+    ended.said("name=\"count &gt; 9999999\"");
+    let lines = |file: &str| {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(
+        lines("measures.csv")
+            .iter()
+            .any(|line| line.contains(",request,"))
+    );
+    assert!(lines("series.csv").len() > 2);
+    assert!(
+        lines("probes.csv")
+            .iter()
+            .any(|line| line.contains(",host,cpu_busy,%,"))
+    );
+    let json = Ended::of(&mut throng(["export", &run, "--json", "-"])).with(0);
+    let summary: record::schema::Summary = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(summary.exit_code, 1);
+    Ended::of(&mut throng(["export", &run])).with(64);
+}
+
+#[test]
 fn who_cannot_be_told_does_not_stop_a_run() {
     let hello = Served::start(&["hello"]);
     let space = Space::new();
