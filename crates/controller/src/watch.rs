@@ -52,10 +52,10 @@ pub enum WatchError {
 }
 
 /// Records what the probes tell; returns the directory.
-pub fn watch(request: WatchRequest<'_>) -> Result<PathBuf, WatchError> {
+pub fn watch(request: &WatchRequest<'_>) -> Result<PathBuf, WatchError> {
     let zero = now();
     let crew = Crew::start(request.probes, request.place, Clock::at(0))?;
-    let mut info = info(&request, zero);
+    let mut info = info(request, zero);
     let dir = RunDir::create(request.runs, &info, request.text)?;
     let secrets = Secrets::of(request.inputs);
     let mut events = dir.events()?;

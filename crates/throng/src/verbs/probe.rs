@@ -40,7 +40,7 @@ pub(crate) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
         (Some(address), _) => serve(&asked, address),
         (None, Some(time)) => {
             let output = args.output.as_deref().unwrap_or(Path::new("runs"));
-            record(asked, time, output)
+            record(&asked, time, output)
         }
         (None, None) => print(&asked),
     }
@@ -148,7 +148,7 @@ fn serve(asked: &Asked, address: SocketAddr) -> Result<Exit, Failure> {
 }
 
 /// Records what is told.
-fn record(asked: Asked, time: Duration, output: &Path) -> Result<Exit, Failure> {
+fn record(asked: &Asked, time: Duration, output: &Path) -> Result<Exit, Failure> {
     let interrupt: Arc<Interrupt> = interrupt()?;
     let request = WatchRequest {
         probes: &asked.probes,
@@ -160,7 +160,7 @@ fn record(asked: Asked, time: Duration, output: &Path) -> Result<Exit, Failure> 
         time,
         interrupt: &interrupt,
     };
-    let directory = controller::watch(request).map_err(|error| match error {
+    let directory = controller::watch(&request).map_err(|error| match error {
         WatchError::Probe(error) => failure(error),
         WatchError::Record(error) => Failure::new(Exit::Io, error),
     })?;
