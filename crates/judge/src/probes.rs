@@ -292,7 +292,7 @@ fn cost(run: &Figures) -> Option<Finding> {
     }
     let share = cpu_ns as f64 / run.ended_ns().max(1) as f64;
     let text = format!(
-        "{} told {} once a second or as set; asking took {} of a core",
+        "{} told {}; asking took {} of a core",
         words::counted(sources, "source"),
         words::counted(metrics, "metric"),
         words::share(share),

@@ -14,6 +14,7 @@ use crate::source::{ReadError, Source};
 pub(crate) struct Host {
     cpu: cpu::Cpu,
     disks: disk::Disks,
+    tcp: tcp::Tcp,
 }
 
 impl Host {
@@ -21,6 +22,7 @@ impl Host {
         Host {
             cpu: cpu::Cpu::default(),
             disks: disk::Disks::find(),
+            tcp: tcp::Tcp::default(),
         }
     }
 }
@@ -36,7 +38,7 @@ impl Source for Host {
             Err(error) => reading.remark(error.to_string()),
         }
         net::tell(&read("/proc/net/dev")?, reading);
-        tcp::tell(reading)
+        self.tcp.tell(reading)
     }
 }
 
@@ -102,7 +104,7 @@ mod tests {
         host.read(&mut reading).unwrap();
         let told = names.told(reading.take());
         for metric in [
-            "cpu_busy %",
+            "cores 1",
             "memory_used %",
             "net_loopback B/s",
             "tcp_established 1",

@@ -89,7 +89,12 @@ impl Redis {
 impl Source for Redis {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
         let answer = self.ask();
-        let text = answer.map_err(|error| ReadError::Unreachable(error.to_string()))?;
+        let text = answer.map_err(|error| {
+            ReadError::Unreachable(match error.is_timeout() {
+                true => "no answer in time".to_owned(),
+                false => error.to_string(),
+            })
+        })?;
         tell(&text, reading)
     }
 }
@@ -135,7 +140,8 @@ fn keys(text: &str) -> f64 {
         number.parse::<u32>().ok()?;
         rest.split(',').next()?.parse::<f64>().ok()
     });
-    counts.sum()
+    // The sum of nothing would be -0.
+    counts.fold(0.0, |sum, count| sum + count)
 }
 
 #[cfg(test)]

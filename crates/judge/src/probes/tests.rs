@@ -154,7 +154,7 @@ fn what_should_not_happen_is_counted_and_lost_sources_are_told() {
             Warning probe-lost
                 probe redis r:1: 10 of 60 answers are missing: cannot be reached
             Note probes
-                1 source told 1 metric once a second or as set; asking took 1.00 % of a core
+                1 source told 1 metric; asking took 1.00 % of a core
         "#]],
     );
 }

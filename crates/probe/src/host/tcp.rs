@@ -4,9 +4,12 @@ use crate::procfs::{field, read, read_lines, table_value};
 use crate::reading::Reading;
 use crate::source::ReadError;
 
-/// Above so many sockets their table is not walked: each costs the kernel about
-/// three microseconds.
-const SOCKETS_WALKED_MAX: u64 = 5_000;
+/// Up to so many sockets their table is walked for every answer: each takes the kernel about three
+/// microseconds.
+const SOCKETS_ALWAYS_MAX: u64 = 2_000;
+/// Up to so many it is walked for one answer in [`SELDOM`], above never.
+const SOCKETS_SELDOM_MAX: u64 = 50_000;
+const SELDOM: u32 = 10;
 
 /// States by their number in `/proc/net/tcp`, as in the kernel's `tcp_states.h`. Those that cheaper
 /// files tell are left out here.
@@ -45,19 +48,39 @@ const NETSTAT: [(&str, &str); 8] = [
     ("TCPMemoryPressures", "tcp_memory_pressures"),
 ];
 
-pub(super) fn tell(reading: &mut Reading) -> Result<(), ReadError> {
-    counters(
-        &read("/proc/net/snmp")?,
-        &read("/proc/net/netstat")?,
-        reading,
-    );
-    let sockets_count = summary(&read("/proc/net/sockstat")?, reading);
-    if sockets_count > SOCKETS_WALKED_MAX {
-        reading.remark(format!(
-            "TCP sockets are not counted by state while there are more than {SOCKETS_WALKED_MAX}"
-        ));
-        return Ok(());
+/// TCP of this machine.
+#[derive(Debug, Default)]
+pub(super) struct Tcp {
+    /// Answers since the sockets were last counted by state.
+    answers: u32,
+}
+
+impl Tcp {
+    pub(super) fn tell(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
+        counters(
+            &read("/proc/net/snmp")?,
+            &read("/proc/net/netstat")?,
+            reading,
+        );
+        let sockets_count = summary(&read("/proc/net/sockstat")?, reading);
+        if sockets_count > SOCKETS_SELDOM_MAX {
+            reading.remark(format!(
+                "TCP sockets are not counted by state while there are more than \
+                 {SOCKETS_SELDOM_MAX}"
+            ));
+            return Ok(());
+        }
+        self.answers += 1;
+        if sockets_count > SOCKETS_ALWAYS_MAX && self.answers < SELDOM {
+            return Ok(());
+        }
+        self.answers = 0;
+        states(reading)
     }
+}
+
+/// Walks the table of sockets.
+fn states(reading: &mut Reading) -> Result<(), ReadError> {
     let mut counts = [0u64; 16];
     let count = |counts: &mut [u64; 16], path: &str| {
         let mut is_head = true;
