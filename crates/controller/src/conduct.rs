@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::driver::real::{LoopNews, StopFlag, Zero, monotonic_ns, open_files_max};
+use probe::ProbeError;
 use record::schema::{EventKind, RunInfo, RunStatus, SeriesRow, Summary};
 use record::{RecordError, Run};
 use scenario::Plan;
@@ -20,6 +21,8 @@ use crate::layout::layout;
 use crate::merge::{Interval, Merger};
 use crate::preflight::{self, TooSmall};
 use crate::prepare::{cores, prepare, start_target};
+use crate::probing::{self, Probing};
+use crate::secrets::Secrets;
 use crate::starts;
 use crate::target::TargetError;
 use crate::tick::{self, Tick};
@@ -93,6 +96,8 @@ pub enum ConductError {
         #[source]
         source: std::io::Error,
     },
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
     #[error("cannot write the run's record")]
     Record(#[from] RecordError),
     #[error("cannot judge the run in {}", directory.display())]
@@ -109,6 +114,7 @@ pub fn conduct(
     on_tick: &mut dyn FnMut(&Tick<'_>),
 ) -> Result<Conducted, ConductError> {
     let mut plan = request.plan;
+    probe::check(&plan.probes)?;
     let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
     let warning = preflight::check(&plan, layout.users_max, request.anyway)?;
     let target = start_target(&mut plan, request.program)?;
@@ -125,15 +131,20 @@ pub fn conduct(
     let (rows_in, rows) = rows_channel();
     let mut crew = Crew::gather(&plan, &preparation, hiring, &stop, rows_in)?;
     let zero = zero();
+    let probes = probing::crew(&plan, target.as_ref(), zero)?;
+    let secrets = Secrets::of(&request.scenario.inputs);
     let begun = Begun {
         plan: &plan,
         scenario: &request.scenario,
         throng: request.version,
         preparation: &preparation,
         workers: crew.workers(),
+        secrets: &secrets,
         unix_ns: zero.unix_ns,
     };
-    let mut journal = Journal::create(request.runs, begun.info(), &request.scenario.text, rows)?;
+    let (info, text) = (begun.info(), &request.scenario.text);
+    let mut journal = Journal::create(request.runs, info, text, rows, secrets)?;
+    let probing = probes.map(|crew| Probing::start(crew, journal.probes()));
     if let Some(text) = warning {
         journal.event(0, EventKind::Note { text })?;
     }
@@ -156,6 +167,7 @@ pub fn conduct(
         stamps_ahead: 0,
         broadcasts_untold: 0,
         ended_ns: 0,
+        probing,
         journal,
     };
     let outcome = run.play(&mut crew, on_tick);
@@ -199,6 +211,7 @@ struct Conductor<'a> {
     stamps_ahead: u64,
     broadcasts_untold: u64,
     ended_ns: u64,
+    probing: Option<Probing>,
 }
 
 impl Conductor<'_> {
@@ -242,6 +255,9 @@ impl Conductor<'_> {
             self.heed_interrupt()?;
             for what in self.guard.heed(&self.stop, self.users) {
                 self.journal.event(self.ended_ns, what)?;
+            }
+            for (at_ns, what) in self.probing.as_mut().map_or_else(Vec::new, Probing::heed) {
+                self.journal.event(at_ns, what)?;
             }
             if !self.journal.is_writing() {
                 self.stop.drain();
@@ -303,6 +319,7 @@ impl Conductor<'_> {
             row: &interval.row,
             measures: tick::measures(self.plan, &interval),
             interrupted: self.interrupted,
+            probes: self.probing.as_mut().map_or(&[], Probing::newest),
         });
         Ok(())
     }
@@ -377,6 +394,26 @@ impl Conductor<'_> {
         Ok(())
     }
 
+    /// Ends the asking on the server's side.
+    fn end_probing(&mut self) -> Result<(), RecordError> {
+        let Some(probing) = self.probing.take() else {
+            return Ok(());
+        };
+        let (events, written) = probing.finish();
+        for (at_ns, what) in events {
+            self.journal.event(at_ns, what)?;
+        }
+        if let Err(error) = written {
+            let text = format!(
+                "what the probes told is not all written: {}",
+                reason(&error)
+            );
+            self.journal
+                .event(self.ended_ns, EventKind::Note { text })?;
+        }
+        Ok(())
+    }
+
     /// Closes the record, judges it, and writes the verdict into it.
     fn conclude(mut self, played: Result<(), ConductError>) -> Result<Conducted, ConductError> {
         let status = if played.is_err() || self.all_lost() || self.guard.has_ended_run() {
@@ -390,7 +427,8 @@ impl Conductor<'_> {
         let mut info = self.journal.info().clone();
         info.status = status;
         info.ended_ns = self.ended_ns;
-        let noted = self.note_end(&played);
+        let probed = self.end_probing();
+        let noted = self.note_end(&played).and(probed);
         let finished = self.journal.finish(&info);
         played?;
         noted?;

@@ -10,6 +10,7 @@ use scenario::plan::{MeasureKind, Phase, PhaseKind, Spacing, Target, Trace};
 
 use crate::host;
 use crate::prepare::Preparation;
+use crate::secrets::Secrets;
 use crate::worker::protocol::{ScenarioText, hex_digest};
 
 /// A run that is about to start.
@@ -21,6 +22,7 @@ pub(crate) struct Begun<'a> {
     pub(crate) throng: &'a str,
     pub(crate) preparation: &'a Preparation,
     pub(crate) workers: Vec<WorkerInfo>,
+    pub(crate) secrets: &'a Secrets,
     /// The zero, since the Unix epoch.
     pub(crate) unix_ns: u64,
 }
@@ -34,11 +36,12 @@ impl Begun<'_> {
             throng,
             preparation,
             ref workers,
+            secrets,
             unix_ns: started_unix_ns,
         } = self;
         // Tells runs of one second apart: the start's own low digits serve.
         let entropy = (started_unix_ns / 1_000 % 0x1_0000) as u16;
-        RunInfo {
+        let mut info = RunInfo {
             format: FORMAT_VERSION,
             id: run_id(started_unix_ns / 1_000_000_000, &plan.name, entropy),
             name: plan.name.clone(),
@@ -79,7 +82,9 @@ impl Begun<'_> {
                 .collect(),
             phases: plan.phases.iter().map(phase).collect(),
             tls_unverified: !plan.options.tls.verify && plan.endpoints.iter().any(|e| e.tls),
-        }
+        };
+        secrets.hide_in_info(&mut info);
+        info
     }
 }
 

@@ -10,11 +10,13 @@ use std::sync::mpsc::Receiver;
 use engine::measure::Example;
 use record::schema::{Event, EventKind, RunInfo, RunStatus};
 use record::{
-    EventsWriter, LatencyWriter, Measurement, Outcome, RecordError, RunDir, SeriesWriter,
+    EventsWriter, LatencyWriter, Measurement, Outcome, ProbesWriter, RecordError, RunDir,
+    SeriesWriter,
 };
 use scenario::plan::MeasureId;
 
 use crate::merge::{Interval, Outcomes};
+use crate::secrets::Secrets;
 use rows::{RowsThread, rest};
 
 pub(crate) use rows::{ROWS_MAX, ROWS_WAITING_MAX, rows_channel};
@@ -35,6 +37,7 @@ pub(crate) struct Journal {
     examples: BTreeMap<(MeasureId, Outcome), u32>,
     since_checkpoint: u32,
     rows: RowsThread,
+    secrets: Secrets,
 }
 
 impl Journal {
@@ -44,6 +47,7 @@ impl Journal {
         info: RunInfo,
         scenario: &str,
         rows: Receiver<Vec<Measurement>>,
+        secrets: Secrets,
     ) -> Result<Journal, RecordError> {
         let dir = RunDir::create(root, &info, scenario)?;
         Ok(Journal {
@@ -54,6 +58,7 @@ impl Journal {
             outcomes: Outcomes::default(),
             examples: BTreeMap::new(),
             since_checkpoint: 0,
+            secrets,
             dir,
             info,
         })
@@ -80,7 +85,13 @@ impl Journal {
         self.dir.update_info(&self.info)
     }
 
-    pub(crate) fn event(&mut self, at_ns: u64, what: EventKind) -> Result<(), RecordError> {
+    /// The writer of what probes tell.
+    pub(crate) fn probes(&self) -> ProbesWriter {
+        self.dir.probes(&self.info)
+    }
+
+    pub(crate) fn event(&mut self, at_ns: u64, mut what: EventKind) -> Result<(), RecordError> {
+        self.secrets.hide_in_event(&mut what);
         self.events.write(&Event { at_ns, what })
     }
 

@@ -11,6 +11,9 @@
 //! | `layout` | how many loops, and how they wait |
 //! | `target` | a built-in target as a process |
 //! | `process` | processes that we started |
+//! | `probing` | what the server's side tells |
+//! | `watch` | the server's side without a run |
+//! | `secrets` | what is not written down |
 //! | `merge` | the loops' intervals added up |
 //! | `journal` | everything that is written while it runs |
 //! | `starts` | how many users the plan wants started |
@@ -41,18 +44,24 @@ pub mod memory;
 mod merge;
 mod preflight;
 mod prepare;
+mod probing;
 mod process;
+mod secrets;
 pub mod simulate;
 mod starts;
 mod target;
 mod tick;
+mod watch;
 mod worker;
 
 pub use conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
 pub use crew::CrewError;
 pub use knee::{KneeError, KneeNews, KneeRequest, Loaded, Search, SearchError, Sought, seek};
 pub use preflight::TooSmall;
+pub use probe::{ProbeError, Probed};
+pub use probing::target_place;
 pub use target::{LISTENING, TargetError};
 pub use tick::{Tick, TickMeasure};
+pub use watch::{WatchError, WatchRequest, watch};
 pub use worker::protocol::{Inputs, ScenarioText};
 pub use worker::serve::{WorkError, serve as work};

@@ -40,6 +40,11 @@ pub(crate) struct TargetProcess {
 }
 
 impl TargetProcess {
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Starts `program serve name` on a free port of loopback and waits until it listens.
     pub(crate) fn start(
         program: &Path,

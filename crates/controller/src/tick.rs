@@ -5,6 +5,7 @@ use record::schema::{RunInfo, SeriesRow};
 use scenario::Plan;
 
 use crate::merge::Interval;
+use probe::Probed;
 
 /// One second of a run, while it runs.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub struct Tick<'a> {
     /// Measures that something happened to in this interval.
     pub measures: Vec<TickMeasure>,
     pub interrupted: bool,
+    /// What the server's side told last.
+    pub probes: &'a [Probed],
 }
 
 /// A measure in one interval.

@@ -159,6 +159,7 @@ impl Reader<'_> {
             source: name(source),
             metric: name(file).trim_end_matches(".csv").to_owned(),
             unit: metric.unit,
+            via: String::new(),
         };
         self.draft.series.push(Series {
             probe,

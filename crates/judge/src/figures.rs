@@ -5,6 +5,7 @@ mod read;
 
 use std::collections::BTreeMap;
 
+use record::Probes;
 use record::schema::{Event, EventKind, RunInfo, SeriesRow};
 use stats::hist::LogHistogram;
 
@@ -17,6 +18,8 @@ pub struct Figures {
     pub series: Vec<SeriesRow>,
     /// What happened, in order.
     pub events: Vec<Event>,
+    /// What the server's side told.
+    pub probes: Probes,
     /// By phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
 }
@@ -103,6 +106,7 @@ impl Figures {
             info,
             series,
             events,
+            probes: Probes::default(),
             cells,
         }
     }

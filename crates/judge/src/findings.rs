@@ -6,6 +6,7 @@ use record::schema::{EventKind, Finding, MeasureSummary, Severity, ThresholdResu
 
 use crate::figures::Figures;
 use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, NOTES_MAX};
+use crate::probes;
 use crate::summary::per_second;
 use crate::words;
 
@@ -29,6 +30,12 @@ impl Draft {
         self
     }
 
+    /// The finding, in these words.
+    pub(crate) fn worded(mut self, text: String) -> Finding {
+        self.0.text = text;
+        self.0
+    }
+
     /// The finding.
     pub(crate) fn done(self) -> Finding {
         self.0
@@ -43,6 +50,7 @@ pub(crate) fn findings(
 ) -> Vec<Finding> {
     let mut findings: Vec<Finding> = thresholds.iter().filter_map(failed).collect();
     findings.extend(errors(measures));
+    findings.extend(probes::findings(figures));
     findings.extend(retried(figures));
     findings.extend(held(figures));
     findings.extend(pushes(figures));

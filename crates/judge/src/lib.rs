@@ -21,6 +21,7 @@ mod health;
 mod imported;
 pub mod limits;
 pub mod meters;
+pub mod probes;
 #[cfg(test)]
 mod sample;
 mod summary;

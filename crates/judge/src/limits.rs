@@ -49,6 +49,15 @@ pub const NOTES_MAX: usize = 5;
 /// How many lost workers get a finding of their own.
 pub const LOSSES_TOLD_MAX: usize = 5;
 
+/// A probe at its limit is told where it was so for this share of its readings while load was planned …
+pub const PROBE_LIMIT_SHARE_MIN: f64 = 0.20;
+
+/// … and for at least so many.
+pub const PROBE_LIMIT_READINGS_MIN: usize = 3;
+
+/// How many limits of the server's side are told.
+pub const PROBE_FINDINGS_MAX: usize = 8;
+
 /// Intervals shorter than this say nothing of how busy a loop was: the last one, in which all users
 /// are let go, may last a few milliseconds.
 pub const BUSY_INTERVAL_NS_MIN: u64 = 500_000_000;

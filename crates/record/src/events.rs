@@ -46,6 +46,9 @@ const KNOWN: &[&str] = &[
     "interrupted",
     "worker_lost",
     "memory_pressure",
+    "probe_lost",
+    "probe_back",
+    "probe_source",
     "note",
 ];
 
@@ -119,6 +122,25 @@ mod tests {
             EventKind::MemoryPressure {
                 available_bytes: u64::MAX,
                 users: 2,
+            },
+            EventKind::ProbeLost {
+                role: text(),
+                source: text(),
+                why: text(),
+            },
+            EventKind::ProbeBack {
+                role: text(),
+                source: text(),
+                missed: 3,
+            },
+            EventKind::ProbeSource {
+                role: text(),
+                region: text(),
+                source: text(),
+                via: text(),
+                readings: 9,
+                missed: u64::MAX,
+                cpu_ns: 1,
             },
             EventKind::Note {
                 text: "line\nbreak, \u{1F600}".to_owned(),

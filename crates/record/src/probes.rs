@@ -26,8 +26,12 @@ pub struct ProbeInfo {
     pub source: String,
     /// What is told, as the source calls it.
     pub metric: String,
-    /// Its unit: `%`, `B`, `B/s`, `s`, `1`, `1/s`, ….
+    /// Its unit: `%`, `B`, `B/s`, `s`, `1`, `1/s`, `s/s`, …. What the source counts up is told as its
+    /// rate.
     pub unit: String,
+    /// How the source was asked: `host`, `process`, `redis`, …; empty where that is not known.
+    #[serde(default)]
+    pub via: String,
 }
 
 /// One value.

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Version of everything in the directory; raised when old readers would misread new data.
 pub const FORMAT_VERSION: u32 = 1;
 
+/// [`GeneratorInfo::mode`] where there was no load, and probes alone were recorded.
+pub const PROBE_MODE: &str = "probe";
+
 /// `run.json`: what ran, where, and how it ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
@@ -302,6 +305,41 @@ pub enum EventKind {
         available_bytes: u64,
         /// Users that were present.
         users: u64,
+    },
+    /// A source of probes does not answer any more.
+    ProbeLost {
+        /// What it is to the system.
+        role: String,
+        /// Its name.
+        source: String,
+        /// In words, without secrets.
+        why: String,
+    },
+    /// It answers again.
+    ProbeBack {
+        /// What it is to the system.
+        role: String,
+        /// Its name.
+        source: String,
+        /// Questions without an answer since it was lost.
+        missed: u64,
+    },
+    /// What became of the questions to a source, told at the run's end.
+    ProbeSource {
+        /// What it is to the system.
+        role: String,
+        /// Where it is; may be empty.
+        region: String,
+        /// Its name.
+        source: String,
+        /// How it was asked.
+        via: String,
+        /// Answers.
+        readings: u64,
+        /// Questions without one.
+        missed: u64,
+        /// CPU time that asking took in this process.
+        cpu_ns: u64,
     },
     /// Something that is no error of an operation, in words.
     Note {

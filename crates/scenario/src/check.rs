@@ -21,6 +21,7 @@ mod messages;
 mod names;
 mod options;
 mod poll;
+mod probes;
 mod program;
 mod servers;
 mod sessions;
@@ -42,6 +43,7 @@ use crate::diagnostic::{Collector, Diagnostic};
 use crate::expr::Template;
 use crate::node::Place;
 use crate::plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan};
+use crate::probes::Probe;
 use crate::{overrides, suggest, yaml};
 use auth::Auth;
 use data::Declared;
@@ -79,6 +81,17 @@ pub fn compile(source: Source<'_>, settings: &Settings<'_>) -> (Option<Plan>, Ve
     let plan = checker.document(&root, source.name);
     let plan = plan.filter(|_| !checker.told.has_errors());
     (plan, checker.told.finish())
+}
+
+/// Checks a list of probes that stands by itself, as the value of a scenario's `probes`.
+pub fn probes(source: Source<'_>, settings: &Settings<'_>) -> (Vec<Probe>, Vec<Diagnostic>) {
+    let mut told = Collector::new(source.text, settings.overrides);
+    let Some(root) = yaml::parse(source.text, &mut told) else {
+        return (Vec::new(), told.finish());
+    };
+    let mut checker = Checker::new(told, settings);
+    let probes = checker.probes(&root);
+    (probes, checker.told.finish())
 }
 
 /// A checker for an experiment, which has no overrides and no parameters of its own.

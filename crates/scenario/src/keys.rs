@@ -11,6 +11,7 @@ mod dist;
 mod document;
 mod experiment;
 mod markov;
+mod probes;
 mod recorded;
 mod steps;
 mod tcp;
@@ -25,6 +26,7 @@ pub(crate) use document::{
 };
 pub(crate) use experiment::{EXPERIMENT, FACTOR, RESPONSE};
 pub(crate) use markov::{MARKOV, STATE, TRANSITION};
+pub(crate) use probes::{PROBES, PROCESS};
 pub(crate) use recorded::SOURCES;
 pub(crate) use steps::{
     CHOICE, EXPECT, HTTP_REQUEST, REGEX_PARTS, SAVE, SAVE_WORDS, STEPS, WEBSOCKET, WHEN,
@@ -125,6 +127,8 @@ pub(crate) enum Kind {
     Steps,
     /// A phase of the arrivals.
     Phase,
+    /// Something that is asked on the server's side.
+    Probe,
     /// Any of these.
     Any(&'static [Kind]),
 }
@@ -162,6 +166,7 @@ impl Kind {
             }
             Kind::Steps => "list of [steps](#steps)".to_owned(),
             Kind::Phase => "[phase](#arrivals)".to_owned(),
+            Kind::Probe => "[probe](#probes)".to_owned(),
             Kind::Any(kinds) => kinds
                 .iter()
                 .map(Kind::described)
@@ -199,6 +204,7 @@ impl Kind {
             Kind::Mapping(_) => "{ … }",
             Kind::Steps => "[ { think: 1s } ]",
             Kind::Phase => "{ hold: 30s }",
+            Kind::Probe => "host",
             Kind::Any(kinds) => kinds.first().map_or("…", Kind::example),
         }
     }
@@ -273,6 +279,8 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         .chain(dists)
         .chain(PHASES.iter())
         .chain([&STEP_RANGE, &SOURCES, &SINGLE])
+        .chain(PROBES.iter())
+        .chain([&PROCESS])
 }
 
 fn markdown(table: &Table) -> String {

@@ -18,6 +18,7 @@ mod node;
 mod overrides;
 pub mod plan;
 pub mod prices;
+pub mod probes;
 mod schema;
 mod sheet;
 mod suggest;
@@ -25,7 +26,7 @@ mod units;
 mod url;
 mod yaml;
 
-pub use check::{Settings, Source, USERS_MAX, compile, figure, threshold};
+pub use check::{Settings, Source, USERS_MAX, compile, figure, probes as probe_list, threshold};
 pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
 pub use experiment::{Experiment, experiment};
 pub use keys::{experiment_reference, reference};

@@ -21,6 +21,7 @@ use stats::dist::Dist;
 
 use crate::expr::binary::NumberForm;
 use crate::expr::{Expr, Template};
+use crate::probes::Probe;
 
 pub use tcp::{Payload, TcpOpen};
 
@@ -71,6 +72,8 @@ pub struct Plan {
     pub thresholds: Vec<Threshold>,
     /// Which overrides hold secrets, by their place in the list: the record leaves out their values.
     pub secret_sets: Vec<usize>,
+    /// What is asked on the server's side.
+    pub probes: Vec<Probe>,
 }
 
 /// What is under load.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::keys::{
-    DIST, DOCUMENT, Default, EXPERIMENT, Kind, PHASES, STEPS, Table, WHEN, all_tables,
+    DIST, DOCUMENT, Default, EXPERIMENT, Kind, PHASES, PROBES, STEPS, Table, WHEN, all_tables,
     experiment_tables,
 };
 
@@ -18,6 +18,9 @@ pub fn schema() -> Value {
         |tables: &'static [Table]| -> Vec<Value> { tables.iter().map(reference).collect() };
     defs.insert("step".to_owned(), json!({ "anyOf": any_of(STEPS) }));
     defs.insert("phase".to_owned(), json!({ "anyOf": any_of(PHASES) }));
+    let mut probes = any_of(PROBES);
+    probes.push(json!({ "const": "host" }));
+    defs.insert("probe".to_owned(), json!({ "anyOf": probes }));
     defs.insert(
         "steps".to_owned(),
         json!({
@@ -153,6 +156,7 @@ fn kind(kind_of: &Kind) -> Value {
         Kind::Mapping(table) => json!({ "anyOf": [reference(table)] }),
         Kind::Steps => def("steps"),
         Kind::Phase => def("phase"),
+        Kind::Probe => def("probe"),
         Kind::Any(kinds) => json!({ "anyOf": kinds.iter().map(kind).collect::<Vec<_>>() }),
     }
 }

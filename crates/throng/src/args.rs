@@ -2,6 +2,7 @@
 
 mod compare;
 mod model;
+mod probe;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
 pub(crate) use model::{
     ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb,
 };
+pub(crate) use probe::{ExportArgs, ExportRunArgs, ProbeArgs};
 
 use crate::settings::{
     parse_confidence, parse_duration, parse_growth, parse_load, parse_part, parse_set, parse_size,
@@ -46,6 +48,8 @@ pub(crate) enum Verb {
     },
     /// Show the verdict of a run that is over, or what a killed run left
     Show(ShowArgs),
+    /// Write a run that is over in other forms: CSV, JSON, JUnit XML
+    Export(ExportRunArgs),
     /// Compare runs as distributions: two ensembles, or all runs with each other
     #[command(after_help = compare::EXIT_CODES)]
     Compare(Box<CompareArgs>),
@@ -69,6 +73,9 @@ pub(crate) enum Verb {
     /// Run a share of the loops for a controller; `run --workers` starts it
     #[command(hide = true)]
     Worker(WorkerArgs),
+    /// Ask a server's side without a run: print, serve or record what its probes tell
+    #[command(after_help = probe::EXIT_CODES)]
+    Probe(ProbeArgs),
     /// Tell what this machine can hold, and what would mend it
     Doctor(DoctorArgs),
     /// Print completions for a shell
@@ -169,6 +176,8 @@ pub(crate) struct RunArgs {
     /// Write Tsung's `tsung.dump` of the run's HTTP requests, too, as with dumptraffic="protocol"
     #[arg(long, value_name = "FILE")]
     pub(crate) tsung_log: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) exports: ExportArgs,
     /// Where run directories are made
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub(crate) runs: PathBuf,

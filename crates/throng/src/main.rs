@@ -2,6 +2,7 @@
 
 mod args;
 mod exit;
+mod exports;
 mod page;
 mod settings;
 mod source;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Verb::Check(args) => verbs::check::check(&args),
         Verb::Experiment(args) => verbs::experiment::experiment(&args),
         Verb::Schema { what } => verbs::schema::schema(what),
+        Verb::Export(args) => verbs::export::export(&args),
         Verb::Show(args) => verbs::show::show(&args),
         Verb::Compare(args) => verbs::compare::compare(&args),
         Verb::Analyze(args) => verbs::analyze::analyze(&args),
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Verb::Model(args) => verbs::model::model(&args),
         Verb::Import(args) => verbs::import::import(&args),
         Verb::Reproduce(args) => verbs::reproduce::reproduce(&args),
+        Verb::Probe(args) => verbs::probe::probe(&args),
         Verb::Meters(args) => verbs::meters::meters(&args),
         Verb::Doctor(args) => verbs::doctor::doctor(&args),
         Verb::Completions { shell } => verbs::completions::completions(shell),

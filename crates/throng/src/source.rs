@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use controller::Inputs;
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Severity as Level};
 use scenario::foreign::{Converted, Leniency};
+use scenario::probes::Probe;
 use scenario::{
     Diagnostic, Experiment, Load, Origin, Plan, Settings, Severity, Source, UrlRun, url_scenario,
 };
@@ -213,6 +214,35 @@ pub(crate) fn no_secrets(plan: &Plan, sets: &[(String, String)]) -> Result<(), F
             "write \"${env('NAME')}\" in the scenario and give it in the environment",
         )),
     }
+}
+
+/// Checks probes that were given as arguments.
+pub(crate) fn probes(text: &Text) -> Result<(Vec<Probe>, Inputs), Failure> {
+    let asked = RefCell::new(Inputs::default());
+    let env = |name: &str| {
+        let value = std::env::var(name).ok();
+        asked
+            .borrow_mut()
+            .env
+            .push((name.to_owned(), value.clone()));
+        value
+    };
+    let source = Source {
+        name: &text.name,
+        text: &text.text,
+    };
+    let settings = Settings {
+        overrides: &[],
+        env: &env,
+        files: &|_| Err("probes name no files".to_owned()),
+    };
+    let (probes, diagnostics) = scenario::probe_list(source, &settings);
+    tell(text, &diagnostics);
+    if diagnostics.iter().any(|d| d.severity == Severity::Error) {
+        let hint = "docs/probes.md lists them; each argument is one, as 'process: { port: 8080 }'";
+        return Err(wrong(&text.name, &diagnostics, hint));
+    }
+    Ok((probes, asked.into_inner()))
 }
 
 /// Checks an experiment and tells all its problems at once.

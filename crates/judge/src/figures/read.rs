@@ -30,6 +30,7 @@ impl Figures {
     /// had counted its outcomes.
     pub fn read(run: &Run) -> Result<Figures, RecordError> {
         let mut figures = Figures::new(run.info().clone(), run.series()?, run.events()?);
+        figures.probes = run.probes()?;
         let mut tags: HashMap<String, (usize, Part)> = HashMap::new();
         for (number, measure) in figures.info.measures.iter().enumerate() {
             tags.insert(measure.name.clone(), (number, Part::Response));

@@ -22,6 +22,7 @@ fn run(name: &str) -> Subject {
         region: String::new(),
         source: "a".to_owned(),
         metric: metric.to_owned(),
+        via: String::new(),
         unit: if metric == "cpu" { "%" } else { "MiB" }.to_owned(),
     };
     let list = vec![

@@ -235,6 +235,7 @@ pub(crate) fn probe(metric: &str) -> ProbeInfo {
         source: "10.0.0.9".to_owned(),
         metric: metric.to_owned(),
         unit: "%".to_owned(),
+        via: String::new(),
     }
 }
 

@@ -53,6 +53,10 @@ impl Checker<'_> {
         let thresholds = fields
             .get("thresholds")
             .map_or_else(Vec::new, |node| self.thresholds(node, &phases));
+        let probes = match fields.get("probes").filter(|node| !node.is_null()) {
+            Some(node) => self.probes(node),
+            None => Vec::new(),
+        };
         self.unused_params();
         let planned = phases.iter().map(Phase::users_planned).sum::<f64>();
         let data = self.finish_data(planned + singles.len() as f64);
@@ -71,6 +75,7 @@ impl Checker<'_> {
             options,
             thresholds,
             secret_sets: self.finish_secrets(),
+            probes,
         })
     }
 

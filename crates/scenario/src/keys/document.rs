@@ -75,6 +75,12 @@ pub(crate) static DOCUMENT: Table = Table {
             default: Absent,
             doc: "What must hold for the run to pass",
         },
+        Key {
+            name: "probes",
+            kind: Kind::List(&Kind::Probe),
+            default: Absent,
+            doc: "What is asked on the server's side once a second",
+        },
     ]],
 };
 

@@ -12,6 +12,7 @@ use record::schema::Verdict;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure, written};
+use crate::exports;
 use crate::page;
 use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};
@@ -39,8 +40,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     };
     let style = terminal::style();
     let mut view = View::new(args.quiet || args.json);
-    let conducted = controller::conduct(request, &mut |tick| view.tick(tick, style));
+    let mut exports = exports::start(&args.exports)?;
+    let conducted = controller::conduct(request, &mut |tick| {
+        view.tick(tick, style);
+        if let Some(exports) = &mut exports {
+            exports.second(tick);
+        }
+    });
     view.end();
+    if let Some(exports) = exports {
+        exports.end();
+    }
     let conducted = conducted.map_err(failure)?;
     if let Some(path) = &args.tsung_log {
         tsung_log::write(path, &conducted.directory, requests.as_deref())?;
@@ -128,6 +138,7 @@ pub(crate) fn failure(error: ConductError) -> Failure {
             action: "create", ..
         }) => Exit::CannotCreate,
         ConductError::Record(_) | ConductError::Judge { .. } => Exit::Io,
+        ConductError::Probe(_) => Exit::Data,
         ConductError::TooSmall(_) => Exit::System,
     };
     if let ConductError::Record(record) = &error

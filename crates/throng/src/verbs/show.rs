@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use record::schema::{PROBE_MODE, Summary};
 use record::{RecordError, Run};
 
 use crate::args::ShowArgs;
@@ -12,13 +13,12 @@ use crate::terminal;
 pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let refuse = |error: RecordError| Failure::new(Exit::NoInput, error);
     let run = Run::open(&args.run).map_err(refuse)?;
-    let summary = match run.summary().map_err(refuse)? {
-        Some(summary) if !args.rest.judge_rest => summary,
-        // Killed before it was judged: judged now, without thresholds, by what is there. Or to be
-        // judged otherwise; the record stays as it is.
-        _ => judge::judge_again(&run, args.rest.judge_rest)
-            .map_err(|error| Failure::new(Exit::NoInput, error))?,
-    };
+    if run.info().generator.mode == PROBE_MODE {
+        let probes = run.probes().map_err(refuse)?;
+        let text = report::probes(&probes, run.info(), terminal::style());
+        return written(write!(std::io::stdout(), "{text}"));
+    }
+    let summary = judged(&run, args.rest.judge_rest)?;
     let page = match &args.html {
         Some(path) => {
             let path = path.clone().unwrap_or_else(|| args.run.join(page::FILE));
@@ -43,4 +43,18 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         text += &page::line(&path);
     }
     written(write!(std::io::stdout(), "{text}"))
+}
+
+/// The run's last verdict. One that was killed before it was judged is judged now, without thresholds,
+/// by what is there; so is one that is to be judged otherwise. The record stays as it is.
+pub(crate) fn judged(run: &Run, judge_rest: bool) -> Result<Summary, Failure> {
+    let told = run
+        .summary()
+        .map_err(|error| Failure::new(Exit::NoInput, error))?;
+    match told {
+        Some(summary) if !judge_rest => Ok(summary),
+        _ => {
+            judge::judge_again(run, judge_rest).map_err(|error| Failure::new(Exit::NoInput, error))
+        }
+    }
 }

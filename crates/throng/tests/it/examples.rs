@@ -4,7 +4,7 @@ use crate::support::{Ended, Served, Space, root};
 
 /// Runs an example with these overrides: it must pass, and all its users must have connected.
 #[track_caller]
-fn passes(name: &str, sets: &[&str], users: u64) {
+fn passes(name: &str, sets: &[&str], users: u64) -> Space {
     let space = Space::new();
     let mut command = space.run(&[]);
     command.arg(root().join("examples").join(name));
@@ -18,6 +18,7 @@ fn passes(name: &str, sets: &[&str], users: u64) {
         (users, users)
     );
     assert!(!summary.thresholds.is_empty());
+    space
 }
 
 /// Football: what fans take their time for, shortened; how fast answers must come, loosened, for
@@ -52,6 +53,26 @@ fn football_million() {
         "target.market.threads=2",
     ];
     passes("football-million.yaml", &[&sets, &HURRY[..]].concat(), 500);
+}
+
+#[test]
+fn market_probes() {
+    let sets = ["arrivals.0.constant=40/s", "arrivals.0.for=2s", "hold=1s"];
+    let space = passes("market-probes.yaml", &[&sets, &HURRY[..]].concat(), 80);
+    let probes = space.only().probes().unwrap();
+    let told = |role: &str, via: &str, metric: &str| {
+        let place = probes
+            .list
+            .iter()
+            .position(|info| info.role == role && info.via == via && info.metric == metric);
+        let rows = probes.rows.iter();
+        let values = rows.filter(|row| Some(row.probe as usize) == place);
+        values.map(|row| row.value).fold(f64::NAN, f64::max)
+    };
+    assert!(told("host", "host", "cpu_busy") > 0.0);
+    assert!(told("market", "process", "memory_resident") > 1e6);
+    assert!(told("market", "prometheus", "market_connections") >= 1.0);
+    assert!(told("generator", "probe", "probe_cpu") >= 0.0);
 }
 
 #[test]

@@ -9,11 +9,13 @@ mod compare;
 mod events;
 mod examples;
 mod experiments;
+mod exports;
 mod faults;
 mod model;
 #[cfg(feature = "web")]
 mod pages;
 mod people;
+mod probes;
 mod runs;
 mod support;
 mod tcp;

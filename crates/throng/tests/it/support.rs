@@ -3,8 +3,10 @@
 
 mod program;
 mod servers;
+mod services;
 mod space;
 
 pub(crate) use program::{Ended, Running, Served, plain, skip, throng, with_files};
 pub(crate) use servers::{Nobody, Tls, read_head, server, websocket};
+pub(crate) use services::Services;
 pub(crate) use space::{Space, golden, root};

@@ -12,8 +12,8 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 const FLOORS: &[&[&str]] = &[
     &["proto", "stats"],
     &["scenario", "record"],
-    &["engine", "import", "judge", "model"],
-    &["controller", "report"],
+    &["engine", "import", "judge", "model", "probe"],
+    &["controller", "export", "report"],
     &["throng"],
 ];
 /// Imports none of the others, and is imported by the binary alone.
@@ -55,6 +55,17 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         "what other tools wrote becomes a scenario there",
     ),
     (
+        &[
+            "mysql",
+            "postgres",
+            "redis",
+            "tokio-postgres-rustls",
+            "ureq",
+        ],
+        &["probe"],
+        "the server's side is asked by `probe`",
+    ),
+    (
         &["crossterm"],
         &["report", "throng"],
         "return text; `report` draws",
@@ -71,8 +82,8 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["rustls", "rustls-native-certs"],
-        &["engine"],
-        "TLS is the engine's",
+        &["engine", "probe"],
+        "TLS is the engine's, and the probes'",
     ),
 ];
 

@@ -91,6 +91,13 @@ impl Running {
         }
     }
 
+    /// The next line of its standard error, which its end then lacks.
+    #[track_caller]
+    pub(crate) fn told(&mut self) -> String {
+        let line = self.err.recv_timeout(PATIENCE);
+        line.unwrap_or_else(|error| panic!("no further line ({error})"))
+    }
+
     /// Ctrl-C.
     pub(crate) fn interrupt(&self) {
         // It may have ended by itself just now.

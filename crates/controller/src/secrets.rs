@@ -1,0 +1,89 @@
+//! What must not be written down: values of environment variables that the scenario asked for. In
+//! whatever is told they stand as the scenario has them: `${env('NAME')}`.
+
+use record::schema::{EventKind, RunInfo};
+
+use crate::worker::protocol::Inputs;
+
+/// Shorter values stand in any text, and hide nothing.
+const VALUE_BYTES_MIN: usize = 4;
+
+/// Values and what stands for them, the longest first: one may hold another.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Secrets(Vec<(String, String)>);
+
+impl Secrets {
+    pub(crate) fn of(inputs: &Inputs) -> Secrets {
+        let known = inputs.env.iter().filter_map(|(name, value)| {
+            let value = value.as_ref().filter(|v| v.len() >= VALUE_BYTES_MIN)?;
+            Some((value.clone(), format!("${{env('{name}')}}")))
+        });
+        let mut known: Vec<(String, String)> = known.collect();
+        known.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+        known.dedup();
+        Secrets(known)
+    }
+
+    /// The text without them.
+    pub(crate) fn hide(&self, text: &mut String) {
+        for (value, name) in &self.0 {
+            if text.contains(value.as_str()) {
+                *text = text.replace(value.as_str(), name);
+            }
+        }
+    }
+
+    /// What `run.json` says, without them.
+    pub(crate) fn hide_in_info(&self, info: &mut RunInfo) {
+        self.hide(&mut info.target);
+        for measure in &mut info.measures {
+            self.hide(&mut measure.name);
+        }
+    }
+
+    /// An event without them.
+    pub(crate) fn hide_in_event(&self, what: &mut EventKind) {
+        match what {
+            EventKind::Error { detail, .. } => self.hide(detail),
+            EventKind::Sampling { reason, .. } => self.hide(reason),
+            EventKind::WorkerLost { why, .. } => self.hide(why),
+            EventKind::ProbeLost { why, .. } => self.hide(why),
+            EventKind::Note { text } => self.hide(text),
+            EventKind::PhaseStarted { .. }
+            | EventKind::Draining
+            | EventKind::RunEnded { .. }
+            | EventKind::Interrupted
+            | EventKind::MemoryPressure { .. }
+            | EventKind::ProbeBack { .. }
+            | EventKind::ProbeSource { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_stand_as_the_scenario_has_them() {
+        let value = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
+        let secrets = Secrets::of(&Inputs {
+            env: vec![
+                value("TOKEN", "hunter2"),
+                value("URL", "http://hunter2@host/"),
+                value("N", "2"),
+                ("UNSET".to_owned(), None),
+            ],
+            files: Vec::new(),
+        });
+        let mut text = "GET http://hunter2@host/ with hunter2: 2 times".to_owned();
+        secrets.hide(&mut text);
+        assert_eq!(text, "GET ${env('URL')} with ${env('TOKEN')}: 2 times");
+        let mut note = EventKind::Note {
+            text: "hunter2".to_owned(),
+        };
+        secrets.hide_in_event(&mut note);
+        let hidden = "${env('TOKEN')}".to_owned();
+        assert_eq!(note, EventKind::Note { text: hidden });
+    }
+}

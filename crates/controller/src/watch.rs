@@ -1,0 +1,158 @@
+//! What the server's side says without a run: a directory with what its probes told, and nothing else.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use engine::driver::real::{Zero, monotonic_ns};
+use probe::{Clock, Crew, Place, ProbeError};
+use record::schema::{
+    Event, EventKind, FORMAT_VERSION, GeneratorInfo, PROBE_MODE, PhaseInfo, RunInfo, RunStatus,
+};
+use record::{EventsWriter, RecordError, RunDir, run_id};
+use scenario::probes::Probe;
+
+use crate::conduct::Interrupt;
+use crate::host;
+use crate::journal::reason;
+use crate::prepare::cores;
+use crate::probing::Probing;
+use crate::secrets::Secrets;
+use crate::worker::protocol::{Inputs, hex_digest};
+
+/// How often events are written down and the end is looked for.
+const POLL: Duration = Duration::from_millis(100);
+/// What such a directory is called.
+const NAME: &str = "probe";
+
+/// What to ask, and for how long.
+#[derive(Debug)]
+pub struct WatchRequest<'a> {
+    pub probes: &'a [Probe],
+    pub place: &'a Place,
+    /// What the probes were read from.
+    pub text: &'a str,
+    /// What it asked for.
+    pub inputs: &'a Inputs,
+    /// Where the directory is made.
+    pub runs: &'a Path,
+    /// Throng's version.
+    pub version: &'a str,
+    pub time: Duration,
+    pub interrupt: &'a Interrupt,
+}
+
+/// Why it could not be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
+    #[error("cannot write the record")]
+    Record(#[from] RecordError),
+}
+
+/// Records what the probes tell; returns the directory.
+pub fn watch(request: &WatchRequest<'_>) -> Result<PathBuf, WatchError> {
+    let zero = now();
+    let crew = Crew::start(request.probes, request.place, Clock::at(0))?;
+    let mut info = info(request, zero);
+    let dir = RunDir::create(request.runs, &info, request.text)?;
+    let secrets = Secrets::of(request.inputs);
+    let mut events = dir.events()?;
+    let mut probing = Probing::start(crew, dir.probes(&info));
+    let end_ns = zero.monotonic_ns + nanos(request.time);
+    // Nobody sends: waiting for it is a pause that the house allows.
+    let (_alive, pause) = mpsc::channel::<()>();
+    while monotonic_ns() < end_ns && !request.interrupt.is_asked() {
+        let left = Duration::from_nanos(end_ns.saturating_sub(monotonic_ns()));
+        // It ends by its time.
+        let _ = pause.recv_timeout(POLL.min(left));
+        write(&mut events, &secrets, probing.heed())?;
+    }
+    let (told, finished) = probing.finish();
+    write(&mut events, &secrets, told)?;
+    info.ended_ns = monotonic_ns() - zero.monotonic_ns;
+    info.status = match (&finished, request.interrupt.is_asked()) {
+        (Err(_), _) => RunStatus::Failed,
+        (Ok(()), true) => RunStatus::Interrupted,
+        (Ok(()), false) => RunStatus::Complete,
+    };
+    let mut last = vec![EventKind::RunEnded {
+        status: info.status,
+    }];
+    if let Err(error) = &finished {
+        let text = reason(error);
+        last.insert(0, EventKind::Note { text });
+    }
+    let last = last.into_iter().map(|what| (info.ended_ns, what));
+    write(&mut events, &secrets, last.collect())?;
+    dir.update_info(&info)?;
+    finished?;
+    Ok(dir.path().to_owned())
+}
+
+fn write(
+    events: &mut EventsWriter,
+    secrets: &Secrets,
+    told: Vec<(u64, EventKind)>,
+) -> Result<(), RecordError> {
+    for (at_ns, mut what) in told {
+        secrets.hide_in_event(&mut what);
+        events.write(&Event { at_ns, what })?;
+    }
+    Ok(())
+}
+
+fn now() -> Zero {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the record's zero on both clocks"
+    )]
+    let (monotonic_ns, now) = (monotonic_ns(), SystemTime::now());
+    Zero {
+        monotonic_ns,
+        unix_ns: nanos(now.duration_since(UNIX_EPOCH).unwrap_or_default()),
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// For `run.json`: a run of nobody, in one phase.
+fn info(request: &WatchRequest<'_>, zero: Zero) -> RunInfo {
+    let entropy = (zero.unix_ns / 1_000 % 0x1_0000) as u16;
+    RunInfo {
+        format: FORMAT_VERSION,
+        id: run_id(zero.unix_ns / 1_000_000_000, NAME, entropy),
+        name: NAME.to_owned(),
+        throng: request.version.to_owned(),
+        status: RunStatus::Running,
+        seed: 0,
+        scenario_hash: hex_digest(request.text),
+        overrides: Vec::new(),
+        target: request.place.url.clone().unwrap_or_default(),
+        started_unix_ns: zero.unix_ns,
+        ended_ns: 0,
+        clock: "CLOCK_MONOTONIC, zero tied to CLOCK_REALTIME once at the start".to_owned(),
+        generator: GeneratorInfo {
+            mode: PROBE_MODE.to_owned(),
+            loops: 0,
+            cores: cores(),
+            files_per_loop: 0,
+            lag_max_ns: 0,
+        },
+        workers: Vec::new(),
+        host: host::facts(),
+        measures: Vec::new(),
+        sessions: Vec::new(),
+        phases: vec![PhaseInfo {
+            name: NAME.to_owned(),
+            kind: NAME.to_owned(),
+            start_ns: 0,
+            end_ns: nanos(request.time),
+            users_planned: 0.0,
+        }],
+        tls_unverified: false,
+    }
+}

@@ -1,0 +1,270 @@
+//! Who takes a run's seconds, and the queues to them.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::server::Server;
+use crate::snapshot::{Second, Snapshot, Totals};
+use crate::{otlp, prometheus, statsd};
+
+/// Seconds that may wait to be sent.
+const WAITING_MAX: usize = 8;
+/// How long the end of a run waits for those that still do.
+const END_MAX: Duration = Duration::from_secs(3);
+/// How long a post may take.
+const POST_MAX: Duration = Duration::from_secs(2);
+
+/// Where to.
+#[derive(Debug, Clone, Default)]
+pub struct Targets {
+    /// Where to serve a page for Prometheus.
+    pub prometheus: Option<SocketAddr>,
+    /// Where to post OTLP.
+    pub otlp: Option<String>,
+    /// `host:port` of a StatsD server.
+    pub statsd: Option<String>,
+}
+
+/// Why nothing can be exported.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    #[error("cannot serve metrics at {address}")]
+    Listen {
+        address: SocketAddr,
+        #[source]
+        source: io::Error,
+    },
+    #[error("cannot find the StatsD server {address:?}; write it as HOST:PORT")]
+    Statsd {
+        address: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
+}
+
+/// Tells what is wrong with a URL for OTLP; returns it with its path.
+pub fn check_otlp(url: &str) -> Result<String, String> {
+    let rest = url
+        .strip_prefix("http://")
+        .or_else(|| url.strip_prefix("https://"))
+        .filter(|rest| !rest.is_empty() && !rest.starts_with('/'))
+        .ok_or_else(|| "write it like http://127.0.0.1:4318".to_owned())?;
+    Ok(match rest.trim_end_matches('/').contains('/') {
+        true => url.to_owned(),
+        false => format!("{}/v1/metrics", url.trim_end_matches('/')),
+    })
+}
+
+/// One who is sent each second.
+#[derive(Debug)]
+struct Taker {
+    name: &'static str,
+    queue: SyncSender<Arc<Snapshot>>,
+    /// Nothing is sent to it: its end tells that all was taken.
+    ended: Receiver<()>,
+    dropped: u64,
+    failures: Arc<Failures>,
+}
+
+/// What could not be sent.
+#[derive(Debug, Default)]
+struct Failures {
+    count: AtomicU64,
+    first: Mutex<Option<String>>,
+}
+
+impl Failures {
+    fn add(&self, why: String) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(why);
+    }
+}
+
+/// All exports of a run.
+#[derive(Debug)]
+pub struct Exports {
+    totals: Totals,
+    seconds: u64,
+    newest: Arc<Mutex<Arc<Snapshot>>>,
+    server: Option<Server>,
+    takers: Vec<Taker>,
+}
+
+impl Exports {
+    /// Gets them ready.
+    ///
+    /// # Errors
+    /// Where nobody could be told anything: an address that is taken, a name that is not known.
+    pub fn start(targets: &Targets) -> Result<Exports, ExportError> {
+        let newest = Arc::<Mutex<Arc<Snapshot>>>::default();
+        let server = match targets.prometheus {
+            Some(address) => {
+                let newest = Arc::clone(&newest);
+                let page = move || {
+                    let snapshot =
+                        Arc::clone(&newest.lock().unwrap_or_else(PoisonError::into_inner));
+                    prometheus::render(&snapshot)
+                };
+                let listen = |source| ExportError::Listen { address, source };
+                Some(Server::start(address, page).map_err(listen)?)
+            }
+            None => None,
+        };
+        let mut takers = Vec::new();
+        if let Some(url) = &targets.otlp {
+            let poster = probe::Poster::new(url, POST_MAX);
+            takers.push(taker("otlp", move |snapshot| {
+                let body = otlp::render(snapshot).to_string();
+                poster.post_json(&body)
+            })?);
+        }
+        if let Some(address) = &targets.statsd {
+            let socket = statsd_socket(address).map_err(|source| ExportError::Statsd {
+                address: address.clone(),
+                source,
+            })?;
+            takers.push(taker("statsd", move |snapshot| {
+                for datagram in statsd::render(snapshot) {
+                    let sent = socket.send(datagram.as_bytes());
+                    sent.map_err(|error| error.to_string())?;
+                }
+                Ok(())
+            })?);
+        }
+        Ok(Exports {
+            totals: Totals::default(),
+            seconds: 0,
+            newest,
+            server,
+            takers,
+        })
+    }
+
+    /// Where the page for Prometheus is.
+    pub fn page_address(&self) -> Option<SocketAddr> {
+        self.server.as_ref().map(Server::address)
+    }
+
+    /// A second has passed. Returns at once, whoever is slow.
+    pub fn second(&mut self, second: Second<'_>) {
+        let dropped: Vec<(&str, u64)> = self
+            .takers
+            .iter()
+            .map(|taker| (taker.name, taker.dropped))
+            .collect();
+        let snapshot = Arc::new(self.totals.add(second, &dropped));
+        self.seconds += 1;
+        for taker in &mut self.takers {
+            match taker.queue.try_send(Arc::clone(&snapshot)) {
+                Ok(()) => {}
+                Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => taker.dropped += 1,
+            }
+        }
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
+    }
+
+    /// Lets what waits be sent, for a while; tells what was not, a sentence each.
+    pub fn end(self) -> Vec<String> {
+        let seconds = self.seconds;
+        let mut told = Vec::new();
+        for taker in self.takers {
+            drop(taker.queue);
+            let is_done = !matches!(
+                taker.ended.recv_timeout(END_MAX),
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+            );
+            let failed = taker.failures.count.load(Ordering::Relaxed);
+            let first = taker.failures.first.lock();
+            let first = first.unwrap_or_else(PoisonError::into_inner).take();
+            let why = first.map(|why| format!(" ({why})")).unwrap_or_default();
+            let name = taker.name;
+            if failed > 0 {
+                told.push(format!(
+                    "{name}: {failed} of {seconds} s could not be sent{why}"
+                ));
+            }
+            if taker.dropped > 0 {
+                let dropped = taker.dropped;
+                told.push(format!(
+                    "{name}: {dropped} of {seconds} s were dropped, for it took too long"
+                ));
+            }
+            if !is_done {
+                told.push(format!(
+                    "{name}: the last seconds were still being sent at the end"
+                ));
+            }
+        }
+        told
+    }
+}
+
+/// A thread that hands snapshots on.
+fn taker(
+    name: &'static str,
+    send: impl Fn(&Snapshot) -> Result<(), String> + Send + 'static,
+) -> Result<Taker, ExportError> {
+    let (queue, snapshots) = sync_channel::<Arc<Snapshot>>(WAITING_MAX);
+    let (alive, ended) = sync_channel(0);
+    let failures = Arc::<Failures>::default();
+    let failed = Arc::clone(&failures);
+    std::thread::Builder::new()
+        .name(format!("export {name}"))
+        .spawn(move || {
+            for snapshot in snapshots {
+                if let Err(why) = send(&snapshot) {
+                    failed.add(why);
+                }
+            }
+            drop::<SyncSender<()>>(alive);
+        })
+        .map_err(ExportError::Thread)?;
+    Ok(Taker {
+        name,
+        queue,
+        ended,
+        dropped: 0,
+        failures,
+    })
+}
+
+/// A socket of the address's family, which never waits.
+fn statsd_socket(address: &str) -> io::Result<UdpSocket> {
+    let mut found = address.to_socket_addrs()?;
+    let address = found
+        .next()
+        .ok_or_else(|| io::Error::other("the name has no address"))?;
+    let any: SocketAddr = match address {
+        SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),
+        SocketAddr::V6(_) => ([0u16; 8], 0).into(),
+    };
+    let socket = UdpSocket::bind(any)?;
+    socket.connect(address)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_without_a_path_gets_the_one_of_metrics() {
+        let path = |url| check_otlp(url).unwrap();
+        assert_eq!(path("http://h:4318"), "http://h:4318/v1/metrics");
+        assert_eq!(path("http://h:4318/"), "http://h:4318/v1/metrics");
+        assert_eq!(
+            path("https://h/otlp/v1/metrics"),
+            "https://h/otlp/v1/metrics"
+        );
+        assert!(check_otlp("h:4318").is_err());
+        assert!(check_otlp("http://").is_err());
+    }
+}

@@ -1,0 +1,244 @@
+//! A second's values, and the sums that counters are.
+
+use std::collections::BTreeMap;
+
+use record::ProbeInfo;
+use record::schema::{RunInfo, SeriesRow};
+
+use crate::metrics::{self, Kind, Metric};
+
+/// One second of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Second<'a> {
+    pub info: &'a RunInfo,
+    pub row: &'a SeriesRow,
+    /// Measures that something happened to.
+    pub measures: &'a [MeasureSecond],
+    /// What the server's side told last.
+    pub probes: &'a [ProbeValue],
+}
+
+/// A measure in one second.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeasureSecond {
+    pub name: String,
+    /// Operations that ended, well or not.
+    pub count: u64,
+    pub errors: u64,
+    /// Response times of those that ended well: 50, 95, 99 %.
+    pub response_ns: Option<[u64; 3]>,
+}
+
+/// A probe's newest value, in its unit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbeValue {
+    pub info: ProbeInfo,
+    pub value: f64,
+}
+
+/// A metric's value under its labels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    pub metric: &'static Metric,
+    /// In the order of [`Metric::labels`].
+    pub labels: Vec<String>,
+    /// Of a counter: since the run's start.
+    pub value: f64,
+    /// Of a counter: in this second.
+    pub step: f64,
+}
+
+/// All values of a second.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Snapshot {
+    pub run: String,
+    pub scenario: String,
+    pub started_unix_ns: u64,
+    pub at_unix_ns: u64,
+    /// Samples of one metric stand together.
+    pub samples: Vec<Sample>,
+}
+
+/// What counters have come to.
+#[derive(Debug, Default)]
+pub struct Totals {
+    sums: BTreeMap<(&'static str, Vec<String>), f64>,
+}
+
+impl Totals {
+    /// The snapshot of a second; `dropped`: seconds that exports were too slow for, so far.
+    pub fn add(&mut self, second: Second<'_>, dropped: &[(&str, u64)]) -> Snapshot {
+        let Second {
+            info,
+            row,
+            measures,
+            probes,
+        } = second;
+        let mut samples = Samples {
+            totals: self,
+            list: Vec::new(),
+        };
+        samples.of_row(row, info);
+        for measure in measures {
+            samples.count(
+                &metrics::MEASURE_OPERATIONS,
+                &[&measure.name],
+                measure.count,
+            );
+            samples.count(&metrics::MEASURE_ERRORS, &[&measure.name], measure.errors);
+            let quantiles = measure.response_ns.into_iter().flatten();
+            for (ns, quantile) in quantiles.zip(["0.5", "0.95", "0.99"]) {
+                let labels = [measure.name.as_str(), quantile];
+                samples.gauge(&metrics::RESPONSE_SECONDS, &labels, ns as f64 / 1e9);
+            }
+        }
+        for ProbeValue { info, value } in probes {
+            let labels = [
+                &*info.role,
+                &info.region,
+                &info.source,
+                &info.via,
+                &info.metric,
+                &info.unit,
+            ];
+            samples.gauge(&metrics::PROBE, &labels, *value);
+        }
+        for (to, seconds) in dropped {
+            samples.total(&metrics::DROPPED, &[to], *seconds as f64);
+        }
+        let list = samples.finish();
+        Snapshot {
+            run: info.id.clone(),
+            scenario: info.name.clone(),
+            started_unix_ns: info.started_unix_ns,
+            at_unix_ns: info.started_unix_ns.saturating_add(row.end_ns),
+            samples: list,
+        }
+    }
+}
+
+struct Samples<'t> {
+    totals: &'t mut Totals,
+    list: Vec<Sample>,
+}
+
+impl Samples<'_> {
+    fn of_row(&mut self, row: &SeriesRow, info: &RunInfo) {
+        self.gauge(&metrics::RUN_SECONDS, &[], row.end_ns as f64 / 1e9);
+        if let Some(phase) = info.phases.get(row.phase as usize) {
+            self.gauge(&metrics::PHASE, &[&phase.name], 1.0);
+        }
+        for (metric, value) in [
+            (&metrics::USERS, row.users),
+            (&metrics::CONNECTIONS, row.connections),
+            (&metrics::IN_FLIGHT, row.in_flight),
+            (&metrics::GENERATOR_MEMORY, row.rss_bytes),
+        ] {
+            self.gauge(metric, &[], value as f64);
+        }
+        for (metric, count) in [
+            (&metrics::USERS_DUE, row.users_due),
+            (&metrics::USERS_STARTED, row.users_started),
+            (&metrics::USERS_FINISHED, row.users_finished),
+            (&metrics::USERS_REFUSED, row.users_refused),
+            (&metrics::USERS_CONNECTED, row.users_connected),
+            (&metrics::OPERATIONS_BEGUN, row.sends),
+            (&metrics::OPERATIONS_DONE, row.done),
+            (&metrics::ERRORS, row.errors),
+            (&metrics::SENT_BYTES, row.bytes_out),
+            (&metrics::RECEIVED_BYTES, row.bytes_in),
+            (&metrics::HOST_RETRANSMITS, row.host_retransmits),
+            (&metrics::HOST_SYN_RETRANSMITS, row.host_syn_retransmits),
+            (&metrics::HOST_LISTEN_DROPS, row.host_listen_drops),
+            (&metrics::HOST_PACKET_DROPS, row.host_packet_drops),
+        ] {
+            self.count(metric, &[], count);
+        }
+        for (quantile, ns) in [
+            ("0.5", row.lag_p50_ns),
+            ("0.99", row.lag_p99_ns),
+            ("1", row.lag_max_ns),
+        ] {
+            self.gauge(&metrics::LAG_SECONDS, &[quantile], ns as f64 / 1e9);
+        }
+        self.gauge(&metrics::LOOP_BUSY, &[], row.loop_busy_max);
+        let cpu_s = row.cpu_process_ns as f64 / 1e9;
+        self.step(&metrics::GENERATOR_CPU, &[], cpu_s);
+    }
+
+    fn gauge(&mut self, metric: &'static Metric, labels: &[&str], value: f64) {
+        self.push(metric, labels, value, value);
+    }
+
+    fn count(&mut self, metric: &'static Metric, labels: &[&str], count: u64) {
+        self.step(metric, labels, count as f64);
+    }
+
+    /// What a counter grew by.
+    fn step(&mut self, metric: &'static Metric, labels: &[&str], step: f64) {
+        let labels_owned = labels.iter().map(|&label| label.to_owned()).collect();
+        let sum = self.totals.sums.entry((metric.name, labels_owned));
+        let sum = sum.or_default();
+        *sum += step;
+        let value = *sum;
+        self.push(metric, labels, value, step);
+    }
+
+    /// What a counter has come to.
+    fn total(&mut self, metric: &'static Metric, labels: &[&str], value: f64) {
+        let labels_owned: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
+        let before = self.totals.sums.insert((metric.name, labels_owned), value);
+        self.push(metric, labels, value, value - before.unwrap_or(0.0));
+    }
+
+    fn push(&mut self, metric: &'static Metric, labels: &[&str], value: f64, step: f64) {
+        debug_assert_eq!(metric.labels.len(), labels.len(), "{}", metric.name);
+        self.list.push(Sample {
+            metric,
+            labels: labels.iter().map(|&label| label.to_owned()).collect(),
+            value,
+            step,
+        });
+    }
+
+    /// All samples: counters of measures that nothing happened to stand where they were, so that they
+    /// do not go away between two looks.
+    fn finish(mut self) -> Vec<Sample> {
+        let told: std::collections::BTreeSet<(&str, &[String])> = self
+            .list
+            .iter()
+            .map(|sample| (sample.metric.name, sample.labels.as_slice()))
+            .collect();
+        let quiet: Vec<Sample> = self
+            .totals
+            .sums
+            .iter()
+            .filter(|((name, labels), _)| !told.contains(&(*name, labels.as_slice())))
+            .filter_map(|((name, labels), &value)| {
+                let metric = metrics::ALL.iter().find(|metric| metric.name == *name)?;
+                Some(Sample {
+                    metric,
+                    labels: labels.clone(),
+                    value,
+                    step: 0.0,
+                })
+            })
+            .collect();
+        self.list.extend(quiet);
+        let place = |sample: &Sample| {
+            let found = metrics::ALL
+                .iter()
+                .position(|m| m.name == sample.metric.name);
+            found.unwrap_or(usize::MAX)
+        };
+        self.list.sort_by_key(place);
+        self.list
+    }
+}
+
+impl Sample {
+    /// True where it only grows.
+    pub fn is_counter(&self) -> bool {
+        self.metric.kind == Kind::Counter
+    }
+}

@@ -1,0 +1,305 @@
+//! What the server's side told: figures of each probe, and what they say of the target's limits.
+
+mod limits;
+#[cfg(test)]
+mod tests;
+
+use record::schema::{EventKind, Finding, Severity};
+use record::{ProbeInfo, Probes};
+
+use crate::figures::Figures;
+use crate::findings::finding;
+use crate::limits::{PROBE_FINDINGS_MAX, PROBE_LIMIT_READINGS_MIN, PROBE_LIMIT_SHARE_MIN};
+use crate::words;
+use limits::{COUNTED, Counted, LIMITS, Limit, Of};
+
+/// The role under which a source's own cost is recorded.
+const ASKER: &str = "generator";
+/// Rates of a gap are not summed over more than this: nobody asked meanwhile.
+const STEP_NS_MAX: i64 = 10_000_000_000;
+
+/// A probe over a time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbeFigures {
+    pub info: ProbeInfo,
+    /// How many values.
+    pub count: u64,
+    pub mean: f64,
+    pub min: f64,
+    pub max: f64,
+}
+
+/// Figures of all probes that told something from `start_ns` up to `end_ns`, in the order of the
+/// record.
+pub fn figures(probes: &Probes, start_ns: i64, end_ns: i64) -> Vec<ProbeFigures> {
+    let values = by_probe(probes, start_ns, end_ns);
+    let told = probes.list.iter().zip(values);
+    told.filter(|(_, values)| !values.is_empty())
+        .map(|(info, values)| {
+            let numbers = || values.iter().map(|&(_, value)| value);
+            ProbeFigures {
+                info: info.clone(),
+                count: values.len() as u64,
+                mean: numbers().sum::<f64>() / values.len() as f64,
+                min: numbers().fold(f64::INFINITY, f64::min),
+                max: numbers().fold(f64::NEG_INFINITY, f64::max),
+            }
+        })
+        .collect()
+}
+
+/// Times and values of each probe within a time.
+fn by_probe(probes: &Probes, start_ns: i64, end_ns: i64) -> Vec<Vec<(i64, f64)>> {
+    let mut values = vec![Vec::new(); probes.list.len()];
+    let rows = probes.rows.iter();
+    for row in rows.filter(|row| (start_ns..=end_ns).contains(&row.at_ns)) {
+        if let Some(values) = values.get_mut(row.probe as usize) {
+            values.push((row.at_ns, row.value));
+        }
+    }
+    values
+}
+
+/// Limits that the server's side met while load was planned, those first that held longest; then
+/// sources that were lost, and what asking cost.
+pub(crate) fn findings(run: &Figures) -> Vec<Finding> {
+    let end_ns = i64::try_from(run.planned_end_ns()).unwrap_or(i64::MAX);
+    let told = Told {
+        run,
+        values: by_probe(&run.probes, 0, end_ns),
+    };
+    let mut met: Vec<(f64, Finding)> = Vec::new();
+    for place in 0..run.probes.list.len() {
+        met.extend(
+            LIMITS
+                .iter()
+                .filter_map(|limit| told.at_limit(place, limit)),
+        );
+        met.extend(
+            COUNTED
+                .iter()
+                .filter_map(|counted| told.counted(place, counted)),
+        );
+    }
+    met.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let mut findings: Vec<Finding> = met.into_iter().map(|(_, finding)| finding).collect();
+    findings.truncate(PROBE_FINDINGS_MAX);
+    findings.extend(lost(run));
+    findings.extend(cost(run));
+    findings
+}
+
+/// The probes with their values while load was planned.
+struct Told<'a> {
+    run: &'a Figures,
+    values: Vec<Vec<(i64, f64)>>,
+}
+
+impl Told<'_> {
+    /// A gauge at its limit for a share of its readings, with that share.
+    fn at_limit(&self, place: usize, limit: &Limit) -> Option<(f64, Finding)> {
+        let info = &self.run.probes.list[place];
+        if info.via != limit.via || info.metric != limit.metric {
+            return None;
+        }
+        // What counts as full.
+        let full = match limit.of {
+            Of::Itself => 1.0,
+            Of::Cores => 100.0 * f64::from(self.run.info.generator.cores),
+            Of::Metric(metric) => self.last(info, metric).filter(|&full| full > 0.0)?,
+        };
+        let values = &self.values[place];
+        let at = |&&(_, value): &&(i64, f64)| value >= limit.least * full;
+        let held = values.iter().filter(at).count();
+        let share = held as f64 / values.len().max(1) as f64;
+        if held < PROBE_LIMIT_READINGS_MIN || share < PROBE_LIMIT_SHARE_MIN {
+            return None;
+        }
+        let mean = values.iter().map(|&(_, value)| value).sum::<f64>() / values.len() as f64;
+        let max = values.iter().map(|&(_, v)| v).fold(f64::MIN, f64::max);
+        let mut text = format!(
+            "{}: {} in {} of {} readings ({}; mean {}, at most {})",
+            name(info),
+            limit.words,
+            held,
+            values.len(),
+            told_limit(limit, full, info),
+            shown(mean, &info.unit),
+            shown(max, &info.unit),
+        );
+        let mut draft = finding(Severity::Warning, limit.code, String::new())
+            .with("readings", values.len() as f64)
+            .with("readings_at_limit", held as f64)
+            .with("mean", mean)
+            .with("max", max);
+        if limit.code == "server-cpu" && info.via == "host" && self.is_generators_host(info) {
+            let own = self.generators_share();
+            text += &format!(
+                "; the generator, on the same machine, took {}",
+                words::percent(own)
+            );
+            draft = draft.with("generator_share", own);
+        }
+        Some((share, draft.worded(text)))
+    }
+
+    /// Something that should not happen at all, by how often it did.
+    fn counted(&self, place: usize, counted: &Counted) -> Option<(f64, Finding)> {
+        let info = &self.run.probes.list[place];
+        // Of its own host the generator tells by itself.
+        let is_told = counted.code == "server-listen-overflows" && self.is_generators_host(info);
+        if info.via != counted.via || info.metric != counted.metric || is_told {
+            return None;
+        }
+        let values = &self.values[place];
+        let count = total(values);
+        let (first_ns, _) = values.iter().find(|&&(_, rate)| rate > 0.0)?;
+        if count < 0.5 {
+            return None;
+        }
+        let text = format!(
+            "{}: {} {}, the first {} into the run",
+            name(info),
+            words::count(count.round() as u64),
+            counted.words,
+            words::span(u64::try_from(*first_ns).unwrap_or(0)),
+        );
+        let draft = finding(Severity::Warning, counted.code, text).with("count", count.round());
+        // Behind what was at its limit for as long as it happened.
+        let seconds = values.iter().filter(|(_, rate)| *rate > 0.0).count();
+        let share = seconds as f64 / values.len().max(1) as f64;
+        Some((share, draft.done()))
+    }
+
+    /// The last value of another metric of the same source.
+    fn last(&self, info: &ProbeInfo, metric: &str) -> Option<f64> {
+        let is_it = |other: &ProbeInfo| {
+            other.metric == metric
+                && (&other.via, &other.role, &other.region, &other.source)
+                    == (&info.via, &info.role, &info.region, &info.source)
+        };
+        let place = self.run.probes.list.iter().position(is_it)?;
+        self.values[place].last().map(|&(_, value)| value)
+    }
+
+    fn is_generators_host(&self, info: &ProbeInfo) -> bool {
+        let host = &self.run.info.host;
+        host.get("hostname")
+            .is_some_and(|name| *name == info.source)
+    }
+
+    /// The generator's CPU as a share of all cores.
+    fn generators_share(&self) -> f64 {
+        let cpu_s = self.run.total(|row| row.cpu_process_ns) as f64 / 1e9;
+        let cores = f64::from(self.run.info.generator.cores.max(1));
+        (cpu_s / (self.run.seconds(None).max(1e-9) * cores)).min(1.0)
+    }
+}
+
+/// What rates add up to: each holds since the value before.
+fn total(values: &[(i64, f64)]) -> f64 {
+    let mut before_ns = None;
+    let mut sum = 0.0;
+    for &(at_ns, rate) in values {
+        let step_ns = before_ns.map_or(1_000_000_000, |before: i64| at_ns - before);
+        sum += rate * step_ns.clamp(0, STEP_NS_MAX) as f64 / 1e9;
+        before_ns = Some(at_ns);
+    }
+    sum
+}
+
+fn name(info: &ProbeInfo) -> String {
+    match info.role == info.via || info.role.is_empty() {
+        true => format!("{} {}", info.via, info.source),
+        false => format!("{} ({} {})", info.role, info.via, info.source),
+    }
+}
+
+fn told_limit(limit: &Limit, full: f64, info: &ProbeInfo) -> String {
+    match limit.of {
+        Of::Itself => format!("{} or more", shown(limit.least, &info.unit)),
+        Of::Cores | Of::Metric(_) => {
+            let least = words::percent(limit.least);
+            format!("{least} of {} or more", shown(full, &info.unit))
+        }
+    }
+}
+
+/// A value of a probe in its unit, for people.
+pub fn shown(value: f64, unit: &str) -> String {
+    match unit {
+        "B" if value >= 0.0 => words::bytes(value as u64),
+        "B/s" if value >= 0.0 => format!("{}/s", words::bytes(value as u64)),
+        "s" if value >= 0.0 => words::duration(value * 1e9),
+        "1/s" => format!("{}/s", words::significant(value, 3)),
+        "1" | "" => words::significant(value, 3),
+        unit => format!("{} {unit}", words::significant(value, 3)),
+    }
+}
+
+/// Sources that were lost, each with what was missed.
+fn lost(run: &Figures) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for event in &run.events {
+        let EventKind::ProbeSource {
+            role,
+            source,
+            readings,
+            missed,
+            ..
+        } = &event.what
+        else {
+            continue;
+        };
+        if *missed == 0 {
+            continue;
+        }
+        let why = run.events.iter().find_map(|event| match &event.what {
+            EventKind::ProbeLost {
+                role: of,
+                source: at,
+                why,
+            } if (of, at) == (role, source) => Some(format!(": {why}")),
+            _ => None,
+        });
+        let text = format!(
+            "probe {role} {source}: {} of {} answers are missing{}",
+            words::count(*missed),
+            words::count(readings + missed),
+            why.unwrap_or_default()
+        );
+        let draft = finding(Severity::Warning, "probe-lost", text)
+            .with("missed", *missed as f64)
+            .with("readings", *readings as f64);
+        findings.push(draft.done());
+    }
+    findings
+}
+
+/// How much was told, and what asking took.
+fn cost(run: &Figures) -> Option<Finding> {
+    let metrics = run.probes.list.iter().filter(|info| info.role != ASKER);
+    let metrics = metrics.count() as u64;
+    let (mut sources, mut cpu_ns) = (0, 0);
+    for event in &run.events {
+        if let EventKind::ProbeSource { cpu_ns: ns, .. } = event.what {
+            sources += 1;
+            cpu_ns += ns;
+        }
+    }
+    if sources == 0 {
+        return None;
+    }
+    let share = cpu_ns as f64 / run.ended_ns().max(1) as f64;
+    let text = format!(
+        "{} told {}; asking took {} of a core",
+        words::counted(sources, "source"),
+        words::counted(metrics, "metric"),
+        words::share(share),
+    );
+    let draft = finding(Severity::Note, "probes", text)
+        .with("sources", sources as f64)
+        .with("metrics", metrics as f64)
+        .with("cpu_share", share);
+    Some(draft.done())
+}

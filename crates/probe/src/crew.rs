@@ -1,0 +1,405 @@
+//! The threads that ask, one a source, and what they hand out.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use record::{ProbeInfo, ProbeRow};
+use scenario::probes::Probe;
+
+use crate::clock::Clock;
+use crate::ledger::{Change, Ledger, Tally, first_tick};
+use crate::procfs;
+use crate::reading::{ASKER, Answer, Reading, Teller};
+use crate::source::{self, Place, ProbeError, Source};
+
+/// Answers that wait to be taken; who asks waits then, and its ticks count as missed.
+const WAITING_MAX: usize = 256;
+/// How long [`Crew::stop`] waits for sources that are being asked.
+const STOP_MAX: Duration = Duration::from_secs(3);
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum News {
+    /// A metric that was not told before; its number is how many were before it.
+    Probe {
+        /// Place in [`Crew::sources`].
+        source: usize,
+        /// What it is.
+        info: ProbeInfo,
+    },
+    /// A value.
+    Row(ProbeRow),
+    /// A source does not answer.
+    Lost {
+        /// Place in [`Crew::sources`].
+        source: usize,
+        /// Of the first question without an answer, since the run's start.
+        at_ns: i64,
+        /// In words, without secrets.
+        why: String,
+    },
+    /// It answers again.
+    Back {
+        /// Place in [`Crew::sources`].
+        source: usize,
+        /// Since the run's start.
+        at_ns: i64,
+        /// Questions without an answer.
+        missed: u64,
+    },
+    /// What a source cannot tell, and why.
+    Remark {
+        /// Place in [`Crew::sources`].
+        source: usize,
+        /// In words.
+        text: String,
+    },
+}
+
+/// What a thread tells.
+enum Told {
+    Answer {
+        source: usize,
+        tick: i64,
+        at_ns: i64,
+        answer: Answer,
+        cpu_ns: u64,
+    },
+    Failure {
+        source: usize,
+        tick: i64,
+        why: String,
+    },
+}
+
+/// A source as seen from here.
+#[derive(Debug)]
+struct Seat {
+    teller: Teller,
+    ledger: Ledger,
+    /// The numbers of its metrics among all.
+    numbers: Vec<u32>,
+}
+
+/// All sources of a run. They stop when this is dropped.
+#[derive(Debug)]
+pub struct Crew {
+    clock: Clock,
+    seats: Vec<Seat>,
+    told: Receiver<Told>,
+    stop: Arc<Stop>,
+    probes_count: u32,
+}
+
+/// Wakes those who wait for their next tick.
+#[derive(Debug, Default)]
+struct Stop {
+    asked: Mutex<bool>,
+    bell: Condvar,
+}
+
+impl Stop {
+    fn asked(&self) -> MutexGuard<'_, bool> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask(&self) {
+        *self.asked() = true;
+        self.bell.notify_all();
+    }
+
+    /// Waits until then; false where the end was asked for before.
+    fn wait(&self, clock: Clock, until_ns: i64) -> bool {
+        let mut asked = self.asked();
+        loop {
+            let left = clock.until(until_ns);
+            if *asked || left.is_zero() {
+                return !*asked;
+            }
+            let waited = self.bell.wait_timeout(asked, left);
+            asked = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Crew {
+    /// Starts asking.
+    ///
+    /// # Errors
+    /// A probe that cannot be asked at all. One that only does not answer is told as lost.
+    pub fn start(probes: &[Probe], place: &Place, clock: Clock) -> Result<Crew, ProbeError> {
+        let (sender, told) = sync_channel(WAITING_MAX);
+        let mut crew = Crew {
+            clock,
+            seats: Vec::new(),
+            told,
+            stop: Arc::default(),
+            probes_count: 0,
+        };
+        for probe in probes {
+            let (teller, source) = source::open(probe, place)?;
+            let asker = Asker {
+                number: crew.seats.len(),
+                probe: probe.clone(),
+                reading: Reading::new(teller.clone()),
+                teller: teller.clone(),
+                source,
+                clock,
+                stop: Arc::clone(&crew.stop),
+                sender: sender.clone(),
+            };
+            crew.seats.push(Seat {
+                teller,
+                ledger: Ledger::new(probe.every_ns, clock.now_ns()),
+                numbers: Vec::new(),
+            });
+            std::thread::Builder::new()
+                .name(format!("probe {}", asker.number))
+                .spawn(move || asker.run())
+                .map_err(|source| ProbeError::Thread {
+                    probe: probe.kind.shown(),
+                    source,
+                })?;
+        }
+        Ok(crew)
+    }
+
+    /// Role, region, name and kind of the sources, and what became of the questions so far.
+    pub fn sources(&self) -> impl Iterator<Item = (SourceName<'_>, Tally)> {
+        self.seats.iter().map(|seat| {
+            let Teller {
+                role,
+                region,
+                source,
+                via,
+            } = &seat.teller;
+            let name = SourceName {
+                role,
+                region,
+                source,
+                via,
+            };
+            (name, seat.ledger.tally())
+        })
+    }
+
+    /// The time on the clock that all answers have.
+    pub fn now_ns(&self) -> i64 {
+        self.clock.now_ns()
+    }
+
+    /// What has happened, at the latest after this time.
+    pub fn hear(&mut self, patience: Duration) -> Vec<News> {
+        let mut news = Vec::new();
+        match self.told.recv_timeout(patience) {
+            Ok(told) => self.take(told, &mut news),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        while let Ok(told) = self.told.try_recv() {
+            self.take(told, &mut news);
+        }
+        let now_ns = self.clock.now_ns();
+        for (source, seat) in self.seats.iter_mut().enumerate() {
+            news.extend(seat.ledger.heed(now_ns).map(|change| told(source, change)));
+        }
+        news
+    }
+
+    /// Ends the asking and returns what is still to tell. Who does not stop in time is left behind.
+    pub fn stop(&mut self) -> Vec<News> {
+        let now_ns = self.clock.now_ns();
+        self.stop.ask();
+        let mut news = Vec::new();
+        let patience_ns = STOP_MAX.as_nanos() as i64;
+        loop {
+            let left = self.clock.until(now_ns.saturating_add(patience_ns));
+            match self.told.recv_timeout(left) {
+                Ok(told) => self.take(told, &mut news),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        for seat in &mut self.seats {
+            seat.ledger.close(now_ns);
+        }
+        news
+    }
+
+    fn take(&mut self, what: Told, news: &mut Vec<News>) {
+        match what {
+            Told::Answer {
+                source,
+                tick,
+                at_ns,
+                answer,
+                cpu_ns,
+            } => {
+                let seat = &mut self.seats[source];
+                let changes = seat.ledger.answered(tick, cpu_ns);
+                news.extend(changes.into_iter().map(|change| told(source, change)));
+                for info in answer.new {
+                    seat.numbers.push(self.probes_count);
+                    self.probes_count += 1;
+                    news.push(News::Probe { source, info });
+                }
+                let rows = answer.values.into_iter().map(|(number, value)| {
+                    News::Row(ProbeRow {
+                        at_ns,
+                        probe: seat.numbers[number as usize],
+                        value,
+                    })
+                });
+                news.extend(rows);
+                let remarks = answer.remarks.into_iter();
+                news.extend(remarks.map(|text| News::Remark { source, text }));
+            }
+            Told::Failure { source, tick, why } => {
+                let change = self.seats[source].ledger.failed(tick, why);
+                news.extend(change.map(|change| told(source, change)));
+            }
+        }
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.stop.ask();
+    }
+}
+
+/// How a source is called in the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SourceName<'a> {
+    /// What it is to the system.
+    pub role: &'a str,
+    /// Where it is; may be empty.
+    pub region: &'a str,
+    /// Its own name.
+    pub source: &'a str,
+    /// How it is asked, as `redis`.
+    pub via: &'a str,
+}
+
+fn told(source: usize, change: Change) -> News {
+    match change {
+        Change::Lost { at_ns, why } => News::Lost { source, at_ns, why },
+        Change::Back { at_ns, missed } => News::Back {
+            source,
+            at_ns,
+            missed,
+        },
+    }
+}
+
+/// A thread's own.
+struct Asker {
+    number: usize,
+    probe: Probe,
+    teller: Teller,
+    source: Box<dyn Source>,
+    reading: Reading,
+    clock: Clock,
+    stop: Arc<Stop>,
+    sender: SyncSender<Told>,
+}
+
+impl Asker {
+    /// Asks at each tick until the end. A tick that passes while the source is asked is missed.
+    fn run(mut self) {
+        let every_ns = i64::try_from(self.probe.every_ns)
+            .unwrap_or(i64::MAX)
+            .max(1);
+        let mut tick = first_tick(every_ns, self.clock.now_ns());
+        let mut cpu_ns = 0;
+        while self.stop.wait(self.clock, tick.saturating_mul(every_ns)) {
+            let told = self.ask(tick, &mut cpu_ns);
+            // Who started us may be gone.
+            if self.sender.send(told).is_err() {
+                return;
+            }
+            tick = first_tick(every_ns, self.clock.now_ns()).max(tick + 1);
+        }
+    }
+
+    fn ask(&mut self, tick: i64, cpu_before_ns: &mut u64) -> Told {
+        let at_ns = self.clock.now_ns();
+        self.reading.begin(at_ns);
+        let read = self.source.read(&mut self.reading);
+        let took_s = (self.clock.now_ns() - at_ns) as f64 / 1e9;
+        let cpu_ns = procfs::thread_cpu_ns();
+        let used_ns = cpu_ns.saturating_sub(*cpu_before_ns);
+        *cpu_before_ns = cpu_ns;
+        let source = self.number;
+        if let Err(error) = read {
+            return Told::Failure {
+                source,
+                tick,
+                why: source::reason(&error, &self.probe),
+            };
+        }
+        let own = Teller {
+            role: ASKER.to_owned(),
+            via: "probe".to_owned(),
+            ..self.teller.clone()
+        };
+        let share = 100.0 * used_ns as f64 / self.probe.every_ns as f64;
+        self.reading.told_by(own.clone(), "probe_took", "s", took_s);
+        self.reading.told_by(own, "probe_cpu", "%", share);
+        Told::Answer {
+            source,
+            tick,
+            at_ns,
+            answer: self.reading.take(),
+            cpu_ns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::probes::{ProbeKind, Secret};
+
+    use super::*;
+
+    fn probe(kind: ProbeKind) -> Probe {
+        Probe {
+            role: kind.word().to_owned(),
+            kind,
+            region: String::new(),
+            name: None,
+            every_ns: 100_000_000,
+        }
+    }
+
+    #[test]
+    fn a_host_tells_and_a_closed_port_is_lost() {
+        // Nobody listens on a port that was just given back.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let url = Secret::new(format!("redis://127.0.0.1:{port}/"));
+        let probes = [probe(ProbeKind::Host), probe(ProbeKind::Redis(url))];
+        let mut crew = Crew::start(&probes, &Place::default(), Clock::at(0)).unwrap();
+        let (mut infos, mut rows, mut lost) = (Vec::new(), 0, Vec::new());
+        while rows == 0 || lost.is_empty() {
+            for news in crew.hear(Duration::from_secs(1)) {
+                match news {
+                    News::Probe { info, .. } => infos.push(info),
+                    News::Row(row) => {
+                        assert!((row.probe as usize) < infos.len());
+                        rows += 1;
+                    }
+                    News::Lost { source, .. } => lost.push(source),
+                    News::Back { .. } | News::Remark { .. } => {}
+                }
+            }
+        }
+        assert_eq!(lost, [1], "once, and not the host");
+        crew.stop();
+        let tallies: Vec<Tally> = crew.sources().map(|(_, tally)| tally).collect();
+        assert!(tallies[0].readings > 0);
+        assert_eq!(tallies[1].readings, 0);
+        let told = |metric: &str| infos.iter().any(|info| info.metric == metric);
+        assert!(told("memory_available") && told("probe_cpu"), "{infos:?}");
+    }
+}

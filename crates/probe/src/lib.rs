@@ -1,0 +1,45 @@
+//! Asks the server's side once a second: hosts, processes, databases, endpoints.
+//!
+//! ```text
+//! Probe ─Source::open→ a thread that asks at each tick ─Told→ Ledger ─News→ who asked for it
+//! ```
+//! | file | what it does |
+//! |---|---|
+//! | `crew` | the threads, and what is handed out |
+//! | `ledger` | which answers are missing: pure |
+//! | `newest` | the last value of each, for those who watch |
+//! | `reading` | one answer: gauges as they are, counters as rates |
+//! | `clock` | the run's clock |
+//! | `source` | what a source is, and which there are |
+//! | `host`, `process`, `cgroup` | this machine, from `/proc` and `/sys` |
+//! | `redis`, `mysql`, `postgres` | databases, by their own clients |
+//! | `nginx`, `prometheus`, `web` | pages |
+//!
+//! A source that does not answer is lost, and told so; the others do not wait for it. What comes from
+//! outside is bounded in size and time, and is never more than a number with a name.
+
+mod cgroup;
+mod clock;
+mod crew;
+mod host;
+mod ledger;
+mod mysql;
+mod newest;
+mod nginx;
+mod postgres;
+mod process;
+mod procfs;
+mod prometheus;
+mod reading;
+mod redis;
+mod source;
+mod tls;
+mod web;
+
+pub use clock::Clock;
+pub use crew::{Crew, News, SourceName};
+pub use ledger::Tally;
+pub use newest::{Newest, Probed};
+pub use reading::ASKER;
+pub use source::{Place, ProbeError, check};
+pub use web::Poster;

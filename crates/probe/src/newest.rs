@@ -1,0 +1,95 @@
+//! The newest value of each probe, for those who look now and then.
+
+use record::ProbeInfo;
+
+use crate::crew::News;
+
+/// A probe's newest value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probed {
+    pub info: ProbeInfo,
+    /// Which source tells it: its place in [`crate::Crew::sources`].
+    pub source: usize,
+    /// When, since the run's start; negative before it.
+    pub at_ns: i64,
+    /// In the probe's unit; `None`: it was not told yet, or its source is lost.
+    pub value: Option<f64>,
+}
+
+/// All probes in the order in which they were told first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Newest(Vec<Probed>);
+
+impl Newest {
+    /// Takes a piece of news.
+    pub fn take(&mut self, news: &News) {
+        match news {
+            News::Probe { source, info } => self.0.push(Probed {
+                info: info.clone(),
+                source: *source,
+                at_ns: 0,
+                value: None,
+            }),
+            News::Row(row) => {
+                if let Some(probed) = self.0.get_mut(row.probe as usize) {
+                    (probed.at_ns, probed.value) = (row.at_ns, Some(row.value));
+                }
+            }
+            // What it told last holds no longer.
+            News::Lost { source, .. } => {
+                let its = self.0.iter_mut().filter(|probed| probed.source == *source);
+                its.for_each(|probed| probed.value = None);
+            }
+            News::Back { .. } | News::Remark { .. } => {}
+        }
+    }
+
+    /// The probes.
+    pub fn list(&self) -> &[Probed] {
+        &self.0
+    }
+
+    /// Those that have a value.
+    pub fn values(&self) -> impl Iterator<Item = (&ProbeInfo, f64)> {
+        let told = self.0.iter();
+        told.filter_map(|probed| Some((&probed.info, probed.value?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::ProbeRow;
+
+    use super::*;
+
+    #[test]
+    fn what_a_lost_source_told_holds_no_longer() {
+        let info = ProbeInfo {
+            role: "host".to_owned(),
+            region: String::new(),
+            source: "a".to_owned(),
+            metric: "cpu_busy".to_owned(),
+            unit: "%".to_owned(),
+            via: "host".to_owned(),
+        };
+        let mut newest = Newest::default();
+        newest.take(&News::Probe { source: 3, info });
+        let row = ProbeRow {
+            at_ns: 7,
+            probe: 0,
+            value: 12.0,
+        };
+        newest.take(&News::Row(row));
+        assert_eq!(newest.values().map(|(_, value)| value).sum::<f64>(), 12.0);
+        let lost = |source| News::Lost {
+            source,
+            at_ns: 8,
+            why: String::new(),
+        };
+        newest.take(&lost(2));
+        assert_eq!(newest.values().count(), 1);
+        newest.take(&lost(3));
+        assert_eq!(newest.values().count(), 0);
+        assert_eq!(newest.list().len(), 1);
+    }
+}

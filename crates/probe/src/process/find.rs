@@ -1,0 +1,129 @@
+//! Which processes are meant.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use scenario::probes::ProcessSpec;
+
+use crate::procfs::read_quietly;
+
+/// `TCP_LISTEN` of the kernel's `tcp_states.h`, as `/proc/net/tcp` writes it.
+const LISTENS: &str = "0A";
+/// Threads whose open files are looked through when a listening socket is sought.
+const THREADS_MAX: usize = 64;
+
+/// The processes there are now.
+pub(super) fn pids(spec: &ProcessSpec) -> Vec<u32> {
+    match spec {
+        // It was replaced by a number or a port before.
+        ProcessSpec::Target => Vec::new(),
+        ProcessSpec::Pid(pid) => vec![*pid],
+        ProcessSpec::Name(name) => all().filter(|&pid| is_called(pid, name)).collect(),
+        ProcessSpec::Port(port) => {
+            let sockets = listening(*port);
+            if sockets.is_empty() {
+                return Vec::new();
+            }
+            all().filter(|&pid| holds(pid, &sockets)).collect()
+        }
+    }
+}
+
+/// That there is none, in words.
+pub(super) fn missing(spec: &ProcessSpec) -> String {
+    match spec {
+        ProcessSpec::Target => "the target is not known".to_owned(),
+        ProcessSpec::Pid(pid) => format!("there is no process {pid}"),
+        ProcessSpec::Name(name) => format!("there is no process called {name:?}"),
+        ProcessSpec::Port(port) => {
+            format!("no process that may be looked at listens on port {port}")
+        }
+    }
+}
+
+fn all() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// By its name, of which the kernel keeps 15 bytes, or by its program's file.
+fn is_called(pid: u32, name: &str) -> bool {
+    let folder = Path::new("/proc").join(pid.to_string());
+    let comm = read_quietly(&folder.join("comm")).unwrap_or_default();
+    if comm.trim_end_matches('\n') == name {
+        return true;
+    }
+    let program = fs::read_link(folder.join("exe"));
+    program.is_ok_and(|path| path.file_name().is_some_and(|file| file == name))
+}
+
+/// The sockets that listen on a port, as links in `/proc/PID/fd` call them.
+fn listening(port: u16) -> HashSet<String> {
+    let mut found = HashSet::new();
+    for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let text = read_quietly(Path::new(path)).unwrap_or_default();
+        found.extend(sockets(&text, port));
+    }
+    found
+}
+
+/// `sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode`.
+fn sockets(text: &str, port: u16) -> impl Iterator<Item = String> {
+    let port = format!(":{port:04X}");
+    text.lines().skip(1).filter_map(move |line| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let listens = words.get(1)?.ends_with(&port) && words.get(3) == Some(&LISTENS);
+        let inode = words.get(9)?;
+        listens.then(|| format!("socket:[{inode}]"))
+    })
+}
+
+/// True where one of the process's threads has such a socket open: threads may have open files of
+/// their own.
+fn holds(pid: u32, sockets: &HashSet<String>) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten();
+    let tasks = tasks.filter_map(Result::ok).take(THREADS_MAX);
+    tasks.into_iter().any(|task| {
+        let files = fs::read_dir(task.path().join("fd")).into_iter().flatten();
+        files.filter_map(Result::ok).any(|file| {
+            let link = fs::read_link(file.path());
+            link.is_ok_and(|link| link.to_str().is_some_and(|name| sockets.contains(name)))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn listening_sockets_are_told_from_others() {
+        let text = "  sl  local_address rem_address   st\n   0: 0100007F:1F90 00000000:0000 0A \
+                    0:0 00:0 0 0 0 4711 1\n   1: 0100007F:1F90 0100007F:1234 01 0:0 00:0 0 0 0 \
+                    4712 1\n   2: 0100007F:1F91 00000000:0000 0A 0:0 00:0 0 0 0 4713 1\n";
+        let found: Vec<String> = sockets(text, 8080).collect();
+        assert_eq!(found, ["socket:[4711]"]);
+    }
+
+    #[test]
+    fn who_listens_is_found_by_its_port() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(pids(&ProcessSpec::Port(port)), [std::process::id()]);
+        drop(listener);
+        assert_eq!(pids(&ProcessSpec::Port(port)), [0; 0]);
+    }
+
+    #[test]
+    fn programs_are_known_by_their_file() {
+        let own = std::env::current_exe().unwrap();
+        let name = own.file_name().unwrap().to_str().unwrap().to_owned();
+        assert!(pids(&ProcessSpec::Name(name)).contains(&std::process::id()));
+        assert_eq!(pids(&ProcessSpec::Name("no such program".into())), [0; 0]);
+    }
+}

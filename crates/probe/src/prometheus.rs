@@ -1,0 +1,201 @@
+//! Pages in Prometheus' text format, those of `throng probe --serve` among them.
+
+mod text;
+
+use regex::Regex;
+use scenario::probes::Page;
+
+use crate::reading::{ASKER, Reading, Teller};
+use crate::source::{ReadError, Source};
+use crate::web::Web;
+use text::{Kind, Sample, samples};
+
+/// The metric in which Throng serves what its probes told; its labels say of what.
+const OWN: &str = "throng_probe";
+
+/// One page.
+#[derive(Debug)]
+pub(crate) struct Prometheus {
+    web: Web,
+    /// Metrics that are kept; empty: all but the buckets of histograms.
+    wanted: Vec<Regex>,
+}
+
+impl Prometheus {
+    pub(crate) fn new(page: &Page, metrics: &[String]) -> Prometheus {
+        // What the scenario checked is right.
+        let whole = metrics
+            .iter()
+            .filter_map(|text| Regex::new(&format!("^(?:{text})$")).ok());
+        Prometheus {
+            web: Web::new(page),
+            wanted: whole.collect(),
+        }
+    }
+
+    fn is_wanted(&self, sample: &Sample<'_>) -> bool {
+        match self.wanted.is_empty() {
+            true => !sample.name.ends_with("_bucket"),
+            false => self
+                .wanted
+                .iter()
+                .any(|wanted| wanted.is_match(sample.name)),
+        }
+    }
+
+    fn tell(&self, text: &str, reading: &mut Reading) -> Result<(), ReadError> {
+        let mut told = 0;
+        for sample in samples(text) {
+            let sample = sample.map_err(|(line, problem)| {
+                ReadError::Nonsense(format!("line {line}: {problem}"))
+            })?;
+            if sample.name == OWN {
+                own(&sample, reading);
+                told += 1;
+                continue;
+            }
+            if !self.is_wanted(&sample) {
+                continue;
+            }
+            told += 1;
+            let metric = match sample.labels {
+                "" => sample.name.to_owned(),
+                labels => format!("{}{{{labels}}}", sample.name),
+            };
+            let unit = unit(sample.name);
+            match sample.kind {
+                Kind::Gauge => reading.gauge(&metric, unit, sample.value),
+                Kind::Counter => reading.counter(&metric, &rate_of(unit), sample.value),
+            }
+        }
+        if told == 0 {
+            return Err(ReadError::Nonsense(
+                "none of the metrics asked for is there".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Source for Prometheus {
+    fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
+        self.tell(&self.web.fetch()?, reading)
+    }
+}
+
+/// What another Throng's probes told. What asking cost there is not this run's cost.
+fn own(sample: &Sample<'_>, reading: &mut Reading) {
+    let label = |name| sample.label(name).unwrap_or_default();
+    let role = label("role");
+    if role == ASKER {
+        return;
+    }
+    let teller = Teller {
+        role,
+        region: label("region"),
+        source: label("source"),
+        via: label("via"),
+    };
+    reading.told_by(teller, &label("metric"), &label("unit"), sample.value);
+}
+
+/// The base unit that a name ends in (Prometheus, "Metric and label naming").
+fn unit(name: &str) -> &'static str {
+    let name = name.strip_suffix("_total").unwrap_or(name);
+    let name = name.strip_suffix("_sum").unwrap_or(name);
+    if name.ends_with("_bytes") {
+        "B"
+    } else if name.ends_with("_seconds") {
+        "s"
+    } else {
+        "1"
+    }
+}
+
+fn rate_of(unit: &str) -> String {
+    format!("{unit}/s")
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::probes::Secret;
+
+    use super::*;
+    use crate::reading::tests::{Names, reading};
+
+    fn prometheus(metrics: &[&str]) -> Prometheus {
+        let page = Page {
+            url: Secret::new("http://127.0.0.1:1/".to_owned()),
+            headers: Vec::new(),
+        };
+        let metrics: Vec<String> = metrics.iter().map(|&m| m.to_owned()).collect();
+        Prometheus::new(&page, &metrics)
+    }
+
+    const PAGE: &str = "\
+# HELP http_requests_total The total.
+# TYPE http_requests_total counter
+http_requests_total{method=\"post\",code=\"200\"} 1027 1395066363000
+# TYPE memory_bytes gauge
+memory_bytes 12.5
+# TYPE took_seconds histogram
+took_seconds_bucket{le=\"+Inf\"} 4
+took_seconds_sum 8
+took_seconds_count 4
+";
+
+    #[test]
+    fn what_is_wanted_is_told_in_its_unit() {
+        let all = prometheus(&[]);
+        let (mut reading, mut names) = (reading(), Names::new());
+        reading.begin(0);
+        all.tell(PAGE, &mut reading).unwrap();
+        assert_eq!(names.told(reading.take()), ["memory_bytes B 12.5"]);
+        reading.begin(1_000_000_000);
+        let page = PAGE.replace("1027", "1030").replace("_sum 8", "_sum 9");
+        all.tell(&page, &mut reading).unwrap();
+        let expected = [
+            "http_requests_total{method=\"post\",code=\"200\"} 1/s 3",
+            "memory_bytes B 12.5",
+            "took_seconds_sum s/s 1",
+            "took_seconds_count 1/s 0",
+        ];
+        assert_eq!(names.told(reading.take()), expected);
+    }
+
+    #[test]
+    fn names_match_whole() {
+        for (metrics, expected) in [
+            (&["memory"][..], None),
+            (&["memory_.*"], Some("memory_bytes")),
+            (&["nothing|memory_bytes"], Some("memory_bytes")),
+        ] {
+            let mut reading = reading();
+            let told = prometheus(metrics).tell(PAGE, &mut reading);
+            assert_eq!(told.is_ok(), expected.is_some());
+            let found = reading.take().new.first().map(|info| info.metric.clone());
+            assert_eq!(found.as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn what_another_throng_serves_keeps_its_names() {
+        let page = "# TYPE throng_probe gauge\nthrong_probe{role=\"servers\",region=\"eu\",source=\
+                    \"we\\\"b\",via=\"host\",metric=\"cpu_busy\",unit=\"%\"} 12\nthrong_probe{role=\
+                    \"generator\",source=\"x\",metric=\"probe_cpu\",unit=\"%\"} 1\n";
+        let mut reading = reading();
+        prometheus(&[]).tell(page, &mut reading).unwrap();
+        let answer = reading.take();
+        assert_eq!(answer.values, [(0, 12.0)]);
+        let info = &answer.new[0];
+        assert_eq!(
+            (info.role.as_str(), info.region.as_str()),
+            ("servers", "eu")
+        );
+        assert_eq!((info.source.as_str(), info.via.as_str()), ("we\"b", "host"));
+        assert_eq!(
+            (info.metric.as_str(), info.unit.as_str()),
+            ("cpu_busy", "%")
+        );
+    }
+}

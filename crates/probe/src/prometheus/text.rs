@@ -1,0 +1,216 @@
+//! The text format: Prometheus' "Exposition formats", version 0.0.4, and what OpenMetrics 1.0 adds.
+
+use std::collections::HashMap;
+
+/// Endings of the samples that belong to a metric of another name.
+const ENDINGS: [&str; 5] = ["_total", "_sum", "_count", "_bucket", "_created"];
+
+/// One line with a value.
+#[derive(Debug, PartialEq)]
+pub(super) struct Sample<'t> {
+    pub(super) name: &'t str,
+    /// As they stand there, without the braces.
+    pub(super) labels: &'t str,
+    pub(super) value: f64,
+    pub(super) kind: Kind,
+}
+
+/// Whether it may fall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Gauge,
+    Counter,
+}
+
+impl Sample<'_> {
+    /// The text of a label.
+    pub(super) fn label(&self, name: &str) -> Option<String> {
+        let mut rest = self.labels;
+        loop {
+            let (key, after) = rest.trim_start_matches([',', ' ']).split_once('=')?;
+            let quoted = after.trim_start().strip_prefix('"')?;
+            let end = closing_quote(quoted)?;
+            if key.trim() == name {
+                return Some(unescaped(&quoted[..end]));
+            }
+            rest = &quoted[end + 1..];
+        }
+    }
+}
+
+/// All samples of a page; an error tells the line's number, from 1, and ends them.
+pub(super) fn samples(text: &str) -> impl Iterator<Item = Result<Sample<'_>, (usize, String)>> {
+    let mut types: HashMap<&str, &str> = HashMap::new();
+    let mut lines = text.lines().enumerate();
+    std::iter::from_fn(move || {
+        loop {
+            let (number, line) = lines.next()?;
+            let line = line.trim();
+            if let Some(comment) = line.strip_prefix('#') {
+                let mut words = comment.split_ascii_whitespace();
+                if words.next() == Some("TYPE")
+                    && let (Some(name), Some(kind)) = (words.next(), words.next())
+                {
+                    types.insert(name, kind);
+                }
+                continue;
+            }
+            if line.is_empty() {
+                continue;
+            }
+            return Some(match sample(line, &types) {
+                Some(sample) => Ok(sample),
+                None => Err((number + 1, "this is no sample".to_owned())),
+            });
+        }
+    })
+    .scan(false, |ended, sample| {
+        if *ended {
+            return None;
+        }
+        *ended = sample.is_err();
+        Some(sample)
+    })
+}
+
+/// `name{labels} value timestamp # exemplar`.
+fn sample<'t>(line: &'t str, types: &HashMap<&str, &str>) -> Option<Sample<'t>> {
+    let end = line.find(|c: char| c == '{' || c.is_whitespace())?;
+    let (name, rest) = line.split_at(end);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
+    if name.is_empty() || !name.chars().all(is_name) {
+        return None;
+    }
+    let (labels, rest) = match rest.trim_start().strip_prefix('{') {
+        Some(inner) => {
+            let end = closing_brace(inner)?;
+            (inner[..end].trim_matches([',', ' ']), &inner[end + 1..])
+        }
+        None => ("", rest),
+    };
+    // Infinities and "not a number" are written as Rust reads them.
+    let value = rest.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(Sample {
+        name,
+        labels,
+        value,
+        kind: kind(name, types),
+    })
+}
+
+fn kind(name: &str, types: &HashMap<&str, &str>) -> Kind {
+    let family = ENDINGS.iter().find_map(|end| name.strip_suffix(end));
+    let told = types
+        .get(name)
+        .or_else(|| types.get(family.unwrap_or(name)))
+        .copied();
+    match told {
+        Some("counter") => Kind::Counter,
+        // A summary's quantiles have its own name and are no counters.
+        Some("histogram" | "summary") if family.is_some() => Kind::Counter,
+        None | Some("untyped" | "unknown") if name.ends_with("_total") => Kind::Counter,
+        _ => Kind::Gauge,
+    }
+}
+
+/// Where the brace is that ends the labels: not one inside quotes.
+fn closing_brace(text: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let found = text[at..].find(['"', '}'])? + at;
+        if text.as_bytes()[found] == b'}' {
+            return Some(found);
+        }
+        at = found + 1;
+        at += closing_quote(&text[at..])? + 1;
+    }
+}
+
+/// Where the quote is that no backslash stands before.
+fn closing_quote(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.bytes().position(|byte| {
+        let is_end = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        is_end
+    })
+}
+
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('n') => plain.push('\n'),
+                Some(other) => plain.push(other),
+                None => {}
+            },
+            _ => plain.push(c),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn one(line: &str) -> Option<(String, String, f64)> {
+        let sample = sample(line, &HashMap::new())?;
+        Some((
+            sample.name.to_owned(),
+            sample.labels.to_owned(),
+            sample.value,
+        ))
+    }
+
+    #[test]
+    fn lines_of_the_specification_are_read() {
+        let found =
+            |name: &str, labels: &str, value| Some((name.to_owned(), labels.to_owned(), value));
+        for (line, expected) in [
+            ("up 1", found("up", "", 1.0)),
+            ("a:b{x=\"}\",} 2 99", found("a:b", "x=\"}\"", 2.0)),
+            ("a{x=\"\\\"}\"} 3", found("a", "x=\"\\\"}\"", 3.0)),
+            ("a 1.5e3 # {id=\"7\"} 1", found("a", "", 1500.0)),
+            ("a +Inf", found("a", "", f64::INFINITY)),
+            ("a", None),
+            ("a{x=\"1\" 1", None),
+            ("<html> 1", None),
+            ("a b", None),
+        ] {
+            assert_eq!(one(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn kinds_follow_from_types_and_endings() {
+        let text = "# TYPE a counter\n# TYPE h histogram\n# TYPE s summary\na 1\na_total 1\nh_sum 1\n\
+                    s_count 1\ns{quantile=\"0.5\"} 1\nx_total 1\nx 1\n";
+        let kinds: Vec<bool> = samples(text)
+            .map(|sample| sample.unwrap().kind == Kind::Counter)
+            .collect();
+        assert_eq!(kinds, [true, true, true, true, false, true, false]);
+    }
+
+    #[test]
+    fn the_first_line_that_is_none_is_told() {
+        let told: Vec<_> = samples("a 1\n\n<html>\nb 2\n").collect();
+        assert_eq!(told.len(), 2);
+        assert_eq!(told[1], Err((3, "this is no sample".to_owned())));
+    }
+
+    proptest! {
+        #[test]
+        fn no_page_panics(text in "\\PC*", line in "[a#{}\",\\\\= \n0-9é]*") {
+            for page in [text, line] {
+                for sample in samples(&page).flatten() {
+                    sample.label("a");
+                }
+            }
+        }
+    }
+}

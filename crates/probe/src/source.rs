@@ -1,0 +1,234 @@
+//! What a source is, and which there are.
+
+use std::time::Duration;
+
+use scenario::probes::{Page, Probe, ProbeKind, ProcessSpec, Secret};
+
+use crate::reading::{Reading, Teller};
+use crate::{cgroup, host, mysql, nginx, postgres, process, procfs, prometheus, redis};
+
+/// How long a source may take to be reached, and again to answer.
+pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(2);
+
+/// Longest reason that is told, in characters.
+const REASON_CHARS_MAX: usize = 300;
+
+/// Something that can be asked. Each has a thread of its own, so asking may block.
+pub(crate) trait Source: Send {
+    /// Asks once.
+    fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError>;
+}
+
+/// Why there was no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadError {
+    #[error("cannot read {path}: {source}")]
+    File {
+        path: String,
+        source: std::io::Error,
+    },
+    #[error("{0}")]
+    Gone(String),
+    #[error("cannot be reached: {0}")]
+    Unreachable(String),
+    #[error("its answer makes no sense: {0}")]
+    Nonsense(String),
+}
+
+/// Why a probe cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// A URL that its client does not take.
+    #[error("the {kind} probe's URL cannot be used: {problem}")]
+    Url {
+        /// As `redis`.
+        kind: &'static str,
+        /// Without secrets.
+        problem: String,
+    },
+    /// `process: target` or a path, of a target that is not here or unknown.
+    #[error("the probe {probe:?} needs a target: {problem}")]
+    Target {
+        /// As the scenario says.
+        probe: String,
+        /// In words.
+        problem: &'static str,
+    },
+    /// A thread could not be started.
+    #[error("cannot start a thread for the probe {probe:?}")]
+    Thread {
+        /// As the scenario says.
+        probe: String,
+        /// What the system says.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Where the target is, for probes that name it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Its process, where it was started for the run.
+    pub pid: Option<u32>,
+    /// The TCP port it listens on, where it is on this machine.
+    pub local_port: Option<u16>,
+    /// `http://host:port`; what paths are appended to.
+    pub url: Option<String>,
+}
+
+/// Tells what is wrong with probes before anything is started.
+///
+/// # Errors
+/// A URL that its client does not take.
+pub fn check(probes: &[Probe]) -> Result<(), ProbeError> {
+    for probe in probes {
+        match &probe.kind {
+            ProbeKind::Redis(url) => redis::check(url)?,
+            ProbeKind::Mysql(url) => mysql::check(url)?,
+            ProbeKind::Postgres(url) => postgres::check(url)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The source of a probe, and what it is called in the record.
+pub(crate) fn open(probe: &Probe, place: &Place) -> Result<(Teller, Box<dyn Source>), ProbeError> {
+    let mut name = probe.source();
+    let source: Box<dyn Source> = match &probe.kind {
+        ProbeKind::Host => {
+            name = probe.name.clone().unwrap_or_else(procfs::hostname);
+            Box::new(host::Host::new())
+        }
+        ProbeKind::Process(spec) => {
+            let spec = located(spec, place).ok_or_else(|| ProbeError::Target {
+                probe: "process: target".to_owned(),
+                problem: "it does not run on this machine",
+            })?;
+            Box::new(process::Process::new(spec))
+        }
+        ProbeKind::Cgroup(path) => Box::new(cgroup::Cgroup::new(path)),
+        ProbeKind::Redis(url) => Box::new(redis::Redis::new(url)?),
+        ProbeKind::Mysql(url) => Box::new(mysql::Mysql::new(url)?),
+        ProbeKind::Postgres(url) => Box::new(postgres::Postgres::new(url)?),
+        ProbeKind::Nginx(page) => Box::new(nginx::Nginx::new(&absolute(page, place)?)),
+        ProbeKind::Prometheus { page, metrics } => Box::new(prometheus::Prometheus::new(
+            &absolute(page, place)?,
+            metrics,
+        )),
+    };
+    let teller = Teller {
+        role: probe.role.clone(),
+        region: probe.region.clone(),
+        source: name,
+        via: probe.kind.word().to_owned(),
+    };
+    Ok((teller, source))
+}
+
+/// The process that is meant by the target.
+fn located(spec: &ProcessSpec, place: &Place) -> Option<ProcessSpec> {
+    match spec {
+        ProcessSpec::Target => place
+            .pid
+            .map(ProcessSpec::Pid)
+            .or_else(|| place.local_port.map(ProcessSpec::Port)),
+        other => Some(other.clone()),
+    }
+}
+
+/// The page's whole URL.
+fn absolute(page: &Page, place: &Place) -> Result<Page, ProbeError> {
+    let path = page.url.reveal();
+    if !path.starts_with('/') {
+        return Ok(page.clone());
+    }
+    let base = place.url.as_ref().ok_or_else(|| ProbeError::Target {
+        probe: page.url.shown_url(),
+        problem: "a path is one of the target's; write a whole URL",
+    })?;
+    Ok(Page {
+        url: Secret::new(format!("{base}{path}")),
+        headers: page.headers.clone(),
+    })
+}
+
+/// A reason for the record: one line, bounded, without the secrets of the probe.
+pub(crate) fn reason(error: &ReadError, probe: &Probe) -> String {
+    let mut text = error.to_string();
+    for secret in secrets(&probe.kind) {
+        if !secret.is_empty() {
+            text = text.replace(&secret, "***");
+        }
+    }
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars()
+        .filter(|c| !c.is_control())
+        .take(REASON_CHARS_MAX)
+        .collect()
+}
+
+/// What must not be told of a probe.
+fn secrets(kind: &ProbeKind) -> Vec<String> {
+    let of_url = |url: &Secret| {
+        let mut found = vec![];
+        if url.has_password() {
+            found.push(url.reveal().to_owned());
+            found.extend(url.password().map(str::to_owned));
+        }
+        found
+    };
+    match kind {
+        ProbeKind::Redis(url) | ProbeKind::Mysql(url) | ProbeKind::Postgres(url) => of_url(url),
+        ProbeKind::Nginx(page) | ProbeKind::Prometheus { page, .. } => {
+            let values = page
+                .headers
+                .iter()
+                .map(|(_, value)| value.reveal().to_owned());
+            of_url(&page.url).into_iter().chain(values).collect()
+        }
+        ProbeKind::Host | ProbeKind::Process(_) | ProbeKind::Cgroup(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redis(url: &str) -> Probe {
+        Probe {
+            kind: ProbeKind::Redis(Secret::new(url.to_owned())),
+            role: "redis".to_owned(),
+            region: String::new(),
+            name: None,
+            every_ns: 1_000_000_000,
+        }
+    }
+
+    #[test]
+    fn reasons_hold_no_secret() {
+        let probe = redis("redis://:hunter2@127.0.0.1:1/");
+        let error = ReadError::Unreachable(
+            "redis://:hunter2@127.0.0.1:1/ said\n no: hunter2 is wrong\u{7}".to_owned(),
+        );
+        assert_eq!(
+            reason(&error, &probe),
+            "cannot be reached: *** said no: *** is wrong"
+        );
+    }
+
+    #[test]
+    fn paths_are_the_targets() {
+        let page = Page {
+            url: Secret::new("/metrics".to_owned()),
+            headers: Vec::new(),
+        };
+        let place = Place {
+            url: Some("http://127.0.0.1:81".to_owned()),
+            ..Place::default()
+        };
+        let found = absolute(&page, &place).unwrap();
+        assert_eq!(found.url.reveal(), "http://127.0.0.1:81/metrics");
+        assert!(absolute(&page, &Place::default()).is_err());
+    }
+}

@@ -1,0 +1,186 @@
+//! A run's figures as tables with commas (RFC 4180), for spreadsheets and statistics.
+
+use csv::Writer;
+use record::schema::{Latency, MeasureSummary, SeriesRow, Summary};
+use record::{ProbeRow, Probes};
+
+/// The columns of `measures.csv`.
+const MEASURES: [&str; 16] = [
+    "phase",
+    "measure",
+    "kind",
+    "count",
+    "rate_per_s",
+    "errors",
+    "time",
+    "mean_ns",
+    "min_ns",
+    "p50_ns",
+    "p90_ns",
+    "p95_ns",
+    "p98_ns",
+    "p99_ns",
+    "p999_ns",
+    "max_ns",
+];
+
+/// Figures by phase and measure, a row for each of the three times; `phase` is empty where the whole
+/// run is meant.
+pub fn measures_csv(summary: &Summary) -> String {
+    table(|writer| {
+        writer.write_record(MEASURES)?;
+        let whole = summary.measures.iter().map(|measure| ("", measure));
+        let phases = summary.phases.iter().flat_map(|phase| {
+            let measures = phase.measures.iter();
+            measures.map(|measure| (phase.name.as_str(), measure))
+        });
+        for (phase, measure) in whole.chain(phases) {
+            let times = [
+                ("response", &measure.response),
+                ("service", &measure.service),
+                ("lag", &measure.lag),
+            ];
+            for (time, latency) in times {
+                writer.write_record(measure_cells(phase, measure, time, latency.as_ref()))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A row of `measures.csv`; nothing stands where nothing was measured.
+fn measure_cells(
+    phase: &str,
+    measure: &MeasureSummary,
+    time: &str,
+    latency: Option<&Latency>,
+) -> Vec<String> {
+    let figures = match latency {
+        None => vec![String::new(); 9],
+        Some(l) => {
+            let whole = [
+                l.min_ns, l.p50_ns, l.p90_ns, l.p95_ns, l.p98_ns, l.p99_ns, l.p999_ns, l.max_ns,
+            ];
+            let whole = whole.iter().map(u64::to_string);
+            std::iter::once(l.mean_ns.to_string())
+                .chain(whole)
+                .collect()
+        }
+    };
+    let mut cells = vec![
+        phase.to_owned(),
+        measure.name.clone(),
+        measure.kind.clone(),
+        measure.count.to_string(),
+        measure.rate_per_s.to_string(),
+        measure.errors.to_string(),
+        time.to_owned(),
+    ];
+    cells.extend(figures);
+    cells
+}
+
+/// Second by second, the columns of `series.parquet`.
+pub fn series_csv(rows: &[SeriesRow]) -> String {
+    table(|writer| {
+        for row in rows {
+            writer.serialize(row)?;
+        }
+        Ok(())
+    })
+}
+
+/// Every value that probes told.
+pub fn probes_csv(probes: &Probes) -> String {
+    table(|writer| {
+        writer.write_record([
+            "at_ns", "role", "region", "source", "via", "metric", "unit", "value",
+        ])?;
+        for &ProbeRow {
+            at_ns,
+            probe,
+            value,
+        } in &probes.rows
+        {
+            let Some(info) = probes.list.get(probe as usize) else {
+                continue;
+            };
+            let (at_ns, value) = (at_ns.to_string(), value.to_string());
+            writer.write_record([
+                at_ns.as_str(),
+                &info.role,
+                &info.region,
+                &info.source,
+                &info.via,
+                &info.metric,
+                &info.unit,
+                &value,
+            ])?;
+        }
+        Ok(())
+    })
+}
+
+/// The text that is written.
+fn table(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> String {
+    let mut writer = Writer::from_writer(Vec::new());
+    write(&mut writer).expect("memory takes all, and the rows of a table are of one length");
+    let bytes = writer.into_inner().expect("memory takes all");
+    String::from_utf8(bytes).expect("what is written is text")
+}
+
+#[cfg(test)]
+mod tests {
+    use record::ProbeInfo;
+
+    use super::*;
+    use crate::sample::summary;
+
+    #[test]
+    fn measures_stand_by_phase_and_time() {
+        let text = measures_csv(&summary());
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some(MEASURES.join(",").as_str()));
+        let rows: Vec<&str> = lines.collect();
+        let summary = summary();
+        let phases: usize = summary.phases.iter().map(|p| p.measures.len()).sum();
+        assert_eq!(rows.len(), 3 * (summary.measures.len() + phases));
+        assert!(
+            rows.iter()
+                .all(|row| row.split(',').count() == MEASURES.len())
+        );
+    }
+
+    #[test]
+    fn what_a_name_holds_stays_in_its_cell() {
+        let probes = Probes {
+            list: vec![ProbeInfo {
+                role: "a,b".to_owned(),
+                region: String::new(),
+                source: "s".to_owned(),
+                metric: "m{x=\"1\"}".to_owned(),
+                unit: "1".to_owned(),
+                via: "prometheus".to_owned(),
+            }],
+            rows: vec![ProbeRow {
+                at_ns: -5,
+                probe: 0,
+                value: 0.5,
+            }],
+        };
+        let expected = "at_ns,role,region,source,via,metric,unit,value\n-5,\"a,b\",,s,prometheus,\
+                        \"m{x=\"\"1\"\"}\",1,0.5\n";
+        assert_eq!(probes_csv(&probes), expected);
+    }
+
+    #[test]
+    fn seconds_have_their_columns() {
+        let row = SeriesRow {
+            users: 7,
+            ..SeriesRow::default()
+        };
+        let text = series_csv(&[row]);
+        assert!(text.starts_with("start_ns,end_ns,phase,users,"), "{text}");
+        assert_eq!(text.lines().count(), 2);
+    }
+}

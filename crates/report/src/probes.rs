@@ -1,0 +1,44 @@
+//! What probes told, as a table: a section a source, a line a metric.
+
+use judge::probes::{figures, shown};
+use judge::words;
+use record::Probes;
+use record::schema::RunInfo;
+
+use crate::style::{Line, Style};
+use crate::table::Table;
+use crate::verdict::{COLUMNS, INDENT};
+
+/// All probes of a record. Lines end with `\n`.
+pub fn probes(probes: &Probes, info: &RunInfo, style: Style) -> String {
+    let told = figures(probes, i64::MIN, i64::MAX);
+    let mut table = Table::new(&["metric", "values", "mean", "min", "max"]);
+    let mut last = None;
+    for probe in &told {
+        let source = (&probe.info.role, &probe.info.region, &probe.info.source);
+        if last != Some(source) {
+            let words: Vec<&str> = [source.0, source.1, source.2]
+                .into_iter()
+                .map(String::as_str)
+                .filter(|word| !word.is_empty())
+                .collect();
+            table.section(Line::default().text(words.join(" ")));
+            last = Some(source);
+        }
+        let value = |number| (None, shown(number, &probe.info.unit));
+        table.row(vec![
+            (None, format!("{INDENT}{}", probe.info.metric)),
+            (None, words::count(probe.count)),
+            value(probe.mean),
+            value(probe.min),
+            value(probe.max),
+        ]);
+    }
+    let length = words::span(info.ended_ns);
+    let mut text = format!("PROBES  {} in {length}\n\n", info.name);
+    for line in table.render(COLUMNS, style) {
+        text += &line;
+        text.push('\n');
+    }
+    text
+}

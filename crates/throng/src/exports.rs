@@ -1,0 +1,73 @@
+//! A run's seconds, handed on to those who asked for them.
+
+use std::io::Write;
+
+use controller::Tick;
+use export::{Exports, MeasureSecond, ProbeValue, Second, Targets};
+
+use crate::args::ExportArgs;
+use crate::exit::{Exit, Failure};
+
+/// Who is told of a run.
+pub(crate) struct Told(Exports);
+
+/// Gets the exports ready; nothing where nobody asked.
+pub(crate) fn start(args: &ExportArgs) -> Result<Option<Told>, Failure> {
+    let targets = Targets {
+        prometheus: args.prometheus,
+        otlp: args.otlp.clone(),
+        statsd: args.statsd.clone(),
+    };
+    if args.prometheus.is_none() && args.otlp.is_none() && args.statsd.is_none() {
+        return Ok(None);
+    }
+    let exports = Exports::start(&targets).map_err(|error| Failure::new(Exit::System, error))?;
+    if let Some(address) = exports.page_address() {
+        say(&format!("metrics at http://{address}/metrics"));
+    }
+    Ok(Some(Told(exports)))
+}
+
+impl Told {
+    /// A second has passed.
+    pub(crate) fn second(&mut self, tick: &Tick<'_>) {
+        let measures: Vec<MeasureSecond> = tick
+            .measures
+            .iter()
+            .map(|measure| MeasureSecond {
+                name: measure.name.clone(),
+                count: measure.count,
+                errors: measure.errors,
+                response_ns: measure.response_ns,
+            })
+            .collect();
+        let probes: Vec<ProbeValue> = tick
+            .probes
+            .iter()
+            .filter_map(|probed| {
+                Some(ProbeValue {
+                    info: probed.info.clone(),
+                    value: probed.value?,
+                })
+            })
+            .collect();
+        self.0.second(Second {
+            info: tick.info,
+            row: tick.row,
+            measures: &measures,
+            probes: &probes,
+        });
+    }
+
+    /// The run is over; what could not be handed on is told.
+    pub(crate) fn end(self) {
+        for text in self.0.end() {
+            say(&format!("warning: {text}"));
+        }
+    }
+}
+
+/// Beside the run's own output. A closed standard error leaves nobody to tell.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

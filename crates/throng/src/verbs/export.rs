@@ -1,0 +1,50 @@
+//! `throng export RUN`: a run that is over, in other forms.
+
+use std::io::Write;
+use std::path::Path;
+
+use record::{Run, write_whole};
+
+use crate::args::ExportRunArgs;
+use crate::exit::{Exit, Failure, written};
+use crate::verbs::show::judged;
+
+pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
+    let refuse = |error| Failure::new(Exit::NoInput, error);
+    let run = Run::open(&args.run).map_err(refuse)?;
+    let summary = judged(&run, false)?;
+    if let Some(path) = &args.json {
+        write(path, &report::json(&summary))?;
+    }
+    if let Some(path) = &args.junit {
+        write(path, &report::run_junit(&summary))?;
+    }
+    let Some(folder) = &args.csv else {
+        return Ok(Exit::Passed);
+    };
+    let cannot = |error: std::io::Error| {
+        let message = format!("cannot make {}: {error}", folder.display());
+        Failure::hinted(Exit::CannotCreate, message, "give another directory")
+    };
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    write(
+        &folder.join("measures.csv"),
+        &report::measures_csv(&summary),
+    )?;
+    let series = run.series().map_err(refuse)?;
+    write(&folder.join("series.csv"), &report::series_csv(&series))?;
+    let probes = run.probes().map_err(refuse)?;
+    if !probes.list.is_empty() {
+        write(&folder.join("probes.csv"), &report::probes_csv(&probes))?;
+    }
+    Ok(Exit::Passed)
+}
+
+/// Writes a file whole; `-` is standard output.
+fn write(path: &Path, text: &str) -> Result<Exit, Failure> {
+    if path == Path::new("-") {
+        return written(write!(std::io::stdout(), "{text}"));
+    }
+    write_whole(path, text.as_bytes()).map_err(|error| Failure::new(Exit::Io, error))?;
+    Ok(Exit::Passed)
+}

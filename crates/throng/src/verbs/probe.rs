@@ -1,0 +1,208 @@
+//! `throng probe`: the server's side without a run.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use controller::{Interrupt, WatchError, WatchRequest};
+use export::{ProbeValue, Server};
+use probe::{Clock, Crew, Newest, News, Place, ProbeError};
+use scenario::plan::Target;
+use scenario::probes::Probe;
+
+use crate::args::ProbeArgs;
+use crate::exit::{Exit, Failure, written};
+use crate::source::{self, Text};
+use crate::verbs::run::interrupt;
+
+/// How long news are waited for before the end is looked for.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// Answers that make a rate.
+const ANSWERS_MIN: u64 = 2;
+/// How long sources may take for them, in periods and beyond.
+const PERIODS_MAX: u64 = 3;
+const ANSWER_MAX_NS: u64 = 3_000_000_000;
+
+/// What is asked, and what it was read from.
+struct Asked {
+    text: Text,
+    probes: Vec<Probe>,
+    place: Place,
+    inputs: controller::Inputs,
+}
+
+pub(crate) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
+    let asked = asked(args)?;
+    probe::check(&asked.probes).map_err(failure)?;
+    match (args.serve, args.time) {
+        (Some(address), _) => serve(&asked, address),
+        (None, Some(time)) => {
+            let output = args.output.as_deref().unwrap_or(Path::new("runs"));
+            record(&asked, time, output)
+        }
+        (None, None) => print(&asked),
+    }
+}
+
+fn asked(args: &ProbeArgs) -> Result<Asked, Failure> {
+    let Some(file) = &args.file else {
+        let text = Text {
+            name: "probes".to_owned(),
+            text: match args.probes.as_slice() {
+                [] => "- host\n".to_owned(),
+                given => given.iter().map(|one| item(one)).collect(),
+            },
+            original: None,
+        };
+        let (probes, inputs) = source::probes(&text)?;
+        return Ok(Asked {
+            text,
+            probes,
+            place: Place::default(),
+            inputs,
+        });
+    };
+    let text = source::read(file)?;
+    let source::Compiled { plan, inputs } = source::compile(&text, &[])?;
+    if plan.probes.is_empty() {
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!("{file} has no probes"),
+            "write them under `probes`, or give them as arguments",
+        ));
+    }
+    let place = match &plan.target {
+        // Nobody has started it.
+        Target::Builtin { .. } => Place::default(),
+        Target::Url(_) => controller::target_place(&plan),
+    };
+    Ok(Asked {
+        text,
+        probes: plan.probes,
+        place,
+        inputs,
+    })
+}
+
+/// An argument as an item of a list, its further lines below its first.
+fn item(text: &str) -> String {
+    format!("- {}\n", text.trim().replace('\n', "\n  "))
+}
+
+/// Asks until there are rates, and prints everything once.
+fn print(asked: &Asked) -> Result<Exit, Failure> {
+    let mut crew = Crew::start(&asked.probes, &asked.place, Clock::at(-1)).map_err(failure)?;
+    let mut newest = Newest::default();
+    let mut lost = Vec::new();
+    let slowest_ns = asked.probes.iter().map(|probe| probe.every_ns).max();
+    let limit_ns = slowest_ns.unwrap_or(0) * PERIODS_MAX + ANSWER_MAX_NS;
+    let is_told = |crew: &Crew, lost: &[usize]| {
+        let mut sources = crew.sources().enumerate();
+        sources.all(|(number, (_, tally))| tally.readings >= ANSWERS_MIN || lost.contains(&number))
+    };
+    while !is_told(&crew, &lost) && (crew.now_ns() as u64) < limit_ns {
+        for news in crew.hear(PATIENCE) {
+            newest.take(&news);
+            tell(&crew, &news);
+            if let News::Lost { source, .. } = news {
+                lost.push(source);
+            }
+        }
+    }
+    written(write!(std::io::stdout(), "{}", page(&newest)))?;
+    let answered = crew.sources().all(|(_, tally)| tally.readings > 0);
+    Ok(match answered {
+        true => Exit::Passed,
+        false => Exit::Unavailable,
+    })
+}
+
+/// Serves what is told until the end is asked for.
+fn serve(asked: &Asked, address: SocketAddr) -> Result<Exit, Failure> {
+    let interrupt = interrupt()?;
+    let newest = Arc::<Mutex<Newest>>::default();
+    let shown = Arc::clone(&newest);
+    let server = Server::start(address, move || {
+        page(&shown.lock().unwrap_or_else(PoisonError::into_inner))
+    });
+    let server = server.map_err(|error| {
+        let message = format!("cannot listen on {address}: {error}");
+        Failure::hinted(
+            Exit::System,
+            message,
+            "give another address, or port 0 for a free one",
+        )
+    })?;
+    let mut crew = Crew::start(&asked.probes, &asked.place, Clock::at(-1)).map_err(failure)?;
+    let url = format!("http://{}/metrics", server.address());
+    written(writeln!(std::io::stdout(), "listening on {url}"))?;
+    while !interrupt.is_asked() {
+        for news in crew.hear(PATIENCE) {
+            tell(&crew, &news);
+            let mut newest = newest.lock().unwrap_or_else(PoisonError::into_inner);
+            newest.take(&news);
+        }
+    }
+    Ok(Exit::Passed)
+}
+
+/// Records what is told.
+fn record(asked: &Asked, time: Duration, output: &Path) -> Result<Exit, Failure> {
+    let interrupt: Arc<Interrupt> = interrupt()?;
+    let request = WatchRequest {
+        probes: &asked.probes,
+        place: &asked.place,
+        text: &asked.text.text,
+        inputs: &asked.inputs,
+        runs: output,
+        version: env!("CARGO_PKG_VERSION"),
+        time,
+        interrupt: &interrupt,
+    };
+    let directory = controller::watch(&request).map_err(|error| match error {
+        WatchError::Probe(error) => failure(error),
+        WatchError::Record(error) => Failure::new(Exit::Io, error),
+    })?;
+    written(writeln!(std::io::stdout(), "{}", directory.display()))
+}
+
+fn page(newest: &Newest) -> String {
+    let values: Vec<ProbeValue> = newest
+        .values()
+        .map(|(info, value)| ProbeValue {
+            info: info.clone(),
+            value,
+        })
+        .collect();
+    export::page(&values)
+}
+
+/// What is not a value is told beside the values.
+fn tell(crew: &Crew, news: &News) {
+    let name = |source: usize| {
+        let found = crew.sources().nth(source);
+        found.map_or_else(String::new, |(name, _)| {
+            format!("{} {}", name.role, name.source)
+        })
+    };
+    let line = match news {
+        News::Lost { source, why, .. } => format!("{}: lost: {why}", name(*source)),
+        News::Back { source, missed, .. } => {
+            format!("{}: back, {missed} answers are missing", name(*source))
+        }
+        News::Remark { source, text } => format!("{}: {text}", name(*source)),
+        News::Probe { .. } | News::Row(_) => return,
+    };
+    // A closed standard error leaves nobody to tell.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+fn failure(error: ProbeError) -> Failure {
+    let exit = match error {
+        ProbeError::Url { .. } | ProbeError::Target { .. } => Exit::Data,
+        ProbeError::Thread { .. } => Exit::System,
+    };
+    Failure::new(exit, error)
+}

@@ -1,0 +1,222 @@
+//! Who is told of a run while it goes on, and `throng probe`.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::process::Stdio;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use record::Run;
+use record::schema::EventKind;
+
+use crate::support::{Ended, Running, Served, Space, throng};
+
+/// Nothing here takes so long unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The body of what an HTTP server says.
+fn get(url: &str) -> String {
+    let rest = url.strip_prefix("http://").unwrap();
+    let (address, path) = rest.split_once('/').unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET /{path} HTTP/1.1\r\nhost: {address}\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+/// The bodies of what is posted to a server that takes everything.
+fn posts() -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, bodies) = channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let sender = sender.clone();
+            std::thread::spawn(move || take_posts(stream, |body| sender.send(body).is_ok()));
+        }
+    });
+    (url, bodies)
+}
+
+fn take_posts(mut stream: TcpStream, mut each: impl FnMut(String) -> bool) {
+    let mut bytes = Vec::new();
+    let mut piece = [0; 65_536];
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let whole = text.split_once("\r\n\r\n").and_then(|(head, body)| {
+            let head = head.to_ascii_lowercase();
+            let (_, length) = head.split_once("content-length: ")?;
+            let length: usize = length.lines().next()?.trim().parse().ok()?;
+            let body = body.get(..length)?.to_owned();
+            assert!(head.starts_with("post /v1/metrics http/1.1"), "{head}");
+            Some((head.len() + 4 + length, body))
+        });
+        if let Some((length, body)) = whole {
+            bytes.drain(..length);
+            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+            if !each(body) || stream.write_all(answer).is_err() {
+                return;
+            }
+            continue;
+        }
+        match stream.read(&mut piece) {
+            Ok(n) if n > 0 => bytes.extend_from_slice(&piece[..n]),
+            _ => return,
+        }
+    }
+}
+
+#[test]
+fn a_run_is_told_to_all_who_asked() {
+    let hello = Served::start(&["hello"]);
+    let space = Space::new();
+    let (otlp, bodies) = posts();
+    let statsd = UdpSocket::bind("127.0.0.1:0").unwrap();
+    statsd.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut command = space.load(&hello.url, "50/s", "4s");
+    command.args(["--prometheus", "0", "--otlp", &otlp, "--statsd"]);
+    command.arg(statsd.local_addr().unwrap().to_string());
+    let mut running = Running::start(&mut command);
+    let line = running.told();
+    let url = line.trim_end().strip_prefix("metrics at ").unwrap();
+
+    let body: serde_json::Value =
+        serde_json::from_str(&bodies.recv_timeout(PATIENCE).unwrap()).unwrap();
+    let metrics = &body["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+    let names: Vec<_> = metrics
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| &m["name"])
+        .collect();
+    assert!(
+        names.iter().any(|name| *name == "throng_users"),
+        "{names:?}"
+    );
+    // A second was told to all at once, so the page has one, too.
+    let page = get(url);
+    assert!(
+        page.contains("\nthrong_operations_done_total{run=\""),
+        "{page}"
+    );
+    let mut datagram = [0; 2048];
+    let n = statsd.recv(&mut datagram).unwrap();
+    let text = String::from_utf8_lossy(&datagram[..n]);
+    assert!(text.contains("throng.users_started:"), "{text}");
+    let ended = running.end().with(0);
+    assert!(!ended.err.contains("warning"), "{}", ended.err);
+}
+
+#[test]
+fn a_run_that_is_over_has_other_forms() {
+    let hello = Served::start(&["hello"]);
+    let space = Space::new();
+    let mut command = space.load(&hello.url, "50/s", "2s");
+    command.args(["--set", "thresholds=[ 'errors == 0', 'count > 9999999' ]"]);
+    command.args(["--set", "probes=[ host ]"]);
+    Ended::of(&mut command).with(1);
+    let run = space.only().path().display().to_string();
+    let folder = space.path("csv");
+    let mut command = throng(["export", &run, "--junit", "-", "--csv"]);
+    let ended = Ended::of(command.arg(&folder)).with(0);
+    ended.said("tests=\"3\" failures=\"1\" errors=\"0\"");
+    ended.said("name=\"count &gt; 9999999\"");
+    let lines = |file: &str| {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(
+        lines("measures.csv")
+            .iter()
+            .any(|line| line.contains(",request,"))
+    );
+    assert!(lines("series.csv").len() > 2);
+    assert!(
+        lines("probes.csv")
+            .iter()
+            .any(|line| line.contains(",host,cpu_busy,%,"))
+    );
+    let json = Ended::of(&mut throng(["export", &run, "--json", "-"])).with(0);
+    let summary: record::schema::Summary = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(summary.exit_code, 1);
+    Ended::of(&mut throng(["export", &run])).with(64);
+}
+
+#[test]
+fn who_cannot_be_told_does_not_stop_a_run() {
+    let hello = Served::start(&["hello"]);
+    let space = Space::new();
+    // Port 1 of loopback: nobody listens there.
+    let mut command = space.load(&hello.url, "50/s", "2s");
+    command.args(["--otlp", "http://127.0.0.1:1"]);
+    Ended::of(&mut command)
+        .with(0)
+        .told("warning: otlp: ")
+        .told("could not be sent");
+    for (args, told) in [
+        (
+            ["--otlp", "127.0.0.1:4318"],
+            "write it like http://127.0.0.1:4318",
+        ),
+        (["--prometheus", "here"], "expected an address with a port"),
+    ] {
+        Ended::of(space.load(&hello.url, "1/s", "1s").args(args))
+            .with(64)
+            .told(told);
+    }
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    Ended::of(
+        space
+            .load(&hello.url, "1/s", "1s")
+            .args(["--prometheus", &address]),
+    )
+    .with(71)
+    .told("cannot serve metrics at");
+}
+
+#[test]
+fn probes_are_printed_served_and_recorded() {
+    let printed = Ended::of(&mut throng(["probe", "host"])).with(0);
+    printed.said("via=\"host\",metric=\"cpu_busy\",unit=\"%\"}");
+    Ended::of(&mut throng(["probe", "process: { name: no such process }"]))
+        .with(69)
+        .told("lost: there is no process called");
+    Ended::of(&mut throng(["probe", "hsot: this"]))
+        .with(65)
+        .told("did you mean `host`?");
+
+    let mut command = throng(["probe", "--serve", "0", "host", "process: { pid: 1 }"]);
+    let mut server = Running::start(command.stdin(Stdio::null()));
+    let line = server.line();
+    let url = line.trim_end().strip_prefix("listening on ").unwrap();
+    let space = Space::new();
+    let runs = space.path("runs");
+    let spec = format!("prometheus: {url}");
+    let mut command = throng(["probe", "--for", "3s", &spec, "-o"]);
+    Ended::of(command.arg(&runs)).with(0);
+    server.interrupt();
+    server.end().with(0);
+    let run: Run = space.only();
+    let probes = run.probes().unwrap();
+    let has = |via: &str, metric: &str| {
+        let mut list = probes.list.iter();
+        list.any(|info| info.via == via && info.metric == metric && info.role == via)
+    };
+    assert!(
+        has("host", "memory_used") && has("process", "threads"),
+        "{:?}",
+        probes.list
+    );
+    let events = run.events().unwrap();
+    assert!(matches!(
+        events.last().unwrap().what,
+        EventKind::RunEnded { .. }
+    ));
+    let directory = run.path().display().to_string();
+    Ended::of(&mut throng(["show", &directory]))
+        .with(0)
+        .said("memory_used");
+}

@@ -1,0 +1,159 @@
+//! Probes of real servers, and what becomes of secrets.
+
+use std::path::Path;
+
+use record::schema::EventKind;
+use record::{Probes, Run};
+
+use crate::support::{Ended, Served, Services, Space};
+
+/// What the servers of `scripts/services` are protected by.
+const PASSWORD: &str = "open-sesame";
+
+/// Two seconds of little load at this target, with these probes.
+fn scenario(target: &str, probes: &str) -> String {
+    format!(
+        "target: {target}\nsessions: {{ s: [ {{ get: / }} ] }}\narrivals: [ {{ constant: 20/s, for: \
+         2s }}, {{ hold: 1s }} ]\nprobes:\n{probes}"
+    )
+}
+
+/// The values of a metric.
+fn values(probes: &Probes, role: &str, metric: &str) -> Vec<f64> {
+    let place = probes
+        .list
+        .iter()
+        .position(|info| info.role == role && info.metric == metric);
+    let rows = probes.rows.iter();
+    let rows = rows.filter(|row| Some(row.probe as usize) == place);
+    rows.map(|row| row.value).collect()
+}
+
+/// Files below a folder that hold this text.
+fn holding(folder: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holding(&path, text));
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        if bytes
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+        {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+/// Probes of all real servers that there are, with the variables that hold their addresses.
+#[test]
+fn real_servers_tell() {
+    let names = ["redis", "postgres", "mysql", "nginx"];
+    let Some(services) = Services::start(&names) else {
+        return;
+    };
+    let hello = Served::start(&["hello"]);
+    let there: Vec<(&str, &str)> = names
+        .iter()
+        .filter_map(|&name| Some((name, services.url(name)?)))
+        .collect();
+    let probes: String = there
+        .iter()
+        .map(|(name, _)| format!("  - {name}: \"${{env('{name}_URL')}}\"\n"))
+        .collect();
+    if there.is_empty() {
+        return;
+    }
+    let space = Space::new();
+    let mut command = space.run_text(&scenario(&hello.url, &probes), &[]);
+    for (name, url) in &there {
+        command.env(format!("{name}_URL"), url);
+    }
+    let ended = Ended::of(&mut command).with(0);
+    let run = space.only();
+    let probes = run.probes().unwrap();
+    for (role, metric) in [
+        ("redis", "connected_clients"),
+        ("redis", "total_commands_processed"),
+        ("postgres", "max_connections"),
+        ("postgres", "xact_commit"),
+        ("postgres", "statement_calls"),
+        ("mysql", "Threads_connected"),
+        ("mysql", "Queries"),
+        ("nginx", "connections_active"),
+        ("nginx", "requests"),
+    ] {
+        if there.iter().any(|(name, _)| *name == role) {
+            let told = values(&probes, role, metric);
+            let most = told.iter().copied().fold(f64::NAN, f64::max);
+            assert!(most > 0.0, "{role} {metric}: {told:?}");
+        }
+    }
+    // Sources are named without their passwords, and nothing else holds them either.
+    for text in [&ended.out, &ended.err] {
+        assert!(!text.contains(PASSWORD), "{text}");
+    }
+    assert_eq!(holding(&space.path("runs"), PASSWORD), [""; 0]);
+    for (role, _) in &there {
+        assert_eq!(missed(&run, role), Some(0), "{role}");
+    }
+}
+
+/// Questions to a source that had no answer.
+fn missed(run: &Run, wanted: &str) -> Option<u64> {
+    let events = run.events().unwrap();
+    events.into_iter().find_map(|event| match event.what {
+        EventKind::ProbeSource { role, missed, .. } if role == wanted => Some(missed),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_source_that_is_not_there_is_told_and_does_not_stop_the_run() {
+    let hello = Served::start(&["hello"]);
+    let space = Space::new();
+    // Port 1 of loopback: nobody listens there.
+    let probes = "  - redis: \"${env('REDIS_URL')}\"\n  - process: { name: no such process }\n";
+    let mut command = space.run_text(&scenario(&hello.url, probes), &[]);
+    command.env("REDIS_URL", "redis://:open-sesame@127.0.0.1:1/");
+    Ended::of(&mut command).with(0);
+    let run = space.only();
+    let lost: Vec<(String, String)> = run
+        .events()
+        .unwrap()
+        .into_iter()
+        .filter_map(|event| match event.what {
+            EventKind::ProbeLost { role, why, .. } => Some((role, why)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(lost.len(), 2, "{lost:?}");
+    for (role, why) in lost {
+        match role.as_str() {
+            "redis" => assert!(why.contains("refused"), "{why}"),
+            _ => assert_eq!(why, "there is no process called \"no such process\""),
+        }
+    }
+    assert!(missed(&run, "redis").unwrap() >= 2);
+    assert_eq!(holding(&space.path("runs"), PASSWORD), [""; 0]);
+}
+
+#[test]
+fn values_of_the_environment_are_not_written_down() {
+    let hello = Served::start(&["hello"]);
+    let space = Space::new();
+    let text = scenario("\"${env('TARGET')}\"", "  - host\n").replace(
+        "{ get: / }",
+        "{ get: /, headers: { authorization: \"Bearer ${env('TOKEN')}\" } }",
+    );
+    let mut command = space.run_text(&text, &[]);
+    command.env("TARGET", &hello.url).env("TOKEN", PASSWORD);
+    Ended::of(&mut command).with(0);
+    let run = space.only();
+    assert_eq!(run.info().target, "${env('TARGET')}");
+    assert_eq!(holding(&space.path("runs"), PASSWORD), [""; 0]);
+}

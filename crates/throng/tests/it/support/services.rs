@@ -1,0 +1,42 @@
+//! Real servers from the system's packages, started by `scripts/services`.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::{Running, root, skip};
+
+/// Servers that run until the test ends. Who started them holds their input open.
+pub(crate) struct Services {
+    _running: Running,
+    told: Value,
+}
+
+impl Services {
+    /// Starts these; `None`, said aloud, where the script cannot be run.
+    pub(crate) fn start(names: &[&str]) -> Option<Services> {
+        let mut command = Command::new(root().join("scripts/services"));
+        command.args(names).stdin(Stdio::piped());
+        if Command::new("python3").arg("--version").output().is_err() {
+            skip("scripts/services needs python3");
+            return None;
+        }
+        let mut running = Running::start(&mut command);
+        let line = running.line();
+        let told = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        Some(Services {
+            _running: running,
+            told,
+        })
+    }
+
+    /// Where a server is; `None`, said aloud, where it is not installed.
+    pub(crate) fn url(&self, name: &str) -> Option<&str> {
+        let told = &self.told[name];
+        let url = told["url"].as_str();
+        if url.is_none() {
+            skip(&format!("no {name}: {}", told["why"]));
+        }
+        url
+    }
+}
