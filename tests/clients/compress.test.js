@@ -15,7 +15,7 @@ sessions:
         - send: { say: hello hello hello, n: "\${random(1, 1000000)}", pad: "\${random_string(400)}" }
           reply: { when: { /say: hello hello hello }, as: echo }
     - close:
-arrivals: [ { constant: 10/s, for: 500ms } ]
+arrivals: [ { constant: 10/s, for: 500ms }, { hold: 3s } ]
 thresholds: [ errors == 0, count(echo) == 100 ]
 `;
 
