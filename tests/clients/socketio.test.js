@@ -1,14 +1,10 @@
 // A real Socket.IO server: what Throng says to it and hears is what Socket.IO's own client does.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { test } from 'node:test';
 import { Server } from 'socket.io';
 import { io } from 'socket.io-client';
-import { program } from './server.js';
+import { run } from './run.js';
 
 /** A chat in two namespaces; `packets` has every packet that it got over a WebSocket. */
 async function serve() {
@@ -76,24 +72,6 @@ thresholds:
   - count(picture) == 2
   - errors(check) == 0
 `;
-
-/** Runs a scenario; what it comes to. */
-async function run(text) {
-  const folder = await mkdtemp(path.join(tmpdir(), 'throng-'));
-  try {
-    await writeFile(path.join(folder, 'scenario.yaml'), text);
-    const child = spawn(program, ['run', 'scenario.yaml', '--runs', 'runs'], { cwd: folder });
-    let said = '';
-    child.stdout.on('data', (data) => { said += data; });
-    child.stderr.on('data', (data) => { said += data; });
-    const code = await new Promise((resolve) => { child.once('exit', resolve); });
-    const [name] = await readdir(path.join(folder, 'runs'));
-    const summary = await readFile(path.join(folder, 'runs', name, 'summary.json'), 'utf8');
-    return { code, said, summary: JSON.parse(summary) };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
 
 /** The same conversation by Socket.IO's own client. */
 async function talk(url) {

@@ -13,6 +13,7 @@ use proto::ws;
 use scenario::expr::{Escape, Value};
 use scenario::plan::{ChannelVerb, Pc, Protocol};
 
+use crate::deflate::Compression;
 use crate::receiver::Background;
 
 /// What a server's text means.
@@ -120,7 +121,9 @@ pub(crate) struct Channels {
     /// When the next heartbeat is due, or silence has lasted too long.
     pub(crate) background: Background,
     pub(crate) protocol: Protocol,
-    pub(crate) ws: ws::Decoder,
+    pub(crate) ws: ws::Reader,
+    /// Of our messages, where that was agreed on.
+    pub(crate) compression: Option<Compression>,
     /// How long the server may be silent.
     pub(crate) silence_ns: Option<u64>,
     /// Numbers given so far.
@@ -140,7 +143,8 @@ impl Channels {
         Channels {
             background: Background::new(pc),
             protocol,
-            ws: ws::Decoder::new(),
+            ws: ws::Reader::default(),
+            compression: None,
             silence_ns: None,
             numbers: 0,
             beat: None,

@@ -4,6 +4,7 @@ use proto::{frame, http1, ws};
 use scenario::plan::{EndpointId, Pc};
 
 use crate::channels::Channels;
+use crate::deflate::{Compression, Deflated};
 use crate::receiver::{Background, Poller, Receiver};
 use crate::tls::Tls;
 
@@ -59,6 +60,8 @@ pub(crate) enum Codec {
     Ws(ws::Decoder),
     Events(Box<Receiver>),
     Poll(Box<Poller>),
+    /// A WebSocket whose messages may be compressed.
+    Deflated(Box<Deflated>),
     /// A WebSocket that speaks a protocol of channels.
     Channels(Box<Channels>),
     /// The framing is that of the instruction that opened it.
@@ -107,13 +110,22 @@ impl Conn {
         }
     }
 
+    /// How our messages are compressed, if they are.
+    pub(crate) fn compression(&mut self) -> Option<&mut Compression> {
+        match &mut self.codec {
+            Codec::Deflated(deflated) => Some(&mut deflated.compression),
+            Codec::Channels(channels) => channels.compression.as_mut(),
+            _ => None,
+        }
+    }
+
     /// What runs beside the steps on this connection.
     pub(crate) fn background(&self) -> Option<&Background> {
         match &self.codec {
             Codec::Events(receiver) => Some(&receiver.background),
             Codec::Poll(poller) => Some(&poller.background),
             Codec::Channels(channels) => Some(&channels.background),
-            Codec::Http(_) | Codec::Ws(_) | Codec::Frames { .. } => None,
+            _ => None,
         }
     }
 
@@ -123,7 +135,7 @@ impl Conn {
             Codec::Events(receiver) => Some(&mut receiver.background),
             Codec::Poll(poller) => Some(&mut poller.background),
             Codec::Channels(channels) => Some(&mut channels.background),
-            Codec::Http(_) | Codec::Ws(_) | Codec::Frames { .. } => None,
+            _ => None,
         }
     }
 
@@ -133,7 +145,7 @@ impl Conn {
         match &self.codec {
             Codec::Events(receiver) => receiver.opened,
             Codec::Poll(_) => true,
-            Codec::Http(_) | Codec::Ws(_) | Codec::Channels(_) | Codec::Frames { .. } => false,
+            _ => false,
         }
     }
 

@@ -4,6 +4,7 @@ pub mod arrivals;
 mod channels;
 pub mod command;
 mod conn;
+mod deflate;
 pub mod driver;
 mod extract;
 mod identity;

@@ -1,11 +1,12 @@
 //! What a user costs in memory of ours, state by state. Millions of them exist: what one costs is a
 //! decision, not an accident. `docs/architecture.md` tells these figures.
 
-use proto::ws;
+use proto::ws::{self, Deflater, InflatingDecoder};
 use scenario::expr::Value;
 
 use crate::channels::Channels;
 use crate::conn::{Conn, Pending};
+use crate::deflate::Deflated;
 use crate::driver::real::sockets::Socket;
 use crate::receiver::{Poller, Receiver};
 use crate::user::User;
@@ -75,6 +76,18 @@ fn a_protocol_of_channels_takes_192_bytes_more() {
         channels <= 192,
         "a protocol of channels has {channels} bytes"
     );
+}
+
+/// Compressed messages: this much is there from the start, the rest from the first message on.
+#[test]
+fn compression_takes_what_is_told() {
+    let start = size_of::<Deflated>() + size_of::<InflatingDecoder>() + 2 * BLOCK;
+    assert!(
+        start <= 176,
+        "a compressed connection begins with {start} bytes"
+    );
+    let deflater = Deflater::BYTES;
+    assert!(deflater <= 320 << 10, "a deflater has {deflater} bytes");
 }
 
 /// Each variable of a session, and each of its counters.

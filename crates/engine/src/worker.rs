@@ -8,6 +8,7 @@
 mod background;
 mod channels;
 mod connections;
+mod deflate;
 mod events;
 mod feeds;
 mod http;
@@ -24,6 +25,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use proto::Limits;
+use proto::ws::Deflater;
 use record::{Measurement, Outcome};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -97,6 +99,8 @@ pub struct Worker<'p> {
     conns: Slots<Conn>,
     /// Of users whose sessions keep cookies or answer challenges.
     identities: HashMap<u32, Identity>,
+    /// Of messages that stand for themselves.
+    deflater: Option<Deflater>,
     /// Of users that get numbered messages.
     tracks: Tracks,
     generation: u32,
@@ -156,6 +160,7 @@ impl<'p> Worker<'p> {
             users: Slots::with_capacity(capacity),
             conns: Slots::with_capacity(capacity),
             identities: HashMap::new(),
+            deflater: None,
             tracks: Tracks::default(),
             generation: 0,
             pool: vec![Vec::new(); plan.endpoints.len()],

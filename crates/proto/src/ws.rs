@@ -10,24 +10,32 @@
 //! | `message` | messages that come in fragments |
 //! | `utf8` | text checked piece by piece |
 //! | `close` | the body of close frames |
+//! | `deflate`, `inflating` | compressed messages (RFC 7692), where they were agreed on |
 //!
-//! No extension is ever offered, so the reserved bits have to be zero.
+//! No other extension is ever offered, so the reserved bits have to be zero.
 
 mod close;
 mod decoder;
+mod deflate;
 mod encode;
 mod error;
 mod frame;
 mod handshake;
+mod inflating;
 pub mod mask;
 mod message;
 mod utf8;
 
 pub use close::{REASON_BYTES_MAX, is_valid_code};
 pub use decoder::{Decoder, Event};
+pub use deflate::{Agreed, Deflater, Offer};
 pub use encode::{
-    MessageKind, encode_close, encode_message, encode_ping, encode_pong, encode_with,
+    MessageKind, encode_close, encode_compressed, encode_message, encode_ping, encode_pong,
+    encode_with,
 };
 pub use error::Error;
 pub use frame::{CONTROL_PAYLOAD_BYTES_MAX, needed};
-pub use handshake::{HandshakeError, Key, encode_handshake, verify_handshake, verify_protocol};
+pub use handshake::{
+    HandshakeError, Key, encode_handshake, verify_handshake, verify_offer, verify_protocol,
+};
+pub use inflating::{InflatingDecoder, Reader};

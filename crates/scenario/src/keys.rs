@@ -18,7 +18,7 @@ mod tcp;
 
 pub(crate) use arrivals::{PHASES, SINGLE, STEP_RANGE};
 pub(crate) use auth::{AUTH, CREDENTIALS};
-pub(crate) use channels::{EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
+pub(crate) use channels::{COMPRESS, EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
 pub(crate) use data::DATA;
 pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
 pub(crate) use document::{

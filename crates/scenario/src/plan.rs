@@ -6,17 +6,21 @@
 mod auth;
 mod channels;
 mod data;
+mod numbered;
 mod phases;
 mod tcp;
+mod wire;
 
 pub use auth::Digest;
 pub use channels::{ChannelOp, ChannelVerb, Protocol};
 pub use data::{Data, DataId, End, Feed, Found, Order, Table};
+pub use numbered::Numbered;
 pub use phases::{Phase, PhaseKind, Series, Single, Spacing, Trace};
 
 use std::net::IpAddr;
 use std::ops::Range;
 
+use proto::ws::Offer;
 use stats::dist::Dist;
 
 use crate::expr::binary::NumberForm;
@@ -24,6 +28,7 @@ use crate::expr::{Expr, Template};
 use crate::probes::Probe;
 
 pub use tcp::{Payload, TcpOpen};
+pub use wire::Wire;
 
 /// Index of a [`Session`] in [`Plan::sessions`].
 pub type SessionId = u16;
@@ -261,6 +266,8 @@ pub struct WsOpen {
     /// Path and query, base path in front.
     pub path: Template,
     pub headers: Vec<(String, Template)>,
+    /// The compression of messages that is offered (RFC 7692).
+    pub compress: Option<Offer>,
     /// The protocol of channels that is spoken over it.
     pub protocol: Option<Protocol>,
     /// Handshake latency: connect, TLS, upgrade and the protocol's greeting together.
@@ -444,24 +451,6 @@ pub struct Unasked {
     pub measure: MeasureId,
 }
 
-/// A number inside a message that grows by one with each.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Numbered {
-    pub from: Source,
-    /// What tells one sequence from another; `None`: the topic, where there is one.
-    pub sequence: Option<Source>,
-    /// Numbers that a user never got.
-    pub lost: MeasureId,
-    /// Messages that it got again.
-    pub duplicated: MeasureId,
-    /// Messages that came behind a later one.
-    pub out_of_order: MeasureId,
-    /// From the sender's stamp to the first user's receipt; `None`: there is no stamp.
-    pub first: Option<MeasureId>,
-    /// From there to the last user's receipt; without a stamp from the first user's.
-    pub last: MeasureId,
-}
-
 /// A timestamp inside a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SentAt {
@@ -627,31 +616,6 @@ pub enum Figure {
         /// Index into [`Plan::phases`]; `None`: the whole run.
         phase: Option<usize>,
     },
-}
-
-/// What connections took on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wire {
-    SegmentsOut,
-    SegmentsIn,
-    PayloadOut,
-    PayloadIn,
-    Retransmits,
-    IpBytesOut,
-    IpBytesIn,
-}
-
-impl Wire {
-    /// All by name.
-    pub const ALL: &[(&str, Wire)] = &[
-        ("segments_out", Wire::SegmentsOut),
-        ("segments_in", Wire::SegmentsIn),
-        ("payload_out", Wire::PayloadOut),
-        ("payload_in", Wire::PayloadIn),
-        ("retransmits", Wire::Retransmits),
-        ("ip_bytes_out", Wire::IpBytesOut),
-        ("ip_bytes_in", Wire::IpBytesIn),
-    ];
 }
 
 /// Which number of a measure.

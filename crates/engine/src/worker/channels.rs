@@ -5,6 +5,7 @@ use record::Outcome;
 use scenario::plan::{ChannelOp, ChannelVerb, Expect, Op, Protocol};
 
 use super::Worker;
+use super::deflate::encode_deflated;
 use super::session::{Flow, excerpt};
 use super::websocket::SWITCHING;
 use crate::channels::{self, Channels, Heard, Said};
@@ -26,7 +27,11 @@ impl<'p> Worker<'p> {
         let Some(protocol) = open.protocol else {
             return false;
         };
-        let channels = Channels::new(protocol, self.users[key].pc);
+        let mut channels = Channels::new(protocol, self.users[key].pc);
+        if let Codec::Deflated(deflated) = &mut self.conns[slot].codec {
+            channels.ws = std::mem::take(&mut deflated.reader);
+            channels.compression = deflated.compression.take();
+        }
         self.conns[slot].codec = Codec::Channels(Box::new(channels));
         if let Protocol::Phoenix { heartbeat_ns, .. } = protocol {
             self.due_in_background(slot, now_ns.saturating_add(heartbeat_ns));
@@ -120,9 +125,15 @@ impl<'p> Worker<'p> {
             joined_by,
             wants_answer,
         };
-        ws::encode_with(&mut self.commands.bytes, MessageKind::Text, mask, |out| {
-            channels::say(protocol, &said, out);
-        });
+        let write = |out: &mut Vec<u8>| channels::say(protocol, &said, out);
+        let out = &mut self.commands.bytes;
+        match &mut channels.compression {
+            None => ws::encode_with(out, MessageKind::Text, mask, write),
+            Some(compression) => {
+                let form = (MessageKind::Text, mask);
+                encode_deflated(out, form, compression, &mut self.deflater, write);
+            }
+        }
         Ok(())
     }
 
@@ -359,7 +370,14 @@ impl<'p> Worker<'p> {
     fn say_beside(&mut self, slot: u32, write: impl FnOnce(&mut Vec<u8>)) {
         let mask = self.mask();
         let start = self.commands.bytes.len();
-        ws::encode_with(&mut self.commands.bytes, MessageKind::Text, mask, write);
+        let out = &mut self.commands.bytes;
+        match self.conns[slot].compression() {
+            None => ws::encode_with(out, MessageKind::Text, mask, write),
+            Some(compression) => {
+                let form = (MessageKind::Text, mask);
+                encode_deflated(out, form, compression, &mut self.deflater, write);
+            }
+        }
         self.recorder.counts.bytes_out += (self.commands.bytes.len() - start) as u64;
         self.transmit(slot, start);
     }

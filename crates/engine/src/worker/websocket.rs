@@ -1,15 +1,17 @@
 //! WebSocket steps: upgrade, send, reply, close; and messages, whatever brought them.
 
 use proto::http1::Event as HttpEvent;
-use proto::ws::{self, Event, HandshakeError, MessageKind};
+use proto::ws::{self, Event, HandshakeError, MessageKind, Offer};
 use record::{Measurement, Outcome};
 use scenario::expr::EvalError;
 use scenario::plan::{Expect, Op, Unasked, WsOpen, WsSend, builtin};
 
 use super::Worker;
 use super::connections::http_outcome;
+use super::deflate::encode_deflated;
 use super::session::{Flow, blank, excerpt};
 use crate::conn::{Codec, Conn, Kind, Pending, Stage};
+use crate::deflate::Deflated;
 use crate::extract::{Received, json_number, pointer};
 use crate::user::Wait;
 use crate::wire::Headers;
@@ -86,7 +88,10 @@ impl<'p> Worker<'p> {
             .unwrap_or(&self.wires.authorities[conn.endpoint as usize]);
         let out = &mut self.commands.bytes;
         let start = out.len();
-        ws::encode_handshake(out, &path, host, nonce, headers.iter());
+        let offer = open.compress.map(Offer::header).map(str::as_bytes);
+        let offer = offer.map(|value| ("sec-websocket-extensions", value));
+        let headers = headers.iter().chain(offer);
+        ws::encode_handshake(out, &path, host, nonce, headers);
         self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         Ok(())
     }
@@ -143,20 +148,27 @@ impl<'p> Worker<'p> {
         let Some(Pending::Upgrade(nonce)) = pending.map(|pending| *pending) else {
             unreachable!("an upgrade in flight keeps its key");
         };
-        let verified = ws::verify_handshake(&head, &nonce)
-            .and_then(|()| ws::verify_protocol(&head, offered.as_bytes()));
-        if let Err(error) = verified {
-            let (outcome, status) = match error {
-                HandshakeError::Declined { status } => (Outcome::Status, status),
-                _ => (Outcome::WsProtocol, head.status),
-            };
-            self.close_conn(slot);
-            self.explain(now_ns, key, outcome, || error.to_string());
-            self.fail(now_ns, key, outcome, status);
-            return bytes.len();
-        }
+        let verified = self
+            .verify_extensions(key, &head, &nonce)
+            .and_then(|agreed| ws::verify_protocol(&head, offered.as_bytes()).map(|_| agreed));
+        let agreed = match verified {
+            Ok(agreed) => agreed,
+            Err(error) => {
+                let (outcome, status) = match error {
+                    HandshakeError::Declined { status } => (Outcome::Status, status),
+                    _ => (Outcome::WsProtocol, head.status),
+                };
+                self.close_conn(slot);
+                self.explain(now_ns, key, outcome, || error.to_string());
+                self.fail(now_ns, key, outcome, status);
+                return bytes.len();
+            }
+        };
         let conn = &mut self.conns[slot];
-        conn.codec = Codec::Ws(ws::Decoder::new());
+        conn.codec = match agreed {
+            Some(agreed) => Codec::Deflated(Box::new(Deflated::new(agreed))),
+            None => Codec::Ws(ws::Decoder::new()),
+        };
         conn.stage = Stage::Open;
         self.setting_up -= 1;
         self.users[key].bytes_in = taken as u32;
@@ -174,8 +186,10 @@ impl<'p> Worker<'p> {
     pub(super) fn decode_frames(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
         let id = self.id(slot);
         // The decoder is taken out while its events, which borrow it, are acted on.
-        let Codec::Ws(decoder) = &mut self.conns[slot].codec else {
-            return self.decode_channels(now_ns, slot, bytes);
+        let decoder = match &mut self.conns[slot].codec {
+            Codec::Ws(decoder) => decoder,
+            Codec::Deflated(_) => return self.decode_deflated(now_ns, slot, bytes),
+            _ => return self.decode_channels(now_ns, slot, bytes),
         };
         let mut decoder = std::mem::take(decoder);
         let mut taken = 0;
@@ -348,7 +362,7 @@ impl<'p> Worker<'p> {
         let rendered = match self.conns[slot].kind {
             Kind::Tcp => self.render_frame(now_ns, slot, send),
             _ => self
-                .render_message(now_ns, key, send)
+                .render_message(now_ns, slot, send)
                 .map_err(|error| error.to_string()),
         };
         if let Err(error) = rendered {
@@ -390,7 +404,7 @@ impl<'p> Worker<'p> {
         slot
     }
 
-    fn render_message(&mut self, now_ns: u64, key: u32, send: &WsSend) -> Result<(), EvalError> {
+    fn render_message(&mut self, now_ns: u64, slot: u32, send: &WsSend) -> Result<(), EvalError> {
         let kind = if send.binary {
             MessageKind::Binary
         } else {
@@ -398,11 +412,17 @@ impl<'p> Worker<'p> {
         };
         let mask = self.mask();
         let unix_ms = self.unix_ms(now_ns);
-        let mut scope = self.users[key].scope(unix_ms);
+        let conn = &mut self.conns[slot];
+        let mut scope = self.users[conn.user].scope(unix_ms);
         let mut result = Ok(());
-        ws::encode_with(&mut self.commands.bytes, kind, mask, |out| {
-            result = send.payload.render(&mut scope, out);
-        });
+        let write = |out: &mut Vec<u8>| result = send.payload.render(&mut scope, out);
+        let out = &mut self.commands.bytes;
+        match conn.compression() {
+            None => ws::encode_with(out, kind, mask, write),
+            Some(compression) => {
+                encode_deflated(out, (kind, mask), compression, &mut self.deflater, write);
+            }
+        }
         result
     }
 

@@ -2,6 +2,7 @@
 
 mod channels;
 mod closing;
+mod deflate;
 mod events;
 mod faults;
 mod feeds;

@@ -87,6 +87,8 @@ pub(crate) struct WsPeer<F> {
     pub(crate) frames: Vec<(u8, Vec<u8>)>,
     /// Sent right behind the handshake.
     pub(crate) greeting: Vec<PeerAction>,
+    /// Header lines of the handshake's answer, each ending in CRLF.
+    pub(crate) headers: &'static str,
     /// From a message to its answer.
     pub(crate) delay_ns: u64,
 }
@@ -101,6 +103,7 @@ impl<F: FnMut(u64, &str) -> Vec<PeerAction>> WsPeer<F> {
             count: 0,
             frames: Vec::new(),
             greeting: Vec::new(),
+            headers: "",
             delay_ns: 0,
         }
     }
@@ -122,7 +125,8 @@ impl<F: FnMut(u64, &str) -> Vec<PeerAction>> WsPeer<F> {
         let accept = tungstenite::handshake::derive_accept_key(key.as_bytes());
         let answer = format!(
             "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n\
-             sec-websocket-accept: {accept}\r\n\r\n"
+             sec-websocket-accept: {accept}\r\n{}\r\n",
+            self.headers
         );
         let mut actions = vec![PeerAction::Send(answer.into_bytes())];
         actions.extend(self.greeting.clone());

@@ -62,6 +62,13 @@ pub fn encode_with(
     mask::apply(payload, mask);
 }
 
+/// Appends a message whose payload was [deflated](super::Deflater::deflate) (RFC 7692 §6.1).
+pub fn encode_compressed(out: &mut Vec<u8>, kind: MessageKind, payload: &[u8], mask: [u8; 4]) {
+    let start = out.len();
+    encode_frame(out, kind.opcode(), payload, mask);
+    out[start] |= 0x40;
+}
+
 /// Appends a ping.
 ///
 /// # Panics

@@ -29,6 +29,8 @@ pub enum Error {
     ClosePayloadTooShort,
     /// A close code that must not be sent (§7.4).
     InvalidCloseCode(u16),
+    /// A compressed message that is none (RFC 7692 §7.2.2).
+    Deflate,
     /// A message over [`Limits::message_bytes_max`](crate::Limits::message_bytes_max); told before
     /// its payload has arrived.
     TooLarge {
@@ -41,7 +43,7 @@ impl Error {
     /// The code to close the connection with (§7.4.1).
     pub fn close_code(&self) -> u16 {
         match self {
-            Self::InvalidUtf8 => 1007,
+            Self::InvalidUtf8 | Self::Deflate => 1007,
             Self::TooLarge { .. } => 1009,
             _ => 1002,
         }
@@ -51,6 +53,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Deflate => "server sent a compressed message that cannot be inflated",
             Self::ReservedBits => "server set a reserved bit in a frame",
             Self::ReservedOpcode(opcode) => {
                 return write!(f, "server sent a frame with the reserved opcode {opcode}");

@@ -55,11 +55,18 @@ pub(super) struct Header {
 }
 
 /// Reads the frame header at the front of `input`; `None` while it is incomplete.
+#[inline]
 pub(super) fn parse(input: &[u8]) -> Result<Option<Header>, Error> {
+    parse_allowing(input, 0)
+}
+
+/// As [`parse`], where these of the reserved bits may be set.
+#[inline]
+pub(super) fn parse_allowing(input: &[u8], reserved: u8) -> Result<Option<Header>, Error> {
     let &[first, second, ..] = input else {
         return Ok(None);
     };
-    if first & RESERVED != 0 {
+    if first & RESERVED & !reserved != 0 {
         return Err(Error::ReservedBits);
     }
     let opcode = Opcode::of(first & 0x0f)?;

@@ -1,5 +1,6 @@
 //! The opening handshake (RFC 6455 §4.1, §4.2.2).
 
+use super::deflate::{self, Agreed, Offer};
 use crate::http1::{self, Head};
 use alloc::vec::Vec;
 use base64::Engine as _;
@@ -48,7 +49,7 @@ fn base64_of<const N: usize>(bytes: &[u8]) -> [u8; N] {
 
 /// Appends the upgrade request. `headers` are for what the application adds (`origin`, cookies,
 /// `sec-websocket-protocol`); the fields of the handshake itself must not be among them, and
-/// neither must `sec-websocket-extensions`. What [`http1::encode_request`] says of text that
+/// neither must `sec-websocket-extensions`, but for [`Offer::header`]. What [`http1::encode_request`] says of text that
 /// comes from outside holds here.
 pub fn encode_handshake<'h>(
     out: &mut Vec<u8>,
@@ -73,6 +74,27 @@ pub fn encode_handshake<'h>(
 /// # Errors
 /// The first requirement that the response fails.
 pub fn verify_handshake(head: &Head<'_>, key: &Key) -> Result<(), HandshakeError> {
+    verify_upgrade(head, key)?;
+    if values(head, "sec-websocket-extensions").any(|value| http1::list(value).next().is_some()) {
+        return Err(HandshakeError::Extension);
+    }
+    Ok(())
+}
+
+/// As [`verify_handshake`], where compression was offered: what the server agreed to, if to anything.
+///
+/// # Errors
+/// As there.
+pub fn verify_offer(
+    head: &Head<'_>,
+    key: &Key,
+    offer: Offer,
+) -> Result<Option<Agreed>, HandshakeError> {
+    verify_upgrade(head, key)?;
+    deflate::agreed(head, offer)
+}
+
+fn verify_upgrade(head: &Head<'_>, key: &Key) -> Result<(), HandshakeError> {
     if head.status != 101 {
         return Err(HandshakeError::Declined {
             status: head.status,
@@ -91,9 +113,6 @@ pub fn verify_handshake(head: &Head<'_>, key: &Key) -> Result<(), HandshakeError
     }
     if head.header("sec-websocket-accept") != Some(&key.accept()) {
         return Err(HandshakeError::Accept);
-    }
-    if values(head, "sec-websocket-extensions").any(|value| http1::list(value).next().is_some()) {
-        return Err(HandshakeError::Extension);
     }
     Ok(())
 }
@@ -135,7 +154,7 @@ pub enum HandshakeError {
     Connection,
     /// `Sec-WebSocket-Accept` does not answer the key.
     Accept,
-    /// `Sec-WebSocket-Extensions` names an extension; none is ever offered.
+    /// `Sec-WebSocket-Extensions` names an extension, or a parameter of one, that was not offered.
     Extension,
     /// `Sec-WebSocket-Protocol` is not one of those offered.
     Protocol,

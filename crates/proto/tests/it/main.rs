@@ -5,6 +5,7 @@ mod http1_oracle;
 mod http1_pieces;
 mod http1_wire;
 mod sse;
+mod ws_deflate;
 mod ws_oracle;
 mod ws_pieces;
 mod ws_wire;

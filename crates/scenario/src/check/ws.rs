@@ -1,12 +1,14 @@
 //! WebSocket steps, and messages over whatever carries them.
 
+use proto::ws::Offer;
+
 use super::Checker;
 use super::fields::Fields;
 use super::http::add_absent;
 use super::matching::Of;
 use super::program::Program;
 use crate::expr::{Escape, Template};
-use crate::keys::{EXPECT, WEBSOCKET};
+use crate::keys::{COMPRESS, EXPECT, WEBSOCKET};
 use crate::node::{Node, NodeKind, Place};
 use crate::plan::{
     Expect, Match, MatchTest, MeasureId, MeasureKind, Op, Payload, Source, WsOpen, WsSend,
@@ -51,11 +53,22 @@ impl Checker<'_> {
                 endpoint,
                 path,
                 headers,
+                compress: self.compress(fields),
                 protocol,
                 measure,
                 timeout_ns,
             };
             program.push(Op::WsOpen(Box::new(open)));
+        }
+    }
+
+    /// The compression that is offered.
+    fn compress(&mut self, fields: &Fields<'_>) -> Option<Offer> {
+        let node = fields.get_or_default("compress")?;
+        match self.choice(&node, COMPRESS)? {
+            0 => None,
+            1 => Some(Offer::Shared),
+            _ => Some(Offer::Separate),
         }
     }
 

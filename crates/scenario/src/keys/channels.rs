@@ -17,6 +17,9 @@ const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str
 pub(crate) const PROTOCOLS: &[&str] = &["phoenix", "actioncable", "socket.io"];
 pub(crate) const VSNS: &[&str] = &["2.0.0", "1.0.0"];
 
+/// How messages may be compressed.
+pub(crate) const COMPRESS: &[&str] = &["none", "shared", "separate"];
+
 /// What a step that opens a WebSocket says of its protocol.
 pub(super) const OPENING: &[Key] = &[
     key(
@@ -36,6 +39,13 @@ pub(super) const OPENING: &[Key] = &[
         Kind::Duration,
         Text("30s"),
         "Of `phoenix`: from one heartbeat to the next",
+    ),
+    key(
+        "compress",
+        Kind::Word(COMPRESS),
+        Text("none"),
+        "Offers to compress messages (permessage-deflate, RFC 7692): `shared`, each may refer to those \
+         before; `separate`, each stands for itself, both ways",
     ),
     key(
         "subprotocols",

@@ -1,0 +1,175 @@
+//! The frames of a connection whose messages may be compressed.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::deflate::{Agreed, Broken, Inflater};
+use super::frame::{self, Opcode};
+use super::{Error, Event, MessageKind, close};
+use crate::Limits;
+
+/// The first reserved bit: the message is compressed (RFC 7692 §6).
+const COMPRESSED: u8 = 0x40;
+
+/// As [`Decoder`](super::Decoder), where permessage-deflate was agreed on. It owns the message that it
+/// handed out last until the next call.
+#[derive(Debug)]
+pub struct InflatingDecoder {
+    server_context: bool,
+    /// What the server's messages refer to; made with the first that is compressed.
+    inflater: Option<Inflater>,
+    /// The message under way: its kind, whether it is compressed, its payload so far.
+    under_way: Option<(MessageKind, bool, Vec<u8>)>,
+    delivered: Vec<u8>,
+    closed: bool,
+}
+
+impl InflatingDecoder {
+    /// A decoder right behind the handshake.
+    pub fn new(agreed: Agreed) -> Self {
+        Self {
+            server_context: agreed.server_context,
+            inflater: None,
+            under_way: None,
+            delivered: Vec::new(),
+            closed: false,
+        }
+    }
+
+    /// As [`Decoder::decode`](super::Decoder::decode). The limit on a message is on what it is
+    /// inflated to.
+    ///
+    /// # Errors
+    /// As there; [`Error::Deflate`] for what cannot be inflated.
+    pub fn decode<'a>(
+        &'a mut self,
+        input: &'a [u8],
+        limits: &Limits,
+    ) -> Result<(usize, Option<Event<'a>>), Error> {
+        self.delivered = Vec::new();
+        if self.closed {
+            return Ok((input.len(), None));
+        }
+        let Some(header) = frame::parse_allowing(input, COMPRESSED)? else {
+            return Ok((0, None));
+        };
+        let compressed = input[0] & COMPRESSED != 0;
+        let payload_len = self.check(&header, compressed, limits)?;
+        let len = header.header_len + payload_len;
+        let Some(payload) = input.get(header.header_len..len) else {
+            return Ok((0, None));
+        };
+        let kind = match header.opcode {
+            Opcode::Ping => return Ok((len, Some(Event::Ping(payload)))),
+            Opcode::Pong => return Ok((len, Some(Event::Pong(payload)))),
+            Opcode::Close => {
+                let (code, reason) = close::parse(payload)?;
+                self.closed = true;
+                return Ok((len, Some(Event::Close { code, reason })));
+            }
+            Opcode::Text => Some(MessageKind::Text),
+            Opcode::Binary => Some(MessageKind::Binary),
+            Opcode::Continuation => None,
+        };
+        if let Some(kind) = kind {
+            self.under_way = Some((kind, compressed, Vec::new()));
+        }
+        let Some((kind, compressed, mut message)) = self.under_way.take() else {
+            return Err(Error::UnexpectedContinuation);
+        };
+        message.extend_from_slice(payload);
+        if !header.fin {
+            self.under_way = Some((kind, compressed, message));
+            return Ok((len, None));
+        }
+        self.delivered = if compressed {
+            self.inflate(&message, limits.message_bytes_max)?
+        } else {
+            message
+        };
+        let event = match kind {
+            MessageKind::Text => {
+                let text = core::str::from_utf8(&self.delivered);
+                Event::Text(text.map_err(|_| Error::InvalidUtf8)?)
+            }
+            MessageKind::Binary => Event::Binary(&self.delivered),
+        };
+        Ok((len, Some(event)))
+    }
+
+    fn inflate(&mut self, message: &[u8], bytes_max: usize) -> Result<Vec<u8>, Error> {
+        let mut out = Vec::new();
+        let inflater = self.inflater.get_or_insert_with(Inflater::new);
+        let result = inflater.inflate(message, &mut out, bytes_max);
+        if !self.server_context {
+            self.inflater = None;
+        }
+        match result {
+            Ok(()) => Ok(out),
+            Err(Broken::Data) => Err(Error::Deflate),
+            Err(Broken::TooLarge) => Err(Error::TooLarge { bytes_max }),
+        }
+    }
+
+    /// Checks what only the state can tell, before the payload is there. Returns its length.
+    fn check(
+        &self,
+        header: &frame::Header,
+        compressed: bool,
+        limits: &Limits,
+    ) -> Result<usize, Error> {
+        let gathered_len = match (header.opcode, &self.under_way) {
+            // Only a message's first frame says that it is compressed (§6.1).
+            (Opcode::Continuation | Opcode::Close | Opcode::Ping | Opcode::Pong, _)
+                if compressed =>
+            {
+                return Err(Error::ReservedBits);
+            }
+            (Opcode::Continuation, None) => return Err(Error::UnexpectedContinuation),
+            (Opcode::Continuation, Some((_, _, message))) => message.len(),
+            (Opcode::Text | Opcode::Binary, Some(_)) => return Err(Error::InterleavedMessage),
+            (Opcode::Text | Opcode::Binary, None) => 0,
+            // At most 125 bytes, which count towards no message.
+            (Opcode::Close | Opcode::Ping | Opcode::Pong, _) => {
+                return Ok(header.payload_len as usize);
+            }
+        };
+        let bytes_max = limits.message_bytes_max;
+        usize::try_from(header.payload_len)
+            .ok()
+            .filter(|&len| len <= bytes_max.saturating_sub(gathered_len))
+            .ok_or(Error::TooLarge { bytes_max })
+    }
+}
+
+/// What reads the frames of a WebSocket.
+#[derive(Debug)]
+pub enum Reader {
+    /// Messages as they are.
+    Plain(super::Decoder),
+    /// Messages that may be compressed.
+    Inflating(Box<InflatingDecoder>),
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self::Plain(super::Decoder::new())
+    }
+}
+
+impl Reader {
+    /// As the decoder's own.
+    ///
+    /// # Errors
+    /// As the decoder's own.
+    pub fn decode<'a>(
+        &'a mut self,
+        input: &'a [u8],
+        limits: &Limits,
+    ) -> Result<(usize, Option<Event<'a>>), Error> {
+        match self {
+            Self::Plain(decoder) => decoder.decode(input, limits),
+            Self::Inflating(decoder) => decoder.decode(input, limits),
+        }
+    }
+}

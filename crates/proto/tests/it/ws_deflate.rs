@@ -1,0 +1,256 @@
+//! Compressed messages: the examples of RFC 7692 §7.2.3, every cut, and what may be agreed on.
+
+use crate::http1_pieces::{cut, cuts};
+use crate::ws_pieces::{Said, frame};
+use proptest::prelude::*;
+use proto::Limits;
+use proto::http1::{self, Head};
+use proto::ws::{
+    Agreed, Deflater, Error, HandshakeError, InflatingDecoder, Key, MessageKind, Offer,
+    encode_compressed, verify_offer,
+};
+
+const SHARED: Agreed = Agreed {
+    client_context: true,
+    server_context: true,
+};
+const SEPARATE: Agreed = Agreed {
+    client_context: false,
+    server_context: false,
+};
+
+/// Reads all frames from pieces that arrive one after another: what was said, until an error.
+fn read(agreed: Agreed, pieces: &[&[u8]]) -> (Vec<Said>, Result<(), Error>) {
+    let limits = Limits {
+        message_bytes_max: 1_000,
+        ..Limits::DEFAULT
+    };
+    let (mut decoder, mut buffer, mut said) =
+        (InflatingDecoder::new(agreed), Vec::new(), Vec::new());
+    for piece in pieces {
+        buffer.extend_from_slice(piece);
+        loop {
+            let (len, event) = match decoder.decode(&buffer, &limits) {
+                Ok((len, event)) => (len, event.map(Said::from)),
+                Err(error) => return (said, Err(error)),
+            };
+            let waits = len == 0 && event.is_none();
+            said.extend(event);
+            buffer.drain(..len);
+            if waits {
+                break;
+            }
+        }
+    }
+    (said, Ok(()))
+}
+
+fn text(text: &str) -> Said {
+    Said::Text(text.to_owned())
+}
+
+fn compressed(payload: &[u8]) -> Vec<u8> {
+    frame(0xc1, payload)
+}
+
+/// RFC 7692 §7.2.3.1 to 7.2.3.5.
+#[test]
+fn the_examples_of_the_rfc() {
+    let hello = [0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00];
+    let one = [compressed(&hello)].concat();
+    let fragments = [
+        frame(0x41, &hello[..3]),
+        frame(0x89, b"ping"),
+        frame(0x80, &hello[3..]),
+    ]
+    .concat();
+    let again = [
+        compressed(&hello),
+        compressed(&[0xf2, 0x00, 0x11, 0x00, 0x00]),
+    ]
+    .concat();
+    let stored = [
+        0x00, 0x05, 0x00, 0xfa, 0xff, 0x48, 0x65, 0x6c, 0x6c, 0x6f, 0x00,
+    ];
+    let last = [0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00, 0x00];
+    let two_blocks = [
+        0xf2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xff, 0xff, 0xca, 0xc9, 0xc9, 0x07, 0x00,
+    ];
+    assert_eq!(read(SHARED, &[&one]), (vec![text("Hello")], Ok(())));
+    assert_eq!(
+        read(SHARED, &[&fragments]).0,
+        [Said::Ping(b"ping".to_vec()), text("Hello")]
+    );
+    assert_eq!(read(SHARED, &[&again]).0, [text("Hello"), text("Hello")]);
+    for payload in [&stored[..], &last, &two_blocks] {
+        for agreed in [SHARED, SEPARATE] {
+            let wire = [compressed(payload), compressed(&hello)].concat();
+            assert_eq!(read(agreed, &[&wire]).0, [text("Hello"), text("Hello")]);
+        }
+    }
+    // Uncompressed messages may stand between.
+    let mixed = [frame(0x81, b"plain"), compressed(&hello), compressed(&[0])].concat();
+    let said = [text("plain"), text("Hello"), text("")];
+    assert_eq!(read(SHARED, &[&mixed]).0, said);
+}
+
+#[test]
+fn what_breaks_the_rules_is_told() {
+    let hello = [0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00];
+    let back = [0xf2, 0x00, 0x11, 0x00, 0x00];
+    let separate = [compressed(&hello), compressed(&back)].concat();
+    // It refers to a message that it may not refer to: whatever that was, it is not found.
+    assert_ne!(read(SEPARATE, &[&separate]).0.get(1), Some(&text("Hello")));
+    let long = Deflater::new().deflate(&[b'x'; 100_000]);
+    let mut noise = Deflater::new();
+    let not_utf8 = noise.deflate(&[0xff]);
+    for (agreed, wire, error) in [
+        (SHARED, compressed(&[0xff; 20]), Error::Deflate),
+        (
+            SHARED,
+            compressed(&long),
+            Error::TooLarge { bytes_max: 1_000 },
+        ),
+        (SHARED, compressed(&not_utf8), Error::InvalidUtf8),
+        (SHARED, frame(0xa1, &hello), Error::ReservedBits),
+        (SHARED, frame(0xc9, b""), Error::ReservedBits),
+        (
+            SHARED,
+            [frame(0x41, &hello), frame(0xc0, b"")].concat(),
+            Error::ReservedBits,
+        ),
+        (SHARED, frame(0x80, b""), Error::UnexpectedContinuation),
+        (
+            SHARED,
+            [frame(0x41, b""), frame(0x81, b"")].concat(),
+            Error::InterleavedMessage,
+        ),
+    ] {
+        assert_eq!(read(agreed, &[&wire]).1, Err(error), "{wire:?}");
+    }
+}
+
+fn agreed(extensions: &[&str], offer: Offer) -> Result<Option<Agreed>, HandshakeError> {
+    let key = Key::from_random([7; 16]);
+    let accept = key.accept();
+    let accept = std::str::from_utf8(&accept).expect("ASCII");
+    let lines = extensions
+        .iter()
+        .map(|value| format!("sec-websocket-extensions: {value}\r\n"));
+    let lines: String = lines.collect();
+    let answer = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n\
+         sec-websocket-accept: {accept}\r\n{lines}\r\n"
+    );
+    let mut decoder = http1::Decoder::new();
+    decoder.begin(false);
+    let head = |head: &Head<'_>| verify_offer(head, &key, offer);
+    match decoder.decode(answer.as_bytes(), &Limits::DEFAULT) {
+        Ok((_, Some(http1::Event::Head(found)))) => head(&found),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_may_be_agreed_on() {
+    let both = |client_context, server_context| {
+        Ok(Some(Agreed {
+            client_context,
+            server_context,
+        }))
+    };
+    for (extensions, expected) in [
+        (&[][..], Ok(None)),
+        (&["permessage-deflate"], both(true, true)),
+        (
+            &["Permessage-Deflate; server_no_context_takeover"],
+            both(true, false),
+        ),
+        (
+            &["permessage-deflate; client_no_context_takeover; server_max_window_bits=10"],
+            both(false, true),
+        ),
+        (
+            &["permessage-deflate; server_max_window_bits=\"15\""],
+            both(true, true),
+        ),
+        (&["permessage-deflate; client_max_window_bits=10"], Err(())),
+        (&["permessage-deflate; server_max_window_bits=16"], Err(())),
+        (&["permessage-deflate; server_max_window_bits"], Err(())),
+        (
+            &["permessage-deflate; server_no_context_takeover; server_no_context_takeover"],
+            Err(()),
+        ),
+        (
+            &["permessage-deflate; server_no_context_takeover=1"],
+            Err(()),
+        ),
+        (&["permessage-deflate, permessage-deflate"], Err(())),
+        (&["permessage-deflate", "x"], Err(())),
+        (&["x-webkit-deflate-frame"], Err(())),
+    ] {
+        let expected = expected.map_err(|()| HandshakeError::Extension);
+        assert_eq!(
+            agreed(extensions, Offer::Shared),
+            expected,
+            "{extensions:?}"
+        );
+    }
+    assert_eq!(
+        agreed(&["permessage-deflate"], Offer::Separate),
+        Ok(Some(Agreed {
+            client_context: false,
+            server_context: true,
+        }))
+    );
+}
+
+/// Our frames without their mask, as the server's would be.
+fn unmasked(mut wire: Vec<u8>) -> Vec<u8> {
+    let header = match wire[1] & 0x7f {
+        126 => 4,
+        127 => 10,
+        _ => 2,
+    };
+    wire[1] &= 0x7f;
+    // The mask is zero.
+    wire.drain(header..header + 4);
+    wire
+}
+
+proptest! {
+    /// What is deflated is inflated, with and without a common past, however it is cut.
+    #[test]
+    fn messages_come_back(
+        messages in prop::collection::vec("[a-c]{0,200}|.{0,100}", 1..6),
+        shared: bool,
+        cuts in cuts(),
+    ) {
+        let mut deflater = Deflater::new();
+        let mut wire = Vec::new();
+        for message in &messages {
+            if !shared {
+                deflater.reset();
+            }
+            let mut out = Vec::new();
+            let payload = deflater.deflate(message.as_bytes());
+            encode_compressed(&mut out, MessageKind::Text, &payload, [0; 4]);
+            wire.extend(unmasked(out));
+        }
+        let agreed = if shared { SHARED } else { SEPARATE };
+        let expected: Vec<Said> = messages.iter().map(|message| text(message)).collect();
+        let whole = read(agreed, &[&wire]);
+        prop_assert_eq!(&whole, &(expected, Ok(())));
+        prop_assert_eq!(&read(agreed, &cut(&wire, &cuts)), &whole);
+    }
+
+    #[test]
+    fn any_bytes_are_judged_alike_however_cut(
+        payloads in prop::collection::vec((0xc0_u8..0xc3, prop::collection::vec(any::<u8>(), 0..40)), 0..4),
+        cuts in cuts(),
+    ) {
+        let wire: Vec<u8> = payloads.iter().flat_map(|(first, data)| frame(*first, data)).collect();
+        let whole = read(SHARED, &[&wire]);
+        prop_assert_eq!(read(SHARED, &cut(&wire, &cuts)), whole);
+    }
+}

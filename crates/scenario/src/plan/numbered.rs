@@ -1,0 +1,21 @@
+//! Messages with a number.
+
+use super::{MeasureId, Source};
+
+/// A number inside a message that grows by one with each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbered {
+    pub from: Source,
+    /// What tells one sequence from another; `None`: the topic, where there is one.
+    pub sequence: Option<Source>,
+    /// Numbers that a user never got.
+    pub lost: MeasureId,
+    /// Messages that it got again.
+    pub duplicated: MeasureId,
+    /// Messages that came behind a later one.
+    pub out_of_order: MeasureId,
+    /// From the sender's stamp to the first user's receipt; `None`: there is no stamp.
+    pub first: Option<MeasureId>,
+    /// From there to the last user's receipt; without a stamp from the first user's.
+    pub last: MeasureId,
+}
