@@ -13,8 +13,8 @@ use stats::serial::{autocorrelation, dependence};
 use crate::durations::Durations;
 use crate::settings::ArrivalsLaw;
 
-/// Longest series in counts: a year of seconds.
-pub(crate) const COUNTS_MAX: u64 = 366 * 86_400;
+/// Longest series in counts: half a year of seconds.
+pub(crate) const COUNTS_MAX: u64 = 183 * 86_400;
 /// The level of tests that decide.
 const ALPHA: f64 = 0.01;
 /// Expected users of a window of rescaled time.
@@ -33,6 +33,13 @@ pub(crate) struct Counts {
     pub(crate) bin_s: u64,
     /// What the clock on the wall showed at the first bin's begin: seconds since 1970 by that clock.
     pub(crate) local_s: i64,
+}
+
+/// The shortest bins of a recording of this length that are not too many, and of which hours are made.
+pub(crate) fn bin_s(span_s: u64) -> u64 {
+    let least = span_s.div_ceil(COUNTS_MAX).max(1);
+    let of_hour = (least..=3_600).find(|bin_s| 3_600 % bin_s == 0);
+    of_hour.unwrap_or(least.next_multiple_of(3_600))
 }
 
 /// What is known of how users arrive.

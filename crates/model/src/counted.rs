@@ -18,7 +18,7 @@ use crate::{ALL, FORMAT_VERSION, Log, Made, Model, ModelError, Segment, findings
 /// since 1970.
 ///
 /// # Errors
-/// Where the file cannot be read, holds something else, or more numbers than a year has seconds.
+/// Where the file cannot be read, holds something else, or more numbers than half a year has seconds.
 pub fn counted(
     path: &Path,
     bin_s: u64,

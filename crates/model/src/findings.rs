@@ -311,8 +311,9 @@ fn of_hurst(of: &str, arrivals: &Arrivals, found: &mut Found) {
     let told: Vec<String> = with_interval
         .iter()
         .map(|e| {
+            let straight = e.p_straight.is_none_or(|p| p >= 0.01);
             format!(
-                "{:.3} ({:.3} to {:.3}) by {}{} over {:.0} to {:.0} s",
+                "{:.3} ({:.3} to {:.3}) by {}{} over {:.0} to {:.0} s{}",
                 e.h,
                 e.low.unwrap_or(f64::NAN),
                 e.high.unwrap_or(f64::NAN),
@@ -323,7 +324,12 @@ fn of_hurst(of: &str, arrivals: &Arrivals, found: &mut Found) {
                     ""
                 },
                 e.from_s,
-                e.upto_s
+                e.upto_s,
+                if straight {
+                    ""
+                } else {
+                    ", though it is not one H over all of these"
+                }
             )
         })
         .collect();

@@ -57,7 +57,7 @@ pub use recorded::recorded;
 pub use sessions::{Gap, GapReason};
 pub use settings::{ArrivalsLaw, Behaviour as BehaviourKind, Rule, Settings};
 
-use arrivals::{COUNTS_MAX, Counts};
+use arrivals::Counts;
 use behaviour::Tally;
 use durations::{Reservoir, SAMPLE_MAX};
 use hit::{NO_SEGMENT, Start};
@@ -477,7 +477,7 @@ impl<'a> Arrived<'a> {
         let first_s = reading.span_ns.0.div_euclid(1_000_000_000);
         let last_s = reading.span_ns.1.div_euclid(1_000_000_000);
         let span_s = (last_s - first_s + 1) as u64;
-        let bin_s = span_s.div_ceil(COUNTS_MAX).max(1);
+        let bin_s = arrivals::bin_s(span_s);
         // Days begin by the clock that most lines were written by.
         let offset_s = reading
             .offsets
@@ -512,7 +512,7 @@ impl<'a> Arrived<'a> {
         let mut current: Option<(u16, Counts, Reservoir, i64)> = None;
         let mut finish = |done: Option<(u16, Counts, Reservoir, i64)>| {
             if let Some((segment, counts, gaps, _)) = done {
-                own[usize::from(segment)] = Some(self.analyse(&counts, &gaps));
+                own[usize::from(segment)] = Some(self.analyse(&counts, &gaps, self.step_s));
             }
         };
         sorter::merge(self.starts, |start| {
@@ -539,7 +539,8 @@ impl<'a> Arrived<'a> {
         finish(current.take());
         let mut gaps = Reservoir::new(SAMPLE_MAX, self.settings.seed, 6);
         self.gaps_of_all(&mut gaps);
-        Ok((self.analyse(&self.all, &gaps), own))
+        let step_s = self.step_s.max(self.all.bin_s as f64);
+        Ok((self.analyse(&self.all, &gaps, step_s), own))
     }
 
     /// Times between the arrivals of all, from the counts where the clock steps in seconds, which is all
@@ -563,10 +564,7 @@ impl<'a> Arrived<'a> {
         }
     }
 
-    fn analyse(&self, counts: &Counts, gaps: &Reservoir) -> Arrivals {
-        let step_s = self
-            .step_s
-            .max(f64::from(u8::from(std::ptr::eq(counts, &self.all))) * counts.bin_s as f64);
+    fn analyse(&self, counts: &Counts, gaps: &Reservoir, step_s: f64) -> Arrivals {
         let gaps = (gaps.count > 1).then(|| gaps.describe(step_s, self.settings.seed));
         arrivals::analyse(counts, gaps, self.settings.arrivals, self.settings.seed)
     }
