@@ -10,11 +10,7 @@ import type { MetersDocument } from './document/meters';
 import type { RunDocument } from './document/run';
 
 export type Document =
-  | CapacityDocument
-  | ComparisonDocument
-  | ExperimentDocument
-  | MetersDocument
-  | RunDocument;
+  CapacityDocument | ComparisonDocument | ExperimentDocument | MetersDocument | RunDocument;
 
 /** The version of documents that this page draws. */
 export const FORMAT = 1;

@@ -6,7 +6,7 @@ use record::schema::{
     FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RunInfo, RunStatus, WorkerInfo,
 };
 use scenario::Plan;
-use scenario::plan::{MeasureKind, Phase, PhaseKind, Spacing, Target};
+use scenario::plan::{MeasureKind, Phase, PhaseKind, Spacing, Target, Trace};
 
 use crate::host;
 use crate::prepare::Preparation;
@@ -49,7 +49,11 @@ impl Begun<'_> {
             overrides: scenario
                 .overrides
                 .iter()
-                .map(|(key, value)| format!("{key}={value}"))
+                .enumerate()
+                .map(|(at, (key, value))| match plan.secret_sets.contains(&at) {
+                    true => format!("{key}=(secret)"),
+                    false => format!("{key}={value}"),
+                })
                 .collect(),
             target: target(plan),
             started_unix_ns,
@@ -105,15 +109,16 @@ fn measure(measure: &scenario::plan::Measure) -> MeasureInfo {
 }
 
 fn phase(phase: &Phase) -> PhaseInfo {
-    let kind = match phase.kind {
-        PhaseKind::Rate {
-            spacing: Spacing::Even,
-            ..
-        } => "rate",
+    let kind = match &phase.kind {
         PhaseKind::Rate {
             spacing: Spacing::Poisson,
             ..
-        } => "poisson",
+        }
+        | PhaseKind::Trace(Trace {
+            spacing: Spacing::Poisson,
+            ..
+        }) => "poisson",
+        PhaseKind::Rate { .. } | PhaseKind::Trace(_) | PhaseKind::Starts(_) => "rate",
         PhaseKind::Hold => "hold",
         PhaseKind::Closed { .. } => "closed",
     };

@@ -3,7 +3,7 @@
 use engine::driver::real::{OPEN_FILES_RESERVED, Waiting};
 use scenario::Plan;
 use scenario::expr::{Expr, Value};
-use scenario::plan::{HttpConnections, Mode, Op, PhaseKind, Session};
+use scenario::plan::{HttpConnections, Mode, Op, PhaseKind, Session, Visits};
 
 /// Most loops of a run; 20,000 files each make ten million connections.
 pub const LOOPS_MAX: u64 = 512;
@@ -65,20 +65,15 @@ fn users_at_once(plan: &Plan) -> f64 {
     let mut rate_max = 0.0_f64;
     let mut closed = 0.0_f64;
     for phase in &plan.phases {
-        match phase.kind {
-            PhaseKind::Closed { users_count } => closed = closed.max(users_count as f64),
-            PhaseKind::Hold => {}
-            PhaseKind::Rate {
-                from_per_s,
-                to_per_s,
-                ..
-            } => {
-                total += phase.users_planned();
-                rate_max = rate_max.max(from_per_s).max(to_per_s);
-            }
+        if let PhaseKind::Closed { users_count } = phase.kind {
+            closed = closed.max(users_count as f64);
+        }
+        if phase.is_open() {
+            total += phase.users_planned();
+            rate_max = rate_max.max(phase.rate_max_per_s());
         }
     }
-    closed + total.min(rate_max * stay_s)
+    closed + plan.singles.len() as f64 + total.min(rate_max * stay_s)
 }
 
 /// How long one session is taken to last, in seconds; without bound where it has a loop whose
@@ -89,6 +84,12 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
     let mut around = Vec::new();
     let (mut idle_s, mut exchanges) = (0.0, 0.0);
     for (pc, op) in session.ops.iter().enumerate() {
+        let chains = session.visits.iter();
+        let mut chains = chains.filter(|part| part.instructions.contains(&(pc as u32)));
+        let visits: f64 = chains.clone().map(|part| part.expected).product();
+        if visits == f64::INFINITY {
+            return f64::INFINITY;
+        }
         match op {
             Op::LoopStart {
                 times: Expr::Const(Value::Int(times)),
@@ -99,13 +100,18 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             }
             Op::LoopStart { .. } => return f64::INFINITY,
             Op::LoopEnd { .. } => rounds = around.pop().unwrap_or(1.0),
-            Op::Jump(to) if (*to as usize) <= pc => return f64::INFINITY,
+            // A jump back goes round for ever, but for those that end a chain's transition.
+            Op::Jump(to) if (*to as usize) <= pc && !chains.any(|part| ends_at(part, pc)) => {
+                return f64::INFINITY;
+            }
             Op::Think(dist) | Op::Pace { every: dist, .. } => {
-                idle_s += rounds * dist.mean().max(0.0);
+                idle_s += rounds * visits * dist.mean().max(0.0);
             }
             Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::WsSend(_) | Op::WsExpect(_) => {
-                exchanges += rounds;
+                exchanges += rounds * visits;
             }
+            // How long a restarted session or a wait by expression lasts is not known.
+            Op::Restart { .. } | Op::ThinkFor(_) => return f64::INFINITY,
             _ => {}
         }
     }
@@ -114,6 +120,11 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
     let shared = plan.options.http_connections == HttpConnections::Shared && !holds;
     // Users that share connections hold none while they think.
     exchanges * EXCHANGE_S + if shared { 0.0 } else { idle_s }
+}
+
+/// Whether this instruction is the part's last.
+fn ends_at(part: &Visits, pc: usize) -> bool {
+    part.instructions.end as usize == pc + 1
 }
 
 #[cfg(test)]
@@ -144,6 +155,16 @@ mod tests {
         plan.unwrap_or_else(|| panic!("{told:?}"))
     }
 
+    /// State a is visited twice on average (a geometric number), each time with two seconds in it;
+    /// b every second time, with four; leaving a for itself takes one second, once on average.
+    #[test]
+    fn states_of_a_chain_count_by_their_expected_visits() {
+        let chain = "{ markov: { states: { a: { steps: [ { think: 2s } ], next: { a: { p: 0.5, think: \
+                     1s }, b: 0.25, exit: 0.25 } }, b: { steps: [ { think: 4s } ], next: { exit: 1 } \
+                     } } } }";
+        assert_eq!(users_max(chain), 70);
+    }
+
     #[test]
     fn each_worker_has_a_loop_and_more_than_cores_do_not_spin() {
         let plan = plan("{ think: 5s }");
@@ -170,6 +191,11 @@ mod tests {
     #[test]
     fn who_may_stay_for_ever_is_taken_to() {
         assert_eq!(users_max("{ forever: [ { think: 5s } ] }"), 10_000);
+        let within = "{ markov: { states: { a: { steps: [ { forever: [ { think: 5s } ] } ], next: { exit: \
+                      1 } } } } }";
+        assert_eq!(users_max(within), 10_000);
+        let chain = "{ markov: { states: { a: { think: 1s, next: { a: 1 } } } } }";
+        assert_eq!(users_max(chain), 10_000);
         let drawn = "{ loop: \"random(1, 5)\", steps: [ { think: 5s } ] }";
         assert_eq!(users_max(drawn), 10_000);
     }

@@ -2,27 +2,14 @@
 
 use engine::arrivals::{Arrivals, Share};
 use scenario::Plan;
-use scenario::plan::PhaseKind;
 
 use crate::worker::protocol::Loops;
 
 /// How many users the plan wants to have started by then, restarts aside.
 pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
-    let phases = plan.phases.iter().filter(|phase| phase.start_ns < at_ns);
-    let due = phases.map(|phase| match phase.kind {
-        PhaseKind::Hold => 0.0,
-        PhaseKind::Closed { users_count } => users_count as f64,
-        PhaseKind::Rate {
-            from_per_s,
-            to_per_s,
-            ..
-        } => {
-            let length_s = phase.duration_ns as f64 / 1e9;
-            let t = (at_ns.min(phase.end_ns()) - phase.start_ns) as f64 / 1e9;
-            from_per_s * t + (to_per_s - from_per_s) * t * t / (2.0 * length_s)
-        }
-    });
-    due.sum()
+    let phases = plan.phases.iter().map(|phase| phase.users_by(at_ns));
+    let singles = plan.singles.iter().filter(|single| single.due_ns < at_ns);
+    phases.sum::<f64>() + singles.count() as f64
 }
 
 /// How many users of the plan these loops start, restarts aside.

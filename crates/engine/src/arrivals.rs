@@ -5,7 +5,7 @@
 //! passed over at once: with a hundred loops walking by them would cost more than one's own.
 
 use scenario::Plan;
-use scenario::plan::{Phase, PhaseKind, SessionId, Spacing};
+use scenario::plan::{Phase, PhaseKind, SessionId, Spacing, Trace};
 use stats::rng::{Purpose, Rng};
 
 /// Sums of decimal rates miss whole numbers by a rounding error; it must not add a user.
@@ -40,7 +40,8 @@ impl Share {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     pub due_ns: u64,
-    /// Users are numbered through the whole run, from 0, in the order they are due.
+    /// Users are numbered through the whole run: single ones from 0, then those of the phases, each
+    /// in the order they are due.
     pub user: u64,
     pub session: SessionId,
     /// In a closed phase: until when the user starts its session anew whenever it ends.
@@ -59,7 +60,14 @@ pub struct Arrivals<'p> {
     /// Poisson only: the sum of unit exponentials so far, the arrival's place on the integrated
     /// rate (time-change of a unit-rate process; Çinlar 1975, §4.7).
     place: f64,
+    /// Of a recorded rate: where in it the arrivals are.
+    bin: usize,
     user: u64,
+    /// The next of [`Plan::singles`]; they have the first numbers, in the order of their times.
+    single: usize,
+    /// The phases' next start, where it is known.
+    phased: Option<Arrival>,
+    phases_over: bool,
 }
 
 impl<'p> Arrivals<'p> {
@@ -72,8 +80,26 @@ impl<'p> Arrivals<'p> {
             phase: 0,
             started_count: 0,
             place: 0.0,
-            user: 0,
+            bin: 0,
+            user: plan.singles.len() as u64,
+            single: 0,
+            phased: None,
+            phases_over: false,
         }
+    }
+
+    /// This worker's next single user.
+    fn next_single(&mut self) -> Option<Arrival> {
+        while !self.share.takes(self.single as u64) {
+            self.single += 1;
+        }
+        let single = self.plan.singles.get(self.single)?;
+        Some(Arrival {
+            due_ns: single.due_ns,
+            user: self.single as u64,
+            session: single.session,
+            repeats_until_ns: None,
+        })
     }
 
     /// Passes over users of others, as far as their phase goes.
@@ -89,28 +115,44 @@ impl<'p> Arrivals<'p> {
 
     /// When the current phase's next user is due, or `None` where the phase has no more.
     fn next_due_ns(&mut self, phase: &Phase) -> Option<u64> {
-        let offset_ns = match phase.kind {
+        if phase.users_max.is_some_and(|max| self.started_count >= max) {
+            return None;
+        }
+        let seconds = phase.duration_ns as f64 / 1e9;
+        let offset_s = match &phase.kind {
             PhaseKind::Hold => return None,
-            PhaseKind::Closed { users_count } => {
-                return (self.started_count < users_count).then_some(phase.start_ns);
-            }
+            PhaseKind::Closed { users_count } => (self.started_count < *users_count).then_some(0.0),
             PhaseKind::Rate {
                 from_per_s,
                 to_per_s,
                 spacing,
             } => {
-                let seconds = phase.duration_ns as f64 / 1e9;
-                let place = match spacing {
-                    Spacing::Even => self.started_count as f64,
-                    Spacing::Poisson => {
-                        self.place -= (1.0 - self.rng.unit()).ln();
-                        self.place
-                    }
-                };
-                time_of_place(place, from_per_s, to_per_s, seconds)? * 1e9
+                let place = self.next_place(*spacing);
+                time_of_place(place, *from_per_s, *to_per_s, seconds)
+            }
+            PhaseKind::Trace(trace) => {
+                let place = self.next_place(trace.spacing);
+                let is_in = place + SLACK < phase.users_planned();
+                is_in.then(|| trace.time_of(place, &mut self.bin)).flatten()
+            }
+            PhaseKind::Starts(times) => {
+                let at = usize::try_from(self.started_count).unwrap_or(usize::MAX);
+                times.values().get(at).copied()
             }
         };
-        Some(phase.start_ns + offset_ns.round() as u64)
+        let offset_ns = (offset_s? * 1e9).round() as u64;
+        Some(phase.start_ns + offset_ns.min(phase.duration_ns.saturating_sub(1)))
+    }
+
+    /// The next arrival's place on the integrated rate.
+    fn next_place(&mut self, spacing: Spacing) -> f64 {
+        match spacing {
+            Spacing::Even => self.started_count as f64,
+            Spacing::Poisson => {
+                self.place -= (1.0 - self.rng.unit()).ln();
+                self.place
+            }
+        }
     }
 }
 
@@ -118,6 +160,26 @@ impl Iterator for Arrivals<'_> {
     type Item = Arrival;
 
     fn next(&mut self) -> Option<Arrival> {
+        if self.plan.singles.is_empty() {
+            return self.next_of_phases();
+        }
+        if self.phased.is_none() && !self.phases_over {
+            self.phased = self.next_of_phases();
+            self.phases_over = self.phased.is_none();
+        }
+        let single = self.next_single();
+        let phased_ns = self.phased.map_or(u64::MAX, |arrival| arrival.due_ns);
+        if single.is_some_and(|single| single.due_ns <= phased_ns) {
+            self.single += 1;
+            return single;
+        }
+        self.phased.take()
+    }
+}
+
+impl Arrivals<'_> {
+    /// The next start of the phases.
+    fn next_of_phases(&mut self) -> Option<Arrival> {
         loop {
             let phase = self.plan.phases.get(self.phase)?;
             self.pass_others(phase);
@@ -125,6 +187,7 @@ impl Iterator for Arrivals<'_> {
                 self.phase += 1;
                 self.started_count = 0;
                 self.place = 0.0;
+                self.bin = 0;
                 continue;
             };
             let user = self.user;
@@ -137,7 +200,7 @@ impl Iterator for Arrivals<'_> {
                     user,
                     session: phase
                         .session
-                        .unwrap_or_else(|| draw_session(self.plan, user)),
+                        .unwrap_or_else(|| draw_session(self.plan, phase, user)),
                     repeats_until_ns: closed.then(|| phase.end_ns()),
                 });
             }
@@ -147,17 +210,18 @@ impl Iterator for Arrivals<'_> {
 
 /// How many users a phase starts, where each one's time follows from its number alone.
 fn count_by_number(phase: &Phase) -> Option<u64> {
-    match phase.kind {
-        PhaseKind::Hold => None,
-        PhaseKind::Closed { users_count } => Some(users_count),
-        PhaseKind::Rate {
-            spacing: Spacing::Poisson,
-            ..
-        } => None,
+    match &phase.kind {
+        PhaseKind::Closed { users_count } => Some(*users_count),
+        PhaseKind::Starts(_) => Some(phase.users_planned() as u64),
         PhaseKind::Rate {
             spacing: Spacing::Even,
             ..
-        } => Some((phase.users_planned() - SLACK).ceil().max(0.0) as u64),
+        }
+        | PhaseKind::Trace(Trace {
+            spacing: Spacing::Even,
+            ..
+        }) => Some((phase.users_planned() - SLACK).ceil().max(0.0) as u64),
+        PhaseKind::Rate { .. } | PhaseKind::Trace(_) | PhaseKind::Hold => None,
     }
 }
 
@@ -183,23 +247,35 @@ fn time_of_place(place: f64, from_per_s: f64, to_per_s: f64, seconds: f64) -> Op
 }
 
 /// Which session a user runs: by weight, from the user's own draw.
-fn draw_session(plan: &Plan, user: u64) -> SessionId {
+fn draw_session(plan: &Plan, phase: &Phase, user: u64) -> SessionId {
     if plan.sessions.len() == 1 {
         return 0;
     }
-    let total: f64 = plan.sessions.iter().map(|s| s.weight).sum();
-    let mut left = Rng::new(plan.seed, user, Purpose::Session).unit() * total;
-    for (id, session) in plan.sessions.iter().enumerate() {
-        left -= session.weight;
+    let share = Rng::new(plan.seed, user, Purpose::Session).unit();
+    let drawn = match &phase.weights {
+        Some(weights) => by_weight(share, weights.iter().copied()),
+        None => by_weight(share, plan.sessions.iter().map(|s| s.weight)),
+    };
+    drawn as SessionId
+}
+
+/// Which of the weighted things a draw from 0 to 1 means.
+pub(crate) fn by_weight(
+    share: f64,
+    weights: impl DoubleEndedIterator<Item = f64> + ExactSizeIterator + Clone,
+) -> usize {
+    let mut left = share * weights.clone().sum::<f64>();
+    for (at, weight) in weights.clone().enumerate() {
+        left -= weight;
         if left < 0.0 {
-            return id as SessionId;
+            return at;
         }
     }
-    // Rounding left a hair: the last session that has any weight.
-    plan.sessions
-        .iter()
-        .rposition(|s| s.weight > 0.0)
-        .unwrap_or(0) as SessionId
+    // Rounding left a hair: the last that has any weight.
+    weights
+        .into_iter()
+        .rposition(|weight| weight > 0.0)
+        .unwrap_or(0)
 }
 
 /// An upper estimate of how many users are present at once: all that ever start, per worker.
@@ -207,5 +283,6 @@ pub fn users_max(plan: &Plan) -> u64 {
     plan.phases
         .iter()
         .map(|p| p.users_planned().ceil() as u64)
-        .sum()
+        .sum::<u64>()
+        + plan.singles.len() as u64
 }

@@ -117,6 +117,11 @@ impl Conn {
         }
     }
 
+    /// True where it is for an event stream or a poll, which go on beside the steps.
+    pub(crate) fn is_beside_steps(&self) -> bool {
+        matches!(self.kind, Kind::Events | Kind::Poll)
+    }
+
     /// True while an operation beside the steps is in flight on it.
     pub(crate) fn is_asking(&self) -> bool {
         self.is_background() && (self.stage.is_setting_up() || self.stage == Stage::Busy)

@@ -43,8 +43,16 @@ impl<'a> Received<'a> {
                 let raw = pointer(self.body, tokens)?;
                 Some(Value::from_json(&String::from_utf8_lossy(raw)))
             }
-            Source::Regex { regex, group } => {
-                let found = regex.captures(self.body)?.get(*group)?;
+            Source::Regex {
+                regex,
+                group,
+                whole,
+            } => {
+                let seen = match self.head {
+                    Some(head) if *whole => Cow::Owned([head.raw, self.body].concat()),
+                    _ => Cow::Borrowed(self.body),
+                };
+                let found = regex.captures(&seen)?.get(*group)?;
                 Some(text_value(found.as_bytes()))
             }
             Source::Header(name) => self.head?.header(name).map(text_value),

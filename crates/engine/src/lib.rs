@@ -5,6 +5,7 @@ pub mod command;
 mod conn;
 pub mod driver;
 mod extract;
+mod identity;
 pub mod measure;
 mod receiver;
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use proto::http1;
 use scenario::Plan;
-use scenario::expr::Template;
-use scenario::plan::{Endpoint, HttpOp, Op, Session};
+use scenario::expr::{Context, Template};
+use scenario::plan::{Endpoint, HttpOp, Op, Session, Slot};
 
 use crate::user::{Scope, User};
+use crate::worker::place::path_below;
 
 /// The prepared forms of a plan's steps.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ impl Wires {
         let authorities: Vec<String> = plan.endpoints.iter().map(authority).collect();
         let prepare = |session: &Session| {
             let ops = session.ops.iter().map(|op| match op {
+                // Which of several servers it is for, the user says.
+                Op::Http(http) if http.endpoint == 0 && !plan.servers.is_empty() => None,
                 Op::Http(http) => constant_request(http, &authorities[http.endpoint as usize]),
                 _ => None,
             });
@@ -63,18 +66,22 @@ fn constant_request(http: &HttpOp, authority: &str) -> Option<Box<[u8]>> {
     }
     let mut nobody = User::new(0, 0, 0, 0);
     let mut bytes = Vec::new();
-    encode_http(http, authority, &mut nobody.scope(0), &mut bytes).ok()?;
+    encode_http(http, (authority, ""), &mut nobody.scope(0), &mut bytes).ok()?;
     Some(bytes.into())
 }
 
-/// Appends the request as it is for this user. The error says what cannot be sent.
+/// Appends the request as it is for this user, to an endpoint with this authority and base path.
+/// The error says what cannot be sent.
 pub(crate) fn encode_http(
     http: &HttpOp,
-    authority: &str,
+    (authority, base_path): (&str, &str),
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
-    let path = render_target(&http.path, scope)?;
+    let path = match http.located_by {
+        Some(slot) => render_located(&http.path, slot, base_path, scope)?,
+        None => render_target(&http.path, scope)?,
+    };
     let headers = Headers::render(&http.headers, scope)?;
     let mut body = Vec::new();
     if let Some(template) = &http.body {
@@ -93,6 +100,26 @@ pub(crate) fn render_target(path: &Template, scope: &mut Scope<'_>) -> Result<St
     let mut bytes = Vec::new();
     path.render(scope, &mut bytes)
         .map_err(|error| error.to_string())?;
+    as_target(bytes)
+}
+
+/// The same of a path that begins with a variable, which holds a path or a whole URL.
+fn render_located(
+    path: &Template,
+    slot: Slot,
+    base_path: &str,
+    scope: &mut Scope<'_>,
+) -> Result<String, String> {
+    let mut bytes = path_below(scope.var(slot), base_path);
+    let rest = Template {
+        parts: path.parts.get(1..).unwrap_or_default().to_vec(),
+    };
+    rest.render(scope, &mut bytes)
+        .map_err(|error| error.to_string())?;
+    as_target(bytes)
+}
+
+fn as_target(bytes: Vec<u8>) -> Result<String, String> {
     let target = String::from_utf8(bytes)
         .ok()
         .filter(|target| http1::is_target(target));

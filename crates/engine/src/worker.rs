@@ -8,12 +8,16 @@
 mod background;
 mod connections;
 mod events;
+mod feeds;
 mod http;
+mod identities;
+pub(crate) mod place;
 mod poll;
 mod retry;
 mod session;
 mod websocket;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use proto::Limits;
@@ -27,6 +31,7 @@ use stats::rng::{Purpose, Rng};
 use crate::arrivals::{Arrival, Arrivals, Share, users_max};
 use crate::command::Commands;
 use crate::conn::Conn;
+use crate::identity::Identity;
 use crate::measure::{Delta, Gauges, Recorder};
 use crate::slots::Slots;
 use crate::user::{User, Wait};
@@ -86,6 +91,8 @@ pub struct Worker<'p> {
     started_unix_ns: u64,
     users: Slots<User>,
     conns: Slots<Conn>,
+    /// Of users whose sessions keep cookies or answer challenges.
+    identities: HashMap<u32, Identity>,
     generation: u32,
     /// Idle connections that any user may take, by endpoint.
     pool: Vec<Vec<u32>>,
@@ -106,6 +113,8 @@ pub struct Worker<'p> {
     wire_rng: Rng,
     /// When steps stop beginning.
     end_ns: u64,
+    /// From when on the run is over once no user is present; `u64::MAX`: it ends by the clock.
+    done_from_ns: u64,
     state: State,
     /// Users that were idle when the run ended, still to be let go.
     leaving: Vec<u32>,
@@ -140,6 +149,7 @@ impl<'p> Worker<'p> {
             started_unix_ns: 0,
             users: Slots::with_capacity(capacity),
             conns: Slots::with_capacity(capacity),
+            identities: HashMap::new(),
             generation: 0,
             pool: vec![Vec::new(); plan.endpoints.len()],
             wheel: Wheel::with_capacity(capacity),
@@ -156,6 +166,11 @@ impl<'p> Worker<'p> {
             commands: Commands::default(),
             wire_rng: Rng::new(plan.seed, u64::from(setup.share.index), Purpose::Wire),
             end_ns: plan.end_ns(),
+            done_from_ns: plan
+                .phases
+                .last()
+                .filter(|last| last.until_done)
+                .map_or(u64::MAX, |last| last.start_ns),
             state: State::Running,
             leaving: Vec::new(),
             in_flight: 0,
@@ -195,7 +210,12 @@ impl<'p> Worker<'p> {
                 let waits = self.held && self.is_full();
                 let upcoming = self.upcoming.filter(|_| !waits);
                 let arrival = upcoming.map_or(u64::MAX, |a| a.due_ns);
-                next.min(arrival).min(self.end_ns)
+                let done_ns = if self.is_done() {
+                    self.done_from_ns
+                } else {
+                    u64::MAX
+                };
+                next.min(arrival).min(done_ns).min(self.end_ns)
             }
             State::Draining { until_ns } if self.leaving.is_empty() && self.users.len() > 0 => {
                 next.min(until_ns)
@@ -213,6 +233,10 @@ impl<'p> Worker<'p> {
         }
         match self.state {
             State::Running if now_ns >= self.end_ns => self.begin_drain(),
+            State::Running if self.is_done() && now_ns >= self.done_from_ns => {
+                self.end_ns = now_ns;
+                self.begin_drain();
+            }
             State::Running => {
                 if self.admit(now_ns) {
                     return true;
@@ -269,6 +293,11 @@ impl<'p> Worker<'p> {
     /// new rate, one in how many.
     pub fn thin_rows(&mut self, rows: Vec<Measurement>) -> u32 {
         self.recorder.thin(rows)
+    }
+
+    /// True where the plan ends with its last user, and there will be none any more.
+    fn is_done(&self) -> bool {
+        self.done_from_ns < u64::MAX && self.upcoming.is_none() && self.users.len() == 0
     }
 
     fn gauges(&self) -> Gauges {

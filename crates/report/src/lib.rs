@@ -19,6 +19,7 @@ mod screen;
 mod style;
 mod table;
 mod thesis;
+mod tsung;
 mod verdict;
 
 pub use analyze::analysis;
@@ -33,4 +34,5 @@ pub use page::{Page, RunReport};
 pub use screen::Screen;
 pub use style::Style;
 pub use thesis::thesis;
+pub use tsung::{TsungLog, TsungRequest};
 pub use verdict::verdict;

@@ -5,18 +5,23 @@
 //! parts share and the order of the work; each part has a file of its own.
 
 mod arrivals;
+mod auth;
+mod data;
 mod dist;
 mod document;
 mod fields;
+mod files;
 mod flow;
 mod http;
 mod location;
+mod markov;
 mod matching;
 mod messages;
 mod names;
 mod options;
 mod poll;
 mod program;
+mod servers;
 mod sessions;
 mod sse;
 mod templates;
@@ -29,12 +34,15 @@ pub use thresholds::{figure, threshold};
 
 pub(crate) use document::stem;
 pub(crate) use fields::Fields;
+pub(crate) use http::is_token_byte;
 
 use crate::diagnostic::{Collector, Diagnostic};
 use crate::expr::Template;
 use crate::node::Place;
-use crate::plan::{Endpoint, Measure, MeasureId, MeasureKind, Plan};
+use crate::plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan};
 use crate::{overrides, suggest, yaml};
+use auth::Auth;
+use data::Declared;
 use names::Param;
 
 /// A scenario's text and what to call it in messages.
@@ -85,11 +93,22 @@ pub(crate) struct Checker<'a> {
     settings: &'a Settings<'a>,
     params: Vec<Param>,
     endpoints: Vec<Endpoint>,
+    /// `target.servers`: endpoint and weight.
+    servers: Vec<(EndpointId, f64)>,
     measures: Vec<Measure>,
     /// Run-wide headers.
     headers: Vec<(String, Template)>,
     /// `options.timeout`.
     timeout_ns: u64,
+    /// The run's seed, for what is drawn already now.
+    seed: u64,
+    data: Vec<Declared>,
+    /// `options.auth`.
+    auth: Option<Auth>,
+    /// `options.cookies`.
+    cookies: bool,
+    /// Overrides that hold secrets.
+    secret_sets: Vec<usize>,
 }
 
 /// What can be numbered fits its type, for each takes several of the limited nodes.
@@ -112,7 +131,13 @@ impl<'a> Checker<'a> {
                 kind: MeasureKind::Connect,
             }],
             headers: Vec::new(),
+            servers: Vec::new(),
             timeout_ns: 0,
+            seed: 1,
+            data: Vec::new(),
+            auth: None,
+            cookies: false,
+            secret_sets: Vec::new(),
         }
     }
 }

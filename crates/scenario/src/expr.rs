@@ -63,6 +63,15 @@ pub enum Func {
     Int,
     /// `len(x)`: characters of its text.
     Len,
+    /// `base64(x, …)`: the base64 of its arguments' texts, one after the other (RFC 4648 §4).
+    Base64,
+    /// `json(text, pointer)`: the value in JSON text that the pointer (RFC 6901) leads to; nothing
+    /// where there is none.
+    Json,
+    /// `items(text)`: how many items a list in JSON text has; 0 where it is no list.
+    Items,
+    /// `raw(x)`: itself; in a URL it is taken to be percent-encoded already.
+    Raw,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,4 +132,7 @@ pub enum Escape {
     JsonText,
     /// Percent-encoded (RFC 3986 unreserved characters stay).
     Url,
+    /// In a URL, where the author says that the value is encoded already: only what can stand in
+    /// no URL is percent-encoded.
+    UrlRaw,
 }

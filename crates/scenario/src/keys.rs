@@ -4,16 +4,26 @@
 //! for unknown keys, the JSON Schema and the reference in `docs/scenario.md` follow from them.
 
 mod arrivals;
+mod auth;
+mod data;
 mod dist;
 mod document;
 mod experiment;
+mod markov;
+mod recorded;
 mod steps;
 
-pub(crate) use arrivals::{PHASES, STEP_RANGE};
+pub(crate) use arrivals::{PHASES, SINGLE, STEP_RANGE};
+pub(crate) use auth::{AUTH, CREDENTIALS};
+pub(crate) use data::DATA;
 pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIFORM, WEIBULL};
-pub(crate) use document::{CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SESSION, TARGET_URL, TLS};
+pub(crate) use document::{
+    CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SERVER, SESSION, TARGET_URL, TLS,
+};
 pub(crate) use experiment::{EXPERIMENT, FACTOR, RESPONSE};
-pub(crate) use steps::{CHOICE, EXPECT, HTTP_REQUEST, SAVE, SAVE_WORDS, STEPS, WHEN};
+pub(crate) use markov::{MARKOV, STATE, TRANSITION};
+pub(crate) use recorded::SOURCES;
+pub(crate) use steps::{CHOICE, EXPECT, HTTP_REQUEST, REGEX_PARTS, SAVE, SAVE_WORDS, STEPS, WHEN};
 
 /// One key of a mapping.
 #[derive(Debug)]
@@ -177,6 +187,7 @@ impl Kind {
             Kind::List(_) => "[ … ]",
             Kind::OneOrMore(of) => of.example(),
             Kind::Map(Kind::Any([Kind::Steps, ..])) => "{ visitor: [ { get: / } ] }",
+            Kind::Map(Kind::Rate) => "{ \"08:00\": 10/s }",
             Kind::Map(_) => "{ name: … }",
             Kind::Mapping(table) if std::ptr::eq(*table, &WHEN) => "{ /type: hello }",
             Kind::Mapping(_) => "{ … }",
@@ -215,13 +226,26 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
     let top = [
         &DOCUMENT,
         &TARGET_URL,
+        &SERVER,
         &TLS,
         &OPTIONS,
         &CONNECT_RETRIES,
+        &AUTH,
+        &CREDENTIALS,
+        &DATA,
         &MESSAGE,
         &SESSION,
     ];
-    let in_steps = [&HTTP_REQUEST, &EXPECT, &WHEN, &SAVE, &CHOICE];
+    let in_steps = [
+        &HTTP_REQUEST,
+        &EXPECT,
+        &WHEN,
+        &SAVE,
+        &CHOICE,
+        &MARKOV,
+        &STATE,
+        &TRANSITION,
+    ];
     let dists = [
         &DIST,
         &UNIFORM,
@@ -237,7 +261,7 @@ pub(crate) fn all_tables() -> impl Iterator<Item = &'static Table> {
         .chain(steps)
         .chain(dists)
         .chain(PHASES.iter())
-        .chain([&STEP_RANGE])
+        .chain([&STEP_RANGE, &SOURCES, &SINGLE])
 }
 
 fn markdown(table: &Table) -> String {

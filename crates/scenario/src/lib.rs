@@ -6,9 +6,11 @@
 //! follow from it. [`mod@experiment`] reads experiments by the same means. The crate does no I/O: texts of files and of the environment are handed in.
 
 mod check;
+mod csv;
 mod diagnostic;
 pub mod experiment;
 pub mod expr;
+pub mod foreign;
 mod keys;
 mod knob;
 pub mod meters;

@@ -3,7 +3,16 @@
 //! A [`Plan`] is immutable and shared by every loop. Times are nanoseconds (`u64`), rates are
 //! per second (`f64`), sizes are bytes. Nothing in it refers back to the text it came from.
 
+mod auth;
+mod data;
+mod phases;
+
+pub use auth::Digest;
+pub use data::{Data, DataId, End, Feed, Found, Order, Table};
+pub use phases::{Phase, PhaseKind, Series, Single, Spacing, Trace};
+
 use std::net::IpAddr;
+use std::ops::Range;
 
 use stats::dist::Dist;
 
@@ -35,18 +44,27 @@ pub struct Plan {
     /// Where connections go. For [`Target::Url`] the first is the target; for
     /// [`Target::Builtin`] the first is a placeholder until [`Plan::set_target`].
     pub endpoints: Vec<Endpoint>,
+    /// Where the target is several servers: each one's endpoint and weight. A user belongs to one
+    /// of them, and its steps to endpoint 0 go there. Empty: there is one.
+    pub servers: Vec<(EndpointId, f64)>,
     /// The programs users run.
     pub sessions: Vec<Session>,
     /// Everything that is measured, by name. The first entries are the [`builtin`] ones.
     pub measures: Vec<Measure>,
+    /// Users' own data.
+    pub data: Vec<Data>,
     /// Messages that arrive unasked, tried in order.
     pub messages: Vec<Unasked>,
     /// In order, gapless from 0.
     pub phases: Vec<Phase>,
+    /// Users that start at times of their own, beside the phases; in the order of their times.
+    pub singles: Vec<Single>,
     /// Run-wide settings.
     pub options: Options,
     /// What must hold for the run to pass.
     pub thresholds: Vec<Threshold>,
+    /// Which overrides hold secrets, by their place in the list: the record leaves out their values.
+    pub secret_sets: Vec<usize>,
 }
 
 /// What is under load.
@@ -83,14 +101,26 @@ pub struct Session {
     pub name: String,
     /// Relative share; ≥ 0.
     pub weight: f64,
+    /// Its users keep cookies.
+    pub cookies: bool,
     /// The program. A user that runs off its end has finished.
     pub ops: Vec<Op>,
+    /// How often parts of the program are expected to be done.
+    pub visits: Vec<Visits>,
     /// How many variables a user has.
     pub slots_count: u16,
     /// How many registers a user has.
     pub registers_count: u16,
     /// Names of the slots, for messages and tests.
     pub slot_names: Vec<String>,
+}
+
+/// How often some instructions are expected to be done, each time what is around them is done
+/// once. Those of a part within another multiply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Visits {
+    pub instructions: Range<Pc>,
+    pub expected: f64,
 }
 
 /// One instruction of a session.
@@ -114,11 +144,15 @@ pub enum Op {
     WsClose { code: u16 },
     /// Wait; the draw is in seconds, negative draws count as 0.
     Think(Dist),
+    /// Wait so many seconds; below zero counts as 0.
+    ThinkFor(Expr),
     /// Wait until `every` seconds after the last time this op was due (the first time: no wait).
     /// The due times form a schedule that replies cannot delay.
     Pace { register: Register, every: Dist },
     /// Assign a variable.
     Set { slot: Slot, value: Template },
+    /// Take a row of the users' own data, or finish where there is none.
+    Feed(Box<Feed>),
     /// Count `measure` as an error of kind `check` where `condition` is false; the user goes on.
     Check { condition: Expr, measure: MeasureId },
     /// Start a counted loop: evaluate `times`, jump to `end` when it is below 1.
@@ -135,6 +169,8 @@ pub enum Op {
     JumpUnless { condition: Expr, to: Pc },
     /// Go to one of the branches, with probability in proportion to its weight.
     Choose(Vec<(f64, Pc)>),
+    /// Begin the session anew, at most `times_max` times a user; then the user has finished.
+    Restart { register: Register, times_max: u64 },
     /// A named transaction starts.
     TransactionStart { register: Register },
     /// It ends: measure from its start to now.
@@ -154,10 +190,18 @@ pub struct HttpOp {
     pub method: String,
     /// Path and query, beginning with `/`; the endpoint's base path is already in front.
     pub path: Template,
+    /// The variable that `path` begins with, where it does: it holds a path below the target or a
+    /// whole URL, which says the endpoint.
+    pub located_by: Option<Slot>,
     /// Step headers, then run-wide headers not overridden; never `host`, `content-length` or
     /// `connection` unless the scenario wrote them.
     pub headers: Vec<(String, Template)>,
+    /// Names of the cookies that the step itself gives, in its header `cookie`: the user's others
+    /// are put before them.
+    pub own_cookies: Vec<String>,
     pub body: Option<Template>,
+    /// Who answers digest challenges.
+    pub digest: Option<Box<Digest>>,
     /// Response latency goes here.
     pub measure: MeasureId,
     /// Which statuses are no error.
@@ -313,6 +357,8 @@ pub enum Source {
     Regex {
         regex: regex::bytes::Regex,
         group: usize,
+        /// Over an HTTP response as it came: status line, headers, empty line and body.
+        whole: bool,
     },
     /// An HTTP response header, lower-case name; the first one of that name.
     Header(String),
@@ -330,9 +376,18 @@ impl PartialEq for Source {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Source::Pointer(a), Source::Pointer(b)) => a == b,
-            (Source::Regex { regex: a, group: g }, Source::Regex { regex: b, group: h }) => {
-                a.as_str() == b.as_str() && g == h
-            }
+            (
+                Source::Regex {
+                    regex: a,
+                    group,
+                    whole,
+                },
+                Source::Regex {
+                    regex: b,
+                    group: g,
+                    whole: w,
+                },
+            ) => a.as_str() == b.as_str() && group == g && whole == w,
             (Source::Header(a), Source::Header(b)) => a == b,
             (Source::Status, Source::Status)
             | (Source::Body, Source::Body)
@@ -404,63 +459,6 @@ pub mod builtin {
     pub const CONNECT: MeasureId = 0;
     /// How many there are.
     pub const COUNT: usize = 1;
-}
-
-/// One stretch of the arrival process.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Phase {
-    /// Unique in the plan; given, or made from the kind (`ramp`, `hold`, `hold-2`).
-    pub name: String,
-    pub kind: PhaseKind,
-    /// Since the run's start.
-    pub start_ns: u64,
-    pub duration_ns: u64,
-    /// The session its users run; `None`: drawn by weight.
-    pub session: Option<SessionId>,
-}
-
-impl Phase {
-    /// The first nanosecond after the phase.
-    pub fn end_ns(&self) -> u64 {
-        self.start_ns + self.duration_ns
-    }
-
-    /// How many users the phase is expected to start; of a closed population each counts once.
-    pub fn users_planned(&self) -> f64 {
-        match self.kind {
-            PhaseKind::Rate {
-                from_per_s,
-                to_per_s,
-                ..
-            } => (from_per_s + to_per_s) / 2.0 * (self.duration_ns as f64 / 1e9),
-            PhaseKind::Hold => 0.0,
-            PhaseKind::Closed { users_count } => users_count as f64,
-        }
-    }
-}
-
-/// How sessions start during a phase.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum PhaseKind {
-    /// Open: the rate goes linearly from one value to the other (equal: a constant rate).
-    Rate {
-        from_per_s: f64,
-        to_per_s: f64,
-        spacing: Spacing,
-    },
-    /// No new sessions; those that are there go on.
-    Hold,
-    /// Closed: this many users, each starting its session anew when it ends.
-    Closed { users_count: u64 },
-}
-
-/// How arrivals of a given rate lie in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spacing {
-    /// Evenly.
-    Even,
-    /// As a Poisson process.
-    Poisson,
 }
 
 /// Run-wide settings. Defaults are in `docs/scenario.md`.
@@ -623,7 +621,7 @@ impl Plan {
 
     /// How many users all phases together are expected to start.
     pub fn users_planned(&self) -> f64 {
-        self.phases.iter().map(Phase::users_planned).sum()
+        self.phases.iter().map(Phase::users_planned).sum::<f64>() + self.singles.len() as f64
     }
 
     /// Puts the address of a started built-in target in the placeholder's place.

@@ -34,6 +34,10 @@ pub enum Purpose {
     Wire = 6,
     /// Bootstraps and other tests that draw.
     Resample = 7,
+    /// Periods of on/off sources (a source's number in the user's place).
+    Source = 8,
+    /// Which of several servers a user belongs to.
+    Server = 9,
 }
 
 /// A stream of draws. 16 bytes; the n-th draw depends on (key, n) alone.

@@ -17,8 +17,8 @@ use tokio_tungstenite::tungstenite::Error;
 
 use crate::Stop;
 use crate::wire::{
-    self, Crew, Limits, Opening, Post, Route, Setup, Socket, accept_all, read_opening, run_until,
-    serve_http, stopped,
+    self, Crew, Door, Limits, Opening, Post, Route, Setup, Socket, accept_all, read_opening,
+    run_until, serve_http, stopped,
 };
 
 /// Where WebSockets are opened.
@@ -113,7 +113,7 @@ async fn receive(
     router: Arc<Router>,
     stop: watch::Receiver<bool>,
 ) {
-    let Ok(Some(Opening { route, bytes })) = read_opening(&mut stream, PATH).await else {
+    let Ok(Some(Opening { route, bytes })) = read_opening(&mut stream, door).await else {
         return;
     };
     match route {
@@ -129,8 +129,15 @@ async fn receive(
             // The connection ends either way.
             let _ = stream.write_all(answer.as_bytes()).await;
         }
-        Route::Http => serve_http(stream, bytes, Router::clone(&router), stop).await,
+        // Nothing here is a stream of events.
+        Route::Http | Route::Stream(_) => {
+            serve_http(stream, bytes, Router::clone(&router), stop).await;
+        }
     }
+}
+
+fn door(path: &str) -> Option<Door> {
+    (path == PATH).then_some(Door::WebSocket)
 }
 
 /// Echoes until an error, of which a proper close is one.

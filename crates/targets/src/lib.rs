@@ -5,11 +5,15 @@
 //! the codecs on the other end of the wire.
 //!
 //! - [`market`]: a real-time parimutuel prediction market over WebSocket, with REST reads.
+//! - [`chat`]: rooms over polling, server-sent events and WebSocket, and behind the protocols of
+//!   ActionCable and Phoenix channels.
 //! - [`echo`]: the smallest WebSocket and HTTP server.
 //! - [`hello`]: the barest HTTP responder, faster than what measures it.
 //! - [`stall`]: an HTTP server that freezes on a schedule, whose latencies are known on paper.
 
+pub mod chat;
 pub mod echo;
+mod front;
 pub mod hello;
 pub mod market;
 pub mod stall;

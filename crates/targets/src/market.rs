@@ -13,30 +13,24 @@
 //!                                      └──► fan-out, one a thread and game
 //! ```
 
-mod audience;
 mod batch;
 mod books;
 mod bus;
-mod clock;
-mod connection;
 mod desk;
 mod draws;
 mod fault;
 mod feed;
-mod front;
+mod house;
 mod hub;
 mod ledger;
 mod metrics;
 mod model;
 mod options;
-mod outbox;
 mod payout;
 mod protocol;
 mod resolver;
 mod rest;
-mod shard;
 mod store;
-mod table;
 
 use std::io;
 use std::net::SocketAddr;
@@ -46,6 +40,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::Stop;
+use crate::front;
 use crate::wire::{Crew, Setup, open_files_max, run_until};
 use feed::Story;
 use hub::Hub;
@@ -146,9 +141,9 @@ async fn start(options: &MarketOptions, hub: &Arc<Hub>) -> Result<Crew, MarketEr
         backlog: options.backlog,
         own_files: options.own_files,
     };
-    let (hub, work) = (Arc::clone(hub), options.clone());
+    let (hub, work) = (Arc::clone(hub), options.front());
     Crew::start(setup, move |post| {
-        shard::serve(Arc::clone(&hub), work.clone(), post)
+        front::serve(Arc::clone(&hub), work.clone(), post)
     })
     .await
     .map_err(|source| MarketError::Listen {
@@ -177,10 +172,13 @@ fn play(options: &MarketOptions, hub: &Arc<Hub>) -> JoinSet<()> {
 async fn report(hub: &Hub) -> Report {
     let metrics = &hub.metrics;
     Report {
-        connections: metrics.connections_opened.get(),
+        connections: metrics.connections.opened.get(),
         predictions: metrics.predictions_accepted.get(),
         pools_settled: metrics.pools_settled.get(),
-        connections_cut: metrics.connections_cut.get(),
+        connections_cut: metrics.connections.cut.get(),
         balanced: hub.store.audit().await.is_ok_and(|money| money.balanced()),
     }
 }
+
+#[cfg(test)]
+mod tests;

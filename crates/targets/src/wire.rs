@@ -1,25 +1,31 @@
 //! What the servers share below their protocols: threads, listeners, request heads, sockets.
 
 mod accept;
+mod clock;
 mod crew;
+pub(crate) mod events;
 mod files;
 pub(crate) mod frames;
 mod head;
 mod http;
 mod lookout;
+pub(crate) mod metrics;
 mod process;
 mod rewind;
 mod socket;
+mod threads;
 
 pub(crate) use accept::{BREATH, accept_all};
+pub(crate) use clock::wall_ms;
 pub(crate) use crew::{Crew, Post, Setup};
 pub(crate) use files::open_files_max;
-pub(crate) use head::{Opening, Route, accepted, read_opening, route};
+pub(crate) use head::{Asked, Door, Opening, Route, accepted, read_opening, route};
 pub(crate) use http::serve_http;
 pub(crate) use lookout::{Event, Lookout};
 pub use process::Stop;
 pub(crate) use process::run_until;
 pub(crate) use socket::{Limits, Socket};
+pub(crate) use threads::{CONNECTIONS_MAX, connections_each, enough_threads};
 
 /// Most connections that wait to be accepted, for each listener: as many as the kernel lets wait
 /// (`net.core.somaxconn` cuts this). A storm then waits instead of having its SYNs dropped.

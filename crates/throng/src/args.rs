@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use controller::capacity;
+use scenario::foreign::Leniency;
 
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
 
@@ -51,7 +52,8 @@ pub(crate) enum Verb {
     Capacity(CapacityArgs),
     /// Compute scalability meters of runs, as published and cured, and what they cost
     Meters(MetersArgs),
-    /// Make run directories of results that others published
+    /// Make a scenario of a Tsung file or a browser's recording, or run directories of results that
+    /// others published
     Import(ImportArgs),
     /// Compute published tables again from published results, printed beside computed
     Reproduce(ReproduceArgs),
@@ -148,13 +150,18 @@ pub(crate) struct TableArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
-    /// A scenario file, or a URL to load
+    /// A scenario file, a Tsung file, or a URL to load
     #[arg(value_name = "FILE|URL")]
     pub(crate) what: String,
     #[command(flatten)]
     pub(crate) sets: SetArgs,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) foreign: ForeignArgs,
+    /// Write Tsung's `tsung.dump` of the run's HTTP requests, too, as with dumptraffic="protocol"
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tsung_log: Option<PathBuf>,
     /// Where run directories are made
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub(crate) runs: PathBuf,
@@ -183,6 +190,123 @@ pub(crate) struct SetArgs {
     pub(crate) sets: Vec<(String, String)>,
 }
 
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ForeignArgs {
+    /// Leave out what of a Tsung file has no counterpart, with a warning each
+    #[arg(long)]
+    pub(crate) lenient: bool,
+}
+
+impl ForeignArgs {
+    pub(crate) fn leniency(&self) -> Leniency {
+        if self.lenient {
+            Leniency::Lenient
+        } else {
+            Leniency::Strict
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ImportArgs {
+    /// A Tsung file (XML) or a browser's recording (HAR), - for standard input; or a directory of
+    /// results
+    #[arg(value_name = "FILE|DIR")]
+    pub(crate) what: String,
+    #[command(flatten)]
+    pub(crate) file: FileArgs,
+    #[command(flatten)]
+    pub(crate) results: ResultsArgs,
+}
+
+/// Only with a file: the scenario it becomes.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "With a file")]
+pub(crate) struct FileArgs {
+    /// Where the scenario is written [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) foreign: ForeignArgs,
+    /// Of a recording: what becomes of images, styles, scripts and fonts [default: group]
+    #[arg(long = "static", value_name = "HOW")]
+    pub(crate) statics: Option<Statics>,
+    /// Of a recording: keep requests to hosts other than the first one's
+    #[arg(long)]
+    pub(crate) third_parties: bool,
+}
+
+impl FileArgs {
+    /// An option that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let FileArgs {
+            output,
+            foreign: ForeignArgs { lenient },
+            statics,
+            third_parties,
+        } = self;
+        first_given(&[
+            (output.is_some(), "--output"),
+            (*lenient, "--lenient"),
+            (statics.is_some(), "--static"),
+            (*third_parties, "--third-parties"),
+        ])
+    }
+}
+
+/// Only with a directory: the run directories its results become.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "With a directory")]
+pub(crate) struct ResultsArgs {
+    /// What the results are; found out where it is not said
+    #[arg(long = "as", value_name = "LAYOUT")]
+    pub(crate) layout: Option<Layout>,
+    /// When the run began, in UTC, as 2015-07-31T15:36; results seldom say so themselves
+    #[arg(long, value_name = "TIME", value_parser = ::import::parse_time)]
+    pub(crate) start: Option<u64>,
+    /// Where run directories are made [default: runs]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) runs: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+impl ResultsArgs {
+    /// An option that was given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let ResultsArgs {
+            layout,
+            start,
+            runs,
+            quiet,
+        } = self;
+        first_given(&[
+            (layout.is_some(), "--as"),
+            (start.is_some(), "--start"),
+            (runs.is_some(), "--runs"),
+            (*quiet, "--quiet"),
+        ])
+    }
+}
+
+fn first_given(options: &[(bool, &'static str)]) -> Option<&'static str> {
+    options
+        .iter()
+        .find_map(|(given, name)| given.then_some(*name))
+}
+
+/// What becomes of a page's static resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Statics {
+    /// Steps like all others
+    Keep,
+    /// One transaction for those that follow one another
+    Group,
+    /// Left out
+    Skip,
+}
+
 /// Only with a URL: what a scenario would say.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With a URL")]
@@ -209,11 +333,13 @@ pub(crate) struct LoadArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
-    /// The scenario; - reads standard input
+    /// The scenario, or a Tsung file; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
     #[command(flatten)]
     pub(crate) sets: SetArgs,
+    #[command(flatten)]
+    pub(crate) foreign: ForeignArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -335,24 +461,6 @@ pub(crate) struct MetersArgs {
     pub(crate) html: Option<PathBuf>,
 }
 
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ImportArgs {
-    /// Results of one run, or a directory that holds several
-    pub(crate) dir: PathBuf,
-    /// What the results are; found out where it is not said
-    #[arg(long = "as", value_name = "LAYOUT")]
-    pub(crate) layout: Option<Layout>,
-    /// When the run began, in UTC, as 2015-07-31T15:36; results seldom say so themselves
-    #[arg(long, value_name = "TIME", value_parser = ::import::parse_time)]
-    pub(crate) start: Option<u64>,
-    /// Where run directories are made
-    #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub(crate) runs: PathBuf,
-    /// Print nothing but errors
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-}
-
 /// Results that are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Layout {
@@ -416,6 +524,8 @@ pub(crate) struct ServeArgs {
 pub(crate) enum System {
     /// The prediction market: WebSocket API, broadcasts, REST reads
     Market(MarketArgs),
+    /// A chat: polling, server-sent events, WebSocket, ActionCable and Phoenix channels
+    Chat(ChatArgs),
     /// An HTTP server that freezes on a schedule
     Stall(StallArgs),
     /// The smallest WebSocket and HTTP server
@@ -471,6 +581,33 @@ pub(crate) struct MarketArgs {
     /// Which share of the requests the delay strikes, such as 10% [default: 100%]
     #[arg(long, value_name = "SHARE", value_parser = parse_part, requires = "delay")]
     pub(crate) delay_share: Option<f64>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ChatArgs {
+    #[command(flatten)]
+    pub(crate) listen: ListenArgs,
+    /// Serving threads, at least [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Connections expected at once: starts as many threads as their open files need
+    #[arg(long, value_name = "N")]
+    pub(crate) connections: Option<usize>,
+    /// Keep the history in this SQLite database [default: in memory]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) store: Option<PathBuf>,
+    /// Messages that a room keeps [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub(crate) history: Option<usize>,
+    /// Most rooms [default: 100]
+    #[arg(long, value_name = "N")]
+    pub(crate) rooms: Option<usize>,
+    /// Send streams a heartbeat, and silent sockets a ping, so often; 0s never does [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) heartbeat: Option<Duration>,
+    /// Close Phoenix connections that were silent for so long; 0s never does [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) phoenix_timeout: Option<Duration>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,11 +1,15 @@
 //! Scenarios: from a file or standard input to a plan, or to diagnostics.
 
-use std::cell::RefCell;
+mod foreign;
+
+use std::cell::{Cell, RefCell};
 use std::io::Read;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use controller::Inputs;
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Severity as Level};
+use scenario::foreign::{Converted, Leniency};
 use scenario::{
     Diagnostic, Experiment, Load, Origin, Plan, Settings, Severity, Source, UrlRun, url_scenario,
 };
@@ -13,41 +17,96 @@ use scenario::{
 use crate::args::LoadArgs;
 use crate::exit::{Exit, Failure};
 
+pub(crate) use foreign::{from_har, from_tsung};
+
 /// How long a URL is loaded unless `--for` says so.
 const URL_RUN_DURATION: &str = "10s";
 /// How many users load a URL unless `--users` or `--rate` says so.
 const URL_RUN_USERS: u64 = 10;
+
+/// Most bytes, unpacked, of all files that a scenario names: as many as a frame to a worker holds,
+/// and room for the rest.
+const FILES_BYTES_MAX: u64 = 48 << 20;
+const TOO_LARGE: &str = "the scenario's files have more than 48 MiB together";
 
 /// A scenario's text and what to call it.
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) name: String,
     pub(crate) text: String,
+    /// Where the scenario was made of another tool's file: that file's text, and how.
+    pub(crate) original: Option<(String, Converted)>,
 }
 
-/// Reads a scenario; `-` is standard input.
+/// Reads a scenario, or makes one of a Tsung file; `-` is standard input.
+pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> {
+    let bytes = read_bytes(name, scenario::TEXT_BYTES_MAX as u64)?;
+    if scenario::foreign::is_xml(&bytes) {
+        return from_tsung(name, &bytes, leniency);
+    }
+    text_of(name, bytes)
+}
+
+/// Reads any other document; `-` is standard input.
 pub(crate) fn read(name: &str) -> Result<Text, Failure> {
-    let limit = scenario::TEXT_BYTES_MAX as u64 + 1;
-    let mut text = String::new();
-    let result = if name == "-" {
-        std::io::stdin()
-            .lock()
-            .take(limit)
-            .read_to_string(&mut text)
-    } else {
-        std::fs::File::open(name).and_then(|file| file.take(limit).read_to_string(&mut text))
-    };
-    match result {
-        Ok(_) => Ok(Text {
+    text_of(name, read_bytes(name, scenario::TEXT_BYTES_MAX as u64)?)
+}
+
+fn text_of(name: &str, bytes: Vec<u8>) -> Result<Text, Failure> {
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Text {
             name: name.to_owned(),
             text,
+            original: None,
         }),
+        Err(error) => Err(Failure::hinted(
+            Exit::NoInput,
+            format!("cannot read {name:?}: {}", error.utf8_error()),
+            "scenarios are UTF-8",
+        )),
+    }
+}
+
+/// A file's bytes, one more than `bytes_max` at most; `-` is standard input.
+pub(crate) fn read_bytes(name: &str, bytes_max: u64) -> Result<Vec<u8>, Failure> {
+    let limit = bytes_max + 1;
+    let mut bytes = Vec::new();
+    let result = if name == "-" {
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(name).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    match result {
+        Ok(_) => Ok(bytes),
         Err(error) => Err(Failure::hinted(
             Exit::NoInput,
             format!("cannot read {name:?}: {error}"),
             "give the path of a scenario file, a URL, or - for standard input",
         )),
     }
+}
+
+/// A file that a scenario names, unpacked where its name ends in `.gz`. The error is for people.
+fn read_input(path: &Path, bytes_max: u64) -> Result<String, String> {
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let packed = path.extension().is_some_and(|extension| extension == "gz");
+    let mut text = String::new();
+    let limit = bytes_max + 1;
+    let read = if packed {
+        let unpacked = flate2::read::MultiGzDecoder::new(std::io::BufReader::new(file));
+        unpacked.take(limit).read_to_string(&mut text)
+    } else {
+        file.take(limit).read_to_string(&mut text)
+    };
+    match read {
+        Ok(_) if text.len() as u64 <= bytes_max => Ok(text),
+        Ok(_) => Err(TOO_LARGE.to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(name).parent().unwrap_or(Path::new("")).to_owned()
 }
 
 /// The scenario that loading one URL stands for.
@@ -79,6 +138,7 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
     Ok(Text {
         name: url.to_owned(),
         text,
+        original: None,
     })
 }
 
@@ -95,7 +155,7 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled
     tell(text, &diagnostics);
     compiled.ok_or_else(|| {
         wrong(
-            text,
+            &text.name,
             &diagnostics,
             "docs/scenario.md lists every key; `throng schema` helps editors",
         )
@@ -107,14 +167,13 @@ pub(crate) fn try_compile(
     text: &Text,
     sets: &[(String, String)],
 ) -> (Option<Compiled>, Vec<Diagnostic>) {
-    let folder = Path::new(&text.name)
-        .parent()
-        .unwrap_or(Path::new(""))
-        .to_owned();
+    let folder = folder(&text.name);
     // Answers are kept, so that the scenario compiles to the same plan elsewhere.
     let asked = RefCell::new(Inputs::default());
+    let left = Cell::new(FILES_BYTES_MAX);
     let files = |name: &str| {
-        let text = std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+        let text = read_input(&folder.join(name), left.get());
+        left.set(left.get() - text.as_ref().map_or(0, |text| text.len() as u64));
         let answer = (name.to_owned(), text.clone());
         asked.borrow_mut().files.push(answer);
         text
@@ -142,6 +201,20 @@ pub(crate) fn try_compile(
     (compiled, diagnostics)
 }
 
+/// Refuses overrides that hold secrets: what makes many runs keeps a file of what it sets, to be
+/// gone on with.
+pub(crate) fn no_secrets(plan: &Plan, sets: &[(String, String)]) -> Result<(), Failure> {
+    let first = plan.secret_sets.first().and_then(|at| sets.get(*at));
+    match first {
+        None => Ok(()),
+        Some((key, _)) => Err(Failure::hinted(
+            Exit::Data,
+            format!("{key:?} sets a secret, which would be kept in a file"),
+            "write \"${env('NAME')}\" in the scenario and give it in the environment",
+        )),
+    }
+}
+
 /// Checks an experiment and tells all its problems at once.
 pub(crate) fn experiment(text: &Text) -> Result<Experiment, Failure> {
     let source = Source {
@@ -157,7 +230,7 @@ pub(crate) fn experiment(text: &Text) -> Result<Experiment, Failure> {
     tell(text, &diagnostics);
     experiment.ok_or_else(|| {
         wrong(
-            text,
+            &text.name,
             &diagnostics,
             "docs/experiments.md lists every key; `throng schema experiment` helps editors",
         )
@@ -167,47 +240,80 @@ pub(crate) fn experiment(text: &Text) -> Result<Experiment, Failure> {
 /// Tells problems with their places.
 pub(crate) fn tell(text: &Text, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
-        let source = shown(text, &diagnostic.origin);
-        let report = miette::Report::new(to_miette(diagnostic)).with_source_code(source);
-        // A closed standard error leaves nobody to tell.
-        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{report:?}\n"));
+        let (span, source) = shown(text, diagnostic);
+        print(to_miette(diagnostic, span), source);
     }
 }
 
-fn wrong(text: &Text, diagnostics: &[Diagnostic], hint: &str) -> Failure {
+fn print(diagnostic: MietteDiagnostic, source: NamedSource<String>) {
+    let report = miette::Report::new(diagnostic).with_source_code(source);
+    // A closed standard error leaves nobody to tell.
+    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{report:?}\n"));
+}
+
+fn wrong(name: &str, diagnostics: &[Diagnostic], hint: &str) -> Failure {
     let errors = diagnostics
         .iter()
         .filter(|d| d.severity == Severity::Error)
         .count();
     let noun = if errors == 1 { "error" } else { "errors" };
-    Failure::hinted(
-        Exit::Data,
-        format!("{} has {errors} {noun}", text.name),
-        hint,
-    )
+    Failure::hinted(Exit::Data, format!("{name} has {errors} {noun}"), hint)
 }
 
-/// The text that a diagnostic points into.
-fn shown(text: &Text, origin: &Origin) -> NamedSource<String> {
-    match origin {
-        Origin::File => NamedSource::new(&text.name, text.text.clone()).with_language("yaml"),
-        Origin::Set(set) => NamedSource::new("--set", set.clone()),
+/// The text that a diagnostic points into, and where: the original's, where there is one.
+fn shown(text: &Text, diagnostic: &Diagnostic) -> (Option<Range<usize>>, NamedSource<String>) {
+    let span = diagnostic.span.clone();
+    match (&diagnostic.origin, &text.original) {
+        (Origin::Set(set), _) => (span, NamedSource::new("--set", set.clone())),
+        (Origin::File, Some((original, converted))) => {
+            let origin = converted.origin(diagnostic.line);
+            (origin, NamedSource::new(&text.name, original.clone()))
+        }
+        (Origin::File, None) => {
+            let source = NamedSource::new(&text.name, text.text.clone());
+            (span, source.with_language("yaml"))
+        }
     }
 }
 
-fn to_miette(diagnostic: &Diagnostic) -> MietteDiagnostic {
+fn to_miette(diagnostic: &Diagnostic, span: Option<Range<usize>>) -> MietteDiagnostic {
     let mut shown = MietteDiagnostic::new(diagnostic.message.clone())
         .with_code(diagnostic.code)
         .with_severity(match diagnostic.severity {
             Severity::Warning => Level::Warning,
             Severity::Error => Level::Error,
         });
-    if let Some(span) = &diagnostic.span {
+    if let Some(span) = span {
         let label = Some(diagnostic.label.clone()).filter(|label| !label.is_empty());
         shown = shown.with_label(LabeledSpan::new(label, span.start, span.len()));
     }
     match &diagnostic.hint {
         Some(hint) => shown.with_help(hint.clone()),
         None => shown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn inputs_are_bounded_and_unpacked() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, packed) = (folder.path().join("a.txt"), folder.path().join("a.txt.gz"));
+        std::fs::write(&plain, "12345").unwrap();
+        let file = std::fs::File::create(&packed).unwrap();
+        let mut encoder = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+        encoder.write_all(b"12345").unwrap();
+        encoder.finish().unwrap();
+        for path in [&plain, &packed] {
+            assert_eq!(read_input(path, 5).unwrap(), "12345");
+            assert_eq!(read_input(path, 4).unwrap_err(), TOO_LARGE);
+        }
+        std::fs::write(&packed, "12345").unwrap();
+        assert!(read_input(&packed, 5).is_err());
+        assert!(read_input(&folder.path().join("b"), 5).is_err());
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use engine::Setup;
 use engine::arrivals::Share;
 use engine::driver::real::{
-    Gate, LoopError, LoopNews, LoopSetup, StopFlag, Waiting, Zero, run_loop,
+    Gate, LoopCores, LoopError, LoopNews, LoopSetup, StopFlag, Waiting, Zero, run_loop,
 };
 use engine::trust::ClientConfig;
 use record::Measurement;
@@ -50,10 +50,13 @@ pub(crate) struct Threads {
     gate: Arc<Gate>,
     stop: Arc<StopFlag>,
     handles: Vec<JoinHandle<Result<(), LoopError>>>,
+    /// Kept as long as loops may run.
+    _cores: LoopCores,
 }
 
 impl Threads {
-    /// Starts loops, and waits until they are ready to begin.
+    /// Starts loops, and waits until they are ready to begin. This thread, and those it starts
+    /// later, stay off the cores that precise loops have to themselves, until this is dropped.
     pub(crate) fn start(
         plan: &Arc<Plan>,
         gear: &Gear,
@@ -62,6 +65,7 @@ impl Threads {
         tell: impl Fn(LoopNews) + Clone + Send + 'static,
     ) -> Result<Threads, ThreadsError> {
         let gate = Arc::new(Gate::default());
+        let cores = LoopCores::keep(gear.waiting, gear.loops.of);
         let handles = gear.loops.numbers().map(|index| {
             let setup = LoopSetup {
                 worker: Setup {
@@ -76,6 +80,7 @@ impl Threads {
                 addresses: Arc::clone(&gear.addresses),
                 sources: Arc::clone(&gear.sources),
                 users_max: gear.users_max,
+                core: cores.of_loop(index),
                 gate: Arc::clone(&gate),
                 stop: Arc::clone(stop),
             };
@@ -86,6 +91,7 @@ impl Threads {
             handles: handles.collect(),
             gate,
             stop: Arc::clone(stop),
+            _cores: cores,
         };
         if threads.gate.await_loops(gear.loops.count, READY_TIME_MAX) {
             return Ok(threads);

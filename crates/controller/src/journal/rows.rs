@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -12,8 +12,11 @@ use record::{Measurement, RecordError, RequestsWriter};
 pub(crate) const ROWS_MAX: usize = 256;
 /// Handfuls of rows that may wait for the disk before sampling sets in: half a million rows.
 pub(crate) const ROWS_WAITING_MAX: usize = (512 << 10) / ROWS_MAX;
-/// Without rows for so long, those there are are made safe.
-const CHECKPOINT: Duration = Duration::from_secs(10);
+/// How often the thread looks for rows. A loop that had to wake it would pay for that with every
+/// handful.
+const LOOK: Duration = Duration::from_millis(5);
+/// Looks in vain, one after the other, after which the rows there are are made safe: ten seconds.
+const CHECKPOINT_LOOKS: u32 = 2_000;
 /// How long the thread rests between two pages, where there is time.
 const PAUSE: Duration = Duration::from_micros(100);
 /// Rows a second above which there is none: a page of every column for 4,096 rows takes twelve pauses.
@@ -71,15 +74,23 @@ fn write_rows(
     receiver: &Receiver<Vec<Measurement>>,
 ) -> Result<(), RecordError> {
     let mut pace = Pace::default();
+    let mut looks = 0;
     loop {
-        match receiver.recv_timeout(CHECKPOINT) {
+        match receiver.try_recv() {
             Ok(rows) => {
+                looks = 0;
                 pace.count(&rows);
                 let rest = if pace.is_unhurried { rest } else { || {} };
                 writer.write_pausing(&rows, &mut { rest })?;
             }
-            Err(RecvTimeoutError::Timeout) => writer.checkpoint()?,
-            Err(RecvTimeoutError::Disconnected) => return writer.finish(),
+            Err(TryRecvError::Empty) => {
+                sleep(LOOK);
+                looks += 1;
+                if looks == CHECKPOINT_LOOKS {
+                    writer.checkpoint()?;
+                }
+            }
+            Err(TryRecvError::Disconnected) => return writer.finish(),
         }
     }
 }
@@ -87,12 +98,16 @@ fn write_rows(
 /// Lets a loop of this core go first. What is done between two rests should take a tenth of a
 /// millisecond at most: a precise loop on the same core is late by as much. Rows are encoded 131,072 at
 /// a time, which takes some 10 ms; the scheduler would let that go on for whole turns of 4 ms.
+pub(super) fn rest() {
+    sleep(PAUSE);
+}
+
 #[expect(
     clippy::disallowed_methods,
-    reason = "the core is given up for a moment; nothing is waited for"
+    reason = "the core is given up for a moment; to be woken would cost a loop more"
 )]
-pub(super) fn rest() {
-    std::thread::sleep(PAUSE);
+fn sleep(time: Duration) {
+    std::thread::sleep(time);
 }
 
 /// How fast rows come, by their own times.

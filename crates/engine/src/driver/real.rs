@@ -5,6 +5,7 @@
 //! and lets news gather for a moment where they come thick: being woken for each message of a
 //! broadcast costs more than the message.
 
+mod cores;
 mod cpu;
 mod files;
 mod gate;
@@ -28,6 +29,7 @@ use crate::worker::{Setup, SetupError, Worker};
 use cpu::CpuMeter;
 use sockets::{News, Sockets};
 
+pub use cores::LoopCores;
 pub use cpu::monotonic_ns;
 pub use files::{OPEN_FILES_RESERVED, open_files_max};
 pub use gate::{Gate, Zero};
@@ -42,9 +44,9 @@ const SLEEP_MAX_NS: u64 = 50_000_000;
 const EVENTS_MAX: usize = 256;
 /// Due things done between two looks at the sockets.
 const DUE_MAX: usize = 32;
-/// A loop that is later than this with what is due opens one connection between two looks at its
-/// sockets: replies that are there free connections for what is due, while opening ever more of
-/// them would only make it later.
+/// A wide loop that is later than this with what is due opens one connection between two looks at
+/// its sockets: replies that are there free connections for what is due, while opening ever more of
+/// them would only make it later. A precise loop always does so: a look costs a fortieth of a connect.
 const LATE_NS: u64 = 10_000_000;
 /// Connections that may be set up at once on loopback, in all loops together: what the usual
 /// accept queue takes (`net.core.somaxconn`, listen(2)). A storm of more would be dropped there, or
@@ -122,6 +124,8 @@ pub struct LoopSetup {
     pub sources: Arc<[IpAddr]>,
     /// How many users the whole run may have at once.
     pub users_max: u64,
+    /// The core it runs on; `None`: any.
+    pub core: Option<usize>,
     /// Where the loop waits for the run's zero once it is ready.
     pub gate: Arc<Gate>,
     pub stop: Arc<StopFlag>,
@@ -164,6 +168,9 @@ pub fn run_loop(
     let place = setup.gate.place();
     files::leave_shared_table()?;
     cpu::wake_on_time();
+    if let Some(core) = setup.core {
+        cores::move_to(core);
+    }
     let mut worker = Worker::new(plan, &setup.worker)?;
     let local = setup.addresses.iter().all(|a| a.ip().is_loopback());
     if local && plan.options.connecting_max.is_none() {
@@ -239,7 +246,10 @@ impl EventLoop<'_> {
                 return;
             }
             let late_ns = now_ns.saturating_sub(self.worker.next_ns());
-            self.connects_left = if late_ns > LATE_NS { 1 } else { DUE_MAX };
+            self.connects_left = match setup.waiting {
+                Waiting::Wide if late_ns <= LATE_NS => DUE_MAX,
+                Waiting::Wide | Waiting::Precise => 1,
+            };
             let mut due = self.worker.next_ns() <= now_ns;
             for _ in 0..DUE_MAX {
                 due = due && self.advance();

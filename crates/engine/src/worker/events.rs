@@ -35,7 +35,8 @@ impl<'p> Worker<'p> {
 
     /// Starts the first connection of a stream.
     pub(super) fn connect_events(&mut self, now_ns: u64, key: u32, open: &SseOpen) {
-        self.open_conn(now_ns, key, open.endpoint, Kind::Events);
+        let endpoint = self.endpoint_of(key, open.endpoint);
+        self.open_conn(now_ns, key, endpoint, Kind::Events);
         let (slot, pc) = (self.users[key].conn, self.users[key].pc);
         let retry_ns = open.reconnect.map_or(NEVER, |reconnect| reconnect.pause_ns);
         self.conns[slot].codec = Codec::Events(Box::new(Receiver::new(pc, retry_ns)));
@@ -78,12 +79,13 @@ impl<'p> Worker<'p> {
     fn render_events(&mut self, now_ns: u64, slot: u32, open: &SseOpen) -> Result<(), String> {
         let unix_ms = self.unix_ms(now_ns);
         let conn = &mut self.conns[slot];
+        let endpoint = conn.endpoint;
         let mut scope = self.users[conn.user].scope(unix_ms);
         let path = render_target(&open.path, &mut scope)?;
         let headers = Headers::render(&open.headers, &mut scope)?;
         let host = headers
             .host()
-            .unwrap_or(&self.wires.authorities[open.endpoint as usize]);
+            .unwrap_or(&self.wires.authorities[endpoint as usize]);
         let last_id = conn
             .receiver()
             .map_or(&[][..], |receiver| &receiver.last_id);
@@ -92,8 +94,10 @@ impl<'p> Worker<'p> {
         }
         let last_id = (!last_id.is_empty()).then_some(("last-event-id", last_id));
         let out = &mut self.commands.bytes;
+        let start = out.len();
         let headers = headers.iter().chain(last_id);
         http1::encode_request(out, "GET", &path, host, headers, None);
+        self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         Ok(())
     }
 
@@ -134,6 +138,7 @@ impl<'p> Worker<'p> {
     fn open_events(&mut self, now_ns: u64, slot: u32, len: usize, head: &Head<'_>) {
         let key = self.conns[slot].user;
         let background = self.conns[slot].is_background();
+        self.keep_cookies(now_ns, slot, &self.events_op(slot).headers, head);
         if let Err((outcome, detail)) = check_head(head) {
             if background {
                 return self.attempt_failed(now_ns, slot, outcome, head.status, &detail);

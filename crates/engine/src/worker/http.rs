@@ -15,11 +15,26 @@ use crate::wire::encode_http;
 impl<'p> Worker<'p> {
     pub(super) fn begin_http(&mut self, now_ns: u64, key: u32, http: &HttpOp) -> Flow {
         self.begin(now_ns, key);
-        match self.idle_conn(key, http.endpoint) {
-            Some(slot) => self.send_request(now_ns, key, slot),
-            None => self.open_conn(now_ns, key, http.endpoint, Kind::Http),
+        if http.digest.is_some() {
+            self.expect_challenge(key);
         }
+        self.reach(now_ns, key, http);
         Flow::Wait
+    }
+
+    /// Sends the user's request, over a new connection where none is idle.
+    pub(super) fn reach(&mut self, now_ns: u64, key: u32, http: &HttpOp) {
+        let endpoint = match self.locate(key, http) {
+            Ok(endpoint) => endpoint,
+            Err(error) => {
+                self.explain(now_ns, key, Outcome::Step, || error);
+                return self.fail(now_ns, key, Outcome::Step, 0);
+            }
+        };
+        match self.idle_conn(key, endpoint) {
+            Some(slot) => self.send_request(now_ns, key, slot),
+            None => self.open_conn(now_ns, key, endpoint, Kind::Http),
+        }
     }
 
     /// The HTTP step the user is at.
@@ -40,12 +55,25 @@ impl<'p> Worker<'p> {
         } else {
             let unix_ms = self.unix_ms(now_ns);
             let scope = &mut self.users[key].scope(unix_ms);
-            let authority = &self.wires.authorities[http.endpoint as usize];
-            if let Err(error) = encode_http(http, authority, scope, &mut self.commands.bytes) {
+            let at = self.conns[slot].endpoint as usize;
+            let place = (
+                &*self.wires.authorities[at],
+                &*self.plan.endpoints[at].base_path,
+            );
+            if let Err(error) = encode_http(http, place, scope, &mut self.commands.bytes) {
                 self.release_conn(slot);
                 self.explain(now_ns, key, Outcome::Step, || error);
                 return self.fail(now_ns, key, Outcome::Step, 0);
             }
+        }
+        self.carry_cookies(now_ns, slot, &http.headers, &http.own_cookies, start);
+        if let Some(digest) = &http.digest
+            && let Err(error) = self.answer_challenge(now_ns, slot, digest, start)
+        {
+            self.commands.bytes.truncate(start);
+            self.release_conn(slot);
+            self.explain(now_ns, key, Outcome::Step, || error);
+            return self.fail(now_ns, key, Outcome::Step, 0);
         }
         let conn = &mut self.conns[slot];
         conn.stage = Stage::Busy;
@@ -146,6 +174,10 @@ impl<'p> Worker<'p> {
             Codec::Http(decoder) => decoder.keep_alive(),
             Codec::Ws(_) | Codec::Events(_) | Codec::Poll(_) => false,
         };
+        self.keep_cookies(now_ns, slot, &http.headers, head);
+        if http.digest.is_some() && self.is_challenged(slot, head) {
+            return self.send_again(now_ns, key, slot, keep_alive);
+        }
         if keep_alive {
             self.release_conn(slot);
         } else {
@@ -162,6 +194,15 @@ impl<'p> Worker<'p> {
             self.explain(now_ns, key, outcome, || format!("status {}", head.status));
         }
         self.conclude(now_ns, key, outcome, head.status);
+    }
+
+    /// The request was challenged: it goes out once more, with the answer, as the same operation.
+    fn send_again(&mut self, now_ns: u64, key: u32, slot: u32, keep_alive: bool) {
+        if keep_alive {
+            return self.send_request(now_ns, key, slot);
+        }
+        self.close_conn(slot);
+        self.reach(now_ns, key, self.http_op(key));
     }
 
     fn break_response(

@@ -28,8 +28,9 @@ impl<'p> Worker<'p> {
         }
         let user = &self.users[key];
         let (pc, due_ns) = (user.pc, user.due_ns);
+        let endpoint = self.endpoint_of(key, poll.endpoint);
         let codec = Codec::Poll(Box::new(Poller::new(pc)));
-        let slot = self.insert_conn(now_ns, key, poll.endpoint, Kind::Poll, codec);
+        let slot = self.insert_conn(now_ns, key, endpoint, Kind::Poll, codec);
         self.begin_background(now_ns, slot, due_ns);
         Flow::Next
     }
@@ -64,9 +65,11 @@ impl<'p> Worker<'p> {
         let headers = Headers::render(&poll.headers, &mut scope)?;
         let host = headers
             .host()
-            .unwrap_or(&self.wires.authorities[poll.endpoint as usize]);
+            .unwrap_or(&self.wires.authorities[self.conns[slot].endpoint as usize]);
         let out = &mut self.commands.bytes;
+        let start = out.len();
         http1::encode_request(out, "GET", &path, host, headers.iter(), None);
+        self.carry_cookies(now_ns, slot, &poll.headers, &[], start);
         Ok(())
     }
 
@@ -118,6 +121,7 @@ impl<'p> Worker<'p> {
         let Ok((_, Some(Event::Head(head)))) = decoder.decode(&head, &self.limits) else {
             unreachable!("a head that was read once can be read again");
         };
+        self.keep_cookies(now_ns, slot, &poll.headers, &head);
         let found = self.look_into(now_ns, slot, poll, &head, &body);
         let outcome = found
             .as_ref()

@@ -34,11 +34,11 @@ impl Worker<'_> {
         let user = &self.users[key];
         match &plan.sessions[user.session as usize].ops[user.pc as usize] {
             // Others may have left a connection behind meanwhile.
-            Op::Http(http) => match self.idle_conn(key, http.endpoint) {
-                Some(slot) => self.send_request(now_ns, key, slot),
-                None => self.open_conn(now_ns, key, http.endpoint, Kind::Http),
-            },
-            Op::WsOpen(open) => self.open_conn(now_ns, key, open.endpoint, Kind::WebSocket),
+            Op::Http(http) => self.reach(now_ns, key, http),
+            Op::WsOpen(open) => {
+                let endpoint = self.endpoint_of(key, open.endpoint);
+                self.open_conn(now_ns, key, endpoint, Kind::WebSocket);
+            }
             Op::SseOpen(open) => self.connect_events(now_ns, key, open),
             other => unreachable!("a connection is tried again for {other:?}"),
         }

@@ -72,6 +72,7 @@ impl Worker<'_> {
             Op::Jump(pc) => Flow::Jump(*pc),
             Op::Choose(branches) => Flow::Jump(choose(&mut self.users[key], branches)),
             Op::Stop => Flow::End,
+            Op::Feed(feed) => self.feed(now_ns, key, feed),
             Op::LoopEnd { register, body } => {
                 let left = &mut self.users[key].registers[*register as usize];
                 *left = left.saturating_sub(1);
@@ -81,19 +82,25 @@ impl Worker<'_> {
                     Flow::Next
                 }
             }
-            Op::Set { .. } | Op::Check { .. } | Op::LoopStart { .. } | Op::JumpUnless { .. } => {
-                self.compute(now_ns, key, op).unwrap_or_else(|error| {
-                    let at = self.users[key].pc;
-                    self.fault(now_ns, key, builtin::CONNECT, || {
-                        format!("session {:?}, instruction {at}: {error}", session.name)
-                    });
-                    Flow::End
-                })
-            }
+            Op::Restart {
+                register,
+                times_max,
+            } => self.begin_anew(now_ns, key, *register, *times_max),
+            Op::Set { .. }
+            | Op::Check { .. }
+            | Op::LoopStart { .. }
+            | Op::JumpUnless { .. }
+            | Op::ThinkFor(_) => self.compute(now_ns, key, op).unwrap_or_else(|error| {
+                let at = self.users[key].pc;
+                self.fault(now_ns, key, builtin::CONNECT, || {
+                    format!("session {:?}, instruction {at}: {error}", session.name)
+                });
+                Flow::End
+            }),
         }
     }
 
-    /// The instructions that evaluate something and never wait.
+    /// The instructions that evaluate something; none of them waits for the target.
     fn compute(&mut self, now_ns: u64, key: u32, op: &Op) -> Result<Flow, EvalError> {
         let unix_ms = self.unix_ms(now_ns);
         match op {
@@ -121,15 +128,35 @@ impl Worker<'_> {
                 let holds = condition.eval_bool(&mut self.users[key].scope(unix_ms))?;
                 return Ok(if holds { Flow::Next } else { Flow::Jump(*to) });
             }
+            Op::ThinkFor(seconds) => {
+                let seconds = seconds.eval_number(&mut self.users[key].scope(unix_ms))?;
+                return Ok(self.pause(now_ns, key, nanoseconds(seconds)));
+            }
             _ => {}
         }
         Ok(Flow::Next)
     }
 
+    /// Back to the session's first step with all variables, if that was not done too often.
+    fn begin_anew(&mut self, now_ns: u64, key: u32, register: u16, times_max: u64) -> Flow {
+        let done = &mut self.users[key].registers[register as usize];
+        if *done >= times_max {
+            return Flow::End;
+        }
+        *done += 1;
+        self.give_up_background(now_ns, key);
+        self.drop_stream(key);
+        Flow::Jump(0)
+    }
+
     /// The next step is due this much after the last one was done, whenever that is noticed.
     fn think(&mut self, now_ns: u64, key: u32, dist: &Dist) -> Flow {
+        let pause_ns = nanoseconds(dist.sample(&mut self.users[key].think));
+        self.pause(now_ns, key, pause_ns)
+    }
+
+    fn pause(&mut self, now_ns: u64, key: u32, pause_ns: u64) -> Flow {
         let user = &mut self.users[key];
-        let pause_ns = nanoseconds(dist.sample(&mut user.think));
         user.due_ns = user.ready_ns.saturating_add(pause_ns);
         user.ready_ns = user.due_ns;
         self.resume_at_due(now_ns, key)
@@ -396,6 +423,7 @@ impl Worker<'_> {
         user.iteration += 1;
         user.pc = 0;
         user.slots.fill(Value::Nothing);
+        self.forget_identity(key, false);
     }
 
     /// The user goes: with a close frame where it has a WebSocket, else at once.
@@ -415,6 +443,7 @@ impl Worker<'_> {
             self.close_conn(conn);
         }
         self.wheel.disarm(key);
+        self.forget_identity(key, true);
         self.users.remove(key);
     }
 }

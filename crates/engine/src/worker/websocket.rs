@@ -23,7 +23,8 @@ impl<'p> Worker<'p> {
         if self.has_stream(now_ns, key) {
             return Flow::End;
         }
-        self.open_conn(now_ns, key, open.endpoint, Kind::WebSocket);
+        let endpoint = self.endpoint_of(key, open.endpoint);
+        self.open_conn(now_ns, key, endpoint, Kind::WebSocket);
         Flow::Wait
     }
 
@@ -49,7 +50,7 @@ impl<'p> Worker<'p> {
         };
         let nonce = self.fresh_key();
         let start = self.commands.bytes.len();
-        if let Err(error) = self.render_upgrade(now_ns, key, open, &nonce) {
+        if let Err(error) = self.render_upgrade(now_ns, slot, open, &nonce) {
             self.close_conn(slot);
             self.explain(now_ns, key, Outcome::Step, || error);
             return self.fail(now_ns, key, Outcome::Step, 0);
@@ -68,19 +69,22 @@ impl<'p> Worker<'p> {
     fn render_upgrade(
         &mut self,
         now_ns: u64,
-        key: u32,
+        slot: u32,
         open: &WsOpen,
         nonce: &ws::Key,
     ) -> Result<(), String> {
         let unix_ms = self.unix_ms(now_ns);
-        let mut scope = self.users[key].scope(unix_ms);
+        let conn = &self.conns[slot];
+        let mut scope = self.users[conn.user].scope(unix_ms);
         let path = crate::wire::render_target(&open.path, &mut scope)?;
         let headers = Headers::render(&open.headers, &mut scope)?;
         let host = headers
             .host()
-            .unwrap_or(&self.wires.authorities[open.endpoint as usize]);
+            .unwrap_or(&self.wires.authorities[conn.endpoint as usize]);
         let out = &mut self.commands.bytes;
+        let start = out.len();
         ws::encode_handshake(out, &path, host, nonce, headers.iter());
+        self.carry_cookies(now_ns, slot, &open.headers, &[], start);
         Ok(())
     }
 
@@ -129,7 +133,11 @@ impl<'p> Worker<'p> {
                 return bytes.len();
             }
         };
-        let Some(Pending::Upgrade(nonce)) = conn.pending.take().map(|pending| *pending) else {
+        let pending = conn.pending.take();
+        if let Some(Op::WsOpen(open)) = self.op(key) {
+            self.keep_cookies(now_ns, slot, &open.headers, &head);
+        }
+        let Some(Pending::Upgrade(nonce)) = pending.map(|pending| *pending) else {
             unreachable!("an upgrade in flight keeps its key");
         };
         let verified = ws::verify_handshake(&head, &nonce)
@@ -144,6 +152,7 @@ impl<'p> Worker<'p> {
             self.fail(now_ns, key, outcome, status);
             return bytes.len();
         }
+        let conn = &mut self.conns[slot];
         conn.codec = Codec::Ws(ws::Decoder::new());
         conn.stage = Stage::Open;
         self.setting_up -= 1;

@@ -3,10 +3,14 @@
 mod closing;
 mod events;
 mod faults;
+mod feeds;
 mod http;
+mod identity;
 mod latency;
 mod peers;
+mod places;
 mod polls;
+mod recorded;
 mod reproducible;
 mod retries;
 mod steps;

@@ -1,14 +1,18 @@
 //! The arrival process, phase by phase.
 
+mod clock;
+mod recorded;
+mod sources;
+
 use std::collections::HashMap;
 
 use super::Checker;
 use super::fields::Fields;
 use super::program::wait_in;
 use super::words::{DURATION_MAX_S, rate_in_range};
-use crate::keys::{PHASES, STEP_RANGE, Table};
+use crate::keys::{PHASES, SINGLE, STEP_RANGE, Table};
 use crate::node::{Node, Place};
-use crate::plan::{Phase, PhaseKind, Session, SessionId, Spacing};
+use crate::plan::{Phase, PhaseKind, Session, SessionId, Single, Spacing};
 use crate::suggest;
 use crate::units::UnitError;
 
@@ -19,10 +23,38 @@ const FLIGHT_MAX: usize = 1000;
 
 const EXAMPLE: &str = "write phases like `- { constant: 10/s, for: 30s }`";
 
+/// What one item of the list becomes: a phase, or several in a row.
+struct Piece {
+    kind: PhaseKind,
+    duration_ns: u64,
+    /// Ends its name.
+    label: Option<String>,
+}
+
+impl Piece {
+    fn new(kind: PhaseKind, duration_ns: u64) -> Piece {
+        Piece {
+            kind,
+            duration_ns,
+            label: None,
+        }
+    }
+}
+
+/// What holds for a phase besides its kind and length.
+#[derive(Default)]
+struct Limits {
+    session: Option<SessionId>,
+    weights: Option<Vec<f64>>,
+    users_max: Option<u64>,
+    until_done: bool,
+}
+
 /// The phases so far.
 struct Timeline<'s> {
     sessions: &'s [Session],
     phases: Vec<Phase>,
+    singles: Vec<Single>,
     /// How often each name made from a kind was used.
     made_names: HashMap<String, u32>,
     end_ns: u64,
@@ -35,11 +67,11 @@ impl Checker<'_> {
         node: &Node,
         place: &Place,
         sessions: &[Session],
-    ) -> Vec<Phase> {
+    ) -> (Vec<Phase>, Vec<Single>) {
         let Some(items) = node.sequence() else {
             self.expected(node, "a list of phases");
             self.told.last_hint(EXAMPLE.to_owned());
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         };
         if items.is_empty() {
             self.told
@@ -50,19 +82,66 @@ impl Checker<'_> {
         let mut timeline = Timeline {
             sessions,
             phases: Vec::new(),
+            singles: Vec::new(),
             made_names,
             end_ns: 0,
         };
         for item in items {
+            if item.get("at").is_some() {
+                self.single(item, &mut timeline);
+                continue;
+            }
+            if timeline.phases.last().is_some_and(|last| last.until_done) {
+                self.told
+                    .error(
+                        "misplaced-key",
+                        &item.place,
+                        "a phase follows one that lasts until all is done",
+                    )
+                    .hint("`until: done` belongs to the last phase");
+            }
             self.phase(item, &mut timeline);
         }
         self.plausible(place, &timeline);
-        timeline.phases
+        timeline.singles.sort_by_key(|single| single.due_ns);
+        (timeline.phases, timeline.singles)
+    }
+
+    /// A user at a time of its own.
+    fn single(&mut self, node: &Node, timeline: &mut Timeline<'_>) {
+        let Some(fields) = self.fields(node, &SINGLE, "a single user") else {
+            return;
+        };
+        let due_ns = fields.get("at").and_then(|node| self.duration_ns(node));
+        let session = fields
+            .get("session")
+            .and_then(|node| self.phase_session(node, timeline.sessions));
+        if let (Some(due_ns), Some(session)) = (due_ns, session) {
+            timeline.singles.push(Single { due_ns, session });
+        }
     }
 
     /// Limits over all phases.
     fn plausible(&mut self, place: &Place, timeline: &Timeline<'_>) {
-        let users: f64 = timeline.phases.iter().map(Phase::users_planned).sum();
+        let users = timeline
+            .phases
+            .iter()
+            .map(Phase::users_planned)
+            .sum::<f64>()
+            + timeline.singles.len() as f64;
+        if let Some(late) = timeline
+            .singles
+            .iter()
+            .find(|s| s.due_ns >= timeline.end_ns)
+        {
+            let message = format!(
+                "a single user starts at {} s, when the last phase is over",
+                late.due_ns as f64 / 1e9
+            );
+            self.told
+                .error("too-late", place, message)
+                .hint("add a `hold` that lasts longer");
+        }
         if users > USERS_MAX {
             let message = format!("these phases start {users:.0} users");
             self.told
@@ -82,10 +161,10 @@ impl Checker<'_> {
                 .error("spin", place, message)
                 .hint("add a `think`, a request or a `reply` to the session");
         }
-        let drawn = timeline
-            .phases
-            .iter()
-            .any(|phase| phase.session.is_none() && !matches!(phase.kind, PhaseKind::Hold));
+        let drawn = timeline.phases.iter().any(|phase| {
+            let own = phase.session.is_some() || phase.weights.is_some();
+            !own && !matches!(phase.kind, PhaseKind::Hold)
+        });
         let weightless = timeline
             .sessions
             .iter()
@@ -108,51 +187,113 @@ impl Checker<'_> {
         let Some(value) = fields.get(table.verb()) else {
             return;
         };
-        let kinds = match table.verb() {
-            "constant" => self.one_rate(value, Spacing::Even),
-            "poisson" => self.one_rate(value, Spacing::Poisson),
-            "ramp" => self.ramp(value, &fields),
-            "steps" => self.flight(value, &fields),
-            "hold" => Some(vec![PhaseKind::Hold]),
-            _ => self.closed(value),
-        };
-        let duration = match table.verb() {
-            "hold" => Some(value),
-            "steps" => fields.get("each"),
-            _ => fields.get("for"),
-        };
-        let duration_ns = duration.and_then(|node| self.duration_ns(node));
-        let session = match table.key("session") {
-            Some(_) => fields.get("session"),
-            None => None,
-        };
-        let session = session.and_then(|node| self.phase_session(node, timeline.sessions));
+        let pieces = self.pieces(table.verb(), value, &fields, timeline.phases.len());
+        let limits = self.phase_limits(table, &fields, timeline.sessions);
         // What is wrong leaves a gap of this kind, so that thresholds can still name the phase.
-        for (index, kind) in kinds
-            .unwrap_or(vec![PhaseKind::Hold])
-            .into_iter()
-            .enumerate()
-        {
-            let name = self.phase_name(table.verb(), index, &fields, timeline);
-            timeline.push(name, kind, duration_ns.unwrap_or(1), session);
+        for piece in pieces.unwrap_or_else(|| vec![Piece::new(PhaseKind::Hold, 1)]) {
+            let name = self.phase_name(table.verb(), piece.label.as_deref(), &fields, timeline);
+            timeline.push(name, piece.kind, piece.duration_ns, &limits);
         }
     }
 
-    /// The name given, or one made from the kind; tells where it is taken. `index`: which step of
-    /// a flight it is.
+    /// The phases that an item of the list becomes. `before`: how many there are before it.
+    fn pieces(
+        &mut self,
+        verb: &str,
+        value: &Node,
+        fields: &Fields<'_>,
+        before: usize,
+    ) -> Option<Vec<Piece>> {
+        match verb {
+            "rates" => return self.rates(value, fields),
+            "trace" => return self.trace(value, fields),
+            "replay" => return self.replay(value, fields),
+            "on_off" => return self.on_off(value, fields, before),
+            "steps" => return self.flight(value, fields),
+            _ => {}
+        }
+        let kind = match verb {
+            "constant" => self.one_rate(value, Spacing::Even),
+            "poisson" => self.one_rate(value, Spacing::Poisson),
+            "ramp" => self.ramp(value, fields),
+            "hold" => Some(PhaseKind::Hold),
+            _ => self.closed(value),
+        };
+        let duration = if verb == "hold" {
+            Some(value)
+        } else {
+            fields.get("for")
+        };
+        let duration_ns = duration.and_then(|node| self.duration_ns(node));
+        Some(vec![Piece::new(kind?, duration_ns?)])
+    }
+
+    /// What a phase says of its users.
+    fn phase_limits(&mut self, table: &Table, fields: &Fields<'_>, sessions: &[Session]) -> Limits {
+        let written = |key: &str| table.key(key).and_then(|_| fields.get(key));
+        let session = written("session").and_then(|node| self.phase_session(node, sessions));
+        let weights = written("sessions").and_then(|node| self.phase_weights(node, sessions));
+        if let (Some(_), Some(place)) = (
+            &session,
+            table
+                .key("sessions")
+                .and_then(|_| fields.key_place("sessions")),
+        ) {
+            self.told.error(
+                "misplaced-key",
+                place,
+                "a phase has either `session` or `sessions`",
+            );
+        }
+        Limits {
+            session,
+            weights,
+            users_max: written("users_max").and_then(|node| self.count(node)),
+            until_done: written("until")
+                .is_some_and(|n| self.choice(n, &["end", "done"]) == Some(1)),
+        }
+    }
+
+    /// A phase's own weights, for all sessions in their order.
+    fn phase_weights(&mut self, node: &Node, sessions: &[Session]) -> Option<Vec<f64>> {
+        let Some(entries) = node.mapping() else {
+            self.expected(node, "a mapping of sessions and weights (`reader: 3`)");
+            return None;
+        };
+        let mut weights = vec![0.0; sessions.len()];
+        for entry in entries {
+            let found = self.session_named(&entry.key, &entry.key_place, sessions);
+            let weight = self.weight(&entry.value);
+            if let (Some(at), Some(weight)) = (found, weight) {
+                weights[usize::from(at)] = weight;
+            }
+        }
+        if !sessions.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
+            self.told
+                .error("bad-number", &node.place, "all sessions have the weight 0");
+            return None;
+        }
+        Some(weights)
+    }
+
+    /// The name given, or one made from the kind; tells where it is taken. `label`: which of
+    /// several phases of one item it is.
     fn phase_name(
         &mut self,
         kind: &str,
-        index: usize,
+        label: Option<&str>,
         fields: &Fields<'_>,
         timeline: &mut Timeline<'_>,
     ) -> String {
-        let is_flight = kind == "steps";
         let node = fields.get("name");
-        let name = match node.and_then(|node| self.word(node, "a name")) {
-            Some(word) if is_flight => format!("{}-{}", word.text, index + 1),
-            Some(word) => word.text,
-            None => timeline.made_name(kind, is_flight),
+        let given = node.and_then(|node| self.word(node, "a name"));
+        let name = match (given, label) {
+            (Some(word), None) => word.text,
+            (None, None) => timeline.made_name(kind, 1),
+            // Steps are counted, over all flights that have no name.
+            (None, Some(_)) if kind == "steps" => timeline.made_name(kind, 0),
+            (Some(word), Some(label)) => timeline.made_name(&format!("{}-{label}", word.text), 1),
+            (None, Some(label)) => timeline.made_name(&format!("{kind}-{label}"), 1),
         };
         if timeline.phases.iter().any(|phase| phase.name == name) {
             let place = node.map_or(fields.place(), |node| &node.place);
@@ -192,7 +333,7 @@ impl Checker<'_> {
         found
     }
 
-    fn one_rate(&mut self, node: &Node, spacing: Spacing) -> Option<Vec<PhaseKind>> {
+    fn one_rate(&mut self, node: &Node, spacing: Spacing) -> Option<PhaseKind> {
         let rate = self.rate(node)?;
         if rate == 0.0 {
             self.told
@@ -200,14 +341,14 @@ impl Checker<'_> {
                 .hint("write `hold` for a phase without arrivals");
             return None;
         }
-        Some(vec![PhaseKind::Rate {
+        Some(PhaseKind::Rate {
             from_per_s: rate,
             to_per_s: rate,
             spacing,
-        }])
+        })
     }
 
-    fn ramp(&mut self, node: &Node, fields: &Fields<'_>) -> Option<Vec<PhaseKind>> {
+    fn ramp(&mut self, node: &Node, fields: &Fields<'_>) -> Option<PhaseKind> {
         let spacing = self.spacing(fields);
         let (from_per_s, to_per_s) = self.unit(node, ("bad-rate", "two rates"), |text| {
             let Some((from, to)) = text.split_once("..") else {
@@ -219,11 +360,11 @@ impl Checker<'_> {
             };
             Ok((rate_in_range(from.trim())?, rate_in_range(to.trim())?))
         })?;
-        Some(vec![PhaseKind::Rate {
+        Some(PhaseKind::Rate {
             from_per_s,
             to_per_s,
             spacing,
-        }])
+        })
     }
 
     fn spacing(&mut self, fields: &Fields<'_>) -> Spacing {
@@ -234,7 +375,8 @@ impl Checker<'_> {
         }
     }
 
-    fn flight(&mut self, node: &Node, fields: &Fields<'_>) -> Option<Vec<PhaseKind>> {
+    fn flight(&mut self, node: &Node, fields: &Fields<'_>) -> Option<Vec<Piece>> {
+        let each_ns = fields.get("each").and_then(|node| self.duration_ns(node));
         let spacing = self.spacing(fields);
         let rates = match node.sequence() {
             Some(items) => items.iter().filter_map(|item| self.rate(item)).collect(),
@@ -252,12 +394,19 @@ impl Checker<'_> {
                 .hint("widen `by`");
             return None;
         }
-        let kind = |rate| PhaseKind::Rate {
-            from_per_s: rate,
-            to_per_s: rate,
-            spacing,
-        };
-        Some(rates.into_iter().map(kind).collect())
+        let each_ns = each_ns?;
+        let pieces = rates.into_iter().enumerate().map(|(index, rate)| Piece {
+            label: Some((index + 1).to_string()),
+            ..Piece::new(
+                PhaseKind::Rate {
+                    from_per_s: rate,
+                    to_per_s: rate,
+                    spacing,
+                },
+                each_ns,
+            )
+        });
+        Some(pieces.collect())
     }
 
     /// `from`, `from + by`, … as far as `to`.
@@ -282,7 +431,7 @@ impl Checker<'_> {
         )
     }
 
-    fn closed(&mut self, node: &Node) -> Option<Vec<PhaseKind>> {
+    fn closed(&mut self, node: &Node) -> Option<PhaseKind> {
         let users_count = self.count(node)?;
         if users_count == 0 {
             self.told.error(
@@ -291,32 +440,33 @@ impl Checker<'_> {
                 "a population needs at least one user",
             );
         }
-        Some(vec![PhaseKind::Closed { users_count }])
+        Some(PhaseKind::Closed { users_count })
     }
 
     fn phase_session(&mut self, node: &Node, sessions: &[Session]) -> Option<SessionId> {
         let word = self.word(node, "a session's name")?;
-        let found = sessions
-            .iter()
-            .position(|session| session.name == word.text);
+        self.session_named(&word.text, &word.place, sessions)
+    }
+
+    fn session_named(
+        &mut self,
+        name: &str,
+        place: &Place,
+        sessions: &[Session],
+    ) -> Option<SessionId> {
+        let found = sessions.iter().position(|session| session.name == name);
         if found.is_none() {
-            let message = format!("there is no session `{}`", word.text);
+            let message = format!("there is no session `{name}`");
             let names = sessions.iter().map(|session| session.name.as_str());
-            let written = (word.text.as_str(), "the sessions are");
-            self.unknown("unknown-session", &word.place, message, written, names);
+            let written = (name, "the sessions are");
+            self.unknown("unknown-session", place, message, written, names);
         }
         found.map(super::index)
     }
 }
 
 impl Timeline<'_> {
-    fn push(
-        &mut self,
-        name: String,
-        kind: PhaseKind,
-        duration_ns: u64,
-        session: Option<SessionId>,
-    ) {
+    fn push(&mut self, name: String, kind: PhaseKind, duration_ns: u64, limits: &Limits) {
         let start_ns = self.end_ns;
         self.end_ns = start_ns.saturating_add(duration_ns);
         self.phases.push(Phase {
@@ -324,7 +474,10 @@ impl Timeline<'_> {
             kind,
             start_ns,
             duration_ns,
-            session,
+            session: limits.session,
+            weights: limits.weights.clone(),
+            users_max: limits.users_max,
+            until_done: limits.until_done,
         });
     }
 
@@ -343,14 +496,14 @@ impl Timeline<'_> {
         })
     }
 
-    /// `hold`, `hold-2`, …; the steps of a flight are counted from 1: `steps-1`.
-    fn made_name(&mut self, kind: &str, is_flight: bool) -> String {
-        let count = self.made_names.entry(kind.to_owned()).or_insert(0);
+    /// `hold`, `hold-2`, …: the first `bare_count` of a name are not numbered.
+    fn made_name(&mut self, name: &str, bare_count: u32) -> String {
+        let count = self.made_names.entry(name.to_owned()).or_insert(0);
         *count += 1;
-        if *count == 1 && !is_flight {
-            kind.to_owned()
+        if *count <= bare_count {
+            name.to_owned()
         } else {
-            format!("{kind}-{count}")
+            format!("{name}-{count}")
         }
     }
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::Checker;
 use super::fields::Fields;
+use super::files::File;
 use super::words::DURATION_MAX_S;
 use crate::expr::value::Number;
 use crate::keys::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, Table, UNIFORM, WEIBULL};
-use crate::node::{Node, Place};
+use crate::node::Node;
 use crate::units::{self, UnitError};
 use stats::dist::Dist;
 
@@ -159,7 +160,11 @@ impl Checker<'_> {
         holds.then_some(())
     }
 
-    fn scale_and_shape(&mut self, node: &Node, table: &'static Table) -> Option<(f64, f64)> {
+    pub(super) fn scale_and_shape(
+        &mut self,
+        node: &Node,
+        table: &'static Table,
+    ) -> Option<(f64, f64)> {
         let fields = self.parameters(node, table)?;
         let scale = fields
             .get("scale")
@@ -228,48 +233,28 @@ impl Checker<'_> {
                 values
             }
             None => {
-                let word = self.word(node, "a list of durations or a file's name")?;
-                self.values_of_file(&word.text, &word.place)?
+                let file = self.file(node)?;
+                self.values_of_file(&file)?
             }
         };
         self.require(!values.is_empty(), node, "there is no value to draw")?;
         Some(Dist::Empirical(Arc::from(values)))
     }
 
-    fn values_of_file(&mut self, name: &str, place: &Place) -> Option<Vec<f64>> {
-        let text = match (self.settings.files)(name) {
-            Ok(text) => text,
-            Err(reason) => {
-                let message = format!("`{name}` cannot be read: {reason}");
-                self.told.error("no-file", place, message);
-                return None;
-            }
-        };
-        let mut values = Vec::new();
-        for (index, line) in text.lines().enumerate() {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            if line.is_empty() {
-                continue;
-            }
-            let value = match Number::parse(line) {
-                Some(seconds) => in_range(seconds.as_f64(), line),
-                None => units::duration(line).and_then(|seconds| in_range(seconds, line)),
+    fn values_of_file(&mut self, file: &File) -> Option<Vec<f64>> {
+        let hint = "write durations like 250ms, or bare seconds, one a line";
+        let read = |text: &str| {
+            let value = match Number::parse(text) {
+                Some(seconds) => in_range(seconds.as_f64(), text),
+                None => units::duration(text).and_then(|seconds| in_range(seconds, text)),
             };
-            match value {
-                Ok(value) if values.len() < VALUES_MAX => values.push(value),
-                Ok(_) => {
-                    let message = format!("`{name}` has more than {VALUES_MAX} values");
-                    self.told.error("bad-distribution", place, message);
-                    return None;
-                }
-                Err(error) => {
-                    let message = format!("line {} of `{name}`: {}", index + 1, error.message);
-                    self.told
-                        .error("bad-distribution", place, message)
-                        .hint(error.hint);
-                    return None;
-                }
-            }
+            value.map_err(|error| error.message)
+        };
+        let values = self.values_of(file, None, &[], (hint, read))?;
+        if values.len() > VALUES_MAX {
+            let message = format!("`{}` has more than {VALUES_MAX} values", file.name);
+            self.told.error("bad-distribution", &file.place, message);
+            return None;
         }
         Some(values)
     }

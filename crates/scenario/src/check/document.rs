@@ -4,7 +4,7 @@ use super::Checker;
 use super::fields::Fields;
 use crate::keys::{DOCUMENT, TARGET_URL};
 use crate::node::{Node, Place};
-use crate::plan::{Endpoint, Phase, Plan, Session, Target};
+use crate::plan::{Endpoint, Phase, Plan, Session, Single, Target};
 use crate::suggest;
 
 /// The systems that Throng itself can start.
@@ -35,6 +35,7 @@ impl Checker<'_> {
             Some(node) => self.count(&node).unwrap_or(1),
             None => 1,
         };
+        self.seed = seed;
         let target = fields.get("target").and_then(|node| self.target(node));
         let tls = fields.get("target").and_then(|node| node.get("tls"));
         let options = self.options(fields.get("options"), tls);
@@ -42,32 +43,45 @@ impl Checker<'_> {
             Some(node) => self.messages(node),
             None => Vec::new(),
         };
+        if let Some(node) = fields.get("data").filter(|node| !node.is_null()) {
+            self.data(node);
+        }
         let sessions = fields
             .get("sessions")
             .map_or_else(Vec::new, |node| self.sessions(node));
-        let phases = self.arrivals_of(&fields, &sessions);
+        let (phases, singles) = self.arrivals_of(&fields, &sessions);
         let thresholds = fields
             .get("thresholds")
             .map_or_else(Vec::new, |node| self.thresholds(node, &phases));
         self.unused_params();
+        let planned = phases.iter().map(Phase::users_planned).sum::<f64>();
+        let data = self.finish_data(planned + singles.len() as f64);
         Some(Plan {
             name,
             seed,
             target: target?,
             endpoints: std::mem::take(&mut self.endpoints),
+            servers: std::mem::take(&mut self.servers),
             sessions,
             measures: std::mem::take(&mut self.measures),
+            data,
             messages,
             phases,
+            singles,
             options,
             thresholds,
+            secret_sets: self.finish_secrets(),
         })
     }
 
-    fn arrivals_of(&mut self, fields: &Fields<'_>, sessions: &[Session]) -> Vec<Phase> {
+    fn arrivals_of(
+        &mut self,
+        fields: &Fields<'_>,
+        sessions: &[Session],
+    ) -> (Vec<Phase>, Vec<Single>) {
         match (fields.get("arrivals"), fields.key_place("arrivals")) {
             (Some(node), Some(place)) => self.arrivals(node, place, sessions),
-            _ => Vec::new(),
+            _ => (Vec::new(), Vec::new()),
         }
     }
 
@@ -76,9 +90,25 @@ impl Checker<'_> {
         let Some(entries) = node.mapping() else {
             return self.short_target(node);
         };
-        if node.get("url").is_some() || node.get("tls").is_some() {
+        if ["url", "tls", "servers"]
+            .iter()
+            .any(|key| node.get(key).is_some())
+        {
             let fields = self.fields(node, &TARGET_URL, "`target`")?;
-            return fields.get("url").and_then(|node| self.short_target(node));
+            return match (fields.get("url"), fields.get("servers")) {
+                (Some(node), None) => self.short_target(node),
+                (None, Some(node)) => self.servers(node),
+                _ => {
+                    self.told
+                        .error(
+                            "missing-key",
+                            fields.place(),
+                            "`target` needs either `url` or `servers`",
+                        )
+                        .hint("write `url: http://127.0.0.1:8080/`");
+                    None
+                }
+            };
         }
         let [entry] = entries else {
             self.expected(

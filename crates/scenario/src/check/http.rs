@@ -1,14 +1,16 @@
 //! HTTP steps.
 
 use super::Checker;
+use super::auth::Auth;
 use super::fields::Fields;
+use super::location::Location;
 use super::matching::Of;
 use super::program::Program;
 use crate::expr::template::Builder;
 use crate::expr::{Escape, Part, Template};
 use crate::keys::HTTP_REQUEST;
 use crate::node::{Node, Place};
-use crate::plan::{EndpointId, HttpOp, MeasureKind, Op, StatusRule};
+use crate::plan::{HttpOp, MeasureKind, Op, StatusRule};
 use crate::units::UnitError;
 
 /// What stands before a request's other keys.
@@ -17,7 +19,7 @@ struct Line<'n> {
     url: &'n Node,
     /// `GET /path` as written.
     name: String,
-    location: Option<(EndpointId, Template)>,
+    location: Option<Location>,
 }
 
 impl Checker<'_> {
@@ -141,8 +143,15 @@ impl Checker<'_> {
     fn request(&mut self, line: &Line<'_>, fields: &Fields<'_>, program: &mut Program) {
         let (body, content_type) = self.body(fields, program);
         let mut headers = self.headers(fields.get("headers"), program);
+        let own_cookies = self.own_cookies(fields, &mut headers, program);
         if let Some(content_type) = content_type {
             add_absent(&mut headers, "content-type", &Template::fixed(content_type));
+        }
+        let mut digest = None;
+        match self.auth_of(fields, program) {
+            Some(Auth::Header(value)) => add_absent(&mut headers, "authorization", &value),
+            Some(Auth::Challenge(who)) => digest = Some(Box::new(who)),
+            None => {}
         }
         for (name, value) in &self.headers {
             add_absent(&mut headers, name, value);
@@ -156,15 +165,23 @@ impl Checker<'_> {
             None => self.measure(&name, MeasureKind::Request, &line.url.place),
         };
         let timeout_ns = self.timeout(fields.get("timeout"));
-        let Some((endpoint, path)) = line.location.clone() else {
+        let Some(Location {
+            endpoint,
+            path,
+            located_by,
+        }) = line.location.clone()
+        else {
             return;
         };
         program.push(Op::Http(Box::new(HttpOp {
             endpoint,
             method: line.method.clone(),
             path,
+            located_by,
             headers,
+            own_cookies,
             body,
+            digest,
             measure,
             status,
             save,
@@ -239,14 +256,24 @@ impl Checker<'_> {
         node: Option<&Node>,
         program: &Program,
     ) -> Vec<(String, Template)> {
+        self.named_values(node, "header", program)
+    }
+
+    /// Names and values that stand in a request's head; `what` they are.
+    fn named_values(
+        &mut self,
+        node: Option<&Node>,
+        what: &str,
+        program: &Program,
+    ) -> Vec<(String, Template)> {
         let Some(node) = node else { return Vec::new() };
         let Some(entries) = node.mapping() else {
-            self.expected(node, "a mapping of header names and values");
+            self.expected(node, &format!("a mapping of {what} names and values"));
             return Vec::new();
         };
-        let mut headers = Vec::new();
+        let mut values = Vec::new();
         for entry in entries {
-            self.header_name(&entry.key, &entry.key_place);
+            self.token(&entry.key, what, &entry.key_place);
             let Some(value) = self.template(&entry.value, Escape::None, program) else {
                 continue;
             };
@@ -255,23 +282,54 @@ impl Checker<'_> {
                 Part::Expr(..) => false,
             };
             if value.parts.iter().any(control) {
-                let message = "a header's value cannot hold line breaks or control characters";
+                let message =
+                    format!("a {what}'s value cannot hold line breaks or control characters");
                 self.told.error("bad-header", &entry.value.place, message);
             }
-            headers.push((entry.key.clone(), value));
+            values.push((entry.key.clone(), value));
         }
-        headers
+        values
     }
 
-    /// RFC 9110 section 5.6.2: a header's name is a token.
-    pub(super) fn header_name(&mut self, name: &str, place: &Place) {
+    /// Adds the cookies that a step gives itself, as a header; their names.
+    fn own_cookies(
+        &mut self,
+        fields: &Fields<'_>,
+        headers: &mut Vec<(String, Template)>,
+        program: &Program,
+    ) -> Vec<String> {
+        let written = self.named_values(fields.get("cookies"), "cookie", program);
+        if written.is_empty() {
+            return Vec::new();
+        }
+        let has_header = headers
+            .iter()
+            .any(|(n, _)| n.eq_ignore_ascii_case("cookie"));
+        if let (true, Some(place)) = (has_header, fields.key_place("cookies")) {
+            self.told.error(
+                "misplaced-key",
+                place,
+                "a request has either `cookies` or a header `cookie`",
+            );
+        }
+        let mut line = Builder::default();
+        let mut names = Vec::new();
+        for (name, value) in written {
+            line.push_text(if names.is_empty() { "" } else { "; " });
+            line.push_text(&format!("{name}="));
+            line.push(value);
+            names.push(name);
+        }
+        add_absent(headers, "cookie", &line.finish());
+        names
+    }
+
+    /// RFC 9110 section 5.6.2 and RFC 6265 section 4.1.1: names of headers and cookies are tokens.
+    pub(super) fn token(&mut self, name: &str, what: &str, place: &Place) {
         if name.is_empty() || !name.bytes().all(is_token_byte) {
+            let message = format!("`{name}` cannot be a {what}'s name");
             self.told
-                .error(
-                    "bad-header",
-                    place,
-                    format!("`{name}` cannot be a header's name"),
-                )
+                .error("bad-header", place, message)
                 .hint("a name has letters, digits and - only");
         }
     }
@@ -320,7 +378,8 @@ fn status_range(text: &str) -> Result<(u16, u16), UnitError> {
     })
 }
 
-fn is_token_byte(byte: u8) -> bool {
+/// RFC 9110 section 5.6.2.
+pub(crate) fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 

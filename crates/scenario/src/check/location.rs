@@ -2,14 +2,23 @@
 
 use super::Checker;
 use super::program::Program;
-use crate::expr::{Escape, Part, Template};
+use crate::expr::{Escape, Expr, Part, Template};
 use crate::node::{Node, Place};
-use crate::plan::{Endpoint, EndpointId};
+use crate::plan::{Endpoint, EndpointId, Slot};
 
 /// What a URL's beginning says, and the rest of it.
 struct Authority<'t> {
     endpoint: Endpoint,
     rest: &'t str,
+}
+
+/// Where a step's request goes.
+#[derive(Debug, Clone)]
+pub(super) struct Location {
+    pub(super) endpoint: EndpointId,
+    pub(super) path: Template,
+    /// The variable that the URL begins with.
+    pub(super) located_by: Option<Slot>,
 }
 
 impl Checker<'_> {
@@ -32,13 +41,29 @@ impl Checker<'_> {
     }
 
     /// A step's URL: a path below the target, or a whole URL of a fixed host.
-    pub(super) fn location(
+    pub(super) fn location(&mut self, node: &Node, program: &Program) -> Option<Location> {
+        let template = self.template(node, Escape::Url, program)?;
+        self.split_location(template, &node.place)
+    }
+
+    /// The same for a step whose host cannot be left to a variable.
+    pub(super) fn fixed_location(
         &mut self,
         node: &Node,
         program: &Program,
     ) -> Option<(EndpointId, Template)> {
-        let template = self.template(node, Escape::Url, program)?;
-        self.split_location(template, &node.place)
+        let location = self.location(node, program)?;
+        if location.located_by.is_some() {
+            self.told
+                .error(
+                    "bad-url",
+                    &node.place,
+                    "only requests may leave their whole URL to a variable",
+                )
+                .hint("begin it with a slash: /${raw(x)}");
+            return None;
+        }
+        Some((location.endpoint, location.path))
     }
 
     /// Takes endpoint and path of a step's URL apart.
@@ -46,7 +71,7 @@ impl Checker<'_> {
         &mut self,
         mut template: Template,
         place: &Place,
-    ) -> Option<(EndpointId, Template)> {
+    ) -> Option<Location> {
         let first = match template.parts.first() {
             Some(Part::Text(text)) => text.to_string(),
             Some(Part::Expr(..)) | None => String::new(),
@@ -55,6 +80,14 @@ impl Checker<'_> {
             if let Part::Text(text) = part {
                 self.path_text(text, place)?;
             }
+        }
+        if let Some(Part::Expr(Expr::Var(slot), Escape::UrlRaw)) = template.parts.first() {
+            let located_by = Some(*slot);
+            return Some(Location {
+                endpoint: 0,
+                path: template,
+                located_by,
+            });
         }
         let (endpoint, path) = if first.starts_with('/') {
             // With no target there is an error already; the step is checked all the same.
@@ -77,7 +110,8 @@ impl Checker<'_> {
             (self.endpoint(endpoint), format!("{slash}{rest}"))
         } else {
             let hint = if first.is_empty() {
-                "begin it with a slash: /${…}".to_owned()
+                "begin it with a slash: /${…}; or with ${raw(x)}, where a variable holds all of it"
+                    .to_owned()
             } else {
                 format!("write /{first}")
             };
@@ -87,7 +121,11 @@ impl Checker<'_> {
             return None;
         };
         template.parts[0] = Part::Text(path.into());
-        Some((endpoint, template))
+        Some(Location {
+            endpoint,
+            path: template,
+            located_by: None,
+        })
     }
 
     /// Paths go into requests as they are written.

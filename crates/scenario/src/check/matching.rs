@@ -4,7 +4,7 @@ use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
 use crate::expr::{Escape, Template};
-use crate::keys::{SAVE, SAVE_WORDS};
+use crate::keys::{REGEX_PARTS, SAVE, SAVE_WORDS};
 use crate::node::{Entry, Node, Place};
 use crate::plan::{Match, MatchTest, MeasureId, MeasureKind, Save, Slot, Source};
 
@@ -141,18 +141,20 @@ impl Checker<'_> {
                 .hint("write one of `pointer`, `regex`, `header`, `from`");
             return None;
         };
-        if key != "regex"
-            && let Some(place) = fields.key_place("group")
-        {
-            self.told
-                .error("bad-save", place, "`group` belongs to a `regex`");
+        for of_regex in ["group", "in"] {
+            if key != "regex"
+                && let Some(place) = fields.key_place(of_regex)
+            {
+                let message = format!("`{of_regex}` belongs to a `regex`");
+                self.told.error("bad-save", place, message);
+            }
         }
         match key {
             "pointer" => self.pointer(value).map(Source::Pointer),
-            "regex" => self.regex_group(value, fields.get("group")),
+            "regex" => self.regex_group(value, fields, of),
             "header" => {
                 let word = self.word(value, "a header's name")?;
-                self.header_name(&word.text, &word.place);
+                self.token(&word.text, "header", &word.place);
                 self.only_response(value, of, Source::Header(word.text.to_ascii_lowercase()))
             }
             _ => match self.choice(value, SAVE_WORDS)? {
@@ -192,8 +194,13 @@ impl Checker<'_> {
         Some(source)
     }
 
-    fn regex_group(&mut self, node: &Node, group: Option<&Node>) -> Option<Source> {
+    fn regex_group(&mut self, node: &Node, fields: &Fields<'_>, of: Of) -> Option<Source> {
         let regex = self.regex(node)?;
+        let whole = match fields.get_or_default("in") {
+            Some(part) => self.choice(&part, REGEX_PARTS)? == 1,
+            None => false,
+        };
+        let group = fields.get("group");
         let groups = regex.captures_len();
         let written = match group {
             Some(group) => Some((group, self.count(group)?)),
@@ -211,7 +218,15 @@ impl Checker<'_> {
             Some((_, group)) => group as usize,
             None => usize::from(groups > 1),
         };
-        Some(Source::Regex { regex, group })
+        let source = Source::Regex {
+            regex,
+            group,
+            whole,
+        };
+        if whole {
+            return self.only_response(node, of, source);
+        }
+        Some(source)
     }
 
     fn regex(&mut self, node: &Node) -> Option<regex::bytes::Regex> {
@@ -280,7 +295,11 @@ impl Checker<'_> {
         match entry.key.as_str() {
             "regex" => {
                 let regex = self.regex(&entry.value)?;
-                let from = Source::Regex { regex, group: 0 };
+                let from = Source::Regex {
+                    regex,
+                    group: 0,
+                    whole: false,
+                };
                 Some(Match {
                     from,
                     test: MatchTest::Exists,

@@ -33,6 +33,12 @@ impl Checker<'_> {
         };
         self.timeout_ns = self.option_ns(&fields, "timeout");
         self.headers = self.headers(fields.get("headers"), &Program::default());
+        self.auth = fields
+            .get("auth")
+            .and_then(|node| self.auth(node, &Program::default()));
+        if let Some(node) = fields.get_or_default("cookies") {
+            self.cookies = self.bool(&node).unwrap_or(false);
+        }
         if let (Some(_), Some(place)) = (target_tls, fields.key_place("tls")) {
             self.told
                 .error(

@@ -1,7 +1,8 @@
 //! A session while it is compiled.
 
 use super::index;
-use crate::plan::{Op, Pc, Register, Slot};
+use crate::expr::Expr;
+use crate::plan::{DataId, Op, Pc, Register, Slot, Visits};
 use stats::dist::Dist;
 
 /// The instructions so far and what they use.
@@ -12,6 +13,10 @@ pub(super) struct Program {
     /// defined.
     pub(super) slot_names: Vec<String>,
     registers_count: usize,
+    /// The users' own data that steps take rows of, with the registers that count these.
+    feeds: Vec<(DataId, Register)>,
+    /// Of chains: how often their states are expected to be visited.
+    pub(super) visits: Vec<Visits>,
     /// A step before has opened a WebSocket.
     pub(super) has_ws: bool,
     /// A step before has opened a WebSocket or an event stream, or begun to poll.
@@ -55,6 +60,16 @@ impl Program {
         index(self.registers_count - 1)
     }
 
+    /// Counts the rows that a user takes of these data; one register for all steps that do.
+    pub(super) fn feed_register(&mut self, data: DataId) -> Register {
+        if let Some((_, register)) = self.feeds.iter().find(|(of, _)| *of == data) {
+            return *register;
+        }
+        let register = self.register();
+        self.feeds.push((data, register));
+        register
+    }
+
     pub(super) fn registers_count(&self) -> u16 {
         index(self.registers_count)
     }
@@ -71,16 +86,19 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::WsExpect(_) => true,
         Op::WsSend(send) => send.reply.is_some(),
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
+        Op::ThinkFor(seconds) => !matches!(seconds, Expr::Const(_)),
         // A poll's user goes on at once; to close takes time only where it was opened before.
         Op::Poll(_)
         | Op::WsClose { .. }
         | Op::Set { .. }
+        | Op::Feed(_)
         | Op::Check { .. }
         | Op::LoopStart { .. }
         | Op::LoopEnd { .. }
         | Op::Jump(_)
         | Op::JumpUnless { .. }
         | Op::Choose(_)
+        | Op::Restart { .. }
         | Op::TransactionStart { .. }
         | Op::TransactionEnd { .. }
         | Op::Stop => false,

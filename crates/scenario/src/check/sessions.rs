@@ -23,6 +23,7 @@ impl Checker<'_> {
     fn session(&mut self, entry: &Entry) -> Session {
         let mut program = Program::default();
         let mut weight = 1.0;
+        let mut cookies = self.cookies;
         if entry.value.mapping().is_some() {
             let called = format!("session `{}`", entry.key);
             if let Some(fields) = self.fields(&entry.value, &SESSION, &called) {
@@ -30,6 +31,9 @@ impl Checker<'_> {
                     .get("weight")
                     .and_then(|n| self.weight(n))
                     .unwrap_or(weight);
+                if let Some(node) = fields.get("cookies") {
+                    cookies = self.bool(node).unwrap_or(cookies);
+                }
                 if let Some(steps) = fields.get("steps") {
                     self.steps(steps, &mut program);
                 }
@@ -40,9 +44,11 @@ impl Checker<'_> {
         Session {
             name: entry.key.clone(),
             weight,
+            cookies,
             slots_count: super::index(program.slot_names.len()),
             registers_count: program.registers_count(),
             slot_names: program.slot_names,
+            visits: program.visits,
             ops: program.ops,
         }
     }
@@ -98,6 +104,11 @@ impl Checker<'_> {
                     program.push(Op::Think(dist));
                 }
             }
+            "think_seconds" => {
+                if let Some(seconds) = self.expression(value, program) {
+                    program.push(Op::ThinkFor(seconds));
+                }
+            }
             "pace" => {
                 if let Some(every) = self.dist(value) {
                     let register = program.register();
@@ -105,6 +116,8 @@ impl Checker<'_> {
                 }
             }
             "set" => self.set(value, program),
+            "feed" => self.feed(value, &fields, program),
+            "markov" => self.markov(value, program),
             "check" => self.check_step(value, &fields, program),
             "loop" => self.loop_step(value, &fields, program),
             "forever" => self.forever(value, program),
@@ -113,6 +126,15 @@ impl Checker<'_> {
             "choose" => self.choose(value, program),
             "transaction" => self.transaction(value, &fields, program),
             "stop" => self.stop(value, program),
+            "restart" => {
+                if let Some(times_max) = self.count(value) {
+                    let register = program.register();
+                    program.push(Op::Restart {
+                        register,
+                        times_max,
+                    });
+                }
+            }
             verb => unreachable!("the step `{verb}` has a table and no meaning"),
         }
     }

@@ -11,8 +11,9 @@ use crate::plan::{MeasureKind, Op, Reconnect, SseOpen};
 impl Checker<'_> {
     pub(super) fn sse(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         program.has_stream = true;
-        let location = self.location(node, program);
+        let location = self.fixed_location(node, program);
         let mut headers = self.headers(fields.get("headers"), program);
+        self.add_auth(fields, &mut headers, program);
         for (name, value) in &self.headers {
             add_absent(&mut headers, name, value);
         }

@@ -14,8 +14,9 @@ impl Checker<'_> {
     pub(super) fn ws(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
         program.has_ws = true;
         program.has_stream = true;
-        let location = self.location(node, program);
+        let location = self.fixed_location(node, program);
         let mut headers = self.headers(fields.get("headers"), program);
+        self.add_auth(fields, &mut headers, program);
         for (name, value) in &self.headers {
             add_absent(&mut headers, name, value);
         }

@@ -4,9 +4,8 @@
 //! numbered as they first appear, so that of two the first counts as low. Lines that begin with
 //! `#` are passed over.
 
-use csv::{ReaderBuilder, StringRecord, Trim};
-
 use super::FACTORS_MAX;
+use crate::csv::{Fault, Row, Rows};
 
 /// Most lines of a table.
 const ROWS_MAX: usize = 100_000;
@@ -42,7 +41,7 @@ pub enum TableError {
     #[error("the table has no line besides its header")]
     Empty,
     #[error("line {line}: {problem}")]
-    Line { line: u64, problem: String },
+    Line { line: usize, problem: String },
     #[error("there is no column {name:?}; the columns are {columns}")]
     NoColumn { name: String, columns: String },
     #[error("the column {name:?} stands in the table twice")]
@@ -64,17 +63,15 @@ impl Table {
     /// # Errors
     /// Where it is no such table; told with the line.
     pub fn read(text: &str, responses: &[String]) -> Result<Table, TableError> {
-        let mut reader = ReaderBuilder::new()
-            .comment(Some(b'#'))
-            .trim(Trim::All)
-            .from_reader(text.as_bytes());
-        let header = reader.headers().map_err(|error| broken(&error))?.clone();
+        let mut rows = Rows::new(text, ',').commented();
+        let header = rows.next().transpose().map_err(broken)?;
+        let header = header.as_ref().map_or(Vec::new(), cells);
         let is_response = which_respond(&header, responses)?;
         let named = |wanted: bool| {
             let columns = header.iter().zip(&is_response);
             columns
                 .filter(move |(_, is)| **is == wanted)
-                .map(|(name, _)| name.to_owned())
+                .map(|(name, _)| (*name).to_owned())
         };
         let mut table = Table {
             factors: named(false)
@@ -91,23 +88,28 @@ impl Table {
                 count: table.factors.len(),
             });
         }
-        for record in reader.records() {
-            let record = record.map_err(|error| broken(&error))?;
+        for row in rows {
+            let row = row.map_err(broken)?;
             if table.rows.len() == ROWS_MAX {
                 return Err(TableError::TooLong);
             }
-            table.add(&record, &is_response)?;
+            table.add(&row, &is_response)?;
         }
         table.finished()
     }
 
-    fn add(&mut self, record: &StringRecord, is_response: &[bool]) -> Result<(), TableError> {
-        let line = record.position().map_or(0, csv::Position::line);
+    fn add(&mut self, read: &Row<'_>, is_response: &[bool]) -> Result<(), TableError> {
+        let (line, fields) = (read.line, cells(read));
+        if fields.len() != is_response.len() {
+            let (found, wanted) = (fields.len(), is_response.len());
+            let problem = format!("{found} fields, and the header has {wanted}");
+            return Err(TableError::Line { line, problem });
+        }
         let mut row = TableRow {
             levels: Vec::new(),
             values: Vec::new(),
         };
-        for (field, is_response) in record.iter().zip(is_response) {
+        for (field, is_response) in fields.into_iter().zip(is_response) {
             if *is_response {
                 row.values
                     .push(value(field).map_err(|problem| TableError::Line { line, problem })?);
@@ -142,8 +144,11 @@ impl Table {
     }
 }
 
-fn which_respond(header: &StringRecord, responses: &[String]) -> Result<Vec<bool>, TableError> {
-    let columns: Vec<&str> = header.iter().collect();
+fn cells<'r>(row: &'r Row<'_>) -> Vec<&'r str> {
+    row.cells.iter().map(|(_, cell)| cell.trim()).collect()
+}
+
+fn which_respond(columns: &[&str], responses: &[String]) -> Result<Vec<bool>, TableError> {
     for (number, name) in columns.iter().enumerate() {
         if columns[..number].contains(name) {
             return Err(TableError::TwoColumns {
@@ -186,17 +191,11 @@ fn value(field: &str) -> Result<Option<f64>, String> {
     }
 }
 
-fn broken(error: &csv::Error) -> TableError {
-    let line = error.position().map_or(1, csv::Position::line);
-    let problem = match error.kind() {
-        csv::ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => {
-            format!("{len} fields, and the header has {expected_len}")
-        }
-        other => format!("{other:?}"),
-    };
-    TableError::Line { line, problem }
+fn broken(fault: Fault) -> TableError {
+    TableError::Line {
+        line: fault.line,
+        problem: fault.message,
+    }
 }
 
 #[cfg(test)]
@@ -261,6 +260,10 @@ mod tests {
         assert_eq!(
             told("a,b\n1,2\n,3\n", &[]),
             "line 3: the level of \"a\" is missing"
+        );
+        assert_eq!(
+            told("a,b\n1,\"2\n", &[]),
+            "line 2: this quote is never closed"
         );
         assert!(told("a,b\n1,2\n1,3\n", &[]).contains("same level \"1\" in all lines"));
     }

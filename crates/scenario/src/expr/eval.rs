@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use stats::rng::Rng;
 
 use super::value::Number;
@@ -62,6 +64,14 @@ impl Expr {
         Ok(self.eval(context)?.is_true())
     }
 
+    /// The expression as a number.
+    pub fn eval_number<C: Context>(&self, context: &mut C) -> Result<f64, EvalError> {
+        Ok(match number(&self.eval(context)?)? {
+            Number::Int(i) => i as f64,
+            Number::Float(f) => f,
+        })
+    }
+
     /// The expression as a count: truncated, below zero counts as zero.
     pub fn eval_count<C: Context>(&self, context: &mut C) -> Result<u64, EvalError> {
         let value = self.eval(context)?;
@@ -82,12 +92,37 @@ pub(crate) fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, Eval
         Func::Str => Some(Ok(Value::Text(first.to_text()))),
         Func::Int => Some(to_int(first).map(Value::Int)),
         Func::Len => Some(Ok(length(first))),
+        Func::Base64 => Some(Ok(base64(args))),
+        Func::Raw => Some(Ok(first.clone())),
+        Func::Items => Some(Ok(items(first))),
+        Func::Json => Some(Ok(json(first, args.get(1)?))),
         Func::Random | Func::RandomString | Func::Pick | Func::Uuid | Func::Now => None,
+    }
+}
+
+fn items(value: &Value) -> Value {
+    let list = serde_json::from_str::<Vec<serde_json::Value>>(&value.to_text());
+    Value::Int(list.map_or(0, |list| list.len() as i64))
+}
+
+fn json(text: &Value, pointer: &Value) -> Value {
+    let document = serde_json::from_str::<serde_json::Value>(&text.to_text());
+    let document = document.unwrap_or_default();
+    match document.pointer(&pointer.to_text()) {
+        Some(found) => Value::from_json(&found.to_string()),
+        None => Value::Nothing,
     }
 }
 
 fn length(value: &Value) -> Value {
     Value::Int(value.to_text().chars().count() as i64)
+}
+
+/// Of all texts together.
+fn base64(args: &[Value]) -> Value {
+    let mut bytes = Vec::new();
+    args.iter().for_each(|arg| arg.write_text(&mut bytes));
+    Value::text(&STANDARD.encode(bytes))
 }
 
 pub(crate) fn unary(op: Unary, value: &Value) -> Result<Value, EvalError> {
@@ -206,6 +241,17 @@ fn call<C: Context>(func: Func, args: &[Expr], context: &mut C) -> Result<Value,
         Func::Str => Ok(Value::Text(argument(args, 0, context)?.to_text())),
         Func::Int => to_int(&argument(args, 0, context)?).map(Value::Int),
         Func::Len => Ok(length(&argument(args, 0, context)?)),
+        Func::Base64 => {
+            let values: Result<Vec<Value>, EvalError> =
+                args.iter().map(|arg| arg.eval(context)).collect();
+            values.map(|values| base64(&values))
+        }
+        Func::Raw => argument(args, 0, context),
+        Func::Items => Ok(items(&argument(args, 0, context)?)),
+        Func::Json => {
+            let text = argument(args, 0, context)?;
+            Ok(json(&text, &argument(args, 1, context)?))
+        }
     }
 }
 

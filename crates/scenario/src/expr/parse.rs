@@ -90,6 +90,30 @@ const FUNCTIONS: &[Function] = &[
         arguments: 1..2,
         form: "len(x)",
     },
+    Function {
+        name: "base64",
+        func: Func::Base64,
+        arguments: 1..256,
+        form: "base64(x)",
+    },
+    Function {
+        name: "json",
+        func: Func::Json,
+        arguments: 2..3,
+        form: "json(text, '/items/0')",
+    },
+    Function {
+        name: "items",
+        func: Func::Items,
+        arguments: 1..2,
+        form: "items(list)",
+    },
+    Function {
+        name: "raw",
+        func: Func::Raw,
+        arguments: 1..2,
+        form: "raw(x)",
+    },
 ];
 
 /// Whether a text can name a variable or parameter.
@@ -141,8 +165,13 @@ pub(crate) fn template(
                     super::value::write_json_text(&text, &mut out);
                     template.push_text(&String::from_utf8_lossy(&out));
                 }
-                Escape::None | Escape::Json | Escape::Url => template.push_text(&text),
+                Escape::None | Escape::Json | Escape::Url | Escape::UrlRaw => {
+                    template.push_text(&text);
+                }
             },
+            Piece::Expr(Expr::Call(Func::Raw, mut inner)) if escape == Escape::Url => {
+                template.push_expr(inner.remove(0), Escape::UrlRaw);
+            }
             // What is constant the author wrote, in a URL as it has to stand there.
             Piece::Expr(expr @ Expr::Const(_)) if escape == Escape::Url => {
                 template.push_expr(expr, Escape::None);

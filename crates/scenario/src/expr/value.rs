@@ -129,7 +129,12 @@ impl Value {
                 out.push(b'"');
             }
             (Escape::JsonText, Value::Text(t)) => write_json_text(t, out),
-            (Escape::Url, Value::Text(t)) => write_url(t, out),
+            (Escape::Url, Value::Text(t)) => write_url(t, out, |b| {
+                b.is_ascii_alphanumeric() || b"-._~".contains(&b)
+            }),
+            (Escape::UrlRaw, Value::Text(t)) => {
+                write_url(t, out, |b| b.is_ascii_graphic() && b != b'#');
+            }
             _ => self.write_text(out),
         }
     }
@@ -192,9 +197,9 @@ pub(crate) fn write_json_text(text: &str, out: &mut Vec<u8>) {
 }
 
 /// RFC 3986 section 2.3: all but unreserved characters become `%XX`.
-fn write_url(text: &str, out: &mut Vec<u8>) {
+fn write_url(text: &str, out: &mut Vec<u8>, stays: fn(u8) -> bool) {
     for &byte in text.as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+        if stays(byte) {
             out.push(byte);
         } else {
             write!(out, "%{byte:02X}").expect("writing to a Vec cannot fail");

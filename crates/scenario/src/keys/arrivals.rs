@@ -1,9 +1,10 @@
 //! The kinds of phases.
 
-use super::Default::{Required, Said, Text};
+use super::Default::{Absent, Required, Said, Text};
+use super::recorded::{ON_OFF, RATES, REPLAY, TRACE};
 use super::{Key, Kind, Table};
 
-const COMMON: &[Key] = &[
+pub(super) const COMMON: &[Key] = &[
     Key {
         name: "name",
         kind: Kind::Text,
@@ -16,16 +17,29 @@ const COMMON: &[Key] = &[
         default: Said("drawn by weight"),
         doc: "Which session its users run",
     },
+    Key {
+        name: "sessions",
+        kind: Kind::Map(&Kind::Number),
+        default: Said("the sessions' own weights"),
+        doc: "The phase's own weights, by session; those that are not named have none",
+    },
 ];
 
-const FOR: &[Key] = &[Key {
+const USERS_MAX: &[Key] = &[Key {
+    name: "users_max",
+    kind: Kind::Count,
+    default: Absent,
+    doc: "It starts so many users at most, however long it lasts",
+}];
+
+pub(super) const FOR: &[Key] = &[Key {
     name: "for",
     kind: Kind::Duration,
     default: Required,
     doc: "How long it lasts",
 }];
 
-const SPACING: &[Key] = &[Key {
+pub(super) const SPACING: &[Key] = &[Key {
     name: "spacing",
     kind: Kind::Word(&["even", "poisson"]),
     default: Text("even"),
@@ -50,6 +64,7 @@ pub(crate) static PHASES: &[Table] = &[
                 doc: "Users start at this rate, evenly spaced",
             }],
             FOR,
+            USERS_MAX,
             COMMON,
         ],
     },
@@ -63,6 +78,7 @@ pub(crate) static PHASES: &[Table] = &[
                 doc: "Users start as a Poisson process of this rate",
             }],
             FOR,
+            USERS_MAX,
             COMMON,
         ],
     },
@@ -77,6 +93,7 @@ pub(crate) static PHASES: &[Table] = &[
             }],
             FOR,
             SPACING,
+            USERS_MAX,
             COMMON,
         ],
     },
@@ -100,6 +117,10 @@ pub(crate) static PHASES: &[Table] = &[
             COMMON,
         ],
     },
+    RATES,
+    TRACE,
+    REPLAY,
+    ON_OFF,
     Table {
         name: "hold",
         groups: &[
@@ -110,6 +131,12 @@ pub(crate) static PHASES: &[Table] = &[
                 doc: "Nobody starts for so long; those that are there go on",
             }],
             NAME,
+            &[Key {
+                name: "until",
+                kind: Kind::Word(&["end", "done"]),
+                default: Text("end"),
+                doc: "`done`, for the last phase only: it is over as soon as nobody is present",
+            }],
         ],
     },
     Table {
@@ -129,7 +156,7 @@ pub(crate) static PHASES: &[Table] = &[
 ];
 
 pub(crate) static STEP_RANGE: Table = Table {
-    name: "rates",
+    name: "range of rates",
     groups: &[&[
         Key {
             name: "from",
@@ -148,6 +175,26 @@ pub(crate) static STEP_RANGE: Table = Table {
             kind: Kind::Rate,
             default: Required,
             doc: "From each to the next",
+        },
+    ]],
+};
+
+/// An item of the arrivals that is no phase.
+pub(crate) static SINGLE: Table = Table {
+    name: "single user",
+    groups: &[&[
+        Key {
+            name: "at",
+            kind: Kind::Duration,
+            default: Required,
+            doc: "When the user starts, from the run's start; beside the phases, and before the \
+                  last one ends",
+        },
+        Key {
+            name: "session",
+            kind: Kind::Text,
+            default: Required,
+            doc: "Which session it runs",
         },
     ]],
 };

@@ -1,6 +1,8 @@
 //! The top level, target, options, messages and sessions.
 
 use super::Default::{Absent, Required, Said, Text};
+use super::auth::AUTH;
+use super::data::DATA;
 use super::steps::WHEN;
 use super::{Key, Kind, Table};
 
@@ -50,6 +52,12 @@ pub(crate) static DOCUMENT: Table = Table {
                   before any reply",
         },
         Key {
+            name: "data",
+            kind: Kind::Map(&Kind::Mapping(&DATA)),
+            default: Absent,
+            doc: "Users' own data by name: files of which `feed` takes rows",
+        },
+        Key {
             name: "sessions",
             kind: Kind::Map(&Kind::Any(&[Kind::Steps, Kind::Mapping(&SESSION)])),
             default: Required,
@@ -76,15 +84,39 @@ pub(crate) static TARGET_URL: Table = Table {
         Key {
             name: "url",
             kind: Kind::Target,
-            default: Required,
+            default: Said("either this or `servers`"),
             doc: "`http://`, `https://`, `ws://` or `wss://`, a host, and perhaps a port and a \
                   path that relative paths are appended to",
+        },
+        Key {
+            name: "servers",
+            kind: Kind::List(&Kind::Mapping(&SERVER)),
+            default: Absent,
+            doc: "Several servers; each user belongs to one of them, drawn by weight",
         },
         Key {
             name: "tls",
             kind: Kind::Mapping(&TLS),
             default: Absent,
             doc: "Certificates; the same as `options.tls`",
+        },
+    ]],
+};
+
+pub(crate) static SERVER: Table = Table {
+    name: "server",
+    groups: &[&[
+        Key {
+            name: "url",
+            kind: Kind::Target,
+            default: Required,
+            doc: "Scheme, host and port; all servers have the same scheme and path",
+        },
+        Key {
+            name: "weight",
+            kind: Kind::Number,
+            default: Text("1"),
+            doc: "Its share of the users",
         },
     ]],
 };
@@ -184,6 +216,19 @@ pub(crate) static OPTIONS: Table = Table {
                   them",
         },
         Key {
+            name: "auth",
+            kind: Kind::Mapping(&AUTH),
+            default: Absent,
+            doc: "Who users are to servers, for steps that do not say it themselves; what may stand \
+                  in `headers` may stand in it",
+        },
+        Key {
+            name: "cookies",
+            kind: Kind::Bool,
+            default: Text("false"),
+            doc: "Users keep the cookies that responses and handshakes set, and send them back",
+        },
+        Key {
             name: "tls",
             kind: Kind::Mapping(&TLS),
             default: Absent,
@@ -220,7 +265,7 @@ pub(crate) static OPTIONS: Table = Table {
             name: "loops",
             kind: Kind::Count,
             default: Said("the mode's own rule"),
-            doc: "How many event loops, 1 to 1024",
+            doc: "How many event loops, 1 to 1024. Precise loops that are fewer than the cores have one each to themselves",
         },
         Key {
             name: "lag_max",
@@ -270,6 +315,12 @@ pub(crate) static SESSION: Table = Table {
             kind: Kind::Number,
             default: Text("1"),
             doc: "Its share among the sessions, for phases that do not name one",
+        },
+        Key {
+            name: "cookies",
+            kind: Kind::Bool,
+            default: Said("`options.cookies`"),
+            doc: "Its users keep cookies",
         },
         Key {
             name: "steps",

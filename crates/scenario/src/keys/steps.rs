@@ -1,7 +1,9 @@
 //! The steps of a session and what stands inside them.
 
 use super::Default::{Absent, Required, Said, Text};
-use super::{Default, Key, Kind, Table};
+use super::auth::STEP_AUTH;
+use super::data::FEED;
+use super::{Default, Key, Kind, Table, markov};
 
 const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {
     Key {
@@ -16,9 +18,23 @@ const TEMPLATES: Kind = Kind::Map(&Kind::Template);
 const CHECKS: Kind = Kind::OneOrMore(&Kind::Expression);
 const SAVES: Kind = Kind::Map(&Kind::Any(&[Kind::Text, Kind::Mapping(&SAVE)]));
 
+const STREAM_AUTH: Key = key(
+    "auth",
+    STEP_AUTH,
+    Said("`options.auth`"),
+    "Who the user is to the server, `basic` or `bearer`; `none`: it does not say",
+);
+
 const HTTP: &[Key] = &[
     key("headers", TEMPLATES, Absent, "Request headers"),
     key("body", Kind::Template, Absent, "Request body as it is"),
+    key(
+        "cookies",
+        TEMPLATES,
+        Absent,
+        "Cookies of this request, beside those that the user keeps; they go before one of the same \
+         name",
+    ),
     key(
         "json",
         Kind::Json,
@@ -30,6 +46,12 @@ const HTTP: &[Key] = &[
         TEMPLATES,
         Absent,
         "Request body as a form, with its `content-type`",
+    ),
+    key(
+        "auth",
+        STEP_AUTH,
+        Said("`options.auth`"),
+        "Who the user is to the server; `none`: it does not say",
     ),
     key(
         "status",
@@ -79,7 +101,8 @@ pub(crate) static HTTP_REQUEST: Table = Table {
     ],
 };
 
-const URL: &str = "A path below the target, or a whole URL";
+const URL: &str = "A path below the target, or a whole URL; `${raw(x)}` at its beginning takes \
+                   either from a variable";
 
 pub(crate) static STEPS: &[Table] = &[
     Table {
@@ -127,6 +150,7 @@ pub(crate) static STEPS: &[Table] = &[
                 Required,
                 "Opens a WebSocket there: a path below the target, or a whole URL",
             ),
+            STREAM_AUTH,
             key(
                 "headers",
                 TEMPLATES,
@@ -156,6 +180,7 @@ pub(crate) static STEPS: &[Table] = &[
                 Required,
                 "Opens a stream of server-sent events there: a path below the target, or a whole URL",
             ),
+            STREAM_AUTH,
             key("headers", TEMPLATES, Absent, "Headers of the request"),
             key(
                 "reconnect",
@@ -187,6 +212,7 @@ pub(crate) static STEPS: &[Table] = &[
                 Required,
                 "Asks there again and again, beside the steps: a path below the target, or a whole URL",
             ),
+            STREAM_AUTH,
             key("headers", TEMPLATES, Absent, "Headers of each request"),
             key(
                 "every",
@@ -284,6 +310,15 @@ pub(crate) static STEPS: &[Table] = &[
         groups: &[&[key("think", Kind::Dist, Required, "Waits so long")]],
     },
     Table {
+        name: "think_seconds",
+        groups: &[&[key(
+            "think_seconds",
+            Kind::Expression,
+            Required,
+            "Waits as many seconds as this comes to, for each user anew; below zero counts as 0",
+        )]],
+    },
+    Table {
         name: "pace",
         groups: &[&[key(
             "pace",
@@ -363,6 +398,8 @@ pub(crate) static STEPS: &[Table] = &[
             "One branch is drawn by weight and done",
         )]],
     },
+    markov::STEP,
+    FEED,
     Table {
         name: "transaction",
         groups: &[&[
@@ -378,6 +415,16 @@ pub(crate) static STEPS: &[Table] = &[
     Table {
         name: "stop",
         groups: &[&[key("stop", Kind::Nothing, Absent, "The user has finished")]],
+    },
+    Table {
+        name: "restart",
+        groups: &[&[key(
+            "restart",
+            Kind::Count,
+            Required,
+            "Begins the session anew with all its variables, so many times a user at most; then \
+             the user has finished",
+        )]],
     },
 ];
 
@@ -460,6 +507,9 @@ pub(crate) static WHEN: Table = Table {
 /// The words that stand for a part of a response or message.
 pub(crate) const SAVE_WORDS: &[&str] = &["status", "body", "event", "id"];
 
+/// Where a regex is sought.
+pub(crate) const REGEX_PARTS: &[&str] = &["body", "response"];
+
 pub(crate) static SAVE: Table = Table {
     name: "save",
     groups: &[&[
@@ -480,6 +530,13 @@ pub(crate) static SAVE: Table = Table {
             Kind::Count,
             Said("1 where the regex has a group, else 0"),
             "Which group of the match; 0: the whole match",
+        ),
+        key(
+            "in",
+            Kind::Word(REGEX_PARTS),
+            Text("body"),
+            "Where the regex is sought: in the body, or in the whole response as it came, with \
+             status line and headers",
         ),
         key("header", Kind::Text, Absent, "A response header"),
         key(

@@ -2,12 +2,17 @@
 
 mod arrivals;
 mod bad;
+mod data;
 mod documents;
 mod experiments;
 mod expressions;
+mod foreign;
+mod identity;
+mod markov;
 mod plans;
 mod programs;
 mod properties;
+mod recorded;
 mod thresholds;
 
 use scenario::{Diagnostic, Plan, Settings, Source, compile, render};
@@ -20,15 +25,53 @@ fn overrides(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Compiles in a world with one environment variable (`THRONG_HOST`) and one file (`gaps.txt`).
+const FILES: &[(&str, &str)] = &[
+    ("gaps.txt", "# seconds\n0.5\n250ms\n\n1\n"),
+    ("bad.txt", "1\ntwo\n"),
+    ("counts.txt", "3 0 5\n0,4 # the end\n"),
+    ("hits.csv", "minute,hits\n08:00,12\n08:01,30\n08:02,0\n"),
+    ("starts.txt", "0.5\n0.25 # first\n\n12\n"),
+    (
+        "dates.txt",
+        "2026-03-29T00:59:59.5Z\n2026-03-29T03:00:00+02:00\n",
+    ),
+    ("mixed.txt", "2026-03-29T00:59:59.5Z\n1\n"),
+    ("epoch.txt", "1774000000\n1774000001.5\n"),
+    ("negative.txt", "1 2\n3 -4\n"),
+    (
+        "accounts.csv",
+        "user name,password\nann,a\nbob,\"b, \"\"2\"\"\"\ncy,c\n",
+    ),
+    (
+        "products.jsonl",
+        "{\"product\": 7, \"tags\": [1]}\n\n{\"tags\": null, \"product\": \"x\"}\n",
+    ),
+    ("plain.txt", "ann;\"a;7\r\n\nbob;;8\n"),
+    ("users.csv", "ann;\"o;x\nbob;\"h\n"),
+    ("short.csv", "a,b\n1,2\n3\n"),
+    ("open.csv", "a,b\n1,\"2\n"),
+    ("twice.csv", "a,a\n1,2\n"),
+    ("empty.csv", "a,b\n"),
+    ("bad.jsonl", "{\"a\": 1}\n{\"a\": }\n"),
+    ("missing.jsonl", "{\"a\": 1, \"b\": 2}\n{\"a\": 1}\n"),
+];
+
+/// Compiles in a world with a few environment variables and files.
 fn compile_with(text: &str, sets: &[(&str, &str)]) -> (Option<Plan>, Vec<Diagnostic>) {
     let settings = Settings {
         overrides: &overrides(sets),
-        env: &|name| (name == "THRONG_HOST").then(|| "example.org".to_owned()),
-        files: &|name| match name {
-            "gaps.txt" => Ok("# seconds\n0.5\n250ms\n\n1\n".to_owned()),
-            "bad.txt" => Ok("1\ntwo\n".to_owned()),
-            _ => Err("no such file".to_owned()),
+        env: &|name| match name {
+            "THRONG_HOST" => Some("example.org".to_owned()),
+            "PASSWORD" | "TOKEN" => Some("open sesame".to_owned()),
+            _ => None,
+        },
+        files: &|name| {
+            if name == "requests-per-second.txt" {
+                return Ok("2 ".repeat(24 * 3600));
+            }
+            let found = FILES.iter().find(|(known, _)| *known == name);
+            let text = found.map(|(_, text)| (*text).to_owned());
+            text.ok_or_else(|| "no such file".to_owned())
         },
     };
     compile(

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bus::Kind;
 use super::hub::Hub;
 use super::model::{GameId, Pool};
 use super::protocol::News;
+use crate::front::Kind;
 
 /// Publishes the distribution of `game` for ever: at once when it changes after a quiet time,
 /// and then not again before `every` is over.
@@ -41,7 +41,7 @@ async fn publish(hub: &Hub, pool: Pool) {
         total,
         shares,
     };
-    hub.announce(Kind::Distribution, pool.game, news).await;
+    hub.announce(Kind::State, pool.game, news).await;
 }
 
 #[cfg(test)]

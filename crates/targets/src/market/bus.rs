@@ -7,28 +7,10 @@ mod memory;
 
 use std::pin::Pin;
 
-use bytes::Bytes;
-
 use super::model::GameId;
+use crate::front::Notice;
 
 pub(super) use memory::Memory;
-
-/// A message for all subscribers of a game, encoded once.
-#[derive(Debug, Clone)]
-pub(super) struct Notice {
-    pub(super) kind: Kind,
-    /// The WebSocket frame with the message, shared by all who get it.
-    pub(super) frame: Bytes,
-}
-
-/// What a slow reader may miss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A distribution: a newer one makes it worthless.
-    Distribution,
-    /// Anything else: it must arrive.
-    News,
-}
 
 /// What a subscription yields.
 #[derive(Debug)]

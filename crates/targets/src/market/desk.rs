@@ -8,6 +8,7 @@ use super::hub::Hub;
 use super::model::{GameId, Outcome, PoolId, User};
 use super::protocol::{Fault, Reply, Request};
 use super::store::{Prediction, StoreError, Verdict};
+use crate::front::{Answered, Seating};
 
 /// What the desk knows of one connection.
 #[derive(Debug)]
@@ -19,25 +20,6 @@ pub(super) struct Visitor {
     to_close: bool,
 }
 
-/// An answer, and whether the request was good.
-#[derive(Debug)]
-pub(super) struct Answered {
-    /// The reply's frame.
-    pub(super) frame: Bytes,
-    pub(super) good: bool,
-}
-
-impl Answered {
-    /// The answer to a binary message.
-    pub(super) fn binary() -> Self {
-        let error = Fault::new("binary", "requests are text messages");
-        Self {
-            frame: Reply::Fault { error }.encode(None, None),
-            good: false,
-        }
-    }
-}
-
 impl Visitor {
     pub(super) fn new(user: User) -> Self {
         Self {
@@ -47,9 +29,20 @@ impl Visitor {
         }
     }
 
-    /// The game whose channel the connection gets.
-    pub(super) fn joined(&self) -> Option<GameId> {
-        self.joined
+    /// Answers a binary message.
+    pub(super) fn hear_binary(&self) -> Answered {
+        let error = Fault::new("binary", "requests are text messages");
+        self.answered(Reply::Fault { error }.encode(None, None), false)
+    }
+
+    fn answered(&self, frame: Bytes, good: bool) -> Answered {
+        Answered {
+            frames: frame,
+            count: 1,
+            good,
+            seat: Seating::Only(self.joined.map(GameId::channel)),
+            end: None,
+        }
     }
 
     /// Answers the request in `text`.
@@ -61,7 +54,7 @@ impl Visitor {
                     error: unreadable.fault,
                 };
                 let frame = reply.encode(unreadable.op.as_deref(), unreadable.id.as_deref());
-                return Answered { frame, good: false };
+                return self.answered(frame, false);
             }
         };
         hub.fault.hold_up().await;
@@ -77,10 +70,7 @@ impl Visitor {
         };
         let good = result.is_ok();
         let reply = result.unwrap_or_else(|error| Reply::Fault { error });
-        Answered {
-            frame: reply.encode(Some(&request.op), request.id),
-            good,
-        }
+        self.answered(reply.encode(Some(&request.op), request.id), good)
     }
 
     async fn join(&mut self, hub: &Hub, request: &Request<'_>) -> Result<Reply, Fault> {

@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::{Mutex, Notify};
 
-use super::bus::{self, Bus, Kind, Notice};
-use super::clock::wall_ms;
+use super::bus::{self, Bus};
 use super::fault::Fault;
 use super::metrics::Metrics;
 use super::model::GameId;
 use super::options::MarketOptions;
 use super::protocol::{News, Stamped};
 use super::store::{self, Store};
+use crate::front::{Kind, Notice};
+use crate::wire::wall_ms;
 
 /// Store, bus, counters, and the state of the games' channels.
 pub(super) struct Hub {
@@ -80,7 +81,7 @@ impl Hub {
         let mut seq = self.channel(game).seq.lock().await;
         *seq += 1;
         let bytes_min = match kind {
-            Kind::Distribution => self.broadcast_bytes_min,
+            Kind::State => self.broadcast_bytes_min,
             Kind::News => 0,
         };
         let frame = Stamped::new(game, news, *seq, wall_ms()).encode(bytes_min);

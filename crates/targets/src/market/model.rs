@@ -10,6 +10,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct GameId(pub(super) u32);
 
+impl GameId {
+    /// The game's channel, counted from 0.
+    pub(super) fn channel(self) -> u32 {
+        self.0 - 1
+    }
+}
+
 /// A pool, counted from 1; written `p1`.
 ///
 /// With G games, pool n belongs to game `(n − 1) mod G + 1`, and the pool after it in the same

@@ -5,27 +5,17 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use super::MarketError;
+use crate::front::{FrontOptions, Patience};
 use crate::wire;
 
 /// Most games of one market.
 const GAMES_MAX: u32 = 10_000;
 /// Largest starting balance in cents: with all accounts taken, money still fits 64 bits.
 const BALANCE_MAX: u64 = 1_000_000_000_000;
-/// Most connections that can be expected.
-const CONNECTIONS_MAX: usize = 10_000_000;
-/// Most serving threads that are started unasked.
-const THREADS_MAX: usize = 1024;
 /// Longest distribution that can be asked for.
 const BROADCAST_SIZE_MAX: usize = 1 << 20;
 /// Longest fault that can be planted.
 const DELAY_MAX: Duration = Duration::from_secs(60);
-/// Open files of a process besides connections and runtimes.
-const FILES_RESERVED: u64 = 64;
-/// Open files of each thread's runtime, which all file tables hold.
-const FILES_OF_A_RUNTIME: u64 = 4;
-/// How far a table of files is planned to be filled: threads do not get the same number of
-/// connections, and some of them are HTTP.
-const FILL: f64 = 0.9;
 
 /// How a market is run. `MarketOptions::default()` is a market of four games on a free port of
 /// 127.0.0.1.
@@ -118,7 +108,7 @@ impl MarketOptions {
         let rules = [
             (self.threads >= 1, "threads must be at least 1"),
             (
-                self.connections <= CONNECTIONS_MAX,
+                self.connections <= wire::CONNECTIONS_MAX,
                 "at most 10,000,000 connections can be expected",
             ),
             (
@@ -174,59 +164,35 @@ impl MarketOptions {
         mut self,
         files_max: Option<u64>,
     ) -> Result<Self, MarketError> {
-        let Some(files_max) = files_max.filter(|_| self.own_files) else {
-            return Ok(self);
-        };
-        let hold = |threads: &usize| {
-            let taken = FILES_RESERVED + FILES_OF_A_RUNTIME * *threads as u64;
-            let each = files_max.saturating_sub(taken) as f64 * FILL;
-            each * *threads as f64 >= self.connections as f64
-        };
-        let most = self.threads.max(THREADS_MAX);
-        let threads = (self.threads..=most)
-            .find(hold)
-            .ok_or(MarketError::Options(
-                "so many connections need a higher limit on open files",
-            ))?;
-        self.threads = threads;
+        if let Some(files_max) = files_max.filter(|_| self.own_files) {
+            self.threads = wire::enough_threads(self.threads, self.connections, files_max)
+                .map_err(MarketError::Options)?;
+        }
         Ok(self)
     }
 
-    /// Connections that are expected on each thread.
-    pub(super) fn connections_each(&self) -> usize {
-        // The kernel spreads them by a hash: some threads get a little more than others.
-        (self.connections / self.threads.max(1)).div_ceil(8) * 9
+    /// How its connections are served.
+    pub(super) fn front(&self) -> FrontOptions {
+        FrontOptions {
+            connections_each: wire::connections_each(self.connections, self.threads),
+            message_max: self.message_max,
+            errors_max: u16::try_from(self.errors_max).unwrap_or(u16::MAX),
+            patience: Patience {
+                news_max: self.news_max,
+                missed_max: self.missed_max,
+            },
+            opening_timeout: self.opening_timeout,
+            ping_after: self.ping_after,
+            idle_timeout: self.idle_timeout,
+            stop_within: self.stop_within,
+            farewell: "the market stops",
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn threads_follow_from_connections() {
-        let threads = |connections, files_max, own_files| {
-            let options = MarketOptions {
-                threads: 2,
-                connections,
-                own_files,
-                ..Default::default()
-            };
-            options
-                .with_enough_threads(files_max)
-                .map(|options| options.threads)
-                .ok()
-        };
-        let files_max = Some(20_000);
-        assert_eq!(threads(0, files_max, true), Some(2));
-        // Two tables, filled to nine tenths of 20,000 - 64 - 8.
-        assert_eq!(threads(35_870, files_max, true), Some(2));
-        assert_eq!(threads(35_871, files_max, true), Some(3));
-        assert_eq!(threads(2_000_000, files_max, true), Some(115));
-        assert_eq!(threads(2_000_000, None, true), Some(2));
-        assert_eq!(threads(2_000_000, files_max, false), Some(2));
-        assert_eq!(threads(2_000_000, Some(1024), true), None);
-    }
 
     #[test]
     fn bad_options_are_named() {
@@ -237,7 +203,7 @@ mod tests {
                 ..Default::default()
             },
             MarketOptions {
-                connections: CONNECTIONS_MAX + 1,
+                connections: wire::CONNECTIONS_MAX + 1,
                 ..Default::default()
             },
             MarketOptions {

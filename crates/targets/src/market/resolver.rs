@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::bus::Kind;
 use super::hub::Hub;
 use super::model::{Event, Outcome};
 use super::protocol::News;
+use crate::front::Kind;
 
 /// Settles one event after the other, until the feed ends.
 pub(super) async fn resolve(hub: Arc<Hub>, mut events: mpsc::Receiver<Event>) {

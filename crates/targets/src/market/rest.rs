@@ -9,14 +9,12 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde::Serialize;
 
-use super::front::STREAM;
+use super::house::STREAM;
 use super::hub::Hub;
 use super::model::{Game, GameId, PoolId};
 use super::protocol::{Fault, PoolView};
 use super::store::StoreError;
-
-/// Prometheus' text format, version 0.0.4.
-const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+use crate::wire::metrics::METRICS_TYPE;
 
 /// All routes.
 pub(super) fn router(hub: Arc<Hub>) -> Router {

@@ -23,8 +23,8 @@ pub(crate) const PING: Bytes = Bytes::from_static(&[0x89, 0]);
 pub(crate) enum Said<'b> {
     /// A text message; borrowed if it came in one frame.
     Text(Cow<'b, str>),
-    /// A binary message.
-    Binary,
+    /// A binary message; borrowed if it came in one frame.
+    Binary(Cow<'b, [u8]>),
     /// A ping, to be answered by a pong of the same payload.
     Ping(&'b [u8]),
     /// A pong.
@@ -171,7 +171,7 @@ fn meaning<'b>(
         OpCode::Control(_) => Ok(Some(Said::Pong)),
         OpCode::Data(_) if header.is_final && !fragments.under_way() => {
             if header.opcode == OpCode::Data(Data::Binary) {
-                return Ok(Some(Said::Binary));
+                return Ok(Some(Said::Binary(Cow::Borrowed(payload))));
             }
             let text = std::str::from_utf8(payload).map_err(|_| Unacceptable::NotUtf8)?;
             Ok(Some(Said::Text(Cow::Borrowed(text))))
@@ -193,7 +193,7 @@ fn meaning<'b>(
 impl Begun {
     fn end(self) -> Result<Said<'static>, Unacceptable> {
         if !self.is_text {
-            return Ok(Said::Binary);
+            return Ok(Said::Binary(Cow::Owned(self.payload)));
         }
         let text = String::from_utf8(self.payload).map_err(|_| Unacceptable::NotUtf8)?;
         Ok(Said::Text(Cow::Owned(text)))

@@ -43,7 +43,7 @@ impl Socket {
         early: Vec<u8>,
         limits: Limits,
     ) -> io::Result<Self> {
-        stream.write_all(accepted(accept).as_bytes()).await?;
+        stream.write_all(accepted(accept, None).as_bytes()).await?;
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
             .write_buffer_size(WRITE_GATHER)

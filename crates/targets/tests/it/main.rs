@@ -5,6 +5,7 @@
 )]
 
 mod bad_input;
+mod chat;
 mod echo;
 mod framing;
 mod market;

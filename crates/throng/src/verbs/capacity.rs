@@ -7,6 +7,7 @@ use controller::{
     KneeError, KneeNews, KneeRequest, Loaded, ScenarioText, Search, SearchError, Sought, seek,
 };
 use judge::capacity::Bounds;
+use scenario::foreign::Leniency;
 use report::Page;
 use scenario::{Knob, KnobError, knob};
 
@@ -37,6 +38,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let text = Text {
         name: search.scenario_name.clone(),
         text: search.scenario_text.clone(),
+        original: None,
     };
     let sets = search.overrides.clone();
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
@@ -100,8 +102,9 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
 /// A new search, with its directory.
 fn begun(args: &CapacityArgs) -> Result<Search, Failure> {
     let file = args.file.as_deref().unwrap_or("-");
-    let text = source::read(file)?;
+    let text = source::scenario(file, Leniency::Strict)?;
     let Compiled { plan, .. } = source::compile(&text, &args.sets.sets)?;
+    source::no_secrets(&plan, &args.sets.sets)?;
     if plan.thresholds.is_empty() {
         return Err(Failure::hinted(
             Exit::Data,

@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure, written};
 use crate::source::{self, Compiled};
 
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
-    let text = source::read(&args.file)?;
+    let text = source::scenario(&args.file, args.foreign.leniency())?;
     let Compiled { plan, .. } = source::compile(&text, &args.sets.sets)?;
     written(write!(std::io::stdout(), "{}", describe(&text.name, &plan)))
 }

@@ -1,86 +1,45 @@
-//! `throng import DIR`: run directories of results that others published.
+//! `throng import`: of a directory, results that others published; of a file, what was written for
+//! or recorded by another tool.
 
-use std::io::Write;
+mod results;
+mod scenarios;
+
 use std::path::Path;
 
-use ::import::{ImportError, Imported, Settings};
-use record::RecordError;
+use crate::args::ImportArgs;
+use crate::exit::{Exit, Failure};
 
-use crate::args::{ImportArgs, Layout};
-use crate::exit::{Exit, Failure, written};
-use crate::terminal;
+pub(crate) use results::{failure, settings};
 
 pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
-    // There is one layout so far, and it is found out.
-    let (None | Some(Layout::Thesis)) = args.layout;
-    let found = ::import::detect(&args.dir).map_err(failure)?;
-    if args.start.is_some() && found.len() > 1 {
+    let dir = Path::new(&args.what);
+    if args.what != "-" && !dir.exists() {
+        let message = format!(
+            "cannot read {:?}: there is no such file or directory",
+            args.what
+        );
         return Err(Failure::hinted(
-            Exit::Usage,
-            format!(
-                "{} holds the results of {} runs, and --start is of one",
-                args.dir.display(),
-                found.len()
-            ),
-            "import them one by one",
+            Exit::NoInput,
+            message,
+            "give a file, - for standard input, or a directory of results",
         ));
     }
-    for results in found {
-        let imported =
-            ::import::read(&results, &settings(&results, args.start)).map_err(failure)?;
-        let text = write(&imported, args)?;
-        if !args.quiet {
-            written(write!(std::io::stdout(), "{text}"))?;
-        }
+    if dir.is_dir() {
+        misplaced(&args.what, "a directory", args.file.given())?;
+        return results::import(dir, &args.results);
     }
-    Ok(Exit::Passed)
+    misplaced(&args.what, "no directory", args.results.given())?;
+    scenarios::import(&args.what, &args.file)
 }
 
-/// What the results do not say themselves: when the runs of the thesis began is known.
-pub(crate) fn settings(results: &Path, start: Option<u64>) -> Settings {
-    let name = results.file_name().map(|name| name.to_string_lossy());
-    let known = name.and_then(|name| judge::thesis::start(&name));
-    Settings {
-        started_unix_ns: start.or_else(|| ::import::parse_time(known?).ok()),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+/// An option that says nothing of what is imported was meant for something else.
+fn misplaced(what: &str, is: &str, given: Option<&str>) -> Result<(), Failure> {
+    match given {
+        None => Ok(()),
+        Some(option) => Err(Failure::hinted(
+            Exit::Usage,
+            format!("{what} is {is}, and {option} has no meaning for it"),
+            "`throng import --help` tells the options of results and of files",
+        )),
     }
-}
-
-/// Makes the run directory, and returns the text on it.
-fn write(imported: &Imported, args: &ImportArgs) -> Result<String, Failure> {
-    let dir = imported.write(&args.runs).map_err(|error| match error {
-        RecordError::Exists { .. } => Failure::hinted(
-            Exit::CannotCreate,
-            format!("these results were imported before: {error}"),
-            "remove the directory, or give another place with --runs",
-        ),
-        RecordError::Io {
-            action: "create", ..
-        } => Failure::new(Exit::CannotCreate, error),
-        error => Failure::new(Exit::Io, error),
-    })?;
-    let Imported {
-        info,
-        import,
-        tally,
-        ..
-    } = imported;
-    let summary = judge::judge_imported(info, import, tally);
-    dir.write_summary(&summary)
-        .map_err(|error| Failure::new(Exit::Io, error))?;
-    let directory = dir.path().display().to_string();
-    Ok(report::imported(&summary, info, import, &directory, terminal::style()) + "\n")
-}
-
-/// What was wrong with the results, and what to end with.
-pub(crate) fn failure(error: ImportError) -> Failure {
-    let exit = match &error {
-        ImportError::Read { .. } => Exit::NoInput,
-        ImportError::TooLarge { .. }
-        | ImportError::TooMany { .. }
-        | ImportError::Unknown { .. }
-        | ImportError::NoReport { .. }
-        | ImportError::NoStart { .. } => Exit::Data,
-    };
-    Failure::new(exit, error)
 }

@@ -1,5 +1,7 @@
 //! `throng run FILE|URL`: conduct a run and print its verdict.
 
+mod tsung_log;
+
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use crate::terminal::{self, View};
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let text = scenario_text(args)?;
     let Compiled { plan, inputs } = source::compile(&text, &args.sets.sets)?;
+    let requests = text.original.map(|(_, converted)| converted.requests);
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
     let request = RunRequest {
         plan,
@@ -39,6 +42,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let conducted = controller::conduct(request, &mut |tick| view.tick(tick, style));
     view.end();
     let conducted = conducted.map_err(failure)?;
+    if let Some(path) = &args.tsung_log {
+        tsung_log::write(path, &conducted.directory, requests.as_deref())?;
+    }
     let page = page::after_run(&conducted.directory, &conducted.summary);
     print(args, &conducted, page.as_deref())?;
     Ok(match conducted.summary.verdict {
@@ -66,7 +72,7 @@ fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
             "a scenario says these itself; --set overrides any of its values",
         ));
     }
-    source::read(&args.what)
+    source::scenario(&args.what, args.foreign.leniency())
 }
 
 fn is_url(what: &str) -> bool {

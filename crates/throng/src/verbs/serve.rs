@@ -2,18 +2,21 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::time::Duration;
 
+use targets::chat::{self, ChatError, ChatOptions};
 use targets::echo::{self, EchoOptions};
 use targets::hello::{self, HelloOptions};
 use targets::market::{self, MarketError, MarketOptions};
 use targets::stall::{self, StallOptions};
 
-use crate::args::{ListenArgs, MarketArgs, SmallArgs, StallArgs, System};
+use crate::args::{ChatArgs, ListenArgs, MarketArgs, SmallArgs, StallArgs, System};
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
     match system {
         System::Market(args) => market(&args),
+        System::Chat(args) => chat(&args),
         System::Stall(args) => stall(&args),
         System::Echo(args) => echo(&args),
         System::Hello(args) => hello(&args),
@@ -33,10 +36,7 @@ fn market(args: &MarketArgs) -> Result<Exit, Failure> {
     options.goal_every = args.goal_every.unwrap_or(options.goal_every);
     options.starting_balance = args.starting_balance.unwrap_or(options.starting_balance);
     options.seed = args.seed.unwrap_or(options.seed);
-    options.ping_after = match args.ping_after {
-        Some(never) if never.is_zero() => None,
-        given => given.or(options.ping_after),
-    };
+    options.ping_after = or_never(args.ping_after, options.ping_after);
     let report = market::run(options, stop(&args.listen), listening).map_err(|error| {
         let exit = match error {
             MarketError::Options(_) => Exit::Usage,
@@ -60,6 +60,41 @@ fn market(args: &MarketArgs) -> Result<Exit, Failure> {
         },
     );
     Ok(Exit::Passed)
+}
+
+fn chat(args: &ChatArgs) -> Result<Exit, Failure> {
+    let mut options = ChatOptions::default();
+    options.listen = args.listen.listen;
+    options.threads = args.threads.unwrap_or(options.threads);
+    options.connections = args.connections.unwrap_or(options.connections);
+    options.store.clone_from(&args.store);
+    options.history = args.history.unwrap_or(options.history);
+    options.rooms_max = args.rooms.unwrap_or(options.rooms_max);
+    options.heartbeat = or_never(args.heartbeat, options.heartbeat);
+    options.phoenix_timeout = or_never(args.phoenix_timeout, options.phoenix_timeout);
+    let report = chat::run(options, stop(&args.listen), listening).map_err(|error| {
+        let exit = match error {
+            ChatError::Options(_) => Exit::Usage,
+            _ => Exit::Unavailable,
+        };
+        Failure::new(exit, error)
+    })?;
+    if !args.listen.until_stdin_closes {
+        // The last line is for people, and may find nobody.
+        let _ = writeln!(
+            std::io::stderr(),
+            "chat stopped: {} messages, {} connections, {} cut for reading too slowly",
+            report.messages,
+            report.connections,
+            report.slow_disconnects,
+        );
+    }
+    Ok(Exit::Passed)
+}
+
+/// What was given, where nothing means the default and zero means never.
+fn or_never(given: Option<Duration>, default: Option<Duration>) -> Option<Duration> {
+    given.or(default).filter(|time| !time.is_zero())
 }
 
 fn stall(args: &StallArgs) -> Result<Exit, Failure> {

@@ -62,3 +62,13 @@ fn http_hello() {
     let sets = [&target, arrivals, "thresholds.1=p99(hello) < 10s"];
     passes("http-hello.yaml", &sets, 100);
 }
+
+#[test]
+fn shop() {
+    let stall = Served::start(&["stall", "--stall", "0"]);
+    let target = format!("target={}", stall.url);
+    let arrivals = "arrivals=[{ constant: 40/s, for: 1s, session: customer }, { hold: 500ms }, \
+                    { constant: 10/s, for: 1s, session: robot }]";
+    let sets = [&target, arrivals, "thresholds.2=p99(search) < 10s"];
+    passes("shop.yaml", &sets, 50);
+}

@@ -9,10 +9,12 @@ mod events;
 mod examples;
 mod experiments;
 mod faults;
+mod people;
 #[cfg(feature = "web")]
 mod pages;
 mod runs;
 mod support;
 mod thesis;
 mod tidy;
+mod tsung;
 mod workers;

@@ -50,6 +50,11 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         "take a plain argument",
     ),
     (
+        &["roxmltree"],
+        &["scenario"],
+        "what other tools wrote becomes a scenario there",
+    ),
+    (
         &["crossterm"],
         &["report", "throng"],
         "return text; `report` draws",
@@ -58,6 +63,11 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         &["libc", "mio", "nix", "rustix"],
         &["engine", "targets"],
         "read /proc, or ask `engine`",
+    ),
+    (
+        &["rusqlite"],
+        &["targets"],
+        "only the chat keeps a database; run directories are files",
     ),
     (
         &["rustls", "rustls-native-certs"],

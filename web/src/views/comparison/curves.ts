@@ -102,15 +102,13 @@ function spec(
             : { unit: 'share', name: 'took at most so long', min: 0, max: 1 },
           lines: drawn
             .filter((curve) => !hidden.has(curve.entry))
-            .map(
-              (curve): Line => ({
-                name: curve.name,
-                unit: 'share',
-                style: curve.style,
-                thin: curve.thin,
-                points: points(curve.shares),
-              }),
-            ),
+            .map((curve): Line => ({
+              name: curve.name,
+              unit: 'share',
+              style: curve.style,
+              thin: curve.thin,
+              points: points(curve.shares),
+            })),
         },
         theme,
       ),

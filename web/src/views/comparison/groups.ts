@@ -62,14 +62,12 @@ export function groupOf(cliques: number[][], run: number): number {
 
 function graphSpec(doc: ComparisonDocument, way: Way, place: number): FigureSpec {
   const cliques = cliquesOf(way);
-  const nodes = doc.runs.map(
-    (run, n): Node => ({
-      name: run.label,
-      text: `${run.label}, ${run.side}\n${run.id}`,
-      group: groupOf(cliques, n),
-      symbol: run.side === 'baseline' ? 'rect' : 'circle',
-    }),
-  );
+  const nodes = doc.runs.map((run, n): Node => ({
+    name: run.label,
+    text: `${run.label}, ${run.side}\n${run.id}`,
+    group: groupOf(cliques, n),
+    symbol: run.side === 'baseline' ? 'rect' : 'circle',
+  }));
   const sided = doc.runs.some((run) => run.side === 'baseline');
   return {
     title: 'Similarity of runs',

@@ -5,7 +5,8 @@ use std::pin::Pin;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{Bus, Delivery, Notice, Subscription};
+use super::{Bus, Delivery, Subscription};
+use crate::front::Notice;
 use crate::market::model::GameId;
 
 /// Notices that a subscription may lag behind before it loses some.

@@ -43,7 +43,7 @@ fn owned(said: Said<'_>) -> Said<'static> {
     match said {
         Said::Text(text) => Said::Text(Cow::Owned(text.into_owned())),
         Said::Ping(payload) => Said::Ping(payload.to_vec().leak()),
-        Said::Binary => Said::Binary,
+        Said::Binary(bytes) => Said::Binary(Cow::Owned(bytes.into_owned())),
         Said::Pong => Said::Pong,
         Said::Close(code) => Said::Close(code),
     }
@@ -68,7 +68,10 @@ fn messages_in_one_frame() {
             (vec![text_said(text)], None)
         );
     }
-    assert_eq!(read(masked(0x82, b"\xff")), (vec![Said::Binary], None));
+    assert_eq!(
+        read(masked(0x82, b"\xff")),
+        (vec![Said::Binary(Cow::Borrowed(b"\xff"))], None)
+    );
     let close = Said::Close(Some(CloseCode::Normal));
     assert_eq!(read(masked(0x88, b"\x03\xe8bye")), (vec![close], None));
     assert_eq!(read(masked(0x88, b"")), (vec![Said::Close(None)], None));
@@ -105,7 +108,8 @@ fn fragments_are_put_together_around_control_frames() {
     assert_eq!(read(bytes), (expected, None));
     let mut bytes = masked(0x02, b"\xff");
     bytes.extend(masked(0x80, b"\xff"));
-    assert_eq!(read(bytes), (vec![Said::Binary], None));
+    let both = Said::Binary(Cow::Borrowed(b"\xff\xff"));
+    assert_eq!(read(bytes), (vec![both], None));
 }
 
 #[test]

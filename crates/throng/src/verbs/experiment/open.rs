@@ -9,6 +9,7 @@ use controller::ScenarioText;
 use controller::experiment::{ExperimentState, PlannedRun, order, time_ns};
 use judge::words;
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource};
+use scenario::foreign::Leniency;
 use scenario::plan::Target;
 use scenario::{Experiment, Plan, Severity};
 
@@ -36,7 +37,8 @@ impl Opened {
         let text = source::read(file)?;
         let experiment = source::experiment(&text)?;
         let folder = Path::new(&text.name).parent().unwrap_or(Path::new(""));
-        let scenario = source::read(&folder.join(&experiment.scenario).display().to_string())?;
+        let scenario = folder.join(&experiment.scenario).display().to_string();
+        let scenario = source::scenario(&scenario, Leniency::Strict)?;
         let runs = order(&experiment);
         let mut opened = Opened {
             text,
@@ -148,6 +150,7 @@ impl Opened {
                     "each is right with the first levels of the others; change one of them",
                 ));
             };
+            source::no_secrets(&plan, &overrides)?;
             self.check_responses(&plan)?;
             self.times_ns.insert(cell, plan.end_ns());
         }

@@ -1,0 +1,106 @@
+//! Cores that precise loops have to themselves.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::Waiting;
+
+/// Cores kept for loops, until this is dropped by the thread that made it.
+///
+/// A loop that spins never sleeps, so whatever else runs on its core makes it late by whole turns of
+/// the scheduler, up to 4 ms. Where precise loops leave cores over, each has one of its own, and
+/// the thread that keeps them, with all that it starts from then on, stays on the others.
+#[derive(Debug)]
+pub struct LoopCores {
+    /// By the loop's number; empty: loops share all cores with everything else.
+    by_loop: Vec<usize>,
+    /// Where the thread was allowed before.
+    before: Option<CpuSet>,
+}
+
+impl LoopCores {
+    /// Keeps cores for the `of` loops of a run, if they are precise and fewer than the cores that
+    /// this thread may use. They are taken from the last: interrupts often come to the first.
+    pub fn keep(waiting: Waiting, of: u32) -> LoopCores {
+        let none = LoopCores {
+            by_loop: Vec::new(),
+            before: None,
+        };
+        let (Waiting::Precise, Ok(before)) = (waiting, sched_getaffinity(None)) else {
+            return none;
+        };
+        if before.count() <= of {
+            return none;
+        }
+        let allowed = (0..CpuSet::MAX_CPU).rev();
+        let allowed = allowed.filter(|&core| before.is_set(core));
+        let by_loop: Vec<usize> = allowed.take(of as usize).collect();
+        let mut rest = before;
+        by_loop.iter().for_each(|&core| rest.unset(core));
+        if sched_setaffinity(None, &rest).is_err() {
+            return none;
+        }
+        LoopCores {
+            by_loop,
+            before: Some(before),
+        }
+    }
+
+    /// The core of a loop; `None`: any.
+    pub fn of_loop(&self, number: u32) -> Option<usize> {
+        self.by_loop.get(number as usize).copied()
+    }
+}
+
+impl Drop for LoopCores {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // Where it is denied, this thread goes on where it is.
+            let _ = sched_setaffinity(None, before);
+        }
+    }
+}
+
+/// Moves the calling thread to a core, for good. Where it is denied, it runs where it may.
+pub(super) fn move_to(core: usize) {
+    let mut only = CpuSet::new();
+    only.set(core);
+    let _ = sched_setaffinity(None, &only);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs on a thread of its own, whose cores may be changed.
+    fn apart(test: impl FnOnce(CpuSet) + Send + 'static) {
+        let thread = std::thread::spawn(|| test(sched_getaffinity(None).unwrap()));
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn loops_get_the_last_cores_and_the_rest_stays_off_them() {
+        apart(|before| {
+            let of = before.count() - 1;
+            let cores = LoopCores::keep(Waiting::Precise, of);
+            let kept: Vec<_> = (0..of).map_while(|n| cores.of_loop(n)).collect();
+            let now = sched_getaffinity(None).unwrap();
+            assert_eq!(kept.len(), of as usize);
+            assert_eq!(now.count(), if of == 0 { before.count() } else { 1 });
+            assert!(kept.iter().all(|&c| before.is_set(c) && !now.is_set(c)));
+            assert_eq!(cores.of_loop(of), None);
+            drop(cores);
+            assert_eq!(sched_getaffinity(None).unwrap(), before);
+        });
+    }
+
+    #[test]
+    fn nothing_is_kept_from_wide_loops_or_where_no_core_is_left() {
+        apart(|before| {
+            for (waiting, of) in [(Waiting::Wide, 1), (Waiting::Precise, before.count())] {
+                let cores = LoopCores::keep(waiting, of);
+                assert_eq!(cores.of_loop(0), None);
+                assert_eq!(sched_getaffinity(None).unwrap(), before);
+            }
+        });
+    }
+}

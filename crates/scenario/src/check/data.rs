@@ -1,0 +1,273 @@
+//! Users' own data: the tables, and the steps that take rows of them.
+
+mod tables;
+
+use super::Checker;
+use super::fields::Fields;
+use super::files::{File, shortened};
+use super::program::Program;
+use crate::expr::parse::is_name;
+use crate::keys::DATA;
+use crate::node::{Entry, Node, Place};
+use crate::plan::{Data, DataId, End, Feed, Op, Order};
+use tables::{Read, read_csv, read_json_lines, read_plain};
+
+/// A table that was declared.
+pub(super) struct Declared {
+    pub(super) data: Data,
+    columns: Vec<String>,
+    place: Place,
+    used: bool,
+}
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Csv,
+    JsonLines,
+    Plain,
+}
+
+impl Checker<'_> {
+    pub(super) fn data(&mut self, node: &Node) {
+        let Some(entries) = node.mapping() else {
+            self.expected(node, "a mapping of names and files");
+            return;
+        };
+        for entry in entries {
+            if let Some(declared) = self.declared(entry) {
+                self.data.push(declared);
+            }
+        }
+    }
+
+    fn declared(&mut self, entry: &Entry) -> Option<Declared> {
+        let called = format!("the data `{}`", entry.key);
+        let fields = self.fields(&entry.value, &DATA, &called)?;
+        let order = match fields.get_or_default("order") {
+            Some(node) => self.choice(&node, &["sequential", "random", "unique"])?,
+            None => 0,
+        };
+        let order = [Order::Sequential, Order::Random, Order::Unique][order];
+        let end = match fields.get("end") {
+            Some(node) => {
+                [End::Wrap, End::Stop, End::Error][self.choice(node, &["wrap", "stop", "error"])?]
+            }
+            None if order == Order::Unique => End::Error,
+            None => End::Wrap,
+        };
+        let separator = self.separator(&fields)?;
+        let file = self.file(fields.get("file")?)?;
+        let format = match fields.get("format") {
+            Some(node) => {
+                let formats = [Format::Csv, Format::JsonLines, Format::Plain];
+                formats[self.choice(node, &["csv", "jsonl", "plain"])?]
+            }
+            None => {
+                let name = file.name.strip_suffix(".gz").unwrap_or(&file.name);
+                let is_json = name.ends_with(".jsonl") || name.ends_with(".ndjson");
+                if is_json {
+                    Format::JsonLines
+                } else {
+                    Format::Csv
+                }
+            }
+        };
+        let columns = match fields.get("columns") {
+            Some(node) => Some(self.column_names(node, format)?),
+            None => None,
+        };
+        let read = self.table(&file, separator, format, columns)?;
+        Some(Declared {
+            data: Data {
+                name: entry.key.clone(),
+                table: read.table,
+                order,
+                end,
+            },
+            columns: read.columns,
+            place: entry.key_place.clone(),
+            used: false,
+        })
+    }
+
+    fn separator(&mut self, fields: &Fields<'_>) -> Option<char> {
+        let node = fields.get_or_default("separator")?;
+        let word = self.word(&node, "a character")?;
+        let mut chars = word.text.chars();
+        let found = match (word.text.as_str(), chars.next(), chars.next()) {
+            ("tab" | "\t", ..) => Some('\t'),
+            (_, Some(c), None) if c.is_ascii_graphic() && c != '"' => Some(c),
+            _ => None,
+        };
+        if found.is_none() {
+            let message = format!("`{}` cannot stand between cells", word.text);
+            self.told
+                .error("bad-word", &word.place, message)
+                .hint("write one character like \",\" or \";\", or tab");
+        }
+        found
+    }
+
+    /// Names of columns that the file does not name itself.
+    fn column_names(&mut self, node: &Node, format: Format) -> Option<Vec<String>> {
+        if format == Format::JsonLines {
+            let message = "objects name their columns themselves";
+            self.told.error("misplaced-key", &node.place, message);
+            return None;
+        }
+        let Some(items) = node.sequence() else {
+            self.expected(node, "a list of names");
+            return None;
+        };
+        if items.is_empty() {
+            self.told.error("empty", &node.place, "there is no name");
+            return None;
+        }
+        let names = items.iter().map(|item| self.word(item, "a column's name"));
+        let names: Vec<_> = names.collect();
+        names.into_iter().map(|word| Some(word?.text)).collect()
+    }
+
+    fn table(
+        &mut self,
+        file: &File,
+        separator: char,
+        format: Format,
+        columns: Option<Vec<String>>,
+    ) -> Option<Read> {
+        let text = &file.text;
+        let (read, hint) = match format {
+            Format::JsonLines => (
+                read_json_lines(text),
+                "each line is an object with the same keys: {\"name\": \"ann\", \"age\": 7}",
+            ),
+            Format::Csv => (
+                read_csv(text, separator, columns),
+                "the first row names the columns, unless `columns` does; quote cells with \
+                 separators or quotes in them, and double their quotes",
+            ),
+            Format::Plain => (
+                read_plain(text, separator, columns),
+                "each line has a cell for each column",
+            ),
+        };
+        match read {
+            Ok(read) => Some(read),
+            Err(fault) => {
+                self.file_fault(file, &fault, hint);
+                None
+            }
+        }
+    }
+
+    /// `feed: NAME`: the columns of a row become variables.
+    pub(super) fn feed(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {
+        let Some(word) = self.word(node, "the name of a table under `data`") else {
+            return;
+        };
+        let found = self.data.iter().position(|one| one.data.name == word.text);
+        let Some(at) = found else {
+            let message = format!("there is no data `{}`", word.text);
+            let names: Vec<String> = self.data.iter().map(|d| d.data.name.clone()).collect();
+            let names = names.iter().map(String::as_str);
+            let written = (word.text.as_str(), "under `data` are");
+            self.unknown("unknown-data", &word.place, message, written, names);
+            return;
+        };
+        self.data[at].used = true;
+        let columns = match fields.get("as") {
+            Some(node) => self.named_columns(node, at, program),
+            None => self.all_columns(&word.place, at, program),
+        };
+        let data: DataId = super::index(at);
+        let register = program.feed_register(data);
+        program.push(Op::Feed(Box::new(Feed {
+            data,
+            register,
+            columns,
+        })));
+    }
+
+    /// Each column under its own name.
+    fn all_columns(
+        &mut self,
+        place: &Place,
+        at: usize,
+        program: &mut Program,
+    ) -> Vec<(u16, usize)> {
+        let mut columns = Vec::new();
+        for (index, name) in self.data[at].columns.clone().iter().enumerate() {
+            if !is_name(name) {
+                let message = format!("the column `{}` cannot be a variable", shortened(name));
+                self.told
+                    .error("bad-name", place, message)
+                    .hint("say which columns are wanted: `as: { variable: \"the column\" }`");
+                continue;
+            }
+            let slot = self.variable(name, place, program);
+            columns.extend(slot.map(|slot| (slot, index)));
+        }
+        columns
+    }
+
+    /// The columns that are wanted, under names of the author's.
+    fn named_columns(
+        &mut self,
+        node: &Node,
+        at: usize,
+        program: &mut Program,
+    ) -> Vec<(u16, usize)> {
+        let Some(entries) = node.mapping() else {
+            self.expected(node, "a mapping of variables and columns");
+            return Vec::new();
+        };
+        let mut columns = Vec::new();
+        for entry in entries {
+            let slot = self.variable(&entry.key, &entry.key_place, program);
+            let Some(word) = self.word(&entry.value, "a column's name") else {
+                continue;
+            };
+            let names = self.data[at].columns.clone();
+            let Some(index) = names.iter().position(|name| *name == word.text) else {
+                let message = format!("there is no column `{}`", word.text);
+                let written = (word.text.as_str(), "the columns are");
+                let names = names.iter().map(String::as_str);
+                self.unknown("unknown-column", &word.place, message, written, names);
+                continue;
+            };
+            columns.extend(slot.map(|slot| (slot, index)));
+        }
+        columns
+    }
+
+    /// Warns of tables that nothing takes rows of, and of those that are too short for the users
+    /// that will come. Returns what the plan needs.
+    pub(super) fn finish_data(&mut self, users_planned: f64) -> Vec<Data> {
+        let declared = std::mem::take(&mut self.data);
+        for Declared {
+            data, place, used, ..
+        } in &declared
+        {
+            let rows = data.table.rows_count();
+            if !used {
+                let message = format!("the data `{}` are never used", data.name);
+                self.told
+                    .warning("unused-data", place, message)
+                    .hint(format!("take a row with `- feed: {}`", data.name));
+            } else if data.order != Order::Random
+                && data.end == End::Error
+                && users_planned > rows as f64
+            {
+                let message = format!(
+                    "`{}` has {rows} rows, and about {users_planned:.0} users will come",
+                    data.name
+                );
+                self.told
+                    .warning("too-few-rows", place, message)
+                    .hint("add rows, or write `end: stop` or `end: wrap`");
+            }
+        }
+        declared.into_iter().map(|one| one.data).collect()
+    }
+}

@@ -1,0 +1,193 @@
+//! A scenario's text while it is made: YAML in block style, with comments, and for each line the
+//! place of the original that it is made of.
+
+use std::ops::Range;
+
+/// A value that is to be written.
+#[derive(Debug, Clone)]
+pub(super) enum Item {
+    /// Text that may hold `${…}`.
+    Text(String),
+    /// A value that is written as it is: a number, a duration, `null`.
+    Bare(String),
+    /// Nothing behind the colon.
+    Nothing,
+    Map(Map),
+    List(Vec<Map>),
+}
+
+/// A mapping that is to be written: a step, a phase, a group of keys.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Map {
+    /// Where in the original it comes from.
+    pub(super) at: Range<usize>,
+    /// Lines of a comment above it.
+    pub(super) comments: Vec<String>,
+    pub(super) entries: Vec<(String, Item)>,
+}
+
+impl Map {
+    pub(super) fn new(at: Range<usize>) -> Map {
+        Map {
+            at,
+            ..Map::default()
+        }
+    }
+
+    /// A mapping of one text: most steps.
+    pub(super) fn of(at: Range<usize>, key: &str, value: Item) -> Map {
+        Map::new(at).with(key, value)
+    }
+
+    pub(super) fn with(mut self, key: &str, value: Item) -> Map {
+        self.put(key, value);
+        self
+    }
+
+    pub(super) fn comment(mut self, text: impl Into<String>) -> Map {
+        self.comments.push(text.into());
+        self
+    }
+
+    pub(super) fn put(&mut self, key: &str, value: Item) {
+        self.entries.push((key.to_owned(), value));
+    }
+
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut Item> {
+        self.entries
+            .iter_mut()
+            .find(|(found, _)| found == key)
+            .map(|(_, value)| value)
+    }
+
+    /// The mapping under `key`, made where there is none.
+    pub(super) fn sub(&mut self, key: &str) -> &mut Map {
+        let found = self
+            .entries
+            .iter()
+            .position(|(k, v)| k == key && matches!(v, Item::Map(_)));
+        let index = found.unwrap_or_else(|| {
+            self.put(key, Item::Map(Map::new(self.at.clone())));
+            self.entries.len() - 1
+        });
+        match &mut self.entries[index].1 {
+            Item::Map(map) => map,
+            _ => unreachable!("it was found or made as a mapping"),
+        }
+    }
+}
+
+/// The text so far.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    pub(super) text: String,
+    pub(super) lines: Vec<Range<usize>>,
+}
+
+impl Writer {
+    fn line(&mut self, at: &Range<usize>, indent: usize, text: &str) {
+        self.text.extend(std::iter::repeat_n(' ', indent));
+        self.text.push_str(text);
+        self.text.push('\n');
+        self.lines.push(at.clone());
+    }
+
+    pub(super) fn comment(&mut self, at: &Range<usize>, indent: usize, text: &str) {
+        for line in text.lines() {
+            // A control character would end the comment for a YAML reader.
+            let line: String = line.chars().filter(|c| !c.is_control()).collect();
+            self.line(at, indent, format!("# {line}").trim_end());
+        }
+    }
+
+    /// The mapping's entries, each on a line of its own.
+    pub(super) fn map(&mut self, map: &Map, indent: usize) {
+        for comment in &map.comments {
+            self.comment(&map.at, indent, comment);
+        }
+        self.entries(map, indent, 0);
+    }
+
+    /// `dash`: how many of the first line's blanks are a list item's sign instead.
+    fn entries(&mut self, map: &Map, indent: usize, dash: usize) {
+        for (index, (key, value)) in map.entries.iter().enumerate() {
+            let sign = if index == 0 && dash > 0 { "- " } else { "" };
+            let start = indent - sign.len();
+            let key = format!("{sign}{}", scalar(key));
+            match value {
+                Item::Text(text) => self.line(&map.at, start, &format!("{key}: {}", scalar(text))),
+                Item::Bare(text) => self.line(&map.at, start, &format!("{key}: {text}")),
+                Item::Nothing => self.line(&map.at, start, &format!("{key}:")),
+                Item::Map(inner) if inner.entries.is_empty() => {
+                    self.line(&map.at, start, &format!("{key}: {{}}"));
+                }
+                Item::Map(inner) => {
+                    self.line(&map.at, start, &format!("{key}:"));
+                    self.map(inner, indent + 2);
+                }
+                Item::List(items) if items.is_empty() => {
+                    self.line(&map.at, start, &format!("{key}: []"));
+                }
+                Item::List(items) => {
+                    self.line(&map.at, start, &format!("{key}:"));
+                    for item in items {
+                        for comment in &item.comments {
+                            self.comment(&item.at, indent + 2, comment);
+                        }
+                        self.entries(item, indent + 4, 2);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A scalar as YAML: plain where that is safe, else in double quotes.
+fn scalar(text: &str) -> String {
+    let first = |c: char| c.is_ascii_alphabetic() || "/_".contains(c);
+    let rest = |c: char| c.is_ascii_alphanumeric() || "/_-.=?&+*()<>!%,;'~$ ".contains(c);
+    let word = text.to_ascii_lowercase();
+    let is_word = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    let plain = text.starts_with(first)
+        && text.chars().all(rest)
+        && !text.ends_with(' ')
+        && !is_word.contains(&word.as_str());
+    if plain {
+        return text.to_owned();
+    }
+    let json = serde_json::Value::from(text).to_string();
+    // JSON may hold these bare; YAML takes them for line breaks, or not at all.
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '\u{7f}'..='\u{9f}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{feff}'
+            | '\u{fffe}'
+            | '\u{ffff}' => {
+                out.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scalars_are_plain_where_that_is_safe() {
+        for plain in ["/a?x=1&y=2", "match_1 == null", "Mozilla/5.0 (X11; Linux)"] {
+            assert_eq!(scalar(plain), plain);
+        }
+        for quoted in [
+            "", "true", "No", "1s", "a: b", "a #b", " a", "a ", "- a", "${x}", "é",
+        ] {
+            assert!(scalar(quoted).starts_with('"'), "{quoted}");
+        }
+        assert_eq!(scalar("a\"\n\u{85}"), "\"a\\\"\\n\\u0085\"");
+    }
+}

@@ -1,0 +1,49 @@
+//! Who users are to servers.
+
+use super::Default::{Absent, Required};
+use super::{Key, Kind, Table};
+
+pub(crate) static AUTH: Table = Table {
+    name: "auth",
+    groups: &[&[
+        Key {
+            name: "basic",
+            kind: Kind::Mapping(&CREDENTIALS),
+            default: Absent,
+            doc: "Name and password are sent with the request (RFC 7617)",
+        },
+        Key {
+            name: "bearer",
+            kind: Kind::Template,
+            default: Absent,
+            doc: "A token is sent with the request (RFC 6750)",
+        },
+        Key {
+            name: "digest",
+            kind: Kind::Mapping(&CREDENTIALS),
+            default: Absent,
+            doc: "The server's challenge is answered (RFC 7616); for HTTP requests only",
+        },
+    ]],
+};
+
+pub(crate) static CREDENTIALS: Table = Table {
+    name: "credentials",
+    groups: &[&[
+        Key {
+            name: "user",
+            kind: Kind::Template,
+            default: Required,
+            doc: "The name",
+        },
+        Key {
+            name: "password",
+            kind: Kind::Template,
+            default: Required,
+            doc: "The password",
+        },
+    ]],
+};
+
+/// `auth` of a step.
+pub(super) const STEP_AUTH: Kind = Kind::Any(&[Kind::Mapping(&AUTH), Kind::Word(&["none"])]);

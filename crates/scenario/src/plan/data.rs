@@ -1,0 +1,133 @@
+//! Users' own data: tables of rows, read from files, of which users take rows.
+
+use std::fmt;
+use std::sync::Arc;
+
+use stats::rng::Rng;
+
+use super::{Register, Slot, phases::fnv1a};
+use crate::expr::Value;
+
+/// Index of a [`Data`] in [`super::Plan::data`].
+pub type DataId = u16;
+
+/// A table and how rows are taken from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Data {
+    /// As written: the key under `data`.
+    pub name: String,
+    pub table: Table,
+    pub order: Order,
+    pub end: End,
+}
+
+/// Which row a user gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// User n begins with row n; each further one is the next.
+    Sequential,
+    /// Each time any row.
+    Random,
+    /// User n has row n, each time.
+    Unique,
+}
+
+/// What happens beyond the last row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It goes on with the first.
+    Wrap,
+    /// The user has finished.
+    Stop,
+    /// The step is an error and the user has finished.
+    Error,
+}
+
+/// What a user finds at the end of its walk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    Row(usize),
+    /// There is none and the user has finished.
+    Stop,
+    /// There is none and that is an error.
+    Error,
+}
+
+impl Data {
+    /// The row that user number `user` gets at its draw number `draw`, both from 0.
+    pub fn row(&self, user: u64, draw: u64, rng: &mut Rng) -> Found {
+        let rows = self.table.rows_count() as u64;
+        let wanted = match self.order {
+            Order::Random => return Found::Row(rng.below(rows) as usize),
+            Order::Sequential => user.saturating_add(draw),
+            Order::Unique => user,
+        };
+        match self.end {
+            End::Wrap => Found::Row((wanted % rows) as usize),
+            _ if wanted < rows => Found::Row(wanted as usize),
+            End::Stop => Found::Stop,
+            End::Error => Found::Error,
+        }
+    }
+}
+
+/// Cells by row and column: one text and where each cell ends in it, so that a table takes little
+/// more than its file. Shared; never empty. Its `Debug` says its size and a hash.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Table(Arc<Cells>);
+
+#[derive(PartialEq, Eq)]
+struct Cells {
+    columns_count: usize,
+    text: String,
+    ends: Vec<u32>,
+    is_json: bool,
+}
+
+impl Table {
+    /// `ends`: where each cell ends in `text`, row by row; at least one row, at least one column.
+    /// `is_json`: cells are JSON values, else plain text.
+    pub(crate) fn new(columns_count: usize, text: String, ends: Vec<u32>, is_json: bool) -> Table {
+        Table(Arc::new(Cells {
+            columns_count,
+            text,
+            ends,
+            is_json,
+        }))
+    }
+
+    pub fn rows_count(&self) -> usize {
+        self.0.ends.len() / self.0.columns_count
+    }
+
+    /// The cell's value: text, or what JSON says it is.
+    pub fn value(&self, row: usize, column: usize) -> Value {
+        let cell = row * self.0.columns_count + column;
+        let start = cell.checked_sub(1).map_or(0, |before| self.0.ends[before]);
+        let text = &self.0.text[start as usize..self.0.ends[cell] as usize];
+        if self.0.is_json {
+            Value::from_json(text)
+        } else {
+            Value::text(text)
+        }
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ends = self.0.ends.iter().flat_map(|end| end.to_le_bytes());
+        let hash = fnv1a(self.0.text.bytes().chain(ends));
+        let (rows, columns) = (self.rows_count(), self.0.columns_count);
+        write!(f, "Table({rows} x {columns}, {hash:016x})")
+    }
+}
+
+/// Taking a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Feed {
+    pub data: DataId,
+    /// How many rows the user has taken of it so far.
+    pub register: Register,
+    /// Variables and the columns that they get.
+    pub columns: Vec<(Slot, usize)>,
+}

@@ -1,0 +1,279 @@
+//! The arrival process: phases, one after the other, and how many users each is expected to start.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::SessionId;
+
+/// One stretch of the arrival process.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Phase {
+    /// Unique in the plan; given, or made from the kind (`ramp`, `hold`, `hold-2`).
+    pub name: String,
+    pub kind: PhaseKind,
+    /// Since the run's start.
+    pub start_ns: u64,
+    pub duration_ns: u64,
+    /// The session its users run; `None`: drawn by weight.
+    pub session: Option<SessionId>,
+    /// The phase's own weights of all sessions; `None`: those of the sessions.
+    pub weights: Option<Vec<f64>>,
+    /// It starts no more users than so many.
+    pub users_max: Option<u64>,
+    /// A last hold that is over as soon as no user is present.
+    pub until_done: bool,
+}
+
+/// One user that starts at a time of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Single {
+    /// Since the run's start.
+    pub due_ns: u64,
+    /// The session it runs.
+    pub session: SessionId,
+}
+
+/// How sessions start during a phase.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PhaseKind {
+    /// Open: the rate goes linearly from one value to the other (equal: a constant rate).
+    Rate {
+        from_per_s: f64,
+        to_per_s: f64,
+        spacing: Spacing,
+    },
+    /// Open: the rate of a recording, constant in each of its bins.
+    Trace(Trace),
+    /// Open: known starts, in seconds since the phase's start, in order.
+    Starts(Series),
+    /// No new sessions; those that are there go on.
+    Hold,
+    /// Closed: this many users, each starting its session anew when it ends.
+    Closed { users_count: u64 },
+}
+
+/// How arrivals of a given rate lie in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// Evenly.
+    Even,
+    /// As a Poisson process.
+    Poisson,
+}
+
+/// Many numbers that are shared. Its `Debug` says how many and a hash of their bits: a plan's text
+/// tells plans apart without being as long as a recording.
+#[derive(Clone, PartialEq)]
+pub struct Series(Arc<[f64]>);
+
+impl Series {
+    pub fn new(values: Vec<f64>) -> Series {
+        Series(values.into())
+    }
+
+    pub fn values(&self) -> &[f64] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self
+            .0
+            .iter()
+            .flat_map(|value| value.to_bits().to_le_bytes());
+        write!(f, "Series({}, {:016x})", self.0.len(), fnv1a(bytes))
+    }
+}
+
+/// FNV-1a, 64 bits (Fowler, Noll and Vo, 1991).
+pub(super) fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// How many users start in each of a row of equally long bins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trace {
+    /// Length of a bin, in seconds.
+    pub bin_s: f64,
+    /// Users that have started by each bin's end.
+    pub by_end: Series,
+    pub spacing: Spacing,
+}
+
+impl Trace {
+    /// `counts`: users in each bin, not below 0.
+    pub fn new(bin_s: f64, counts: &[f64], spacing: Spacing) -> Trace {
+        let mut sum = 0.0;
+        let by_end = counts.iter().map(|count| {
+            sum += count;
+            sum
+        });
+        Trace {
+            bin_s,
+            by_end: Series::new(by_end.collect()),
+            spacing,
+        }
+    }
+
+    /// Users that have started when `bin` begins.
+    fn before(&self, bin: usize) -> f64 {
+        let earlier = bin.checked_sub(1);
+        earlier.map_or(0.0, |earlier| self.by_end.values()[earlier])
+    }
+
+    /// Users of the whole recording.
+    pub fn total(&self) -> f64 {
+        self.by_end.values().last().copied().unwrap_or(0.0)
+    }
+
+    /// How many users have started after so many seconds.
+    pub fn users_by(&self, seconds: f64) -> f64 {
+        let bins = self.by_end.values();
+        let place = (seconds / self.bin_s).max(0.0);
+        let bin = place as usize;
+        let Some(end) = bins.get(bin) else {
+            return self.total();
+        };
+        let before = self.before(bin);
+        before + (end - before) * (place - bin as f64)
+    }
+
+    /// When the number of started users reaches `users`, in seconds: the inverse of
+    /// [`Trace::users_by`]. `None` where it never does. `bin` is a bin that is not behind the one
+    /// that is looked for; it moves there, so that a walk does not begin anew each time.
+    pub fn time_of(&self, users: f64, bin: &mut usize) -> Option<f64> {
+        let bins = self.by_end.values();
+        *bin += gallop(bins.get(*bin..)?, users);
+        let end = bins.get(*bin)?;
+        let before = self.before(*bin);
+        let part = ((users - before) / (end - before)).clamp(0.0, 1.0);
+        Some((*bin as f64 + part) * self.bin_s)
+    }
+
+    fn rate_max_per_s(&self) -> f64 {
+        let bins = 0..self.by_end.values().len();
+        let counts = bins.map(|bin| self.by_end.values()[bin] - self.before(bin));
+        counts.fold(0.0, f64::max) / self.bin_s
+    }
+}
+
+/// How many of the ascending `values` are not above `wanted`: doubling steps first, since the
+/// answer is most often near the beginning.
+fn gallop(values: &[f64], wanted: f64) -> usize {
+    let mut reach = 1;
+    while values.get(reach - 1).is_some_and(|value| *value <= wanted) {
+        reach *= 2;
+    }
+    let low = reach / 2;
+    let high = (reach - 1).min(values.len());
+    low + values[low..high.max(low)].partition_point(|value| *value <= wanted)
+}
+
+impl Phase {
+    /// The first nanosecond after the phase.
+    pub fn end_ns(&self) -> u64 {
+        self.start_ns + self.duration_ns
+    }
+
+    /// How many users the phase is expected to start; of a closed population each counts once.
+    pub fn users_planned(&self) -> f64 {
+        self.users_by(self.end_ns())
+    }
+
+    /// How many of them until `at_ns` of the run.
+    pub fn users_by(&self, at_ns: u64) -> f64 {
+        let at_ns = at_ns.min(self.end_ns());
+        let Some(into_ns) = at_ns.checked_sub(self.start_ns) else {
+            return 0.0;
+        };
+        let t = into_ns as f64 / 1e9;
+        let users = match &self.kind {
+            PhaseKind::Rate {
+                from_per_s,
+                to_per_s,
+                ..
+            } => {
+                let length = self.duration_ns as f64 / 1e9;
+                from_per_s * t + (to_per_s - from_per_s) * t * t / (2.0 * length)
+            }
+            PhaseKind::Trace(trace) => trace.users_by(t),
+            PhaseKind::Starts(times) => times.values().partition_point(|time| *time < t) as f64,
+            PhaseKind::Hold => 0.0,
+            PhaseKind::Closed { users_count } => *users_count as f64,
+        };
+        self.users_max.map_or(users, |max| users.min(max as f64))
+    }
+
+    /// True where users come by the clock, whether or not those before them were answered.
+    pub fn is_open(&self) -> bool {
+        !matches!(self.kind, PhaseKind::Hold | PhaseKind::Closed { .. })
+    }
+
+    /// The highest rate of an open phase, per second; of known starts that of the busiest second.
+    pub fn rate_max_per_s(&self) -> f64 {
+        match &self.kind {
+            PhaseKind::Rate {
+                from_per_s,
+                to_per_s,
+                ..
+            } => from_per_s.max(*to_per_s),
+            PhaseKind::Trace(trace) => trace.rate_max_per_s(),
+            PhaseKind::Starts(times) => busiest_second(times.values()) as f64,
+            PhaseKind::Hold | PhaseKind::Closed { .. } => 0.0,
+        }
+    }
+}
+
+/// How many of these ascending times lie within one second, at most.
+fn busiest_second(times: &[f64]) -> usize {
+    let mut first = 0;
+    let counts = times.iter().enumerate().map(|(at, time)| {
+        while times[first] <= time - 1.0 {
+            first += 1;
+        }
+        at + 1 - first
+    });
+    counts.max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_user_is_the_inverse_of_the_count() {
+        let trace = Trace::new(2.0, &[4.0, 0.0, 1.0], Spacing::Even);
+        assert_eq!(trace.users_by(1.0), 2.0);
+        assert_eq!(trace.users_by(3.0), 4.0);
+        assert_eq!(trace.users_by(5.0), 4.5);
+        assert_eq!(trace.users_by(9.0), 5.0);
+        let mut bin = 0;
+        let times: Vec<_> = (0..6)
+            .map(|user| trace.time_of(f64::from(user), &mut bin))
+            .collect();
+        let expected = [Some(0.0), Some(0.5), Some(1.0), Some(1.5), Some(4.0), None];
+        assert_eq!(times, expected);
+    }
+
+    #[test]
+    fn galloping_finds_what_a_plain_search_finds() {
+        let values: Vec<f64> = (0..40).map(|n| f64::from(n / 3)).collect();
+        for start in 0..values.len() {
+            for wanted in -1..15 {
+                let wanted = f64::from(wanted) + 0.5;
+                let plain = values[start..].partition_point(|value| *value <= wanted);
+                assert_eq!(gallop(&values[start..], wanted), plain, "{start} {wanted}");
+            }
+        }
+        assert_eq!(gallop(&[], 1.0), 0);
+    }
+
+    #[test]
+    fn the_busiest_second_is_found_wherever_it_begins() {
+        assert_eq!(busiest_second(&[0.0, 0.9, 1.2, 1.8, 5.0]), 3);
+        assert_eq!(busiest_second(&[]), 0);
+    }
+}

@@ -1,0 +1,124 @@
+//! Users' own data: tables and the rows that users get.
+
+use scenario::expr::Value;
+use scenario::plan::{Data, End, Found, Op, Order};
+use stats::rng::{Purpose, Rng};
+
+use crate::{compile_with, plan};
+
+fn data(settings: &str) -> Data {
+    let text = format!(
+        "target: http://127.0.0.1/\ndata: {{ rows: {{ {settings} }} }}\nsessions:\n  s: [ {{ feed: rows, \
+         as: {{}} }}, {{ think: 1s }} ]\narrivals: [ {{ hold: 1s }} ]\n"
+    );
+    plan(&text).data.remove(0)
+}
+
+#[test]
+fn cells_keep_what_they_are() {
+    let csv = data("file: accounts.csv");
+    assert_eq!(csv.table.rows_count(), 3);
+    assert_eq!(csv.table.value(0, 0), Value::text("ann"));
+    assert_eq!(csv.table.value(1, 1), Value::text("b, \"2\""));
+    assert_eq!(csv.table.value(2, 1), Value::text("c"));
+    let json = data("file: products.jsonl");
+    assert_eq!(json.table.rows_count(), 2);
+    assert_eq!(json.table.value(0, 0), Value::Int(7));
+    assert_eq!(json.table.value(0, 1), Value::text("[1]"));
+    assert_eq!(json.table.value(1, 0), Value::text("x"));
+    assert_eq!(json.table.value(1, 1), Value::Nothing);
+}
+
+#[test]
+fn columns_may_be_named_by_the_scenario() {
+    let csv = data("file: plain.txt, columns: [name, rest], separator: ;, format: plain");
+    assert_eq!(csv.table.rows_count(), 2);
+    assert_eq!(csv.table.value(0, 0), Value::text("ann"));
+    assert_eq!(csv.table.value(0, 1), Value::text("\"a"));
+    assert_eq!(csv.table.value(1, 1), Value::text(""));
+    let named = data("file: plain.txt, separator: ;, format: plain");
+    assert_eq!(named.table.rows_count(), 1);
+    let csv = data("file: accounts.csv, columns: [name, password]");
+    assert_eq!(csv.table.rows_count(), 4);
+    assert_eq!(csv.table.value(0, 0), Value::text("user name"));
+}
+
+#[test]
+fn rows_follow_the_users_number() {
+    let rows = |settings: &str, users: &[(u64, u64)]| -> Vec<Found> {
+        let data = data(&format!("file: accounts.csv, {settings}"));
+        let mut rng = Rng::new(1, 1, Purpose::Value);
+        let found = users
+            .iter()
+            .map(|(user, draw)| data.row(*user, *draw, &mut rng));
+        found.collect()
+    };
+    let row = Found::Row;
+    let users = [(0, 0), (0, 1), (2, 0), (2, 1), (7, 0)];
+    assert_eq!(
+        rows("order: sequential", &users),
+        [row(0), row(1), row(2), row(0), row(1)]
+    );
+    assert_eq!(
+        rows("order: sequential, end: stop", &users),
+        [row(0), row(1), row(2), Found::Stop, Found::Stop]
+    );
+    assert_eq!(
+        rows("order: unique", &users),
+        [row(0), row(0), row(2), row(2), Found::Error]
+    );
+    assert_eq!(rows("order: unique, end: wrap", &[(7, 3)]), [row(1)]);
+    let draws: Vec<_> = (0..3000).map(|n| (n, 0)).collect();
+    let random = rows("order: random", &draws);
+    for wanted in 0..3 {
+        let count = random.iter().filter(|found| **found == row(wanted)).count();
+        // Binomial(3000, 1/3): a standard deviation of 26.
+        assert!((870..1130).contains(&count), "{count}");
+    }
+    assert_eq!(data("file: accounts.csv").order, Order::Sequential);
+    assert_eq!(data("file: accounts.csv").end, End::Wrap);
+}
+
+#[test]
+fn a_step_sets_the_columns_that_are_wanted() {
+    let text = "target: http://127.0.0.1/\ndata:\n  accounts: { file: accounts.csv }\n  \
+                products: { file: products.jsonl }\nsessions:\n  s:\n    - feed: accounts\n      as: { login: \
+                user name }\n    - feed: products\n    - feed: accounts\n      as: { secret: password }\n    - get: \
+                /${login}/${product}/${tags}/${secret}\narrivals: [ { hold: 1s } ]\n";
+    let session = plan(text).sessions.remove(0);
+    let feeds: Vec<_> = session
+        .ops
+        .iter()
+        .filter_map(|op| match op {
+            Op::Feed(feed) => Some((feed.data, feed.register, feed.columns.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        feeds,
+        [
+            (0, 0, vec![(0, 0)]),
+            (1, 1, vec![(1, 0), (2, 1)]),
+            (0, 0, vec![(3, 1)])
+        ]
+    );
+    assert_eq!(session.registers_count, 2);
+}
+
+#[test]
+fn too_few_rows_are_told_before_the_run() {
+    let text = "target: http://127.0.0.1/\ndata: { a: { file: accounts.csv, order: unique }, \
+                b: { file: accounts.csv } }\nsessions: { s: [ { feed: a, as: { n: user name } } ] }\n\
+                arrivals: [ { constant: 1/s, for: 4s } ]\n";
+    let (plan, told) = compile_with(text, &[]);
+    assert!(plan.is_some());
+    let told: Vec<_> = told.iter().map(|one| one.code).collect();
+    assert_eq!(told, ["too-few-rows", "unused-data"]);
+}
+
+#[test]
+fn a_plans_text_does_not_show_the_rows() {
+    let text = format!("{:?}", data("file: accounts.csv"));
+    assert!(text.contains("Table(3 x 2, "), "{text}");
+    assert!(!text.contains("ann"), "{text}");
+}

@@ -1,0 +1,264 @@
+//! What other tools' files become, as files: `testdata/tsung/*.xml` and `testdata/har/*.har`, each
+//! beside the scenario (`.yaml`) that it becomes; `testdata/tsung/bad/*.xml` beside what is said of
+//! them (`.expected`). `UPDATE=1` rewrites those.
+
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed};
+use scenario::foreign::tsung::{Settings, tsung};
+use scenario::foreign::{self, Converted, Leniency, decode, har};
+use scenario::{Diagnostic, Severity, Source, render};
+
+use crate::compile_with;
+
+fn testdata() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
+}
+
+fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(testdata().join(folder)).unwrap();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|found| found == ending))
+        .collect();
+    files.sort();
+    files
+}
+
+fn convert(name: &str, text: &str, leniency: Leniency) -> (Option<Converted>, Vec<Diagnostic>) {
+    let files = |name: &str| {
+        std::fs::read_to_string(testdata().join("tsung").join(name)).map_err(|e| e.to_string())
+    };
+    let settings = Settings {
+        leniency,
+        files: &files,
+    };
+    tsung(Source { name, text }, &settings)
+}
+
+/// Compares with the file, or writes it.
+fn golden(path: &Path, found: &str, different: &mut Vec<String>) {
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, found).unwrap();
+    }
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    if found != expected {
+        let name = path.display();
+        different.push(format!(
+            "{name}\n--- expected\n{expected}\n--- found\n{found}"
+        ));
+    }
+}
+
+fn name_of(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap()
+}
+
+#[track_caller]
+fn assert_compiles(name: &str, converted: &Converted) {
+    let (plan, told) = compile_with(&converted.text, &[]);
+    let text = &converted.text;
+    let said = render(&told, Source { name, text });
+    // Of credentials it is told that they are kept, which is so.
+    let sound = told.iter().all(|one| one.code == "plain-secret");
+    assert!(plan.is_some() && sound, "{name}\n{said}\n{text}");
+}
+
+#[test]
+fn tsung_files_become_scenarios() {
+    let mut different = Vec::new();
+    for path in files("tsung", "xml") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = name_of(&path);
+        let (converted, told) = convert(name, &text, Leniency::Strict);
+        let said = render(&told, Source { name, text: &text });
+        let converted = converted.unwrap_or_else(|| panic!("{said}"));
+        assert_compiles(name, &converted);
+        golden(
+            &path.with_extension("yaml"),
+            &converted.text,
+            &mut different,
+        );
+        golden(&path.with_extension("said"), &said, &mut different);
+    }
+    assert!(different.is_empty(), "{}", different.join("\n\n"));
+}
+
+#[test]
+fn wrong_tsung_files_are_told_as_expected() {
+    let mut different = Vec::new();
+    let all = files("tsung/bad", "xml");
+    assert!(all.len() >= 15, "only {} files", all.len());
+    for path in all {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = name_of(&path);
+        let (converted, told) = convert(name, &text, Leniency::Strict);
+        let mut said = render(&told, Source { name, text: &text });
+        if let Some(converted) = converted {
+            // Then the scenario itself is wrong, and the place is the XML's.
+            let (plan, told) = compile_with(&converted.text, &[]);
+            assert!(plan.is_none(), "{name} runs");
+            for diagnostic in &told {
+                let at = converted.origin(diagnostic.line).unwrap();
+                let line = 1 + text[..at.start].matches('\n').count();
+                let Diagnostic { message, .. } = diagnostic;
+                said += &format!("{name}:{line}: {message} ({})\n", &text[at]);
+            }
+        }
+        golden(&path.with_extension("expected"), &said, &mut different);
+    }
+    assert!(different.is_empty(), "{}", different.join("\n\n"));
+}
+
+#[test]
+fn what_is_lost_is_left_out_on_demand() {
+    let path = testdata().join("tsung/bad/lost.xml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (converted, told) = convert("lost.xml", &text, Leniency::Lenient);
+    assert!(
+        told.iter().all(|d| d.severity == Severity::Warning),
+        "{told:?}"
+    );
+    assert!(
+        told.iter().filter(|d| d.code == "left-out").count() >= 7,
+        "{told:?}"
+    );
+    let converted = converted.expect("warnings do not hinder");
+    let (plan, said) = compile_with(&converted.text, &[]);
+    assert!(plan.is_some(), "{said:?}\n{}", converted.text);
+}
+
+#[test]
+fn xml_comes_in_several_encodings() {
+    let text = "<?xml version='1.0' encoding='ISO-8859-1'?><tsung>\u{e9}</tsung>";
+    let latin: Vec<u8> = text.chars().map(|c| c as u8).collect();
+    assert!(foreign::is_xml(&latin));
+    assert_eq!(decode(&latin).unwrap(), text);
+    let utf16: Vec<u8> = "\u{feff}<tsung>\u{1f600}</tsung>"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    assert!(foreign::is_xml(&utf16));
+    assert_eq!(decode(&utf16).unwrap(), "<tsung>\u{1f600}</tsung>");
+    let big: Vec<u8> = "\u{feff}<tsung/>"
+        .encode_utf16()
+        .flat_map(u16::to_be_bytes)
+        .collect();
+    assert_eq!(decode(&big).unwrap(), "<tsung/>");
+    assert_eq!(decode(b"\xef\xbb\xbf<tsung/>").unwrap(), "<tsung/>");
+    let said = |bytes: &[u8]| decode(bytes).unwrap_err().to_string();
+    assert!(said(b"<tsung>\xe9</tsung>").contains("byte 7 is no UTF-8"));
+    assert!(said(b"<?xml version='1.0' encoding='EBCDIC'?><tsung/>").contains("\"ebcdic\""));
+    assert!(said(&utf16[..utf16.len() - 1]).contains("UTF-16"));
+    assert!(said(b"<?xml version='1.0' encoding=\"us-ascii\"?><t>\xe9</t>").contains("US-ASCII"));
+    assert!(!foreign::is_xml(b"target: x"));
+}
+
+#[test]
+fn recordings_become_scenarios() {
+    let mut different = Vec::new();
+    for path in files("har", "har") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = name_of(&path);
+        for (ending, statics, third_parties) in [
+            ("yaml", har::Statics::Group, false),
+            ("all.yaml", har::Statics::Keep, true),
+            ("bare.yaml", har::Statics::Skip, false),
+        ] {
+            let settings = har::Settings {
+                statics,
+                third_parties,
+            };
+            let (converted, told) = har::har(Source { name, text: &text }, &settings);
+            let converted = converted.unwrap_or_else(|| panic!("{told:?}"));
+            assert_compiles(name, &converted);
+            golden(
+                &path.with_extension(ending),
+                &converted.text,
+                &mut different,
+            );
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n\n"));
+}
+
+#[test]
+fn what_is_no_recording_is_told() {
+    let settings = har::Settings {
+        statics: har::Statics::Keep,
+        third_parties: false,
+    };
+    let said = |text: &str| {
+        let source = Source {
+            name: "x.har",
+            text,
+        };
+        let (converted, told) = har::har(source, &settings);
+        assert!(converted.is_none());
+        render(&told, source)
+    };
+    assert!(said("{\"log\": {").contains("no JSON"));
+    assert!(said("{}").contains("no `log.entries`"));
+    assert!(said("{\"log\": {\"entries\": []}}").contains("no HTTP request"));
+    let timeless = r#"{"log":{"entries":[{"startedDateTime":"then","request":{"url":"http://a/"},"response":{"status":200}}]}}"#;
+    assert!(said(timeless).contains("startedDateTime"));
+}
+
+/// Seeds are fixed, so that the gate tries the same cases everywhere.
+fn config() -> Config {
+    Config {
+        cases: 400,
+        rng_seed: RngSeed::Fixed(20_150_805),
+        failure_persistence: None,
+        ..Config::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// A sound file with pieces cut out, put elsewhere or replaced makes nothing panic, and where
+    /// it becomes a scenario that one is read without panic, too.
+    #[test]
+    fn no_tsung_file_panics(cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..40usize, "[ -~\u{e9}%&;<>\"'=/]{0,12}"), 1..6)) {
+        let mut text = std::fs::read_to_string(testdata().join("tsung/everything.xml")).unwrap();
+        for (at, len, instead) in cuts {
+            let mut start = at.index(text.len());
+            while !text.is_char_boundary(start) { start -= 1; }
+            let mut end = (start + len).min(text.len());
+            while !text.is_char_boundary(end) { end += 1; }
+            text.replace_range(start..end, &instead);
+        }
+        for leniency in [Leniency::Strict, Leniency::Lenient] {
+            if let (Some(converted), _) = convert("x.xml", &text, leniency) {
+                compile_with(&converted.text, &[]);
+            }
+        }
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        foreign::is_xml(&bytes);
+        if let Ok(text) = decode(&bytes) {
+            convert("x.xml", &text, Leniency::Lenient);
+        }
+    }
+
+    #[test]
+    fn no_recording_panics(at in any::<prop::sample::Index>(), len in 0..30usize, instead in "[ -~\u{e9}]{0,8}") {
+        let mut text = std::fs::read_to_string(testdata().join("har/shop.har")).unwrap();
+        let mut start = at.index(text.len());
+        while !text.is_char_boundary(start) { start -= 1; }
+        let mut end = (start + len).min(text.len());
+        while !text.is_char_boundary(end) { end += 1; }
+        text.replace_range(start..end, &instead);
+        let settings = har::Settings { statics: har::Statics::Group, third_parties: true };
+        let source = Source { name: "x.har", text: &text };
+        if let (Some(converted), _) = har::har(source, &settings) {
+            compile_with(&converted.text, &[]);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A chat: rooms over polling, long polling, server-sent events and WebSocket, and the same rooms
+//! behind the protocols of ActionCable and Phoenix channels. `docs/chat.md` describes them.
+//!
+//! ```text
+//!            speak                    ┌─► polls, held or not
+//!   clients ───────► room: a log ─────┤
+//!              │     read by cursors  └─► one cursor a thread ─► channels ─► WebSockets, streams
+//!              └ store, if there is one
+//! ```
+
+mod cable;
+mod channels;
+mod fault;
+mod guest;
+mod house;
+mod http;
+mod hub;
+mod message;
+mod metrics;
+mod options;
+mod phoenix;
+mod room;
+mod socket;
+mod store;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::Stop;
+use crate::front;
+use crate::wire::{Crew, Setup, open_files_max, run_until};
+use hub::Hub;
+
+pub use options::ChatOptions;
+pub use store::StoreError;
+
+/// What a chat did in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// WebSockets and streams opened.
+    pub connections: u64,
+    /// Messages taken.
+    pub messages: u64,
+    /// Connections cut for reading too slowly.
+    pub slow_disconnects: u64,
+    /// Connections that were still there when the time for stopping was over.
+    pub connections_cut: u64,
+}
+
+/// Why a chat could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChatError {
+    /// An option has a value that it may not have.
+    #[error("{0}")]
+    Options(&'static str),
+    /// The history cannot be kept there.
+    #[error("cannot keep the history in {}", path.display())]
+    Store {
+        /// The file asked for.
+        path: PathBuf,
+        /// Why not.
+        source: StoreError,
+    },
+    /// The address could not be listened at.
+    #[error("cannot listen at {address}")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A thread crashed.
+    #[error("a thread crashed")]
+    Crashed,
+    /// Runtime, signals or limits could not be set up.
+    #[error("cannot set up the process")]
+    Process(#[source] io::Error),
+}
+
+/// Runs a chat until `shutdown` resolves, and then stops it gracefully: no new connections, held
+/// polls answered, streams ended, WebSockets closed with code 1001, an end after `stop_within` at
+/// the latest. What was said is stored before that.
+///
+/// `ready` is called with the address as soon as connections are accepted. Must be called on a
+/// tokio runtime with time enabled; connections are served on threads of their own.
+///
+/// # Errors
+/// On bad options, when the store cannot be used or the address not be listened at, or when a
+/// thread crashed.
+pub async fn serve(
+    options: ChatOptions,
+    ready: impl FnOnce(SocketAddr),
+    shutdown: impl Future<Output = ()>,
+) -> Result<Report, ChatError> {
+    options.check()?;
+    let options = options.with_enough_threads(open_files_max())?;
+    let (hub, writing) = Hub::open(&options)?;
+    let hub = Arc::new(hub);
+    let started = start(&options, &hub).await;
+    let stopped = match started {
+        Ok(mut crew) => {
+            ready(crew.address());
+            let crashed = tokio::select! {
+                () = shutdown => false,
+                () = crew.any_ended() => true,
+            };
+            hub.drain();
+            let stopped = crew.stop().await;
+            if crashed || stopped.is_err() {
+                Err(ChatError::Crashed)
+            } else {
+                Ok(())
+            }
+        }
+        Err(error) => Err(error),
+    };
+    hub.end_store().await;
+    let written = writing.is_none_or(|thread| thread.join().is_ok());
+    stopped?;
+    if !written {
+        return Err(ChatError::Crashed);
+    }
+    let connections = &hub.metrics.connections;
+    Ok(Report {
+        connections: connections.opened.get(),
+        messages: hub.metrics.spoken.get(),
+        slow_disconnects: connections.slow_disconnects.get(),
+        connections_cut: connections.cut.get(),
+    })
+}
+
+/// [`serve`] on a runtime of its own, until `stop`; raises the limit on open files
+/// first. For a process that does nothing else.
+///
+/// # Errors
+/// As [`serve`], and when the process cannot be set up.
+pub fn run(
+    options: ChatOptions,
+    stop: Stop,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<Report, ChatError> {
+    run_until(stop, |stopped| serve(options, ready, stopped)).map_err(ChatError::Process)?
+}
+
+async fn start(options: &ChatOptions, hub: &Arc<Hub>) -> Result<Crew, ChatError> {
+    let setup = Setup {
+        listen: options.listen,
+        threads: options.threads,
+        backlog: options.backlog,
+        own_files: options.own_files,
+    };
+    let (hub, work) = (Arc::clone(hub), options.front());
+    Crew::start(setup, move |post| {
+        front::serve(Arc::clone(&hub), work.clone(), post)
+    })
+    .await
+    .map_err(|source| ChatError::Listen {
+        address: options.listen,
+        source,
+    })
+}

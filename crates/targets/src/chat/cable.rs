@@ -1,0 +1,147 @@
+//! `/cable`: the protocol of Rails' ActionCable, `actioncable-v1-json`.
+//!
+//! The server says welcome and pings everybody; a client subscribes to `ChatChannel` under an
+//! identifier, a JSON object as text, which may name a `room`, and performs `speak` there.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::channels::{Channels, Form, quoted};
+use super::guest::{Deed, ROOMS_EACH_MAX, Reply};
+use super::hub::{Hub, LOBBY};
+use super::message::Said;
+use super::room::Room;
+use crate::front::Seating;
+
+/// The subprotocol.
+pub(super) const PROTOCOL: &str = "actioncable-v1-json";
+/// The first word.
+pub(super) const WELCOME: &str = r#"{"type":"welcome"}"#;
+/// The last word when the server stops: clients come back.
+pub(super) const RESTART: &str =
+    r#"{"type":"disconnect","reason":"server_restart","reconnect":true}"#;
+/// Longest identifier, in bytes.
+const IDENTIFIER_MAX: usize = 512;
+/// The one channel there is.
+const CHANNEL: &str = "ChatChannel";
+
+/// What is known of a connection: its subscriptions.
+#[derive(Debug, Default)]
+pub(super) struct Cable {
+    subscriptions: Vec<(Arc<str>, Arc<Room>)>,
+}
+
+/// What a client sends.
+#[derive(Deserialize)]
+struct Command<'a> {
+    #[serde(borrow)]
+    command: Cow<'a, str>,
+    #[serde(borrow, default)]
+    identifier: Cow<'a, str>,
+    #[serde(borrow, default)]
+    data: Cow<'a, str>,
+}
+
+/// What an identifier means.
+#[derive(Deserialize)]
+struct Identifier<'a> {
+    #[serde(borrow)]
+    channel: Cow<'a, str>,
+    #[serde(borrow)]
+    room: Option<Cow<'a, str>>,
+}
+
+/// What is performed.
+#[derive(Deserialize)]
+struct Action<'a> {
+    #[serde(borrow)]
+    action: Cow<'a, str>,
+}
+
+impl Cable {
+    /// What a message asks for. As with Rails, nothing is said to what cannot be understood.
+    pub(super) fn hear(&mut self, hub: &Hub, channels: &mut Channels, text: &str) -> Deed {
+        let Ok(command) = serde_json::from_str::<Command<'_>>(text) else {
+            return Deed::Reply(Reply::bad());
+        };
+        let identifier = &*command.identifier;
+        match &*command.command {
+            "subscribe" => Deed::Reply(self.subscribe(hub, channels, identifier)),
+            "unsubscribe" => Deed::Reply(self.unsubscribe(channels, identifier)),
+            "message" => self.perform(hub, identifier, &command.data),
+            _ => Deed::Reply(Reply::bad()),
+        }
+    }
+
+    fn subscribe(&mut self, hub: &Hub, channels: &mut Channels, identifier: &str) -> Reply {
+        let name = quoted(identifier);
+        let confirm = format!(r#"{{"identifier":{name},"type":"confirm_subscription"}}"#);
+        if self.room(identifier).is_some() {
+            // Clients ask again when a confirmation is late.
+            return Reply::nothing().and(&confirm);
+        }
+        let Some(room) = self.room_to_enter(hub, identifier) else {
+            let reject = format!(r#"{{"identifier":{name},"type":"reject_subscription"}}"#);
+            return Reply::bad().and(&reject);
+        };
+        let identifier: Arc<str> = identifier.into();
+        let channel = channels.open(room.id, Form::Cable(Arc::clone(&identifier)));
+        self.subscriptions.push((identifier, room));
+        Reply::nothing()
+            .and(&confirm)
+            .seated(Seating::Take(channel))
+    }
+
+    fn room_to_enter(&self, hub: &Hub, identifier: &str) -> Option<Arc<Room>> {
+        if identifier.len() > IDENTIFIER_MAX || self.subscriptions.len() >= ROOMS_EACH_MAX {
+            return None;
+        }
+        let wanted: Identifier<'_> = serde_json::from_str(identifier).ok()?;
+        if wanted.channel != CHANNEL {
+            return None;
+        }
+        hub.room(wanted.room.as_deref().unwrap_or(LOBBY)).ok()
+    }
+
+    fn unsubscribe(&mut self, channels: &Channels, identifier: &str) -> Reply {
+        let mut all = self.subscriptions.iter();
+        let Some(at) = all.position(|(own, _)| **own == *identifier) else {
+            return Reply::bad();
+        };
+        let (identifier, room) = self.subscriptions.swap_remove(at);
+        let channel = channels.find(room.id, &Form::Cable(identifier));
+        Reply::nothing().seated(channel.map_or(Seating::Keep, Seating::Give))
+    }
+
+    fn perform(&self, hub: &Hub, identifier: &str, data: &str) -> Deed {
+        let speaks = serde_json::from_str(data).is_ok_and(|Action { action }| action == "speak");
+        let said = Said::parse(data, hub.options.message_max);
+        match (self.room(identifier), said) {
+            (Some(room), Ok(said)) if speaks => Deed::Speak {
+                room: Arc::clone(room),
+                said,
+                then: Box::new(|number| match number {
+                    Ok(_) => Reply::nothing(),
+                    Err(_) => Reply::bad(),
+                }),
+            },
+            _ => Deed::Reply(Reply::bad()),
+        }
+    }
+
+    /// The room of a subscription.
+    fn room(&self, identifier: &str) -> Option<&Arc<Room>> {
+        let mut all = self.subscriptions.iter();
+        all.find_map(|(own, room)| (**own == *identifier).then_some(room))
+    }
+}
+
+/// What everybody is told every few seconds.
+pub(super) fn ping(now_ms: f64) -> String {
+    format!(
+        r#"{{"type":"ping","message":{}}}"#,
+        (now_ms / 1000.0) as u64
+    )
+}

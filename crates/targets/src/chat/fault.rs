@@ -1,0 +1,50 @@
+//! What can be wrong with a request, whatever it came by.
+
+/// Why a request was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Fault {
+    #[error("not JSON: {0}")]
+    Malformed(String),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("a message is at most {max} bytes long")]
+    TooLong { max: usize },
+    #[error("a room's name is 1 to 64 letters, digits, '-', '.', '_' or '~'")]
+    BadRoom,
+    #[error("there are {max} rooms, and may be no more")]
+    TooManyRooms { max: usize },
+    #[error("too many messages wait to be stored; try again")]
+    Busy,
+    #[error("the message could not be stored")]
+    Store,
+}
+
+impl Fault {
+    /// The fault of a text that could not be read.
+    pub(super) fn unreadable(error: &serde_json::Error) -> Self {
+        if error.is_data() {
+            Self::Invalid(error.to_string())
+        } else {
+            Self::Malformed(error.to_string())
+        }
+    }
+
+    /// One word for programs.
+    pub(super) fn code(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) => "malformed",
+            Self::Invalid(_) => "invalid",
+            Self::TooLong { .. } => "too_long",
+            Self::BadRoom => "bad_room",
+            Self::TooManyRooms { .. } => "too_many_rooms",
+            Self::Busy => "busy",
+            Self::Store => "store",
+        }
+    }
+
+    /// `{"error":{"code":…,"message":…}}`
+    pub(super) fn json(&self) -> String {
+        let error = serde_json::json!({"code": self.code(), "message": self.to_string()});
+        serde_json::json!({ "error": error }).to_string()
+    }
+}

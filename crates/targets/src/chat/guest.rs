@@ -1,0 +1,141 @@
+//! What the chat knows of a connection, and how it answers, whatever protocol is spoken there.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+
+use super::cable::Cable;
+use super::channels::{Channels, Form};
+use super::fault::Fault;
+use super::hub::Hub;
+use super::message::Said;
+use super::phoenix::Phoenix;
+use super::room::Room;
+use super::socket::Socket;
+use crate::front::{Answered, Seating};
+use crate::wire::frames;
+
+/// Rooms that one connection may be in at once.
+pub(super) const ROOMS_EACH_MAX: usize = 16;
+
+/// One connection.
+#[derive(Debug)]
+pub(super) enum Guest {
+    /// It says nothing.
+    Stream,
+    Socket(Socket),
+    Cable(Box<Cable>),
+    Phoenix(Box<Phoenix>),
+}
+
+/// What a message asks for.
+pub(super) enum Deed {
+    Reply(Reply),
+    /// To be said in a room; its number, or why it has none, decides the reply.
+    Speak {
+        room: Arc<Room>,
+        said: Said,
+        then: Box<dyn FnOnce(Result<u64, Fault>) -> Reply>,
+    },
+}
+
+/// A reply of any number of messages.
+#[derive(Debug)]
+pub(super) struct Reply(Answered);
+
+impl Reply {
+    /// Without a word.
+    pub(super) fn nothing() -> Self {
+        Self(Answered {
+            frames: Bytes::new(),
+            count: 0,
+            good: true,
+            seat: Seating::Keep,
+            end: None,
+        })
+    }
+
+    /// To a request that was bad.
+    pub(super) fn bad() -> Self {
+        Self::nothing().but_bad()
+    }
+
+    /// And the request was bad.
+    pub(super) fn but_bad(mut self) -> Self {
+        self.0.good = false;
+        self
+    }
+
+    /// And this text.
+    pub(super) fn and(self, text: &str) -> Self {
+        let frame = frames::text(|bytes| bytes.extend_from_slice(text.as_bytes()));
+        self.and_frames(&frame, 1)
+    }
+
+    /// And so many messages, as they are sent.
+    pub(super) fn and_frames(mut self, frames: &[u8], count: u64) -> Self {
+        self.0.frames = Bytes::from([&self.0.frames[..], frames].concat());
+        self.0.count += count;
+        self
+    }
+
+    /// And it changes the seats.
+    pub(super) fn seated(mut self, seat: Seating) -> Self {
+        self.0.seat = seat;
+        self
+    }
+
+    /// And it is the last one.
+    pub(super) fn end(mut self, code: CloseCode, reason: &'static str) -> Self {
+        self.0.end = Some((code, reason));
+        self
+    }
+
+    pub(super) fn answered(self) -> Answered {
+        self.0
+    }
+}
+
+impl Guest {
+    /// What a text asks for.
+    pub(super) fn hear(&mut self, hub: &Hub, channels: &mut Channels, text: &str) -> Deed {
+        match self {
+            // Nothing is read from a stream.
+            Self::Stream => Deed::Reply(Reply::nothing()),
+            Self::Socket(socket) => socket.hear(hub, text),
+            Self::Cable(cable) => cable.hear(hub, channels, text),
+            Self::Phoenix(phoenix) => phoenix.hear(hub, channels, text),
+        }
+    }
+
+    /// The answer to a binary message, which nobody here understands.
+    pub(super) fn hear_binary(&self) -> Answered {
+        let error = Fault::Invalid("messages are text".to_owned());
+        let reply = match self {
+            Self::Socket(_) => super::socket::refused(&error),
+            Self::Phoenix(_) => Reply::bad().end(CloseCode::Unsupported, "messages are text"),
+            Self::Stream | Self::Cable(_) => Reply::bad(),
+        };
+        reply.answered()
+    }
+}
+
+/// What a newcomer has missed: the messages after its cursor that were sent on already, in the
+/// form of its channel. All later ones will come by the channel. How many there are, too.
+pub(super) fn missed(
+    hub: &Hub,
+    room: &Room,
+    channels: &Channels,
+    after: Option<u64>,
+    form: &Form,
+) -> (Vec<u8>, u64) {
+    let Some(after) = after else {
+        return Default::default();
+    };
+    let found = room.read(after, channels.position(room.id), usize::MAX);
+    hub.metrics.overrun.add(found.forgotten);
+    let frames = found.messages.iter().map(|message| form.encode(message));
+    let bytes: Vec<Bytes> = frames.collect();
+    (bytes.concat(), bytes.len() as u64)
+}

@@ -1,0 +1,349 @@
+//! What is asked over plain HTTP: the page, speaking, polling, and a stream on a connection that
+//! was used before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, FromRequest, Query, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Form, Router};
+use futures_util::stream;
+use serde::Deserialize;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::fault::Fault;
+use super::house::{CABLE_PATH, PHOENIX, SOCKET, STREAM};
+use super::hub::{Hub, LOBBY};
+use super::message::Said;
+use super::room::{Found, Room};
+use crate::wire::events;
+use crate::wire::metrics::METRICS_TYPE;
+use crate::wire::stopped;
+
+/// Messages in the answer to a poll that asks for no other number.
+const POLL_MESSAGES: usize = 1_000;
+/// The page may load its own script and style and speak with this server, no more; its icon is an
+/// empty image of its own.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
+    connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const JSON: &str = "application/json";
+
+type Chat = State<Arc<Hub>>;
+
+/// All routes.
+pub(super) fn router(hub: Arc<Hub>) -> Router {
+    let page = |kind: &'static str, text: &'static str| get(move || file(kind, text));
+    let html = page("text/html; charset=utf-8", include_str!("page/chat.html"));
+    let script = page(
+        "text/javascript; charset=utf-8",
+        include_str!("page/chat.js"),
+    );
+    let style = page("text/css; charset=utf-8", include_str!("page/chat.css"));
+    Router::new()
+        .route("/chat", html)
+        .route("/chat/chat.js", script)
+        .route("/chat/chat.css", style)
+        .route("/chat/speak", post(speak))
+        .route("/chat/poll", get(poll))
+        .route(STREAM, get(stream))
+        .route(SOCKET, get(upgrade))
+        .route(CABLE_PATH, get(upgrade))
+        .route(PHOENIX, get(upgrade))
+        .route("/healthz", get(healthz))
+        .route("/metrics", get(metrics))
+        .fallback(|| async { (StatusCode::NOT_FOUND, "no such path\n") })
+        .layer(DefaultBodyLimit::max(hub.options.message_max))
+        .with_state(hub)
+}
+
+async fn file(kind: &'static str, text: &'static str) -> impl IntoResponse {
+    let head = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (head, text)
+}
+
+/// A request that was refused.
+struct Refused(Fault);
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self(fault)
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let status = match self.0 {
+            Fault::Malformed(_) | Fault::Invalid(_) | Fault::BadRoom => StatusCode::BAD_REQUEST,
+            Fault::TooLong { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Fault::TooManyRooms { .. } | Fault::Busy | Fault::Store => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+        };
+        (status, [(header::CONTENT_TYPE, JSON)], self.0.json()).into_response()
+    }
+}
+
+/// Which room, and from where.
+#[derive(Debug, Deserialize)]
+struct Place {
+    room: Option<String>,
+    after: Option<u64>,
+    /// Seconds for which a poll without messages is held.
+    wait: Option<f64>,
+    /// Most messages in an answer.
+    limit: Option<usize>,
+}
+
+impl Place {
+    fn of(request: &Request) -> Result<Self, Fault> {
+        match Query::try_from_uri(request.uri()) {
+            Ok(Query(place)) => Ok(place),
+            Err(error) => Err(Fault::Invalid(error.body_text())),
+        }
+    }
+
+    fn room(&self, hub: &Hub) -> Result<Arc<Room>, Fault> {
+        hub.room(self.room.as_deref().unwrap_or(LOBBY))
+    }
+}
+
+async fn speak(State(hub): Chat, request: Request) -> Result<Response, Refused> {
+    let spoken = async {
+        let room = Place::of(&request)?.room(&hub)?;
+        let said = said(&hub, request).await?;
+        hub.speak(&room, said)?.number().await
+    };
+    match spoken.await {
+        Ok(id) => {
+            let body = format!(r#"{{"id":{id}}}"#);
+            Ok(([(header::CONTENT_TYPE, JSON)], body).into_response())
+        }
+        Err(fault) => {
+            hub.metrics.refused.add(1);
+            Err(Refused(fault))
+        }
+    }
+}
+
+/// What a body says: a form, as pages send it, or JSON.
+async fn said(hub: &Hub, request: Request) -> Result<Said, Fault> {
+    let max = hub.options.message_max;
+    let kind = request.headers().get(header::CONTENT_TYPE);
+    let is_form = kind.is_some_and(|kind| {
+        kind.as_bytes()
+            .starts_with(b"application/x-www-form-urlencoded")
+    });
+    let too_long = |status| status == StatusCode::PAYLOAD_TOO_LARGE;
+    if is_form {
+        return match Form::<Said>::from_request(request, &()).await {
+            Ok(Form(said)) => said.check(max),
+            Err(error) if too_long(error.status()) => Err(Fault::TooLong { max }),
+            Err(error) => Err(Fault::Invalid(error.body_text())),
+        };
+    }
+    match String::from_request(request, &()).await {
+        Ok(text) => Said::parse(&text, max),
+        Err(error) if too_long(error.status()) => Err(Fault::TooLong { max }),
+        Err(error) => Err(Fault::Malformed(error.body_text())),
+    }
+}
+
+async fn poll(State(hub): Chat, request: Request) -> Result<Response, Refused> {
+    let place = Place::of(&request)?;
+    let room = place.room(&hub)?;
+    let hold = match place.wait {
+        None => Duration::ZERO,
+        Some(seconds) => Duration::try_from_secs_f64(seconds)
+            .map_err(|_| Fault::Invalid("wait is a number of seconds".to_owned()))?,
+    };
+    hub.metrics.polls.add(1);
+    let limit = place.limit.unwrap_or(POLL_MESSAGES).clamp(1, POLL_MESSAGES);
+    let after = place.after.unwrap_or(0);
+    let mut found = room.read(after, u64::MAX, limit);
+    if found.messages.is_empty() && !hold.is_zero() {
+        let _held = Held::new(&hub);
+        let until = Instant::now() + hold.min(hub.options.hold_max);
+        found = wait(&hub, &room, after, limit, until).await;
+    }
+    Ok(answer(&room, &found).into_response())
+}
+
+/// A long poll, as long as it is held, however it ends.
+struct Held<'a>(&'a Hub);
+
+impl<'a> Held<'a> {
+    fn new(hub: &'a Hub) -> Self {
+        hub.metrics.holds_begun.add(1);
+        Self(hub)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.metrics.holds_ended.add(1);
+    }
+}
+
+/// What is after a cursor as soon as there is something, or nothing at the end.
+async fn wait(hub: &Hub, room: &Room, after: u64, limit: usize, until: Instant) -> Found {
+    let (mut head, mut draining) = (room.watch(), hub.draining());
+    loop {
+        // First the look at the watch, then at the room: what comes between is told.
+        head.mark_unchanged();
+        let found = room.read(after, u64::MAX, limit);
+        if !found.messages.is_empty() {
+            return found;
+        }
+        tokio::select! {
+            changed = timeout_at(until, head.changed()) => {
+                if changed.is_err() {
+                    return found;
+                }
+            }
+            () = stopped(&mut draining) => return found,
+        }
+    }
+}
+
+fn answer(room: &Room, found: &Found) -> impl IntoResponse + use<> {
+    let messages: Vec<&str> = found
+        .messages
+        .iter()
+        .map(|message| &*message.json)
+        .collect();
+    let body = format!(
+        r#"{{"room":"{}","messages":[{}],"last":{},"forgotten":{}}}"#,
+        room.name,
+        messages.join(","),
+        found.last,
+        found.forgotten
+    );
+    let head = [
+        (header::CONTENT_TYPE, JSON),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (head, body)
+}
+
+/// A stream that could not be given to the thread's front, because its connection had been used
+/// before: browsers do that. It reads the room's log by a cursor of its own.
+async fn stream(State(hub): Chat, request: Request) -> Result<Response, Refused> {
+    let place = Place::of(&request)?;
+    let room = place.room(&hub)?;
+    let after = match last_event_id(request.headers())? {
+        Some(after) => after,
+        None => place.after.unwrap_or_else(|| room.head()),
+    };
+    let reader = Reader {
+        head: room.watch(),
+        draining: hub.draining(),
+        hub,
+        room,
+        after,
+        retry: true,
+    };
+    let body = Body::from_stream(stream::unfold(reader, async |mut reader: Reader| {
+        let text = reader.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(text), reader))
+    }));
+    let head = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    Ok((head, body).into_response())
+}
+
+fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Fault> {
+    let Some(value) = headers.get("last-event-id") else {
+        return Ok(None);
+    };
+    let number = value
+        .to_str()
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
+    number
+        .map(Some)
+        .ok_or_else(|| Fault::Invalid("a cursor is a whole number".to_owned()))
+}
+
+struct Reader {
+    hub: Arc<Hub>,
+    room: Arc<Room>,
+    head: watch::Receiver<u64>,
+    draining: watch::Receiver<bool>,
+    after: u64,
+    /// The client has still to be told when to come back.
+    retry: bool,
+}
+
+impl Reader {
+    /// What comes next; `None` when the chat stops.
+    async fn next(&mut self) -> Option<Bytes> {
+        if std::mem::take(&mut self.retry) {
+            return Some(events::retry_text(self.hub.options.retry).into());
+        }
+        loop {
+            self.head.mark_unchanged();
+            let found = self.room.read(self.after, u64::MAX, POLL_MESSAGES);
+            if !found.messages.is_empty() {
+                self.after = found.last;
+                self.hub.metrics.overrun.add(found.forgotten);
+                let messages = found.messages.iter();
+                let text: String = messages
+                    .map(|message| events::event_text(message.id, &message.json))
+                    .collect();
+                return Some(text.into());
+            }
+            let heartbeat = async {
+                match self.hub.options.heartbeat {
+                    Some(every) => sleep(every).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                changed = self.head.changed() => changed.ok()?,
+                () = heartbeat => return Some(Bytes::from_static(events::COMMENT.as_bytes())),
+                () = stopped(&mut self.draining) => return None,
+            }
+        }
+    }
+}
+
+/// Reached by requests that are not a handshake, or not the first of their connection.
+async fn upgrade() -> Response {
+    let text = "a WebSocket is opened by the first request of a connection\n";
+    (
+        StatusCode::UPGRADE_REQUIRED,
+        [(header::UPGRADE, "websocket")],
+        text,
+    )
+        .into_response()
+}
+
+async fn healthz(State(hub): Chat) -> (StatusCode, &'static str) {
+    if *hub.draining().borrow() {
+        (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
+    } else if hub.store_failing() {
+        (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "messages cannot be stored\n",
+        )
+    } else {
+        (StatusCode::OK, "ready\n")
+    }
+}
+
+async fn metrics(State(hub): Chat) -> impl IntoResponse {
+    let text = hub.metrics.render(hub.rooms_count(), hub.store_failing());
+    ([(header::CONTENT_TYPE, METRICS_TYPE)], text)
+}

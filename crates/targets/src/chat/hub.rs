@@ -1,0 +1,249 @@
+//! What all parts of a running chat share: its rooms, and the one way to speak in them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::{oneshot, watch};
+
+use super::ChatError;
+use super::fault::Fault;
+use super::message::{Message, Said};
+use super::metrics::Metrics;
+use super::options::ChatOptions;
+use super::room::Room;
+use super::store::{Store, Stored, Writer};
+use crate::front::{Answered, Heard};
+use crate::wire::wall_ms;
+
+/// The room of those who name none.
+pub(super) const LOBBY: &str = "lobby";
+
+/// Rooms, counters, and the store if there is one.
+pub(super) struct Hub {
+    pub(super) options: ChatOptions,
+    pub(super) metrics: Metrics,
+    rooms: RwLock<Rooms>,
+    /// Changes when any room has news.
+    news: watch::Sender<()>,
+    /// `None` in memory.
+    writer: Option<Writer>,
+    /// The last write failed.
+    failing: Arc<AtomicBool>,
+    draining: watch::Sender<bool>,
+}
+
+#[derive(Debug, Default)]
+struct Rooms {
+    by_name: HashMap<Arc<str>, Arc<Room>>,
+    /// By their numbers.
+    all: Vec<Arc<Room>>,
+}
+
+impl Rooms {
+    fn open(&mut self, name: &str, options: &ChatOptions) -> Result<Arc<Room>, Fault> {
+        if let Some(room) = self.by_name.get(name) {
+            return Ok(Arc::clone(room));
+        }
+        if !Room::may_be_called(name) {
+            return Err(Fault::BadRoom);
+        }
+        let max = options.rooms_max;
+        if self.all.len() >= max {
+            return Err(Fault::TooManyRooms { max });
+        }
+        let room = Arc::new(Room::new(self.all.len() as u32, name, options.history));
+        self.by_name
+            .insert(Arc::clone(&room.name), Arc::clone(&room));
+        self.all.push(Arc::clone(&room));
+        Ok(room)
+    }
+}
+
+/// What becomes of a message.
+pub(super) enum Spoken {
+    /// It has this number.
+    Now(u64),
+    /// It will have one when it is stored.
+    Later(oneshot::Receiver<Result<u64, Fault>>),
+}
+
+impl Hub {
+    /// A chat with what `options.store` holds; and the thread that writes there.
+    pub(super) fn open(
+        options: &ChatOptions,
+    ) -> Result<(Self, Option<std::thread::JoinHandle<()>>), ChatError> {
+        let mut rooms = Rooms::default();
+        // It is always there, so that its number is 0.
+        rooms
+            .open(LOBBY, options)
+            .map_err(|_| ChatError::Options("there must be room for the lobby"))?;
+        let (news, failing) = (watch::Sender::new(()), Arc::new(AtomicBool::new(false)));
+        let (mut writer, mut thread) = (None, None);
+        if let Some(path) = &options.store {
+            let error = |source| ChatError::Store {
+                path: path.clone(),
+                source,
+            };
+            let store = Store::open(path).map_err(error)?;
+            restore(&store, &mut rooms, options)?;
+            let told = news.clone();
+            let published = move || {
+                told.send_replace(());
+            };
+            let (end, hand) = store
+                .start(options.history, Arc::clone(&failing), published)
+                .map_err(error)?;
+            (writer, thread) = (Some(end), Some(hand));
+        }
+        let hub = Self {
+            options: options.clone(),
+            metrics: Metrics::default(),
+            rooms: RwLock::new(rooms),
+            news,
+            writer,
+            failing,
+            draining: watch::Sender::new(false),
+        };
+        Ok((hub, thread))
+    }
+
+    /// The room called `name`, made if there is none.
+    pub(super) fn room(&self, name: &str) -> Result<Arc<Room>, Fault> {
+        if let Some(room) = self.rooms().by_name.get(name) {
+            return Ok(Arc::clone(room));
+        }
+        let mut rooms = self.rooms.write().unwrap_or_else(PoisonError::into_inner);
+        rooms.open(name, &self.options)
+    }
+
+    /// How many rooms there are.
+    pub(super) fn rooms_count(&self) -> usize {
+        self.rooms().all.len()
+    }
+
+    /// The last message of each room.
+    pub(super) fn heads(&self) -> Vec<u64> {
+        self.rooms().all.iter().map(|room| room.head()).collect()
+    }
+
+    /// A room whose last message is after that in `positions`, where a missing one is 0.
+    pub(super) fn room_with_news(&self, positions: &[u64]) -> Option<Arc<Room>> {
+        let rooms = self.rooms();
+        let position = |room: &Room| positions.get(room.id as usize).copied().unwrap_or(0);
+        let mut all = rooms.all.iter();
+        all.find(|room| room.head() > position(room)).cloned()
+    }
+
+    fn rooms(&self) -> std::sync::RwLockReadGuard<'_, Rooms> {
+        // Nothing in there panics between two changes that belong together.
+        self.rooms.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says something in a room.
+    pub(super) fn speak(&self, room: &Arc<Room>, said: Said) -> Result<Spoken, Fault> {
+        let spoken = match &self.writer {
+            None => {
+                let id = room.append(&said, wall_ms);
+                self.news.send_replace(());
+                Spoken::Now(id)
+            }
+            Some(writer) => Spoken::Later(writer.speak(Arc::clone(room), said)?),
+        };
+        self.metrics.spoken.add(1);
+        Ok(spoken)
+    }
+
+    /// Ends the store when it has written what it was given.
+    pub(super) async fn end_store(&self) {
+        if let Some(writer) = &self.writer {
+            writer.end().await;
+        }
+    }
+
+    /// Tells when any room has news.
+    pub(super) fn news(&self) -> watch::Receiver<()> {
+        self.news.subscribe()
+    }
+
+    /// Whether messages cannot be stored at present.
+    pub(super) fn store_failing(&self) -> bool {
+        self.failing.load(Ordering::Relaxed)
+    }
+
+    /// From now on the chat is stopping.
+    pub(super) fn drain(&self) {
+        self.draining.send_replace(true);
+    }
+
+    /// Turns true when the chat stops.
+    pub(super) fn draining(&self) -> watch::Receiver<bool> {
+        self.draining.subscribe()
+    }
+}
+
+impl Spoken {
+    /// What comes of the number: at once where it is known.
+    pub(super) fn then<G: 'static>(
+        self,
+        hub: &Arc<Hub>,
+        answer: impl FnOnce(Result<u64, Fault>) -> (G, Answered) + 'static,
+    ) -> Heard<G> {
+        match self {
+            Self::Now(id) => {
+                let (guest, answered) = answer(Ok(id));
+                Heard::Now(guest, answered)
+            }
+            Self::Later(_) => {
+                let hub = Arc::clone(hub);
+                Heard::Later(Box::pin(async move {
+                    let number = self.number().await;
+                    hub.metrics.refused.add(u64::from(number.is_err()));
+                    answer(number)
+                }))
+            }
+        }
+    }
+
+    /// The message's number, once it has one.
+    pub(super) async fn number(self) -> Result<u64, Fault> {
+        match self {
+            Self::Now(id) => Ok(id),
+            // The writer only goes when everything else has.
+            Self::Later(number) => number.await.unwrap_or(Err(Fault::Store)),
+        }
+    }
+}
+
+/// Fills the rooms with what the store holds.
+fn restore(store: &Store, rooms: &mut Rooms, options: &ChatOptions) -> Result<(), ChatError> {
+    let path = options.store.clone().unwrap_or_default();
+    let restored: Result<(), Restoring> = store.read(|stored: Stored| {
+        let room = rooms
+            .open(&stored.room, options)
+            .map_err(|_| Restoring::TooMany)?;
+        let Stored {
+            id,
+            said,
+            sent_at_ms,
+            ..
+        } = stored;
+        room.publish(Message::new(&room.name, id, &said, sent_at_ms));
+        Ok(())
+    });
+    restored.map_err(|error| match error {
+        Restoring::Store(source) => ChatError::Store { path, source },
+        Restoring::TooMany => ChatError::Options("the store holds more rooms than are allowed"),
+    })
+}
+
+enum Restoring {
+    Store(super::StoreError),
+    TooMany,
+}
+
+impl From<super::StoreError> for Restoring {
+    fn from(error: super::StoreError) -> Self {
+        Self::Store(error)
+    }
+}

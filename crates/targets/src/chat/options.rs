@@ -1,0 +1,191 @@
+//! How a chat is run.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::ChatError;
+use crate::front::{FrontOptions, Patience};
+use crate::wire;
+
+/// Most rooms of one chat.
+const ROOMS_MAX: usize = 10_000;
+/// Most messages that a room can keep.
+const HISTORY_MAX: usize = 1_000_000;
+/// Longest message that can be allowed, in bytes.
+const MESSAGE_MAX: usize = 64 << 10;
+
+/// How a chat is run. `ChatOptions::default()` keeps its history in memory and listens on a free
+/// port of 127.0.0.1.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ChatOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Serving threads, 1 or more; there are more if `connections` need them. By default one for
+    /// each core, and at least 2.
+    pub threads: usize,
+    /// Connections that are expected at once, at most 10,000,000; 0, the default, if nothing is
+    /// known. With `own_files` there are as many threads as their files need.
+    pub connections: usize,
+    /// Whether every serving thread has a file table of its own, so that each may hold as many
+    /// connections as the limit on open files allows for a process. On by default.
+    pub own_files: bool,
+    /// Connections that may wait to be accepted, for each thread.
+    pub backlog: u32,
+    /// The database that keeps the history; `None`, the default: memory.
+    pub store: Option<PathBuf>,
+    /// Most rooms, 1 to 10,000.
+    pub rooms_max: usize,
+    /// Messages that a room keeps, 1 to 1,000,000.
+    pub history: usize,
+    /// Longest message that a client may send, with all that is around it, in bytes: 64 to 65,536.
+    pub message_max: usize,
+    /// Bad requests on one connection before it is closed.
+    pub errors_max: u16,
+    /// Messages that may wait for a slow reader before it is disconnected.
+    pub waiting_max: usize,
+    /// How long a connection may take until its first request is whole; more than zero.
+    pub opening_timeout: Duration,
+    /// Streams get a heartbeat, and silent WebSockets of `/chat/socket` a ping, so often; `None`:
+    /// never.
+    pub heartbeat: Option<Duration>,
+    /// How often those who speak ActionCable are pinged; more than zero.
+    pub cable_ping: Duration,
+    /// Phoenix connections that were silent for so long are closed; `None`: never.
+    pub phoenix_timeout: Option<Duration>,
+    /// How long a poll may be held at most.
+    pub hold_max: Duration,
+    /// How long clients of a stream shall wait before they connect again.
+    pub retry: Duration,
+    /// How long a stop may take; what is still connected then is cut off.
+    pub stop_within: Duration,
+}
+
+impl Default for ChatOptions {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            threads: std::thread::available_parallelism()
+                .map_or(2, NonZero::get)
+                .max(2),
+            connections: 0,
+            own_files: true,
+            backlog: wire::BACKLOG,
+            store: None,
+            rooms_max: 100,
+            history: 1_000,
+            message_max: 4 * 1024,
+            errors_max: 32,
+            waiting_max: 64,
+            opening_timeout: Duration::from_secs(10),
+            heartbeat: Some(Duration::from_secs(30)),
+            cable_ping: Duration::from_secs(3),
+            phoenix_timeout: Some(Duration::from_secs(60)),
+            hold_max: Duration::from_secs(60),
+            retry: Duration::from_secs(2),
+            stop_within: Duration::from_secs(10),
+        }
+    }
+}
+
+impl ChatOptions {
+    /// Checks what the types do not.
+    pub(super) fn check(&self) -> Result<(), ChatError> {
+        let rules = [
+            (self.threads >= 1, "threads must be at least 1"),
+            (
+                self.connections <= wire::CONNECTIONS_MAX,
+                "at most 10,000,000 connections can be expected",
+            ),
+            (
+                (1..=ROOMS_MAX).contains(&self.rooms_max),
+                "there can be 1 to 10,000 rooms",
+            ),
+            (
+                (1..=HISTORY_MAX).contains(&self.history),
+                "a room keeps 1 to 1,000,000 messages",
+            ),
+            (
+                (64..=MESSAGE_MAX).contains(&self.message_max),
+                "the longest message must be 64 to 65,536 bytes",
+            ),
+            (
+                !self.opening_timeout.is_zero(),
+                "a first request can't be due at once",
+            ),
+            (
+                self.heartbeat != Some(Duration::ZERO),
+                "a heartbeat can't be due at once",
+            ),
+            (
+                !self.cable_ping.is_zero(),
+                "pings must be more than nothing apart",
+            ),
+            (
+                self.phoenix_timeout != Some(Duration::ZERO),
+                "a timeout can't be zero",
+            ),
+        ];
+        match rules.into_iter().find(|(holds, _)| !holds) {
+            Some((_, rule)) => Err(ChatError::Options(rule)),
+            None => Ok(()),
+        }
+    }
+
+    /// These options with as many threads as `connections` need where a file table holds
+    /// `files_max` files.
+    pub(super) fn with_enough_threads(mut self, files_max: Option<u64>) -> Result<Self, ChatError> {
+        if let Some(files_max) = files_max.filter(|_| self.own_files) {
+            self.threads = wire::enough_threads(self.threads, self.connections, files_max)
+                .map_err(ChatError::Options)?;
+        }
+        Ok(self)
+    }
+
+    /// How its connections are served.
+    pub(super) fn front(&self) -> FrontOptions {
+        FrontOptions {
+            connections_each: wire::connections_each(self.connections, self.threads),
+            message_max: self.message_max,
+            errors_max: self.errors_max,
+            patience: Patience {
+                news_max: self.waiting_max,
+                // Only pings: who misses so many does not read at all.
+                missed_max: 20,
+            },
+            opening_timeout: self.opening_timeout,
+            ping_after: self.heartbeat,
+            idle_timeout: self.phoenix_timeout,
+            stop_within: self.stop_within,
+            farewell: "the chat stops",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_options_are_named() {
+        assert!(ChatOptions::default().check().is_ok());
+        let changes: [fn(&mut ChatOptions); 6] = [
+            |options| options.threads = 0,
+            |options| options.rooms_max = 0,
+            |options| options.rooms_max = ROOMS_MAX + 1,
+            |options| options.history = 0,
+            |options| options.message_max = 63,
+            |options| options.cable_ping = Duration::ZERO,
+        ];
+        for change in changes {
+            let mut options = ChatOptions::default();
+            change(&mut options);
+            assert!(
+                matches!(options.check(), Err(ChatError::Options(_))),
+                "{options:?}"
+            );
+        }
+    }
+}

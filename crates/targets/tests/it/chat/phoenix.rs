@@ -1,0 +1,166 @@
+//! Phoenix channels in both framings, message by message.
+
+use std::time::Duration;
+
+use futures_util::SinkExt;
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::{Chat, options};
+use crate::support::{Client, get, raw};
+
+/// Sends a message and returns what comes next.
+async fn ask(client: &mut Client, message: Value) -> Value {
+    client.send(&message.to_string()).await;
+    client.json().await
+}
+
+#[tokio::test]
+async fn objects_as_tsung_sends_them() {
+    let chat = Chat::start(options()).await;
+    let mut client = chat.connect("/socket/websocket").await;
+    client
+        .send(r#"{"topic":"chat","event":"phx_join","payload":{},"ref":"1"}"#)
+        .await;
+    let joined = json!({
+        "topic": "chat", "event": "phx_reply",
+        "payload": {"status": "ok", "response": {}}, "ref": "1",
+    });
+    assert_eq!(client.json().await, joined);
+    client
+        .send(r#"{"topic":"phoenix","event":"heartbeat","payload":{},"ref":"2"}"#)
+        .await;
+    assert_eq!(client.json().await["topic"], "phoenix");
+    // Tsung's frames are binary unless it is told otherwise.
+    let heartbeat = r#"{"topic":"phoenix","event":"heartbeat","payload":{},"ref":"3"}"#;
+    client
+        .socket
+        .send(Message::binary(heartbeat.as_bytes().to_vec()))
+        .await
+        .unwrap();
+    assert_eq!(client.json().await["ref"], "3");
+    chat.speak("lobby", "hi").await;
+    let pushed = client.json().await;
+    assert_eq!(
+        (&pushed["event"], &pushed["ref"]),
+        (&json!("message"), &Value::Null)
+    );
+    assert_eq!(pushed["payload"]["message"], "hi");
+}
+
+#[tokio::test]
+async fn arrays_from_join_to_leave() {
+    let chat = Chat::start(options()).await;
+    chat.speak("a", "missed").await;
+    let mut client = chat.connect("/socket/websocket?vsn=2.0.0").await;
+    let joined = ask(
+        &mut client,
+        json!(["1", "1", "room:a", "phx_join", {"after": 0}]),
+    )
+    .await;
+    let ok = json!({"status": "ok", "response": {}});
+    assert_eq!(joined, json!(["1", "1", "room:a", "phx_reply", ok]));
+    let missed = client.json().await;
+    assert_eq!(missed[2], "room:a");
+    assert_eq!(missed[4]["id"], 1);
+
+    // Who speaks gets a reply, and the message as everybody does; the reply comes first or last.
+    let first = ask(
+        &mut client,
+        json!(["1", "2", "room:a", "speak", {"message": "hi"}]),
+    )
+    .await;
+    let second = client.json().await;
+    let (reply, push) = if first[3] == "phx_reply" {
+        (first, second)
+    } else {
+        (second, first)
+    };
+    let said = json!({"status": "ok", "response": {"id": 2}});
+    assert_eq!(reply, json!(["1", "2", "room:a", "phx_reply", said]));
+    assert_eq!(push[3], "message");
+    assert_eq!(
+        (&push[0], &push[1], &push[4]["id"]),
+        (&Value::Null, &Value::Null, &json!(2))
+    );
+
+    let bad = ask(&mut client, json!(["1", "3", "room:a", "speak", {}])).await;
+    assert_eq!(
+        bad[4],
+        json!({"status": "error", "response": {"reason": "invalid"}})
+    );
+
+    // A second joining ends the first, as Phoenix does.
+    let closed = ask(&mut client, json!(["4", "4", "room:a", "phx_join", {}])).await;
+    assert_eq!(closed, json!(["1", "1", "room:a", "phx_close", {}]));
+    assert_eq!(client.json().await[4], ok);
+    chat.speak("a", "once").await;
+    assert_eq!(client.json().await[4]["id"], 3);
+
+    let left = ask(&mut client, json!(["4", "5", "room:a", "phx_leave", {}])).await;
+    assert_eq!(left, json!(["4", "5", "room:a", "phx_reply", ok]));
+    assert_eq!(
+        client.json().await,
+        json!(["4", "4", "room:a", "phx_close", {}])
+    );
+    chat.speak("a", "to nobody").await;
+    let beat = ask(&mut client, json!([null, "6", "phoenix", "heartbeat", {}])).await;
+    assert_eq!(beat, json!([null, "6", "phoenix", "phx_reply", ok]));
+}
+
+#[tokio::test]
+async fn what_is_not_understood() {
+    let chat = Chat::start(options()).await;
+    let mut client = chat.connect("/socket/websocket?vsn=2.0.0").await;
+    let unmatched = json!({"status": "error", "response": {"reason": "unmatched topic"}});
+    for (topic, event) in [
+        ("else", "phx_join"),
+        ("chat", "speak"),
+        ("chat", "phx_leave"),
+    ] {
+        let reply = ask(&mut client, json!(["1", "1", topic, event, {}])).await;
+        assert_eq!(reply, json!(["1", "1", topic, "phx_reply", unmatched]));
+    }
+    let bad = ask(&mut client, json!(["1", "1", "room:a b", "phx_join", {}])).await;
+    assert_eq!(bad[4]["response"]["reason"], "bad_room");
+    // An event that the channel does not know ends it; another joining begins anew.
+    for _ in 0..2 {
+        ask(&mut client, json!(["7", "7", "chat", "phx_join", {}])).await;
+        let ended = ask(&mut client, json!(["7", "8", "chat", "dance", {}])).await;
+        assert_eq!(ended, json!(["7", "7", "chat", "phx_error", {}]));
+    }
+    chat.speak("lobby", "to nobody").await;
+    for number in 0..16 {
+        let topic = format!("room:{number}");
+        let reply = ask(&mut client, json!(["1", "1", topic, "phx_join", {}])).await;
+        assert_eq!(reply[4]["status"], "ok", "{reply}");
+    }
+    let full = ask(&mut client, json!(["1", "1", "room:17", "phx_join", {}])).await;
+    assert_eq!(full[4]["response"]["reason"], "too many topics");
+    client.send("[]").await;
+    assert_eq!(u16::from(client.close_code().await), 1007);
+}
+
+#[tokio::test]
+async fn who_is_silent_is_closed() {
+    let mut hasty = options();
+    hasty.phoenix_timeout = Some(Duration::from_millis(100));
+    let chat = Chat::start(hasty).await;
+    let mut plain = chat.connect("/chat/socket").await;
+    let mut client = chat.connect("/socket/websocket").await;
+    assert_eq!(u16::from(client.close_code().await), 1001);
+    assert_eq!(chat.metric("chat_idle_disconnects_total").await, 1.0);
+    // Others may be silent.
+    plain.send(r#"{"message":"still here"}"#).await;
+    assert_eq!(plain.json().await["id"], 1);
+}
+
+#[tokio::test]
+async fn versions_that_nobody_speaks_are_refused() {
+    let chat = Chat::start(options()).await;
+    let handshake = crate::support::HANDSHAKE;
+    let bad = handshake.replace("/v1/stream", "/socket/websocket?vsn=3.0.0");
+    let answer = raw(chat.address, bad.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    assert_eq!(get(chat.address, "/socket/websocket").await.0, 426);
+}

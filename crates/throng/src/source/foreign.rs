@@ -1,0 +1,62 @@
+//! Scenarios that are made of what was written for another tool, or recorded by one.
+
+use miette::NamedSource;
+use scenario::foreign::{self, Converted, Leniency, har};
+use scenario::{Diagnostic, Source};
+
+use super::{FILES_BYTES_MAX, Text, folder, print, read_input, to_miette, wrong};
+use crate::exit::{Exit, Failure};
+
+/// The scenario that a Tsung file stands for; what was decided and what is wrong is told.
+pub(crate) fn from_tsung(name: &str, bytes: &[u8], leniency: Leniency) -> Result<Text, Failure> {
+    let xml = foreign::decode(bytes).map_err(|error| Failure::new(Exit::Data, error))?;
+    let folder = folder(name);
+    let files = |name: &str| read_input(&folder.join(name), FILES_BYTES_MAX);
+    let settings = foreign::tsung::Settings {
+        leniency,
+        files: &files,
+    };
+    let source = Source { name, text: &xml };
+    let (converted, diagnostics) = foreign::tsung::tsung(source, &settings);
+    converted_text(name, xml, converted, &diagnostics)
+}
+
+/// Tells what a conversion said; the scenario, where there is one.
+fn converted_text(
+    name: &str,
+    original: String,
+    converted: Option<Converted>,
+    diagnostics: &[Diagnostic],
+) -> Result<Text, Failure> {
+    let shown = NamedSource::new(name, original.clone());
+    for diagnostic in diagnostics {
+        let said = to_miette(diagnostic, diagnostic.span.clone());
+        print(said, shown.clone());
+    }
+    let Some(converted) = converted else {
+        return Err(wrong(
+            name,
+            diagnostics,
+            "docs/tsung.md and docs/har.md say what is carried over",
+        ));
+    };
+    Ok(Text {
+        name: name.to_owned(),
+        text: converted.text.clone(),
+        original: Some((original, converted)),
+    })
+}
+
+/// The scenario that a browser's recording stands for.
+pub(crate) fn from_har(
+    name: &str,
+    bytes: Vec<u8>,
+    settings: &har::Settings,
+) -> Result<Text, Failure> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let message = format!("{name} is no recording: {}", error.utf8_error());
+        Failure::hinted(Exit::Data, message, "HAR files are UTF-8")
+    })?;
+    let (converted, diagnostics) = har::har(Source { name, text: &text }, settings);
+    converted_text(name, text, converted, &diagnostics)
+}

@@ -1,0 +1,92 @@
+//! Run directories of results that others published.
+
+use std::io::Write;
+use std::path::Path;
+
+use ::import::{ImportError, Imported, Settings};
+use record::RecordError;
+
+use crate::args::{Layout, ResultsArgs};
+use crate::exit::{Exit, Failure, written};
+use crate::terminal;
+
+/// Where run directories are made unless it is said.
+const RUNS: &str = "runs";
+
+/// The directory's results, each as a run directory.
+pub(super) fn import(dir: &Path, args: &ResultsArgs) -> Result<Exit, Failure> {
+    // There is one layout so far, and it is found out.
+    let (None | Some(Layout::Thesis)) = args.layout;
+    let found = ::import::detect(dir).map_err(failure)?;
+    if args.start.is_some() && found.len() > 1 {
+        return Err(Failure::hinted(
+            Exit::Usage,
+            format!(
+                "{} holds the results of {} runs, and --start is of one",
+                dir.display(),
+                found.len()
+            ),
+            "import them one by one",
+        ));
+    }
+    for results in found {
+        let imported =
+            ::import::read(&results, &settings(&results, args.start)).map_err(failure)?;
+        let text = write(&imported, args)?;
+        if !args.quiet {
+            written(write!(std::io::stdout(), "{text}"))?;
+        }
+    }
+    Ok(Exit::Passed)
+}
+
+/// What the results do not say themselves: when the runs of the thesis began is known.
+pub(crate) fn settings(results: &Path, start: Option<u64>) -> Settings {
+    let name = results.file_name().map(|name| name.to_string_lossy());
+    let known = name.and_then(|name| judge::thesis::start(&name));
+    Settings {
+        started_unix_ns: start.or_else(|| ::import::parse_time(known?).ok()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+/// Makes the run directory, and returns the text on it.
+fn write(imported: &Imported, args: &ResultsArgs) -> Result<String, Failure> {
+    let dir = imported
+        .write(args.runs.as_deref().unwrap_or(Path::new(RUNS)))
+        .map_err(|error| match error {
+            RecordError::Exists { .. } => Failure::hinted(
+                Exit::CannotCreate,
+                format!("these results were imported before: {error}"),
+                "remove the directory, or give another place with --runs",
+            ),
+            RecordError::Io {
+                action: "create", ..
+            } => Failure::new(Exit::CannotCreate, error),
+            error => Failure::new(Exit::Io, error),
+        })?;
+    let Imported {
+        info,
+        import,
+        tally,
+        ..
+    } = imported;
+    let summary = judge::judge_imported(info, import, tally);
+    dir.write_summary(&summary)
+        .map_err(|error| Failure::new(Exit::Io, error))?;
+    let directory = dir.path().display().to_string();
+    Ok(report::imported(&summary, info, import, &directory, terminal::style()) + "\n")
+}
+
+/// What was wrong with the results, and what to end with.
+pub(crate) fn failure(error: ImportError) -> Failure {
+    let exit = match &error {
+        ImportError::Read { .. } => Exit::NoInput,
+        ImportError::TooLarge { .. }
+        | ImportError::TooMany { .. }
+        | ImportError::Unknown { .. }
+        | ImportError::NoReport { .. }
+        | ImportError::NoStart { .. } => Exit::Data,
+    };
+    Failure::new(exit, error)
+}

@@ -1,0 +1,54 @@
+//! What was written for or recorded by another tool, as a scenario.
+
+use std::io::Write;
+
+use scenario::foreign::{self, har};
+
+use crate::args::{FileArgs, Statics};
+use crate::exit::{Exit, Failure, written};
+use crate::source;
+
+/// The scenario that a file stands for.
+pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
+    let bytes = source::read_bytes(file, har::TEXT_BYTES_MAX as u64)?;
+    let text = if foreign::is_xml(&bytes) {
+        source::from_tsung(file, &bytes, args.foreign.leniency())?
+    } else if bytes.trim_ascii_start().starts_with(b"{") {
+        source::from_har(file, bytes, &recording(args))?
+    } else {
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!("{file} is nothing that can be imported"),
+            "give a Tsung file (XML) or a browser's recording (HAR, JSON)",
+        ));
+    };
+    match &args.output {
+        None => written(write!(std::io::stdout(), "{}", text.text)),
+        Some(path) => {
+            let mut temporary = path.as_os_str().to_owned();
+            temporary.push(".tmp");
+            let result = std::fs::write(&temporary, &text.text)
+                .and_then(|()| std::fs::rename(&temporary, path));
+            result.map_err(|error| {
+                let message = format!("cannot write {}: {error}", path.display());
+                Failure::hinted(
+                    Exit::CannotCreate,
+                    message,
+                    "give another place with --output",
+                )
+            })?;
+            Ok(Exit::Passed)
+        }
+    }
+}
+
+fn recording(args: &FileArgs) -> har::Settings {
+    har::Settings {
+        statics: match args.statics.unwrap_or(Statics::Group) {
+            Statics::Keep => har::Statics::Keep,
+            Statics::Group => har::Statics::Group,
+            Statics::Skip => har::Statics::Skip,
+        },
+        third_parties: args.third_parties,
+    }
+}

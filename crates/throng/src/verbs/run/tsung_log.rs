@@ -1,0 +1,53 @@
+//! `--tsung-log FILE`: the rows of a run as Tsung's own log.
+
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use record::{Measurement, Run};
+use report::TsungLog;
+use scenario::foreign::tsung::Request;
+
+use crate::exit::{Exit, Failure};
+
+/// Writes the log in the order in which requests ended. `requests`: what is known of them, where
+/// the run was one of a Tsung file.
+pub(super) fn write(
+    path: &Path,
+    directory: &Path,
+    requests: Option<&[Request]>,
+) -> Result<(), Failure> {
+    let run = Run::open(directory).map_err(|error| Failure::new(Exit::Io, error))?;
+    let known = requests.map(|requests| {
+        let known = requests.iter().map(|request| report::TsungRequest {
+            measure: request.measure.clone(),
+            tag: request.tag.clone(),
+            transaction: request.transaction.clone(),
+            acts_on_match: request.acts_on_match,
+        });
+        known.collect()
+    });
+    let log = TsungLog::new(run.info(), known);
+    let mut rows: Vec<Measurement> = Vec::new();
+    run.requests(|some| rows.extend(some.iter().filter(|row| log.has(row))))
+        .map_err(|error| Failure::new(Exit::Io, error))?;
+    rows.sort_by_key(|row| row.done_ns);
+    let io = |error: std::io::Error| {
+        let message = format!("cannot write {}: {error}", path.display());
+        Failure::hinted(
+            Exit::Io,
+            message,
+            "the run itself is complete: see its directory",
+        )
+    };
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".tmp");
+    let temporary = PathBuf::from(temporary);
+    let mut out = BufWriter::new(fs::File::create(&temporary).map_err(io)?);
+    out.write_all(TsungLog::HEADER.as_bytes()).map_err(io)?;
+    for row in &rows {
+        out.write_all(log.line(row).as_bytes()).map_err(io)?;
+    }
+    out.into_inner().map_err(|error| io(error.into_error()))?;
+    fs::rename(&temporary, path).map_err(io)
+}

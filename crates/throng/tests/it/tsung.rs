@@ -1,0 +1,201 @@
+//! Tsung's files and browsers' recordings on the command line.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+
+use crate::support::{Ended, Served, Space, root, server, skip, throng};
+
+/// A file that lies beside the project, where it does.
+fn shared(name: &str) -> Option<PathBuf> {
+    let data = std::env::var_os("THRONG_DATA").map_or(root().join("../shared/data"), PathBuf::from);
+    let path = data.join("tsung").join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    skip(&format!("{} is not there", path.display()));
+    None
+}
+
+/// Answers every request with what `answer` makes of its first line.
+fn http(answer: impl Fn(&str) -> (&'static str, String) + Send + Sync + 'static) -> String {
+    let address = server(move |mut stream: TcpStream| {
+        loop {
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") {
+                stream.read_exact(&mut byte)?;
+                head.push(byte[0]);
+            }
+            let head = String::from_utf8_lossy(&head).to_lowercase();
+            let length = head.split("content-length: ").nth(1);
+            let length = length.and_then(|rest| rest.split('\r').next()?.parse().ok());
+            stream.read_exact(&mut vec![0; length.unwrap_or(0)])?;
+            let (status, body) = answer(head.lines().next().unwrap_or_default());
+            let length = body.len();
+            write!(
+                stream,
+                "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}"
+            )?;
+        }
+    });
+    format!("http://{address}")
+}
+
+#[track_caller]
+fn ran(space: &Space, file: &Path, target: &str, more: &[&str]) -> Ended {
+    let mut command = space.run(&[]);
+    command
+        .arg(file)
+        .args(["--set", &format!("target={target}")]);
+    command.args(more);
+    Ended::of(&mut command)
+}
+
+#[test]
+fn the_ad_networks_file_runs_unchanged() {
+    let Some(file) = shared("adnet-one-publisher.xml") else {
+        return;
+    };
+    // Every user draws the likely branch of each `if`.
+    let target = http(|line| match line {
+        line if line.contains("/api/") => (
+            "200 OK",
+            r#"{"pretio_offer_id": "o7", "url": "/redeem?o=o7"}"#.to_owned(),
+        ),
+        line if line.contains("/redeem") => ("302 FOUND", String::new()),
+        _ => ("200 OK", String::new()),
+    });
+    let space = Space::new();
+    let log = space.path("tsung.dump");
+    let shorter = [
+        "--set",
+        "arrivals.0.for=1s",
+        "--set",
+        "arrivals.1.for=1s",
+        "--set",
+        "arrivals.2.for=2s",
+    ];
+    let log_args = ["--tsung-log", log.to_str().unwrap()];
+    ran(&space, &file, &target, &[&shorter[..], &log_args].concat()).with(0);
+    let summary = space.summary();
+    assert!(summary.users.started > 20, "{}", summary.users.started);
+    let log = std::fs::read_to_string(log).unwrap();
+    let mut lines = log.lines();
+    assert_eq!(
+        lines.next(),
+        Some(
+            "#date;pid;id;http method;host;URL;HTTP status;size;duration;transaction;match;error;tag"
+        )
+    );
+    let api = lines
+        .clone()
+        .filter(|line| line.contains(";get;127.0.0.1;/publishers/"));
+    assert_eq!(api.count() as u64, summary.users.started);
+    assert!(
+        lines
+            .clone()
+            .any(|line| line.contains(";/offers/%%_funnel_id%%/impression.gif;200;"))
+    );
+    assert!(lines.all(|line| line.split(';').count() == 13), "{log}");
+}
+
+/// Against the chat that is built in, which speaks both protocols; with pauses so short that
+/// heartbeats are sent.
+#[test]
+fn the_chats_files_run_unchanged() {
+    for (name, heartbeats) in [("chat-phoenix.xml", true), ("chat-actioncable.xml", false)] {
+        let Some(file) = shared(name) else { return };
+        let chat = Served::start(&["chat"]);
+        let space = Space::new();
+        let shorter = [
+            "--set",
+            "arrivals.0.for=1s",
+            "--set",
+            "arrivals.1.hold=2s",
+            "--set",
+            "sessions.websocket.steps.3.steps.0.think=300ms",
+        ];
+        ran(&space, &file, &chat.url, &shorter).with(0);
+        let summary = space.summary();
+        let users = summary.users.started;
+        assert!(users > 0 && summary.users.connected == users, "{name}");
+        let count = |name: &str| {
+            let found = summary.measures.iter().find(|m| m.name == name);
+            found.map_or(0, |measure| measure.count)
+        };
+        assert_eq!(count("handshake"), users, "{name}");
+        // Every user has joined, and been answered.
+        let sent = count("send");
+        assert!(
+            sent > users || !heartbeats && sent == users,
+            "{name}: {sent}"
+        );
+        assert!(summary.measures.iter().all(|m| m.errors == 0), "{name}");
+    }
+}
+
+#[test]
+fn an_import_is_a_scenario_that_runs() {
+    let space = Space::new();
+    let file = root().join("testdata/tsung/everything.xml");
+    let made = space.path("made.yaml");
+    std::fs::copy(
+        root().join("testdata/tsung/users.csv"),
+        space.path("users.csv"),
+    )
+    .unwrap();
+    let mut command = throng(["import"]);
+    command.arg(&file).arg("-o").arg(&made);
+    Ended::of(&mut command)
+        .with(0)
+        .told("unset")
+        .told("undefined");
+    Ended::of(throng(["check"]).arg(&made))
+        .with(0)
+        .said("session reader");
+    let direct = Ended::of(throng(["check"]).arg(&file)).with(0);
+    direct.said("phase phase-1:");
+    let shop = root().join("testdata/har/shop.har");
+    Ended::of(throng(["import", "--static", "skip"]).arg(&shop))
+        .with(0)
+        .said("csrf_token=${csrf_token}");
+}
+
+#[test]
+fn what_is_wrong_is_shown_in_the_xml() {
+    let bad = root().join("testdata/tsung/bad");
+    let ended = Ended::of(throng(["run"]).arg(bad.join("wrong-number.xml"))).with(65);
+    ended
+        .told("is no number from 0")
+        .told("wrong-number.xml:5:");
+    // The scenario's own check, told in the XML's place.
+    Ended::of(throng(["check"]).arg(bad.join("spinning.xml")))
+        .with(65)
+        .told("never waits")
+        .told("spinning.xml:11:");
+    let lost = bad.join("lost.xml");
+    Ended::of(throng(["check"]).arg(&lost))
+        .with(65)
+        .told("--lenient leaves it out");
+    Ended::of(throng(["check", "--lenient"]).arg(&lost))
+        .with(0)
+        .told("it is left out");
+    let space = Space::new();
+    let latin = space.path("latin.xml");
+    std::fs::write(&latin, b"<?xml version='1.0'?><tsung>\xe9</tsung>").unwrap();
+    Ended::of(throng(["check"]).arg(&latin))
+        .with(65)
+        .told("byte 28 is no UTF-8");
+    // Options of results, of which a file has none, and the other way about.
+    Ended::of(throng(["import", "--start", "2015-07-31T15:36"]).arg(&lost))
+        .with(64)
+        .told("is no directory, and --start has no meaning for it");
+    Ended::of(throng(["import", "--lenient"]).arg(&bad))
+        .with(64)
+        .told("is a directory, and --lenient has no meaning for it");
+    let other = space.file("other.txt", "hello");
+    Ended::of(throng(["import"]).arg(&other))
+        .with(65)
+        .told("nothing that can be imported");
+}
