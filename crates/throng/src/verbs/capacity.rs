@@ -7,8 +7,8 @@ use controller::{
     KneeError, KneeNews, KneeRequest, Loaded, ScenarioText, Search, SearchError, Sought, seek,
 };
 use judge::capacity::Bounds;
-use scenario::foreign::Leniency;
 use report::Page;
+use scenario::foreign::Leniency;
 use scenario::{Knob, KnobError, knob};
 
 use crate::args::CapacityArgs;
@@ -66,6 +66,10 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let sought: Result<Sought, Failure> = seek(request, compile, |news| match news {
         KneeNews::Begins { .. } => {}
         KneeNews::Tick(tick) => view.tick(tick, style),
+        KneeNews::Recorded { directory, summary } => {
+            view.end();
+            page::after_run(directory, summary);
+        }
         KneeNews::Ended { number, trial } => {
             view.end();
             if !silent {
