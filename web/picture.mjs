@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Takes the README's picture of a report: the top of the page, and a chart of each sort.
+// Takes the README's picture of a report: its findings, and what happened over time.
 //   node web/picture.mjs RUN/report.html docs/images/report.png
 // Nothing in it is made up: it is the page itself in Debian's Chromium.
 import { resolve } from 'node:path';
@@ -18,7 +18,7 @@ const browser = await chromium.launch({
 const page = await browser.newPage({ viewport: { width: 1100, height: 900 } });
 await page.goto(`file://${resolve(report)}`);
 // What a reader wants to see first stands together.
-const wanted = ['findings', 'thresholds', 'throughput', 'percentiles', 'heat'];
+const wanted = ['findings', 'throughput', 'percentiles', 'heat'];
 await page.evaluate((ids) => {
   const keep = new Set(ids.map((id) => document.getElementById(id)));
   for (const section of document.querySelectorAll('main > section')) {

@@ -23,8 +23,9 @@ export default defineConfig({
         test: {
           name: 'page',
           include: ['tests/**/*.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          // Far above what it takes: these only end what hangs.
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
           fileParallelism: false,
         },
       },

@@ -42,7 +42,7 @@ beforeAll(async () => {
     ['capacity', 'web/tests/crowd.yaml', ...search, '--html', at('capacity.html')],
     [0, 1, 2],
   );
-}, 180_000);
+});
 afterAll(async () => {
   await chrome?.close();
   dir.remove();

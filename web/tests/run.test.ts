@@ -123,6 +123,38 @@ describe('the report of a run', () => {
     await close();
   });
 
+  test('draws probes below the same axis, and bands where seconds were put together', async () => {
+    const { page, faults, close } = await open(chrome, report);
+    const plain = await pixels(page, 'arrivals', []);
+    await page.evaluate(() => {
+      const doc = JSON.parse(document.getElementById('document')?.textContent ?? '');
+      for (const track of doc.course.seconds) {
+        track.min = track.mean.map((x: number) => x / 2);
+        track.max = track.mean.map((x: number) => x * 1.5);
+      }
+      const cpu = { role: 'servers', region: 'eu', metric: 'CPU', unit: '%' };
+      doc.course.probes.lines = ['a', 'b'].map((source, n) => ({
+        ...cpu,
+        source,
+        at_s: [-1, 1, 3, 5],
+        mean: [n, 40, 60, 50],
+      }));
+      (globalThis as unknown as { throng: { draw: (doc: unknown) => void } }).throng.draw(doc);
+    });
+    const probe = await pixels(page, 'probe-0', LIGHT.lines);
+    expect(probe.found).toBeGreaterThan(60);
+    expect(await page.locator('#server-side h3').innerText()).toBe('servers: CPU');
+    const table = page.locator('#throughput .numbers');
+    await table.locator('summary').click();
+    await table.locator('tbody tr').first().waitFor();
+    expect(await table.locator('thead').innerText()).toMatch(/ended, least\s+ended, greatest/);
+    // A band is a light shape below its line.
+    const banded = await pixels(page, 'arrivals', []);
+    expect(banded.colours).toBeGreaterThan(plain.colours);
+    expect(faults).toEqual([]);
+    await close();
+  });
+
   test('is used by keyboard alone', async () => {
     const { page, close } = await open(chrome, report);
     await page.keyboard.press('Tab');

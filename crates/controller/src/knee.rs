@@ -59,6 +59,11 @@ pub enum KneeNews<'a> {
     Begins { number: usize, load: f64 },
     /// A second of it.
     Tick(&'a Tick<'a>),
+    /// It left its record.
+    Recorded {
+        directory: &'a Path,
+        summary: &'a Summary,
+    },
     /// What came of it.
     Ended { number: usize, trial: &'a Trial },
 }
@@ -135,7 +140,13 @@ pub fn seek<E: From<KneeError>>(
         let trial = match conduct(request, &mut |tick| on_news(KneeNews::Tick(tick))) {
             // A run that the user cut short says nothing of its load.
             Ok(run) if run.info.status == RunStatus::Interrupted => break Ending::Interrupted,
-            Ok(run) => trial(load, &run.directory, &run.summary).map_err(KneeError::from)?,
+            Ok(run) => {
+                on_news(KneeNews::Recorded {
+                    directory: &run.directory,
+                    summary: &run.summary,
+                });
+                trial(load, &run.directory, &run.summary).map_err(KneeError::from)?
+            }
             // More than this machine can send: a limit of the generator, found without a run.
             Err(ConductError::TooSmall(why)) => Trial {
                 why: vec![why.to_string()],

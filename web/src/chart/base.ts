@@ -69,7 +69,9 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
     ...(step ? { interval: step } : {}),
     ...(spec.whole ? { minInterval: 1 } : {}),
     ...(spec.free ? { scale: true } : {}),
-    ...(bytesStep ? { interval: bytesStep } : {}),
+    ...(bytesStep
+      ? { interval: bytesStep, max: bytesStep * Math.ceil((spec.top ?? 0) / bytesStep) }
+      : {}),
     axisLabel: {
       ...label,
       formatter: (value: number) => (isRound(value) ? tick(value, spec.unit) : ''),

@@ -35,7 +35,7 @@ export function comparison(doc: ComparisonDocument): void {
       ],
     },
     [
-      { title: 'Findings', content: [lines] },
+      { title: 'Findings', content: [doc.findings.length > 0 && lines] },
       { title: 'Measures', content: [overview(doc, ids)] },
       ...doc.measures.map((measure, place) => section(doc, measure, place)),
       { title: 'Runs', content: [runs(doc)] },
@@ -81,11 +81,7 @@ function section(doc: ComparisonDocument, measure: ComparedMeasure, place: numbe
     title: measure.name,
     id: `measure-${place}`,
     content: [
-      el(
-        'p',
-        {},
-        `${capital(measure.verdict)}${measure.text && measure.text !== measure.verdict ? `: ${measure.text}` : ''}.`,
-      ),
+      el('p', {}, `${capital(measure.text || measure.verdict)}.`),
       changes(measure),
       ...figures(doc, measure, place),
       evidence(doc, measure),

@@ -59,7 +59,7 @@ export function run(doc: RunDocument): void {
       facts: [head.target, `${started} UTC`, span(head.ended_s), `seed ${head.seed}`],
     },
     [
-      { title: 'Findings', content: [...missing(doc), lines] },
+      { title: 'Findings', content: [...missing(doc), doc.findings.length > 0 && lines] },
       { title: 'Thresholds', content: [thresholds(doc)] },
       { title: 'Load', content: load(doc) },
       { title: 'Latency', content: latency(doc) },

@@ -66,6 +66,10 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let sought: Result<Sought, Failure> = seek(request, compile, |news| match news {
         KneeNews::Begins { .. } => {}
         KneeNews::Tick(tick) => view.tick(tick, style),
+        KneeNews::Recorded { directory, summary } => {
+            view.end();
+            page::after_run(directory, summary);
+        }
         KneeNews::Ended { number, trial } => {
             view.end();
             if !silent {

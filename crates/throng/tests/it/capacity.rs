@@ -97,6 +97,11 @@ fn the_limit_is_found_to_the_last_user() {
         .collect();
     assert_eq!(runs.len(), trials);
     Ended::of(throng(["show"]).arg(runs[0].path())).with(0);
+    // So it is in a browser, as is the search.
+    #[cfg(feature = "web")]
+    for of in runs.iter().map(std::fs::DirEntry::path).chain([directory]) {
+        assert!(of.join("report.html").exists(), "{}", of.display());
+    }
 }
 
 #[test]

@@ -99,7 +99,7 @@ function cliqueTable(doc: ComparisonDocument, way: Way): HTMLElement {
   return el(
     'div',
     {},
-    el('h3', {}, 'Groups'),
+    el('h3', { class: 'apart' }, 'Groups'),
     el(
       'p',
       { class: 'note' },

@@ -14,6 +14,7 @@ use scenario::experiment::{Design, letter};
 
 use super::collect::units_of;
 use super::open::Opened;
+use crate::page;
 use crate::terminal::{self, View};
 
 /// Significant digits of responses.
@@ -163,6 +164,7 @@ impl<'a> Watcher<'a> {
             Progress::Tick(tick) => self.view.tick(tick, terminal::style()),
             Progress::Ended { directory, summary } => {
                 self.view.end();
+                page::after_run(directory, summary);
                 let verdict = match summary.verdict {
                     Verdict::Passed => "passed",
                     Verdict::Failed => "a threshold does not hold",
