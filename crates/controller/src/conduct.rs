@@ -317,7 +317,7 @@ impl Conductor<'_> {
         on_tick(&Tick {
             info: self.journal.info(),
             row: &interval.row,
-            measures: tick::measures(self.plan, &interval),
+            measures: tick::measures(self.journal.info(), &interval),
             interrupted: self.interrupted,
             probes: self.probing.as_mut().map_or(&[], Probing::newest),
         });

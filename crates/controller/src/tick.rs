@@ -2,7 +2,6 @@
 
 use record::Outcome;
 use record::schema::{RunInfo, SeriesRow};
-use scenario::Plan;
 
 use crate::merge::Interval;
 use probe::Probed;
@@ -31,7 +30,7 @@ pub struct TickMeasure {
 }
 
 /// What there is to tell of the measures of an interval.
-pub(crate) fn measures(plan: &Plan, interval: &Interval) -> Vec<TickMeasure> {
+pub(crate) fn measures(info: &RunInfo, interval: &Interval) -> Vec<TickMeasure> {
     let measures = interval.measures.iter().map(|(&id, delta)| {
         let by_outcome = Outcome::ALL.iter().zip(&delta.outcomes);
         let errors = by_outcome
@@ -41,7 +40,7 @@ pub(crate) fn measures(plan: &Plan, interval: &Interval) -> Vec<TickMeasure> {
         let hist = &delta.response;
         let quantiles = || [0.5, 0.95, 0.99].map(|q| hist.quantile(q));
         TickMeasure {
-            name: plan.measures[id as usize].name.clone(),
+            name: info.measures[id as usize].name.clone(),
             count: delta.outcomes.iter().sum(),
             errors,
             response_ns: (!hist.is_empty()).then(quantiles),

@@ -47,5 +47,8 @@ fn describe(name: &str, plan: &Plan) -> String {
     for threshold in &plan.thresholds {
         let _ = writeln!(text, "  threshold: {}", threshold.text);
     }
+    for probe in &plan.probes {
+        let _ = writeln!(text, "  probe: {} of {}", probe.kind.word(), probe.source());
+    }
     text
 }
