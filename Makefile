@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench bench-compare bench-peers bench-million bench-docs picture toolchain
+.PHONY: help run test check bench bench-compare bench-peers bench-million bench-chat bench-docs picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Where cargo is when a fresh shell does not know it yet.
@@ -18,7 +18,9 @@ help:
 	@echo "make bench-peers    installs its peers and measures each in turn, under an hour"
 	@echo "make bench-million  holds up to 2,000,000 users, about ten minutes; APPLY=1 lets it"
 	@echo "                    change settings of this machine, FANS=1 plays the whole final"
-	@echo "make bench-docs     writes docs/benchmarks.md from the newest of what was measured"
+	@echo "make bench-chat   what the chat's transports cost and what its server takes, 25 minutes"
+	@echo "make bench-docs     writes docs/benchmarks.md, and tables of docs/chat.md, from the newest of"
+	@echo "                    what was measured"
 	@echo "make picture  draw the README's pictures of the terminal anew, from a real run"
 
 run: toolchain
@@ -44,6 +46,9 @@ bench-peers: toolchain
 
 bench-million: toolchain
 	@bench/million $(if $(APPLY),--apply) $(if $(FANS),--fans)
+
+bench-chat: toolchain
+	@bench/chat $(if $(APPLY),--apply)
 
 bench-docs:
 	@bench/docs
