@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Other people's clients against `throng serve chat`: the JavaScript clients of Phoenix and Rails,
-# and a browser. Installs what is missing, by name and in the versions of the lock file. What cannot
+# and a browser; and Throng beside Socket.IO's own client against a Socket.IO server. Installs what is missing, by name and in the versions of the lock file. What cannot
 # be had, for want of rights or of a network, is not tested; that is said, and counted as skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -10,6 +10,7 @@ use record::schema::{EventKind, RunInfo, RunStatus, SeriesRow, Summary};
 use record::{RecordError, Run};
 use scenario::Plan;
 
+use crate::broadcasts::Broadcasts;
 use crate::crew::{Crew, CrewError, Heard, Hiring, Loss};
 use crate::describe::Begun;
 use crate::guard::Guard;
@@ -140,7 +141,7 @@ pub fn conduct(
     let mut run = Conductor {
         plan: &plan,
         interrupt: &request.interrupt,
-        merger: Merger::new(preparation.layout.loops_count),
+        merger: Merger::new(Broadcasts::new(&plan), preparation.layout.loops_count),
         stop,
         zero,
         totals: host::totals(),
@@ -153,6 +154,7 @@ pub fn conduct(
         phases_told: 0,
         draining_told: false,
         stamps_ahead: 0,
+        broadcasts_untold: 0,
         ended_ns: 0,
         journal,
     };
@@ -195,6 +197,7 @@ struct Conductor<'a> {
     phases_told: usize,
     draining_told: bool,
     stamps_ahead: u64,
+    broadcasts_untold: u64,
     ended_ns: u64,
 }
 
@@ -229,7 +232,12 @@ impl Conductor<'_> {
                 }
                 Heard::Lost(loss) => self.lose(loss)?,
                 Heard::Nothing => {}
-                Heard::Over => return Ok(()),
+                Heard::Over => {
+                    if let Some(rest) = self.merger.rest() {
+                        self.journal.measures(&rest)?;
+                    }
+                    return Ok(());
+                }
             }
             self.heed_interrupt()?;
             for what in self.guard.heed(&self.stop, self.users) {
@@ -287,6 +295,7 @@ impl Conductor<'_> {
         self.complete_row(&mut interval, usage);
         self.journal.interval(&interval)?;
         self.stamps_ahead += interval.stamps_ahead;
+        self.broadcasts_untold += interval.broadcasts_untold;
         self.ended_ns = interval.row.end_ns;
         self.users = interval.row.users;
         on_tick(&Tick {
@@ -342,6 +351,15 @@ impl Conductor<'_> {
             let text = format!(
                 "{} messages were stamped later than they arrived; their age counts as 0",
                 self.stamps_ahead
+            );
+            self.journal
+                .event(self.ended_ns, EventKind::Note { text })?;
+        }
+        if self.broadcasts_untold > 0 {
+            let text = format!(
+                "{} receipts of numbered messages were too many at once to be among the times to the \
+                 first and the last receiver",
+                self.broadcasts_untold
             );
             self.journal
                 .event(self.ended_ns, EventKind::Note { text })?;

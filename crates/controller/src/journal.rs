@@ -87,6 +87,20 @@ impl Journal {
     /// Writes one interval of the whole run down.
     pub(crate) fn interval(&mut self, interval: &Interval) -> Result<(), RecordError> {
         self.series.push(&interval.row);
+        self.measures(interval)?;
+        for example in &interval.examples {
+            self.example(example)?;
+        }
+        self.since_checkpoint += 1;
+        if self.since_checkpoint >= CHECKPOINT_EVERY {
+            self.since_checkpoint = 0;
+            self.checkpoint()?;
+        }
+        Ok(())
+    }
+
+    /// Writes down what an interval measured.
+    pub(crate) fn measures(&mut self, interval: &Interval) -> Result<(), RecordError> {
         self.outcomes.add(interval);
         let row = &interval.row;
         let length_ns = row.end_ns.saturating_sub(row.start_ns);
@@ -102,14 +116,6 @@ impl Journal {
                     .interval(row.start_ns, length_ns, &format!("{name}{suffix}"), hist)?;
                 rest();
             }
-        }
-        for example in &interval.examples {
-            self.example(example)?;
-        }
-        self.since_checkpoint += 1;
-        if self.since_checkpoint >= CHECKPOINT_EVERY {
-            self.since_checkpoint = 0;
-            self.checkpoint()?;
         }
         Ok(())
     }

@@ -20,9 +20,11 @@
 //! | `doctor` | the limits of this machine, one by one |
 //! | `capacity` | how many users it can hold, and what it takes for so many |
 //! | `preflight` | the same, before a run |
+//! | `broadcasts` | when the first and the last user got each, over all loops |
 //! | `memory` | what is left of it |
 //! | `host` | what `/proc` says |
 
+mod broadcasts;
 pub mod capacity;
 mod conduct;
 mod crew;

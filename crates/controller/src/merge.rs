@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use engine::measure::{Delta, Example, MeasureDelta};
+use engine::traffic::Traffic;
 use record::Outcome;
 use record::schema::{MeasureTally, PhaseTally, SeriesRow, Tally};
 use scenario::plan::MeasureId;
 use stats::hist::LogHistogram;
+
+use crate::broadcasts::Broadcasts;
 
 /// One interval over all loops.
 #[derive(Debug)]
@@ -19,6 +22,8 @@ pub(crate) struct Interval {
     pub(crate) users_repeated: u64,
     /// Unasked messages whose stamp lay in the future.
     pub(crate) stamps_ahead: u64,
+    /// Numbered messages whose receivers could not be told.
+    pub(crate) broadcasts_untold: u64,
     lag: LogHistogram,
 }
 
@@ -27,6 +32,9 @@ pub(crate) struct Interval {
 pub(crate) struct Merger {
     open: BTreeMap<u64, Interval>,
     loops: Vec<Seat>,
+    broadcasts: Broadcasts,
+    /// Start, end and phase of the last interval.
+    last: (u64, u64, u32),
 }
 
 /// What is known of one loop.
@@ -42,6 +50,8 @@ struct Seat {
     repeated: u64,
     /// Users whose first connection was made.
     connected: u64,
+    /// What its connections took on the wire so far.
+    traffic: Traffic,
     state: State,
 }
 
@@ -75,10 +85,12 @@ impl Seat {
 }
 
 impl Merger {
-    pub(crate) fn new(loops_count: u32) -> Merger {
+    pub(crate) fn new(broadcasts: Broadcasts, loops_count: u32) -> Merger {
         Merger {
             open: BTreeMap::new(),
             loops: vec![Seat::default(); loops_count as usize],
+            broadcasts,
+            last: (0, 0, 0),
         }
     }
 
@@ -87,13 +99,15 @@ impl Merger {
         let seat = &mut self.loops[delta.worker as usize];
         seat.told = Some((delta.start_ns, delta.end_ns));
         seat.users = delta.gauges.users;
+        seat.traffic = delta.traffic;
         let counts = &delta.counts;
         seat.begun += counts.users_started + counts.users_refused;
         seat.repeated += counts.users_repeated;
         seat.connected += counts.users_connected;
+        self.broadcasts.add(&delta.broadcasts);
         self.open
             .entry(delta.start_ns)
-            .or_insert_with(|| Interval::new(&delta))
+            .or_insert_with(|| Interval::new(delta.start_ns, delta.end_ns, delta.phase))
             .add(delta);
     }
 
@@ -130,20 +144,39 @@ impl Merger {
         if missing.clone().any(|seat| seat.state == State::Running) {
             return None;
         }
-        let lost = missing.filter(|seat| seat.state == State::Lost).count();
+        let lost = missing
+            .clone()
+            .filter(|seat| seat.state == State::Lost)
+            .count();
         let (_, mut interval) = self.open.pop_first()?;
+        // What loops told that tell no more stays told.
+        for seat in missing {
+            interval.add_traffic(&seat.traffic);
+        }
         interval.row.loops_lost = lost as u32;
         interval.close();
+        let row = &interval.row;
+        self.last = (row.start_ns, row.end_ns, row.phase);
+        self.broadcasts.tell(row.end_ns, &mut interval.measures);
         Some(interval)
+    }
+
+    /// What is still to be told once all intervals were: it belongs to the last of them, without its
+    /// row.
+    pub(crate) fn rest(&mut self) -> Option<Interval> {
+        let (start_ns, end_ns, phase) = self.last;
+        let mut rest = Interval::new(start_ns, end_ns, phase);
+        self.broadcasts.tell(u64::MAX, &mut rest.measures);
+        (!rest.measures.is_empty()).then_some(rest)
     }
 }
 
 impl Interval {
-    fn new(delta: &Delta) -> Interval {
+    fn new(start_ns: u64, end_ns: u64, phase: u32) -> Interval {
         let row = SeriesRow {
-            start_ns: delta.start_ns,
-            end_ns: delta.end_ns,
-            phase: delta.phase,
+            start_ns,
+            end_ns,
+            phase,
             ..SeriesRow::default()
         };
         Interval {
@@ -152,6 +185,7 @@ impl Interval {
             examples: Vec::new(),
             users_repeated: 0,
             stamps_ahead: 0,
+            broadcasts_untold: 0,
             lag: LogHistogram::new(),
         }
     }
@@ -179,8 +213,10 @@ impl Interval {
         let length_ns = delta.end_ns.saturating_sub(delta.start_ns).max(1);
         let busy = 1.0 - delta.cpu.idle_ns as f64 / length_ns as f64;
         row.loop_busy_max = row.loop_busy_max.max(busy.clamp(0.0, 1.0));
+        self.add_traffic(&delta.traffic);
         self.users_repeated += delta.counts.users_repeated;
         self.stamps_ahead += delta.counts.stamps_ahead;
+        self.broadcasts_untold += delta.counts.broadcasts_untold;
         self.examples.extend(delta.examples);
         self.lag.merge(&delta.lag);
         for measure in delta.measures {
@@ -198,6 +234,18 @@ impl Interval {
                 }
             }
         }
+    }
+
+    fn add_traffic(&mut self, traffic: &Traffic) {
+        let row = &mut self.row;
+        row.tcp_connections += traffic.connections;
+        row.tcp_segments_out += traffic.segments_out;
+        row.tcp_segments_in += traffic.segments_in;
+        row.tcp_payload_out += traffic.payload_out;
+        row.tcp_payload_in += traffic.payload_in;
+        row.tcp_retransmits += traffic.retransmits;
+        row.ip_bytes_out += traffic.ip_out;
+        row.ip_bytes_in += traffic.ip_in;
     }
 
     fn close(&mut self) {
@@ -256,6 +304,7 @@ mod tests {
     use engine::measure::{Counts, Gauges, LoopCpu};
 
     use super::*;
+    use engine::pushes::Broadcast;
 
     fn delta(worker: u16, second: u64, users: u64) -> Delta {
         Delta {
@@ -274,7 +323,9 @@ mod tests {
             measures: Vec::new(),
             lag: LogHistogram::new(),
             examples: Vec::new(),
+            broadcasts: Vec::new(),
             cpu: LoopCpu::default(),
+            traffic: Traffic::default(),
         }
     }
 
@@ -288,7 +339,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_whole_when_all_loops_have_told_theirs_or_ended() {
-        let mut merger = Merger::new(2);
+        let mut merger = Merger::new(Broadcasts::default(), 2);
         merger.add(delta(0, 0, 5));
         merger.add(delta(0, 1, 6));
         assert_eq!(whole(&mut merger), []);
@@ -298,9 +349,73 @@ mod tests {
         assert_eq!(whole(&mut merger), [(10, 6, 1, 0)]);
     }
 
+    /// The first and the last receiver may be users of two loops, in two intervals.
+    #[test]
+    fn broadcasts_are_told_over_all_loops() {
+        const S: u64 = 1_000_000_000;
+        let text = "
+target: http://127.0.0.1/
+messages: { m: { when: { /a: 1 }, sent_at: /t, seq: /n } }
+sessions: { s: [ { ws: / }, { think: 1s } ] }
+arrivals: [ { constant: 1/s, for: 1s } ]
+";
+        let settings = scenario::Settings {
+            overrides: &[],
+            env: &|_| None,
+            files: &|_| Err(String::new()),
+        };
+        let name = "test.yaml";
+        let (plan, _) = scenario::compile(scenario::Source { name, text }, &settings);
+        let plan = plan.unwrap();
+        let mut merger = Merger::new(Broadcasts::new(&plan), 2);
+        let got = |number, sent_ns, first_ns, last_ns| Broadcast {
+            message: 0,
+            sequence: 9,
+            number,
+            sent_ns,
+            first_ns,
+            last_ns,
+        };
+        let told = [
+            (0, 0, vec![got(1, 100, 300, 400), got(2, 500, 600, 600)]),
+            (1, 0, vec![got(1, 100, 200, 300)]),
+            (0, S, vec![got(1, 100, S + 100, S + 100)]),
+            (1, S, vec![]),
+            (0, 7 * S, vec![]),
+            (1, 7 * S, vec![]),
+        ];
+        for (worker, start_ns, broadcasts) in told {
+            let mut delta = delta(worker, 0, 0);
+            delta.start_ns = start_ns;
+            delta.end_ns = start_ns + S - 1;
+            delta.broadcasts = broadcasts;
+            merger.add(delta);
+        }
+        let numbered = plan.messages[0].numbered.as_ref().unwrap();
+        let (first, last) = (numbered.first.unwrap(), numbered.last);
+        let times = |interval: &Interval, measure| {
+            let hist = interval.measures.get(&measure).map(|m| &m.response);
+            hist.map(|hist| (hist.count(), hist.min(), hist.max()))
+        };
+        for _ in 0..2 {
+            assert_eq!(times(&merger.next().unwrap(), first), None);
+        }
+        let third = merger.next().unwrap();
+        assert_eq!(times(&third, first), Some((2, 100, 100)));
+        assert_eq!(times(&third, last), Some((2, 100, S)));
+        assert!(merger.rest().is_none());
+        let mut late = delta(0, 0, 0);
+        late.start_ns = 9 * S;
+        late.broadcasts = vec![got(3, 9 * S, 9 * S + 7, 9 * S + 7)];
+        merger.add(late);
+        let rest = merger.rest().unwrap();
+        assert_eq!(times(&rest, last), Some((1, 7, 7)));
+        assert_eq!(rest.row.start_ns, 7 * S);
+    }
+
     #[test]
     fn lost_loops_are_waited_for_no_more_and_their_gap_shows() {
-        let mut merger = Merger::new(4);
+        let mut merger = Merger::new(Broadcasts::default(), 4);
         for worker in 0..4 {
             merger.add(delta(worker, 0, 10));
         }
@@ -326,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_loop_that_had_ended_loses_nobody() {
-        let mut merger = Merger::new(2);
+        let mut merger = Merger::new(Broadcasts::default(), 2);
         merger.add(delta(0, 0, 3));
         merger.add(delta(1, 0, 3));
         merger.end(0);

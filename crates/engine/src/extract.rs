@@ -105,6 +105,22 @@ impl<'a> Received<'a> {
         }
     }
 
+    /// The whole number that `source` names, from 0.
+    pub(crate) fn count(&self, source: &Source) -> Option<u64> {
+        match self.value(source)? {
+            Value::Int(int) => int.try_into().ok(),
+            Value::Text(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The text of the value that `source` names.
+    pub(crate) fn text(&self, source: &Source) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        self.value(source)?.write_text(&mut text);
+        Some(text)
+    }
+
     /// Do all conditions hold? A template that cannot be rendered does not match.
     pub(crate) fn matches(
         &self,

@@ -8,11 +8,13 @@ pub mod driver;
 mod extract;
 mod identity;
 pub mod measure;
+pub mod pushes;
 mod receiver;
 #[cfg(test)]
 mod sizes;
 mod slots;
 mod tls;
+pub mod traffic;
 pub mod trust;
 mod user;
 mod wheel;

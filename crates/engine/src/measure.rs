@@ -6,6 +6,9 @@ use scenario::plan::{MeasureId, MeasureKind, Phase};
 use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
 
+use crate::pushes::{Broadcast, Broadcasts};
+use crate::traffic::Traffic;
+
 /// How many errors of one kind at one measure are kept with their text, per worker.
 const EXAMPLES_PER_KIND: u8 = 3;
 /// One second between cuts.
@@ -28,8 +31,12 @@ pub struct Delta {
     /// Lateness of every operation the worker began.
     pub lag: LogHistogram,
     pub examples: Vec<Example>,
-    /// Filled in by a driver that has threads and clocks.
+    /// Numbered messages that the worker's users got.
+    pub broadcasts: Vec<Broadcast>,
+    /// Filled in by a driver that has threads and clocks, as is what follows.
     pub cpu: LoopCpu,
+    /// Of all connections so far.
+    pub traffic: Traffic,
 }
 
 /// Things that were counted in an interval.
@@ -55,6 +62,8 @@ pub struct Counts {
     pub unmatched: u64,
     /// Unasked messages whose stamp lay in the future; their age counts as 0.
     pub stamps_ahead: u64,
+    /// Numbered messages that were too many in an interval to tell of each one's receivers.
+    pub broadcasts_untold: u64,
 }
 
 /// Levels at an interval's end.
@@ -115,6 +124,7 @@ pub(crate) struct Recorder {
     stores: Vec<Store>,
     lag: LogHistogram,
     examples: Vec<Example>,
+    pub(crate) broadcasts: Broadcasts,
     pub(crate) counts: Counts,
     rows: Vec<Measurement>,
     rows_max: usize,
@@ -144,6 +154,7 @@ impl Recorder {
             stores: stores.collect(),
             lag: LogHistogram::new(),
             examples: Vec::new(),
+            broadcasts: Broadcasts::default(),
             counts: Counts::default(),
             rows: Vec::new(),
             rows_max,
@@ -197,6 +208,11 @@ impl Recorder {
     pub(crate) fn check(&mut self, measure: MeasureId, outcome: Outcome) {
         self.stores[measure as usize].outcomes[outcome as usize] += 1;
         self.counts.errors += u64::from(outcome.is_error());
+    }
+
+    /// Counts what happened so often.
+    pub(crate) fn count(&mut self, measure: MeasureId, times: u64) {
+        self.stores[measure as usize].outcomes[Outcome::Ok as usize] += times;
     }
 
     /// Keeps the text of an error where it is one of the first of its kind.
@@ -289,7 +305,9 @@ impl Recorder {
             measures: measures.collect(),
             lag: std::mem::take(&mut self.lag),
             examples: std::mem::take(&mut self.examples),
+            broadcasts: self.broadcasts.take(),
             cpu: LoopCpu::default(),
+            traffic: Traffic::default(),
         });
         self.cut_start_ns = end_ns;
     }

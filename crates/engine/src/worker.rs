@@ -14,6 +14,7 @@ mod http;
 mod identities;
 pub(crate) mod place;
 mod poll;
+mod pushes;
 mod retry;
 mod session;
 mod tcp;
@@ -35,6 +36,7 @@ use crate::command::Commands;
 use crate::conn::Conn;
 use crate::identity::Identity;
 use crate::measure::{Delta, Gauges, Recorder};
+use crate::pushes::Tracks;
 use crate::slots::Slots;
 use crate::user::{User, Wait};
 use crate::wheel::Wheel;
@@ -95,6 +97,8 @@ pub struct Worker<'p> {
     conns: Slots<Conn>,
     /// Of users whose sessions keep cookies or answer challenges.
     identities: HashMap<u32, Identity>,
+    /// Of users that get numbered messages.
+    tracks: Tracks,
     generation: u32,
     /// Idle connections that any user may take, by endpoint.
     pool: Vec<Vec<u32>>,
@@ -152,6 +156,7 @@ impl<'p> Worker<'p> {
             users: Slots::with_capacity(capacity),
             conns: Slots::with_capacity(capacity),
             identities: HashMap::new(),
+            tracks: Tracks::default(),
             generation: 0,
             pool: vec![Vec::new(); plan.endpoints.len()],
             wheel: Wheel::with_capacity(capacity),

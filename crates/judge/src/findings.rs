@@ -45,9 +45,11 @@ pub(crate) fn findings(
     findings.extend(errors(measures));
     findings.extend(retried(figures));
     findings.extend(held(figures));
+    findings.extend(pushes(figures));
     findings.extend(unmatched(figures));
     findings.extend(notes(figures));
     findings.push(throughput(figures));
+    findings.extend(traffic(figures));
     findings
 }
 
@@ -153,6 +155,46 @@ fn held(figures: &Figures) -> Option<Finding> {
     Some(finding.with("users", n as f64).done())
 }
 
+/// Numbered messages that users did not get, or not as they were sent; one finding a kind of message.
+fn pushes(figures: &Figures) -> Vec<Finding> {
+    let measures = &figures.info.measures;
+    let count = |name: &str| {
+        let measure = measures
+            .iter()
+            .position(|m| m.kind == "message" && m.name == name)?;
+        Some(figures.cell(None, measure).ended())
+    };
+    let numbered = measures.iter().filter_map(|measure| {
+        let name = measure.name.strip_suffix(".lost")?;
+        let lost = count(&measure.name)?;
+        let duplicated = count(&format!("{name}.duplicated"))?;
+        let out_of_order = count(&format!("{name}.out_of_order"))?;
+        Some((name, count(name)?, lost, duplicated, out_of_order))
+    });
+    let amiss = numbered.filter(|&(_, _, lost, duplicated, late)| lost + duplicated + late > 0);
+    let told = amiss.map(|(name, received, lost, duplicated, out_of_order)| {
+        let text = format!(
+            "of `{name}` users got {} and missed {}; {} came twice, {} out of order",
+            words::counted(received, "message"),
+            words::count(lost),
+            words::count(duplicated),
+            words::count(out_of_order),
+        );
+        let severity = if lost > 0 {
+            Severity::Warning
+        } else {
+            Severity::Note
+        };
+        finding(severity, "messages-amiss", text)
+            .with("received", received as f64)
+            .with("lost", lost as f64)
+            .with("duplicated", duplicated as f64)
+            .with("out_of_order", out_of_order as f64)
+            .done()
+    });
+    told.collect()
+}
+
 fn unmatched(figures: &Figures) -> Option<Finding> {
     let n = figures.total(|row| row.unmatched);
     if n == 0 {
@@ -205,6 +247,34 @@ fn throughput(figures: &Figures) -> Finding {
         .with("bytes_out", sent as f64)
         .with("bytes_in", received as f64)
         .done()
+}
+
+/// What the connections took on the wire.
+fn traffic(figures: &Figures) -> Option<Finding> {
+    let told = crate::summary::traffic(figures)?;
+    let (total, each) = (told.total, told.per_connection);
+    let text = format!(
+        "{} over TCP: {} segments out and {} in, {} sent again; about {} of IP packets out and {} in, \
+         {} and {} a connection",
+        words::counted(told.connections, "connection"),
+        words::count(total.segments_out as u64),
+        words::count(total.segments_in as u64),
+        words::count(total.retransmits as u64),
+        words::bytes(total.ip_bytes_out as u64),
+        words::bytes(total.ip_bytes_in as u64),
+        words::bytes(each.ip_bytes_out as u64),
+        words::bytes(each.ip_bytes_in as u64),
+    );
+    let told = finding(Severity::Note, "traffic", text)
+        .with("connections", told.connections as f64)
+        .with("segments_out", total.segments_out)
+        .with("segments_in", total.segments_in)
+        .with("payload_out", total.payload_out)
+        .with("payload_in", total.payload_in)
+        .with("retransmits", total.retransmits)
+        .with("ip_bytes_out", total.ip_bytes_out)
+        .with("ip_bytes_in", total.ip_bytes_in);
+    Some(told.done())
 }
 
 #[cfg(test)]

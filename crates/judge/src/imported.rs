@@ -32,6 +32,7 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
         thresholds: Vec::new(),
         users: users(info, import),
         health: HealthSummary::default(),
+        traffic: None,
         measures,
         phases: Vec::new(),
     }

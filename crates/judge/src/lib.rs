@@ -120,6 +120,7 @@ pub fn judge_figures(figures: &Figures, thresholds: &[Threshold], judge_rest: bo
         thresholds,
         users,
         health,
+        traffic: summary::traffic(figures),
         measures,
         phases: summary::phases(figures),
     }

@@ -1,6 +1,8 @@
 //! The figures of a run as they stand in `summary.json`.
 
-use record::schema::{Latency, MeasureSummary, PhaseSummary, UsersSummary};
+use record::schema::{
+    Latency, MeasureSummary, PhaseSummary, TrafficSummary, UsersSummary, WireFigures,
+};
 use stats::hist::LogHistogram;
 
 use crate::figures::{Cell, Figures};
@@ -19,6 +21,29 @@ pub(crate) fn users(figures: &Figures) -> UsersSummary {
         lost: lost.present,
         never_came: lost.never_came,
     }
+}
+
+/// What the connections took on the wire; `None` where that was not recorded.
+pub(crate) fn traffic(figures: &Figures) -> Option<TrafficSummary> {
+    let last = figures.series.last()?;
+    let connections = last.tcp_connections;
+    if connections == 0 {
+        return None;
+    }
+    let figures = |of: f64| WireFigures {
+        segments_out: last.tcp_segments_out as f64 / of,
+        segments_in: last.tcp_segments_in as f64 / of,
+        payload_out: last.tcp_payload_out as f64 / of,
+        payload_in: last.tcp_payload_in as f64 / of,
+        retransmits: last.tcp_retransmits as f64 / of,
+        ip_bytes_out: last.ip_bytes_out as f64 / of,
+        ip_bytes_in: last.ip_bytes_in as f64 / of,
+    };
+    Some(TrafficSummary {
+        connections,
+        total: figures(1.0),
+        per_connection: figures(connections as f64),
+    })
 }
 
 /// The measures of a phase, or of the whole run, that measured something.

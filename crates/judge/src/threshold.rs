@@ -1,11 +1,11 @@
 //! Do the thresholds hold?
 
-use record::schema::ThresholdResult;
-use scenario::plan::{Basis, Figure, Stat, Threshold};
+use record::schema::{ThresholdResult, WireFigures};
+use scenario::plan::{Basis, Figure, Stat, Threshold, Wire};
 use stats::hist::LogHistogram;
 
 use crate::figures::Figures;
-use crate::summary::{own_total, per_second};
+use crate::summary::{own_total, per_second, traffic};
 use crate::words::Unit;
 
 /// Significant digits of a value, and as many as it gets where it is close to its limit.
@@ -46,6 +46,7 @@ pub(crate) fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
         }
         Figure::Users => Some(started as f64),
         Figure::Refused => Some(refused as f64),
+        Figure::Wire(wire) => traffic(figures).map(|told| of_wire(*wire, &told.total)),
         Figure::Measure {
             stat,
             measure: None,
@@ -122,11 +123,23 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
+fn of_wire(wire: Wire, told: &WireFigures) -> f64 {
+    match wire {
+        Wire::SegmentsOut => told.segments_out,
+        Wire::SegmentsIn => told.segments_in,
+        Wire::PayloadOut => told.payload_out,
+        Wire::PayloadIn => told.payload_in,
+        Wire::Retransmits => told.retransmits,
+        Wire::IpBytesOut => told.ip_bytes_out,
+        Wire::IpBytesIn => told.ip_bytes_in,
+    }
+}
+
 /// How the figure is written for people.
 pub(crate) fn unit(figure: &Figure) -> Unit {
     match figure {
         Figure::Connected => Unit::Share,
-        Figure::Users | Figure::Refused => Unit::Count,
+        Figure::Users | Figure::Refused | Figure::Wire(_) => Unit::Count,
         Figure::Measure { stat, .. } => match stat {
             Stat::Count | Stat::Errors => Unit::Count,
             Stat::Rate => Unit::PerSecond,

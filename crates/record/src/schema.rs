@@ -209,6 +209,22 @@ pub struct SeriesRow {
     pub host_memory_aborts: u64,
     /// Gauge: loops whose worker was lost; this interval is without them.
     pub loops_lost: u32,
+    /// Gauge: connections set up so far, which the following are of; estimated while many are open.
+    pub tcp_connections: u64,
+    /// Gauge: TCP segments sent on them so far (`TCP_INFO`).
+    pub tcp_segments_out: u64,
+    /// Gauge: TCP segments received.
+    pub tcp_segments_in: u64,
+    /// Gauge: bytes of payload sent, each once.
+    pub tcp_payload_out: u64,
+    /// Gauge: bytes of payload received.
+    pub tcp_payload_in: u64,
+    /// Gauge: segments sent again.
+    pub tcp_retransmits: u64,
+    /// Gauge: bytes of the IP packets sent, estimated from segments and payload.
+    pub ip_bytes_out: u64,
+    /// Gauge: bytes of the IP packets received, estimated.
+    pub ip_bytes_in: u64,
 }
 
 /// One line of `events.jsonl`.
@@ -319,10 +335,43 @@ pub struct Summary {
     /// The generator's own state; left out where nothing is known of it, as in imported results.
     #[serde(default, skip_serializing_if = "HealthSummary::is_unknown")]
     pub health: HealthSummary,
+    /// What the generator's connections took on the wire; left out where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<TrafficSummary>,
     /// Whole run, in the order of `RunInfo::measures`, those that measured something.
     pub measures: Vec<MeasureSummary>,
     /// In the order of [`RunInfo::phases`].
     pub phases: Vec<PhaseSummary>,
+}
+
+/// What connections took on the wire, over the whole run.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct TrafficSummary {
+    /// Connections that were set up.
+    pub connections: u64,
+    /// All of them together.
+    pub total: WireFigures,
+    /// The mean of one.
+    pub per_connection: WireFigures,
+}
+
+/// TCP as the kernel counted it, and IP estimated from that.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct WireFigures {
+    /// Segments sent, those without payload too.
+    pub segments_out: f64,
+    /// Segments received.
+    pub segments_in: f64,
+    /// Bytes of payload sent, each counted once; of TLS, its records.
+    pub payload_out: f64,
+    /// Bytes of payload received.
+    pub payload_in: f64,
+    /// Segments sent again.
+    pub retransmits: f64,
+    /// Bytes of IP packets sent, estimated: payload and headers of all segments.
+    pub ip_bytes_out: f64,
+    /// Bytes of IP packets received, estimated.
+    pub ip_bytes_in: f64,
 }
 
 /// What it all comes to.

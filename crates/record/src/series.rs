@@ -6,7 +6,7 @@ use crate::RecordError;
 use crate::columnar::{self, Column, Field, Kind, Metadata, Packing, TableReader, TableWriter};
 use crate::schema::{RunInfo, SeriesRow};
 
-/// Keeps all rows (240 bytes a second of the run) and writes the file anew at each checkpoint:
+/// Keeps all rows (304 bytes a second of the run) and writes the file anew at each checkpoint:
 /// thus it is always one whole, well-packed table.
 #[derive(Debug)]
 pub struct SeriesWriter {
@@ -186,6 +186,14 @@ series! {
     host_memory_pressures: u64,
     host_memory_aborts: u64,
     loops_lost: u32,
+    tcp_connections: u64,
+    tcp_segments_out: u64,
+    tcp_segments_in: u64,
+    tcp_payload_out: u64,
+    tcp_payload_in: u64,
+    tcp_retransmits: u64,
+    ip_bytes_out: u64,
+    ip_bytes_in: u64,
 }
 
 /// All rows of the file.

@@ -190,6 +190,7 @@ pub(crate) fn summary() -> Summary {
             host_memory_pressures: 0,
             host_memory_aborts: 0,
         },
+        traffic: None,
         measures: vec![
             measure("handshake", 24_000, 0, 412_000),
             measure("request", 720_000, 12, 3_100_000),

@@ -436,7 +436,27 @@ pub struct Unasked {
     pub when: Vec<Match>,
     /// Where the sender's timestamp is and how to read it; without it the message is counted only.
     pub sent_at: Option<SentAt>,
+    /// Its number, where it has one: then it is told which of them each user got.
+    pub numbered: Option<Numbered>,
     pub measure: MeasureId,
+}
+
+/// A number inside a message that grows by one with each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Numbered {
+    pub from: Source,
+    /// What tells one sequence from another; `None`: the topic, where there is one.
+    pub sequence: Option<Source>,
+    /// Numbers that a user never got.
+    pub lost: MeasureId,
+    /// Messages that it got again.
+    pub duplicated: MeasureId,
+    /// Messages that came behind a later one.
+    pub out_of_order: MeasureId,
+    /// From the sender's stamp to the first user's receipt; `None`: there is no stamp.
+    pub first: Option<MeasureId>,
+    /// From there to the last user's receipt; without a stamp from the first user's.
+    pub last: MeasureId,
 }
 
 /// A timestamp inside a message.
@@ -593,6 +613,8 @@ pub enum Figure {
     Users,
     /// Users that could not be started for want of files, ports or memory: `refused`.
     Refused,
+    /// What connections took on the wire, over the whole run: `segments_out`, ….
+    Wire(Wire),
     /// A figure of one measure, or of all together where `measure` is `None` (only for
     /// [`Stat::Errors`], [`Stat::ErrorRate`], [`Stat::Count`] and [`Stat::Rate`]).
     Measure {
@@ -602,6 +624,31 @@ pub enum Figure {
         /// Index into [`Plan::phases`]; `None`: the whole run.
         phase: Option<usize>,
     },
+}
+
+/// What connections took on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    SegmentsOut,
+    SegmentsIn,
+    PayloadOut,
+    PayloadIn,
+    Retransmits,
+    IpBytesOut,
+    IpBytesIn,
+}
+
+impl Wire {
+    /// All by name.
+    pub const ALL: &[(&str, Wire)] = &[
+        ("segments_out", Wire::SegmentsOut),
+        ("segments_in", Wire::SegmentsIn),
+        ("payload_out", Wire::PayloadOut),
+        ("payload_in", Wire::PayloadIn),
+        ("retransmits", Wire::Retransmits),
+        ("ip_bytes_out", Wire::IpBytesOut),
+        ("ip_bytes_in", Wire::IpBytesIn),
+    ];
 }
 
 /// Which number of a measure.

@@ -3,6 +3,8 @@
 
 use engine::driver::real::LoopNews;
 use engine::measure::{Counts, Delta, Gauges, LoopCpu};
+use engine::pushes::Broadcast;
+
 use record::Measurement;
 use scenario::Plan;
 use stats::hist::LogHistogram;
@@ -13,6 +15,8 @@ use super::protocol::Loops;
 const COUNT_MAX: u64 = 1 << 48;
 /// No frame has more rows; loops hand over some thousand at the most.
 const ROWS_MAX: usize = 1 << 16;
+/// No interval of a loop tells of more.
+const BROADCASTS_MAX: usize = 1 << 16;
 /// No run lasts as long; 36 years.
 const TIME_NS_MAX: u64 = 1 << 60;
 
@@ -22,6 +26,7 @@ pub(crate) struct Check {
     loops: Loops,
     measures_count: usize,
     sessions_count: usize,
+    messages_count: usize,
     phases_count: usize,
     /// By loop of the worker: where its last interval ended; `None`: it has ended.
     until_ns: Vec<Option<u64>>,
@@ -38,6 +43,7 @@ impl Check {
             loops,
             measures_count: plan.measures.len(),
             sessions_count: plan.sessions.len(),
+            messages_count: plan.messages.len(),
             phases_count: plan.phases.len(),
             until_ns: vec![Some(0); loops.count as usize],
         }
@@ -102,11 +108,24 @@ impl Check {
         if measures.any(|measure| usize::from(measure) >= self.measures_count) {
             return Err(Impossible("a measure that the plan does not have"));
         }
+        let broadcasts = &delta.broadcasts;
+        if broadcasts.len() > BROADCASTS_MAX {
+            return Err(Impossible("too many broadcasts at once"));
+        }
+        let known = |b: &Broadcast| {
+            usize::from(b.message) < self.messages_count
+                && b.first_ns.max(b.last_ns).max(b.sent_ns) <= TIME_NS_MAX
+        };
+        if !broadcasts.iter().all(known) {
+            return Err(Impossible("a broadcast of another run"));
+        }
         let outcomes = delta.measures.iter().flat_map(|m| m.outcomes);
         let hists = delta.measures.iter();
         let hists = hists.flat_map(|m| [&m.response, &m.service, &m.lag]);
         let hists = hists.chain([&delta.lag]).map(LogHistogram::count);
-        let mut counts = outcomes.chain(hists).chain(numbers(delta));
+        let traffic = delta.traffic.numbers();
+        let counts = outcomes.chain(hists).chain(numbers(delta));
+        let mut counts = counts.chain(traffic);
         counts.try_for_each(|count| within(count, COUNT_MAX, "a count"))
     }
 }
@@ -119,7 +138,7 @@ fn within(value: u64, max: u64, what: &'static str) -> Result<(), Impossible> {
 }
 
 /// All that is added up of an interval besides its measures.
-fn numbers(delta: &Delta) -> [u64; 20] {
+fn numbers(delta: &Delta) -> [u64; 21] {
     let Counts {
         users_repeated,
         users_started,
@@ -135,6 +154,7 @@ fn numbers(delta: &Delta) -> [u64; 20] {
         bytes_in,
         unmatched,
         stamps_ahead,
+        broadcasts_untold,
     } = delta.counts;
     let Gauges {
         users,
@@ -161,6 +181,7 @@ fn numbers(delta: &Delta) -> [u64; 20] {
         bytes_in,
         unmatched,
         stamps_ahead,
+        broadcasts_untold,
         users,
         connections,
         in_flight,
@@ -174,6 +195,7 @@ fn numbers(delta: &Delta) -> [u64; 20] {
 mod tests {
     use super::*;
     use engine::measure::Delta;
+    use engine::traffic::Traffic;
 
     fn check() -> Check {
         Check {
@@ -184,6 +206,7 @@ mod tests {
             },
             measures_count: 2,
             sessions_count: 1,
+            messages_count: 1,
             phases_count: 1,
             until_ns: vec![Some(0); 2],
         }
@@ -200,7 +223,9 @@ mod tests {
             measures: Vec::new(),
             lag: LogHistogram::new(),
             examples: Vec::new(),
+            broadcasts: Vec::new(),
             cpu: LoopCpu::default(),
+            traffic: Traffic::default(),
         }
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
 /// Raised when a message changes its form or its meaning.
-pub(crate) const PROTOCOL_VERSION: u32 = 1;
+pub(crate) const PROTOCOL_VERSION: u32 = 2;
 /// How a worker's first message begins.
 pub(crate) const MAGIC: [u8; 6] = *b"throng";
 /// Frames of rows that a worker may send before the first of them was taken.

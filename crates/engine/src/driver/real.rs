@@ -10,6 +10,7 @@ mod files;
 mod gate;
 pub(crate) mod sockets;
 mod sources;
+mod traffic;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -391,6 +392,8 @@ impl EventLoop<'_> {
     fn hand_over(&mut self, all: bool) {
         for mut delta in self.worker.take_deltas() {
             delta.cpu = self.cpu.read(std::mem::take(&mut self.idle_ns));
+            let asked_max = if all { usize::MAX } else { traffic::SAMPLE_MAX };
+            delta.traffic = self.sockets.traffic(asked_max);
             (self.news)(LoopNews::Delta(Box::new(delta)));
         }
         let Some(rows) = self.worker.take_rows(all) else {

@@ -50,8 +50,8 @@ impl Worker<'_> {
     }
 
     /// Adds the user's cookies to the request that was appended since `start` and goes out over
-    /// this connection, unless its step has a `cookie` header of its own. `own`: cookies that the
-    /// step gives itself; then they are put before these.
+    /// this connection, unless its step has a `cookie` header of its own. `own`: names of cookies
+    /// that the step gives itself; the user's others are put before them.
     pub(super) fn carry_cookies(
         &mut self,
         now_ns: u64,

@@ -426,6 +426,7 @@ impl Worker<'_> {
         user.pc = 0;
         user.slots.fill(Value::Nothing);
         self.forget_identity(key, false);
+        self.end_tracks(key);
     }
 
     /// The user goes: with a close frame where it has a WebSocket, else at once.
@@ -446,6 +447,7 @@ impl Worker<'_> {
         }
         self.wheel.disarm(key);
         self.forget_identity(key, true);
+        self.end_tracks(key);
         self.users.remove(key);
     }
 }

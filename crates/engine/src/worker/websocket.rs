@@ -248,6 +248,7 @@ impl<'p> Worker<'p> {
             self.scratch = scratch;
             if wanted {
                 self.users[key].bytes_in = len as u32;
+                self.account_expected(now_ns, key, received);
                 let outcome = self.examine(now_ns, key, &expect.save, &expect.check, received);
                 return self.conclude(now_ns, key, outcome, 0);
             }
@@ -291,25 +292,23 @@ impl<'p> Worker<'p> {
         received: &Received<'_>,
     ) {
         let measure = unasked.measure;
-        let Some(sent_at) = &unasked.sent_at else {
-            return self.recorder.check(measure, Outcome::Ok);
-        };
-        let stamp = pointer(received.body, &sent_at.pointer).and_then(json_number);
-        let Some(stamp) = stamp.filter(|s| s.is_finite()) else {
+        let stamp_ns = self.stamp_of(now_ns, unasked, received);
+        if unasked.sent_at.is_some() && stamp_ns.is_none() {
             let user = self.users[key].number;
             self.recorder
                 .example(now_ns, measure, Outcome::Save, user, || {
                     format!("no timestamp in {}", excerpt(received.body))
                 });
             return self.recorder.check(measure, Outcome::Save);
-        };
-        // Relative to the run's zero first: an f64 of nanoseconds since 1970 is 256 ns coarse,
-        // which is still finer than the clocks on both sides agree.
-        let stamp_ns = stamp * sent_at.unit_ns - self.started_unix_ns as f64;
-        if stamp_ns > now_ns as f64 {
-            self.recorder.counts.stamps_ahead += 1;
         }
-        let stamp_ns = (stamp_ns.max(0.0) as u64).min(now_ns);
+        if let Some(numbered) = &unasked.numbered
+            && !self.account(now_ns, key, (unasked, numbered), stamp_ns, received)
+        {
+            return;
+        }
+        let Some(stamp_ns) = stamp_ns else {
+            return self.recorder.check(measure, Outcome::Ok);
+        };
         let row = Measurement {
             due_ns: stamp_ns,
             sent_ns: stamp_ns,
@@ -319,6 +318,25 @@ impl<'p> Worker<'p> {
             ..blank(&self.users[key], measure)
         };
         self.recorder.operation(row, 0);
+    }
+
+    /// When a message was sent, if it says so: since the run's zero, and not later than now.
+    pub(super) fn stamp_of(
+        &mut self,
+        now_ns: u64,
+        unasked: &Unasked,
+        received: &Received<'_>,
+    ) -> Option<u64> {
+        let sent_at = unasked.sent_at.as_ref()?;
+        let stamp = pointer(received.body, &sent_at.pointer).and_then(json_number);
+        let stamp = stamp.filter(|stamp| stamp.is_finite())?;
+        // Relative to the run's zero first: an f64 of nanoseconds since 1970 is 256 ns coarse,
+        // which is still finer than the clocks on both sides agree.
+        let stamp_ns = stamp * sent_at.unit_ns - self.started_unix_ns as f64;
+        if stamp_ns > now_ns as f64 {
+            self.recorder.counts.stamps_ahead += 1;
+        }
+        Some((stamp_ns.max(0.0) as u64).min(now_ns))
     }
 
     pub(super) fn begin_send(&mut self, now_ns: u64, key: u32, send: &WsSend) -> Flow {

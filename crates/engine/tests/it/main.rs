@@ -11,6 +11,7 @@ mod latency;
 mod peers;
 mod places;
 mod polls;
+mod pushes;
 mod recorded;
 mod reproducible;
 mod retries;

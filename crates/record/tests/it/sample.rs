@@ -133,6 +133,7 @@ pub(crate) fn summary() -> Summary {
             rows_kept: 1.0,
             ..HealthSummary::default()
         },
+        traffic: None,
         measures: vec![measure_summary()],
         phases: vec![PhaseSummary {
             name: "ramp".to_owned(),

@@ -122,6 +122,7 @@ impl Checker<'_> {
         };
         if items.is_empty() {
             self.told.error("empty", &node.place, "there is no name");
+            return None;
         }
         let names = items.iter().map(|item| self.word(item, "a column's name"));
         let names: Vec<_> = names.collect();

@@ -1,10 +1,11 @@
 //! Messages that arrive unasked.
 
 use super::Checker;
+use super::fields::Fields;
 use super::program::Program;
 use crate::keys::MESSAGE;
 use crate::node::{Entry, Node};
-use crate::plan::{MeasureKind, SentAt, Unasked};
+use crate::plan::{MeasureId, MeasureKind, Numbered, SentAt, Source, Unasked};
 
 impl Checker<'_> {
     pub(super) fn messages(&mut self, node: &Node) -> Vec<Unasked> {
@@ -43,11 +44,57 @@ impl Checker<'_> {
         let pointer = fields.get("sent_at").and_then(|node| self.pointer(node));
         let sent_at = pointer.map(|pointer| SentAt { pointer, unit_ns });
         let measure = self.measure_from(&fields, "as", &entry.key, MeasureKind::Message);
+        let numbered = self.numbered(&fields, measure, sent_at.is_some());
         Some(Unasked {
             name: entry.key.clone(),
             when,
             sent_at,
+            numbered,
             measure,
         })
+    }
+
+    /// Where the message's number is, and what follows from it.
+    fn numbered(
+        &mut self,
+        fields: &Fields<'_>,
+        measure: MeasureId,
+        stamped: bool,
+    ) -> Option<Numbered> {
+        let Some(seq) = fields.get("seq") else {
+            if let Some(place) = fields.key_place("key") {
+                self.told
+                    .error("misplaced-key", place, "`key` belongs to a `seq`");
+            }
+            return None;
+        };
+        let from = self.place_of_number(seq)?;
+        let sequence = match fields.get("key") {
+            Some(key) => Some(self.place_of_number(key)?),
+            None => None,
+        };
+        let name = self.measures[usize::from(measure)].name.clone();
+        let mut part = |part: &str| {
+            let name = format!("{name}.{part}");
+            self.measure(&name, MeasureKind::Message, &seq.place)
+        };
+        Some(Numbered {
+            from,
+            sequence,
+            lost: part("lost"),
+            duplicated: part("duplicated"),
+            out_of_order: part("out_of_order"),
+            first: stamped.then(|| part("first")),
+            last: part("last"),
+        })
+    }
+
+    fn place_of_number(&mut self, node: &Node) -> Option<Source> {
+        match node.text() {
+            Some(text) if text.contains('@') && !text.starts_with('/') => {
+                self.number_at(text, &node.place)
+            }
+            _ => self.pointer(node).map(Source::Pointer),
+        }
     }
 }

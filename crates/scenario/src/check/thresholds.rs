@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::Checker;
 use super::words::rate_in_range;
 use crate::node::Node;
-use crate::plan::{Basis, Comparison, Figure, MeasureId, Phase, Stat, Threshold};
+use crate::plan::{Basis, Comparison, Figure, MeasureId, Phase, Stat, Threshold, Wire};
 use crate::suggest;
 use crate::units::{self, UnitError};
 
@@ -211,7 +211,10 @@ impl Lines<'_> {
             "connected" => Some((Figure::Connected, Unit::Share)),
             "users" => Some((Figure::Users, Unit::Count)),
             "refused" => Some((Figure::Refused, Unit::Count)),
-            _ => None,
+            name => {
+                let found = Wire::ALL.iter().find(|(wire, _)| *wire == name);
+                found.map(|(_, wire)| (Figure::Wire(*wire), Unit::Count))
+            }
         };
         match (whole_run, phase) {
             (Some(_), Some((_, place))) => {

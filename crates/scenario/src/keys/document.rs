@@ -301,6 +301,21 @@ pub(crate) static MESSAGE: Table = Table {
             doc: "Unit of the timestamp",
         },
         Key {
+            name: "seq",
+            kind: Kind::Text,
+            default: Absent,
+            doc: "Where its number is, which grows by one from message to message: a JSON pointer, or \
+                  a number at a place (`u32be@4`). Then [lost and repeated ones](#numbered-messages) \
+                  are told",
+        },
+        Key {
+            name: "key",
+            kind: Kind::Text,
+            default: Said("a channel's topic, else all are one sequence"),
+            doc: "What tells one sequence of numbers from another: a JSON pointer, or a number at a \
+                  place",
+        },
+        Key {
             name: "as",
             kind: Kind::Text,
             default: Said("the message's name"),

@@ -13,6 +13,17 @@ pub(crate) use results::{failure, settings};
 
 pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     let dir = Path::new(&args.what);
+    if args.what != "-" && !dir.exists() {
+        let message = format!(
+            "cannot read {:?}: there is no such file or directory",
+            args.what
+        );
+        return Err(Failure::hinted(
+            Exit::NoInput,
+            message,
+            "give a file, - for standard input, or a directory of results",
+        ));
+    }
     if dir.is_dir() {
         misplaced(&args.what, "a directory", args.file.given())?;
         return results::import(dir, &args.results);

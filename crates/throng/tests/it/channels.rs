@@ -71,3 +71,43 @@ arrivals: [ {{ constant: 20/s, for: 500ms }} ]
     );
     Ended::of(&mut space.run_text(&text, &[])).said("rejected");
 }
+
+/// Everybody in one room hears the last ones speak: of all loops together there is one first and one
+/// last receiver.
+#[test]
+fn broadcasts_are_accounted_for_over_workers() {
+    let (space, chat) = (Space::new(), Served::start(&["chat"]));
+    let url = &chat.url;
+    let text = format!(
+        "
+target: {url}
+options: {{ loops: 4 }}
+messages:
+  said: {{ when: {{ event: message }}, seq: /id, sent_at: /sent_at_ms }}
+sessions:
+  guest:
+    - ws: {{ path: /socket/websocket, protocol: phoenix }}
+    - join: chat
+    - think: 3s
+  speaker:
+    - ws: {{ path: /socket/websocket, protocol: phoenix }}
+    - join: chat
+    - push: {{ event: speak, payload: {{ message: hello }} }}
+      reply: {{}}
+    - think: 1s
+arrivals:
+  - {{ constant: 40/s, for: 500ms, session: guest }}
+  - {{ constant: 10/s, for: 500ms, session: speaker }}
+  - {{ hold: 3s }}
+thresholds:
+  - errors == 0
+  - count(said) >= 100
+  - count(said.first) == 5
+  - count(said.last) == 5
+  - count(said.lost) == 0
+  - p99(said.last) < 10s
+"
+    );
+    let ended = Ended::of(&mut space.run_text(&text, &["--workers", "2"]));
+    ended.with(0);
+}

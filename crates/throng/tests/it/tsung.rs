@@ -187,6 +187,13 @@ fn what_is_wrong_is_shown_in_the_xml() {
     Ended::of(throng(["check"]).arg(&latin))
         .with(65)
         .told("byte 28 is no UTF-8");
+    // Options of results, of which a file has none, and the other way about.
+    Ended::of(throng(["import", "--start", "2015-07-31T15:36"]).arg(&lost))
+        .with(64)
+        .told("is no directory, and --start has no meaning for it");
+    Ended::of(throng(["import", "--lenient"]).arg(&bad))
+        .with(64)
+        .told("is a directory, and --lenient has no meaning for it");
     let other = space.file("other.txt", "hello");
     Ended::of(throng(["import"]).arg(&other))
         .with(65)

@@ -1,4 +1,6 @@
 use engine::measure::{Counts, Delta, Example, Gauges, LoopCpu, MeasureDelta, OUTCOMES};
+use engine::pushes::Broadcast;
+use engine::traffic::Traffic;
 use proptest::prelude::*;
 use record::Outcome;
 use stats::hist::LogHistogram;
@@ -40,10 +42,28 @@ fn delta() -> Delta {
             user: 300,
             detail: "late".to_owned(),
         }],
+        broadcasts: vec![Broadcast {
+            message: 0,
+            sequence: 300,
+            number: 5,
+            sent_ns: 1,
+            first_ns: 2,
+            last_ns: 3,
+        }],
         cpu: LoopCpu {
             used_ns: 7,
             waited_ns: 8,
             idle_ns: 9,
+        },
+        traffic: Traffic {
+            connections: 1,
+            segments_out: 2,
+            segments_in: 3,
+            payload_out: 4,
+            payload_in: 5,
+            retransmits: 6,
+            ip_out: 7,
+            ip_in: 8,
         },
     }
 }
@@ -74,7 +94,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 1);
+    assert_eq!(PROTOCOL_VERSION, 2);
     let hello = Hello {
         magic: MAGIC,
         protocol: 1,
@@ -113,17 +133,20 @@ fn messages_keep_their_form() {
             // News of a delta: loop, start, end, phase.
             "03001b8094ebdc0380a8d6b90701",
             // Counts and gauges.
-            "0000000000000004030000000000020201",
+            "000000000000000403000000000000020201",
             // One measure: its number, and how often each outcome.
             "010103000000000000000000000000000000000000000000000000",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing.
             "b817e807e80701e80703",
             "b817e807e80701e80703",
             "00000000",
-            // The lag, an example, CPU.
+            // The lag, an example.
             "b817e807e80701e80703",
             "01050106ac02046c617465",
-            "070809"
+            // A broadcast.
+            "0100ac0205010203",
+            // CPU, traffic.
+            "0708090102030405060708"
         )
     );
     assert_eq!(

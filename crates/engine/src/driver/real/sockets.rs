@@ -12,8 +12,13 @@ use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, Socket
 use scenario::plan::EndpointId;
 
 use super::sources::Sources;
+use super::traffic;
 use super::{LoopError, LoopSetup};
 use crate::command::ConnId;
+use crate::traffic::Traffic;
+
+/// Places of the table that are looked at for a sample of open connections.
+const LOOKED_MAX: usize = 1_000;
 
 /// What a socket has to tell.
 pub(super) enum News {
@@ -51,6 +56,12 @@ pub(super) struct Sockets {
     table: Vec<Option<Socket>>,
     addresses: Arc<[SocketAddr]>,
     sources: Sources,
+    /// True where a target is at an IPv6 address, as all are then taken to be.
+    ipv6: bool,
+    /// Of connections that were closed.
+    closed: Traffic,
+    /// Where in the table the next sample begins.
+    sample_at: usize,
 }
 
 impl Sockets {
@@ -65,6 +76,9 @@ impl Sockets {
             epoll,
             table: Vec::new(),
             addresses: Arc::clone(&setup.addresses),
+            ipv6: setup.addresses.iter().any(SocketAddr::is_ipv6),
+            closed: Traffic::default(),
+            sample_at: 0,
             sources: Sources::new(&setup.sources, share.index, setup.users_max),
         })
     }
@@ -174,12 +188,46 @@ impl Sockets {
 
     /// Closes. What the kernel does not take at once is not sent any more.
     pub(super) fn close(&mut self, id: ConnId) {
+        let ipv6 = self.ipv6;
         if let Some(socket) = self.get(id) {
             if socket.backlog.is_some() {
                 flush(socket);
             }
+            let told = (!socket.connecting).then(|| traffic::of(&socket.fd, ipv6));
+            if let Some(told) = told.flatten() {
+                self.closed.add(&told);
+            }
             self.table[id.slot as usize] = None;
         }
+    }
+
+    /// What all connections so far took on the wire: those that were closed, and those that are open,
+    /// of which so many are asked at most and stand for the others.
+    pub(super) fn traffic(&mut self, asked_max: usize) -> Traffic {
+        let (mut sum, mut asked) = (Traffic::default(), 0);
+        let (mut open, mut looked) = (0, 0);
+        let len = self.table.len();
+        for place in 0..len {
+            let place = (self.sample_at + place) % len;
+            if asked >= asked_max || looked >= LOOKED_MAX {
+                self.sample_at = place;
+                break;
+            }
+            looked += 1;
+            let Some(socket) = self.table[place].as_ref().filter(|s| !s.connecting) else {
+                continue;
+            };
+            if let Some(told) = traffic::of(&socket.fd, self.ipv6) {
+                sum.add(&told);
+                asked += 1;
+            }
+            open += 1;
+        }
+        // The table holds those that are not open as well; as many of the rest are as of these.
+        let all = (open as u128 * len as u128 / looked.max(1) as u128) as usize;
+        let mut told = self.closed;
+        told.add(&sum.scaled(all, asked));
+        told
     }
 }
 

@@ -174,6 +174,7 @@ impl Recorded {
             thresholds: Vec::new(),
             users: UsersSummary::default(),
             health: HealthSummary::default(),
+            traffic: None,
             measures: Vec::new(),
             phases: Vec::new(),
         }

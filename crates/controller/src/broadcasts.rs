@@ -1,0 +1,93 @@
+//! Broadcasts over all loops: when the first and the last user got each.
+
+use std::collections::BTreeMap;
+
+use engine::measure::{MeasureDelta, OUTCOMES};
+use engine::pushes::Broadcast;
+use record::Outcome;
+use scenario::Plan;
+use scenario::plan::MeasureId;
+use stats::hist::LogHistogram;
+
+/// A broadcast that nobody got for so long was got by all who ever will.
+const SILENT_NS: u64 = 5_000_000_000;
+/// Broadcasts that are waited for; beyond, the oldest are told as they are.
+const OPEN_MAX: usize = 262_144;
+
+/// Where the times of a message's broadcasts go.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    first: Option<MeasureId>,
+    last: MeasureId,
+}
+
+/// Broadcasts that may still reach somebody.
+#[derive(Debug, Default)]
+pub(crate) struct Broadcasts {
+    /// By the plan's messages.
+    times: Vec<Option<Times>>,
+    open: BTreeMap<(u16, u64, u64), Broadcast>,
+}
+
+impl Broadcasts {
+    pub(crate) fn new(plan: &Plan) -> Broadcasts {
+        let times = plan.messages.iter().map(|message| {
+            let numbered = message.numbered.as_ref()?;
+            Some(Times {
+                first: numbered.first,
+                last: numbered.last,
+            })
+        });
+        Broadcasts {
+            times: times.collect(),
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// What one loop's users got in one interval.
+    pub(crate) fn add(&mut self, told: &[Broadcast]) {
+        for broadcast in told {
+            self.open
+                .entry(broadcast.name())
+                .and_modify(|known| known.merge(broadcast))
+                .or_insert(*broadcast);
+        }
+    }
+
+    /// Adds to `measures` the times of broadcasts that have reached all they will by `now_ns`.
+    pub(crate) fn tell(&mut self, now_ns: u64, measures: &mut BTreeMap<MeasureId, MeasureDelta>) {
+        let mut excess = self.open.len().saturating_sub(OPEN_MAX);
+        let times = &self.times;
+        self.open.retain(|_, broadcast| {
+            let reached_all = broadcast.last_ns.saturating_add(SILENT_NS) <= now_ns;
+            if !reached_all && excess == 0 {
+                return true;
+            }
+            excess = excess.saturating_sub(1);
+            if let Some(times) = times.get(usize::from(broadcast.message)).copied().flatten() {
+                add(times, broadcast, measures);
+            }
+            false
+        });
+    }
+}
+
+fn add(times: Times, broadcast: &Broadcast, measures: &mut BTreeMap<MeasureId, MeasureDelta>) {
+    let sent_ns = broadcast.sent_ns.min(broadcast.first_ns);
+    let ends = [
+        (times.first, broadcast.first_ns),
+        (Some(times.last), broadcast.last_ns),
+    ];
+    for (measure, at_ns) in ends {
+        let Some(measure) = measure else { continue };
+        let delta = measures.entry(measure).or_insert_with(|| MeasureDelta {
+            measure,
+            outcomes: [0; OUTCOMES],
+            response: LogHistogram::new(),
+            service: LogHistogram::new(),
+            lag: LogHistogram::new(),
+        });
+        delta.outcomes[Outcome::Ok as usize] += 1;
+        delta.response.record(at_ns - sent_ns);
+    }
+}
