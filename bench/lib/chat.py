@@ -15,7 +15,7 @@ SCENARIO = machine.BENCH / "scenarios" / "chat.yaml"
 # Listeners come at this rate, and then have as long again and a little more.
 RATE = 20_000
 BROADCASTS = 5
-WINDOW_S = 3
+WINDOW_S = 2
 SLACK_SECONDS = 120
 FEW_SOCKETS = 200
 SETTLE_SECONDS = 60
@@ -100,6 +100,7 @@ def tried(runs: pathlib.Path, trial: dict) -> dict:
     full = next(phase for phase in summary["phases"] if phase["name"] == "full")
     return {"rate": trial["load"], "outcome": trial["outcome"], "why": trial["why"],
             "verdict": summary["verdict"], "users": summary["users"], "errors": errors(summary),
+            "joined": measure(summary, "join"),
             "said": measure(full, "said"), "availability": analysis["availability"]}
 
 

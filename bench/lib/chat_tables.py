@@ -7,12 +7,13 @@ The published ones: "Scalability and High Availability in Real-time Cloud Servic
 
 from lib.tables import grouped, spread, table
 
-# Packets and bytes, table 7.1.
+# Packets and bytes, table 7.1. There messages came by WebSocket, and went by requests.
 PRINTED_TRANSPORTS = {
     "polling": (918, 302_211),
     "long-polling": (555, 245_338),
     "streaming": (1_396, 186_046),
     "websocket": (568, 138_492),
+    "websocket-alone": None,
 }
 SECONDS = 60
 # What a frame of Ethernet, or of loopback as sniffers see it, has besides its IP packet.
@@ -43,11 +44,10 @@ def transports_section(raw: dict) -> list[str]:
     rows = {(row["transport"], row["cookie"]): row for row in raw["rows"]}
     few, many = (choose(cookie for _, cookie in rows) for choose in (min, max))
     lines = []
-    for transport, (packets, size) in PRINTED_TRANSPORTS.items():
-        bare, full = (rows[transport, cookie] for cookie in (few, many))
-        lines.append([transport.replace("-", " "), f"{packets:,}", f"{size:,}",
-                      f"{size / SECONDS:,.0f}",
-                      *counted(bare["kernel"]), *counted(full["kernel"])])
+    for transport, printed in PRINTED_TRANSPORTS.items():
+        bare, full = (rows[transport, cookie]["kernel"] for cookie in (few, many))
+        told = figures(*printed) if printed else ["", "", ""]
+        lines.append([transport.replace("-", " "), *told, *counted(bare), *counted(full)])
     sizes = table(
         ["", "packets, printed", "bytes, printed", "bytes/s, printed",
          *(f"{what}, cookie of {cookie} B" for cookie in (few, many)
@@ -62,13 +62,36 @@ def transports_section(raw: dict) -> list[str]:
                       ms(told["max_ns"], 2)])
     times = table(["", "said", "received", "mean, ms", "p50, ms", "p98, ms", "max, ms"], lines)
     return ["### Bytes and packets", "", *sizes, "",
-            "### From the room to a client", "", *times, ""]
+            "### From the room to a client", "", *times, "", *known(rows)]
+
+
+def known(rows: dict[tuple[str, int], dict]) -> list[str]:
+    """What the runs themselves tell of the wire, beside the kernel's counters."""
+    lines = []
+    for (transport, cookie), row in sorted(rows.items(), key=lambda one: one[0][::-1]):
+        if not (traffic := row["summary"].get("traffic")):
+            return []
+        total, ip_bytes = traffic["total"], row["kernel"]["ip_bytes"]
+        both = {name: total[f"{name}_out"] + total[f"{name}_in"]
+                for name in ("segments", "payload", "ip_bytes")}
+        lines.append([f"{transport.replace('-', ' ')}, cookie of {cookie} B",
+                      f"{traffic['connections']:,}", f"{both['segments']:,.0f}",
+                      f"{row['kernel']['packets']:,}", f"{both['payload']:,.0f}",
+                      f"{both['ip_bytes']:,.0f}", f"{ip_bytes:,}",
+                      f"{100 * (both['ip_bytes'] / ip_bytes - 1):+.1f} %"])
+    return ["### What the runs tell of the wire", "", *table(
+        ["", "connections", "segments", "of the kernel", "payload bytes", "IP bytes, estimated",
+         "of the kernel", "off by"], lines), ""]
 
 
 def counted(kernel: dict) -> list[str]:
-    """Packets, bytes of frames as a sniffer counts them, and the same a second."""
-    size = kernel["ip_bytes"] + LINK_BYTES * kernel["packets"]
-    return [f"{kernel['packets']:,}", f"{size:,}", f"{size / SECONDS:,.0f}"]
+    """What the kernel counted, in frames as a sniffer sees them."""
+    return figures(kernel["packets"], kernel["ip_bytes"] + LINK_BYTES * kernel["packets"])
+
+
+def figures(packets: int, size: int) -> list[str]:
+    """Packets, bytes, bytes a second."""
+    return [f"{packets:,}", f"{size:,}", f"{size / SECONDS:,.0f}"]
 
 
 def capacity_section(raw: dict) -> list[str]:
@@ -76,7 +99,7 @@ def capacity_section(raw: dict) -> list[str]:
     lines = []
     for (framing,), rows in grouped(raw["rows"], lambda row: (row["framing"],)).items():
         lines += [f"### {NAMES[framing]}", "", *table(
-            ["new a second", "users", "connected", "errors", "said at full load", "to the last, ms",
+            ["new a second", "users", "joined", "errors", "received of three", "to the last, ms",
              "first failure, s", "MTBF, s", "MTTR, s", "available", "nines", "printed: connected",
              "printed: to all, ms"],
             [capacity_row(row) for row in sorted(rows, key=lambda row: row["rate"])]), ""]
@@ -87,12 +110,12 @@ NAMES = {"phoenix": "Phoenix", "actioncable": "ActionCable"}
 
 
 def capacity_row(row: dict) -> list[str]:
-    users, said, up = row["users"], row["said"], row["availability"]
+    users, joined, said, up = (row[name] for name in ("users", "joined", "said", "availability"))
     printed = PRINTED_CAPACITY.get((row["framing"], round(row["rate"])))
     return [
         f"{row['rate']:,g}" + ("" if row["outcome"] == "holds" else " (fails)"),
-        f"{users['started']:,}", f"{users['connected']:,}", f"{row['errors']:,}",
-        f"{said['count']:,} received", ms(said["response"]["max_ns"] if said["response"] else None),
+        f"{users['started']:,}", f"{joined['count'] - joined['errors']:,}", f"{row['errors']:,}",
+        f"{said['count']:,}", ms(said["response"]["max_ns"] if said["response"] else None),
         seconds(up["first_failure_ns"]), mtbf(up),
         seconds(up["mttr_ns"]["value"] if up["mttr_ns"] else None),
         f"{100 * up['observed']:.1f} %", "–" if up["nines"] is None else f"{up['nines']:.1f}",

@@ -75,7 +75,13 @@ fn shop() {
 
 #[test]
 fn chat_two_clients() {
-    for transport in ["polling", "long-polling", "streaming", "websocket"] {
+    for transport in [
+        "polling",
+        "long-polling",
+        "streaming",
+        "websocket",
+        "websocket-alone",
+    ] {
         let session = format!("arrivals.0.session={transport}");
         let sets = [&session, "stay=200ms", "thresholds.2=p98(said) < 10s"];
         passes("chat/two-clients.yaml", &sets, 2);

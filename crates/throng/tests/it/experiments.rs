@@ -359,9 +359,12 @@ fn the_transports_run() {
     let scenario = root().join("examples/chat/two-clients.yaml");
     let text = text
         .replace("two-clients.yaml", &scenario.display().to_string())
-        .replace("design: full", "design: full\nset: { stay: 200ms }\npause: 0");
+        .replace(
+            "design: full",
+            "design: full\nset: { stay: 200ms }\npause: 0",
+        );
     let file = space.file("transports.yaml", &text);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    ended.said("run 8 of 8");
-    assert_eq!(stages(&space).0, ["done"; 8]);
+    ended.said("run 10 of 10");
+    assert_eq!(stages(&space).0, ["done"; 10]);
 }
