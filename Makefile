@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check web bench bench-compare bench-peers bench-million bench-model bench-docs picture toolchain
+.PHONY: help run test check web bench bench-compare bench-peers bench-million bench-model bench-chat bench-docs picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Where cargo is when a fresh shell does not know it yet.
@@ -20,7 +20,9 @@ help:
 	@echo "make bench-million  holds up to 2,000,000 users, about ten minutes; APPLY=1 lets it"
 	@echo "                    change settings of this machine, FANS=1 plays the whole final"
 	@echo "make bench-model  how fast 1 GB of log and a trace of two months are modelled, a few minutes"
-	@echo "make bench-docs     writes docs/benchmarks.md from the newest of what was measured"
+	@echo "make bench-chat   what the chat's transports cost and what its server takes, 25 minutes"
+	@echo "make bench-docs     writes docs/benchmarks.md, and tables of docs/chat.md, from the newest of"
+	@echo "                    what was measured"
 	@echo "make picture  draw the README's pictures of terminal and report anew, from a real run"
 
 run: toolchain web
@@ -50,6 +52,9 @@ bench-million: toolchain web
 
 bench-model: toolchain web
 	@bench/model
+
+bench-chat: toolchain web
+	@bench/chat $(if $(APPLY),--apply)
 
 bench-docs:
 	@bench/docs

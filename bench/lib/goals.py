@@ -4,6 +4,7 @@ import dataclasses
 import statistics
 from collections.abc import Callable
 
+from lib.chat_tables import ratios as chat_ratios
 from lib.held_figures import bytes_per_user, held
 from lib.peers_tables import good, per_cpu_second
 from lib.run_tables import bare_lags_us, lags_us, messages, ratios
@@ -98,6 +99,22 @@ def fans(raw: dict) -> list[float]:
     return [figures["held"]] if not figures["errors"] and not figures["refused"] else []
 
 
+def last_of_crowd(users: int) -> Callable[[dict], list[float]]:
+    """Seconds until the last of so many has a message of the chat, where all of them got it."""
+    def find(raw: dict) -> list[float]:
+        return [s for row in raw["rows"] if row["users"] == users and row["transport"] == "websocket"
+                and not row["errors"] and min(row["heard"]) >= users for s in row["last_s"]]
+    return find
+
+
+def costs(*pairs: str) -> Callable[[dict], list[float]]:
+    """CPU a message against that of the other way: the dearest of these pairs."""
+    def find(raw: dict) -> list[float]:
+        found = [chat_ratios(raw["rows"][pair]) for pair in pairs if pair in raw["rows"]]
+        return max(found, key=statistics.median, default=[])
+    return find
+
+
 GOALS = [
     Goal("users", "users held on this machine for a minute", "million", 2_000_000, True,
          users_held),
@@ -118,6 +135,16 @@ GOALS = [
          "peers", 3, True, echo(1_000), "×", 2),
     Goal("lag", "p99 lag of 50,000 sends a second from one core", "run", 50, False, punctual, "µs",
          1, lambda raw: bare_lags_us(messages(raw))),
+    Goal("chat-20k", "a chat's message to 20,000, until the last has it", "chat_crowd", 0.3, False,
+         last_of_crowd(20_000), "s", 3),
+    Goal("chat-100k", "a chat's message to 100,000, until the last has it", "chat_crowd", 1, False,
+         last_of_crowd(100_000), "s", 3),
+    Goal("sse", "CPU a received event, to that of a WebSocket message", "chat_messages", 1.15,
+         False, costs("sse"), "×", 2),
+    Goal("tcp", "CPU of a framed TCP message, to that over WebSocket", "chat_messages", 1.15, False,
+         costs("tcp"), "×", 2),
+    Goal("channels", "CPU of a channel's message, to the same bytes by hand", "chat_messages", 1.10,
+         False, costs("phoenix", "actioncable", "socketio"), "×", 2),
     Goal("fans", "fans of the whole final, without an error", "fans", MILLION, True, fans),
 ]
 

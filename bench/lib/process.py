@@ -38,12 +38,22 @@ class Server:
 
     def __init__(self, kind: str, *options: str, listen: str = "127.0.0.1:0",
                  core: int | None = SERVER_CORE) -> None:
-        command = [str(THRONG), "serve", kind, "--listen", listen, *options]
+        self.start([str(THRONG), "serve", kind, "--listen", listen, *options,
+                    "--until-stdin-closes"], core)
+
+    @classmethod
+    def of(cls, command: list[str], core: int | None = SERVER_CORE) -> "Server":
+        """Any other program that prints its address and ends with its standard input."""
+        server = cls.__new__(cls)
+        server.start(command, core)
+        return server
+
+    def start(self, command: list[str], core: int | None) -> None:
         if core is not None:
             command = pinned(core, command)
         # It stops when its input closes, so it cannot outlive the bench, however that ends.
-        self.process = subprocess.Popen([*command, "--until-stdin-closes"], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
         line = self.process.stdout.readline()
         if not line:
             raise BenchError(f"{' '.join(command)} did not start")

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use crate::Stop;
 use crate::front;
-use crate::wire::{Crew, Setup, open_files_max, run_until};
+use crate::wire::{Crew, Setup, limit_open_files, open_files_max, run_until};
 use hub::Hub;
 
 pub use options::ChatOptions;
@@ -133,17 +133,25 @@ pub async fn serve(
     })
 }
 
-/// [`serve`] on a runtime of its own, until `stop`; raises the limit on open files
-/// first. For a process that does nothing else.
+/// [`serve`] on a runtime of its own, until `stop`; sets the limit on open files first: to `files`, or
+/// as high as it goes. For a process that does nothing else.
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
 pub fn run(
-    options: ChatOptions,
+    mut options: ChatOptions,
     stop: Stop,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<Report, ChatError> {
-    run_until(stop, |stopped| serve(options, ready, stopped)).map_err(ChatError::Process)?
+    // A limit for the whole process is none where each thread has a table.
+    options.own_files &= options.files.is_none();
+    run_until(stop, |stopped| async move {
+        if let Some(files) = options.files {
+            limit_open_files(files).map_err(ChatError::Process)?;
+        }
+        serve(options, ready, stopped).await
+    })
+    .map_err(ChatError::Process)?
 }
 
 async fn start(options: &ChatOptions, hub: &Arc<Hub>) -> Result<Crew, ChatError> {

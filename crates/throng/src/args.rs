@@ -609,6 +609,10 @@ pub(crate) struct ChatArgs {
     /// Connections expected at once: starts as many threads as their open files need
     #[arg(long, value_name = "N")]
     pub(crate) connections: Option<usize>,
+    /// Open files it may have, as a small server would; further connections wait [default: as many as the
+    /// system allows]
+    #[arg(long, value_name = "N", conflicts_with = "connections")]
+    pub(crate) files: Option<u32>,
     /// Keep the history in this SQLite database [default: in memory]
     #[arg(long, value_name = "PATH")]
     pub(crate) store: Option<PathBuf>,

@@ -8,7 +8,7 @@ use crate::plan::{Endpoint, Phase, Plan, Session, Single, Target};
 use crate::suggest;
 
 /// The systems that Throng itself can start.
-const BUILTIN_TARGETS: &[&str] = &["market"];
+const BUILTIN_TARGETS: &[&str] = &["market", "chat"];
 
 impl Checker<'_> {
     /// The whole plan; sound where no error was told.
@@ -160,7 +160,7 @@ impl Checker<'_> {
         if !BUILTIN_TARGETS.contains(&name) {
             let hint = match suggest::nearest(name, BUILTIN_TARGETS.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("write `market`, or a URL like http://{name}/"),
+                None => format!("write `market`, `chat`, or a URL like http://{name}/"),
             };
             self.told
                 .error(

@@ -13,6 +13,8 @@ use crate::wire;
 const ROOMS_MAX: usize = 10_000;
 /// Most messages that a room can keep.
 const HISTORY_MAX: usize = 1_000_000;
+/// Fewest files that a chat can be run with: listeners, runtimes and streams of its own need some.
+const FILES_MIN: u32 = 64;
 /// Longest message that can be allowed, in bytes.
 const MESSAGE_MAX: usize = 64 << 10;
 
@@ -32,6 +34,9 @@ pub struct ChatOptions {
     /// Whether every serving thread has a file table of its own, so that each may hold as many
     /// connections as the limit on open files allows for a process. On by default.
     pub own_files: bool,
+    /// Open files of the whole process, 64 or more: a server that is small. Then threads have no
+    /// tables of their own. `None`, the default: as many as the system allows.
+    pub files: Option<u32>,
     /// Connections that may wait to be accepted, for each thread.
     pub backlog: u32,
     /// The database that keeps the history; `None`, the default: memory.
@@ -72,6 +77,7 @@ impl Default for ChatOptions {
                 .max(2),
             connections: 0,
             own_files: true,
+            files: None,
             backlog: wire::BACKLOG,
             store: None,
             rooms_max: 100,
@@ -98,6 +104,10 @@ impl ChatOptions {
             (
                 self.connections <= wire::CONNECTIONS_MAX,
                 "at most 10,000,000 connections can be expected",
+            ),
+            (
+                self.files.is_none_or(|files| files >= FILES_MIN),
+                "it takes 64 open files at least",
             ),
             (
                 (1..=ROOMS_MAX).contains(&self.rooms_max),
@@ -171,8 +181,9 @@ mod tests {
     #[test]
     fn bad_options_are_named() {
         assert!(ChatOptions::default().check().is_ok());
-        let changes: [fn(&mut ChatOptions); 6] = [
+        let changes: [fn(&mut ChatOptions); 7] = [
             |options| options.threads = 0,
+            |options| options.files = Some(FILES_MIN - 1),
             |options| options.rooms_max = 0,
             |options| options.rooms_max = ROOMS_MAX + 1,
             |options| options.history = 0,

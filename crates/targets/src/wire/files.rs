@@ -15,6 +15,14 @@ pub(crate) fn raise_open_files() -> io::Result<()> {
     Ok(setrlimit(Resource::Nofile, limit)?)
 }
 
+/// Lowers the soft limit on open files to `files`, or to the hard one where that is lower.
+pub(crate) fn limit_open_files(files: u32) -> io::Result<()> {
+    let mut limit = getrlimit(Resource::Nofile);
+    let files = u64::from(files);
+    limit.current = Some(limit.maximum.map_or(files, |most| files.min(most)));
+    Ok(setrlimit(Resource::Nofile, limit)?)
+}
+
 /// How many files one table may hold; `None` without a limit.
 pub(crate) fn open_files_max() -> Option<u64> {
     getrlimit(Resource::Nofile).current

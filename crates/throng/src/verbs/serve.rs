@@ -67,6 +67,7 @@ fn chat(args: &ChatArgs) -> Result<Exit, Failure> {
     options.listen = args.listen.listen;
     options.threads = args.threads.unwrap_or(options.threads);
     options.connections = args.connections.unwrap_or(options.connections);
+    options.files = args.files;
     options.store.clone_from(&args.store);
     options.history = args.history.unwrap_or(options.history);
     options.rooms_max = args.rooms.unwrap_or(options.rooms_max);

@@ -93,3 +93,35 @@ fn shop() {
     let sets = [&target, arrivals, "thresholds.2=p99(search) < 10s"];
     passes("shop.yaml", &sets, 50);
 }
+
+#[test]
+fn chat_two_clients() {
+    for transport in [
+        "polling",
+        "long-polling",
+        "streaming",
+        "websocket",
+        "websocket-alone",
+    ] {
+        let session = format!("arrivals.0.session={transport}");
+        let sets = [&session, "stay=200ms", "thresholds.2=p98(said) < 10s"];
+        passes("chat/two-clients.yaml", &sets, 2);
+    }
+}
+
+#[test]
+fn chat_capacity() {
+    for framing in ["phoenix", "actioncable"] {
+        let framing = format!("framing={framing}");
+        let sets = [
+            &framing,
+            "climb=600ms",
+            "full=200ms",
+            "stay=800ms",
+            "options.timeout=10s",
+            "thresholds.2=p99(said) < 10s",
+        ];
+        // The speaker, and ten a second: in the climb, 200 ms, 600 ms and 200 ms.
+        passes("chat/capacity.yaml", &sets, 1 + 6 + 2 + 6 + 2);
+    }
+}

@@ -358,3 +358,21 @@ fn the_example_runs() {
     ended.said("run 8 of 8");
     assert_eq!(stages(&space).0, ["done"; 8]);
 }
+
+/// The chat's transports, cut to a moment.
+#[test]
+fn the_transports_run() {
+    let space = Space::new();
+    let text = std::fs::read_to_string(root().join("examples/chat/transports.yaml")).unwrap();
+    let scenario = root().join("examples/chat/two-clients.yaml");
+    let text = text
+        .replace("two-clients.yaml", &scenario.display().to_string())
+        .replace(
+            "design: full",
+            "design: full\nset: { stay: 200ms }\npause: 0",
+        );
+    let file = space.file("transports.yaml", &text);
+    let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
+    ended.said("run 10 of 10");
+    assert_eq!(stages(&space).0, ["done"; 10]);
+}
