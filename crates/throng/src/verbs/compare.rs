@@ -63,6 +63,7 @@ fn options(args: &CompareArgs) -> Options {
         },
         detect: how.detect,
         strict: how.strict,
+        only: None,
         anyway: what.anyway,
         seed: how.seed,
     }

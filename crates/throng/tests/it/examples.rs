@@ -55,6 +55,13 @@ fn football_million() {
 }
 
 #[test]
+fn ad_network() {
+    // How many come in a second follows from the seed.
+    let sets = ["length=1s", "think=20ms", "target.ads.long-list=50"];
+    passes("ads/network.yaml", &sets, 35);
+}
+
+#[test]
 fn http_hello() {
     let stall = Served::start(&["stall", "--stall", "0"]);
     let target = format!("target={}", stall.url);

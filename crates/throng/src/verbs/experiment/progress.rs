@@ -40,11 +40,15 @@ pub(super) fn plan(opened: &Opened, directory: &Path, begun: Option<&ExperimentS
             .map(|level| level.text.as_str())
             .collect();
         let (letter, levels) = (letter(number), levels.join(", "));
-        let _ = writeln!(
-            text,
-            "  {letter} {} ({}): {levels}",
-            factor.name, factor.set
-        );
+        let _ = writeln!(text, "  {letter} {}: {levels}", factor.name);
+        for level in &factor.levels {
+            let sets = level
+                .sets
+                .iter()
+                .map(|(key, value)| format!("{key}={value}"));
+            let sets = sets.collect::<Vec<_>>().join(" ");
+            let _ = writeln!(text, "      {}: {sets}", level.text);
+        }
     }
     text += &confounding(experiment);
     let done = |run: &PlannedRun| {
