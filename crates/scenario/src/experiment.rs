@@ -179,6 +179,18 @@ impl Experiment {
     }
 }
 
+impl Factor {
+    /// The place that its levels are values of; `None` where they are variants.
+    pub fn place_set(&self) -> Option<&str> {
+        let mut places = self.levels.iter().map(|level| match &level.sets[..] {
+            [(place, _)] => Some(place.as_str()),
+            _ => None,
+        });
+        let first = places.next()??;
+        places.all(|place| place == Some(first)).then_some(first)
+    }
+}
+
 impl Generator {
     /// The level that it sets in this combination.
     fn level(&self, cell: &[usize]) -> usize {

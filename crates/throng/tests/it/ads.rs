@@ -62,7 +62,7 @@ fn told(text: &str, key: &str) -> Option<Row> {
             .find(|word| !word.is_empty())
     };
     let weight = match word("weight:")? {
-        "\"${largest}\"" => text.split_once("largest: ")?.1.split(' ').next()?,
+        "\"${largest" => text.split_once("largest: ")?.1.split(' ').next()?,
         weight => weight,
     };
     let chance = |name: &str| word(&format!("{name}: "))?.parse::<f64>().ok();

@@ -372,7 +372,7 @@ fn an_ensemble_is_run_and_its_modes_are_told() {
     let file = space.file("it.yaml", &text);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
     ended.said("run 15 of 15");
-    ended.said("ENSEMBLES  ad");
+    ended.said("ENSEMBLES ad");
     let analysis = json(&space.path("out/analysis.json"));
     let ensembles = analysis["ensembles"].as_array().unwrap();
     let levels: Vec<&str> = ensembles
