@@ -31,6 +31,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::Stop;
+use crate::wire::metrics::Counter;
 use crate::wire::{Crew, Post, Setup, accept_all, run_until, serve_http, stopped};
 use hub::Hub;
 use offers::Step;
@@ -142,7 +143,7 @@ pub async fn serve(
     let (metrics, first) = (&hub.metrics, Step::Impression as usize);
     Ok(Report {
         served: metrics.steps[Step::Served as usize].get(),
-        events: metrics.steps[first..].iter().map(|step| step.get()).sum(),
+        events: metrics.steps[first..].iter().map(Counter::get).sum(),
         records_lost: metrics.records_lost.get(),
         lines_dropped: hub.log.as_ref().map_or(0, |log| log.counts.dropped.get()),
     })

@@ -81,7 +81,7 @@ fn section(table: &mut Table, ensemble: &Ensemble, measure: &EnsembleMeasure) {
     for tested in &measure.tested {
         let mut test = tested.tests.join(", ");
         for mode in tested.modes.iter().take(MODES_TOLD) {
-            table.row(row(std::mem::take(&mut test), mode));
+            table.row(row(&std::mem::take(&mut test), mode));
         }
         if let Some(more) = tested
             .modes
@@ -95,7 +95,7 @@ fn section(table: &mut Table, ensemble: &Ensemble, measure: &EnsembleMeasure) {
     }
 }
 
-fn row(test: String, mode: &Mode) -> Vec<(Option<Tone>, String)> {
+fn row(test: &str, mode: &Mode) -> Vec<(Option<Tone>, String)> {
     let runs = mode.runs.iter().take(RUNS_TOLD).map(ToString::to_string);
     let more = if mode.runs.len() > RUNS_TOLD {
         " …"

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::{DefaultBodyLimit, Extension, Path, Query, Request, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode, Version, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -271,7 +271,7 @@ fn write_line(
     response: &Response,
     (at_ms, took): (f64, std::time::Duration),
 ) {
-    let text = |name: HeaderName| head.headers.get(name).map(|value| value.as_bytes());
+    let text = |name: HeaderName| head.headers.get(name).map(HeaderValue::as_bytes);
     let (referer, agent) = (text(header::REFERER), text(header::USER_AGENT));
     // Bytes that are no UTF-8 are told as such.
     let (referer, agent) = (

@@ -137,7 +137,7 @@ impl Inventory {
     /// counts as shown. `None`: there is none.
     pub(super) fn choose(&self, list: &List, audience: Audience, offer: u64) -> Option<u32> {
         let mut draws = Draws::of(&[self.seed, offer]);
-        let explores = draws.next() % EXPLORE_ONE_IN == 0;
+        let explores = draws.next().is_multiple_of(EXPLORE_ONE_IN);
         loop {
             let chosen = self.look(list, audience, explores.then_some(&mut draws))?;
             // Somebody else may have taken the campaign's last place meanwhile; then it is left
@@ -165,7 +165,7 @@ impl Inventory {
                 // (reservoir sampling: Vitter 1985, algorithm R).
                 Some(draws) => {
                     seen += 1;
-                    if draws.next() % seen == 0 {
+                    if draws.next().is_multiple_of(seen) {
                         f64::INFINITY
                     } else {
                         f64::NEG_INFINITY
