@@ -110,7 +110,7 @@ pub fn compare(
         (!baselines.is_empty()).then(|| Rule::of(baselines.len(), candidates.len(), options.alpha));
     let mut findings = findings::of_runs(&all, &runs, rule, options);
 
-    let common = common(&all);
+    let common = common(&all, options);
     let read = read_all(&all, &spans, &common, options)?;
     let mut measures = Vec::new();
     let mut tested: Vec<Vec<Component>> = Vec::new();
@@ -158,6 +158,31 @@ pub fn compare(
         runs,
         measures,
     })
+}
+
+/// By measure: its name, and the times of each run in nanoseconds. Measures of which nothing ended
+/// well in some run are not there.
+///
+/// # Errors
+/// As [`compare`].
+pub fn samples(
+    runs: &[Run],
+    options: &Options,
+) -> Result<Vec<(String, Vec<Sample>)>, CompareError> {
+    let all: Vec<&Run> = runs.iter().collect();
+    check(&all, options)?;
+    let spans: Result<Vec<Span>, CompareError> = all.iter().map(|run| span(run, options)).collect();
+    let (spans, common) = (spans?, common(&all, options));
+    let read = read_all(&all, &spans, &common, options)?;
+    let of_measure = |number: usize| -> Option<Vec<Sample>> {
+        let runs = read.iter().zip(&spans);
+        runs.map(|(run, span)| Some(run[number].unit(span.seconds())?.sample))
+            .collect()
+    };
+    let found = common.iter().enumerate();
+    Ok(found
+        .filter_map(|(number, common)| Some((common.name.clone(), of_measure(number)?)))
+        .collect())
 }
 
 /// What can be said before any figure is read.
@@ -238,8 +263,10 @@ fn described(
 }
 
 /// Measures of one name and kind that all runs have. Checks have no time.
-fn common(all: &[&Run]) -> Vec<Common> {
-    let first = all[0].info().measures.iter().filter(|m| m.kind != "check");
+fn common(all: &[&Run], options: &Options) -> Vec<Common> {
+    let is_wanted = |name: &String| options.only.as_ref().is_none_or(|only| only.contains(name));
+    let first = all[0].info().measures.iter();
+    let first = first.filter(|m| m.kind != "check" && is_wanted(&m.name));
     let in_all = first.filter_map(|wanted| {
         let place = |run: &&Run| run.info().measures.iter().position(|m| m == wanted);
         let places: Option<Vec<usize>> = all.iter().map(place).collect();

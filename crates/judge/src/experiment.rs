@@ -7,6 +7,7 @@
 //! [`stats::factorial`]'s. Nothing is made up for what is missing.
 
 mod analysis;
+mod ensembles;
 mod findings;
 mod response;
 mod runs;
@@ -14,6 +15,9 @@ mod runs;
 pub use analysis::{
     Analysis, CellFigures, ErrorFigures, EstimateFigures, FactorFigures, FitFigures,
     InteractionTable, LeftOut, LevelFigures, MissingCell, ResponseAnalysis, TermFigures,
+};
+pub use ensembles::{
+    Ensemble, EnsembleMeasure, EnsembleOptions, EnsembleRun, Histogram, Mode, TestedModes, ensemble,
 };
 pub use runs::{figure_unit, run_values};
 
@@ -96,6 +100,7 @@ pub fn analyze(data: &Data) -> Analysis {
         left_out: data.left_out.clone(),
         findings,
         responses,
+        ensembles: Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! An experiment's analysis in words: factors, then for each response what to know of it, effects,
 //! means of levels and interactions.
 
+mod ensembles;
 mod numbers;
 mod tables;
 
@@ -34,6 +35,7 @@ pub fn experiment(analysis: &Analysis, style: Style) -> String {
         lines.push(String::new());
         lines.extend(of_response(analysis, response, style));
     }
+    lines.extend(ensembles::lines(analysis, style));
     lines
         .into_iter()
         .fold(String::new(), |text, line| text + &line + "\n")

@@ -5,6 +5,7 @@
 //! responses that were measured elsewhere.
 
 mod check;
+mod full;
 mod generators;
 mod table;
 
@@ -49,6 +50,19 @@ pub struct Experiment {
     /// Of the intervals, in 0.5..1.
     pub confidence: f64,
     pub time_max_ns: u64,
+    /// What is compared between the runs of a combination.
+    pub compare: Option<Compare>,
+}
+
+/// Distributions that are compared between the runs of each combination.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compare {
+    /// By name, each with where it is written.
+    pub measures: Vec<(String, Range<usize>)>,
+    /// Width of the bins of the published way.
+    pub bin_ns: u64,
+    /// What is left out of the beginning of each run.
+    pub skip_ns: u64,
 }
 
 /// How combinations are chosen.
@@ -68,8 +82,6 @@ pub enum Design {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Factor {
     pub name: String,
-    /// The override's key.
-    pub set: String,
     /// The first counts as low.
     pub levels: Vec<Level>,
     /// Where its name stands.
@@ -79,10 +91,11 @@ pub struct Factor {
 /// A value of a factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level {
-    /// As it is written.
+    /// As it is written; of a variant its name.
     pub text: String,
-    /// The override's value: the same, in quotes where it was.
-    pub value: String,
+    /// Overrides, key and value; the value is in quotes where it was. A variant may have any
+    /// number of them.
+    pub sets: Vec<(String, String)>,
     pub place: Range<usize>,
 }
 
@@ -104,15 +117,20 @@ pub struct Response {
     pub place: Range<usize>,
 }
 
-/// Checks an experiment. There is one exactly where no problem is an error.
+/// Checks an experiment, with what its key `full` replaces where it is wanted `in_full`. There is
+/// one exactly where no problem is an error.
 pub fn experiment(
     source: Source<'_>,
     settings: &Settings<'_>,
+    in_full: bool,
 ) -> (Option<Experiment>, Vec<Diagnostic>) {
     let mut checker = experiment_checker(source, settings);
-    let Some(root) = yaml::parse(source.text, &mut checker.told) else {
+    let Some(mut root) = yaml::parse(source.text, &mut checker.told) else {
         return (None, checker.told.finish());
     };
+    if in_full {
+        full::replace(&mut root, &mut checker.told);
+    }
     let found = checker.experiment(&root, source.name);
     let found = found.filter(|_| !checker.told.has_errors());
     (found, checker.told.finish())
@@ -155,11 +173,21 @@ impl Experiment {
 
     /// The overrides of a combination: those of all runs, then the factors'.
     pub fn overrides(&self, cell: &[usize]) -> Vec<(String, String)> {
-        let levels = self.factors.iter().zip(cell).map(|(factor, &level)| {
-            let level = &factor.levels[level];
-            (factor.set.clone(), level.value.clone())
+        let levels = self.factors.iter().zip(cell);
+        let levels = levels.flat_map(|(factor, &level)| &factor.levels[level].sets);
+        self.sets.iter().chain(levels).cloned().collect()
+    }
+}
+
+impl Factor {
+    /// The place that its levels are values of; `None` where they are variants.
+    pub fn place_set(&self) -> Option<&str> {
+        let mut places = self.levels.iter().map(|level| match &level.sets[..] {
+            [(place, _)] => Some(place.as_str()),
+            _ => None,
         });
-        self.sets.iter().cloned().chain(levels).collect()
+        let first = places.next()??;
+        places.all(|place| place == Some(first)).then_some(first)
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) use dist::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, UNIF
 pub(crate) use document::{
     CONNECT_RETRIES, DOCUMENT, MESSAGE, OPTIONS, SERVER, SESSION, TARGET_URL, TLS,
 };
-pub(crate) use experiment::{EXPERIMENT, FACTOR, RESPONSE};
+pub(crate) use experiment::{COMPARE, EXPERIMENT, FACTOR, RESPONSE};
 pub(crate) use markov::{MARKOV, STATE, TRANSITION};
 pub(crate) use probes::{PROBES, PROCESS};
 pub(crate) use recorded::SOURCES;
@@ -229,8 +229,8 @@ pub fn experiment_reference() -> Vec<(&'static str, String)> {
 }
 
 /// Every table of experiments.
-pub(crate) fn experiment_tables() -> [&'static Table; 3] {
-    [&EXPERIMENT, &FACTOR, &RESPONSE]
+pub(crate) fn experiment_tables() -> [&'static Table; 4] {
+    [&EXPERIMENT, &FACTOR, &RESPONSE, &COMPARE]
 }
 
 /// Every table of the language.

@@ -1,5 +1,6 @@
 //! What was typed.
 
+pub(crate) mod ads;
 mod compare;
 mod model;
 mod probe;
@@ -119,6 +120,9 @@ pub(crate) struct ExperimentArgs {
     /// The experiment's directory [default: experiments/ and its name]
     #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "analyze"])]
     pub(crate) dir: Option<PathBuf>,
+    /// Run it in full: with what its key `full` says
+    #[arg(long, conflicts_with_all = ["resume", "analyze"])]
+    pub(crate) full: bool,
     /// Tell the runs, their order and their time, and run nothing
     #[arg(long, conflicts_with = "analyze")]
     pub(crate) plan: bool,
@@ -542,6 +546,8 @@ pub(crate) enum System {
     Market(MarketArgs),
     /// A chat: polling, server-sent events, WebSocket, ActionCable and Phoenix channels
     Chat(ChatArgs),
+    /// An ad network: choosing ads by performance, events, records, an access log
+    Ads(Box<ads::AdsArgs>),
     /// An HTTP server that freezes on a schedule
     Stall(StallArgs),
     /// The smallest WebSocket and HTTP server

@@ -246,7 +246,7 @@ pub(crate) fn probes(text: &Text) -> Result<(Vec<Probe>, Inputs), Failure> {
 }
 
 /// Checks an experiment and tells all its problems at once.
-pub(crate) fn experiment(text: &Text) -> Result<Experiment, Failure> {
+pub(crate) fn experiment(text: &Text, in_full: bool) -> Result<Experiment, Failure> {
     let source = Source {
         name: &text.name,
         text: &text.text,
@@ -256,7 +256,7 @@ pub(crate) fn experiment(text: &Text) -> Result<Experiment, Failure> {
         env: &|name| std::env::var(name).ok(),
         files: &|_| Err("an experiment names no files but its scenario".to_owned()),
     };
-    let (experiment, diagnostics) = scenario::experiment(source, &settings);
+    let (experiment, diagnostics) = scenario::experiment(source, &settings, in_full);
     tell(text, &diagnostics);
     experiment.ok_or_else(|| {
         wrong(

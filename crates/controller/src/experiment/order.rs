@@ -22,7 +22,13 @@ pub struct PlannedRun {
 /// All runs of an experiment in their order, which follows from its seed.
 pub fn order(experiment: &Experiment) -> Vec<PlannedRun> {
     let sets = experiment.sets.iter().map(|(key, _)| key);
-    let mut keys = sets.chain(experiment.factors.iter().map(|factor| &factor.set));
+    let mut keys = sets.chain(
+        experiment
+            .factors
+            .iter()
+            .flat_map(|factor| &factor.levels)
+            .flat_map(|level| level.sets.iter().map(|(key, _)| key)),
+    );
     let is_seed_set = keys.any(|key| key == "seed");
     let cells = experiment.cells();
     let mut runs = Vec::with_capacity(cells.len() * experiment.repetitions as usize);

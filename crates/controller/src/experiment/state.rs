@@ -25,6 +25,9 @@ pub struct ExperimentState {
     pub throng: String,
     /// The experiment's file.
     pub file: String,
+    /// Whether it is run in full.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub full: bool,
     /// Of all that the runs follow from; a changed one is another experiment.
     pub digest: String,
     /// What the order follows from.
@@ -103,6 +106,7 @@ impl ExperimentState {
             name: experiment.name.clone(),
             throng: throng.to_owned(),
             file: file.to_owned(),
+            full: false,
             digest: digest(texts),
             seed: experiment.seed,
             runs: runs.collect(),

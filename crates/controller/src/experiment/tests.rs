@@ -13,7 +13,7 @@ fn experiment(text: &str) -> Experiment {
         name: "it.yaml",
         text,
     };
-    scenario::experiment(source, &settings)
+    scenario::experiment(source, &settings, false)
         .0
         .expect("it is right")
 }

@@ -80,6 +80,8 @@ pub struct Options {
     pub detect: f64,
     /// Decide nothing from a single run a side.
     pub strict: bool,
+    /// Only measures of these names.
+    pub only: Option<Vec<String>>,
     /// Compare what differs in scenario, and what is not trusted.
     pub anyway: bool,
     /// Of the draws where there are too many dealings of runs to go through them all.
@@ -107,6 +109,7 @@ impl Default for Options {
             },
             detect: 0.05,
             strict: false,
+            only: None,
             anyway: false,
             seed: 1,
             curves: false,

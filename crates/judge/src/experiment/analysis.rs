@@ -31,6 +31,9 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// One by one.
     pub responses: Vec<ResponseAnalysis>,
+    /// The runs of each combination held against each other, where that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ensembles: Vec<super::Ensemble>,
 }
 
 /// A factor.

@@ -8,7 +8,7 @@ use crate::plan::{Endpoint, Phase, Plan, Session, Single, Target};
 use crate::suggest;
 
 /// The systems that Throng itself can start.
-const BUILTIN_TARGETS: &[&str] = &["market", "chat"];
+const BUILTIN_TARGETS: &[&str] = &["market", "chat", "ads"];
 
 impl Checker<'_> {
     /// The whole plan; sound where no error was told.

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::{
-    CONFIDENCE, Design, Experiment, FACTORS_MAX, Factor, LEVELS_MAX, Level, REPETITIONS_MAX,
-    RUNS_MAX, Response,
+    CONFIDENCE, Compare, Design, Experiment, FACTORS_MAX, Factor, LEVELS_MAX, Level,
+    REPETITIONS_MAX, RUNS_MAX, Response,
 };
 use crate::check::{Checker, Fields, stem};
-use crate::keys::{DESIGNS, EXPERIMENT, FACTOR, RESPONSE};
+use crate::keys::{COMPARE, DESIGNS, EXPERIMENT, FACTOR, RESPONSE};
 use crate::node::{Entry, Node, Place};
 use crate::units::{self, UnitError};
 
@@ -30,6 +30,8 @@ impl Checker<'_> {
         let scenario = fields.get("scenario");
         let scenario = scenario.and_then(|node| self.word(node, "a scenario's file"));
         let sets = self.sets(fields.get("set"));
+        // Looked at whether it is run in full or not.
+        self.sets(fields.get("full"));
         let factors = fields
             .get("factors")
             .map_or_else(Vec::new, |node| self.factors(node, &sets));
@@ -56,6 +58,7 @@ impl Checker<'_> {
             keeps_untrusted: self.option_choice(&EXPERIMENT, &fields, "untrusted") == 1,
             confidence: self.confidence(&fields),
             time_max_ns: self.option_ns(&fields, "time_max"),
+            compare: fields.get("compare").and_then(|node| self.compare(node)),
         };
         self.runs(&found, &root.place);
         Some(found)
@@ -70,8 +73,8 @@ impl Checker<'_> {
             return Vec::new();
         };
         let pairs = entries.iter().filter_map(|entry| {
-            let level = self.level(&entry.value)?;
-            Some((entry.key.clone(), level.value, entry.key_place.clone()))
+            let value = self.value(&entry.value)?;
+            Some((entry.key.clone(), value, entry.key_place.clone()))
         });
         pairs.collect()
     }
@@ -100,11 +103,17 @@ impl Checker<'_> {
             let Some(factor) = self.factor(entry) else {
                 continue;
             };
-            if let Some(by) = taken.insert(factor.set.clone(), "another factor") {
-                let message = format!("`{}` is changed by {by}, too", factor.set);
-                self.told
-                    .error("same-place", &entry.key_place, message)
-                    .hint("each place has one factor, or one value in `set`");
+            let sets = factor.levels.iter().flat_map(|level| &level.sets);
+            let mut places: Vec<&String> = sets.map(|(place, _)| place).collect();
+            places.sort_unstable();
+            places.dedup();
+            for place in places {
+                if let Some(by) = taken.insert(place.clone(), "another factor") {
+                    let message = format!("`{place}` is changed by {by}, too");
+                    self.told
+                        .error("same-place", &entry.key_place, message)
+                        .hint("each place has one factor, or one value in `set`");
+                }
             }
             factors.push(factor);
         }
@@ -126,47 +135,67 @@ impl Checker<'_> {
         }
         let (set, levels) = if entry.value.mapping().is_some() {
             let fields = self.fields(&entry.value, &FACTOR, "the factor")?;
-            let set = fields
-                .get("set")
-                .and_then(|node| self.word(node, "a place"));
-            (set.map(|word| word.text), fields.get("levels")?)
+            let levels = fields.get("levels")?;
+            if let (Some(_), Some(set)) = (levels.mapping(), fields.get("set")) {
+                self.told
+                    .error(
+                        "bad-levels",
+                        &set.place,
+                        "variants say themselves what they set",
+                    )
+                    .hint("leave out `set`, or write the levels as a list");
+            }
+            let set = fields.get("set");
+            let set = set.and_then(|node| self.word(node, "a place"));
+            (set.map(|word| word.text), levels)
         } else {
             (None, &entry.value)
         };
+        let set = set.unwrap_or_else(|| entry.key.clone());
         Some(Factor {
             name: entry.key.clone(),
-            set: set.unwrap_or_else(|| entry.key.clone()),
-            levels: self.levels(levels, &entry.key),
+            levels: self.levels(levels, &entry.key, &set),
             place: entry.key_place.span.clone(),
         })
     }
 
-    fn levels(&mut self, node: &Node, factor: &str) -> Vec<Level> {
-        let Some(items) = node.sequence() else {
-            self.expected(node, "a list of levels");
-            return Vec::new();
+    /// Levels are values of one place, or variants: names with what each sets.
+    fn levels(&mut self, node: &Node, factor: &str, set: &str) -> Vec<Level> {
+        let found: Vec<(Place, Option<Level>)> = match (node.sequence(), node.mapping()) {
+            (Some(items), _) => items
+                .iter()
+                .take(LEVELS_MAX + 1)
+                .map(|item| (item.place.clone(), self.level(item, set)))
+                .collect(),
+            (None, Some(entries)) => entries
+                .iter()
+                .take(LEVELS_MAX + 1)
+                .map(|entry| (entry.key_place.clone(), Some(self.variant(entry))))
+                .collect(),
+            (None, None) => {
+                self.expected(node, "a list of levels, or names with what each sets");
+                return Vec::new();
+            }
         };
-        if items.len() < 2 || items.len() > LEVELS_MAX {
-            let message = match items.len() {
+        if found.len() < 2 || found.len() > LEVELS_MAX {
+            let message = match found.len() {
                 0 => format!("`{factor}` has no level"),
                 1 => format!("`{factor}` has one level only"),
-                count => {
-                    format!("`{factor}` has {count} levels; a factor has at most {LEVELS_MAX}")
-                }
+                _ => format!("`{factor}` has more than {LEVELS_MAX} levels"),
             };
             self.told.error("bad-levels", &node.place, message).hint(
                 "a factor has levels to compare; what is the same in all runs goes into `set`",
             );
         }
         let mut levels: Vec<Level> = Vec::new();
-        for item in items.iter().take(LEVELS_MAX) {
-            let Some(level) = self.level(item) else {
+        for (place, level) in found {
+            let Some(level) = level else {
                 continue;
             };
-            if levels.iter().any(|other| other.value == level.value) {
+            if levels.iter().any(|other| other.sets == level.sets) {
                 let message = format!("the level `{}` stands here twice", level.text);
                 self.told
-                    .error("duplicate-level", &item.place, message)
+                    .error("duplicate-level", &place, message)
                     .hint("repetitions are asked for by `repetitions`");
             }
             levels.push(level);
@@ -174,23 +203,39 @@ impl Checker<'_> {
         levels
     }
 
+    fn level(&mut self, node: &Node, set: &str) -> Option<Level> {
+        let value = self.value(node)?;
+        Some(Level {
+            text: node.scalar().map_or_else(String::new, |s| s.text.clone()),
+            sets: vec![(set.to_owned(), value)],
+            place: node.place.span.clone(),
+        })
+    }
+
+    fn variant(&mut self, entry: &Entry) -> Level {
+        let sets = self.sets(Some(&entry.value));
+        Level {
+            text: entry.key.clone(),
+            sets: sets
+                .into_iter()
+                .map(|(key, value, _)| (key, value))
+                .collect(),
+            place: entry.key_place.span.clone(),
+        }
+    }
+
     /// A value as an override has it. What stands in `${…}` is the scenario's to fill in.
-    fn level(&mut self, node: &Node) -> Option<Level> {
+    fn value(&mut self, node: &Node) -> Option<String> {
         let Some(scalar) = node.scalar().filter(|_| !node.is_null()) else {
             self.expected(node, "a single value");
             self.told
                 .last_hint("make what is longer a parameter of the scenario".to_owned());
             return None;
         };
-        let value = if scalar.quoted {
+        Some(if scalar.quoted {
             serde_json::Value::from(scalar.text.as_str()).to_string()
         } else {
             scalar.text.clone()
-        };
-        Some(Level {
-            text: scalar.text.clone(),
-            value,
-            place: node.place.span.clone(),
         })
     }
 
@@ -282,6 +327,24 @@ impl Checker<'_> {
             figure: word.text,
             multiplicative: self.option_choice(&RESPONSE, &fields, "model") == 1,
             place: word.place.span,
+        })
+    }
+
+    fn compare(&mut self, node: &Node) -> Option<Compare> {
+        let fields = self.fields(node, &COMPARE, "`compare`")?;
+        let measures = fields.get("measures");
+        let words = measures.map_or_else(Vec::new, |node| self.one_or_more(node).to_vec());
+        let words = words.iter().filter_map(|node| {
+            let word = self.word(node, "the name of a measure")?;
+            Some((word.text, word.place.span))
+        });
+        Some(Compare {
+            measures: words.collect(),
+            bin_ns: self.option_ns(&fields, "bin"),
+            skip_ns: match fields.get("skip") {
+                Some(_) => self.option_ns_or_none(&fields, "skip"),
+                None => 0,
+            },
         })
     }
 

@@ -111,6 +111,43 @@ pub(crate) static EXPERIMENT: Table = Table {
             default: Text("24h"),
             doc: "An experiment that would take longer is not begun",
         },
+        Key {
+            name: "compare",
+            kind: Kind::Mapping(&COMPARE),
+            default: Absent,
+            doc: "The runs of each combination are compared with each other, to find its modes of \
+                  behaviour",
+        },
+        Key {
+            name: "full",
+            kind: Kind::Map(&Kind::Scalar),
+            default: Absent,
+            doc: "What is otherwise with `--full`: places of this file, and their values",
+        },
+    ]],
+};
+
+pub(crate) static COMPARE: Table = Table {
+    name: "compare",
+    groups: &[&[
+        Key {
+            name: "measures",
+            kind: Kind::OneOrMore(&Kind::Text),
+            default: Required,
+            doc: "The measures whose response times are compared",
+        },
+        Key {
+            name: "skip",
+            kind: Kind::Duration,
+            default: Said("nothing"),
+            doc: "Left out of the beginning of each run",
+        },
+        Key {
+            name: "bin",
+            kind: Kind::Duration,
+            default: Text("1ms"),
+            doc: "Width of the bins of the [published way](comparing.md#what-else-is-told)",
+        },
     ]],
 };
 
@@ -121,13 +158,17 @@ pub(crate) static FACTOR: Table = Table {
             name: "set",
             kind: Kind::Text,
             default: Said("the factor's name"),
-            doc: "The place that it changes, or the parameter, as in `--set`",
+            doc: "The place that it changes, or the parameter, as in `--set`; not beside variants",
         },
         Key {
             name: "levels",
-            kind: Kind::List(&Kind::Scalar),
+            kind: Kind::Any(&[
+                Kind::List(&Kind::Scalar),
+                Kind::Map(&Kind::Map(&Kind::Scalar)),
+            ]),
             default: Required,
-            doc: "Its values; of two the first counts as low, −1",
+            doc: "Its values; of two the first counts as low, −1. Or variants: names, each with \
+                  overrides as in `set`, of which there may be none",
         },
     ]],
 };

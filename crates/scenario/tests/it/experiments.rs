@@ -14,7 +14,17 @@ fn read(name: &str, text: &str) -> (Option<Experiment>, Vec<Diagnostic>) {
         env: &|_| None,
         files: &|_| Err("no such file".to_owned()),
     };
-    experiment(Source { name, text }, &settings)
+    experiment(Source { name, text }, &settings, false)
+}
+
+fn in_full(text: &str) -> (Option<Experiment>, Vec<Diagnostic>) {
+    let settings = Settings {
+        overrides: &[],
+        env: &|_| None,
+        files: &|_| Err("no such file".to_owned()),
+    };
+    let name = "it.yaml";
+    experiment(Source { name, text }, &settings, true)
 }
 
 #[track_caller]
@@ -65,6 +75,85 @@ fn an_experiment_is_read() {
     );
     let multiplicative: Vec<bool> = found.responses.iter().map(|r| r.multiplicative).collect();
     assert_eq!(multiplicative, [false, true]);
+}
+
+const VARIANTS: &str = "scenario: s\nresponses: [errors]\nfactors:\n  \
+    it: { levels: { as it is: {}, more: { rate: 2/s, name: '7' } } }\n\
+    compare: { measures: [ad, impression], bin: 100us }\n\
+    full: { repetitions: 9, factors.it.levels.as it is.rate: 1/s }\n";
+
+#[test]
+fn variants_set_any_number_of_places() {
+    let found = right(VARIANTS);
+    assert_eq!(found.cells(), [[0], [1]]);
+    assert_eq!(found.overrides(&[0]), []);
+    let written = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+    let more = [("rate", "2/s"), ("name", "\"7\"")].map(written);
+    assert_eq!(found.overrides(&[1]), more);
+    let levels: Vec<&str> = found.factors[0].levels.iter().map(|l| &*l.text).collect();
+    assert_eq!(levels, ["as it is", "more"]);
+    let compare = found.compare.expect("it stands there");
+    let measures: Vec<&str> = compare.measures.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(measures, ["ad", "impression"]);
+    assert_eq!(
+        (compare.bin_ns, compare.skip_ns, found.repetitions),
+        (100_000, 0, 3)
+    );
+}
+
+#[test]
+fn in_full_it_is_otherwise() {
+    let (found, told) = in_full(VARIANTS);
+    assert!(told.is_empty(), "{told:?}");
+    let found = found.unwrap();
+    assert_eq!(found.repetitions, 9);
+    assert_eq!(
+        found.overrides(&[0]),
+        [("rate".to_owned(), "1/s".to_owned())]
+    );
+    for (full, part) in [
+        ("", "no key `full`"),
+        ("full: { nothing.at.all: 1 }\n", "there is no `nothing`"),
+        ("full: { scenario.of: 1 }\n", "no mapping"),
+        ("full: { repetition: 9 }\n", "repetition"),
+        ("full: { repetitions: often }\n", "often"),
+        ("full: 7\n", "mapping"),
+    ] {
+        let text = VARIANTS.split("full:").next().unwrap().to_owned() + full;
+        let (found, told) = in_full(&text);
+        let told: Vec<&str> = told.iter().map(|d| d.message.as_str()).collect();
+        assert!(found.is_none(), "{full:?}");
+        assert!(
+            told.iter().any(|message| message.contains(part)),
+            "{full:?}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn wrong_variants_are_told() {
+    for (factors, part) in [
+        ("it: { levels: { one: {} } }", "one level only"),
+        ("it: { levels: { a: {}, b: } }", "stands here twice"),
+        ("it: { levels: { a: { x: 1 }, b: [2] } }", "mapping"),
+        (
+            "it: { set: x, levels: { a: {}, b: { x: 1 } } }",
+            "say themselves",
+        ),
+        (
+            "{ it: { levels: { a: {}, b: { x: 1 } } }, x: [1, 2] }",
+            "changed by another factor",
+        ),
+    ] {
+        let text = format!("scenario: s\nresponses: [errors]\nfactors:\n  {factors}\n");
+        let (found, told) = read("it.yaml", &text);
+        let told: Vec<&str> = told.iter().map(|d| d.message.as_str()).collect();
+        assert!(found.is_none(), "{factors}");
+        assert!(
+            told.iter().any(|message| message.contains(part)),
+            "{factors}: {told:?}"
+        );
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
     reason = "the tests' helpers fail tests by panicking, too"
 )]
 
+mod ads;
 mod bad_input;
 mod chat;
 mod echo;

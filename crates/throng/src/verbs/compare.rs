@@ -68,6 +68,7 @@ fn options(args: &CompareArgs) -> Options {
         },
         detect: how.detect,
         strict: how.strict,
+        only: None,
         anyway: what.anyway,
         seed: how.seed,
         curves: args.html.is_some(),

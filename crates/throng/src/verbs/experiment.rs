@@ -36,10 +36,12 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, Failure> {
             analyze_table(args, path)
         };
     }
-    let (file, directory) = place(args)?;
-    let opened = Opened::open(&file)?;
+    let (file, full, directory) = place(args)?;
+    let opened = Opened::open(&file, full)?;
     let directory = directory.unwrap_or_else(|| {
-        Path::new("experiments").join(record::file_name(&opened.experiment.name))
+        let in_full = if full { "-full" } else { "" };
+        let name = format!("{}{in_full}", opened.experiment.name);
+        Path::new("experiments").join(record::file_name(&name))
     });
     let begun = begun(&directory, &opened)?;
     if args.plan {
@@ -50,11 +52,14 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, Failure> {
     finish(args, &opened.experiment, &directory, &state)
 }
 
-/// The experiment's file, and its directory where that was given.
-fn place(args: &ExperimentArgs) -> Result<(String, Option<PathBuf>), Failure> {
+/// The experiment's file, whether it is run in full, and its directory where that was given.
+fn place(args: &ExperimentArgs) -> Result<(String, bool, Option<PathBuf>), Failure> {
     match (&args.file, &args.resume) {
-        (Some(file), _) => Ok((file.clone(), args.dir.clone())),
-        (None, Some(directory)) => Ok((known(directory)?.file, Some(directory.clone()))),
+        (Some(file), _) => Ok((file.clone(), args.full, args.dir.clone())),
+        (None, Some(directory)) => {
+            let state = known(directory)?;
+            Ok((state.file, state.full, Some(directory.clone())))
+        }
         (None, None) => Err(Failure::hinted(
             Exit::Usage,
             "no experiment is named".to_owned(),
@@ -150,7 +155,8 @@ fn finish(
     state: &ExperimentState,
 ) -> Result<Exit, Failure> {
     let data = collect::data(experiment, state, directory);
-    let analysis = analyze(&data);
+    let mut analysis = analyze(&data);
+    analysis.ensembles = collect::ensembles(experiment, state, directory);
     let text = report::experiment_json(&analysis);
     record::whole::write(&directory.join(ANALYSIS_FILE), text.as_bytes()).map_err(refused)?;
     let page = Page::experiment(&analysis, page::VERSION);
@@ -190,7 +196,7 @@ fn analyze_directory(args: &ExperimentArgs, directory: &Path) -> Result<Exit, Fa
     let state = known(directory)?;
     let copy = directory.join(EXPERIMENT_COPY);
     let text = source::read(&copy.display().to_string())?;
-    let mut experiment = source::experiment(&text)?;
+    let mut experiment = source::experiment(&text, state.full)?;
     // One without a name of its own is called by its file, and this is a copy.
     experiment.name.clone_from(&state.name);
     let is_its = state.runs.iter().all(|run| {

@@ -1,5 +1,7 @@
 //! `throng serve SYSTEM`: one of the built-in systems, until it is told to stop.
 
+mod ads;
+
 use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,6 +19,7 @@ pub(crate) fn serve(system: System) -> Result<Exit, Failure> {
     match system {
         System::Market(args) => market(&args),
         System::Chat(args) => chat(&args),
+        System::Ads(args) => ads::ads(&args),
         System::Stall(args) => stall(&args),
         System::Echo(args) => echo(&args),
         System::Hello(args) => hello(&args),

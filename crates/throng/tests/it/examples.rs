@@ -76,6 +76,23 @@ fn market_probes() {
 }
 
 #[test]
+fn ad_network() {
+    let space = Space::new();
+    let mut command = space.run(&[]);
+    command.arg(root().join("examples/ads/network.yaml"));
+    for set in ["length=1s", "think=20ms", "target.ads.long-list=50"] {
+        command.args(["--set", set]);
+    }
+    Ended::of(&mut command).with(0);
+    let users = space.summary().users;
+    // 36 are expected; who falls due as the second ends may come too late.
+    assert!(
+        users.started > 15 && users.connected == users.started,
+        "{users:?}"
+    );
+}
+
+#[test]
 fn http_hello() {
     let stall = Served::start(&["stall", "--stall", "0"]);
     let target = format!("target={}", stall.url);

@@ -376,3 +376,85 @@ fn the_transports_run() {
     ended.said("run 10 of 10");
     assert_eq!(stages(&space).0, ["done"; 10]);
 }
+
+/// The published ensemble, of a second each: five scenarios, the runs of each in groups.
+#[test]
+fn an_ensemble_is_run_and_its_modes_are_told() {
+    let space = Space::new();
+    let example = root().join("examples/ads/ensemble.yaml");
+    let text = std::fs::read_to_string(&example).unwrap();
+    let scenario = root().join("examples/ads/network.yaml");
+    let text = text
+        .replace("network.yaml", &scenario.display().to_string())
+        .replace("baseline: {}", "baseline: { length: 1s }")
+        .replace("largest: 0.690056", "largest: 0.690056, length: 1s")
+        .replace("think: 60s", "think: 60s, length: 1s")
+        .replace("length: 90s", "length: 1500ms")
+        .replace("servers: 4", "servers: 4, length: 1s")
+        .replace(
+            "repetitions: 5",
+            "repetitions: 3\nset: { options.lag_max: 10s }\npause: 0",
+        );
+    let file = space.file("it.yaml", &text);
+    let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
+    ended.said("run 15 of 15");
+    ended.said("ENSEMBLES ad");
+    let analysis = json(&space.path("out/analysis.json"));
+    let ensembles = analysis["ensembles"].as_array().unwrap();
+    let levels: Vec<&str> = ensembles
+        .iter()
+        .map(|e| e["levels"][0].as_str().unwrap())
+        .collect();
+    let named = [
+        "baseline",
+        "largest source doubled",
+        "longer sessions",
+        "longer run",
+        "all doubled",
+    ];
+    assert_eq!(levels, named);
+    for ensemble in ensembles {
+        assert_eq!(ensemble["runs"].as_array().unwrap().len(), 3, "{ensemble}");
+        let measure = &ensemble["measures"][0];
+        assert_eq!(measure["name"], "ad");
+        assert_eq!(measure["direct"]["pairs"].as_array().unwrap().len(), 3);
+        let counts = measure["counts"].as_array().unwrap().iter();
+        let counts: Vec<u64> = counts.map(|count| count.as_u64().unwrap()).collect();
+        let edges = measure["edges_ns"].as_array().unwrap().len();
+        let runs = ensemble["runs"].as_array().unwrap().iter();
+        let numbers: Vec<u64> = runs.map(|run| run["number"].as_u64().unwrap()).collect();
+        for tested in measure["tested"].as_array().unwrap() {
+            let modes = tested["modes"].as_array().unwrap();
+            // Every run is in some mode, and a mode has all operations of its runs.
+            for number in &numbers {
+                let is_in =
+                    |mode: &Value| mode["runs"].as_array().unwrap().iter().any(|n| n == number);
+                assert!(modes.iter().any(is_in), "{tested}");
+            }
+            for mode in modes {
+                let of_run = |number: &Value| {
+                    let at = numbers.iter().position(|n| number == n).unwrap();
+                    counts[at]
+                };
+                let of_runs: u64 = mode["runs"].as_array().unwrap().iter().map(of_run).sum();
+                let bins = mode["histogram"]["counts"].as_array().unwrap();
+                let binned: u64 = bins.iter().map(|count| count.as_u64().unwrap()).sum();
+                assert_eq!(mode["count"], of_runs);
+                assert_eq!((binned, bins.len() + 1), (of_runs, edges));
+            }
+        }
+    }
+    // In full it is another experiment.
+    let ended = Ended::of(&mut experiment(&space, &file, &["--full"])).with(65);
+    ended.told("has changed");
+}
+
+#[test]
+fn what_is_compared_must_be_measured() {
+    let space = Space::new();
+    let file = written(&space, |text| {
+        text + "compare: { measures: [request, nothing] }\n"
+    });
+    let ended = Ended::of(&mut experiment(&space, &file, &["--plan"])).with(65);
+    ended.told("`nothing` is no measure of the runs");
+}

@@ -1,6 +1,7 @@
 //! The binary as people use it, and the rules of the house.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
+mod ads;
 mod analyze;
 mod capacity;
 mod channels;

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use controller::experiment::{ExperimentState, RunRecord, RunStage};
-use judge::experiment::{Data, LeftOut, ResponseData, Row, figure_unit, run_values};
+use judge::experiment::{
+    Data, Ensemble, EnsembleOptions, LeftOut, ResponseData, Row, ensemble, figure_unit, run_values,
+};
 use judge::words::Unit;
 use record::Run;
 use record::schema::Verdict;
@@ -95,6 +97,43 @@ fn measured(
     }
     let values = run_values(&found, figures).map_err(|error| error.to_string())?;
     Ok((found, values))
+}
+
+/// The runs of each combination held against each other; nothing where that was not asked for.
+pub(super) fn ensembles(
+    experiment: &Experiment,
+    state: &ExperimentState,
+    directory: &Path,
+) -> Vec<Ensemble> {
+    let Some(compare) = &experiment.compare else {
+        return Vec::new();
+    };
+    let measures: Vec<String> = compare
+        .measures
+        .iter()
+        .map(|(name, _)| name.clone())
+        .collect();
+    let options = EnsembleOptions {
+        measures: &measures,
+        bin_ns: compare.bin_ns,
+        skip_ns: compare.skip_ns,
+        alpha: 1.0 - experiment.confidence,
+        keeps_untrusted: experiment.keeps_untrusted,
+    };
+    let of_cell = |cell: Vec<usize>| {
+        let made = state.runs.iter().filter(|run| run.cell == cell);
+        let counted = made
+            .filter(|run| experiment.keeps_untrusted || run.verdict != Some(Verdict::Untrusted));
+        let opened = counted.filter_map(|run| {
+            // What cannot be opened is told with the responses.
+            let opened = Run::open(&directory.join(run.directory.as_ref()?)).ok()?;
+            Some((run.number, opened))
+        });
+        let levels = experiment.factors.iter().zip(&cell);
+        let levels = levels.map(|(factor, &level)| factor.levels[level].text.clone());
+        ensemble(levels.collect(), &opened.collect::<Vec<_>>(), &options)
+    };
+    experiment.cells().into_iter().map(of_cell).collect()
 }
 
 /// How these figures of a run are written.

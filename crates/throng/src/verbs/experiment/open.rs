@@ -20,6 +20,8 @@ use crate::source::{self, Compiled, Text};
 /// An experiment that can be run.
 pub(super) struct Opened {
     pub(super) text: Text,
+    /// Whether it is run in full.
+    full: bool,
     pub(super) experiment: Experiment,
     pub(super) scenario: Text,
     /// All runs, in their order.
@@ -33,15 +35,16 @@ pub(super) struct Opened {
 impl Opened {
     /// Reads and checks experiment and scenario: each combination must make a plan that measures
     /// all responses.
-    pub(super) fn open(file: &str) -> Result<Opened, Failure> {
+    pub(super) fn open(file: &str, full: bool) -> Result<Opened, Failure> {
         let text = source::read(file)?;
-        let experiment = source::experiment(&text)?;
+        let experiment = source::experiment(&text, full)?;
         let folder = Path::new(&text.name).parent().unwrap_or(Path::new(""));
         let scenario = folder.join(&experiment.scenario).display().to_string();
         let scenario = source::scenario(&scenario, Leniency::Strict)?;
         let runs = order(&experiment);
         let mut opened = Opened {
             text,
+            full,
             experiment,
             scenario,
             runs,
@@ -61,9 +64,14 @@ impl Opened {
             |_| self.text.name.clone(),
             |file| file.display().to_string(),
         );
-        let texts = [self.text.text.as_str(), &self.scenario.text, &self.inputs];
+        let mut texts = vec![self.text.text.as_str(), &self.scenario.text, &self.inputs];
+        texts.extend(self.full.then_some("full"));
         let version = env!("CARGO_PKG_VERSION");
-        ExperimentState::new(&self.experiment, &self.runs, &file, version, &texts)
+        let state = ExperimentState::new(&self.experiment, &self.runs, &file, version, &texts);
+        ExperimentState {
+            full: self.full,
+            ..state
+        }
     }
 
     /// How long these runs take together, in nanoseconds.
@@ -114,7 +122,7 @@ impl Opened {
                 cell[number] = at;
                 // Only this factor's: another's first level may be what is wrong.
                 let mut overrides = self.experiment.sets.clone();
-                overrides.push((factor.set.clone(), level.value.clone()));
+                overrides.extend(level.sets.iter().cloned());
                 let (compiled, diagnostics) = source::try_compile(&self.scenario, &overrides);
                 let problem = match &compiled {
                     Some(compiled) => bad_target(&compiled.plan),
@@ -129,7 +137,11 @@ impl Opened {
                         "`{}` cannot be a level of `{}`: {problem}",
                         level.text, factor.name
                     );
-                    let hint = format!("it is set like --set '{}={}'", factor.set, level.value);
+                    let sets = level.sets.iter();
+                    let sets: Vec<String> = sets
+                        .map(|(key, value)| format!("--set '{key}={value}'"))
+                        .collect();
+                    let hint = format!("it is set like {}", sets.join(" "));
                     return Err(self.at(&level.place, message, hint));
                 }
             }
@@ -164,6 +176,14 @@ impl Opened {
             if let Err(problem) = scenario::figure(&response.figure, &measures, &phases) {
                 let message = format!("`{}` is no figure of the runs", response.figure);
                 return Err(self.at(&response.place, message, problem));
+            }
+        }
+        let compared = self.experiment.compare.iter().flat_map(|c| &c.measures);
+        for (name, place) in compared {
+            if !measures.contains(&name.as_str()) {
+                let message = format!("`{name}` is no measure of the runs");
+                let hint = format!("there are {}", measures.join(", "));
+                return Err(self.at(place, message, hint));
             }
         }
         Ok(())

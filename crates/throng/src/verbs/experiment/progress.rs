@@ -41,11 +41,16 @@ pub(super) fn plan(opened: &Opened, directory: &Path, begun: Option<&ExperimentS
             .map(|level| level.text.as_str())
             .collect();
         let (letter, levels) = (letter(number), levels.join(", "));
-        let _ = writeln!(
-            text,
-            "  {letter} {} ({}): {levels}",
-            factor.name, factor.set
-        );
+        if let Some(place) = factor.place_set() {
+            let _ = writeln!(text, "  {letter} {} ({place}): {levels}", factor.name);
+            continue;
+        }
+        let _ = writeln!(text, "  {letter} {}: {levels}", factor.name);
+        for level in &factor.levels {
+            let sets = level.sets.iter();
+            let sets: Vec<String> = sets.map(|(key, value)| format!("{key}={value}")).collect();
+            let _ = writeln!(text, "      {}: {}", level.text, sets.join(" "));
+        }
     }
     text += &confounding(experiment);
     let done = |run: &PlannedRun| {
