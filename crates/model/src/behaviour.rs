@@ -13,7 +13,7 @@ use crate::sessions::Visit;
 const KEPT_MAX: usize = 4 << 20;
 const KEPT_MIN: usize = 100;
 /// Transitions of the whole model that get a law of their own.
-const LAWS_MAX: usize = 200;
+const LAWS_MAX: usize = 24;
 /// Transitions seen more seldom have the law of their state.
 const LAW_COUNT_MIN: u64 = 50;
 /// Whole sequences kept of each segment, and their longest.

@@ -9,9 +9,9 @@ pub(crate) const COUNT_MIN: u64 = 30;
 /// So many are fitted, drawn from all.
 pub(crate) const SAMPLE_MAX: usize = 2_000;
 /// So many are tested: of more, laws are refused for differences that do not matter.
-const TESTED_MAX: usize = 500;
+const TESTED_MAX: usize = 300;
 /// Samples redrawn for a test.
-const ROUNDS: u32 = 99;
+const ROUNDS: u32 = 49;
 /// The level of a test.
 const ALPHA: f64 = 0.05;
 /// A law that is refused, but nowhere further off than this share, is near enough to be used.

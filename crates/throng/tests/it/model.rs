@@ -99,7 +99,7 @@ fn a_log_becomes_a_crowd_that_runs_and_is_like_it() {
             .unwrap_or_else(|| panic!("{tests:?}"))
     };
     assert_eq!(of("transitions")["refused"], false);
-    assert_eq!(of("starts")["refused"], false);
+    assert_eq!(of("thinks")["refused"], false);
     // A second model takes the first one's place.
     let ended = model(&log, &out, &["--behaviour", "sequences", "--quiet"]);
     assert_eq!(
