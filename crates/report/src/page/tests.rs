@@ -89,6 +89,7 @@ fn course() -> Course {
                     source: String::new(),
                     metric: String::new(),
                     unit: String::new(),
+                    via: String::new(),
                 }),
                 at_s: vec![Number(0.0)],
                 mean: vec![Number(1.0)],

@@ -118,6 +118,7 @@ fn hour(space: &Space) -> PathBuf {
                 source: format!("host-{n}"),
                 metric: format!("metric {}", n % 5),
                 unit: "%".to_owned(),
+                via: "host".to_owned(),
             })
         })
         .collect();
