@@ -105,6 +105,7 @@ mod tests {
             source: format!("host-{n}"),
             metric: "CPU".to_owned(),
             unit: "%".to_owned(),
+            via: "host".to_owned(),
         };
         Probes {
             list: (0..probes_count).map(info).collect(),
