@@ -137,6 +137,8 @@ impl Crew {
             stop: Arc::default(),
             probes_count: 0,
         };
+        // One moment for all: who asks and who counts begin with the same tick.
+        let from_ns = clock.now_ns();
         for probe in probes {
             let (teller, source) = source::open(probe, place)?;
             let asker = Asker {
@@ -146,12 +148,13 @@ impl Crew {
                 teller: teller.clone(),
                 source,
                 clock,
+                from_ns,
                 stop: Arc::clone(&crew.stop),
                 sender: sender.clone(),
             };
             crew.seats.push(Seat {
                 teller,
-                ledger: Ledger::new(probe.every_ns, clock.now_ns()),
+                ledger: Ledger::new(probe.every_ns, from_ns),
                 numbers: Vec::new(),
             });
             std::thread::Builder::new()
@@ -299,6 +302,7 @@ struct Asker {
     source: Box<dyn Source>,
     reading: Reading,
     clock: Clock,
+    from_ns: i64,
     stop: Arc<Stop>,
     sender: SyncSender<Told>,
 }
@@ -309,7 +313,7 @@ impl Asker {
         let every_ns = i64::try_from(self.probe.every_ns)
             .unwrap_or(i64::MAX)
             .max(1);
-        let mut tick = first_tick(every_ns, self.clock.now_ns());
+        let mut tick = first_tick(every_ns, self.from_ns);
         let mut cpu_ns = 0;
         while self.stop.wait(self.clock, tick.saturating_mul(every_ns)) {
             let told = self.ask(tick, &mut cpu_ns);

@@ -19,11 +19,13 @@ use crate::verbs::run::interrupt;
 
 /// How long news are waited for before the end is looked for.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// The first question is asked so long after the start.
+const START_NS: i64 = 10_000_000;
 /// Answers that make a rate.
 const ANSWERS_MIN: u64 = 2;
 /// How long sources may take for them, in periods and beyond.
-const PERIODS_MAX: u64 = 3;
-const ANSWER_MAX_NS: u64 = 3_000_000_000;
+const PERIODS_MAX: i64 = 3;
+const ANSWER_MAX_NS: i64 = 3_000_000_000;
 
 /// What is asked, and what it was read from.
 struct Asked {
@@ -93,16 +95,18 @@ fn item(text: &str) -> String {
 
 /// Asks until there are rates, and prints everything once.
 fn print(asked: &Asked) -> Result<Exit, Failure> {
-    let mut crew = Crew::start(&asked.probes, &asked.place, Clock::at(-1)).map_err(failure)?;
+    let mut crew =
+        Crew::start(&asked.probes, &asked.place, Clock::at(-START_NS)).map_err(failure)?;
     let mut newest = Newest::default();
     let mut lost = Vec::new();
     let slowest_ns = asked.probes.iter().map(|probe| probe.every_ns).max();
+    let slowest_ns = slowest_ns.and_then(|ns| i64::try_from(ns).ok());
     let limit_ns = slowest_ns.unwrap_or(0) * PERIODS_MAX + ANSWER_MAX_NS;
     let is_told = |crew: &Crew, lost: &[usize]| {
         let mut sources = crew.sources().enumerate();
         sources.all(|(number, (_, tally))| tally.readings >= ANSWERS_MIN || lost.contains(&number))
     };
-    while !is_told(&crew, &lost) && (crew.now_ns() as u64) < limit_ns {
+    while !is_told(&crew, &lost) && crew.now_ns() < limit_ns {
         for news in crew.hear(PATIENCE) {
             newest.take(&news);
             tell(&crew, &news);
@@ -135,7 +139,8 @@ fn serve(asked: &Asked, address: SocketAddr) -> Result<Exit, Failure> {
             "give another address, or port 0 for a free one",
         )
     })?;
-    let mut crew = Crew::start(&asked.probes, &asked.place, Clock::at(-1)).map_err(failure)?;
+    let mut crew =
+        Crew::start(&asked.probes, &asked.place, Clock::at(-START_NS)).map_err(failure)?;
     let url = format!("http://{}/metrics", server.address());
     written(writeln!(std::io::stdout(), "listening on {url}"))?;
     while !interrupt.is_asked() {

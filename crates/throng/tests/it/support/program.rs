@@ -109,6 +109,12 @@ impl Running {
         self.child.kill().unwrap();
     }
 
+    /// Ends its standard input and waits until it has ended in good order.
+    pub(crate) fn release(&mut self) {
+        drop(self.child.stdin.take());
+        self.ends_within(PATIENCE);
+    }
+
     /// Its end if that comes within `time`.
     pub(crate) fn ends_within(&mut self, time: Duration) -> bool {
         loop {

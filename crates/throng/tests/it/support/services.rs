@@ -8,7 +8,7 @@ use super::{Running, root, skip};
 
 /// Servers that run until the test ends. Who started them holds their input open.
 pub(crate) struct Services {
-    _running: Running,
+    running: Running,
     told: Value,
 }
 
@@ -24,10 +24,7 @@ impl Services {
         let mut running = Running::start(&mut command);
         let line = running.line();
         let told = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
-        Some(Services {
-            _running: running,
-            told,
-        })
+        Some(Services { running, told })
     }
 
     /// Where a server is; `None`, said aloud, where it is not installed.
@@ -38,5 +35,12 @@ impl Services {
             skip(&format!("no {name}: {}", told["why"]));
         }
         url
+    }
+}
+
+impl Drop for Services {
+    fn drop(&mut self) {
+        // The script ends its servers and removes their files.
+        self.running.release();
     }
 }
