@@ -32,7 +32,7 @@ fn one_rate_is_poisson_and_a_day_a_cycle() {
     assert_eq!((flat.law, flat.law_fits), (ArrivalsLaw::Poisson, true));
     assert!(flat.rate_low < 0.4 && 0.4 < flat.rate_high);
     assert!(flat.silences.is_empty() && flat.cycle.is_none());
-    let daily = analyse(&drawn(8 * 86_400, |second| day(second)), None, None, 1);
+    let daily = analyse(&drawn(8 * 86_400, day), None, None, 1);
     assert_eq!((daily.law, daily.law_fits), (ArrivalsLaw::Cycle, true));
     let cycle = daily.cycle.unwrap();
     assert!(cycle.broken.is_none() && cycle.day.explained > 0.9);

@@ -146,10 +146,8 @@ impl Names {
                 Meaning::Method => entry.method = text,
                 Meaning::Target => entry.target = text,
                 Meaning::Query => entry.query = text,
-                Meaning::Request if entry.target.is_empty() => {
-                    if !entry.set_request(text) {
-                        return Err(Kind::Request);
-                    }
+                Meaning::Request if entry.target.is_empty() && !entry.set_request(text.clone()) => {
+                    return Err(Kind::Request);
                 }
                 Meaning::Status => entry.status = super::status(&text),
                 Meaning::Host => entry.host = text,

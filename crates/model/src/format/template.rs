@@ -58,7 +58,7 @@ impl Template {
         let before = rest
             .find('$')
             .ok_or("it has no variable such as $remote_addr")?;
-        let opening = rest[..before].as_bytes().to_vec();
+        let opening = rest.as_bytes()[..before].to_vec();
         rest = &rest[before..];
         let mut parts: Vec<Part> = Vec::new();
         let mut last = opening.last().copied();

@@ -288,11 +288,12 @@ impl<'a> Lines<'a> {
             return;
         }
         let mut target = String::from_utf8_lossy(target).into_owned();
-        if !query.is_empty() && !target.contains('?') {
-            if let Some(query) = clean_target(&[b"/", query].concat()) {
-                target.push('?');
-                target.push_str(&String::from_utf8_lossy(&query)[1..]);
-            }
+        if !query.is_empty()
+            && !target.contains('?')
+            && let Some(query) = clean_target(&[b"/", query].concat())
+        {
+            target.push('?');
+            target.push_str(&String::from_utf8_lossy(&query)[1..]);
         }
         self.samples.push(Sample {
             lot,

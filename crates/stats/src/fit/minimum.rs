@@ -95,21 +95,19 @@ pub(super) fn hessian(at: &[f64], f: impl Fn(&[f64]) -> f64) -> Vec<Vec<f64>> {
         x[j] += b;
         f(&x)
     };
-    let mut second = vec![vec![0.0; n]; n];
-    for i in 0..n {
-        for j in 0..=i {
-            let h = STEP;
-            let value = if i == j {
-                (moved(i, h, i, 0.0) - 2.0 * f(at) + moved(i, -h, i, 0.0)) / (h * h)
-            } else {
-                (moved(i, h, j, h) - moved(i, h, j, -h) - moved(i, -h, j, h) + moved(i, -h, j, -h))
-                    / (4.0 * h * h)
-            };
-            second[i][j] = value;
-            second[j][i] = value;
+    let h = STEP;
+    let value = |i: usize, j: usize| {
+        if i == j {
+            (moved(i, h, i, 0.0) - 2.0 * f(at) + moved(i, -h, i, 0.0)) / (h * h)
+        } else {
+            let along = moved(i, h, j, h) + moved(i, -h, j, -h);
+            let across = moved(i, h, j, -h) + moved(i, -h, j, h);
+            (along - across) / (4.0 * h * h)
         }
-    }
-    second
+    };
+    (0..n)
+        .map(|i| (0..n).map(|j| value(i, j)).collect())
+        .collect()
 }
 
 /// The inverse of a small matrix by Gauss and Jordan; `None` where it has none.
