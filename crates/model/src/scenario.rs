@@ -65,7 +65,7 @@ fn head(model: &Model) -> String {
         );
     }
     if thinks(model) {
-        if model.behaviour == BehaviourKind::Chain {
+        if ends_by_chance(model) {
             out.push_str(
                 "#   --set length=2                   the odds of a further request, times 2\n",
             );
@@ -127,7 +127,7 @@ fn params(model: &Model, names: &[String], out: &mut String) {
     let _ = write!(out, "params:\n  speed: 1\n  users: 1\n");
     if thinks(model) {
         out.push_str("  think: 1\n");
-        if model.behaviour == BehaviourKind::Chain {
+        if ends_by_chance(model) {
             out.push_str("  length: 1\n");
         }
     }
@@ -147,6 +147,16 @@ fn thinks(model: &Model) -> bool {
         .segments
         .iter()
         .any(|segment| !segment.behaviour.transitions.is_empty())
+}
+
+/// Whether there is a class after which some sessions end and others go on.
+fn ends_by_chance(model: &Model) -> bool {
+    let mut behaviours = model.segments.iter().map(|segment| &segment.behaviour);
+    model.behaviour == BehaviourKind::Chain
+        && behaviours.any(|behaviour| {
+            let mut transitions = behaviour.transitions.iter();
+            transitions.any(|transition| behaviour.exits[transition.from] > 0)
+        })
 }
 
 /// Whether users arrive by the numbers of a file.

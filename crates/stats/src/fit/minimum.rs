@@ -96,16 +96,17 @@ pub(super) fn hessian(at: &[f64], f: impl Fn(&[f64]) -> f64) -> Vec<Vec<f64>> {
         f(&x)
     };
     let h = STEP;
-    let second = |i: usize, j: usize| {
+    let value = |i: usize, j: usize| {
         if i == j {
             (moved(i, h, i, 0.0) - 2.0 * f(at) + moved(i, -h, i, 0.0)) / (h * h)
         } else {
-            (moved(i, h, j, h) - moved(i, h, j, -h) - moved(i, -h, j, h) + moved(i, -h, j, -h))
-                / (4.0 * h * h)
+            let along = moved(i, h, j, h) + moved(i, -h, j, -h);
+            let across = moved(i, h, j, -h) + moved(i, -h, j, h);
+            (along - across) / (4.0 * h * h)
         }
     };
     (0..n)
-        .map(|i| (0..n).map(|j| second(i.max(j), i.min(j))).collect())
+        .map(|i| (0..n).map(|j| value(i, j)).collect())
         .collect()
 }
 
