@@ -294,6 +294,7 @@ impl Conductor<'_> {
             row: &interval.row,
             measures: tick::measures(self.plan, &interval),
             interrupted: self.interrupted,
+            interval: &interval,
         });
         Ok(())
     }

@@ -30,7 +30,9 @@ pub use imported::imported;
 pub use json::json;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use meters::meters;
-pub use page::{Page, RunReport};
+#[cfg(feature = "web")]
+pub use page::{LIVE_HTML, SCRIPT, STYLE};
+pub use page::{LiveReport, Page, RunReport};
 pub use screen::Screen;
 pub use style::Style;
 pub use thesis::thesis;

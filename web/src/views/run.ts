@@ -18,6 +18,8 @@ const VERDICTS: Record<RunDocument['verdict'], [string, Head['tone']]> = {
   failed: ['Failed', 'bad'],
   untrusted: ['Not to be trusted', 'bad'],
   imported: ['Imported', 'plain'],
+  running: ['Running', 'plain'],
+  stopping: ['Stopping', 'plain'],
 };
 
 /** Which figure shows what a finding tells of, by the beginning of its code. */
@@ -59,7 +61,7 @@ export function run(doc: RunDocument): void {
       facts: [head.target, `${started} UTC`, span(head.ended_s), `seed ${head.seed}`],
     },
     [
-      { title: 'Findings', content: [...missing(doc), lines] },
+      { title: 'Findings', content: [...missing(doc), doc.findings.length > 0 && lines] },
       { title: 'Thresholds', content: [thresholds(doc)] },
       { title: 'Load', content: load(doc) },
       { title: 'Latency', content: latency(doc) },

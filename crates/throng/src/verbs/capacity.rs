@@ -7,8 +7,8 @@ use controller::{
     KneeError, KneeNews, KneeRequest, Loaded, ScenarioText, Search, SearchError, Sought, seek,
 };
 use judge::capacity::Bounds;
-use scenario::foreign::Leniency;
 use report::Page;
+use scenario::foreign::Leniency;
 use scenario::{Knob, KnobError, knob};
 
 use crate::args::CapacityArgs;

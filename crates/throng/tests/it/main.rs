@@ -9,9 +9,9 @@ mod events;
 mod examples;
 mod experiments;
 mod faults;
-mod people;
 #[cfg(feature = "web")]
 mod pages;
+mod people;
 mod runs;
 mod support;
 mod thesis;
