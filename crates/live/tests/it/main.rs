@@ -1,4 +1,5 @@
 //! The server as browsers and their enemies find it.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -163,7 +164,7 @@ fn a_late_viewer_gets_the_newest_and_everybody_the_end() {
         scope.spawn(|| {
             served
                 .server
-                .end(Some("<p>report</p>".to_owned()), PATIENCE)
+                .end(Some("<p>report</p>".to_owned()), PATIENCE);
         });
         for viewer in [&mut early, &mut late] {
             until(viewer, "{\"last\":1}\n\n");
