@@ -32,6 +32,8 @@ export function live(draw: (doc: Document) => void): void {
   source.addEventListener('over', ({ data }: MessageEvent<string>) => {
     source.close();
     button.remove();
+    // The server is gone soon: asked for before the drawing, which takes a while.
+    const fetched = data === 'null' ? undefined : fetch('report.html').catch(() => undefined);
     const doc = JSON.parse(data) as Document | null;
     if (!doc) {
       say('The run ended without a report; the terminal tells why.');
@@ -39,7 +41,7 @@ export function live(draw: (doc: Document) => void): void {
     }
     show(doc);
     say('The run is over, and this is its report.');
-    void report(bar);
+    void offer(bar, fetched);
   });
 }
 
@@ -96,9 +98,9 @@ function stopButton(say: (words: string) => void): HTMLButtonElement {
   return button;
 }
 
-/** The server is gone soon, so the report is fetched at once and kept for who wants it. */
-async function report(bar: HTMLElement): Promise<void> {
-  const answer = await fetch('report.html').catch(() => undefined);
+/** Keeps the report for who wants it. */
+async function offer(bar: HTMLElement, fetched?: Promise<Response | undefined>): Promise<void> {
+  const answer = await fetched;
   if (!answer?.ok) return;
   const file = new Blob([await answer.arrayBuffer()], { type: 'text/html' });
   const link = { href: URL.createObjectURL(file), download: 'report.html' };

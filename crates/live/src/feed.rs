@@ -42,9 +42,17 @@ impl Feed {
         self.changed.notify_all();
     }
 
-    /// Nothing more will be published.
-    pub fn end(&self) {
-        self.lock().is_over = true;
+    /// Publishes the last document, where there is one; nothing follows it. Both at once, so that nobody
+    /// is told the last one as if more would come.
+    pub(crate) fn end(&self, last: Option<String>) {
+        let mut state = self.lock();
+        if let Some(last) = last {
+            state.version += 1;
+            state.newest = Some(last.into());
+        } else {
+            state.newest = None;
+        }
+        state.is_over = true;
         self.changed.notify_all();
     }
 
@@ -134,8 +142,9 @@ mod tests {
     fn the_last_document_is_told_with_the_end() {
         let feed = Feed::default();
         let mut seen = 0;
-        feed.publish("last".to_owned());
-        feed.end();
+        feed.publish("first".to_owned());
+        assert_eq!(feed.next(&mut seen, SOON), Next::Document("first".into()));
+        feed.end(Some("last".to_owned()));
         assert_eq!(feed.next(&mut seen, SOON), Next::Over(Some("last".into())));
         assert_eq!(feed.next(&mut seen, SOON), Next::Over(None));
     }

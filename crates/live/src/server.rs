@@ -100,15 +100,17 @@ impl Server {
         &self.shared.feed
     }
 
-    /// The end: whoever follows gets the last document and may fetch the report, at most so long.
-    pub fn end(&self, report: Option<String>, at_most: Duration) {
+    /// The end: whoever follows gets the last document and may fetch the report, both where there are any, at
+    /// most so long.
+    pub fn end(&self, last: Option<(String, String)>, at_most: Duration) {
         let viewers = self.shared.feed.viewers();
-        let reports = if report.is_some() { viewers } else { 0 };
-        if let Some(report) = report {
+        let reports = if last.is_some() { viewers } else { 0 };
+        let document = last.map(|(document, report)| {
             // There is one end, so nothing was set before.
             let _ = self.shared.report.set(report);
-        }
-        self.shared.feed.end();
+            document
+        });
+        self.shared.feed.end(document);
         self.shared.feed.wait_served(reports, at_most);
     }
 }

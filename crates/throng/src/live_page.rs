@@ -22,7 +22,7 @@ const TOKEN_ENV: &str = "THRONG_UI_TOKEN";
 /// First errors that are kept.
 const EVENTS_MAX: usize = 50;
 /// At the end, viewers have so long to take the report.
-const FAREWELL: Duration = Duration::from_secs(3);
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The live page of one run.
 pub(crate) struct LivePage {
@@ -112,10 +112,8 @@ impl LivePage {
         let _ = self.wake.try_send(());
         // A painter that panicked has painted nothing more.
         let _ = self.painter.join();
-        if let Some(page) = report {
-            self.server.feed().publish(page.json().to_owned());
-        }
-        self.server.end(report.map(Page::html), FAREWELL);
+        let last = report.map(|page| (page.json().to_owned(), page.html()));
+        self.server.end(last, FAREWELL);
     }
 }
 

@@ -159,12 +159,12 @@ fn a_late_viewer_gets_the_newest_and_everybody_the_end() {
     let told = until(&mut late, "data: {\"second\":2}\n\n");
     assert!(told.contains("text/event-stream") && !told.contains("\"second\":1"));
     until(&mut early, "data: {\"second\":2}\n\n");
-    served.server.feed().publish("{\"last\":1}".to_owned());
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            served
-                .server
-                .end(Some("<p>report</p>".to_owned()), PATIENCE);
+            served.server.end(
+                Some(("{\"last\":1}".to_owned(), "<p>report</p>".to_owned())),
+                PATIENCE,
+            );
         });
         for viewer in [&mut early, &mut late] {
             until(viewer, "{\"last\":1}\n\n");
