@@ -3,6 +3,7 @@
 import './style.css';
 import { type Document, FORMAT } from './document';
 import { el } from './dom';
+import { live } from './live';
 import { capacity } from './views/capacity';
 import { comparison } from './views/comparison';
 import { experiment } from './views/experiment';
@@ -37,8 +38,9 @@ export function draw(doc: Document): void {
 
 const holder = document.getElementById('document');
 try {
-  if (!holder?.textContent) throw new Error('the page holds no document');
-  draw(JSON.parse(holder.textContent) as Document);
+  if ('live' in document.documentElement.dataset) live(draw);
+  else if (holder?.textContent) draw(JSON.parse(holder.textContent) as Document);
+  else throw new Error('the page holds no document');
 } catch (error) {
   const why = error instanceof Error ? error.message : String(error);
   document.body.append(

@@ -75,6 +75,12 @@ function frame(throng: string) {
   return made;
 }
 
+/** Puts this between the head of the page and its content. */
+export function atTop(element: HTMLElement): void {
+  const main = made?.main;
+  if (main && main.previousSibling !== element) main.before(element);
+}
+
 /**
  * Makes these the children. A child that is where it should be is not touched: what is focused or
  * opened in it stays so.

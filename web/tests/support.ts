@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
-const ROOT = resolve(import.meta.dirname, '../..');
+export const ROOT = resolve(import.meta.dirname, '../..');
 const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, 'target');
-const THRONG = process.env.THRONG ?? join(TARGET, 'debug/throng');
+export const THRONG = process.env.THRONG ?? join(TARGET, 'debug/throng');
 /** Pictures of pages are kept here. */
 const SHOTS = join(ROOT, 'web/shots');
 

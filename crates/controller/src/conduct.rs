@@ -320,6 +320,8 @@ impl Conductor<'_> {
             measures: tick::measures(self.journal.info(), &interval),
             interrupted: self.interrupted,
             probes: self.probing.as_mut().map_or(&[], Probing::newest),
+            interval: &interval,
+            secrets: self.journal.secrets(),
         });
         Ok(())
     }

@@ -17,6 +17,7 @@ use scenario::plan::MeasureId;
 
 use crate::merge::{Interval, Outcomes};
 use crate::secrets::Secrets;
+use crate::tick::example_event;
 use rows::{RowsThread, rest};
 
 pub(crate) use rows::{ROWS_MAX, ROWS_WAITING_MAX, rows_channel};
@@ -70,6 +71,11 @@ impl Journal {
 
     pub(crate) fn info(&self) -> &RunInfo {
         &self.info
+    }
+
+    /// What must not be told.
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// False once rows can no longer be written; the error comes with [`Journal::finish`].
@@ -140,13 +146,8 @@ impl Journal {
             return Ok(());
         }
         *kept += 1;
-        let error = EventKind::Error {
-            measure: self.info.measures[example.measure as usize].name.clone(),
-            outcome: example.outcome.name().to_owned(),
-            user: example.user,
-            detail: example.detail.clone(),
-        };
-        self.event(example.at_ns, error)
+        let Event { at_ns, what } = example_event(&self.info, example);
+        self.event(at_ns, what)
     }
 
     fn checkpoint(&mut self) -> Result<(), RecordError> {

@@ -1,9 +1,12 @@
 //! One second of a run, for those who watch.
 
+use engine::measure::Example;
+use judge::course::{Growing, SecondOf};
 use record::Outcome;
-use record::schema::{RunInfo, SeriesRow};
+use record::schema::{Event, EventKind, RunInfo, SeriesRow};
 
 use crate::merge::Interval;
+use crate::secrets::Secrets;
 use probe::Probed;
 
 /// One second of a run, while it runs.
@@ -16,6 +19,46 @@ pub struct Tick<'a> {
     pub interrupted: bool,
     /// What the server's side told last.
     pub probes: &'a [Probed],
+    pub(crate) interval: &'a Interval,
+    pub(crate) secrets: &'a Secrets,
+}
+
+impl Tick<'_> {
+    /// Adds this second, with all its histograms, to a course.
+    pub fn add_to(&self, growing: &mut Growing) {
+        let measures = self.interval.measures.iter();
+        let seconds = measures.map(|(&id, delta)| SecondOf {
+            measure: id as usize,
+            outcomes: &delta.outcomes,
+            response: &delta.response,
+            service: &delta.service,
+            lag: &delta.lag,
+        });
+        growing.add(self.row, seconds);
+    }
+
+    /// The first errors of their kind in each loop, of this interval, as the record has them.
+    pub fn first_errors(&self) -> impl Iterator<Item = Event> {
+        let examples = self.interval.examples.iter();
+        examples.map(|example| {
+            let mut event = example_event(self.info, example);
+            self.secrets.hide_in_event(&mut event.what);
+            event
+        })
+    }
+}
+
+/// One of the first errors of a kind, as it stands in the record.
+pub(crate) fn example_event(info: &RunInfo, example: &Example) -> Event {
+    Event {
+        at_ns: example.at_ns,
+        what: EventKind::Error {
+            measure: info.measures[example.measure as usize].name.clone(),
+            outcome: example.outcome.name().to_owned(),
+            user: example.user,
+            detail: example.detail.clone(),
+        },
+    }
 }
 
 /// A measure in one interval.

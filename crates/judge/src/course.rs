@@ -7,6 +7,7 @@
 //! measured, its course has a bounded size.
 
 mod errors;
+mod growing;
 mod latency;
 mod number;
 mod probes;
@@ -16,10 +17,12 @@ use record::{RecordError, Run};
 use serde::Serialize;
 
 pub use errors::ErrorTrack;
+pub use growing::{Growing, SecondOf};
 pub(crate) use latency::shares_of;
 pub use latency::{Bin, MeasureCourse, Share};
 pub use number::Number;
 pub use probes::{ProbeLine, ProbeLines};
+use seconds::Seconds;
 pub use seconds::Track;
 
 /// Points of a line over time at most.
@@ -60,11 +63,13 @@ pub fn read(run: &Run) -> Result<Course, RecordError> {
     let seen_ns = rows.last().map_or(0, |row| row.end_ns);
     let cut = Cut::of(info.ended_ns.max(seen_ns));
     let (measures, measures_left_out) = latency::read(run, cut)?;
+    let mut seconds = Seconds::default();
+    rows.iter().for_each(|row| seconds.add(row, cut));
     Ok(Course {
         slot_s: cut.slot_s,
         slots: cut.slots,
         heat_slot_s: cut.heat_slot_s,
-        seconds: seconds::tracks(&rows, cut),
+        seconds: seconds.tracks(cut),
         measures,
         measures_left_out,
         errors: errors::read(run, cut)?,

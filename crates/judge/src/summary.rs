@@ -105,7 +105,7 @@ pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
     }
 }
 
-fn latency(hist: &LogHistogram) -> Option<Latency> {
+pub(crate) fn latency(hist: &LogHistogram) -> Option<Latency> {
     (!hist.is_empty()).then(|| Latency {
         count: hist.count(),
         mean_ns: hist.mean(),

@@ -37,7 +37,9 @@ pub use junit::run_junit;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use meters::meters;
 pub use model::{model, model_check, model_markdown};
-pub use page::{Page, RunReport};
+#[cfg(feature = "web")]
+pub use page::{LIVE_HTML, SCRIPT, STYLE};
+pub use page::{LiveReport, Page, RunReport};
 pub use probes::probes;
 pub use screen::Screen;
 pub use style::Style;

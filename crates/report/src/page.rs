@@ -9,11 +9,15 @@ mod comparison;
 mod experiment;
 #[cfg(feature = "web")]
 mod file;
+mod live;
 mod meters;
 mod run;
 
 use serde::Serialize;
 
+#[cfg(feature = "web")]
+pub use file::{LIVE_HTML, SCRIPT, STYLE};
+pub use live::LiveReport;
 pub use run::RunReport;
 
 /// Version of the documents; the page refuses another one.

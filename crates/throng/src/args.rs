@@ -195,6 +195,12 @@ pub(crate) struct RunArgs {
     pub(crate) workers: u32,
     #[command(flatten)]
     pub(crate) rest: RestArgs,
+    /// Show the run live in a browser, at this address and port or, without, at any free port of
+    /// 127.0.0.1; standard error tells what to open. Beyond this machine it takes a token, which stands
+    /// there, too, or is that of THRONG_UI_TOKEN
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true,
+          default_missing_value = "127.0.0.1:0")]
+    pub(crate) ui: Option<String>,
     /// Print nothing but errors; the exit code tells
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,

@@ -3,6 +3,11 @@
 mod args;
 mod exit;
 mod exports;
+#[cfg(feature = "web")]
+mod live_page;
+#[cfg(not(feature = "web"))]
+#[path = "no_live_page.rs"]
+mod live_page;
 mod page;
 mod settings;
 mod source;

@@ -29,10 +29,10 @@ pub(crate) fn of_run(run: &Run, summary: &Summary) -> Result<Page, Failure> {
     Ok(Page::run(&report, VERSION))
 }
 
-/// Writes the page of a run that has just ended into its directory, and returns where it is. A page
+/// Writes the page of a run that has just ended into its directory, and returns it and where it is. A page
 /// that cannot be made is told and changes nothing else: the record is whole without it. `None`
 /// where this program was built without pages.
-pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Option<PathBuf> {
+pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Option<(Page, PathBuf)> {
     if !cfg!(feature = "web") {
         return None;
     }
@@ -40,9 +40,9 @@ pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Option<PathBuf> 
     let opened = Run::open(directory).map_err(|error| Failure::new(Exit::NoInput, error));
     let written = opened
         .and_then(|run| of_run(&run, summary))
-        .and_then(|page| write(&page, &path));
+        .and_then(|page| write(&page, &path).map(|()| page));
     match written {
-        Ok(()) => Some(path),
+        Ok(page) => Some((page, path)),
         Err(failure) => {
             failure.tell();
             None
@@ -74,11 +74,17 @@ pub(crate) fn write(page: &Page, path: &Path) -> Result<(), Failure> {
 /// There is nothing to draw it with.
 #[cfg(not(feature = "web"))]
 pub(crate) fn write(_: &Page, _: &Path) -> Result<(), Failure> {
-    Err(Failure::hinted(
+    Err(none())
+}
+
+/// Why there is no page.
+#[cfg(not(feature = "web"))]
+pub(crate) fn none() -> Failure {
+    Failure::hinted(
         Exit::Usage,
         "this program was built without pages".to_owned(),
         "build it with its default features, after scripts/web.sh",
-    ))
+    )
 }
 
 /// The line that says where a page is, below that of the record.

@@ -99,7 +99,7 @@ export interface Step {
   lag: Times | null;
 }
 
-export type RunVerdict = 'passed' | 'failed' | 'untrusted' | 'imported';
+export type RunVerdict = 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'stopping';
 
 export interface RunDocument {
   kind: 'run';
@@ -129,7 +129,8 @@ export interface RunDocument {
     'started' | 'refused' | 'connected' | 'finished' | 'peak' | 'lost' | 'never_came' | 'planned',
     number
   >;
-  health: Record<string, number>;
+  /** Not told while the run goes on. */
+  health: Record<string, number> | null;
   phases: Phase[];
   steps: Step[];
   steps_left_out: number;

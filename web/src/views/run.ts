@@ -18,6 +18,8 @@ const VERDICTS: Record<RunDocument['verdict'], [string, Head['tone']]> = {
   failed: ['Failed', 'bad'],
   untrusted: ['Not to be trusted', 'bad'],
   imported: ['Imported', 'plain'],
+  running: ['Running', 'plain'],
+  stopping: ['Stopping', 'plain'],
 };
 
 /** Which figure shows what a finding tells of, by the beginning of its code. */

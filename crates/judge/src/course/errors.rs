@@ -29,26 +29,45 @@ pub(super) fn read(run: &Run, cut: Cut) -> Result<Vec<ErrorTrack>, RecordError> 
     if !failed {
         return Ok(Vec::new());
     }
-    let mut kinds: BTreeMap<Outcome, Vec<u64>> = BTreeMap::new();
+    let mut errors = Errors::default();
     run.requests(|rows| {
-        for row in rows.iter().filter(|row| row.outcome.is_error()) {
-            let counts = kinds
-                .entry(row.outcome)
-                .or_insert_with(|| vec![0; cut.slots]);
-            counts[cut.slot(row.done_ns)] += u64::from(row.weight);
+        for row in rows {
+            errors.add(row.outcome, u64::from(row.weight), cut.slot(row.done_ns));
         }
     })?;
-    let mut tracks: Vec<ErrorTrack> = kinds
-        .into_iter()
-        .map(|(outcome, counts)| ErrorTrack {
+    Ok(errors.tracks(cut))
+}
+
+/// Failed operations by kind and slot.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Errors(BTreeMap<Outcome, Vec<u64>>);
+
+impl Errors {
+    /// Adds so many operations, where they failed.
+    pub(super) fn add(&mut self, outcome: Outcome, count: u64, slot: usize) {
+        if count == 0 || !outcome.is_error() {
+            return;
+        }
+        let counts = self.0.entry(outcome).or_default();
+        if counts.len() <= slot {
+            counts.resize(slot + 1, 0);
+        }
+        counts[slot] += count;
+    }
+
+    pub(super) fn tracks(&self, cut: Cut) -> Vec<ErrorTrack> {
+        let per_s = |counts: &[u64]| {
+            let all = (0..cut.slots).map(|slot| counts.get(slot).copied().unwrap_or(0));
+            all.map(|count| Number(count as f64 / cut.slot_s as f64))
+                .collect()
+        };
+        let kinds = self.0.iter().map(|(outcome, counts)| ErrorTrack {
             kind: outcome.name(),
             count: counts.iter().sum(),
-            per_s: counts
-                .iter()
-                .map(|&count| Number(count as f64 / cut.slot_s as f64))
-                .collect(),
-        })
-        .collect();
-    tracks.sort_by_key(|track| std::cmp::Reverse(track.count));
-    Ok(tracks)
+            per_s: per_s(counts),
+        });
+        let mut tracks: Vec<ErrorTrack> = kinds.collect();
+        tracks.sort_by_key(|track| std::cmp::Reverse(track.count));
+        tracks
+    }
 }

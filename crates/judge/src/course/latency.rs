@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Interval, Outcome, RecordError, Run};
+use record::{Outcome, RecordError, Run};
 use serde::Serialize;
 use stats::hist::LogHistogram;
 
@@ -62,13 +62,15 @@ pub struct Bin {
 pub type Share = (Number, Number);
 
 /// The histogram of one slot, until the next one begins.
-#[derive(Default)]
+#[derive(Debug, Clone, Default)]
 struct Open {
     slot: usize,
     hist: LogHistogram,
 }
 
-struct Building {
+/// The course of a measure, as far as intervals were added.
+#[derive(Debug, Clone)]
+pub(super) struct Building {
     course: MeasureCourse,
     open: Open,
     heat: BTreeMap<(u32, i32), u64>,
@@ -84,11 +86,11 @@ pub(super) fn read(run: &Run, cut: Cut) -> Result<(Vec<MeasureCourse>, usize), R
     for &measure in &chosen {
         let info = &measures[measure];
         tags.insert(&info.name, all.len());
-        all.push(Building::new(&info.name, &info.kind, cut));
+        all.push(Building::new(&info.name, &info.kind));
     }
     run.intervals(|interval| {
         if let Some(&measure) = tags.get(interval.tag.as_str()) {
-            all[measure].add(&interval, cut);
+            all[measure].add(interval.start_ns, &interval.hist, cut);
         }
     })?;
     Ok((all.into_iter().map(|m| m.finish(cut)).collect(), left_out))
@@ -117,30 +119,34 @@ fn chosen(run: &Run) -> Result<(Vec<usize>, usize), RecordError> {
         }
     }
     let known = run.info().measures.len();
-    let counts = counts.into_iter().filter(|&(m, n)| n > 0 && m < known);
-    let mut chosen: Vec<(u64, usize)> = counts.map(|(m, n)| (n, m)).collect();
-    chosen.sort_by_key(|&(count, measure)| (std::cmp::Reverse(count), measure));
-    let left_out = chosen.len().saturating_sub(MEASURES_MAX);
-    chosen.truncate(MEASURES_MAX);
-    let mut places: Vec<usize> = chosen.into_iter().map(|(_, measure)| measure).collect();
+    Ok(most(counts.into_iter().filter(|&(m, _)| m < known)))
+}
+
+/// Of places and how often something was counted there, those of the highest counts, in order, and how
+/// many more there are.
+pub(super) fn most(counts: impl Iterator<Item = (usize, u64)>) -> (Vec<usize>, usize) {
+    let mut all: Vec<(usize, u64)> = counts.filter(|&(_, count)| count > 0).collect();
+    all.sort_by_key(|&(place, count)| (std::cmp::Reverse(count), place));
+    let left_out = all.len().saturating_sub(MEASURES_MAX);
+    all.truncate(MEASURES_MAX);
+    let mut places: Vec<usize> = all.into_iter().map(|(place, _)| place).collect();
     places.sort_unstable();
-    Ok((places, left_out))
+    (places, left_out)
 }
 
 impl Building {
-    fn new(name: &str, kind: &str, cut: Cut) -> Building {
-        let empty = || vec![None; cut.slots];
+    pub(super) fn new(name: &str, kind: &str) -> Building {
         Building {
             course: MeasureCourse {
                 name: name.to_owned(),
                 kind: kind.to_owned(),
                 count: 0,
-                per_s: vec![Number(0.0); cut.slots],
-                p50: empty(),
-                p90: empty(),
-                p99: empty(),
-                p999: empty(),
-                max: empty(),
+                per_s: Vec::new(),
+                p50: Vec::new(),
+                p90: Vec::new(),
+                p99: Vec::new(),
+                p999: Vec::new(),
+                max: Vec::new(),
                 heat: Vec::new(),
                 bins: Vec::new(),
                 response: Vec::new(),
@@ -152,21 +158,23 @@ impl Building {
     }
 
     /// Intervals come in order of time; one that does not would count to the slot that is open.
-    fn add(&mut self, interval: &Interval, cut: Cut) {
-        let slot = cut.slot(interval.start_ns);
+    pub(super) fn add(&mut self, start_ns: u64, hist: &LogHistogram, cut: Cut) {
+        let slot = cut.slot(start_ns);
         if slot > self.open.slot {
             self.close(cut);
             self.open.slot = slot;
         }
-        self.open.hist.merge(&interval.hist);
-        let column = (interval.start_ns / SECOND_NS / cut.heat_slot_s) as u32;
-        for (lowest, _, count) in interval.hist.iter() {
+        self.open.hist.merge(hist);
+        let second = (start_ns / SECOND_NS).min(cut.slots as u64 * cut.slot_s - 1);
+        let column = (second / cut.heat_slot_s) as u32;
+        for (lowest, _, count) in hist.iter() {
             let row = place(lowest, HEAT_ROWS_PER_DECADE);
             *self.heat.entry((column, row)).or_default() += count;
         }
     }
 
     fn close(&mut self, cut: Cut) {
+        self.stretch(self.open.slot + 1);
         let Open { slot, hist } = &mut self.open;
         if hist.is_empty() {
             return;
@@ -183,8 +191,38 @@ impl Building {
         hist.clear();
     }
 
-    fn finish(mut self, cut: Cut) -> MeasureCourse {
+    /// Makes room for so many slots.
+    fn stretch(&mut self, slots: usize) {
+        let course = &mut self.course;
+        if course.per_s.len() < slots {
+            course.per_s.resize(slots, Number(0.0));
+            for line in [
+                &mut course.p50,
+                &mut course.p90,
+                &mut course.p99,
+                &mut course.p999,
+                &mut course.max,
+            ] {
+                line.resize(slots, None);
+            }
+        }
+    }
+
+    /// Operations so far.
+    pub(super) fn count(&self) -> u64 {
+        self.response.count() + self.open.hist.count()
+    }
+
+    /// All responses so far.
+    pub(super) fn response(&self) -> LogHistogram {
+        let mut all = self.response.clone();
+        all.merge(&self.open.hist);
+        all
+    }
+
+    pub(super) fn finish(mut self, cut: Cut) -> MeasureCourse {
         self.close(cut);
+        self.stretch(cut.slots);
         let heat = self.heat.into_iter();
         MeasureCourse {
             count: self.response.count(),

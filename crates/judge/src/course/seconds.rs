@@ -73,17 +73,16 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
     ("loops_lost", Gauge, |r| f64::from(r.loops_lost)),
 ];
 
-/// All columns that were not 0 throughout.
-pub(super) fn tracks(rows: &[SeriesRow], cut: Cut) -> Vec<Track> {
-    let told = COLUMNS
-        .iter()
-        .filter(|(_, _, get)| rows.iter().any(|row| get(row) != 0.0));
-    told.map(|&(name, kind, get)| track(name, kind, get, rows, cut))
-        .collect()
+/// All columns, slot by slot, as far as rows were added.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seconds {
+    slots: Vec<[Slot; COLUMNS.len()]>,
+    /// Which columns were not 0 throughout.
+    told: [bool; COLUMNS.len()],
 }
 
 /// What a slot has seen so far.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Slot {
     sum: f64,
     seconds: f64,
@@ -91,31 +90,59 @@ struct Slot {
     max: f64,
 }
 
-fn track(name: &'static str, kind: Kind, get: Get, rows: &[SeriesRow], cut: Cut) -> Track {
-    let empty = Slot {
+impl Slot {
+    const EMPTY: Slot = Slot {
         sum: 0.0,
         seconds: 0.0,
         min: f64::INFINITY,
         max: f64::NEG_INFINITY,
     };
-    let mut slots = vec![empty; cut.slots];
-    for row in rows {
+}
+
+impl Seconds {
+    pub(super) fn add(&mut self, row: &SeriesRow, cut: Cut) {
         let seconds = row.end_ns.saturating_sub(row.start_ns) as f64 / SECOND_NS as f64;
-        if seconds <= 0.0 {
-            continue;
+        for (told, (_, _, get)) in self.told.iter_mut().zip(COLUMNS) {
+            *told |= get(row) != 0.0;
         }
-        let slot = &mut slots[cut.slot(row.start_ns)];
-        slot.seconds += seconds;
-        let value = match kind {
-            Gauge | Share => get(row),
-            Rate => get(row) / seconds,
-        };
-        slot.sum += value * seconds;
-        if kind == Gauge || seconds >= COVERED_MIN {
-            slot.min = slot.min.min(value);
-            slot.max = slot.max.max(value);
+        if seconds <= 0.0 {
+            return;
+        }
+        let place = cut.slot(row.start_ns);
+        if self.slots.len() <= place {
+            self.slots.resize(place + 1, [Slot::EMPTY; COLUMNS.len()]);
+        }
+        for (slot, (_, kind, get)) in self.slots[place].iter_mut().zip(COLUMNS) {
+            slot.seconds += seconds;
+            let value = match kind {
+                Gauge | Share => get(row),
+                Rate => get(row) / seconds,
+            };
+            slot.sum += value * seconds;
+            if *kind == Gauge || seconds >= COVERED_MIN {
+                slot.min = slot.min.min(value);
+                slot.max = slot.max.max(value);
+            }
         }
     }
+
+    /// All columns that were not 0 throughout.
+    pub(super) fn tracks(&self, cut: Cut) -> Vec<Track> {
+        let told = (0..COLUMNS.len()).filter(|&column| self.told[column]);
+        told.map(|column| self.track(column, cut)).collect()
+    }
+
+    fn track(&self, column: usize, cut: Cut) -> Track {
+        let (name, kind, _) = COLUMNS[column];
+        let slots = (0..cut.slots).map(|place| {
+            let slot = self.slots.get(place);
+            slot.map_or(Slot::EMPTY, |columns| columns[column])
+        });
+        thinned(name, kind, &slots.collect::<Vec<_>>(), cut)
+    }
+}
+
+fn thinned(name: &'static str, kind: Kind, slots: &[Slot], cut: Cut) -> Track {
     let told = |of: fn(&Slot) -> f64| -> Vec<Option<Number>> {
         let values = slots.iter().map(|slot| {
             let covered = match kind {
@@ -147,6 +174,12 @@ fn track(name: &'static str, kind: Kind, get: Get, rows: &[SeriesRow], cut: Cut)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn tracks(rows: &[SeriesRow], cut: Cut) -> Vec<Track> {
+        let mut seconds = Seconds::default();
+        rows.iter().for_each(|row| seconds.add(row, cut));
+        seconds.tracks(cut)
+    }
 
     fn row(start_ms: u64, end_ms: u64, users: u64, done: u64) -> SeriesRow {
         SeriesRow {

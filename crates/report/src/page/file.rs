@@ -6,9 +6,19 @@ use sha2::{Digest, Sha256};
 
 use super::Page;
 
-/// Built from `web/`; `build.rs` sees to it that they are there.
-const SCRIPT: &str = include_str!("../../../../web/dist/page.js");
-const STYLE: &str = include_str!("../../../../web/dist/page.css");
+/// The page of a run that goes on: what is drawn comes later, and its policy comes with it.
+pub const LIVE_HTML: &str = "<!doctype html>\n<html lang=\"en\" data-live>\n<head>\n\
+    <meta charset=\"utf-8\">\n\
+    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+    <meta name=\"color-scheme\" content=\"light dark\">\n<title>Throng</title>\n\
+    <link rel=\"icon\" href=\"data:,\">\n<link rel=\"stylesheet\" href=\"page.css\">\n</head>\n<body>\n\
+    <noscript>A run is shown live by this page's own script, which is switched off here.</noscript>\n\
+    <script src=\"page.js\"></script>\n</body>\n</html>\n";
+
+/// The page's script, built from `web/`; `build.rs` sees to it that they are there.
+pub const SCRIPT: &str = include_str!("../../../../web/dist/page.js");
+/// As [`SCRIPT`].
+pub const STYLE: &str = include_str!("../../../../web/dist/page.css");
 
 impl Page {
     /// The whole file. It loads nothing, and its policy lets nothing run but its own script.

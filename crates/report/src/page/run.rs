@@ -3,7 +3,7 @@
 use judge::course::{Course, Number};
 use record::Import;
 use record::schema::{
-    Event, EventKind, Finding, Latency, MeasureSummary, RunInfo, RunStatus, Summary,
+    Event, EventKind, Finding, Latency, MeasureSummary, PhaseSummary, RunInfo, RunStatus, Summary,
     ThresholdResult, Verdict,
 };
 use serde::Serialize;
@@ -34,25 +34,27 @@ pub struct RunReport<'a> {
 }
 
 #[derive(Serialize)]
-struct RunDocument<'a> {
-    run: RunHead<'a>,
-    /// `imported` where nothing had to hold and nothing is known of the generator.
-    verdict: &'static str,
-    missing: &'a [String],
-    findings: &'a [Finding],
-    thresholds: &'a [ThresholdResult],
-    users: &'a record::schema::UsersSummary,
-    health: &'a record::schema::HealthSummary,
-    phases: Vec<Phase<'a>>,
-    steps: Vec<Step<'a>>,
-    steps_left_out: usize,
-    course: &'a Course,
-    examples: Vec<Example<'a>>,
-    regions: Vec<Region<'a>>,
+pub(super) struct RunDocument<'a> {
+    pub(super) run: RunHead<'a>,
+    /// `imported` where nothing had to hold and nothing is known of the generator; `running` or
+    /// `stopping` where the run goes on.
+    pub(super) verdict: &'static str,
+    pub(super) missing: &'a [String],
+    pub(super) findings: &'a [Finding],
+    pub(super) thresholds: &'a [ThresholdResult],
+    pub(super) users: &'a record::schema::UsersSummary,
+    /// Not told while the run goes on.
+    pub(super) health: Option<&'a record::schema::HealthSummary>,
+    pub(super) phases: Vec<Phase<'a>>,
+    pub(super) steps: Vec<Step<'a>>,
+    pub(super) steps_left_out: usize,
+    pub(super) course: &'a Course,
+    pub(super) examples: Vec<Example<'a>>,
+    pub(super) regions: Vec<Region<'a>>,
 }
 
 #[derive(Serialize)]
-struct RunHead<'a> {
+pub(super) struct RunHead<'a> {
     id: &'a str,
     name: &'a str,
     target: &'a str,
@@ -71,7 +73,7 @@ struct RunHead<'a> {
 }
 
 #[derive(Serialize)]
-struct Phase<'a> {
+pub(super) struct Phase<'a> {
     name: &'a str,
     kind: &'a str,
     start_s: Number,
@@ -82,7 +84,7 @@ struct Phase<'a> {
 
 /// A measure over the run, or in one phase.
 #[derive(Serialize)]
-struct Step<'a> {
+pub(super) struct Step<'a> {
     /// Place of the phase; `None`: the whole run.
     phase: Option<usize>,
     name: &'a str,
@@ -101,7 +103,7 @@ type Times = [Number; 9];
 
 /// One of the first errors of a kind.
 #[derive(Serialize)]
-struct Example<'a> {
+pub(super) struct Example<'a> {
     at_s: Number,
     measure: &'a str,
     outcome: &'a str,
@@ -110,7 +112,7 @@ struct Example<'a> {
 
 /// What the clients of one region told.
 #[derive(Serialize)]
-struct Region<'a> {
+pub(super) struct Region<'a> {
     name: &'a str,
     clients: usize,
     unreachable: usize,
@@ -129,16 +131,16 @@ impl Page {
             (None, Verdict::Failed) => "failed",
             (None, Verdict::Untrusted) => "untrusted",
         };
-        let (steps, steps_left_out) = steps(summary);
+        let (steps, steps_left_out) = steps(&summary.measures, &summary.phases);
         let document = RunDocument {
-            run: head(info),
+            run: head(info, info.ended_ns),
             verdict,
             missing: report.missing,
             findings: &summary.findings,
             thresholds: &summary.thresholds,
             users: &summary.users,
-            health: &summary.health,
-            phases: phases(info, summary),
+            health: Some(&summary.health),
+            phases: phases(info, &summary.phases),
             steps,
             steps_left_out,
             course: report.course,
@@ -155,7 +157,7 @@ fn seconds(ns: u64) -> Number {
     Number(ns as f64 / 1e9)
 }
 
-fn head(info: &RunInfo) -> RunHead<'_> {
+pub(super) fn head(info: &RunInfo, ended_ns: u64) -> RunHead<'_> {
     RunHead {
         id: &info.id,
         name: &info.name,
@@ -163,7 +165,7 @@ fn head(info: &RunInfo) -> RunHead<'_> {
         status: info.status,
         seed: info.seed.to_string(),
         started_unix_ms: info.started_unix_ns / 1_000_000,
-        ended_s: seconds(info.ended_ns),
+        ended_s: seconds(ended_ns),
         mode: &info.generator.mode,
         loops: info.generator.loops,
         cores: info.generator.cores,
@@ -174,25 +176,29 @@ fn head(info: &RunInfo) -> RunHead<'_> {
     }
 }
 
-fn phases<'a>(info: &'a RunInfo, summary: &Summary) -> Vec<Phase<'a>> {
+pub(super) fn phases<'a>(info: &'a RunInfo, told: &[PhaseSummary]) -> Vec<Phase<'a>> {
     let phases = info.phases.iter().enumerate().map(|(number, phase)| Phase {
         name: &phase.name,
         kind: &phase.kind,
         start_s: seconds(phase.start_ns),
         end_s: seconds(phase.end_ns),
         users_planned: Number(phase.users_planned),
-        users_started: summary.phases.get(number).map(|told| told.users_started),
+        users_started: told.get(number).map(|told| told.users_started),
     });
     phases.collect()
 }
 
 /// The table of steps, and how many rows it lacks.
-fn steps(summary: &Summary) -> (Vec<Step<'_>>, usize) {
-    let whole = summary.measures.iter().map(|measure| (None, measure));
-    let by_phase = summary.phases.iter().enumerate();
+pub(super) fn steps<'a>(
+    whole: &'a [MeasureSummary],
+    phases: &'a [PhaseSummary],
+) -> (Vec<Step<'a>>, usize) {
+    let whole = whole.iter().map(|measure| (None, measure));
+    let several = phases.len() > 1;
+    let by_phase = phases.iter().enumerate();
     let by_phase = by_phase.flat_map(|(n, phase)| phase.measures.iter().map(move |m| (Some(n), m)));
     // One phase alone is the whole run.
-    let by_phase = by_phase.filter(|_| summary.phases.len() > 1);
+    let by_phase = by_phase.filter(|_| several);
     let mut all = whole.chain(by_phase);
     let told = all.by_ref().take(STEP_ROWS_MAX);
     let told = told.map(|(phase, measure)| step(phase, measure)).collect();
@@ -229,7 +235,7 @@ fn times(latency: &Latency) -> Times {
     ]
 }
 
-fn examples(events: &[Event]) -> Vec<Example<'_>> {
+pub(super) fn examples(events: &[Event]) -> Vec<Example<'_>> {
     let errors = events.iter().filter_map(|event| match &event.what {
         EventKind::Error {
             measure,

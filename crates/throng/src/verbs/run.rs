@@ -13,6 +13,7 @@ use record::schema::Verdict;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure, written};
 use crate::exports;
+use crate::live_page::LivePage;
 use crate::page;
 use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let Compiled { plan, inputs } = source::compile(&text, &args.sets.sets)?;
     let requests = text.original.map(|(_, converted)| converted.requests);
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
+    let interrupt = interrupt()?;
     let request = RunRequest {
         plan,
         scenario: ScenarioText {
@@ -36,13 +38,19 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         workers_count: args.workers,
         judge_rest: args.rest.judge_rest,
         anyway: args.anyway,
-        interrupt: interrupt()?,
+        interrupt: Arc::clone(&interrupt),
     };
+    let live = args.ui.as_deref();
+    let live = live.map(|address| LivePage::open(address, &interrupt));
+    let live = live.transpose()?;
     let style = terminal::style();
     let mut view = View::new(args.quiet || args.json);
     let mut exports = exports::start(&args.exports)?;
     let conducted = controller::conduct(request, &mut |tick| {
         view.tick(tick, style);
+        if let Some(live) = &live {
+            live.tick(tick);
+        }
         if let Some(exports) = &mut exports {
             exports.second(tick);
         }
@@ -51,12 +59,20 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if let Some(exports) = exports {
         exports.end();
     }
+    let page = conducted.as_ref().ok();
+    let page = page.and_then(|ended| page::after_run(&ended.directory, &ended.summary));
+    if let Some(live) = live {
+        live.end(page.as_ref().map(|(page, _)| page));
+    }
     let conducted = conducted.map_err(failure)?;
     if let Some(path) = &args.tsung_log {
         tsung_log::write(path, &conducted.directory, requests.as_deref())?;
     }
-    let page = page::after_run(&conducted.directory, &conducted.summary);
-    print(args, &conducted, page.as_deref())?;
+    print(
+        args,
+        &conducted,
+        page.as_ref().map(|(_, path)| path.as_path()),
+    )?;
     Ok(match conducted.summary.verdict {
         Verdict::Passed => Exit::Passed,
         Verdict::Failed => Exit::Failed,

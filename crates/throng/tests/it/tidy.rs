@@ -13,7 +13,7 @@ const FLOORS: &[&[&str]] = &[
     &["proto", "stats"],
     &["scenario", "record"],
     &["engine", "import", "judge", "model", "probe"],
-    &["controller", "export", "report"],
+    &["controller", "export", "live", "report"],
     &["throng"],
 ];
 /// Imports none of the others, and is imported by the binary alone.

@@ -1,0 +1,158 @@
+/** The live page of a real run. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { DARK, LIGHT } from '../src/chart/theme';
+import { axe, browser, pixels, ROOT, scratch, shot, THRONG } from './support';
+
+const dir = scratch();
+let chrome: Browser;
+let running: ChildProcess | undefined;
+
+beforeAll(async () => {
+  chrome = await browser();
+});
+afterEach(() => {
+  running?.kill('SIGKILL');
+});
+afterAll(async () => {
+  await chrome?.close();
+  dir.remove();
+});
+
+/** Starts the crowd with a live page; `ended` tells its exit code. */
+async function start(name: string, ...args: string[]) {
+  const runs = join(dir.path, name);
+  const child = spawn(
+    THRONG,
+    ['run', 'web/tests/crowd.yaml', '--runs', runs, '--quiet', '--ui', ...args],
+    { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  running = child;
+  const ended = new Promise<number | null>((done) => child.on('exit', done));
+  const url = await new Promise<string>((done, fail) => {
+    let told = '';
+    child.stderr.on('data', (piece: Buffer) => {
+      told += piece.toString();
+      const found = /^live +(\S+)$/m.exec(told)?.[1];
+      if (found) done(found);
+    });
+    child.on('exit', (code) => fail(new Error(`it ended with ${code}: ${told}`)));
+  });
+  return { url, ended, runs };
+}
+
+/** A tab that watches, and what went wrong in it. */
+async function watch(url: string, look: { dark?: boolean; width?: number } = {}) {
+  const context = await chrome.newContext({
+    viewport: { width: look.width ?? 1200, height: 900 },
+    colorScheme: look.dark ? 'dark' : 'light',
+  });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('console', (line) => {
+    if (line.type() === 'error' || line.type() === 'warning') faults.push(line.text());
+  });
+  await page.goto(url);
+  await page.locator('main').waitFor();
+  return { page, faults, close: () => context.close() };
+}
+
+/** How many seconds the table of throughput has; all of them stand in it. */
+async function seconds(page: Page): Promise<number> {
+  const numbers = page.locator('#throughput .numbers');
+  if (!(await numbers.evaluate((all) => (all as HTMLDetailsElement).open))) {
+    await numbers.locator('summary').click();
+  }
+  await numbers.locator('tbody tr').first().waitFor();
+  return numbers.locator('tbody tr').count();
+}
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 300; tries += 1) {
+    if (await holds()) return;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  throw new Error(`never: ${what}`);
+}
+
+describe('the live page', { timeout: 150_000 }, () => {
+  test('moves, catches up a late tab, and ends as the report', async () => {
+    const { url, ended, runs } = await start('moves', '--set', 'rate=10/s', '--set', 'arrivals.2.hold=8s');
+    const early = await watch(url);
+    expect(await early.page.locator('.verdict').innerText()).toBe('Running');
+    const before = await seconds(early.page);
+    await until('a further second', async () => (await seconds(early.page)) > before);
+    const late = await watch(url, { dark: true });
+    // The whole history, from its first second on.
+    expect(await seconds(late.page)).toBeGreaterThan(before);
+    expect(await late.page.locator('#throughput tbody tr').first().innerText()).toMatch(/^0/);
+    expect((await pixels(early.page, 'throughput', LIGHT.lines)).found).toBeGreaterThan(60);
+    expect((await pixels(late.page, 'throughput', DARK.lines)).found).toBeGreaterThan(60);
+    for (const { page } of [early, late]) {
+      await page.getByRole('link', { name: 'Save report.html' }).waitFor();
+      expect(await page.locator('.verdict').innerText()).not.toBe('Running');
+      expect(await page.locator('.findings li').count()).toBeGreaterThan(0);
+      expect(await page.getByRole('button', { name: 'Stop the run' }).count()).toBe(0);
+    }
+    await ended;
+    const [run] = readdirSync(runs);
+    const [saved] = await Promise.all([
+      early.page.waitForEvent('download'),
+      early.page.getByRole('link', { name: 'Save report.html' }).click(),
+    ]);
+    const report = readFileSync(join(runs, run ?? '', 'report.html'), 'utf8');
+    expect(readFileSync(await saved.path(), 'utf8')).toBe(report);
+    expect([...early.faults, ...late.faults]).toEqual([]);
+    await shot(early.page, 'live-over');
+    await early.close();
+    await late.close();
+  });
+
+  test('stops the run, by keyboard and at the second press', async () => {
+    const { url, ended, runs } = await start('stops', '--set', 'arrivals.2.hold=60s');
+    const { page, close } = await watch(url);
+    await page.getByRole('button', { name: 'Stop the run' }).focus();
+    await page.keyboard.press('Enter');
+    const sure = page.getByRole('button', { name: 'Press again to stop' });
+    await sure.waitFor();
+    // It keeps the focus while the page is drawn again around it.
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Save report.html' }).waitFor();
+    await ended;
+    const [run] = readdirSync(runs);
+    const info = JSON.parse(readFileSync(join(runs, run ?? '', 'run.json'), 'utf8')) as {
+      status: string;
+    };
+    expect(info.status).toBe('interrupted');
+    await close();
+  });
+
+  test('fits a phone and has no serious fault of accessibility', async () => {
+    const { url, ended } = await start('phone');
+    const { page, faults, close } = await watch(url, { width: 360, dark: true });
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(width).toBeLessThanOrEqual(360);
+    expect(await axe(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await shot(page, 'live-phone');
+    await ended;
+    await close();
+  });
+
+  test('refuses foreign pages', async () => {
+    const { url, ended } = await start('foreign');
+    const { page, close } = await watch(url);
+    const foreign = await page.request.post(new URL('stop', url).href, {
+      headers: { origin: 'http://evil.test' },
+    });
+    expect(foreign.status()).toBe(403);
+    expect((await page.request.get(url, { headers: { host: 'evil.test' } })).status()).toBe(421);
+    await ended;
+    await close();
+  });
+});
