@@ -82,7 +82,13 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
 
 describe('the live page', { timeout: 150_000 }, () => {
   test('moves, catches up a late tab, and ends as the report', async () => {
-    const { url, ended, runs } = await start('moves', '--set', 'rate=10/s', '--set', 'arrivals.2.hold=8s');
+    const { url, ended, runs } = await start(
+      'moves',
+      '--set',
+      'rate=10/s',
+      '--set',
+      'arrivals.2.hold=8s',
+    );
     const early = await watch(url);
     expect(await early.page.locator('.verdict').innerText()).toBe('Running');
     const before = await seconds(early.page);

@@ -115,7 +115,7 @@ options: { headers: { x-throng-user: "${user}" } }
 sessions:
   reader: { weight: 3, steps: [ { get: /a }, { think: 2s }, { post: /b, body: "some text" } ] }
   other: { weight: 1, steps: [ { get: "/c?d=e" } ] }
-arrivals: [ { constant: 1/s, for: 20s } ]
+arrivals: [ { constant: 1/s, for: 20s }, { hold: 3s } ]
 "#;
 
     #[test]
