@@ -13,6 +13,7 @@ mod load;
 mod matching;
 mod options;
 mod places;
+mod raw;
 mod requests;
 mod sessions;
 mod text;
@@ -73,6 +74,8 @@ struct Importer<'a> {
     session: Session,
     /// A session has made an HTTP request.
     has_http: bool,
+    /// The sessions have plain connections and nothing else.
+    is_plain: bool,
 }
 
 /// Makes a scenario of a Tsung document. There is one exactly where nothing told is an error.
@@ -89,6 +92,7 @@ pub fn tsung(source: Source<'_>, settings: &Settings<'_>) -> (Option<Converted>,
         data: data::Files::default(),
         session: Session::default(),
         has_http: false,
+        is_plain: false,
     };
     let converted = xml::parse(source.text, &mut importer.telling)
         .and_then(|document| importer.document(document.root_element(), source.name));

@@ -124,6 +124,7 @@ const ELEMENTS: &[(&str, &[&str])] = &[
         "websocket",
         &["type", "ack", "frame", "origin", "subprotocols", "path"],
     ),
+    ("raw", &["ack", "datasize", "data"]),
     (
         "setdynvars",
         &[
@@ -154,7 +155,6 @@ const ELEMENTS: &[(&str, &[&str])] = &[
 /// Elements that have no counterpart, whatever stands in them.
 const LOST: &[&str] = &[
     "jabber",
-    "raw",
     "pgsql",
     "ldap",
     "mysql",

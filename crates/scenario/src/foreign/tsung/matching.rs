@@ -237,17 +237,24 @@ impl Importer<'_> {
             return;
         };
         let (again, tried) = (self.helper("again"), self.helper("tried"));
-        let first = steps.len().saturating_sub(back as usize);
+        // What opens a plain connection is no request: it is not gone back to.
+        let opens = |step: &Map| step.entries.first().is_some_and(|(key, _)| key == "tcp");
+        let counted: Vec<usize> = (0..steps.len()).filter(|n| !opens(&steps[*n])).collect();
+        let is_there = back as usize <= counted.len();
+        let first = counted.len().saturating_sub(back as usize);
+        let first = counted.get(first).copied().unwrap_or(steps.len());
         let simple = |step: &Map| {
             !["if", "while", "loop", "transaction"]
                 .iter()
                 .any(|k| step.entries.first().is_some_and(|(key, _)| key == k))
         };
-        if back as usize > steps.len() || !steps[first..].iter().all(simple) {
+        if !is_there || !steps[first..].iter().all(simple) {
             let message = "going back so far would leave the loop or transaction at hand";
             self.telling.lost(at.clone(), message.to_owned());
         }
-        let mut inner = steps.split_off(first);
+        let (openings, mut inner): (Vec<_>, Vec<_>) =
+            steps.split_off(first).into_iter().partition(opens);
+        steps.extend(openings);
         inner.push(request);
         inner.push(set(&at, &again, "${false}".to_owned()));
         inner.extend(self.decision(matches, Some((&again, &tried))));

@@ -154,12 +154,16 @@ impl Importer<'_> {
 
     /// The target: one server, or several with their weights.
     pub(super) fn put_target(&self, top: &mut Map) {
+        let url = |server: &Server| match self.is_plain {
+            true => server.plain_url(),
+            false => server.url(),
+        };
         match &self.servers[..] {
             [] => {}
-            [one] => top.put("target", Item::Text(one.url())),
+            [one] => top.put("target", Item::Text(url(one))),
             several => {
                 let servers = several.iter().map(|server| {
-                    Map::of(top.at.clone(), "url", Item::Text(server.url()))
+                    Map::of(top.at.clone(), "url", Item::Text(url(server)))
                         .with("weight", Item::Bare(text::number(server.weight)))
                 });
                 let servers = Item::List(servers.collect());

@@ -1,4 +1,4 @@
-//! `<request>`: HTTP requests and WebSocket messages.
+//! `<request>`: HTTP requests and WebSocket messages; what stands in it besides.
 
 use std::ops::Range;
 
@@ -17,12 +17,21 @@ const VERBS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// What stands around a request.
-struct Around {
-    subst: bool,
+pub(super) struct Around {
+    pub(super) subst: bool,
     subst_body: bool,
     tag: String,
     matches: Vec<Match>,
-    save: Map,
+    pub(super) save: Map,
+}
+
+impl Around {
+    /// What a message is measured as.
+    pub(super) fn put_tag(&self, step: &mut Map) {
+        if !self.tag.is_empty() {
+            step.put("as", Item::Text(literal(&self.tag)));
+        }
+    }
 }
 
 impl Importer<'_> {
@@ -41,7 +50,7 @@ impl Importer<'_> {
             .map(|part| part.tag_name().name().to_owned())
             .as_deref()
         {
-            Some("websocket") => Seen::Message,
+            Some("websocket" | "raw") => Seen::Message,
             _ => Seen::Response,
         };
         // Read last: the request itself cannot use what its response brings.
@@ -63,6 +72,9 @@ impl Importer<'_> {
             }
             Some(part) if part.tag_name().name() == "websocket" => {
                 self.websocket(part, around, &dynamic, steps);
+            }
+            Some(part) if part.tag_name().name() == "raw" => {
+                self.raw(part, around, &dynamic, steps);
             }
             Some(part) => {
                 for found in dynamic {
@@ -406,22 +418,31 @@ impl Importer<'_> {
         if binary {
             step.put("binary", Item::Bare("true".to_owned()));
         }
-        if !around.tag.is_empty() {
-            step.put("as", Item::Text(literal(&around.tag)));
-        }
+        around.put_tag(&mut step);
+        self.answered(step, waits, around, steps);
+    }
+
+    /// Adds a message's step; where the user waits, the next message is the answer, whatever it
+    /// says.
+    pub(super) fn answered(
+        &mut self,
+        mut step: Map,
+        waits: bool,
+        around: Around,
+        steps: &mut Vec<Map>,
+    ) {
         if !waits {
             steps.push(step);
             return;
         }
-        // The next message is the answer, whatever it says.
-        let save = std::mem::take(&mut around.save);
-        let mut reply = Map::new(at);
+        let Around { save, matches, .. } = around;
+        let mut reply = Map::new(step.at.clone());
         if !save.entries.is_empty() {
             reply.put("save", Item::Map(save));
         }
         step.put("reply", Item::Map(reply));
         let checks = |step: &mut Map, check: Item| step.sub("reply").put("check", check);
-        self.with_matches(step, checks, &around.matches, steps);
+        self.with_matches(step, checks, &matches, steps);
     }
 }
 

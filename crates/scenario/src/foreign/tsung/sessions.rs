@@ -7,6 +7,8 @@ use roxmltree::Node;
 
 use super::attributes::value_at;
 use super::options::Pause;
+use super::places::{Server, bracketed};
+use super::raw::Plain;
 use super::text;
 use super::{Importer, Item, Map, elements, opening};
 
@@ -32,8 +34,8 @@ pub(super) struct Session {
     pub(super) lists: BTreeMap<String, String>,
     /// Where relative URLs go, where that is not the target.
     pub(super) base: Option<String>,
-    /// `ts_http` or `ts_websocket`, as the steps go on.
-    pub(super) is_websocket: bool,
+    /// Of `ts_raw`.
+    pub(super) plain: Plain,
     /// A step has made an HTTP request.
     pub(super) has_http: bool,
     /// How many helper variables there are.
@@ -49,6 +51,8 @@ const EXPONENTIAL_MEANS: f64 = 10.0;
 
 impl Importer<'_> {
     pub(super) fn read_sessions(&mut self, node: Node<'_, '_>) -> Vec<Program> {
+        let speaks = |name: &str| node.descendants().any(|p| p.tag_name().name() == name);
+        self.is_plain = speaks("raw") && !speaks("http") && !speaks("websocket");
         let mut programs: Vec<Program> = Vec::new();
         for session in elements(node) {
             if session.tag_name().name() != "session" {
@@ -84,7 +88,7 @@ impl Importer<'_> {
             ..Session::default()
         };
         self.required(node, "type");
-        self.change_protocol(node, "type");
+        self.known_protocol(node, "type");
         if !self.flag(node, "persistent", true) {
             let message = "connections stay open as long as the server keeps them".to_owned();
             self.telling.lost(value_at(node, "persistent"), message);
@@ -115,8 +119,8 @@ impl Importer<'_> {
         }
     }
 
-    /// Sets what the session speaks from here on.
-    pub(super) fn change_protocol(&mut self, node: Node<'_, '_>, attribute: &str) {
+    /// Tells of what a session cannot speak.
+    fn known_protocol(&mut self, node: Node<'_, '_>, attribute: &str) {
         const TYPES: [&str; 13] = [
             "ts_http",
             "ts_websocket",
@@ -133,8 +137,7 @@ impl Importer<'_> {
             "ts_mqtt",
         ];
         match node.attribute(attribute) {
-            Some("ts_http" | "http" | "ts_webdav") => self.session.is_websocket = false,
-            Some("ts_websocket" | "websocket") => self.session.is_websocket = true,
+            Some("ts_http" | "http" | "ts_webdav" | "ts_websocket" | "websocket" | "ts_raw") => {}
             Some(kind) if TYPES.contains(&kind) => {
                 let message = format!("sessions of the type `{kind}` have no counterpart here");
                 self.telling.lost(value_at(node, attribute), message);
@@ -167,7 +170,9 @@ impl Importer<'_> {
 
     /// Compiles the elements inside one to steps.
     pub(super) fn steps(&mut self, node: Node<'_, '_>, steps: &mut Vec<Map>) {
+        let is_session = node.tag_name().name() == "session";
         for step in elements(node) {
+            let before = steps.len();
             self.known_attributes(step);
             match step.tag_name().name() {
                 "request" => self.request(step, steps),
@@ -183,6 +188,9 @@ impl Importer<'_> {
                 // The condition of the `repeat` around it.
                 "while" | "until" if node.tag_name().name() == "repeat" => {}
                 _ => self.unknown_element(step),
+            }
+            if is_session && let Some(opening) = self.session.plain.opening.take() {
+                steps.insert(before, opening);
             }
         }
     }
@@ -270,8 +278,8 @@ impl Importer<'_> {
 
     /// From here on the user speaks to another server, or another protocol.
     fn change_type(&mut self, node: Node<'_, '_>) {
-        self.change_protocol(node, "new_type");
-        let host = self.required(node, "host").map(super::places::bracketed);
+        self.known_protocol(node, "new_type");
+        let host = self.required(node, "host").map(bracketed);
         let port = self.port(node, "port");
         let scheme = self.scheme(node, "server_type");
         if self.flag(node, "store", false) || self.flag(node, "restore", false) {
@@ -284,7 +292,16 @@ impl Importer<'_> {
                 self.telling.lost(value_at(node, "host"), message);
                 return;
             }
-            self.go_to(format!("{scheme}://{host}:{port}"));
+            let server = Server {
+                scheme,
+                host,
+                port,
+                weight: 1.0,
+            };
+            match node.attribute("new_type") {
+                Some("ts_raw") => self.go_to_plain(node, &server),
+                _ => self.go_to(server.url()),
+            }
         }
     }
 
