@@ -10,7 +10,7 @@ mod socketio;
 use std::borrow::Cow;
 
 use proto::ws;
-use scenario::expr::{Escape, Value};
+use scenario::expr::value::write_json_text;
 use scenario::plan::{ChannelVerb, Pc, Protocol};
 
 use crate::deflate::Compression;
@@ -112,7 +112,9 @@ pub(crate) fn is_answered(protocol: Protocol, verb: ChannelVerb) -> bool {
 
 /// Appends a JSON string.
 fn quote(text: &[u8], out: &mut Vec<u8>) {
-    Value::text(&String::from_utf8_lossy(text)).write_escaped(Escape::Json, out);
+    out.push(b'"');
+    write_json_text(&String::from_utf8_lossy(text), out);
+    out.push(b'"');
 }
 
 /// What a connection that speaks one of the protocols remembers.

@@ -171,8 +171,9 @@ fn json_string(raw: &str) -> Value {
     }
 }
 
-/// RFC 8259 section 7: quotation mark, reverse solidus and control characters are escaped.
-pub(crate) fn write_json_text(text: &str, out: &mut Vec<u8>) {
+/// What stands between a JSON string's quotes (RFC 8259 section 7): quotation mark, reverse solidus and
+/// control characters are escaped.
+pub fn write_json_text(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     let mut plain = 0;
     for (at, &byte) in bytes.iter().enumerate() {
