@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use probe::table_value;
 use record::schema::SeriesRow;
 
 /// Running totals, to be told as differences.
@@ -46,9 +47,9 @@ pub fn totals() -> Totals {
 impl Network {
     /// From the texts of `snmp`, `netstat` and `softnet_stat` in `/proc/net`.
     fn of(snmp: &str, netstat: &str, softnet: &str) -> Network {
-        let tcp = |name: &str| counter(netstat, "TcpExt:", name).unwrap_or(0);
+        let tcp = |name: &str| table_value(netstat, "TcpExt:", name).unwrap_or(0);
         Network {
-            retransmits: counter(snmp, "Tcp:", "RetransSegs").unwrap_or(0),
+            retransmits: table_value(snmp, "Tcp:", "RetransSegs").unwrap_or(0),
             syn_retransmits: tcp("TCPSynRetrans"),
             listen_drops: tcp("ListenDrops"),
             packet_drops: packet_drops(softnet),
@@ -95,21 +96,6 @@ pub fn resident_bytes() -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = line.and_then(|rest| rest.split_ascii_whitespace().next()?.parse::<u64>().ok());
     kib.unwrap_or(0) * 1024
-}
-
-/// A counter of a two-line table: names in the first line of that prefix, values in the second.
-fn counter(text: &str, prefix: &str, name: &str) -> Option<u64> {
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix(prefix));
-    let place = lines
-        .next()?
-        .split_ascii_whitespace()
-        .position(|word| word == name)?;
-    lines
-        .next()?
-        .split_ascii_whitespace()
-        .nth(place)?
-        .parse()
-        .ok()
 }
 
 /// Facts about the machine that a reader of the run may want.

@@ -40,6 +40,7 @@ pub use clock::Clock;
 pub use crew::{Crew, News, SourceName};
 pub use ledger::Tally;
 pub use newest::{Newest, Probed};
+pub use procfs::table_value;
 pub use reading::ASKER;
 pub use source::{Place, ProbeError, check};
 pub use web::Poster;

@@ -92,7 +92,7 @@ pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
 
 /// A number of a two-line table: names in the first line of that prefix, values in the second
 /// (`/proc/net/snmp`, `/proc/net/netstat`).
-pub(crate) fn table_value(text: &str, prefix: &str, name: &str) -> Option<u64> {
+pub fn table_value(text: &str, prefix: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(prefix));
     let place = lines
         .next()?

@@ -112,19 +112,10 @@ pub async fn serve(
     let (hub, writing) = Hub::open(&options)?;
     let hub = Arc::new(hub);
     let served = match start(&hub).await {
-        Ok(mut crew) => {
+        Ok(crew) => {
             ready(crew.address());
-            let crashed = tokio::select! {
-                () = shutdown => false,
-                () = crew.any_ended() => true,
-            };
-            hub.drain();
-            let ended = crew.stop().await;
-            if crashed || ended.is_err() {
-                Err(AdsError::Crashed)
-            } else {
-                Ok(())
-            }
+            let served = crew.serve_until(shutdown, || hub.drain()).await;
+            served.map_err(|_| AdsError::Crashed)
         }
         Err(source) => Err(AdsError::Listen {
             address: options.listen,

@@ -102,19 +102,10 @@ pub async fn serve(
     let hub = Arc::new(hub);
     let started = start(&options, &hub).await;
     let stopped = match started {
-        Ok(mut crew) => {
+        Ok(crew) => {
             ready(crew.address());
-            let crashed = tokio::select! {
-                () = shutdown => false,
-                () = crew.any_ended() => true,
-            };
-            hub.drain();
-            let stopped = crew.stop().await;
-            if crashed || stopped.is_err() {
-                Err(ChatError::Crashed)
-            } else {
-                Ok(())
-            }
+            let served = crew.serve_until(shutdown, || hub.drain()).await;
+            served.map_err(|_| ChatError::Crashed)
         }
         Err(error) => Err(error),
     };

@@ -76,13 +76,9 @@ pub async fn serve(
     };
     let limits = Limits { message_max };
     let router = Router::new().route("/hello", get(|| async { "ok\n" }));
-    let mut crew = Crew::start(setup, move |post| work(post, raw, limits, router.clone())).await?;
+    let crew = Crew::start(setup, move |post| work(post, raw, limits, router.clone())).await?;
     ready(crew.address());
-    tokio::select! {
-        () = shutdown => {}
-        () = crew.any_ended() => {}
-    }
-    crew.stop().await
+    crew.serve_until(shutdown, || {}).await
 }
 
 /// [`serve`] on a runtime of its own, until `stop`.

@@ -52,13 +52,9 @@ pub async fn serve(
         backlog: wire::BACKLOG,
         own_files: true,
     };
-    let mut crew = Crew::start(setup, work).await?;
+    let crew = Crew::start(setup, work).await?;
     ready(crew.address());
-    tokio::select! {
-        () = shutdown => {}
-        () = crew.any_ended() => {}
-    }
-    crew.stop().await
+    crew.serve_until(shutdown, || {}).await
 }
 
 /// [`serve`] on a runtime of its own, until `stop`.

@@ -105,19 +105,15 @@ pub async fn serve(
     options.check()?;
     let options = options.with_enough_threads(open_files_max())?;
     let hub = Arc::new(Hub::new(&options));
-    let mut crew = start(&options, &hub).await?;
+    let crew = start(&options, &hub).await?;
     let play = play(&options, &hub);
     ready(crew.address());
-    let crashed = tokio::select! {
-        () = shutdown => false,
-        () = crew.any_ended() => true,
+    let drain = || {
+        hub.drain();
+        drop(play);
     };
-    hub.drain();
-    drop(play);
-    let stopped = crew.stop().await;
-    if crashed || stopped.is_err() {
-        return Err(MarketError::Crashed);
-    }
+    let served = crew.serve_until(shutdown, drain).await;
+    served.map_err(|_| MarketError::Crashed)?;
     Ok(report(&hub).await)
 }
 

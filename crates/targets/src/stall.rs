@@ -84,13 +84,9 @@ pub async fn serve(
         backlog: wire::BACKLOG,
         own_files: false,
     };
-    let mut crew = Crew::start(setup, move |post| work(post, router.clone())).await?;
+    let crew = Crew::start(setup, move |post| work(post, router.clone())).await?;
     ready(crew.address());
-    tokio::select! {
-        () = shutdown => {}
-        () = crew.any_ended() => {}
-    }
-    crew.stop().await
+    crew.serve_until(shutdown, || {}).await
 }
 
 /// [`serve`] on a runtime of its own, until `stop`.

@@ -3,6 +3,7 @@
 mod accept;
 mod clock;
 mod crew;
+pub(crate) mod database;
 pub(crate) mod events;
 mod files;
 pub(crate) mod frames;
@@ -25,11 +26,19 @@ pub(crate) use lookout::{Event, Lookout};
 pub use process::Stop;
 pub(crate) use process::run_until;
 pub(crate) use socket::{Limits, Socket};
-pub(crate) use threads::{CONNECTIONS_MAX, connections_each, enough_threads};
+pub(crate) use threads::{CONNECTIONS_MAX, connections_each, enough_threads, threads_of_cores};
 
 /// Most connections that wait to be accepted, for each listener: as many as the kernel lets wait
 /// (`net.core.somaxconn` cuts this). A storm then waits instead of having its SYNs dropped.
 pub(crate) const BACKLOG: u32 = 65_535;
+
+/// Holds options against what the types do not say: the first rule that does not hold is the error.
+pub(crate) fn hold<const N: usize>(rules: [(bool, &'static str); N]) -> Result<(), &'static str> {
+    match rules.into_iter().find(|(holds, _)| !holds) {
+        Some((_, rule)) => Err(rule),
+        None => Ok(()),
+    }
+}
 
 /// Resolves once `stop` turns true, and also when nobody is left to turn it.
 pub(crate) async fn stopped(stop: &mut tokio::sync::watch::Receiver<bool>) {

@@ -1,7 +1,6 @@
 //! How an ad network is run.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -69,9 +68,7 @@ impl Default for AdsOptions {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            threads: std::thread::available_parallelism()
-                .map_or(2, NonZero::get)
-                .max(2),
+            threads: wire::threads_of_cores(),
             connections_max: 100_000,
             backlog: wire::BACKLOG,
             publishers: None,
@@ -121,10 +118,7 @@ impl AdsOptions {
                 "1 to 10,000,000 offers can be kept",
             ),
         ];
-        match rules.into_iter().find(|(holds, _)| !holds) {
-            Some((_, rule)) => Err(AdsError::Options(rule)),
-            None => Ok(()),
-        }
+        wire::hold(rules).map_err(AdsError::Options)
     }
 }
 

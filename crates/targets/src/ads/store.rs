@@ -8,13 +8,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rusqlite::{Connection, params};
 use tokio::sync::{mpsc, oneshot};
 
 use super::fault::Fault;
 use super::offers::{Offer, Step};
+use crate::wire::database::{Database, Unusable};
 
 /// Marks a database as one of ours (`PRAGMA application_id`): "adnw" in ASCII.
 const APPLICATION: i64 = 0x6164_6e77;
@@ -74,6 +74,16 @@ pub enum StoreError {
     Thread(#[source] std::io::Error),
 }
 
+impl From<Unusable> for StoreError {
+    fn from(why: Unusable) -> Self {
+        match why {
+            Unusable::Sqlite(error) => Self::Sqlite(error),
+            Unusable::Foreign => Self::Foreign,
+            Unusable::Version(found) => Self::Version { found },
+        }
+    }
+}
+
 /// What happened.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
@@ -117,32 +127,13 @@ impl Store {
     pub(super) fn open(path: &Path, seed: u64, ads: usize) -> Result<Self, StoreError> {
         // The same 64 bits, and far fewer ads than 2⁶³.
         let (seed, ads) = (seed.cast_signed(), ads as i64);
-        let connection = Connection::open(path)?;
-        // Another server holds it for as long as it runs: waiting would not help.
-        connection.busy_timeout(Duration::ZERO)?;
-        let pragma = |name: &str| {
-            connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))
-        };
-        // Asked before anything is changed: it might not be ours.
-        let (application, version) = (pragma("application_id")?, pragma("user_version")?);
-        let tables: i64 =
-            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-        if application != APPLICATION && (application, version, tables) != (0, 0, 0) {
-            return Err(StoreError::Foreign);
+        let tables = format!("{TABLES}; INSERT INTO inventory VALUES ({seed}, {ads})");
+        let connection = Database {
+            application: APPLICATION,
+            version: VERSION,
+            tables: &tables,
         }
-        if application == APPLICATION && version != VERSION {
-            return Err(StoreError::Version { found: version });
-        }
-        connection.execute_batch(
-            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-             BEGIN EXCLUSIVE; COMMIT;",
-        )?;
-        if tables == 0 {
-            connection.execute_batch(&format!(
-                "BEGIN; {TABLES}; INSERT INTO inventory VALUES ({seed}, {ads});
-                 PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
-            ))?;
-        }
+        .open(path)?;
         let found: (i64, i64) =
             connection.query_row("SELECT seed, ads FROM inventory", [], |row| {
                 Ok((row.get(0)?, row.get(1)?))

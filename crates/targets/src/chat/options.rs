@@ -1,7 +1,6 @@
 //! How a chat is run.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -72,9 +71,7 @@ impl Default for ChatOptions {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            threads: std::thread::available_parallelism()
-                .map_or(2, NonZero::get)
-                .max(2),
+            threads: wire::threads_of_cores(),
             connections: 0,
             own_files: true,
             files: None,
@@ -138,10 +135,7 @@ impl ChatOptions {
                 "a timeout can't be zero",
             ),
         ];
-        match rules.into_iter().find(|(holds, _)| !holds) {
-            Some((_, rule)) => Err(ChatError::Options(rule)),
-            None => Ok(()),
-        }
+        wire::hold(rules).map_err(ChatError::Options)
     }
 
     /// These options with as many threads as `connections` need where a file table holds

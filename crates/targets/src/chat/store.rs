@@ -10,7 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rusqlite::{Connection, params};
 use tokio::sync::{mpsc, oneshot};
@@ -18,6 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::fault::Fault;
 use super::message::{Message, Said};
 use super::room::Room;
+use crate::wire::database::{Database, Unusable};
 use crate::wire::wall_ms;
 
 /// Marks a database as one of ours (`PRAGMA application_id`): "chat" in ASCII.
@@ -59,6 +59,16 @@ pub enum StoreError {
     Thread(#[source] std::io::Error),
 }
 
+impl From<Unusable> for StoreError {
+    fn from(why: Unusable) -> Self {
+        match why {
+            Unusable::Sqlite(error) => Self::Sqlite(error),
+            Unusable::Foreign => Self::Foreign,
+            Unusable::Version(found) => Self::Version { found },
+        }
+    }
+}
+
 /// A message on the disk.
 #[derive(Debug, PartialEq)]
 pub(super) struct Stored {
@@ -98,39 +108,13 @@ pub(super) struct Store {
 impl Store {
     /// Opens or makes the database at `path`, for this process alone.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let connection = Connection::open(path)?;
-        // Another server holds it for as long as it runs: waiting would not help.
-        connection.busy_timeout(Duration::ZERO)?;
-        let store = Self { connection };
-        let pragma = |name: &str| {
-            let ask = format!("PRAGMA {name}");
-            store.connection.query_row(&ask, [], |row| row.get(0))
-        };
-        // Asked before anything is changed: it might not be ours.
-        let (application, version): (i64, i64) =
-            (pragma("application_id")?, pragma("user_version")?);
-        let tables: i64 =
-            store
-                .connection
-                .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-        if application != APPLICATION && (application, version, tables) != (0, 0, 0) {
-            return Err(StoreError::Foreign);
+        let connection = Database {
+            application: APPLICATION,
+            version: VERSION,
+            tables: TABLES,
         }
-        if application == APPLICATION && version != VERSION {
-            return Err(StoreError::Version { found: version });
-        }
-        store.connection.execute_batch(
-            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-             BEGIN EXCLUSIVE; COMMIT;",
-        )?;
-        if tables == 0 {
-            let marks = format!(
-                "BEGIN; {TABLES}; PRAGMA application_id = {APPLICATION};
-                 PRAGMA user_version = {VERSION}; COMMIT;"
-            );
-            store.connection.execute_batch(&marks)?;
-        }
-        Ok(store)
+        .open(path)?;
+        Ok(Self { connection })
     }
 
     /// Gives every message to `each`, room by room and in order.

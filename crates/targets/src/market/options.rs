@@ -1,7 +1,6 @@
 //! How a market is run.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::NonZero;
 use std::time::Duration;
 
 use super::MarketError;
@@ -76,9 +75,7 @@ impl Default for MarketOptions {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            threads: std::thread::available_parallelism()
-                .map_or(2, NonZero::get)
-                .max(2),
+            threads: wire::threads_of_cores(),
             connections: 0,
             own_files: true,
             backlog: wire::BACKLOG,
@@ -152,10 +149,7 @@ impl MarketOptions {
                 "an idle timeout can't be zero",
             ),
         ];
-        match rules.into_iter().find(|(holds, _)| !holds) {
-            Some((_, rule)) => Err(MarketError::Options(rule)),
-            None => Ok(()),
-        }
+        wire::hold(rules).map_err(MarketError::Options)
     }
 
     /// These options with as many threads as `connections` need where a file table holds

@@ -123,8 +123,30 @@ impl Crew {
         self.address
     }
 
+    /// Serves until `shutdown` resolves or a thread crashes; then calls `drain`, tells every thread to
+    /// stop, and waits until all have ended.
+    ///
+    /// # Errors
+    /// When a thread crashed.
+    pub(crate) async fn serve_until(
+        mut self,
+        shutdown: impl Future<Output = ()>,
+        drain: impl FnOnce(),
+    ) -> io::Result<()> {
+        let crashed = tokio::select! {
+            () = shutdown => false,
+            () = self.any_ended() => true,
+        };
+        drain();
+        self.stop().await?;
+        match crashed {
+            true => Err(io::Error::other("a serving thread ended early")),
+            false => Ok(()),
+        }
+    }
+
     /// Resolves when any thread ended, which before [`Crew::stop`] means that it crashed.
-    pub(crate) async fn any_ended(&mut self) {
+    async fn any_ended(&mut self) {
         let (_, at, _) = select_all(self.ended.iter_mut()).await;
         self.ended.swap_remove(at);
     }
@@ -133,7 +155,7 @@ impl Crew {
     ///
     /// # Errors
     /// When a thread had crashed.
-    pub(crate) async fn stop(self) -> io::Result<()> {
+    async fn stop(self) -> io::Result<()> {
         self.stop.send_replace(true);
         for ended in self.ended {
             // An error is the crash that the join below tells of.

@@ -1,5 +1,7 @@
 //! How many serving threads so many connections need, by their open files.
 
+use std::num::NonZero;
+
 /// Most connections that can be expected.
 pub(crate) const CONNECTIONS_MAX: usize = 10_000_000;
 /// Most serving threads that are started unasked.
@@ -11,6 +13,13 @@ const FILES_OF_A_RUNTIME: u64 = 4;
 /// How far a table of files is planned to be filled: threads do not get the same number of
 /// connections, and some of them are HTTP.
 const FILL: f64 = 0.9;
+
+/// Serving threads where nobody says how many: one for each core, and at least 2.
+pub(crate) fn threads_of_cores() -> usize {
+    std::thread::available_parallelism()
+        .map_or(2, NonZero::get)
+        .max(2)
+}
 
 /// At least `threads`, and as many as it takes to hold `connections` where each thread's file
 /// table holds `files_max` files.
