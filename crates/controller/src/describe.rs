@@ -114,7 +114,17 @@ fn measure(measure: &scenario::plan::Measure) -> MeasureInfo {
 }
 
 fn phase(phase: &Phase) -> PhaseInfo {
-    let kind = match &phase.kind {
+    PhaseInfo {
+        name: phase.name.clone(),
+        kind: kind(phase).to_owned(),
+        start_ns: phase.start_ns,
+        end_ns: phase.end_ns(),
+        users_planned: phase.users_planned(),
+    }
+}
+
+fn kind(phase: &Phase) -> &'static str {
+    match &phase.kind {
         PhaseKind::Rate {
             spacing: Spacing::Poisson,
             ..
@@ -123,15 +133,13 @@ fn phase(phase: &Phase) -> PhaseInfo {
             spacing: Spacing::Poisson,
             ..
         }) => "poisson",
-        PhaseKind::Rate { .. } | PhaseKind::Trace(_) | PhaseKind::Starts(_) => "rate",
+        // Chance in one of them is chance in their sum.
+        PhaseKind::Together(_) if phase.parts().any(|part| kind(part) == "poisson") => "poisson",
+        PhaseKind::Rate { .. }
+        | PhaseKind::Trace(_)
+        | PhaseKind::Starts(_)
+        | PhaseKind::Together(_) => "rate",
         PhaseKind::Hold => "hold",
         PhaseKind::Closed { .. } => "closed",
-    };
-    PhaseInfo {
-        name: phase.name.clone(),
-        kind: kind.to_owned(),
-        start_ns: phase.start_ns,
-        end_ns: phase.end_ns(),
-        users_planned: phase.users_planned(),
     }
 }

@@ -48,11 +48,10 @@ pub struct Arrival {
     pub repeats_until_ns: Option<u64>,
 }
 
-/// The starts of one worker's users, in the order they are due.
+/// A walk through phases one after the other, from start to start.
 #[derive(Debug)]
-pub struct Arrivals<'p> {
-    plan: &'p Plan,
-    share: Share,
+struct Walk<'p> {
+    phases: &'p [Phase],
     rng: Rng,
     phase: usize,
     /// Starts of the current phase so far.
@@ -62,6 +61,23 @@ pub struct Arrivals<'p> {
     place: f64,
     /// Of a recorded rate: where in it the arrivals are.
     bin: usize,
+}
+
+/// One of several walks side by side, and its next start with the phase that it is of.
+#[derive(Debug)]
+struct Stream<'p> {
+    walk: Walk<'p>,
+    next: Option<(u64, &'p Phase)>,
+}
+
+/// The starts of one worker's users, in the order they are due.
+#[derive(Debug)]
+pub struct Arrivals<'p> {
+    plan: &'p Plan,
+    share: Share,
+    walk: Walk<'p>,
+    /// Of a phase that has others side by side: these.
+    streams: Vec<Stream<'p>>,
     user: u64,
     /// The next of [`Plan::singles`]; they have the first numbers, in the order of their times.
     single: usize,
@@ -76,11 +92,8 @@ impl<'p> Arrivals<'p> {
         Arrivals {
             plan,
             share,
-            rng,
-            phase: 0,
-            started_count: 0,
-            place: 0.0,
-            bin: 0,
+            walk: Walk::new(&plan.phases, rng),
+            streams: Vec::new(),
             user: plan.singles.len() as u64,
             single: 0,
             phased: None,
@@ -107,10 +120,63 @@ impl<'p> Arrivals<'p> {
         let Some(count) = count_by_number(phase) else {
             return;
         };
-        let left = count.saturating_sub(self.started_count);
+        let left = count.saturating_sub(self.walk.started_count);
         let others = self.share.gap(self.user).min(left);
         self.user += others;
-        self.started_count += others;
+        self.walk.started_count += others;
+    }
+
+    /// The next start of phases side by side: the earliest of theirs, of two at once that of the first.
+    fn next_of_streams(&mut self, streams: &'p [Vec<Phase>]) -> Option<(u64, &'p Phase)> {
+        if self.streams.is_empty() {
+            let (seed, phase) = (self.plan.seed, self.walk.phase as u64 + 1);
+            let begun = streams.iter().enumerate().map(|(number, phases)| {
+                let rng = Rng::new(seed, phase << 32 | number as u64, Purpose::Arrivals);
+                let mut walk = Walk::new(phases, rng);
+                let next = walk.next();
+                Stream { walk, next }
+            });
+            self.streams.extend(begun);
+        }
+        let due_ns = |stream: &Stream<'p>| stream.next.map_or(u64::MAX, |next| next.0);
+        let earliest = self
+            .streams
+            .iter_mut()
+            .min_by_key(|stream| due_ns(stream))?;
+        let next = earliest.walk.next();
+        std::mem::replace(&mut earliest.next, next)
+    }
+}
+
+impl<'p> Walk<'p> {
+    fn new(phases: &'p [Phase], rng: Rng) -> Walk<'p> {
+        Walk {
+            phases,
+            rng,
+            phase: 0,
+            started_count: 0,
+            place: 0.0,
+            bin: 0,
+        }
+    }
+
+    /// The next start of any, with its phase.
+    fn next(&mut self) -> Option<(u64, &'p Phase)> {
+        loop {
+            let phase = self.phases.get(self.phase)?;
+            if let Some(due_ns) = self.next_due_ns(phase) {
+                self.started_count += 1;
+                return Some((due_ns, phase));
+            }
+            self.next_phase();
+        }
+    }
+
+    fn next_phase(&mut self) {
+        self.phase += 1;
+        self.started_count = 0;
+        self.place = 0.0;
+        self.bin = 0;
     }
 
     /// When the current phase's next user is due, or `None` where the phase has no more.
@@ -120,7 +186,8 @@ impl<'p> Arrivals<'p> {
         }
         let seconds = phase.duration_ns as f64 / 1e9;
         let offset_s = match &phase.kind {
-            PhaseKind::Hold => return None,
+            // The streams of those side by side are walks of their own.
+            PhaseKind::Hold | PhaseKind::Together(_) => return None,
             PhaseKind::Closed { users_count } => (self.started_count < *users_count).then_some(0.0),
             PhaseKind::Rate {
                 from_per_s,
@@ -181,18 +248,20 @@ impl Arrivals<'_> {
     /// The next start of the phases.
     fn next_of_phases(&mut self) -> Option<Arrival> {
         loop {
-            let phase = self.plan.phases.get(self.phase)?;
+            let phase = self.plan.phases.get(self.walk.phase)?;
             self.pass_others(phase);
-            let Some(due_ns) = self.next_due_ns(phase) else {
-                self.phase += 1;
-                self.started_count = 0;
-                self.place = 0.0;
-                self.bin = 0;
+            let next = match &phase.kind {
+                PhaseKind::Together(streams) => self.next_of_streams(streams),
+                _ => self.walk.next_due_ns(phase).map(|due_ns| (due_ns, phase)),
+            };
+            let Some((due_ns, phase)) = next else {
+                self.walk.next_phase();
+                self.streams.clear();
                 continue;
             };
             let user = self.user;
             self.user += 1;
-            self.started_count += 1;
+            self.walk.started_count += 1;
             if self.share.takes(user) {
                 let closed = matches!(phase.kind, PhaseKind::Closed { .. });
                 return Some(Arrival {
@@ -221,7 +290,9 @@ fn count_by_number(phase: &Phase) -> Option<u64> {
             spacing: Spacing::Even,
             ..
         }) => Some((phase.users_planned() - SLACK).ceil().max(0.0) as u64),
-        PhaseKind::Rate { .. } | PhaseKind::Trace(_) | PhaseKind::Hold => None,
+        PhaseKind::Rate { .. } | PhaseKind::Trace(_) | PhaseKind::Together(_) | PhaseKind::Hold => {
+            None
+        }
     }
 }
 

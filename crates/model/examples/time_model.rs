@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         model::model(&logs, &settings)?
     };
     // All that the program writes is made, so that its time counts.
-    let written = made.scenario().len() + made.trace_text().map_or(0, |trace| trace.len());
+    let traces: usize = made.trace_texts().map(|(_, text)| text.len()).sum();
+    let written = made.scenario().len() + traces;
     writeln!(std::io::stderr(), "scenario and trace have {written} bytes")?;
     let json = serde_json::to_string(&made.model)?;
     Ok(writeln!(std::io::stdout(), "{json}")?)

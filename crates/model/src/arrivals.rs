@@ -22,7 +22,7 @@ const WINDOW_USERS: f64 = 10.0;
 /// An index of dispersion this near to 1 is that of a Poisson process for any purpose of a load test.
 const INDEX_NEAR: (f64, f64) = (0.9, 1.1);
 /// Most bins of a trace that is written.
-const TRACE_BINS_MAX: usize = 2_000_000;
+pub(crate) const TRACE_BINS_MAX: usize = 2_000_000;
 
 /// Counts of users, or requests, one after the other.
 #[derive(Debug, Clone)]

@@ -11,7 +11,8 @@ use crate::faults::Kind;
 use crate::input::Input;
 use crate::read::FileRead;
 use crate::settings::Settings;
-use crate::{ALL, FORMAT_VERSION, Log, Made, Model, ModelError, Segment, findings, stem, trace};
+use crate::{ALL, FORMAT_VERSION, Log, Made, Model, ModelError, Segment};
+use crate::{findings, stem, whole_trace};
 
 /// Reads a file of numbers, parted by blanks, commas or line ends, and models them: each counts the
 /// requests of `bin_s` seconds. `local_s`: what the clock on the wall showed at the beginning, as seconds
@@ -38,7 +39,6 @@ pub fn counted(
         local_s,
     };
     let arrivals = arrivals::analyse(&counts, None, settings.arrivals, settings.seed);
-    let trace = trace(&counts, &arrivals);
     let tally = Tally::new(1, 1, settings.seed);
     let mut behaviour = behaviours(std::slice::from_ref(&tally), bin_s as f64, 1).remove(0);
     // Every user asks once and has finished.
@@ -86,6 +86,7 @@ pub fn counted(
             sessions: users,
             requests: users,
             arrivals: None,
+            process: None,
             behaviour,
         }],
         arrivals,
@@ -94,7 +95,8 @@ pub fn counted(
         findings: Vec::new(),
     };
     model.findings = findings::findings(&model);
-    Ok(Made { model, trace })
+    let traces = whole_trace(&counts, &model.arrivals);
+    Ok(Made { model, traces })
 }
 
 fn numbers(path: &Path) -> Result<Vec<u32>, ModelError> {

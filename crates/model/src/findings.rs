@@ -1,14 +1,14 @@
 //! What there is to say of a model: where it fits, where it does not, and what was wrong with the log.
 
+mod segments;
+
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
 use crate::durations::Outcome;
 use crate::faults::{Faults, Kind};
-use crate::{ArrivalsLaw, GapReason, Model};
+use crate::{GapReason, Model, SESSIONS_FEW};
 
-/// Sessions of a segment below which its figures mean little.
-const SESSIONS_FEW: u64 = 50;
 /// The lower bound of Hurst's H from which on a load is called self-similar.
 const H_LONG: f64 = 0.6;
 /// The share of sessions of one request above which there are hardly any sessions.
@@ -67,11 +67,14 @@ pub(crate) fn findings(model: &Model) -> Vec<Finding> {
     let mut found = Found::default();
     of_log(model, &mut found);
     of_sessions(model, &mut found);
-    of_arrivals("", &model.arrivals, &mut found);
-    for segment in &model.segments {
-        if let Some(arrivals) = &segment.arrivals {
-            of_segment(&segment.name, arrivals, model, &mut found);
-        }
+    of_arrivals(&model.arrivals, &mut found);
+    let apart = model
+        .segments
+        .iter()
+        .any(|segment| segment.process.is_some());
+    match apart {
+        true => segments::apart(model, &mut found),
+        false => segments::alike(model, &mut found),
     }
     of_behaviour(model, &mut found);
     // Stable: within a severity as they were found.
@@ -196,35 +199,41 @@ fn of_sessions(model: &Model, found: &mut Found) {
     }
 }
 
-fn of_arrivals(of: &str, arrivals: &Arrivals, found: &mut Found) {
+fn of_arrivals(arrivals: &Arrivals, found: &mut Found) {
     let first = arrivals.scales.first();
     let scales: Vec<String> = arrivals
         .scales
         .iter()
-        .map(|scale| format!("{:.2} at {} s", scale.index, scale.window_s))
+        .map(|scale| {
+            let p = p_value(scale.p_dispersion);
+            format!("{:.2} at {} s (p {p})", scale.index, scale.window_s)
+        })
         .collect();
-    let dispersion = format!("variance over mean of the counts is {}", scales.join(", "));
+    let dispersion = format!(
+        "variance over mean of the counts, which is 1 for Poisson, is {}",
+        scales.join(", ")
+    );
     match first {
         None => found.add(
             Severity::Warning,
             "arrivals-short",
-            format!("{of}the log is too short to judge how users arrive"),
+            "the log is too short to judge how users arrive".to_owned(),
         ),
         Some(_) if poisson_refused(arrivals) => found.add(
             Severity::Note,
             "poisson-refused",
-            format!("{of}arrivals are no Poisson process of one rate: {dispersion}"),
+            format!("arrivals are no Poisson process of one rate: {dispersion}"),
         ),
         Some(_) => found.add(
             Severity::Good,
             "poisson",
-            format!("{of}arrivals are not told apart from a Poisson process: {dispersion}"),
+            format!("arrivals are not told apart from a Poisson process: {dispersion}"),
         ),
     }
     if let Some(cycle) = &arrivals.cycle {
         let (low, high) = extremes(&cycle.rates);
         let text = format!(
-            "{of}the rate follows the day (F = {:.1}, p {}, {:.0} % of the variance){}: from {:.4} to \
+            "the rate follows the day (F = {:.1}, p {}, {:.0} % of the variance){}: from {:.4} to \
              {:.4} users a second",
             cycle.day.f,
             p_value(cycle.day.p),
@@ -241,7 +250,7 @@ fn of_arrivals(of: &str, arrivals: &Arrivals, found: &mut Found) {
         found.add(Severity::Note, "cycle", text);
         if let Some(broken) = &cycle.broken {
             let text = format!(
-                "{of}from day {} on the day stands {:.1} hours elsewhere on the clock (p {}): recordings \
+                "from day {} on the day stands {:.1} hours elsewhere on the clock (p {}): recordings \
                  were joined there, or the clock was set; the cycle is that of the longer side",
                 broken.day,
                 broken.hours,
@@ -252,7 +261,7 @@ fn of_arrivals(of: &str, arrivals: &Arrivals, found: &mut Found) {
     }
     if let Some(longest) = arrivals.silences.first() {
         let text = format!(
-            "{of}nobody came in {:.1} % of the time, in stretches that the rate does not explain; the longest \
+            "nobody came in {:.1} % of the time, in stretches that the rate does not explain; the longest \
              lasts {} s from second {} on",
             arrivals.silent_share * 100.0,
             longest.length_s,
@@ -263,7 +272,7 @@ fn of_arrivals(of: &str, arrivals: &Arrivals, found: &mut Found) {
     if let Some(rescaled) = &arrivals.rescaled {
         let fits = rescaled.p >= 0.01;
         let text = format!(
-            "{of}with the cycle taken out of time, counts {} Poisson (variance over mean {:.2}, p {}; \
+            "with the cycle taken out of time, counts {} Poisson (variance over mean {:.2}, p {}; \
              dependence p {})",
             if fits {
                 "are not told apart from"
@@ -280,18 +289,7 @@ fn of_arrivals(of: &str, arrivals: &Arrivals, found: &mut Found) {
             text,
         );
     }
-    of_hurst(of, arrivals, found);
-    if !arrivals.law_fits {
-        let text = format!("{of}users arrive by a law that the log refuses, as was asked for");
-        found.add(Severity::Warning, "law-refused", text);
-    } else if arrivals.law == ArrivalsLaw::Trace {
-        let text = format!(
-            "{of}no process of the simple ones fits: the scenario lets users arrive as often as recorded in each \
-             {} s, so that another seed brings other users at the same times",
-            arrivals.trace_bin_s
-        );
-        found.add(Severity::Warning, "arrivals-by-trace", text);
-    }
+    of_hurst(arrivals, found);
 }
 
 /// With its sign of comparison.
@@ -303,7 +301,7 @@ fn p_value(p: f64) -> String {
     }
 }
 
-fn of_hurst(of: &str, arrivals: &Arrivals, found: &mut Found) {
+fn of_hurst(arrivals: &Arrivals, found: &mut Found) {
     let estimates = arrivals.hurst.iter().flat_map(|hurst| &hurst.estimates);
     let with_interval: Vec<_> = estimates
         .filter(|estimate| estimate.low.is_some())
@@ -313,7 +311,7 @@ fn of_hurst(of: &str, arrivals: &Arrivals, found: &mut Found) {
         .map(|e| {
             let straight = e.p_straight.is_none_or(|p| p >= 0.01);
             format!(
-                "{:.3} ({:.3} to {:.3}) by {}{} over {:.0} to {:.0} s{}",
+                "{:.3} (95 %: {:.3} to {:.3}) by {}{} over {:.0} to {:.0} s{}",
                 e.h,
                 e.low.unwrap_or(f64::NAN),
                 e.high.unwrap_or(f64::NAN),
@@ -339,7 +337,7 @@ fn of_hurst(of: &str, arrivals: &Arrivals, found: &mut Found) {
     let long = with_interval
         .iter()
         .any(|e| e.low.is_some_and(|low| low > H_LONG));
-    let text = format!("{of}Hurst's H is {}", told.join("; "));
+    let text = format!("Hurst's H is {}", told.join("; "));
     let code = if long { "self-similar" } else { "hurst" };
     found.add(Severity::Note, code, text);
 }
@@ -355,38 +353,6 @@ fn poisson_refused(arrivals: &Arrivals) -> bool {
 fn extremes(rates: &[f64]) -> (f64, f64) {
     let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
     (low, rates.iter().copied().fold(0.0, f64::max))
-}
-
-/// A segment's own arrivals, where they are otherwise than the scenario lets them be.
-fn of_segment(name: &str, arrivals: &Arrivals, model: &Model, found: &mut Found) {
-    if model.arrivals.law == ArrivalsLaw::Poisson && poisson_refused(arrivals) {
-        let text = format!(
-            "{name:?} alone does not arrive as a Poisson process of one rate, though all together do; the \
-             scenario draws its users from all evenly"
-        );
-        found.add(Severity::Warning, "segment-bursts", text);
-    }
-    let own = arrivals.cycle.as_ref().map(|cycle| &cycle.rates);
-    let all = model.arrivals.cycle.as_ref().map(|cycle| &cycle.rates);
-    if let (Some(own), Some(all)) = (own, all)
-        && own.len() == all.len()
-    {
-        let (own_sum, all_sum): (f64, f64) = (own.iter().sum(), all.iter().sum());
-        let apart = own
-            .iter()
-            .zip(all)
-            .map(|(o, a)| (o / own_sum - a / all_sum).abs())
-            .sum::<f64>()
-            / 2.0;
-        if apart > 0.1 {
-            let text = format!(
-                "the day of {name:?} is not that of all: {:.0} % of its users come at other hours than the \
-                 scenario lets them",
-                apart * 100.0
-            );
-            found.add(Severity::Warning, "segment-cycle", text);
-        }
-    }
 }
 
 fn of_behaviour(model: &Model, found: &mut Found) {

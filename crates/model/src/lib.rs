@@ -14,6 +14,7 @@
 #![deny(missing_docs)]
 
 mod arrivals;
+mod arrived;
 mod behaviour;
 mod check;
 mod class;
@@ -58,8 +59,8 @@ pub use sessions::{Gap, GapReason};
 pub use settings::{ArrivalsLaw, Behaviour as BehaviourKind, Rule, Settings};
 
 use arrivals::Counts;
+use arrived::{Arrived, Own};
 use behaviour::Tally;
-use durations::{Reservoir, SAMPLE_MAX};
 use hit::{NO_SEGMENT, Start};
 use read::Reading;
 use sorter::{Scratch, Sorter};
@@ -70,6 +71,8 @@ pub const FORMAT_VERSION: u32 = 1;
 const OTHERS: &str = "(others)";
 /// The only segment where there is no other.
 const ALL: &str = "all";
+/// Sessions of a segment below which its figures mean little.
+const SESSIONS_FEW: u64 = 50;
 
 /// What a log says of its crowd: `model.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -113,8 +116,44 @@ pub struct Segment {
     pub requests: u64,
     /// How they arrive; missing where there is one segment only.
     pub arrivals: Option<Arrivals>,
+    /// How the scenario lets them arrive, where each segment does so by a process of its own; missing
+    /// where all arrive as [`Model::arrivals`] says.
+    #[serde(default)]
+    pub process: Option<Process>,
     /// What they do.
     pub behaviour: Behaviour,
+}
+
+/// How a segment arrives in the scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// By which law.
+    pub law: ArrivalsLaw,
+    /// Why by that one.
+    pub reason: ProcessReason,
+}
+
+/// Why a segment arrives by its law.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProcessReason {
+    /// It is the simplest that the segment's own counts do not refuse.
+    Own,
+    /// It was asked for.
+    Given,
+    /// The segment has too few sessions: it has the cycle of all where there is one, else one rate.
+    Few,
+}
+
+impl Process {
+    /// The cycle that it follows, where it follows one: the segment's own, or that of all.
+    fn cycle<'a>(&self, own: &'a Arrivals, whole: &'a Arrivals) -> Option<&'a Cycle> {
+        let of = match self.reason {
+            ProcessReason::Few => whole,
+            ProcessReason::Own | ProcessReason::Given => own,
+        };
+        of.cycle.as_ref().filter(|_| self.law == ArrivalsLaw::Cycle)
+    }
 }
 
 /// The log.
@@ -147,8 +186,8 @@ pub struct Log {
 pub struct Made {
     /// The model.
     pub model: Model,
-    /// Users in each bin of the trace, or expected ones, where the scenario has one.
-    pub trace: Option<Vec<f64>>,
+    /// The scenario's traces, each with its file's name: users in each bin, or expected ones.
+    pub traces: Vec<(String, Vec<f64>)>,
 }
 
 impl Made {
@@ -157,9 +196,10 @@ impl Made {
         scenario::text(&self.model)
     }
 
-    /// The file that the scenario's trace names.
-    pub fn trace_text(&self) -> Option<String> {
-        self.trace.as_ref().map(|bins| scenario::trace_text(bins))
+    /// The files that the scenario names, each with its text.
+    pub fn trace_texts(&self) -> impl Iterator<Item = (&str, String)> {
+        let traces = self.traces.iter();
+        traces.map(|(name, bins)| (name.as_str(), scenario::trace_text(bins)))
     }
 }
 
@@ -181,8 +221,8 @@ pub fn settings_of(model: &Model) -> Settings {
     }
 }
 
-/// The name of the trace's file beside `scenario.yaml`.
-pub const TRACE_FILE: &str = "arrivals.txt";
+/// The name of the trace's file beside `scenario.yaml`, where all segments have one.
+const TRACE_FILE: &str = "arrivals.txt";
 
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]
@@ -401,24 +441,36 @@ fn made(
     let starts = starts.finish()?;
     let step_s = reading.step_ns as f64 / 1e9;
     let behaviours = behaviour::behaviours(&tallies, step_s, settings.threads);
-    let arrivals = Arrived::new(&reading, &starts, settings)?;
-    let (whole, own) = arrivals.analysed(count)?;
-    let trace = trace(&arrivals.all, &whole);
-    let one = tallies.iter().filter(|tally| tally.sessions > 0).count() == 1;
-    let mut parts: Vec<Segment> = segments
+    let arrived = Arrived::new(&reading, &starts, settings)?;
+    let (whole, own) = arrived.analysed(count)?;
+    let processes = own.iter().flatten().map(|own| &own.process);
+    let (several, apart) = (
+        processes.clone().count() > 1,
+        arrived::apart(&whole, processes),
+    );
+    let mut parts: Vec<(Segment, Option<Vec<f64>>)> = segments
         .names
         .into_iter()
         .zip(tallies.iter().zip(behaviours).zip(own))
-        .filter(|(_, ((tally, _), _))| tally.sessions > 0)
-        .map(|(name, ((tally, behaviour), arrivals))| Segment {
-            name,
-            sessions: tally.sessions,
-            requests: tally.requests,
-            arrivals: arrivals.filter(|_| !one),
-            behaviour,
+        .filter_map(|(name, ((tally, behaviour), own))| {
+            let Own {
+                arrivals,
+                process,
+                trace,
+            } = own?;
+            let segment = Segment {
+                name,
+                sessions: tally.sessions,
+                requests: tally.requests,
+                arrivals: several.then_some(arrivals),
+                process: apart.then_some(process),
+                behaviour,
+            };
+            Some((segment, trace.filter(|_| apart)))
         })
         .collect();
-    parts.sort_by(|a, b| (b.sessions, &a.name).cmp(&(a.sessions, &b.name)));
+    parts.sort_by(|(a, _), (b, _)| (b.sessions, &a.name).cmp(&(a.sessions, &b.name)));
+    let (parts, of_segments): (Vec<Segment>, Vec<_>) = parts.into_iter().unzip();
     let mut model = Model {
         format: FORMAT_VERSION,
         name,
@@ -438,7 +490,33 @@ fn made(
         findings: Vec::new(),
     };
     model.findings = findings::findings(&model);
-    Ok(Made { model, trace })
+    let traces = match apart {
+        true => {
+            let files = scenario::names(&model)
+                .into_iter()
+                .map(|name| trace_file(&name));
+            let traces = files.zip(of_segments);
+            traces
+                .filter_map(|(file, trace)| Some((file, trace?)))
+                .collect()
+        }
+        false => whole_trace(&arrived.all, &model.arrivals),
+    };
+    Ok(Made { model, traces })
+}
+
+/// The trace by which all arrive, where they do.
+fn whole_trace(counts: &Counts, arrivals: &Arrivals) -> Vec<(String, Vec<f64>)> {
+    let trace = arrived::trace(counts, arrivals, arrivals.law, arrivals.cycle.as_ref());
+    trace
+        .map(|trace| (TRACE_FILE.to_owned(), trace))
+        .into_iter()
+        .collect()
+}
+
+/// The name of a segment's trace, by that of its session.
+fn trace_file(session: &str) -> String {
+    format!("arrivals-{session}.txt")
 }
 
 /// Runs of sessions' begins that stay in memory: 64 MiB.
@@ -456,140 +534,5 @@ fn log(reading: Reading) -> Log {
         offsets: reading.offsets,
         back_max_s: reading.back_max_ns as f64 / 1e9,
         files: reading.files,
-    }
-}
-
-/// The begins of sessions, as counts.
-struct Arrived<'a> {
-    all: Counts,
-    starts: &'a [sorter::Run<Start>],
-    settings: &'a Settings,
-    step_s: f64,
-    first_s: i64,
-}
-
-impl<'a> Arrived<'a> {
-    fn new(
-        reading: &Reading,
-        starts: &'a [sorter::Run<Start>],
-        settings: &'a Settings,
-    ) -> std::io::Result<Arrived<'a>> {
-        let first_s = reading.span_ns.0.div_euclid(1_000_000_000);
-        let last_s = reading.span_ns.1.div_euclid(1_000_000_000);
-        let span_s = (last_s - first_s + 1) as u64;
-        let bin_s = arrivals::bin_s(span_s);
-        // Days begin by the clock that most lines were written by.
-        let offset_s = reading
-            .offsets
-            .iter()
-            .max_by_key(|(_, lines)| **lines)
-            .map_or(0, |o| *o.0);
-        let mut arrived = Arrived {
-            all: Counts {
-                bins: vec![0; span_s.div_ceil(bin_s) as usize],
-                bin_s,
-                local_s: first_s + i64::from(offset_s),
-            },
-            starts,
-            settings,
-            step_s: reading.step_ns as f64 / 1e9,
-            first_s,
-        };
-        let mut bins = std::mem::take(&mut arrived.all.bins);
-        sorter::merge(starts, |start| bins[arrived.bin(start.time_ns)] += 1)?;
-        arrived.all.bins = bins;
-        Ok(arrived)
-    }
-
-    fn bin(&self, time_ns: i64) -> usize {
-        let second = time_ns.div_euclid(1_000_000_000) - self.first_s;
-        (second as u64 / self.all.bin_s) as usize
-    }
-
-    /// Of all sessions, and of each segment.
-    fn analysed(&self, segments: usize) -> std::io::Result<(Arrivals, Vec<Option<Arrivals>>)> {
-        let mut own: Vec<Option<Arrivals>> = vec![None; segments];
-        let mut current: Option<(u16, Counts, Reservoir, i64)> = None;
-        let mut finish = |done: Option<(u16, Counts, Reservoir, i64)>| {
-            if let Some((segment, counts, gaps, _)) = done {
-                own[usize::from(segment)] = Some(self.analyse(&counts, &gaps, self.step_s));
-            }
-        };
-        sorter::merge(self.starts, |start| {
-            if current
-                .as_ref()
-                .is_none_or(|current| current.0 != start.segment)
-            {
-                finish(current.take());
-                let counts = Counts {
-                    bins: vec![0; self.all.bins.len()],
-                    ..self.all
-                };
-                let gaps = Reservoir::new(SAMPLE_MAX, self.settings.seed, 5);
-                current = Some((start.segment, counts, gaps, i64::MIN));
-            }
-            if let Some((_, counts, gaps, last_ns)) = &mut current {
-                counts.bins[self.bin(start.time_ns)] += 1;
-                if *last_ns != i64::MIN {
-                    gaps.add((start.time_ns - *last_ns) as f64 / 1e9);
-                }
-                *last_ns = start.time_ns;
-            }
-        })?;
-        finish(current.take());
-        let mut gaps = Reservoir::new(SAMPLE_MAX, self.settings.seed, 6);
-        self.gaps_of_all(&mut gaps);
-        let step_s = self.step_s.max(self.all.bin_s as f64);
-        Ok((self.analyse(&self.all, &gaps, step_s), own))
-    }
-
-    /// Times between the arrivals of all, from the counts where the clock steps in seconds, which is all
-    /// there is to know then; finer clocks have their gaps within the segments.
-    fn gaps_of_all(&self, gaps: &mut Reservoir) {
-        let mut last = None;
-        for (bin, &count) in self
-            .all
-            .bins
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0)
-        {
-            if let Some(last) = last {
-                gaps.add(((bin - last) as u64 * self.all.bin_s) as f64);
-            }
-            for _ in 1..count {
-                gaps.add(0.0);
-            }
-            last = Some(bin);
-        }
-    }
-
-    fn analyse(&self, counts: &Counts, gaps: &Reservoir, step_s: f64) -> Arrivals {
-        let gaps = (gaps.count > 1).then(|| gaps.describe(step_s, self.settings.seed));
-        arrivals::analyse(counts, gaps, self.settings.arrivals, self.settings.seed)
-    }
-}
-
-/// What the scenario's trace holds: counts as they were, or those that a cycle of the week expects.
-fn trace(counts: &Counts, arrivals: &Arrivals) -> Option<Vec<f64>> {
-    match arrivals.law {
-        ArrivalsLaw::Poisson => None,
-        ArrivalsLaw::Trace => {
-            let factor = (arrivals.trace_bin_s / counts.bin_s) as usize;
-            let sum = |bins: &[u32]| bins.iter().map(|&count| f64::from(count)).sum();
-            Some(counts.bins.chunks(factor).map(sum).collect())
-        }
-        ArrivalsLaw::Cycle => {
-            let cycle = arrivals
-                .cycle
-                .as_ref()
-                .filter(|cycle| cycle.rates.len() > 24)?;
-            let first = counts.local_s.div_euclid(3600) + 3 * 24;
-            let hours = (counts.bins.len() as u64 * counts.bin_s).div_ceil(3600) as i64;
-            let rate = |hour: i64| {
-                cycle.rates[(first + hour).rem_euclid(cycle.rates.len() as i64) as usize]
-            };
-            Some((0..hours).map(|hour| rate(hour) * 3600.0).collect())
-        }
     }
 }

@@ -1,11 +1,13 @@
 //! The model as a scenario that can be run and scaled.
 
+mod arrivals;
+
 use std::fmt::Write as _;
 
 use stats::fit::Family;
 
 use crate::durations::{Durations, Fit};
-use crate::{ArrivalsLaw, BehaviourKind, Class, Model, Segment, TRACE_FILE};
+use crate::{BehaviourKind, Class, Model, Segment};
 
 /// A run lasts so long unless asked otherwise, in the log's time.
 const SECONDS_MAX: f64 = 3_600.0;
@@ -25,7 +27,7 @@ pub(crate) fn text(model: &Model) -> String {
     for (segment, name) in model.segments.iter().zip(&names) {
         session(model, segment, name, &mut out);
     }
-    arrivals(model, &mut out);
+    arrivals::arrivals(model, &names, &mut out);
     out
 }
 
@@ -72,8 +74,8 @@ fn head(model: &Model) -> String {
         }
         out.push_str("#   --set think=6                    every think six times as long\n");
     }
-    if uses_trace(model) {
-        out.push_str("#   --set arrivals.0.from=3h         begins so far into the log\n");
+    if arrivals::uses_trace(model) {
+        out.push_str("#   --set begin=10800                begins so many seconds into the log\n");
     }
     let _ = write!(
         out,
@@ -132,13 +134,18 @@ fn params(model: &Model, names: &[String], out: &mut String) {
         }
     }
     let _ = writeln!(out, "  seconds: {}", number(seconds));
+    if arrivals::uses_trace(model) {
+        out.push_str("  begin: 0\n");
+    }
     out.push_str("  # sessions a second, by segment\n");
     for (segment, name) in model.segments.iter().zip(names) {
         let rate = segment.sessions as f64 / model.arrivals.span_s;
         let _ = writeln!(out, "  {}: {}", rate_name(name), number(rate));
     }
-    let sum: Vec<String> = names.iter().map(|name| rate_name(name)).collect();
-    let _ = writeln!(out, "  rate: \"${{{}}}\"", sum.join(" + "));
+    if !arrivals::apart(model) {
+        let sum: Vec<String> = names.iter().map(|name| rate_name(name)).collect();
+        let _ = writeln!(out, "  rate: \"${{{}}}\"", sum.join(" + "));
+    }
 }
 
 /// Whether anybody asks for more than one thing.
@@ -157,64 +164,6 @@ fn ends_by_chance(model: &Model) -> bool {
             let mut transitions = behaviour.transitions.iter();
             transitions.any(|transition| behaviour.exits[transition.from] > 0)
         })
-}
-
-/// Whether users arrive by the numbers of a file.
-fn uses_trace(model: &Model) -> bool {
-    let week = model
-        .arrivals
-        .cycle
-        .as_ref()
-        .is_some_and(|cycle| cycle.rates.len() > 24);
-    match model.arrivals.law {
-        ArrivalsLaw::Poisson => false,
-        ArrivalsLaw::Cycle => week,
-        ArrivalsLaw::Trace => true,
-    }
-}
-
-fn arrivals(model: &Model, out: &mut String) {
-    let arrivals = &model.arrivals;
-    out.push_str("arrivals:\n");
-    let length = "for: \"${seconds / speed}s\"";
-    match (arrivals.law, &arrivals.cycle) {
-        (ArrivalsLaw::Cycle, Some(cycle)) if cycle.rates.len() <= 24 => {
-            let mean = cycle.rates.iter().sum::<f64>() / cycle.rates.len() as f64;
-            out.push_str("  # the rate by the hour; their mean is `rate`\n  - rates:\n");
-            for (hour, rate) in cycle.rates.iter().enumerate() {
-                let share = number(rate / mean);
-                let _ = writeln!(
-                    out,
-                    "      \"{hour:02}:00\": \"${{{share} * rate * users * speed}}/s\""
-                );
-            }
-            let clock = arrivals.local_s.rem_euclid(86_400) / 60;
-            let _ = writeln!(
-                out,
-                "    from: \"{:02}:{:02}\"\n    between: step\n    spacing: poisson\n    speed: \"${{speed}}\"\n    {length}",
-                clock / 60,
-                clock % 60
-            );
-        }
-        (ArrivalsLaw::Cycle, Some(_)) | (ArrivalsLaw::Trace, _) => {
-            let (bin, spacing) = match arrivals.law {
-                ArrivalsLaw::Trace => (format!("{}s", arrivals.trace_bin_s), "even"),
-                _ => ("1h".to_owned(), "poisson"),
-            };
-            let _ = writeln!(
-                out,
-                "  - trace: {TRACE_FILE}\n    bin: {bin}\n    spacing: {spacing}\n    speed: \"${{speed}}\"\n    \
-                 scale: \"${{rate * users / {}}}\"\n    {length}",
-                number(arrivals.rate_per_s)
-            );
-        }
-        (ArrivalsLaw::Poisson | ArrivalsLaw::Cycle, _) => {
-            let _ = writeln!(
-                out,
-                "  - {{ poisson: \"${{rate * users * speed}}/s\", {length} }}"
-            );
-        }
-    }
 }
 
 fn session(model: &Model, segment: &Segment, name: &str, out: &mut String) {

@@ -303,22 +303,14 @@ fn intervals(family: Family, observed: &Observed, at: &[f64], confidence: f64) -
         let curved = hessian(at, |at| {
             minus_log_likelihood(&Law::of(family, at), observed)
         });
-        let errors = inverse(&curved).map(|inverse| {
-            (0..at.len())
-                .map(|i| inverse[i][i].sqrt())
-                .collect::<Vec<f64>>()
-        });
+        let covariance = inverse(&curved);
         (0..at.len())
             .map(|i| {
-                let error = errors.as_ref().map(|errors| errors[i])?;
-                let moved = |by: f64| {
-                    let mut moved = at.to_vec();
-                    moved[i] += by;
-                    Law::natural(family, &moved)[i]
-                };
-                error
-                    .is_finite()
-                    .then(|| (moved(-z * error), moved(z * error)))
+                let name = family.parameters()[i];
+                let error = error(covariance.as_ref()?, &gradient(family, at, i));
+                let place = unbounded(name, values[i]);
+                let bound = |by: f64| bounded(name, place + by * error);
+                error.is_finite().then(|| (bound(-z), bound(z)))
             })
             .collect()
     };
@@ -331,6 +323,47 @@ fn intervals(family: Family, observed: &Observed, at: &[f64], confidence: f64) -
         high: bounds.map(|b| b.1),
     })
     .collect()
+}
+
+/// A parameter on the scale where its estimates are nearest to normal.
+fn unbounded(name: &str, value: f64) -> f64 {
+    match name {
+        "share" => (value / (1.0 - value)).ln(),
+        _ => value.ln(),
+    }
+}
+
+/// The parameter at a place of that scale.
+fn bounded(name: &str, place: f64) -> f64 {
+    match name {
+        "share" => 1.0 / (1.0 + (-place).exp()),
+        _ => place.exp(),
+    }
+}
+
+/// How the parameter, on its own scale, moves with each number of the place that [`Law::of`] takes.
+fn gradient(family: Family, at: &[f64], parameter: usize) -> Vec<f64> {
+    const STEP: f64 = 1e-5;
+    let name = family.parameters()[parameter];
+    let moved = |number: usize, by: f64| {
+        let mut moved = at.to_vec();
+        moved[number] += by;
+        unbounded(name, Law::natural(family, &moved)[parameter])
+    };
+    (0..at.len())
+        .map(|number| (moved(number, STEP) - moved(number, -STEP)) / (2.0 * STEP))
+        .collect()
+}
+
+/// The standard error of what moves with this gradient (the delta method); not a number where the
+/// variance is negative.
+fn error(covariance: &[Vec<f64>], gradient: &[f64]) -> f64 {
+    let rows = covariance.iter().zip(gradient);
+    let variance = rows.map(|(row, g)| {
+        let along: f64 = row.iter().zip(gradient).map(|(v, h)| v * h).sum();
+        g * along
+    });
+    variance.sum::<f64>().sqrt()
 }
 
 #[cfg(test)]

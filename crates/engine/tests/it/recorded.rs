@@ -35,6 +35,11 @@ fn any_number_of_loops_starts_the_recorded_users() {
   - { replay: times.txt, from: 3s, for: 10s }
   - on_off: { sources: 30, rate: 4/s, on: { scale: 1s, shape: 1.4 }, off: { scale: 1s, shape: 1.4 } }
     for: 20s
+  - together:
+      - { poisson: 9/s, for: 20s }
+      - { trace: counts.txt, speed: 10 }
+      - { trace: counts.txt, spacing: poisson, from: 30s, for: 15s }
+      - { steps: [1/s, 9/s], each: 4s }
   - { trace: counts.txt, speed: 7 }",
     );
     let all = starts(&plan, 0, 1);
@@ -56,7 +61,7 @@ fn any_number_of_loops_starts_the_recorded_users() {
         let span = phase.start_ns..phase.end_ns();
         let count = all.iter().filter(|a| span.contains(&a.due_ns)).count() as f64;
         let planned = phase.users_planned();
-        let slack = if phase.name == "trace-2" {
+        let slack = if ["trace-2", "together"].contains(&phase.name.as_str()) {
             4.0 * planned.sqrt()
         } else {
             1.0
@@ -93,6 +98,37 @@ fn a_replay_starts_at_the_recorded_times() {
         .map(|arrival| arrival.due_ns)
         .collect();
     assert_eq!(found, expected);
+}
+
+/// Whoever stands beside a stream, its users start when they would.
+#[test]
+fn phases_side_by_side_have_the_starts_that_each_has_alone() {
+    let two = |phases: &str| {
+        plan(&format!(
+            "name: recorded\nseed: 3\ntarget: http://target.test/\n\
+             sessions: {{ one: [ {{ get: / }} ], two: [ {{ get: / }} ] }}\narrivals:\n{phases}\n"
+        ))
+    };
+    let both = two("  - { hold: 2s }
+  - together:
+      - { poisson: 9/s, for: 20s, session: one }
+      - { ramp: 0/s..10/s, for: 12s, session: two, users_max: 40 }
+  - { constant: 1/s, for: 5s, session: one }");
+    let all = starts(&both, 0, 1);
+    assert!(all.is_sorted_by_key(|arrival| arrival.due_ns));
+    assert_eq!(both.phases[1].duration_ns, 20_000_000_000);
+    assert_eq!(both.phases[1].rate_max_per_s(), 19.0);
+    let of = |session| all.iter().filter(move |arrival| arrival.session == session);
+    let alone = two("  - { hold: 2s }\n  - { ramp: 0/s..10/s, for: 12s, users_max: 40 }");
+    let ramp: Vec<u64> = starts(&alone, 0, 1).iter().map(|a| a.due_ns).collect();
+    assert!(of(1).map(|arrival| arrival.due_ns).eq(ramp));
+    let (begin_ns, end_ns) = (2_000_000_000, 22_000_000_000);
+    let poisson = of(0).filter(|arrival| arrival.due_ns < end_ns);
+    assert!(poisson.clone().all(|arrival| arrival.due_ns >= begin_ns));
+    let count = poisson.count() as f64;
+    assert!((count - 180.0).abs() < 4.0 * 180_f64.sqrt(), "{count}");
+    // The phase behind begins when the longest is over.
+    assert_eq!(of(0).filter(|arrival| arrival.due_ns >= end_ns).count(), 5);
 }
 
 /// Counts of a Poisson process have the variance of their mean, whatever the rate does: the sum of

@@ -72,6 +72,17 @@ impl From<Groups> for DaysTest {
 }
 
 impl Cycle {
+    /// It is the week's, else the day's.
+    pub(crate) fn is_weekly(&self) -> bool {
+        self.rates.len() > 24
+    }
+
+    /// The rate in the hour of this clock's time, as a share of the mean of all hours.
+    pub(crate) fn share(&self, local_s: i64) -> f64 {
+        let mean = self.rates.iter().sum::<f64>() / self.rates.len() as f64;
+        self.rates[slot(local_s, self.rates.len())] / mean
+    }
+
     /// Numbers that were taken from the counts.
     pub(super) fn fitted(&self) -> u64 {
         self.rates.len() as u64

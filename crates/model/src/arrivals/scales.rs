@@ -17,8 +17,10 @@ const PICTURE_BINS: usize = 300;
 const LAGS: usize = 60;
 /// The series whose self-similarity is estimated has at most so many numbers.
 const SERIES_MAX: usize = 1 << 20;
-/// Scales of the wavelet estimate, seconds: above the clock's step, below the cycle of the day.
-const WAVELET_FROM_S: f64 = 8.0;
+/// Scales of the wavelet estimate, seconds: above the clock's step, below the cycle of the day; from the
+/// fourth octave on, since the first three of a series of counts are not yet on the line.
+const WAVELET_FROM_S: f64 = 16.0;
+const WAVELET_OCTAVE_MIN: u32 = 4;
 const WAVELET_UPTO_S: f64 = 4_096.0;
 /// The share, as a power, of the frequencies that the local Whittle estimate takes.
 const WHITTLE_POWER: f64 = 0.65;
@@ -266,7 +268,10 @@ fn estimates(series: &[f64], number_s: f64, about_cycle: bool, found: &mut Hurst
         None,
     );
     let octave = |seconds: f64| (seconds / number_s).log2().round().max(1.0) as u32;
-    let (from, upto) = (octave(WAVELET_FROM_S).max(3), octave(WAVELET_UPTO_S).max(6));
+    let (from, upto) = (
+        octave(WAVELET_FROM_S).max(WAVELET_OCTAVE_MIN),
+        octave(WAVELET_UPTO_S).max(7),
+    );
     if let Some(wavelet) = hurst::wavelet(series, from, upto, CONFIDENCE) {
         let span = |octave: u32| number_s * 2_f64.powi(octave as i32);
         let scales = (span(wavelet.used.0), span(wavelet.used.1));

@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
 mod faults;
+mod formats;
 mod real;
+mod segments;
 mod truth;
 
 use std::path::PathBuf;
@@ -54,10 +56,10 @@ pub(crate) fn line(second: u64, address: &str, request: &str) -> String {
 #[track_caller]
 pub(crate) fn compiled(made: &Made) -> scenario::Plan {
     let text = made.scenario();
-    let trace = made.trace_text();
-    let files = |name: &str| match &trace {
-        Some(trace) if name == model::TRACE_FILE => Ok(trace.clone()),
-        _ => Err(format!("no file {name}")),
+    let files = |name: &str| {
+        let mut traces = made.trace_texts();
+        let found = traces.find(|(file, _)| *file == name);
+        found.map(|(_, text)| text).ok_or(format!("no file {name}"))
     };
     let source = scenario::Source {
         name: "scenario.yaml",

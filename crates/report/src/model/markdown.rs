@@ -1,6 +1,8 @@
 //! A model's whole report as Markdown: `report.md`.
 
-use model::{Arrivals, Behaviour, Durations, Model, Outcome, Severity};
+use model::{
+    Arrivals, ArrivalsLaw, Behaviour, Durations, Model, Outcome, Process, ProcessReason, Severity,
+};
 
 use super::{figure, span};
 
@@ -17,10 +19,30 @@ pub fn model_markdown(model: &Model) -> String {
     log(model, &mut out);
     sessions(model, &mut out);
     out += "\n## How users arrive\n";
-    arrivals("all", &model.arrivals, &mut out);
+    let whole = &model.arrivals;
+    let apart = model
+        .segments
+        .iter()
+        .any(|segment| segment.process.is_some());
+    let how = match apart {
+        true => "each segment by a process of its own".to_owned(),
+        false => {
+            by(whole.law)
+                + if whole.law_given {
+                    ", as asked for"
+                } else {
+                    ""
+                }
+        }
+    };
+    arrivals("all", whole, &how, &mut out);
     for segment in &model.segments {
+        let how = match &segment.process {
+            Some(process) => by(process.law) + why(process),
+            None => "as all".to_owned(),
+        };
         if let Some(own) = &segment.arrivals {
-            arrivals(&segment.name, own, &mut out);
+            arrivals(&segment.name, own, &how, &mut out);
         }
     }
     out += "\n## What users do\n";
@@ -120,24 +142,36 @@ fn sessions(model: &Model, out: &mut String) {
     }
 }
 
-fn arrivals(name: &str, arrivals: &Arrivals, out: &mut String) {
+/// A law in words.
+fn by(law: ArrivalsLaw) -> String {
+    let words = match law {
+        ArrivalsLaw::Poisson => "a Poisson process of one rate",
+        ArrivalsLaw::Cycle => "a Poisson process whose rate follows the clock",
+        ArrivalsLaw::Trace => "as often as recorded",
+    };
+    words.to_owned()
+}
+
+fn why(process: &Process) -> &'static str {
+    match (process.reason, process.law) {
+        (ProcessReason::Own, _) => "",
+        (ProcessReason::Given, _) => ", as asked for",
+        (ProcessReason::Few, ArrivalsLaw::Cycle) => {
+            " at the hours of all, since its sessions are few"
+        }
+        (ProcessReason::Few, _) => ", since its sessions are few",
+    }
+}
+
+/// `how`: they arrive in the scenario.
+fn arrivals(name: &str, arrivals: &Arrivals, how: &str, out: &mut String) {
     *out += &format!(
-        "\n### {}\n\n{} users, {} a second (95 %: {} to {}, as of a Poisson process). In the scenario: {}{}.\n",
+        "\n### {}\n\n{} users, {} a second (95 %: {} to {}, as of a Poisson process). In the scenario: {how}.\n",
         plain(name),
         arrivals.users,
         figure(arrivals.rate_per_s),
         figure(arrivals.rate_low),
         figure(arrivals.rate_high),
-        match arrivals.law {
-            model::ArrivalsLaw::Poisson => "a Poisson process of one rate",
-            model::ArrivalsLaw::Cycle => "a Poisson process whose rate follows the clock",
-            model::ArrivalsLaw::Trace => "as often as recorded",
-        },
-        if arrivals.law_given {
-            ", as asked for"
-        } else {
-            ""
-        }
     );
     if !arrivals.scales.is_empty() {
         *out += "\n| window | windows | mean | variance / mean | p (Poisson) | correlations outside | p (none) |\n\

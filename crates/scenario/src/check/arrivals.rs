@@ -3,6 +3,7 @@
 mod clock;
 mod recorded;
 mod sources;
+mod together;
 
 use std::collections::HashMap;
 
@@ -58,6 +59,8 @@ struct Timeline<'s> {
     /// How often each name made from a kind was used.
     made_names: HashMap<String, u32>,
     end_ns: u64,
+    /// Added to a phase's number where draws are its own: what goes on side by side has others.
+    draws: usize,
 }
 
 impl Checker<'_> {
@@ -78,14 +81,7 @@ impl Checker<'_> {
                 .error("empty", &node.place, "there is no phase")
                 .hint(EXAMPLE);
         }
-        let made_names = HashMap::new();
-        let mut timeline = Timeline {
-            sessions,
-            phases: Vec::new(),
-            singles: Vec::new(),
-            made_names,
-            end_ns: 0,
-        };
+        let mut timeline = Timeline::new(sessions, 0, 0);
         for item in items {
             if item.get("at").is_some() {
                 self.single(item, &mut timeline);
@@ -161,7 +157,7 @@ impl Checker<'_> {
                 .error("spin", place, message)
                 .hint("add a `think`, a request or a `reply` to the session");
         }
-        let drawn = timeline.phases.iter().any(|phase| {
+        let drawn = timeline.phases.iter().flat_map(Phase::parts).any(|phase| {
             let own = phase.session.is_some() || phase.weights.is_some();
             !own && !matches!(phase.kind, PhaseKind::Hold)
         });
@@ -187,7 +183,11 @@ impl Checker<'_> {
         let Some(value) = fields.get(table.verb()) else {
             return;
         };
-        let pieces = self.pieces(table.verb(), value, &fields, timeline.phases.len());
+        if table.verb() == "together" {
+            return self.together(value, &fields, timeline);
+        }
+        let before = timeline.draws + timeline.phases.len();
+        let pieces = self.pieces(table.verb(), value, &fields, before);
         let limits = self.phase_limits(table, &fields, timeline.sessions);
         // What is wrong leaves a gap of this kind, so that thresholds can still name the phase.
         for piece in pieces.unwrap_or_else(|| vec![Piece::new(PhaseKind::Hold, 1)]) {
@@ -196,7 +196,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The phases that an item of the list becomes. `before`: how many there are before it.
+    /// The phases that an item of the list becomes. `before`: a number that no other item has.
     fn pieces(
         &mut self,
         verb: &str,
@@ -465,7 +465,18 @@ impl Checker<'_> {
     }
 }
 
-impl Timeline<'_> {
+impl<'s> Timeline<'s> {
+    fn new(sessions: &'s [Session], begin_ns: u64, draws: usize) -> Timeline<'s> {
+        Timeline {
+            sessions,
+            phases: Vec::new(),
+            singles: Vec::new(),
+            made_names: HashMap::new(),
+            end_ns: begin_ns,
+            draws,
+        }
+    }
+
     fn push(&mut self, name: String, kind: PhaseKind, duration_ns: u64, limits: &Limits) {
         let start_ns = self.end_ns;
         self.end_ns = start_ns.saturating_add(duration_ns);

@@ -122,6 +122,24 @@ pub(crate) static PHASES: &[Table] = &[
     REPLAY,
     ON_OFF,
     Table {
+        name: "together",
+        groups: &[&[
+            Key {
+                name: "together",
+                kind: Kind::List(&Kind::Phase),
+                default: Required,
+                doc: "Open phases that go on side by side, at most 256, each with users of its own; it \
+                      lasts as long as the longest of them",
+            },
+            Key {
+                name: "name",
+                kind: Kind::Text,
+                default: Said("`together`, `together-2`"),
+                doc: "Names all of them as one phase, in figures and thresholds",
+            },
+        ]],
+    },
+    Table {
         name: "hold",
         groups: &[
             &[Key {

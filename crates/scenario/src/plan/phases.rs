@@ -46,6 +46,9 @@ pub enum PhaseKind {
     Trace(Trace),
     /// Open: known starts, in seconds since the phase's start, in order.
     Starts(Series),
+    /// Open: streams side by side, each of phases one after the other, the first of which begins with
+    /// this one.
+    Together(Vec<Vec<Phase>>),
     /// No new sessions; those that are there go on.
     Hold,
     /// Closed: this many users, each starting its session anew when it ends.
@@ -201,10 +204,23 @@ impl Phase {
             }
             PhaseKind::Trace(trace) => trace.users_by(t),
             PhaseKind::Starts(times) => times.values().partition_point(|time| *time < t) as f64,
+            PhaseKind::Together(streams) => {
+                let phases = streams.iter().flatten();
+                phases.map(|phase| phase.users_by(at_ns)).sum()
+            }
             PhaseKind::Hold => 0.0,
             PhaseKind::Closed { users_count } => *users_count as f64,
         };
         self.users_max.map_or(users, |max| users.min(max as f64))
+    }
+
+    /// The phases whose users come: those side by side, or the phase itself.
+    pub fn parts(&self) -> impl Iterator<Item = &Phase> {
+        let (streams, own) = match &self.kind {
+            PhaseKind::Together(streams) => (&streams[..], None),
+            _ => (&[][..], Some(self)),
+        };
+        streams.iter().flatten().chain(own)
     }
 
     /// True where users come by the clock, whether or not those before them were answered.
@@ -222,9 +238,15 @@ impl Phase {
             } => from_per_s.max(*to_per_s),
             PhaseKind::Trace(trace) => trace.rate_max_per_s(),
             PhaseKind::Starts(times) => busiest_second(times.values()) as f64,
+            PhaseKind::Together(streams) => streams.iter().map(|stream| highest(stream)).sum(),
             PhaseKind::Hold | PhaseKind::Closed { .. } => 0.0,
         }
     }
+}
+
+/// The highest rate of phases one after the other.
+fn highest(phases: &[Phase]) -> f64 {
+    phases.iter().map(Phase::rate_max_per_s).fold(0.0, f64::max)
 }
 
 /// How many of these ascending times lie within one second, at most.

@@ -93,10 +93,62 @@ fn what_cannot_be_planned_is_refused() {
             "more than 1000 steps",
         ),
         ("- hold", "expected a phase"),
+        ("- { together: [] }", "expected a list of phases"),
+        (
+            "- { together: [ { users: 3, for: 1s } ] }",
+            "a closed population cannot go on beside other phases",
+        ),
+        (
+            "- { together: [ { constant: 1/s, for: 1s, name: a } ] }",
+            "write the `name` beside `together`",
+        ),
+        (
+            "- { together: [ { constant: 1/s, for: 1s, session: q } ] }",
+            "there is no session `q`",
+        ),
+        (
+            "- together: [ { constant: 90000/s, for: 400s }, { constant: 90000/s, for: 400s } ]",
+            "these phases start 72000000 users",
+        ),
     ] {
         let said = told(&with_arrivals(phases), &[]);
         assert!(said.contains(expected), "{phases}: {said}");
     }
+}
+
+#[test]
+fn phases_side_by_side_are_one_phase() {
+    let plan = plan(&with_arrivals(
+        "
+- { hold: 10s }
+- together:
+    - { poisson: 2/s, for: 30s, session: s }
+    - { steps: [1/s, 3/s], each: 20s, session: t }
+  name: crowds
+- { hold: 1s }
+",
+    ));
+    let crowds = &plan.phases[1];
+    assert_eq!(
+        (crowds.name.as_str(), crowds.start_ns),
+        ("crowds", 10_000_000_000)
+    );
+    assert_eq!(crowds.end_ns(), plan.phases[2].start_ns);
+    assert_eq!(crowds.duration_ns, 40_000_000_000);
+    assert_eq!(crowds.users_planned(), 60.0 + 20.0 + 60.0);
+    assert_eq!(crowds.users_by(20_000_000_000), 20.0 + 10.0);
+    assert_eq!(crowds.rate_max_per_s(), 5.0);
+    assert!(crowds.is_open());
+    let sessions: Vec<_> = crowds.parts().map(|part| part.session).collect();
+    assert_eq!(sessions, [Some(0), Some(1), Some(1)]);
+    assert_eq!(plan.users_planned(), 140.0);
+}
+
+#[test]
+fn sessions_without_weight_may_stand_side_by_side() {
+    let text = "target: http://h/\nsessions: { s: { weight: 0, steps: [ { get: / } ] } }\n\
+                arrivals: [ { together: [ { constant: 1/s, for: 9s, session: s } ] } ]\n";
+    assert_eq!(plan(text).users_planned(), 9.0);
 }
 
 #[test]

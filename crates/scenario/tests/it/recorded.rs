@@ -88,6 +88,10 @@ fn a_trace_counts_its_users() {
     );
     assert_eq!(found[0].users_planned(), 12.0);
     assert_eq!(found[0].duration_ns, 5_000_000_000);
+    assert_eq!(
+        phases("- { trace: counts.txt, from: 0s }")[0].kind,
+        found[0].kind
+    );
     // Bins of 2 s: 6 and 0 and half of 10.
     assert_eq!(found[1].users_planned(), 11.0);
     assert_eq!(found[1].rate_max_per_s(), 5.0);

@@ -34,7 +34,7 @@ fn family(name: &str) -> Family {
 #[test]
 fn the_most_likely_parameters_are_those_of_scipy() {
     let cases = GOLDEN["fits"].as_array().unwrap();
-    assert_eq!(cases.len(), 10);
+    assert_eq!(cases.len(), 12);
     for case in cases {
         let name = case["family"].as_str().unwrap();
         let step = number(&case["step"]);
@@ -51,7 +51,7 @@ fn the_most_likely_parameters_are_those_of_scipy() {
             near(
                 parameter.value,
                 expected,
-                2e-3,
+                2e-4,
                 &format!("{what}: {}", parameter.name),
             );
             let (low, high) = (parameter.low.unwrap(), parameter.high.unwrap());
@@ -59,6 +59,16 @@ fn the_most_likely_parameters_are_those_of_scipy() {
                 low < parameter.value * 1.000_001 && high > parameter.value * 0.999_999,
                 "{what}"
             );
+        }
+        for (parameter, bounds) in fitted
+            .parameters
+            .iter()
+            .zip(case["intervals"].as_array().into_iter().flatten())
+        {
+            let expected = numbers(bounds);
+            let what = format!("{what}: interval of {}", parameter.name);
+            near(parameter.low.unwrap(), expected[0], 1e-3, &what);
+            near(parameter.high.unwrap(), expected[1], 1e-3, &what);
         }
         if step == 0.0 {
             let test = goodness(

@@ -129,8 +129,8 @@ fn write(out: &Path, made: &Made) -> Result<(), Failure> {
     };
     // model.json is what makes the directory one of a model: it comes last.
     put(SCENARIO, &made.scenario())?;
-    if let Some(trace) = made.trace_text() {
-        put(model::TRACE_FILE, &trace)?;
+    for (name, text) in made.trace_texts() {
+        put(name, &text)?;
     }
     put(REPORT, &report::model_markdown(&made.model))?;
     put(MODEL, &report::json(&made.model))

@@ -9,6 +9,7 @@ use crate::check::files::plain_number;
 use crate::check::words::DURATION_MAX_S;
 use crate::node::Node;
 use crate::plan::{PhaseKind, Series, Trace};
+use crate::units::{self, UnitError};
 
 /// Beyond the last recorded start, so that it lies within the phase.
 const AFTER_LAST_NS: u64 = 1_000;
@@ -26,12 +27,19 @@ impl Checker<'_> {
         None
     }
 
-    /// Where in the recording the phase begins, in the recording's seconds.
+    /// Where in the recording the phase begins, in the recording's seconds: its beginning is 0.
     fn recorded_from(&mut self, fields: &Fields<'_>) -> Option<f64> {
-        fields
-            .get("from")
-            .map_or(Some(0), |node| self.duration_ns(node))
-            .map(|ns| ns as f64 / 1e9)
+        let Some(node) = fields.get("from") else {
+            return Some(0.0);
+        };
+        self.unit(node, ("bad-duration", "a duration"), |text| {
+            let seconds = units::duration(text)?;
+            let within = (seconds <= DURATION_MAX_S).then_some(seconds);
+            within.ok_or_else(|| UnitError {
+                message: format!("`{text}` is out of range"),
+                hint: "write at most 366d".to_owned(),
+            })
+        })
     }
 
     pub(super) fn trace(&mut self, node: &Node, fields: &Fields<'_>) -> Option<Vec<Piece>> {

@@ -35,7 +35,7 @@ struct Sources {
 }
 
 impl Checker<'_> {
-    /// `phase`: how many phases there are before, lest two of them have the same sources.
+    /// `phase`: a number of its own, lest two phases have the same sources.
     pub(super) fn on_off(
         &mut self,
         node: &Node,

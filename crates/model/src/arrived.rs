@@ -1,0 +1,227 @@
+//! The begins of sessions as counts: of all of them, of each segment, and the process that each gets.
+
+use std::io;
+
+use crate::arrivals::{self, Arrivals, Counts, Cycle, TRACE_BINS_MAX};
+use crate::durations::{Reservoir, SAMPLE_MAX};
+use crate::hit::Start;
+use crate::read::Reading;
+use crate::settings::{ArrivalsLaw, Settings};
+use crate::sorter::{self, Run};
+use crate::{Process, ProcessReason, SESSIONS_FEW};
+
+/// Sessions of a segment for each rate of a cycle of its own.
+const SESSIONS_OF_RATE_MIN: u64 = 10;
+
+/// A segment's arrivals, the process that its users get, and what that one's trace holds.
+#[derive(Debug, Clone)]
+pub(crate) struct Own {
+    pub(crate) arrivals: Arrivals,
+    pub(crate) process: Process,
+    pub(crate) trace: Option<Vec<f64>>,
+}
+
+/// The begins of sessions, as counts.
+pub(crate) struct Arrived<'a> {
+    pub(crate) all: Counts,
+    starts: &'a [Run<Start>],
+    settings: &'a Settings,
+    step_s: f64,
+    first_s: i64,
+}
+
+/// A segment while its begins are counted.
+struct Counting {
+    segment: u16,
+    counts: Counts,
+    gaps: Reservoir,
+    last_ns: i64,
+}
+
+impl<'a> Arrived<'a> {
+    pub(crate) fn new(
+        reading: &Reading,
+        starts: &'a [Run<Start>],
+        settings: &'a Settings,
+    ) -> io::Result<Arrived<'a>> {
+        let first_s = reading.span_ns.0.div_euclid(1_000_000_000);
+        let last_s = reading.span_ns.1.div_euclid(1_000_000_000);
+        let span_s = (last_s - first_s + 1) as u64;
+        let bin_s = arrivals::bin_s(span_s);
+        // Days begin by the clock that most lines were written by.
+        let offset_s = reading
+            .offsets
+            .iter()
+            .max_by_key(|(_, lines)| **lines)
+            .map_or(0, |o| *o.0);
+        let mut arrived = Arrived {
+            all: Counts {
+                bins: vec![0; span_s.div_ceil(bin_s) as usize],
+                bin_s,
+                local_s: first_s + i64::from(offset_s),
+            },
+            starts,
+            settings,
+            step_s: reading.step_ns as f64 / 1e9,
+            first_s,
+        };
+        let mut bins = std::mem::take(&mut arrived.all.bins);
+        sorter::merge(starts, |start| bins[arrived.bin(start.time_ns)] += 1)?;
+        arrived.all.bins = bins;
+        Ok(arrived)
+    }
+
+    fn bin(&self, time_ns: i64) -> usize {
+        let second = time_ns.div_euclid(1_000_000_000) - self.first_s;
+        (second as u64 / self.all.bin_s) as usize
+    }
+
+    /// Of all sessions, and of each of so many segments that has any.
+    pub(crate) fn analysed(&self, segments: usize) -> io::Result<(Arrivals, Vec<Option<Own>>)> {
+        let mut gaps = Reservoir::new(SAMPLE_MAX, self.settings.seed, 6);
+        self.gaps_of_all(&mut gaps);
+        let step_s = self.step_s.max(self.all.bin_s as f64);
+        let whole = self.analyse(&self.all, &gaps, step_s);
+        let mut own: Vec<Option<Own>> = vec![None; segments];
+        let mut current: Option<Counting> = None;
+        let mut finish = |done: Option<Counting>| {
+            if let Some(done) = done {
+                own[usize::from(done.segment)] = Some(self.own(&done, &whole, segments));
+            }
+        };
+        sorter::merge(self.starts, |start| {
+            if current.as_ref().map(|current| current.segment) != Some(start.segment) {
+                finish(current.take());
+            }
+            let counting = current.get_or_insert_with(|| Counting {
+                segment: start.segment,
+                counts: Counts {
+                    bins: vec![0; self.all.bins.len()],
+                    ..self.all
+                },
+                gaps: Reservoir::new(SAMPLE_MAX, self.settings.seed, 5),
+                last_ns: i64::MIN,
+            });
+            counting.counts.bins[self.bin(start.time_ns)] += 1;
+            if counting.last_ns != i64::MIN {
+                let gap_ns = start.time_ns - counting.last_ns;
+                counting.gaps.add(gap_ns as f64 / 1e9);
+            }
+            counting.last_ns = start.time_ns;
+        })?;
+        finish(current.take());
+        Ok((whole, own))
+    }
+
+    fn own(&self, done: &Counting, whole: &Arrivals, segments: usize) -> Own {
+        let mut arrivals = self.analyse(&done.counts, &done.gaps, self.step_s);
+        // All traces together are no longer than one alone may be.
+        let bins_max = (TRACE_BINS_MAX / segments).max(1);
+        arrivals.trace_bin_s =
+            self.all.bin_s * self.all.bins.len().div_ceil(bins_max).max(1) as u64;
+        let process = process(&arrivals, whole);
+        let cycle = process.cycle(&arrivals, whole);
+        let trace = trace(&done.counts, &arrivals, process.law, cycle);
+        Own {
+            arrivals,
+            process,
+            trace,
+        }
+    }
+
+    /// Times between the arrivals of all, from the counts where the clock steps in seconds, which is all
+    /// there is to know then; finer clocks have their gaps within the segments.
+    fn gaps_of_all(&self, gaps: &mut Reservoir) {
+        let mut last = None;
+        for (bin, &count) in self
+            .all
+            .bins
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+        {
+            if let Some(last) = last {
+                gaps.add(((bin - last) as u64 * self.all.bin_s) as f64);
+            }
+            for _ in 1..count {
+                gaps.add(0.0);
+            }
+            last = Some(bin);
+        }
+    }
+
+    fn analyse(&self, counts: &Counts, gaps: &Reservoir, step_s: f64) -> Arrivals {
+        let gaps = (gaps.count > 1).then(|| gaps.describe(step_s, self.settings.seed));
+        arrivals::analyse(counts, gaps, self.settings.arrivals, self.settings.seed)
+    }
+}
+
+/// The process of a segment: its own, where it has the sessions to tell one; else the day of all, where
+/// that is known, or one rate.
+fn process(own: &Arrivals, whole: &Arrivals) -> Process {
+    let rates = own.cycle.as_ref().map_or(0, |cycle| cycle.rates.len()) as u64;
+    let few = own.users < SESSIONS_FEW
+        || own.law == ArrivalsLaw::Cycle && own.users < SESSIONS_OF_RATE_MIN * rates;
+    match (own.law_given, few) {
+        (true, _) => Process {
+            law: own.law,
+            reason: ProcessReason::Given,
+        },
+        (false, false) => Process {
+            law: own.law,
+            reason: ProcessReason::Own,
+        },
+        (false, true) => Process {
+            law: match whole.cycle {
+                Some(_) => ArrivalsLaw::Cycle,
+                None => ArrivalsLaw::Poisson,
+            },
+            reason: ProcessReason::Few,
+        },
+    }
+}
+
+/// Whether segments arrive apart, each by its own process: not where one process for all is the same,
+/// and not where all together come in bursts that no segment has alone.
+pub(crate) fn apart<'a>(
+    whole: &Arrivals,
+    processes: impl Iterator<Item = &'a Process> + Clone,
+) -> bool {
+    let mut others = processes.clone().map(|process| process.law);
+    processes.count() > 1
+        && match whole.law {
+            ArrivalsLaw::Trace => others.any(|law| law == ArrivalsLaw::Trace),
+            ArrivalsLaw::Poisson => others.any(|law| law != ArrivalsLaw::Poisson),
+            ArrivalsLaw::Cycle => true,
+        }
+}
+
+/// What the trace of a law holds: counts as they were, or those that a cycle of the week expects.
+pub(crate) fn trace(
+    counts: &Counts,
+    arrivals: &Arrivals,
+    law: ArrivalsLaw,
+    cycle: Option<&Cycle>,
+) -> Option<Vec<f64>> {
+    match law {
+        ArrivalsLaw::Poisson => None,
+        ArrivalsLaw::Trace => {
+            let factor = (arrivals.trace_bin_s / counts.bin_s) as usize;
+            let sum = |bins: &[u32]| bins.iter().map(|&count| f64::from(count)).sum();
+            Some(counts.bins.chunks(factor).map(sum).collect())
+        }
+        ArrivalsLaw::Cycle => {
+            let cycle = cycle.filter(|cycle| cycle.is_weekly())?;
+            let hours = (counts.bins.len() as u64 * counts.bin_s).div_ceil(3600) as i64;
+            // Bins are hours since the beginning, rates are those of the clock's.
+            let late_s = counts.local_s.rem_euclid(3600);
+            let users = |hour: i64| {
+                let at_s = counts.local_s + hour * 3600;
+                let (now, next) = (cycle.share(at_s), cycle.share(at_s + 3600));
+                let shares = now * (3600 - late_s) as f64 + next * late_s as f64;
+                shares * arrivals.rate_per_s
+            };
+            Some((0..hours).map(users).collect())
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! How segments arrive: all by one process, or each by its own.
+
+use super::{Found, Severity, poisson_refused};
+use crate::{Arrivals, ArrivalsLaw, Model, ProcessReason, SESSIONS_FEW, Segment};
+
+/// Segments named in a sentence.
+const NAMED_MAX: usize = 5;
+/// The share of a segment's users that may come at other hours than those of all.
+const ELSEWHEN_MAX: f64 = 0.1;
+
+/// All arrive by one process.
+pub(super) fn alike(model: &Model, found: &mut Found) {
+    let whole = &model.arrivals;
+    if !whole.law_fits {
+        let text = "users arrive by a law that the log refuses, as was asked for";
+        found.add(Severity::Warning, "law-refused", text.to_owned());
+    } else if whole.law == ArrivalsLaw::Trace {
+        let text = format!(
+            "no process of the simple ones fits: the scenario lets users arrive as often as recorded in each \
+             {} s, so that another seed brings other users at the same times",
+            whole.trace_bin_s
+        );
+        found.add(Severity::Warning, "arrivals-by-trace", text);
+        if model.segments.len() > 1 {
+            let text = "all segments together come in bursts that none has alone: the scenario lets all of them \
+                        arrive as recorded, and draws whose users they are evenly";
+            found.add(Severity::Note, "segments-together", text.to_owned());
+        }
+    }
+    for segment in &model.segments {
+        if let Some(own) = &segment.arrivals {
+            of_one(&segment.name, own, whole, found);
+        }
+    }
+}
+
+/// A segment whose own arrivals are otherwise than the scenario lets them be.
+fn of_one(name: &str, own: &Arrivals, whole: &Arrivals, found: &mut Found) {
+    if whole.law == ArrivalsLaw::Poisson && poisson_refused(own) {
+        let text = format!(
+            "{name:?} alone does not arrive as a Poisson process of one rate, though all together do; the \
+             scenario draws its users from all evenly"
+        );
+        found.add(Severity::Warning, "segment-bursts", text);
+    }
+    let rates = own.cycle.as_ref().zip(whole.cycle.as_ref());
+    if let Some((own, all)) = rates.map(|(own, all)| (&own.rates, &all.rates))
+        && own.len() == all.len()
+    {
+        let (own_sum, all_sum): (f64, f64) = (own.iter().sum(), all.iter().sum());
+        let shares = own.iter().zip(all);
+        let apart = shares.map(|(o, a)| (o / own_sum - a / all_sum).abs());
+        let elsewhen = apart.sum::<f64>() / 2.0;
+        if elsewhen > ELSEWHEN_MAX {
+            let text = format!(
+                "the day of {name:?} is not that of all: {:.0} % of its users come at other hours than the \
+                 scenario lets them",
+                elsewhen * 100.0
+            );
+            found.add(Severity::Warning, "segment-cycle", text);
+        }
+    }
+}
+
+/// Each segment by a process of its own.
+pub(super) fn apart(model: &Model, found: &mut Found) {
+    let with = |reason: ProcessReason, law: ArrivalsLaw| -> Vec<&Segment> {
+        let segments = model.segments.iter();
+        let like = |segment: &&Segment| {
+            segment
+                .process
+                .is_some_and(|process| process.reason == reason && process.law == law)
+        };
+        segments.filter(like).collect()
+    };
+    let count = |law: ArrivalsLaw, words: &str| {
+        let those = with(ProcessReason::Own, law).len() + with(ProcessReason::Given, law).len();
+        (those > 0).then(|| format!("{those} {words}"))
+    };
+    let laws: Vec<String> = [
+        (ArrivalsLaw::Poisson, "as a Poisson process of one rate"),
+        (ArrivalsLaw::Cycle, "as one that follows the clock"),
+        (ArrivalsLaw::Trace, "as often as recorded"),
+    ]
+    .into_iter()
+    .filter_map(|(law, words)| count(law, words))
+    .collect();
+    if !laws.is_empty() {
+        let text = format!(
+            "each segment arrives by a process of its own, side by side: {}",
+            laws.join(", ")
+        );
+        found.add(Severity::Note, "segments-apart", text);
+    }
+    for (law, how) in [
+        (ArrivalsLaw::Cycle, "at the hours of all"),
+        (ArrivalsLaw::Poisson, "as a Poisson process of one rate"),
+        (ArrivalsLaw::Trace, "as often as recorded"),
+    ] {
+        few(&with(ProcessReason::Few, law), how, found);
+        let given = with(ProcessReason::Given, law).into_iter();
+        let refused =
+            given.filter(|segment| segment.arrivals.as_ref().is_some_and(|a| !a.law_fits));
+        let refused: Vec<&Segment> = refused.collect();
+        if !refused.is_empty() {
+            let text = format!(
+                "{} arrive by a law that the log refuses, as was asked for",
+                named(&refused)
+            );
+            found.add(Severity::Warning, "law-refused", text);
+        }
+    }
+    let traced = with(ProcessReason::Own, ArrivalsLaw::Trace);
+    if let Some(first) = traced.first().and_then(|segment| segment.arrivals.as_ref()) {
+        let text = format!(
+            "no process of the simple ones fits {}: the scenario lets their users arrive as often as recorded \
+             in each {} s, so that another seed brings other users at the same times",
+            named(&traced),
+            first.trace_bin_s
+        );
+        found.add(Severity::Warning, "arrivals-by-trace", text);
+    }
+}
+
+/// Segments that cannot have a process of their own.
+fn few(segments: &[&Segment], how: &str, found: &mut Found) {
+    if segments.is_empty() {
+        return;
+    }
+    let text = format!(
+        "{} have too few sessions for a process of their own ({SESSIONS_FEW}, and 10 for each rate of a \
+         cycle): their users come {how}, at the rate of each",
+        told(segments, |segment| format!(
+            "{:?} with {}",
+            segment.name, segment.sessions
+        ))
+    );
+    found.add(Severity::Warning, "segments-few", text);
+}
+
+fn named(segments: &[&Segment]) -> String {
+    told(segments, |segment| format!("{:?}", segment.name))
+}
+
+/// The first of them in these words, and how many more there are.
+fn told(segments: &[&Segment], words: impl Fn(&Segment) -> String) -> String {
+    let mut all: Vec<String> = segments
+        .iter()
+        .take(NAMED_MAX)
+        .map(|one| words(one))
+        .collect();
+    if segments.len() > NAMED_MAX {
+        all.push(format!("{} more", segments.len() - NAMED_MAX));
+    }
+    all.join(", ")
+}

@@ -1,0 +1,268 @@
+//! One crowd in each format that is known: the model does not depend on how the log was written.
+
+use std::io::Write;
+
+use model::{FormatSpec, Model, ModelError, Settings};
+
+use crate::Space;
+
+/// 17 May 2015, 10:00 UTC.
+const BEGIN_UNIX_S: u64 = 1_431_856_800;
+
+/// A request: the second it came in, its user and its path.
+type Asked = (u64, u64, String);
+
+/// 300 sessions of three requests, of users of their own.
+fn crowd() -> Vec<Asked> {
+    let sessions = (0..300_u64).flat_map(|number| {
+        let second = 15 * number;
+        [
+            (second, number, "/".to_owned()),
+            (
+                second + 3 + number % 4,
+                number,
+                format!("/items/{}", number % 9),
+            ),
+            (second + 12, number, "/cart".to_owned()),
+        ]
+    });
+    let mut asked: Vec<Asked> = sessions.collect();
+    asked.sort();
+    asked
+}
+
+fn address(user: u64) -> String {
+    match user % 3 {
+        0 => format!("2001:db8::{user:x}"),
+        _ => format!("10.0.{}.{}", user / 200, user % 200),
+    }
+}
+
+fn clock(second: u64) -> String {
+    let (minutes, second) = (second / 60, second % 60);
+    format!("{:02}:{:02}:{second:02}", 10 + minutes / 60, minutes % 60)
+}
+
+fn text(head: &str, line: impl Fn(&Asked) -> String) -> String {
+    let lines = crowd()
+        .iter()
+        .map(|asked| line(asked) + "\n")
+        .collect::<String>();
+    format!("{head}{lines}")
+}
+
+fn made(text: impl AsRef<[u8]>, settings: Settings) -> Model {
+    let space = Space::new();
+    let settings = Settings {
+        gap_s: Some(600.0),
+        scratch: space.settings().scratch,
+        ..settings
+    };
+    space.model(text, &settings).unwrap().model
+}
+
+fn common((second, user, path): &Asked) -> String {
+    let (address, clock) = (address(*user), clock(*second));
+    format!("{address} - - [17/May/2015:{clock} +0000] \"GET {path} HTTP/1.1\" 200 5")
+}
+
+#[track_caller]
+fn same(found: &Model, format: &str) {
+    let files: Vec<&str> = found
+        .log
+        .files
+        .iter()
+        .map(|file| file.format.as_str())
+        .collect();
+    assert_eq!(files, [format]);
+    assert_eq!(
+        (found.log.lines, found.log.requests),
+        (900, 900),
+        "{:?}",
+        found.log.faults
+    );
+    assert!(found.log.faults.is_empty(), "{:?}", found.log.faults);
+    assert_eq!((found.users, found.segments[0].sessions), (300, 300));
+    assert_eq!(found.arrivals.users, 300);
+    let behaviour = &found.segments[0].behaviour;
+    let transitions = behaviour.transitions.iter();
+    let mut counts: Vec<(u64, f64)> = transitions
+        .map(|t| (t.count, t.think.as_ref().map_or(0.0, |think| think.mean_s)))
+        .collect();
+    counts.sort_by(|a, b| a.1.total_cmp(&b.1));
+    // 3 to 6 s to an item, 12 s in all.
+    assert_eq!(counts, [(300, 4.5), (300, 7.5)], "{format}");
+}
+
+#[test]
+fn common_and_combined_logs() {
+    same(
+        &made(text("", common), Settings::default()),
+        "combined or common log",
+    );
+    let combined = |asked: &Asked| common(asked) + " \"-\" \"agent \\\"of\\\" one\"";
+    same(
+        &made(text("", combined), Settings::default()),
+        "combined or common log",
+    );
+}
+
+#[test]
+fn a_log_format_of_ones_own() {
+    let format = FormatSpec::Template("$msec|$remote_addr|$request_method $uri|$status".to_owned());
+    let text = text("", |(second, user, path)| {
+        format!(
+            "{}.000|{}|GET {path}|200",
+            BEGIN_UNIX_S + second,
+            address(*user)
+        )
+    });
+    let settings = Settings {
+        format,
+        ..Settings::default()
+    };
+    let found = made(text, settings);
+    let name = found.log.files[0].format.clone();
+    same(&found, &name);
+}
+
+#[test]
+fn json_lines_with_names_of_their_own() {
+    let text = text("", |(second, user, path)| {
+        format!(
+            "{{\"wann\":\"2015-05-17T{}Z\",\"wer\":\"{}\",\"wo\":\"{path}\",\"wie\":\"GET\"}}",
+            clock(*second),
+            address(*user)
+        )
+    });
+    let fields = [
+        ("time", "wann"),
+        ("address", "wer"),
+        ("target", "wo"),
+        ("method", "wie"),
+    ];
+    let settings = Settings {
+        fields: fields
+            .map(|(means, name)| (means.to_owned(), name.to_owned()))
+            .to_vec(),
+        ..Settings::default()
+    };
+    same(&made(text, settings), "JSON lines");
+}
+
+#[test]
+fn balancers_and_cloudfront() {
+    let alb = text("", |(second, user, path)| {
+        let address = match address(*user) {
+            v6 if v6.contains(':') => format!("[{v6}]:4711"),
+            v4 => format!("{v4}:4711"),
+        };
+        format!(
+            "https 2015-05-17T{}.000000Z app/lb/1 {address} 10.9.9.9:80 0.0 0.1 0.0 200 200 3 4 \
+             \"GET https://h.test:443{path} HTTP/2.0\" \"curl\" TLS arn \"Root=1\" \"-\"",
+            clock(*second)
+        )
+    });
+    same(&made(alb, Settings::default()), "AWS ALB access log");
+    let head =
+        "#Version: 1.0\n#Fields: date time x-edge-location c-ip cs-method cs-uri-stem sc-status\n";
+    let cloudfront = text(head, |(second, user, path)| {
+        let (clock, address) = (clock(*second), address(*user));
+        format!("2015-05-17\t{clock}\tFRA2\t{address}\tGET\t{path}\t200")
+    });
+    same(&made(cloudfront, Settings::default()), "W3C extended log");
+}
+
+#[test]
+fn columns_by_w3c_and_csv() {
+    let head = "#Software: IIS\n#Fields: date time c-ip cs-method cs-uri-stem sc-status\n";
+    let w3c = text(head, |(second, user, path)| {
+        format!(
+            "2015-05-17 {} {} GET {path} 200",
+            clock(*second),
+            address(*user)
+        )
+    });
+    same(&made(w3c, Settings::default()), "W3C extended log");
+    let csv = text("ts;\"the user\";method;path\n", |(second, user, path)| {
+        format!(
+            "{};\"{}\";GET;{path}",
+            BEGIN_UNIX_S + second,
+            address(*user)
+        )
+    });
+    let fields = [("time", "ts"), ("address", "the user"), ("target", "path")];
+    let settings = Settings {
+        format: FormatSpec::Csv,
+        fields: fields
+            .map(|(means, name)| (means.to_owned(), name.to_owned()))
+            .to_vec(),
+        ..Settings::default()
+    };
+    same(&made(csv, settings), "CSV");
+}
+
+#[test]
+fn what_tsung_dumps() {
+    let head =
+        "#date;pid;id;http method;host;URL;HTTP status;size;duration;transaction;match;error;tag\n";
+    let dump = text(head, |(second, user, path)| {
+        format!(
+            "{}.0;<0.{user}.0>;{user};get;h.test;{path};200;9;1.0;-;-;-;-",
+            BEGIN_UNIX_S + second
+        )
+    });
+    same(&made(dump, Settings::default()), "Tsung's dump");
+}
+
+#[test]
+fn packed_files_are_read_as_they_are_and_as_far_as_they_go() {
+    let plain = text("", common);
+    let packed = ruzstd::encoding::compress_to_vec(
+        plain.as_bytes(),
+        ruzstd::encoding::CompressionLevel::Fastest,
+    );
+    same(
+        &made(&packed, Settings::default()),
+        "combined or common log",
+    );
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(plain.as_bytes()).unwrap();
+    same(
+        &made(packer.finish().unwrap(), Settings::default()),
+        "combined or common log",
+    );
+    // In the middle of its only frame: what comes out until then counts, or nothing does.
+    let space = Space::new();
+    match space.model(&packed[..packed.len() - 5], &space.settings()) {
+        Ok(cut) => assert!(cut.model.log.files[0].cut_off.is_some()),
+        Err(error) => assert!(matches!(
+            error,
+            ModelError::Nothing { .. } | ModelError::Format { .. }
+        )),
+    }
+}
+
+/// A table that is no log, such as one of publishers and probabilities.
+#[test]
+fn a_table_without_times_is_told_by_its_columns() {
+    let space = Space::new();
+    let table = "publisher,session_probability,click\nfirst,0.34,1.02\nsecond,0.1,0.5\n";
+    let settings = Settings {
+        format: FormatSpec::Csv,
+        ..space.settings()
+    };
+    let told = space.model(table, &settings).unwrap_err().to_string();
+    assert!(
+        told.contains("access.log") && told.contains("--field time=NAME"),
+        "{told}"
+    );
+    assert!(
+        told.contains("publisher, session_probability, click"),
+        "{told}"
+    );
+    assert!(matches!(
+        space.model(table, &space.settings()),
+        Err(ModelError::Format { .. })
+    ));
+}

@@ -1,0 +1,253 @@
+//! Segments whose arrivals differ, and what the scenario makes of them.
+
+use model::{ArrivalsLaw, Made, ProcessReason, Settings};
+use scenario::plan::{PhaseKind, Spacing};
+use stats::dist::Dist;
+use stats::rng::{Purpose, Rng};
+
+use crate::{Space, compiled, line};
+
+const DAY_S: f64 = 86_400.0;
+const SECONDS: f64 = 4.0 * DAY_S;
+
+/// Begins of a segment's sessions, in seconds, one request each.
+struct Crowd {
+    name: &'static str,
+    begins: Vec<f64>,
+}
+
+/// A Poisson process of this rate, thinned to a share at each time (Lewis and Shedler 1979).
+fn poisson(name: &'static str, rate: f64, share: impl Fn(f64) -> f64) -> Crowd {
+    let mut rng = Rng::new(7, name.len() as u64, Purpose::Arrivals);
+    let mut begins = Vec::new();
+    let mut at = 0.0;
+    loop {
+        at += Dist::Exponential { mean: 1.0 / rate }.sample(&mut rng);
+        if at >= SECONDS {
+            return Crowd { name, begins };
+        }
+        if rng.unit() < share(at) {
+            begins.push(at);
+        }
+    }
+}
+
+/// High by day or by night.
+fn by_day(at: f64) -> f64 {
+    0.5 + 0.45 * (std::f64::consts::TAU * at / DAY_S).sin()
+}
+
+/// A log with a user of its own for each session.
+fn log(crowds: &[Crowd]) -> String {
+    let mut lines: Vec<(f64, &str)> = Vec::new();
+    for crowd in crowds {
+        lines.extend(crowd.begins.iter().map(|&at| (at, crowd.name)));
+    }
+    lines.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let told = lines.iter().enumerate().map(|(user, (at, name))| {
+        let address = std::net::Ipv4Addr::from(0x0A00_0000 + user as u32).to_string();
+        line(*at as u64, &address, &format!("GET /{name}/"))
+    });
+    told.collect()
+}
+
+fn made(crowds: &[Crowd], settings: Settings) -> Made {
+    let space = Space::new();
+    let settings = Settings {
+        segment: Some("path=^/([^/]+)/".parse().unwrap()),
+        gap_s: Some(1800.0),
+        scratch: space.settings().scratch,
+        threads: 2,
+        ..settings
+    };
+    space.model(log(crowds), &settings).unwrap()
+}
+
+fn process(made: &Made, name: &str) -> (ArrivalsLaw, ProcessReason) {
+    let segment = made.model.segments.iter().find(|s| s.name == name).unwrap();
+    let process = segment.process.unwrap();
+    (process.law, process.reason)
+}
+
+fn finding<'m>(made: &'m Made, code: &str) -> &'m str {
+    let found = made.model.findings.iter().find(|f| f.code == code);
+    found.map_or("", |found| &found.text)
+}
+
+/// One with a day, one with the opposite day, one in bursts, and one of three sessions.
+fn mixed() -> [Crowd; 4] {
+    let night = |at: f64| 1.0 - by_day(at);
+    let burst = |at: f64| {
+        if (at / 600.0) as u64 % 7 == 3 {
+            1.0
+        } else {
+            0.0
+        }
+    };
+    let few = Crowd {
+        name: "three",
+        begins: vec![40_000.0, 120_000.0, 200_000.0],
+    };
+    [
+        poisson("days", 0.04, by_day),
+        poisson("nights", 0.04, night),
+        poisson("bursts", 0.08, burst),
+        few,
+    ]
+}
+
+#[test]
+fn each_segment_arrives_by_a_process_of_its_own() {
+    let crowds = mixed();
+    let made = made(&crowds, Settings::default());
+    let (own, few) = (ProcessReason::Own, ProcessReason::Few);
+    assert_eq!(process(&made, "days"), (ArrivalsLaw::Cycle, own));
+    assert_eq!(process(&made, "nights"), (ArrivalsLaw::Cycle, own));
+    assert_eq!(process(&made, "bursts"), (ArrivalsLaw::Trace, own));
+    assert_eq!(process(&made, "three").1, few);
+    assert!(finding(&made, "segments-few").contains("\"three\" with 3"));
+    assert!(finding(&made, "segment-small").contains("\"three\" has 3 sessions with 3 requests"));
+    assert!(finding(&made, "arrivals-by-trace").contains("\"bursts\""));
+    assert!(finding(&made, "segment-cycle").is_empty());
+    let plan = compiled(&made);
+    let PhaseKind::Together(streams) = &plan.phases[0].kind else {
+        panic!("{:?}", plan.phases[0].kind);
+    };
+    assert_eq!((plan.phases.len(), streams.len()), (1, 4));
+    // By midday the first's users are many and the second's few, as in the log.
+    let sessions: Vec<&str> = plan.sessions.iter().map(|s| s.name.as_str()).collect();
+    let planned = |name: &str| -> f64 {
+        let place = sessions.iter().position(|s| *s == name);
+        let of = |phase: &&scenario::plan::Phase| phase.session.map(usize::from) == place;
+        streams
+            .iter()
+            .flatten()
+            .filter(of)
+            .map(scenario::plan::Phase::users_planned)
+            .sum()
+    };
+    // The run lasts an hour, which begins at 10:00 of the clock.
+    let recorded = |name: &str| {
+        let crowd = crowds.iter().find(|crowd| crowd.name == name).unwrap();
+        crowd
+            .begins
+            .iter()
+            .filter(|at| (**at % DAY_S) < 3600.0)
+            .count() as f64
+            / 4.0
+    };
+    for name in ["days", "nights"] {
+        let (plan, log) = (planned(name), recorded(name));
+        assert!((plan / log - 1.0).abs() < 0.25, "{name}: {plan} for {log}");
+    }
+    for part in streams.iter().flatten() {
+        if let PhaseKind::Rate { spacing, .. } = part.kind {
+            assert_eq!(spacing, Spacing::Poisson);
+        }
+    }
+}
+
+/// The one-line variations of a load test: one source more, all more, longer, slower.
+#[test]
+fn knobs_turn_segments_that_arrive_apart() {
+    let made = made(&mixed(), Settings::default());
+    let text = made.scenario();
+    let files = |name: &str| {
+        let mut traces = made.trace_texts();
+        let found = traces.find(|(file, _)| *file == name);
+        found.map(|(_, text)| text).ok_or(format!("no file {name}"))
+    };
+    let planned = |sets: &[(&str, &str)]| {
+        let own = |(k, v): &(&str, &str)| ((*k).to_owned(), (*v).to_owned());
+        let settings = scenario::Settings {
+            overrides: &sets.iter().map(own).collect::<Vec<_>>(),
+            env: &|_| None,
+            files: &files,
+        };
+        let source = scenario::Source {
+            name: "scenario.yaml",
+            text: &text,
+        };
+        let (plan, told) = scenario::compile(source, &settings);
+        assert!(told.is_empty(), "{}", scenario::render(&told, source));
+        let plan = plan.unwrap();
+        (plan.users_planned(), plan.end_ns() as f64 / 1e9)
+    };
+    let near = |found: (f64, f64), users: f64, seconds: f64| {
+        let off = (found.0 / users - 1.0)
+            .abs()
+            .max((found.1 / seconds - 1.0).abs());
+        assert!(off < 0.02, "{found:?} instead of {users} in {seconds} s");
+    };
+    let day = "86400";
+    let (users, _) = planned(&[("seconds", day)]);
+    near(
+        planned(&[("seconds", day), ("users", "2")]),
+        2.0 * users,
+        DAY_S,
+    );
+    near(
+        planned(&[("seconds", day), ("speed", "20")]),
+        users,
+        DAY_S / 20.0,
+    );
+    let (more, seconds) = planned(&[("seconds", "172800")]);
+    let as_much = (more / users / 2.0 - 1.0).abs();
+    assert!(
+        as_much < 0.05 && seconds == 2.0 * DAY_S,
+        "{more} in {seconds} s"
+    );
+    // Each alone, over all of the log: the day's, and the traced one's.
+    let all = SECONDS.to_string();
+    let (users, _) = planned(&[("seconds", &all)]);
+    for segment in &made.model.segments[..3] {
+        let rate = segment.sessions as f64 / made.model.arrivals.span_s;
+        let doubled = (2.0 * rate).to_string();
+        let name = format!("rate_{}", segment.name);
+        let (more, _) = planned(&[("seconds", &all), (&name, &doubled)]);
+        let off = (more - users) / segment.sessions as f64 - 1.0;
+        assert!(off.abs() < 0.01, "{name}: {more} from {users}");
+    }
+    // The traced one's bursts begin elsewhere.
+    assert_ne!(
+        planned(&[("seconds", "600")]),
+        planned(&[("seconds", "600"), ("begin", "1800")])
+    );
+}
+
+#[test]
+fn segments_alike_arrive_together() {
+    let steady = [
+        poisson("one", 0.03, |_| 1.0),
+        poisson("other", 0.01, |_| 1.0),
+    ];
+    let made = made(&steady, Settings::default());
+    assert!(
+        made.model
+            .segments
+            .iter()
+            .all(|segment| segment.process.is_none())
+    );
+    assert!(made.traces.is_empty());
+    let plan = compiled(&made);
+    assert!(matches!(plan.phases[0].kind, PhaseKind::Rate { .. }));
+}
+
+/// Whoever asks for a law gets it for each segment, and is told where it is refused.
+#[test]
+fn a_law_that_is_asked_for_is_each_segments() {
+    let settings = Settings {
+        arrivals: Some(ArrivalsLaw::Trace),
+        ..Settings::default()
+    };
+    let made = made(&mixed()[..2], settings);
+    let given = (ArrivalsLaw::Trace, ProcessReason::Given);
+    assert_eq!(process(&made, "days"), given);
+    assert_eq!(process(&made, "nights"), given);
+    let names: Vec<&str> = made.traces.iter().map(|(name, _)| name.as_str()).collect();
+    assert!(names.contains(&"arrivals-days.txt") && names.contains(&"arrivals-nights.txt"));
+    for ((_, trace), segment) in made.traces.iter().zip(&made.model.segments) {
+        assert_eq!(trace.iter().sum::<f64>(), segment.sessions as f64);
+    }
+    compiled(&made);
+}
