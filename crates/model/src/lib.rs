@@ -13,6 +13,7 @@
 
 #![deny(missing_docs)]
 
+mod against;
 mod arrivals;
 mod behaviour;
 mod check;
@@ -33,13 +34,16 @@ mod sessions;
 mod settings;
 mod shape;
 mod sorter;
+mod stated;
 mod time;
+mod tsung;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+pub use against::{Against, AgainstError, StatedFigure, against};
 pub use arrivals::{
     Arrivals, Break, Cycle, DaysTest, Hurst, HurstEstimate, Rescaled, Scale, Silence,
 };
@@ -56,6 +60,8 @@ pub use read::FileRead;
 pub use recorded::recorded;
 pub use sessions::{Gap, GapReason};
 pub use settings::{ArrivalsLaw, Behaviour as BehaviourKind, Rule, Settings};
+pub use stated::{STATED_BYTES_MAX, Stated, StatedAs, StatedError, StatedSegment};
+pub use tsung::Tsung;
 
 use arrivals::Counts;
 use behaviour::Tally;
@@ -155,6 +161,11 @@ impl Made {
     /// `scenario.yaml`.
     pub fn scenario(&self) -> String {
         scenario::text(&self.model)
+    }
+
+    /// The model as Tsung's file, and what of it stands for something that Tsung cannot say.
+    pub fn tsung(&self) -> Tsung {
+        tsung::written(self)
     }
 
     /// The file that the scenario's trace names.
@@ -497,6 +508,10 @@ impl<'a> Arrived<'a> {
         };
         let mut bins = std::mem::take(&mut arrived.all.bins);
         sorter::merge(starts, |start| bins[arrived.bin(start.time_ns)] += 1)?;
+        // Behind the last begin those who are there finish, for as long as that takes them: a pause in
+        // which nobody came it is not.
+        let last = bins.iter().rposition(|&count| count > 0);
+        bins.truncate(last.map_or(1, |last| last + 1));
         arrived.all.bins = bins;
         Ok(arrived)
     }

@@ -4,6 +4,7 @@
 mod faults;
 mod real;
 mod truth;
+mod tsung;
 
 use std::path::PathBuf;
 
