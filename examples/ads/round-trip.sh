@@ -6,7 +6,7 @@
 # publishers.csv: O'Dwyer 2016, table B.2 (docs/ads.md says what it holds). The crowd of network.yaml runs
 # against `throng serve ads` ten times as fast as published, so that three minutes are half an hour; the log
 # that the server writes is modelled, and the model is held against the table. What it comes to stands in
-# docs/modelling.md. THRONG=path: which program; SPEED, LENGTH: other than 10 and 3m.
+# docs/modelling.md. THRONG=path: which program; SPEED, LENGTH, SEED: other than 10, 3m and 1.
 set -eu
 
 table=$1
@@ -14,6 +14,7 @@ out=${2:-round-trip}
 throng=${THRONG:-throng}
 speed=${SPEED:-10}
 length=${LENGTH:-3m}
+seed=${SEED:-1}
 here=$(dirname "$0")
 rate=35.771894 # sessions a second, table B.1
 address=127.0.0.1:18085
@@ -34,7 +35,7 @@ done
 
 "$throng" run "$here/network.yaml" --runs "$out/runs" \
     --set "target=http://$address" --set "think=$(product "10 / $speed")s" --set "length=$length" \
-    --set "rate=$(product "$rate * $speed")/s" \
+    --set "rate=$(product "$rate * $speed")/s" --set "seed=$seed" \
     --set 'arrivals=[{ poisson: "${rate}", for: "${length}" }, { hold: 5m, until: done }]' ||
     [ $? -eq 2 ] # an untrusted run was late; who came, and what they did, is in the log all the same
 kill "$server"

@@ -452,6 +452,8 @@ fn made(
     Ok(Made { model, trace })
 }
 
+/// So many begins of sessions, and the last of them is the end of the arrivals; of fewer it says nothing.
+const BEGINS_MIN: u64 = 10;
 /// Runs of sessions' begins that stay in memory: 64 MiB.
 const RUNS_OF_STARTS_MAX: usize = 4;
 
@@ -510,8 +512,12 @@ impl<'a> Arrived<'a> {
         sorter::merge(starts, |start| bins[arrived.bin(start.time_ns)] += 1)?;
         // Behind the last begin those who are there finish, for as long as that takes them: a pause in
         // which nobody came it is not.
-        let last = bins.iter().rposition(|&count| count > 0);
-        bins.truncate(last.map_or(1, |last| last + 1));
+        let begins: u64 = bins.iter().map(|&count| u64::from(count)).sum();
+        if let Some(last) = bins.iter().rposition(|&count| count > 0)
+            && begins >= BEGINS_MIN
+        {
+            bins.truncate(last + 1);
+        }
         arrived.all.bins = bins;
         Ok(arrived)
     }
