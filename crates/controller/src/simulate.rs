@@ -5,9 +5,13 @@ use std::collections::HashMap;
 use engine::SetupError;
 use engine::driver::sim::{self, Link, Peer, PeerAction, PeerConn, PeerEvent};
 use scenario::Plan;
+use scenario::plan::{Phase, PhaseKind};
 
 /// The header that tells the server which user asks: set it to `${user}`.
 pub const USER_HEADER: &str = "x-throng-user";
+
+/// How long those who are still there after the last phase may take to finish. It is over when they have.
+const FINISH_NS: u64 = 30 * 86_400 * 1_000_000_000;
 
 /// A request as the server saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,13 +28,27 @@ pub struct Asked {
     pub target: String,
 }
 
-/// Plays the plan to its end. Requests whose user told nothing of himself are left out.
+/// Plays the plan to its end, and until those who are there then have finished: a session that is cut off
+/// looks like one that ended. Requests whose user told nothing of himself are left out.
 ///
 /// # Errors
 /// Where the plan cannot be run.
 pub fn simulate(plan: &Plan) -> Result<Vec<Asked>, SetupError> {
+    let mut plan = plan.clone();
+    if plan.phases.last().is_none_or(|last| !last.until_done) {
+        plan.phases.push(Phase {
+            name: "finish".to_owned(),
+            kind: PhaseKind::Hold,
+            start_ns: plan.end_ns(),
+            duration_ns: FINISH_NS,
+            session: None,
+            weights: None,
+            users_max: None,
+            until_done: true,
+        });
+    }
     let mut server = Server::default();
-    let run = sim::run(plan, 1, &mut server, Link::new(0))?;
+    let run = sim::run(&plan, 1, &mut server, Link::new(0))?;
     let sessions: HashMap<u64, u16> = run.rows.iter().map(|row| (row.user, row.session)).collect();
     let mut asked = server.asked;
     asked.retain_mut(|asked| {
@@ -118,11 +136,10 @@ sessions:
 arrivals: [ { constant: 1/s, for: 20s }, { hold: 3s } ]
 "#;
 
-    #[test]
-    fn the_server_sees_who_asks_for_what_and_when() {
+    fn asked_by(text: &str) -> Vec<Asked> {
         let source = scenario::Source {
             name: "test.yaml",
-            text: TEXT,
+            text,
         };
         let settings = scenario::Settings {
             overrides: &[],
@@ -132,7 +149,19 @@ arrivals: [ { constant: 1/s, for: 20s }, { hold: 3s } ]
         let plan = scenario::compile(source, &settings)
             .0
             .expect("the scenario is right");
-        let asked = simulate(&plan).expect("the plan can be run");
+        simulate(&plan).expect("the plan can be run")
+    }
+
+    #[test]
+    fn who_is_there_at_the_end_finishes() {
+        let asked = asked_by(&TEXT.replace("hold: 3s", "hold: 1ms"));
+        let of = |target: &str| asked.iter().filter(|a| a.target == target).count();
+        assert!(of("/a") > 10 && of("/b") == of("/a"), "{asked:?}");
+    }
+
+    #[test]
+    fn the_server_sees_who_asks_for_what_and_when() {
+        let asked = asked_by(TEXT);
         let of = |target: &str| {
             asked
                 .iter()

@@ -55,6 +55,11 @@ pub struct Arrivals {
     pub rate_low: f64,
     /// Upper bound.
     pub rate_high: f64,
+    /// Users in all bins but the first and the last, which have somebody by definition: those between are
+    /// as many as a Poisson process brings in that time.
+    pub between_users: u64,
+    /// How long the bins between are together, seconds.
+    pub between_s: f64,
     /// A bin of the finest counts, seconds.
     pub bin_s: u64,
     /// The clock on the wall at the beginning, as seconds since 1970.
@@ -133,12 +138,16 @@ pub(crate) fn analyse(
         ArrivalsLaw::Trace => true,
     };
     let (rate_low, rate_high) = rate_interval(users, span_s);
+    let between = counts.bins.get(1..counts.bins.len().saturating_sub(1));
+    let between = between.unwrap_or_default();
     Arrivals {
         users,
         span_s,
         rate_per_s: users as f64 / span_s,
         rate_low,
         rate_high,
+        between_users: between.iter().map(|&count| u64::from(count)).sum(),
+        between_s: (between.len() as u64 * counts.bin_s) as f64,
         bin_s: counts.bin_s,
         local_s: counts.local_s,
         by_hour: by_hour(counts),

@@ -13,6 +13,9 @@ use crate::{Process, ProcessReason, SESSIONS_FEW};
 /// Sessions of a segment for each rate of a cycle of its own.
 const SESSIONS_OF_RATE_MIN: u64 = 10;
 
+/// So many begins of sessions, and the last of them is the end of the arrivals; of fewer it says nothing.
+const BEGINS_MIN: u64 = 10;
+
 /// A segment's arrivals, the process that its users get, and what that one's trace holds.
 #[derive(Debug, Clone)]
 pub(crate) struct Own {
@@ -67,6 +70,14 @@ impl<'a> Arrived<'a> {
         };
         let mut bins = std::mem::take(&mut arrived.all.bins);
         sorter::merge(starts, |start| bins[arrived.bin(start.time_ns)] += 1)?;
+        // Behind the last begin those who are there finish, for as long as that takes them: a pause in
+        // which nobody came it is not.
+        let begins: u64 = bins.iter().map(|&count| u64::from(count)).sum();
+        if let Some(last) = bins.iter().rposition(|&count| count > 0)
+            && begins >= BEGINS_MIN
+        {
+            bins.truncate(last + 1);
+        }
         arrived.all.bins = bins;
         Ok(arrived)
     }

@@ -13,6 +13,7 @@
 
 #![deny(missing_docs)]
 
+mod against;
 mod arrivals;
 mod arrived;
 mod behaviour;
@@ -34,13 +35,16 @@ mod sessions;
 mod settings;
 mod shape;
 mod sorter;
+mod stated;
 mod time;
+mod tsung;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+pub use against::{Against, AgainstError, StatedFigure, against};
 pub use arrivals::{
     Arrivals, Break, Cycle, DaysTest, Hurst, HurstEstimate, Rescaled, Scale, Silence,
 };
@@ -57,6 +61,8 @@ pub use read::FileRead;
 pub use recorded::recorded;
 pub use sessions::{Gap, GapReason};
 pub use settings::{ArrivalsLaw, Behaviour as BehaviourKind, Rule, Settings};
+pub use stated::{STATED_BYTES_MAX, Stated, StatedAs, StatedError, StatedSegment};
+pub use tsung::Tsung;
 
 use arrivals::Counts;
 use arrived::{Arrived, Own};
@@ -188,6 +194,8 @@ pub struct Made {
     pub model: Model,
     /// The scenario's traces, each with its file's name: users in each bin, or expected ones.
     pub traces: Vec<(String, Vec<f64>)>,
+    /// The trace of all users together, where their law has one.
+    whole: Option<Vec<f64>>,
 }
 
 impl Made {
@@ -200,6 +208,11 @@ impl Made {
     pub fn trace_texts(&self) -> impl Iterator<Item = (&str, String)> {
         let traces = self.traces.iter();
         traces.map(|(name, bins)| (name.as_str(), scenario::trace_text(bins)))
+    }
+
+    /// The model as Tsung's file, and what of it stands for something that Tsung cannot say.
+    pub fn tsung(&self) -> Tsung {
+        tsung::written(self)
     }
 }
 
@@ -490,6 +503,8 @@ fn made(
         findings: Vec::new(),
     };
     model.findings = findings::findings(&model);
+    let law = &model.arrivals;
+    let whole = arrived::trace(&arrived.all, law, law.law, law.cycle.as_ref());
     let traces = match apart {
         true => {
             let files = scenario::names(&model)
@@ -500,18 +515,16 @@ fn made(
                 .filter_map(|(file, trace)| Some((file, trace?)))
                 .collect()
         }
-        false => whole_trace(&arrived.all, &model.arrivals),
+        false => whole
+            .iter()
+            .map(|trace| (TRACE_FILE.to_owned(), trace.clone()))
+            .collect(),
     };
-    Ok(Made { model, traces })
-}
-
-/// The trace by which all arrive, where they do.
-fn whole_trace(counts: &Counts, arrivals: &Arrivals) -> Vec<(String, Vec<f64>)> {
-    let trace = arrived::trace(counts, arrivals, arrivals.law, arrivals.cycle.as_ref());
-    trace
-        .map(|trace| (TRACE_FILE.to_owned(), trace))
-        .into_iter()
-        .collect()
+    Ok(Made {
+        model,
+        traces,
+        whole,
+    })
 }
 
 /// The name of a segment's trace, by that of its session.

@@ -15,6 +15,16 @@ const SECONDS_MAX: f64 = 3_600.0;
 /// 100,000 values.
 const TARGETS_FEW: usize = 12;
 const TARGETS_MANY: usize = 3;
+
+/// How many of a class's targets stand for it.
+pub(crate) fn targets_max(model: &Model) -> usize {
+    if model.segments.len() > 4 {
+        TARGETS_MANY
+    } else {
+        TARGETS_FEW
+    }
+}
+
 /// Requests of all sequences together, for the same reason.
 const SEQUENCE_REQUESTS_MAX: usize = 8_000;
 
@@ -214,12 +224,7 @@ fn chain(model: &Model, segment: &Segment, out: &mut String) {
             continue;
         }
         let _ = write!(out, "            {}:\n              steps:\n", class.state);
-        let targets = if model.segments.len() > 4 {
-            TARGETS_MANY
-        } else {
-            TARGETS_FEW
-        };
-        request(class, targets, 16, out);
+        request(class, targets_max(model), 16, out);
         let think = behaviour.class_thinks[number_of]
             .as_ref()
             .unwrap_or(&behaviour.thinks);
@@ -394,7 +399,7 @@ fn law(fit: &Fit, gap_s: f64) -> Option<String> {
 }
 
 /// A number with seven digits that count, never with an exponent.
-fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
         return "0".to_owned();
     }

@@ -36,7 +36,7 @@ pub use json::json;
 pub use junit::run_junit;
 pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use meters::meters;
-pub use model::{model, model_check, model_markdown};
+pub use model::{model, model_against, model_check, model_markdown};
 #[cfg(feature = "web")]
 pub use page::{LIVE_HTML, SCRIPT, STYLE};
 pub use page::{LiveReport, Page, RunReport};

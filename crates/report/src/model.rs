@@ -1,5 +1,6 @@
 //! Models of workloads: what to know at once, and the whole report.
 
+mod against;
 mod markdown;
 
 use model::{Check, Finding, Model, Severity};
@@ -7,6 +8,7 @@ use model::{Check, Finding, Model, Severity};
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 
+pub use against::model_against;
 pub use markdown::model_markdown;
 
 /// Columns of the text.

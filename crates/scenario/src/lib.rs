@@ -48,6 +48,11 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
     units::share(text).map_err(|error| format!("{error}; {}", error.hint))
 }
 
+/// A rate as scenarios write it (`120/s`, `30/min`), in events a second. The error says what was expected.
+pub fn parse_rate(text: &str) -> Result<f64, String> {
+    units::rate(text).map_err(|error| error.to_string())
+}
+
 /// A duration as scenarios write it (`250ms`, `1h30m`), in nanoseconds. The error says what was
 /// expected.
 pub fn parse_duration(text: &str) -> Result<u64, String> {

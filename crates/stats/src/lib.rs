@@ -7,6 +7,7 @@ pub mod counts;
 pub mod dist;
 pub mod ecdf;
 pub mod ensemble;
+pub mod exact;
 pub mod factorial;
 mod fft;
 pub mod filter;

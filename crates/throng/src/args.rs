@@ -16,7 +16,7 @@ use scenario::foreign::Leniency;
 
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
 pub(crate) use model::{
-    ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb,
+    ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb, StatedArgs,
 };
 pub(crate) use probe::{ExportArgs, ExportRunArgs, ProbeArgs};
 

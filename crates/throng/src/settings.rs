@@ -43,6 +43,14 @@ pub(crate) fn parse_load(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A rate as scenarios write it, a second.
+pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
+    match scenario::parse_rate(text)? {
+        rate if rate > 0.0 => Ok(rate),
+        _ => Err("expected a rate above 0".to_owned()),
+    }
+}
+
 /// A factor from one load to the next.
 pub(crate) fn parse_growth(text: &str) -> Result<f64, String> {
     match text.parse() {

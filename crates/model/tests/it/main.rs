@@ -6,6 +6,7 @@ mod formats;
 mod real;
 mod segments;
 mod truth;
+mod tsung;
 
 use std::path::PathBuf;
 

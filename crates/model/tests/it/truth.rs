@@ -1,6 +1,6 @@
 //! A crowd whose law is known, its log, and what is found of it.
 
-use model::{ArrivalsLaw, BehaviourKind, Settings};
+use model::{AgainstError, ArrivalsLaw, BehaviourKind, Settings, Stated, StatedAs};
 use stats::dist::Dist;
 use stats::rng::{Purpose, Rng};
 
@@ -127,6 +127,110 @@ fn rates_probabilities_and_thinks_are_recovered() {
     let weights: Vec<f64> = plan.sessions.iter().map(|session| session.weight).collect();
     assert!((weights[0] / 0.5 - 1.0).abs() < 0.05, "{weights:?}");
     assert!((plan.users_planned() / (0.9 * 3600.0) - 1.0).abs() < 0.05);
+}
+
+/// The crowd as a table, some words of it replaced.
+fn stated(changes: &[(&str, &str)]) -> Stated {
+    let mut table = "publisher,share,seen,redeemed,claimed\n".to_owned();
+    for (name, rate, [seen, redeemed, claimed]) in PUBLISHERS {
+        table += &format!("{name},{rate},{seen},{redeemed},{claimed}\n");
+    }
+    for (from, to) in changes {
+        assert!(table.contains(from), "{from}");
+        table = table.replace(from, to);
+    }
+    let meaning = StatedAs {
+        share: "share".to_owned(),
+        rate_per_s: PUBLISHERS.iter().map(|publisher| publisher.1).sum(),
+        speed: 1.0,
+        path: ["ad", "seen", "redeemed", "claimed"]
+            .map(str::to_owned)
+            .to_vec(),
+        above_one_is_one: false,
+    };
+    Stated::read(&table, &meaning).unwrap()
+}
+
+#[test]
+fn what_was_stated_is_found_and_what_was_not_is_refused() {
+    let space = Space::new();
+    let rules = [
+        "ad=^GET /publishers/",
+        "seen=impression",
+        "redeemed=redeem",
+        "claimed=claim",
+    ];
+    let settings = Settings {
+        rules: rules.map(|rule| rule.parse().unwrap()).to_vec(),
+        ..settings(&space)
+    };
+    let model = space.model(log(), &settings).unwrap().model;
+    let right = model::against(&model, &stated(&[])).unwrap();
+    assert!(right.holds && right.told.is_empty(), "{right:?}");
+    assert_eq!(right.figures.len(), 12);
+    assert!(right.figures.iter().all(|figure| !figure.says_nothing()));
+    // Twelve intervals, each of which misses one time in twenty or a little less.
+    assert!((0.4..=0.6).contains(&right.misses_expected), "{right:?}");
+    let missed = right.figures.iter().filter(|figure| !figure.inside).count();
+    assert_eq!(right.misses, missed as u64);
+    for (change, segment, what) in [
+        (
+            ("second,0.3,0.25", "second,0.3,0.29"),
+            "second",
+            "ad → seen",
+        ),
+        (
+            ("third,0.1,0.1,0.9", "third,0.1,0.1,0.99"),
+            "third",
+            "seen → redeemed",
+        ),
+        (("third,0.1,", "third,0.13,"), "third", "rate"),
+        (
+            ("first,0.5,0.6,0.4,0.3", "first,0.5,0.6,0.4,1"),
+            "first",
+            "redeemed → claimed",
+        ),
+    ] {
+        let found = model::against(&model, &stated(&[change])).unwrap();
+        let refused = |figure: &&model::StatedFigure| figure.refused;
+        let worst = found.figures.iter().find(refused).unwrap();
+        assert!(!found.holds, "{change:?}");
+        assert_eq!(
+            (worst.segment.as_str(), worst.what.as_str()),
+            (segment, what)
+        );
+    }
+    // Small faults everywhere, none of which is much by itself: too many intervals miss.
+    let table = stated(&[]);
+    let off = |by: f64| {
+        let mut table = table.clone();
+        for row in &mut table.segments {
+            row.rate_per_s *= 1.0 + by;
+            for probability in &mut row.probabilities {
+                *probability *= 1.0 + by;
+            }
+        }
+        model::against(&model, &table).unwrap()
+    };
+    assert!(off(0.2).p_misses < 1e-6 && !off(0.2).holds);
+    // A publisher of whom nothing was seen is as stated where one would see nothing.
+    let seldom = stated(&[("third,0.1,0.1", "nobody,0.00001,0.1")]);
+    let found = model::against(&model, &seldom).unwrap();
+    assert!(
+        found.told.iter().any(|told| told.contains("third (")),
+        "{found:?}"
+    );
+    assert!(found.figures.iter().any(model::StatedFigure::says_nothing));
+    let mut other = stated(&[]);
+    other.path[1] = "soon".to_owned();
+    let error = model::against(&model, &other).unwrap_err();
+    assert!(matches!(error, AgainstError::Class { .. }), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("no class \"soon\"; it has ad, seen"),
+        "{error}"
+    );
 }
 
 #[test]

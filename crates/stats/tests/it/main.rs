@@ -3,6 +3,7 @@
 
 mod cliques;
 mod curves;
+mod exact;
 mod fit;
 mod golden;
 mod ks;

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use model::{Part, Rule};
 
-use crate::settings::{parse_duration, parse_part};
+use super::ads::AboveOneArg;
+use crate::settings::{parse_duration, parse_load, parse_part, parse_rate};
 
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
-  0    the model is there; check: it makes a log like the one it was made from
-  1    check: it does not
+  0    the model is there; check: it makes a log like the one it was made from, or is as stated
+  1    check: it does not, or is not
   64   the command line is wrong
   65   the log's format is not known, too many lines are bad, or nothing is left to model
   66   a file cannot be read
@@ -76,6 +77,9 @@ pub(crate) struct ModelArgs {
     /// With --as counts: what the clock showed at the first, as 1995-07-01T00:00:00
     #[arg(long, value_name = "TIME")]
     pub(crate) begin: Option<String>,
+    /// Write the crowd as a file of Tsung's, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tsung: Option<PathBuf>,
     /// Of all draws
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -92,7 +96,8 @@ pub(crate) struct ModelArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelVerb {
-    /// Run a model in virtual time, model the log that it makes, and test it against the first
+    /// Run a model in virtual time, model the log that it makes, and test it against the first; or test it
+    /// against rates and probabilities that are known
     Check(ModelCheckArgs),
 }
 
@@ -107,9 +112,51 @@ pub(crate) struct ModelCheckArgs {
     /// Another seed than the scenario's
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// Nothing is run: test the model against the rates and probabilities of a CSV table, a row a segment
+    #[arg(long, value_name = "TABLE", requires = "rate", conflicts_with_all = ["sessions", "seed"])]
+    pub(crate) against: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) stated: StatedArgs,
     /// Print what was found as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What the table says, and how.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "With --against")]
+pub(crate) struct StatedArgs {
+    /// Sessions a second of all segments together, as 35.8/s
+    #[arg(long, value_name = "RATE", requires = "against", value_parser = parse_rate)]
+    pub(crate) rate: Option<f64>,
+    /// The column with each segment's share of them
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        requires = "against",
+        default_value = "share"
+    )]
+    pub(crate) share: String,
+    /// Classes in the order that sessions come to them, as ad,impression,click; the column of each but the
+    /// first has the probability that it follows
+    #[arg(
+        long,
+        value_name = "CLASSES",
+        requires = "against",
+        value_delimiter = ','
+    )]
+    pub(crate) path: Vec<String>,
+    /// The crowd in the log was so many times as fast as the table's
+    #[arg(long, value_name = "TIMES", requires = "against", default_value = "1", value_parser = parse_load)]
+    pub(crate) speed: f64,
+    /// A probability above 1 in the table
+    #[arg(
+        long,
+        value_name = "HOW",
+        requires = "against",
+        default_value = "refuse"
+    )]
+    pub(crate) above_one: AboveOneArg,
 }
 
 /// Formats that can be asked for.

@@ -9,6 +9,7 @@ use crate::args::{ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelVerb};
 use crate::exit::{Exit, Failure, written};
 use crate::terminal;
 
+mod against;
 mod check;
 
 /// Names of the files.
@@ -39,6 +40,9 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
         _ => model::model(&args.logs, &settings).map_err(failure)?,
     };
     write(out, &made)?;
+    if let Some(path) = &args.tsung {
+        tsung(path, &made)?;
+    }
     if args.quiet {
         return Ok(Exit::Passed);
     }
@@ -134,6 +138,18 @@ fn write(out: &Path, made: &Made) -> Result<(), Failure> {
     }
     put(REPORT, &report::model_markdown(&made.model))?;
     put(MODEL, &report::json(&made.model))
+}
+
+/// The model as Tsung's file; what that cannot say is told.
+fn tsung(path: &Path, made: &Made) -> Result<(), Failure> {
+    let written = made.tsung();
+    record::write_whole(path, written.text.as_bytes())
+        .map_err(|error| Failure::new(Exit::Io, error))?;
+    for line in written.told {
+        // Nobody may be listening; the file says it, too.
+        let _ = writeln!(std::io::stderr(), "{}: {line}", path.display());
+    }
+    Ok(())
 }
 
 /// Why there is no model, and what to end with.

@@ -17,6 +17,7 @@ mod model;
 mod pages;
 mod people;
 mod probes;
+mod round_trip;
 mod runs;
 mod support;
 mod tcp;

@@ -7,7 +7,7 @@ use std::path::Path;
 use controller::simulate::{Asked, USER_HEADER, simulate};
 use model::{Model, Settings};
 
-use super::{MODEL, SCENARIO, failure};
+use super::{MODEL, SCENARIO, against, failure};
 use crate::args::ModelCheckArgs;
 use crate::exit::{Exit, Failure, written};
 use crate::{source, terminal};
@@ -19,6 +19,9 @@ const CHECK: &str = "check.json";
 const SECONDS_MAX: f64 = 14.0 * 86_400.0;
 
 pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
+    if let Some(table) = &args.against {
+        return against::against(args, table);
+    }
     let first = read(&args.dir)?;
     let plan = {
         let text = source::read(&args.dir.join(SCENARIO).display().to_string())?;
@@ -56,7 +59,7 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn read(dir: &Path) -> Result<Model, Failure> {
+pub(super) fn read(dir: &Path) -> Result<Model, Failure> {
     let path = dir.join(MODEL);
     let unreadable = |why: String| {
         Failure::hinted(
@@ -99,13 +102,14 @@ fn sets(model: &Model, args: &ModelCheckArgs) -> Vec<(String, String)> {
         .collect()
 }
 
-/// JSON lines, times cut to the steps that the first log's clock had.
+/// JSON lines, times cut to the steps that the first log's clock had. They are those of the clock on the wall
+/// there, for hours of the day are compared.
 fn lines(model: &Model, asked: &[Asked], sessions: &[&str]) -> String {
     let step_ns = ((model.log.step_s * 1e9) as u64).max(1);
     let mut text = String::new();
     for one in asked {
         let at_ns = one.at_ns / step_ns * step_ns;
-        let seconds = model.log.first_unix_s + (at_ns / 1_000_000_000) as i64;
+        let seconds = model.arrivals.local_s + (at_ns / 1_000_000_000) as i64;
         let line = serde_json::json!({
             "time": format!("{seconds}.{:09}", at_ns % 1_000_000_000),
             "user": one.user.to_string(),

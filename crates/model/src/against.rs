@@ -1,0 +1,283 @@
+//! A model held against rates and probabilities that were stated: are they what the log shows?
+//!
+//! Intervals are exact. That some of many miss what is right is to be expected; so their number is held
+//! against the number that is, and the figures are tested together besides.
+
+use serde::{Deserialize, Serialize};
+use stats::exact::{Law, at_least_of, mean_interval, share_interval};
+use stats::multiple::holm;
+
+use crate::check::LEVEL;
+use crate::stated::{Stated, StatedSegment};
+use crate::{Model, OTHERS, Segment};
+
+/// The confidence of each interval.
+const CONFIDENCE: f64 = 0.95;
+
+/// A model beside what was stated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Against {
+    /// The probability that figures which are all right are refused.
+    pub level: f64,
+    /// Of each interval.
+    pub confidence: f64,
+    /// How many times as fast as stated the log's crowd was; rates here are as stated.
+    pub speed: f64,
+    /// How long rates were counted, in the log's seconds.
+    pub seconds: f64,
+    /// Segments in the table's order: each with its rate, then its probabilities along the path.
+    pub figures: Vec<StatedFigure>,
+    /// Intervals that miss what was stated.
+    pub misses: u64,
+    /// How many would, were all stated figures right.
+    pub misses_expected: f64,
+    /// P(as many, or more).
+    pub p_misses: f64,
+    /// The same, adjusted together with the figures.
+    pub p_misses_adjusted: f64,
+    /// What was taken otherwise than stated, and what could not be held against anything; a sentence each.
+    pub told: Vec<String>,
+    /// Nothing is refused.
+    pub holds: bool,
+}
+
+/// A figure of an [`Against`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatedFigure {
+    /// The segment.
+    pub segment: String,
+    /// `rate`, or the classes that a probability leads from and to.
+    pub what: String,
+    /// A probability, or sessions a second.
+    pub stated: f64,
+    /// The same by the log; missing where nobody came so far.
+    pub found: Option<f64>,
+    /// Lower bound of its interval.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+    /// How often it was seen.
+    pub count: u64,
+    /// Of how many; missing of a rate.
+    pub of: Option<u64>,
+    /// The interval holds what was stated.
+    pub inside: bool,
+    /// The probability that an interval about so many misses what is right: 5 % at most, less the fewer they
+    /// are.
+    pub miss: f64,
+    /// P(as far from what was stated).
+    pub p: f64,
+    /// The same, adjusted for the number of figures (Holm 1979).
+    pub p_adjusted: f64,
+    /// Below the level.
+    pub refused: bool,
+}
+
+impl StatedFigure {
+    /// Nothing that could have been seen would have been too far off: there are too few sessions.
+    pub fn says_nothing(&self) -> bool {
+        let is_certain = self.stated <= 0.0 || self.of.is_some() && self.stated >= 1.0;
+        self.inside && self.miss <= 0.0 && !(is_certain && self.of != Some(0))
+    }
+}
+
+/// Why nothing can be held against a table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AgainstError {
+    /// The path names a class that the model has not.
+    #[error("the model has no class {name:?}; it has {known}")]
+    Class {
+        /// As given.
+        name: String,
+        /// All there are.
+        known: String,
+    },
+    /// The recording is too short for rates.
+    #[error("sessions began within {seconds} s; rates want three seconds at least")]
+    Short {
+        /// From the first begin to the last.
+        seconds: u64,
+    },
+}
+
+/// Holds a model against what was stated.
+///
+/// # Errors
+/// Where the two have nothing to do with each other.
+pub fn against(model: &Model, stated: &Stated) -> Result<Against, AgainstError> {
+    let path = path(model, &stated.path)?;
+    // A log begins and ends with a session's begin: the Poisson process is what lies between.
+    let seconds = model.arrivals.between_s;
+    if seconds <= 0.0 {
+        return Err(AgainstError::Short {
+            seconds: model.arrivals.span_s as u64,
+        });
+    }
+    let mut found = Figures::default();
+    let mut told = stated.repairs.clone();
+    let lumped = model.segments.iter().any(|segment| segment.name == OTHERS);
+    for row in &stated.segments {
+        let segment = model.segments.iter().find(|own| own.name == row.name);
+        if segment.is_none() && lumped {
+            told.push(format!(
+                "{} is not held against anything: it has no sessions, or is among the {OTHERS}; --segments-max \
+                 takes more apart",
+                row.name
+            ));
+            continue;
+        }
+        let arrived = segment.map_or(0, |segment| between(model, segment));
+        found.rate(row, arrived, seconds * stated.speed);
+        for (step, &probability) in row.probabilities.iter().enumerate() {
+            let (from, to) = (path[step], path[step + 1]);
+            let (count, of) = segment.map_or((0, 0), |segment| followed(segment, from, to));
+            let what = format!("{} → {}", stated.path[step], stated.path[step + 1]);
+            found.probability(&row.name, what, probability, count, of);
+        }
+    }
+    let unstated = model.segments.iter().filter(|segment| {
+        let mut rows = stated.segments.iter();
+        !rows.any(|row| row.name == segment.name)
+    });
+    for segment in unstated {
+        told.push(format!(
+            "nothing is stated of {} ({} sessions)",
+            segment.name, segment.sessions
+        ));
+    }
+    Ok(found.judged(told, stated.speed, seconds))
+}
+
+/// The classes by their places in the model.
+fn path(model: &Model, names: &[String]) -> Result<Vec<usize>, AgainstError> {
+    let place = |name: &String| {
+        let found = model.classes.iter().position(|class| &class.name == name);
+        found.ok_or_else(|| {
+            let known: Vec<&str> = model.classes.iter().map(|c| c.name.as_str()).collect();
+            AgainstError::Class {
+                name: name.clone(),
+                known: known.join(", "),
+            }
+        })
+    };
+    names.iter().map(place).collect()
+}
+
+fn between(model: &Model, segment: &Segment) -> u64 {
+    // The only segment's arrivals are those of all.
+    let arrivals = segment.arrivals.as_ref();
+    arrivals.unwrap_or(&model.arrivals).between_users
+}
+
+/// How often one class followed another, of how often anything did, the session's end included.
+fn followed(segment: &Segment, from: usize, to: usize) -> (u64, u64) {
+    let behaviour = &segment.behaviour;
+    let (mut count, mut of) = (0, behaviour.exits[from]);
+    for transition in behaviour.transitions.iter().filter(|t| t.from == from) {
+        of += transition.count;
+        if transition.to == to {
+            count = transition.count;
+        }
+    }
+    (count, of)
+}
+
+/// What every figure begins as.
+const NEW: StatedFigure = StatedFigure {
+    segment: String::new(),
+    what: String::new(),
+    stated: 0.0,
+    found: None,
+    low: 0.0,
+    high: 0.0,
+    count: 0,
+    of: None,
+    inside: true,
+    miss: 0.0,
+    p: 1.0,
+    p_adjusted: 1.0,
+    refused: false,
+};
+
+#[derive(Default)]
+struct Figures(Vec<StatedFigure>);
+
+impl Figures {
+    fn rate(&mut self, row: &StatedSegment, count: u64, seconds: f64) {
+        let law = Law::Poisson(row.rate_per_s * seconds);
+        let (low, high) = mean_interval(count, CONFIDENCE);
+        self.add(
+            law,
+            count,
+            StatedFigure {
+                segment: row.name.clone(),
+                what: "rate".to_owned(),
+                stated: row.rate_per_s,
+                found: Some(count as f64 / seconds),
+                low: low / seconds,
+                high: high / seconds,
+                of: None,
+                ..NEW
+            },
+        );
+    }
+
+    fn probability(&mut self, segment: &str, what: String, stated: f64, count: u64, of: u64) {
+        let (low, high) = share_interval(count, of, CONFIDENCE);
+        self.add(
+            Law::Binomial(of, stated),
+            count,
+            StatedFigure {
+                segment: segment.to_owned(),
+                what,
+                stated,
+                found: (of > 0).then(|| count as f64 / of as f64),
+                low,
+                high,
+                of: Some(of),
+                ..NEW
+            },
+        );
+    }
+
+    /// `law`: of the count, were the stated figure right.
+    fn add(&mut self, law: Law, count: u64, figure: StatedFigure) {
+        let p = law.p(count);
+        self.0.push(StatedFigure {
+            count,
+            inside: p >= 1.0 - CONFIDENCE,
+            miss: law.miss(CONFIDENCE),
+            p,
+            ..figure
+        });
+    }
+
+    fn judged(self, told: Vec<String>, speed: f64, seconds: f64) -> Against {
+        let mut figures = self.0;
+        let misses = figures.iter().filter(|figure| !figure.inside).count();
+        let chances: Vec<f64> = figures.iter().map(|figure| figure.miss).collect();
+        let p_misses = at_least_of(&chances, misses);
+        let mut p: Vec<f64> = figures.iter().map(|figure| figure.p).collect();
+        p.push(p_misses);
+        let mut adjusted = holm(&p);
+        let p_misses_adjusted = adjusted.pop().expect("one was put there");
+        for (figure, p) in figures.iter_mut().zip(adjusted) {
+            figure.p_adjusted = p;
+            figure.refused = p < LEVEL;
+        }
+        let refused = figures.iter().any(|figure| figure.refused);
+        Against {
+            level: LEVEL,
+            confidence: CONFIDENCE,
+            speed,
+            seconds,
+            misses: misses as u64,
+            misses_expected: chances.iter().sum(),
+            p_misses,
+            p_misses_adjusted,
+            told,
+            holds: !refused && p_misses_adjusted >= LEVEL,
+            figures,
+        }
+    }
+}

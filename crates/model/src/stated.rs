@@ -1,0 +1,256 @@
+//! Rates and probabilities that somebody stated, as a table: what a model is held against.
+//!
+//! ```text
+//! publisher,share,impression,redeem
+//! first,0.345028,0.247673,0.004014
+//! ```
+//! A row is a segment. One column has its share of all sessions; those of the classes have the probability
+//! that a session goes on to the class from the one before it on the path.
+
+use std::collections::HashMap;
+
+/// Largest table, in bytes.
+pub const STATED_BYTES_MAX: u64 = 4 << 20;
+/// Most rows.
+const ROWS_MAX: usize = 10_000;
+/// Most of the classes that a path goes through.
+const PATH_MAX: usize = 50;
+
+/// What a table means.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatedAs {
+    /// The column with each segment's share of all sessions.
+    pub share: String,
+    /// Sessions a second, all segments together, that were stated.
+    pub rate_per_s: f64,
+    /// How many times as fast as stated the log's crowd was.
+    pub speed: f64,
+    /// Classes in the order in which sessions come to them; all but the first are columns.
+    pub path: Vec<String>,
+    /// A probability above 1 is taken as 1, and told; else it is refused.
+    pub above_one_is_one: bool,
+}
+
+/// A table that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stated {
+    /// In the table's order.
+    pub segments: Vec<StatedSegment>,
+    /// How many times as fast as stated the log's crowd was.
+    pub speed: f64,
+    /// As in [`StatedAs`].
+    pub path: Vec<String>,
+    /// What was taken otherwise than it stands, a sentence each, with its place.
+    pub repairs: Vec<String>,
+}
+
+/// A row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatedSegment {
+    /// The segment's name.
+    pub name: String,
+    /// Sessions a second.
+    pub rate_per_s: f64,
+    /// For each class of the path but the last, the probability that the next one follows.
+    pub probabilities: Vec<f64>,
+}
+
+/// Why a table was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {problem}")]
+pub struct StatedError {
+    /// From 1.
+    pub line: usize,
+    /// Its name, or its number from 1.
+    pub column: String,
+    /// What is wrong, and what was expected.
+    pub problem: String,
+}
+
+impl Stated {
+    /// Reads a CSV table whose first line names the columns; the first column has the segments' names. Cells
+    /// are plain: what needs quotes cannot stand in such a table. Shares count relative to their sum.
+    ///
+    /// # Errors
+    /// With the first place that is not as it should be.
+    pub fn read(text: &str, meaning: &StatedAs) -> Result<Stated, StatedError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut lines = (1..).zip(text.lines());
+        let head: Vec<&str> = lines.next().map_or_else(Vec::new, |(_, line)| cells(line));
+        let columns = columns(&head, meaning)?;
+        let mut stated = Stated {
+            segments: Vec::new(),
+            speed: meaning.speed,
+            path: meaning.path.clone(),
+            repairs: Vec::new(),
+        };
+        let mut seen: HashMap<&str, usize> = HashMap::new();
+        for (line, row) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let row = cells(row);
+            if row.len() != head.len() {
+                let problem = format!("there are {} cells, and {} columns", row.len(), head.len());
+                let column = row.len().min(head.len()).to_string();
+                return Err(wrong(line, &column, problem));
+            }
+            if let Some(first) = seen.insert(row[0], line) {
+                let problem = format!("{} stands in line {first} already", row[0]);
+                return Err(wrong(line, head[0], problem));
+            }
+            if stated.segments.len() == ROWS_MAX {
+                let problem = format!("there are more than {ROWS_MAX} rows");
+                return Err(wrong(line, head[0], problem));
+            }
+            let mut numbers = Vec::with_capacity(columns.len());
+            for &column in &columns {
+                let (number, is_above) = probability(row[column], meaning.above_one_is_one)
+                    .map_err(|problem| wrong(line, head[column], problem))?;
+                if is_above {
+                    stated.repairs.push(format!(
+                        "line {line}, column {}: {} is no probability, taken as 1",
+                        head[column], row[column]
+                    ));
+                }
+                numbers.push(number);
+            }
+            stated.segments.push(StatedSegment {
+                name: row[0].to_owned(),
+                rate_per_s: numbers[0],
+                probabilities: numbers.split_off(1),
+            });
+        }
+        let sum: f64 = stated.segments.iter().map(|row| row.rate_per_s).sum();
+        if sum <= 0.0 {
+            let problem = "the shares come to nothing; some sessions have to be somebody's";
+            return Err(wrong(1, &meaning.share, problem.to_owned()));
+        }
+        for segment in &mut stated.segments {
+            segment.rate_per_s *= meaning.rate_per_s / sum;
+        }
+        Ok(stated)
+    }
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    line.split(',').map(str::trim).collect()
+}
+
+fn wrong(line: usize, column: &str, problem: String) -> StatedError {
+    StatedError {
+        line,
+        column: column.to_owned(),
+        problem,
+    }
+}
+
+/// The places of the share and of each class but the path's first.
+fn columns(head: &[&str], meaning: &StatedAs) -> Result<Vec<usize>, StatedError> {
+    if meaning.path.len() > PATH_MAX {
+        let problem = format!("a path goes through {PATH_MAX} classes at most");
+        return Err(wrong(1, &meaning.path[PATH_MAX], problem));
+    }
+    let wanted = std::iter::once(&meaning.share).chain(meaning.path.iter().skip(1));
+    let found = wanted.map(|name| {
+        let place = head.iter().position(|column| column == name);
+        place.filter(|&place| place > 0).ok_or_else(|| {
+            let problem = format!(
+                "there is no such column behind the first; there are {}",
+                head.join(", ")
+            );
+            wrong(1, name, problem)
+        })
+    });
+    found.collect()
+}
+
+/// A probability, and whether it stood above 1.
+fn probability(cell: &str, above_one_is_one: bool) -> Result<(f64, bool), String> {
+    let value = cell.parse::<f64>().ok().filter(|value| value.is_finite());
+    match value {
+        Some(value) if (0.0..=1.0).contains(&value) => Ok((value, false)),
+        Some(value) if value > 1.0 && above_one_is_one => Ok((1.0, true)),
+        Some(value) if value > 1.0 => Err(format!(
+            "{cell} is above 1, and a probability is at most 1; mend it, or have it taken as 1 \
+             (--above-one take-as-one)"
+        )),
+        _ => Err(format!("{cell:?} should be a number from 0 to 1")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "who,share,seen,bought\n";
+
+    fn meaning() -> StatedAs {
+        StatedAs {
+            share: "share".to_owned(),
+            rate_per_s: 30.0,
+            speed: 1.0,
+            path: ["offered", "seen", "bought"].map(str::to_owned).to_vec(),
+            above_one_is_one: false,
+        }
+    }
+
+    fn read(rows: &str, meaning: &StatedAs) -> Result<Stated, StatedError> {
+        Stated::read(&format!("{HEAD}{rows}"), meaning)
+    }
+
+    #[test]
+    fn shares_become_rates_and_columns_are_found_by_name() {
+        let text = "\u{feff}who,note,bought, share,seen\r\na,x,0.1,0.2,0.3\r\n\r\nb,y,0,0.4,1\r\n";
+        let stated = Stated::read(text, &meaning()).unwrap();
+        let [a, b] = &stated.segments[..] else {
+            panic!("{stated:?}");
+        };
+        assert_eq!(
+            (a.name.as_str(), &a.probabilities[..]),
+            ("a", &[0.3, 0.1][..])
+        );
+        assert!((a.rate_per_s - 10.0).abs() < 1e-12 && (b.rate_per_s - 20.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_probability_above_one_is_refused_or_told_with_its_place() {
+        let rows = "a,0.5,0.1,0\nb,0.5,3.375,0\n";
+        let error = read(rows, &meaning()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("line 3, column seen: 3.375 is above 1"),
+            "{error}"
+        );
+        let taken = StatedAs {
+            above_one_is_one: true,
+            ..meaning()
+        };
+        let stated = read(rows, &taken).unwrap();
+        assert_eq!(stated.segments[1].probabilities, [1.0, 0.0]);
+        assert_eq!(
+            stated.repairs,
+            ["line 3, column seen: 3.375 is no probability, taken as 1"]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        for (rows, place, part) in [
+            ("", "line 1, column share", "come to nothing"),
+            ("a,0,0,0\n", "line 1, column share", "come to nothing"),
+            ("a,0.5,0\n", "line 2, column 3", "3 cells, and 4 columns"),
+            ("a,1,0,0\na,1,0,0\n", "line 3, column who", "line 2 already"),
+            ("a,-1,0,0\n", "line 2, column share", "from 0 to 1"),
+            ("a,1,nan,0\n", "line 2, column seen", "from 0 to 1"),
+            ("a,1,0,often\n", "line 2, column bought", "\"often\""),
+        ] {
+            let error = read(rows, &meaning()).unwrap_err().to_string();
+            assert!(
+                error.starts_with(place) && error.contains(part),
+                "{rows:?}: {error}"
+            );
+        }
+        let error = Stated::read("who,seen\n", &meaning()).unwrap_err();
+        assert_eq!((error.line, error.column.as_str()), (1, "share"));
+        assert!(Stated::read("", &meaning()).is_err());
+    }
+}

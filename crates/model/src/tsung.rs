@@ -1,0 +1,446 @@
+//! The model as a file of Tsung's (its manual, version 1.7, and `tsung-1.0.dtd`).
+//!
+//! Tsung has no chain and one law for thinks, but it has what a chain can be made of: variables, draws,
+//! conditions and a loop. A session's state is a variable; each round asks for what the state says, draws the
+//! next one, and thinks. What Tsung cannot say at all is told, with what stands in its place.
+
+mod xml;
+
+use crate::durations::Durations;
+use crate::scenario::{names, number, targets_max};
+use crate::{ArrivalsLaw, BehaviourKind, Class, Made, Model, Segment, Target};
+use stats::fit::Family;
+use xml::Xml;
+
+/// Most phases: of more, neighbours are put together.
+const PHASES_MAX: usize = 500;
+/// A phase must start somebody: where nobody came, one user in a thousand goings-through does.
+const USERS_NONE: f64 = 0.001;
+/// Draws are in millionths.
+const DRAWS: u64 = 1_000_000;
+/// Rounds of a session, each of a request or more.
+const ROUNDS_MAX: u64 = 1_000;
+/// Tsung's clock, seconds: a shorter think is none.
+const THINK_MIN_S: f64 = 0.001;
+/// The methods its document type has.
+const METHODS: [&str; 19] = [
+    "GET",
+    "POST",
+    "PUT",
+    "PATCH",
+    "DELETE",
+    "HEAD",
+    "PROPFIND",
+    "PROPPATCH",
+    "COPY",
+    "MOVE",
+    "LOCK",
+    "UNLOCK",
+    "MKCOL",
+    "MKACTIVITY",
+    "OPTIONS",
+    "REPORT",
+    "VERSION-CONTROL",
+    "MERGE",
+    "CHECKOUT",
+];
+
+/// A file of Tsung's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tsung {
+    /// The document.
+    pub text: String,
+    /// What Tsung cannot say, and what stands in its place; a sentence each. The document has them, too.
+    pub told: Vec<String>,
+}
+
+/// The model as a document.
+pub(crate) fn written(made: &Made) -> Tsung {
+    let model = &made.model;
+    let mut writer = Writer {
+        model,
+        xml: Xml::default(),
+        thinks: 0,
+        other_laws: 0,
+        methods: Vec::new(),
+    };
+    writer.sessions();
+    let phases = phases(made);
+    let mut told = writer.told();
+    told.extend(of_arrivals(model, &phases));
+    let mut head = Xml::default();
+    head.line("<?xml version=\"1.0\"?>");
+    head.line("<!DOCTYPE tsung SYSTEM \"/usr/share/tsung/tsung-1.0.dtd\">");
+    let made_of = format!(
+        "Made by `throng model` from {} requests.",
+        model.log.requests
+    );
+    head.comment(&made_of);
+    for line in &told {
+        head.comment(line);
+    }
+    head.open("tsung", &[("loglevel", "notice"), ("version", "1.0")]);
+    head.open("clients", &[]);
+    let client = [
+        ("host", "localhost"),
+        ("use_controller_vm", "true"),
+        ("maxusers", "30000"),
+    ];
+    head.empty("client", &client);
+    head.close("clients");
+    head.open("servers", &[]);
+    head.empty(
+        "server",
+        &[("host", "127.0.0.1"), ("port", "8080"), ("type", "tcp")],
+    );
+    head.close("servers");
+    load(&phases, &mut head);
+    head.open("options", &[]);
+    head.empty(
+        "option",
+        &[("name", "seed"), ("value", &model.seed.to_string())],
+    );
+    head.close("options");
+    head.append(writer.xml);
+    head.close("tsung");
+    Tsung {
+        text: head.text,
+        told,
+    }
+}
+
+/// Lengths in seconds, and users a second.
+type Phases = Vec<(f64, f64)>;
+
+fn phases(made: &Made) -> Phases {
+    let arrivals = &made.model.arrivals;
+    let span_s = arrivals.span_s;
+    let hours = arrivals
+        .cycle
+        .as_ref()
+        .filter(|cycle| cycle.rates.len() <= 24);
+    let mut phases = match (arrivals.law, &made.whole, hours) {
+        (ArrivalsLaw::Trace, Some(bins), _) => binned(bins, arrivals.trace_bin_s as f64, span_s),
+        (ArrivalsLaw::Cycle, Some(bins), _) => binned(bins, 3_600.0, span_s),
+        (ArrivalsLaw::Cycle, None, Some(cycle)) => {
+            let mean = cycle.rates.iter().sum::<f64>() / cycle.rates.len() as f64;
+            let (mut at_s, mut phases) = (0.0, Vec::new());
+            while at_s < span_s {
+                let clock_s = arrivals.local_s + at_s as i64;
+                let hour = clock_s.div_euclid(3_600);
+                let length_s = (((hour + 1) * 3_600 - clock_s) as f64).min(span_s - at_s);
+                let rate = cycle.rates[hour.rem_euclid(cycle.rates.len() as i64) as usize];
+                phases.push((length_s, rate / mean * arrivals.rate_per_s));
+                at_s += length_s;
+            }
+            phases
+        }
+        _ => vec![(span_s, arrivals.rate_per_s)],
+    };
+    let together = phases.len().div_ceil(PHASES_MAX);
+    if together > 1 {
+        let sums = phases.chunks(together).map(|some| {
+            let length_s: f64 = some.iter().map(|phase| phase.0).sum();
+            let users: f64 = some.iter().map(|phase| phase.0 * phase.1).sum();
+            (length_s, users / length_s)
+        });
+        phases = sums.collect();
+    }
+    phases
+}
+
+/// Users of each bin as phases; the last bin ends with the recording.
+fn binned(bins: &[f64], bin_s: f64, span_s: f64) -> Phases {
+    let phases = bins.iter().enumerate().map(|(place, &users)| {
+        let length_s = bin_s.min(span_s - place as f64 * bin_s);
+        (length_s, users / bin_s)
+    });
+    phases.filter(|phase| phase.0 > 0.0).collect()
+}
+
+fn of_arrivals(model: &Model, phases: &Phases) -> Option<String> {
+    let empty = phases.iter().filter(|phase| phase.1 <= 0.0).count();
+    let recorded = match model.arrivals.law {
+        ArrivalsLaw::Trace => format!(
+            "users arrived as recorded: {} phases stand for that, in each of which they arrive as a Poisson process",
+            phases.len()
+        ),
+        ArrivalsLaw::Poisson | ArrivalsLaw::Cycle => String::new(),
+    };
+    let nobody = format!(
+        "in {empty} phases nobody came, which Tsung has no word for: a user in a thousand times does"
+    );
+    match (recorded.is_empty(), empty) {
+        (true, 0) => None,
+        (true, _) => Some(nobody),
+        (false, 0) => Some(recorded),
+        (false, _) => Some(format!("{recorded}; {nobody}")),
+    }
+}
+
+fn load(phases: &Phases, out: &mut Xml) {
+    out.open("load", &[]);
+    for (place, &(length_s, rate_per_s)) in phases.iter().enumerate() {
+        let (phase, duration) = ((place + 1).to_string(), number(length_s));
+        out.open(
+            "arrivalphase",
+            &[
+                ("phase", &phase),
+                ("duration", &duration),
+                ("unit", "second"),
+            ],
+        );
+        let rate = number(rate_per_s.max(USERS_NONE / length_s));
+        out.empty("users", &[("arrivalrate", &rate), ("unit", "second")]);
+        out.close("arrivalphase");
+    }
+    out.close("load");
+}
+
+struct Writer<'m> {
+    model: &'m Model,
+    xml: Xml,
+    thinks: usize,
+    /// Thinks whose law is no exponential.
+    other_laws: usize,
+    /// Methods that Tsung has not.
+    methods: Vec<String>,
+}
+
+impl Writer<'_> {
+    fn told(&self) -> Vec<String> {
+        let mut told = Vec::new();
+        if self.other_laws > 0 {
+            told.push(format!(
+                "Tsung draws thinks of exponential laws only: {} of {} have another one here, and an exponential \
+                 of their mean stands for it",
+                self.other_laws, self.thinks
+            ));
+        }
+        if !self.methods.is_empty() {
+            told.push(format!(
+                "Tsung does not know {}: GET stands for it",
+                self.methods.join(", ")
+            ));
+        }
+        if self
+            .model
+            .segments
+            .iter()
+            .any(|segment| segment.process.is_some())
+        {
+            told.push(
+                "segments arrive by processes of their own: one process of all stands for them, whose users are \
+                 dealt by weight"
+                    .to_owned(),
+            );
+        }
+        let lengths = |segment: &Segment| segment.behaviour.lengths.keys().last().copied();
+        let longest = self.model.segments.iter().filter_map(lengths).max();
+        if self.model.behaviour == BehaviourKind::Chain && longest >= Some(ROUNDS_MAX) {
+            told.push(format!(
+                "a session ends after {ROUNDS_MAX} rounds, some had more requests"
+            ));
+        }
+        told
+    }
+
+    fn sessions(&mut self) {
+        self.xml.open("sessions", &[]);
+        for (segment, name) in self.model.segments.iter().zip(names(self.model)) {
+            match self.model.behaviour {
+                BehaviourKind::Chain => self.chain(segment, &name),
+                BehaviourKind::Sequences => self.sequences(segment, &name),
+            }
+        }
+        self.xml.close("sessions");
+    }
+
+    fn session(&mut self, name: &str, weight: f64) {
+        let weight = number(weight);
+        let attributes = [("name", name), ("weight", &weight), ("type", "ts_http")];
+        self.xml.open("session", &attributes);
+    }
+
+    fn chain(&mut self, segment: &Segment, name: &str) {
+        let (behaviour, classes) = (&segment.behaviour, &self.model.classes);
+        self.session(name, segment.sessions as f64);
+        let starts: Vec<(&str, u64)> = classes
+            .iter()
+            .zip(&behaviour.starts)
+            .filter(|(_, count)| **count > 0)
+            .map(|(class, &count)| (class.state.as_str(), count))
+            .collect();
+        self.draw("draw", DRAWS);
+        let counts: Vec<u64> = starts.iter().map(|start| start.1).collect();
+        self.set(starts.first().map_or(END, |start| start.0));
+        for ((state, _), range) in starts.iter().zip(shares(&counts)).skip(1) {
+            self.within("draw", range, |writer| writer.set(state));
+        }
+        let rounds = ROUNDS_MAX.to_string();
+        self.xml
+            .open("repeat", &[("name", "rounds"), ("max_repeat", &rounds)]);
+        for (place, class) in classes.iter().enumerate() {
+            let leaving: Vec<_> = behaviour
+                .transitions
+                .iter()
+                .filter(|t| t.from == place)
+                .collect();
+            if leaving.is_empty() && behaviour.exits[place] == 0 {
+                continue;
+            }
+            self.xml.open("if", &[("var", STATE), ("eq", &class.state)]);
+            self.requests(class);
+            self.set(END);
+            let mut counts: Vec<u64> = leaving.iter().map(|t| t.count).collect();
+            counts.push(behaviour.exits[place]);
+            if !leaving.is_empty() {
+                self.draw("draw", DRAWS);
+            }
+            let of_class = behaviour.class_thinks[place].as_ref();
+            for (transition, range) in leaving.iter().zip(shares(&counts)) {
+                let think = transition
+                    .think
+                    .as_ref()
+                    .or(of_class)
+                    .unwrap_or(&behaviour.thinks);
+                self.within("draw", range, |writer| {
+                    writer.set(&classes[transition.to].state);
+                    writer.think(think);
+                });
+            }
+            self.xml.close("if");
+        }
+        self.xml.empty("while", &[("var", STATE), ("neq", END)]);
+        self.xml.close("repeat");
+        self.xml.close("session");
+    }
+
+    /// Each recorded session as one of Tsung's, all alike likely.
+    fn sequences(&mut self, segment: &Segment, name: &str) {
+        let sequences = &segment.behaviour.sequences;
+        let weight = segment.sessions as f64 / sequences.len().max(1) as f64;
+        for (number_of, sequence) in sequences.iter().enumerate() {
+            self.session(&format!("{name}-{}", number_of + 1), weight);
+            for (place, &(class, before_s)) in sequence.iter().enumerate() {
+                if place > 0 && before_s >= THINK_MIN_S {
+                    self.xml.empty("thinktime", &[("value", &number(before_s))]);
+                }
+                let class = &self.model.classes[class];
+                let target = &class.targets[(number_of + place) % class.targets.len()];
+                self.xml.open("transaction", &[("name", &class.state)]);
+                self.request(target);
+                self.xml.close("transaction");
+            }
+            self.xml.close("session");
+        }
+    }
+
+    /// One of a class's targets, in a transaction of its name.
+    fn requests(&mut self, class: &Class) {
+        self.xml.open("transaction", &[("name", &class.state)]);
+        let few = class.targets.len().min(targets_max(self.model));
+        if let [only] = &class.targets[..few] {
+            self.request(only);
+        } else {
+            let all: u64 = class.targets[..few]
+                .iter()
+                .map(|target| target.weight)
+                .sum();
+            self.draw("pick", all);
+            let mut upto = 0;
+            for target in &class.targets[..few] {
+                let range = (upto, upto + target.weight);
+                upto = range.1;
+                self.within("pick", range, |writer| writer.request(target));
+            }
+        }
+        self.xml.close("transaction");
+    }
+
+    fn request(&mut self, target: &Target) {
+        let known = METHODS.contains(&target.method.as_str());
+        if !known && !self.methods.contains(&target.method) {
+            self.methods.push(target.method.clone());
+        }
+        let method = if known { &target.method } else { "GET" };
+        self.xml.open("request", &[]);
+        let attributes = [
+            ("url", target.target.as_str()),
+            ("method", method),
+            ("version", "1.1"),
+        ];
+        self.xml.empty("http", &attributes);
+        self.xml.close("request");
+    }
+
+    fn think(&mut self, think: &Durations) {
+        self.thinks += 1;
+        let law = think.law();
+        let mean_s = match law {
+            Some(law) if law.family == Family::Exponential => law.value("mean"),
+            _ => {
+                self.other_laws += 1;
+                think.mean_s
+            }
+        };
+        if mean_s >= THINK_MIN_S {
+            let value = number(mean_s);
+            self.xml
+                .empty("thinktime", &[("value", &value), ("random", "true")]);
+        }
+    }
+
+    fn draw(&mut self, variable: &str, upto: u64) {
+        let upto = upto.to_string();
+        let attributes = [
+            ("sourcetype", "random_number"),
+            ("start", "1"),
+            ("end", &upto),
+        ];
+        self.variable(&attributes, variable);
+    }
+
+    fn set(&mut self, state: &str) {
+        self.variable(&[("sourcetype", "value"), ("value", state)], STATE);
+    }
+
+    fn variable(&mut self, attributes: &[(&str, &str)], name: &str) {
+        self.xml.open("setdynvars", attributes);
+        self.xml.empty("var", &[("name", name)]);
+        self.xml.close("setdynvars");
+    }
+
+    /// What is done where a draw is above the first and not above the second.
+    fn within(&mut self, draw: &str, (above, upto): (u64, u64), inner: impl FnOnce(&mut Self)) {
+        if above == upto {
+            return;
+        }
+        let (above, upto) = (above.to_string(), upto.to_string());
+        self.xml.open("if", &[("var", draw), ("gt", &above)]);
+        self.xml.open("if", &[("var", draw), ("lte", &upto)]);
+        inner(self);
+        self.xml.close("if");
+        self.xml.close("if");
+    }
+}
+
+/// The variable with a session's state, and its last value.
+const STATE: &str = "state";
+const END: &str = "(end)";
+
+/// What part of the draws each of these counts has: above, and up to.
+fn shares(counts: &[u64]) -> Vec<(u64, u64)> {
+    let all = u128::from(counts.iter().sum::<u64>().max(1));
+    let mut upto = 0;
+    let places = counts.iter().scan(0_u128, |sum, &count| {
+        *sum += u128::from(count);
+        Some(((*sum * u128::from(DRAWS) + all / 2) / all) as u64)
+    });
+    places
+        .map(|place| {
+            let above = std::mem::replace(&mut upto, place);
+            (above, place)
+        })
+        .collect()
+}

@@ -1,0 +1,74 @@
+//! `throng model check DIR --against TABLE`: are rates and probabilities what was stated?
+
+use std::io::Write;
+use std::path::Path;
+
+use model::{STATED_BYTES_MAX, Stated, StatedAs};
+
+use super::check::read;
+use crate::args::ads::AboveOneArg;
+use crate::args::{ModelCheckArgs, StatedArgs};
+use crate::exit::{Exit, Failure, written};
+use crate::{source, terminal};
+
+/// What comes of it, beside the model.
+const AGAINST: &str = "against.json";
+
+pub(super) fn against(args: &ModelCheckArgs, table: &Path) -> Result<Exit, Failure> {
+    let model = read(&args.dir)?;
+    let stated = stated(&args.stated, table)?;
+    let found = model::against(&model, &stated).map_err(|error| {
+        Failure::hinted(
+            Exit::Data,
+            error.to_string(),
+            "--path names classes as model.json does; `throng model --class NAME=REGEX` makes some of your own",
+        )
+    })?;
+    let json = report::json(&found);
+    record::write_whole(&args.dir.join(AGAINST), json.as_bytes())
+        .map_err(|error| Failure::new(Exit::Io, error))?;
+    let text = if args.json {
+        json
+    } else {
+        report::model_against(&found, terminal::style()) + "\n"
+    };
+    written(write!(std::io::stdout(), "{text}"))?;
+    Ok(if found.holds {
+        Exit::Passed
+    } else {
+        Exit::Failed
+    })
+}
+
+fn stated(args: &StatedArgs, table: &Path) -> Result<Stated, Failure> {
+    let name = table.display().to_string();
+    let bytes = source::read_bytes(&name, STATED_BYTES_MAX)?;
+    if bytes.len() as u64 > STATED_BYTES_MAX {
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!("{name} has more than {STATED_BYTES_MAX} bytes"),
+            "a table has a row a segment",
+        ));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        Failure::hinted(
+            Exit::Data,
+            format!("{name}: {}", error.utf8_error()),
+            "tables are UTF-8",
+        )
+    })?;
+    let meaning = StatedAs {
+        share: args.share.clone(),
+        rate_per_s: args.rate.expect("clap requires it with --against"),
+        speed: args.speed,
+        path: args.path.clone(),
+        above_one_is_one: matches!(args.above_one, AboveOneArg::TakeAsOne),
+    };
+    Stated::read(&text, &meaning).map_err(|error| {
+        Failure::hinted(
+            Exit::Data,
+            format!("{name}, {error}"),
+            "docs/modelling.md tells what such a table holds",
+        )
+    })
+}
