@@ -18,6 +18,7 @@ mod pages;
 mod people;
 mod probes;
 mod runs;
+mod stores;
 mod support;
 mod tcp;
 mod thesis;

@@ -98,6 +98,11 @@ impl Running {
         line.unwrap_or_else(|error| panic!("no further line ({error})"))
     }
 
+    /// Its number.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ctrl-C.
     pub(crate) fn interrupt(&self) {
         // It may have ended by itself just now.
