@@ -126,7 +126,10 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, AdsError> {
     options.check()?;
-    let (hub, writing) = Hub::open(&options)?;
+    // Databases may take their time, and their clients wait.
+    let asked = options.clone();
+    let opening = tokio::task::spawn_blocking(move || Hub::open(&asked));
+    let (hub, writing) = opening.await.map_err(|_| AdsError::Crashed)??;
     let hub = Arc::new(hub);
     let served = match start(&hub).await {
         Ok(crew) => {

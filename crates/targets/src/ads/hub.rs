@@ -218,7 +218,12 @@ impl Hub {
     /// Takes an offer a step further. True where that is new, and not the same event once more.
     async fn advance(&self, id: u64, step: Step) -> Result<(Offer, bool), Fault> {
         let Some(cache) = &self.cache else {
-            self.known_offer(id).await?;
+            let advanced = self.offers().advance(id, step);
+            if advanced != Err(Fault::NoOffer) || !self.records.is_server() {
+                return advanced;
+            }
+            let found = self.records.find(id).await?;
+            self.offers().put_back(&found);
             return self.offers().advance(id, step);
         };
         if let Some(advanced) = cache.advance(id, step).await? {

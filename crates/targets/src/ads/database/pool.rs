@@ -103,8 +103,7 @@ impl Pool {
     ) -> Result<(Pool, Begun, Vec<JoinHandle<()>>), Unusable> {
         let connect = || connect(&settings.address, settings.wait);
         let mut first = connect()?;
-        tables.open(&mut *first)?;
-        let begun = tables::begin(&mut *first, settings.alone)?;
+        let begun = tables::begin(&mut *first, tables, settings.alone)?;
         // The first one may hold the database, so it stays.
         let mut sessions = vec![first];
         for _ in 1..settings.connections {
@@ -286,7 +285,7 @@ impl Line {
         let Ok(mut session) = connect(&settings.address, settings.wait) else {
             return false;
         };
-        if self.holds && tables::hold(&mut *session, true).is_err() {
+        if self.holds && tables::hold(&mut *session).is_err() {
             return false;
         }
         self.session = Some(session);

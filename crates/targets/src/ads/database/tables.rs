@@ -4,6 +4,7 @@
 //! was shown and did what; how often a campaign was shown is the sum of its ads.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::{Sql, Trouble, Value};
 use crate::ads::draws::Draws;
@@ -17,6 +18,10 @@ const MARK: &str = "adnw";
 const VERSION: i64 = 1;
 /// Most rows of one statement: far below the 65,535 values that either server takes.
 const ROWS_MAX: usize = 256;
+/// How often a connection tries to hold a database that another holds, and its pauses: longer than many
+/// processes need to begin one after the other.
+const HOLD_TRIES: u32 = 80;
+const HOLD_PAUSE: Duration = Duration::from_millis(50);
 /// Offers of one process are numbered from its own number times this.
 const OFFERS_EACH: i64 = 1 << 40;
 
@@ -109,7 +114,7 @@ fn text(row: &[Value], place: usize) -> Result<&str, Trouble> {
 
 impl Tables {
     /// Finds the tables, or makes them in an empty database.
-    pub(in crate::ads) fn open(self, sql: &mut dyn Sql) -> Result<(), Unusable> {
+    fn open(self, sql: &mut dyn Sql) -> Result<(), Unusable> {
         let found = match sql.rows("SELECT mark, version, seed, ads FROM ads_mark", &[]) {
             Ok(rows) => rows,
             Err(lost @ Trouble::Lost(_)) => return Err(lost.into()),
@@ -152,10 +157,12 @@ impl Tables {
     }
 }
 
-/// Begins to use the database, alone or beside other processes with a cache. A connection that begins
-/// alone holds the database until it ends.
-pub(in crate::ads) fn begin(sql: &mut dyn Sql, alone: bool) -> Result<Begun, Unusable> {
-    hold(sql, alone)?;
+/// Opens the database and begins to use it: alone, or beside other processes with a cache. A connection
+/// that begins alone holds the database until it ends; others hold it while they look, so that no two
+/// make its tables.
+pub(super) fn begin(sql: &mut dyn Sql, tables: Tables, alone: bool) -> Result<Begun, Unusable> {
+    hold(sql)?;
+    tables.open(sql)?;
     // What happens now no cache knows of.
     let epoch = i64::from(alone);
     sql.plain("BEGIN")?;
@@ -165,6 +172,9 @@ pub(in crate::ads) fn begin(sql: &mut dyn Sql, alone: bool) -> Result<Begun, Unu
     )?;
     let rows = sql.rows("SELECT store, epoch, processes FROM ads_mark", &[])?;
     sql.plain("COMMIT")?;
+    if !alone {
+        sql.rows(sql.dialect().let_go, &[])?;
+    }
     let row = rows.first().ok_or(Unusable::Foreign)?;
     let process = int(row, 2)?;
     let first_offer = process
@@ -178,16 +188,16 @@ pub(in crate::ads) fn begin(sql: &mut dyn Sql, alone: bool) -> Result<Begun, Unu
     })
 }
 
-/// Sees that no other server has the database for itself; and, alone, takes it.
-pub(super) fn hold(sql: &mut dyn Sql, alone: bool) -> Result<(), Unusable> {
-    let held = sql.rows(sql.dialect().hold, &[])?;
-    if held.first().map(|row| int(row, 0)).transpose()? != Some(1) {
-        return Err(Unusable::Taken);
+/// Takes the database for this connection alone, waiting for those that look.
+pub(super) fn hold(sql: &mut dyn Sql) -> Result<(), Unusable> {
+    for _ in 0..HOLD_TRIES {
+        let held = sql.rows(sql.dialect().hold, &[])?;
+        if held.first().map(|row| int(row, 0)).transpose()? == Some(1) {
+            return Ok(());
+        }
+        std::thread::park_timeout(HOLD_PAUSE);
     }
-    if !alone {
-        sql.rows(sql.dialect().let_go, &[])?;
-    }
-    Ok(())
+    Err(Unusable::Taken)
 }
 
 /// By ad: how often it was shown, and converted.
