@@ -8,6 +8,9 @@
 //!                                                       access log ◄── records, if stored ◄─┘
 //! ```
 
+mod address;
+mod cache;
+mod database;
 mod draws;
 mod fault;
 mod http;
@@ -18,6 +21,7 @@ mod metrics;
 mod offers;
 mod options;
 mod publishers;
+mod records;
 mod store;
 
 use std::io;
@@ -36,6 +40,9 @@ use crate::wire::{Crew, Post, Setup, accept_all, run_until, serve_http, stopped}
 use hub::Hub;
 use offers::Step;
 
+pub use address::{AddressError, ServerAddress, StoreAddress};
+pub use cache::CacheError;
+pub use database::Unusable;
 pub use log::LogFormat;
 pub use options::{AdsOptions, Writes};
 pub use publishers::{AboveOne, PUBLISHERS_FILE_MAX, Publisher, Publishers, PublishersError};
@@ -53,6 +60,8 @@ pub struct Report {
     pub records_lost: u64,
     /// Lines that the access log could not take.
     pub lines_dropped: u64,
+    /// Connections to store and cache that were lost.
+    pub connections_lost: u64,
 }
 
 /// Why an ad network could not be run.
@@ -63,12 +72,20 @@ pub enum AdsError {
     #[error("{0}")]
     Options(&'static str),
     /// Records cannot be kept there.
-    #[error("cannot keep records in {}", path.display())]
+    #[error("cannot keep records in {at}")]
     Store {
-        /// The file asked for.
-        path: PathBuf,
+        /// The file or server asked for, without its password.
+        at: String,
         /// Why not.
         source: StoreError,
+    },
+    /// The cache cannot be used.
+    #[error("cannot use the cache {at}")]
+    Cache {
+        /// The server asked for, without its password.
+        at: String,
+        /// Why not.
+        source: CacheError,
     },
     /// The access log cannot be written there.
     #[error("cannot write the access log {}", path.display())]
@@ -109,7 +126,10 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, AdsError> {
     options.check()?;
-    let (hub, writing) = Hub::open(&options)?;
+    // Databases may take their time, and their clients wait.
+    let asked = options.clone();
+    let opening = tokio::task::spawn_blocking(move || Hub::open(&asked));
+    let (hub, writing) = opening.await.map_err(|_| AdsError::Crashed)??;
     let hub = Arc::new(hub);
     let served = match start(&hub).await {
         Ok(crew) => {
@@ -137,6 +157,7 @@ pub async fn serve(
         events: metrics.steps[first..].iter().map(Counter::get).sum(),
         records_lost: metrics.records_lost.get(),
         lines_dropped: hub.log.as_ref().map_or(0, |log| log.counts.dropped.get()),
+        connections_lost: metrics.store.lost.get() + metrics.cache.lost.get(),
     })
 }
 
@@ -159,6 +180,7 @@ async fn start(hub: &Arc<Hub>) -> io::Result<Crew> {
         threads: hub.options.threads,
         backlog: hub.options.backlog,
         own_files: true,
+        shared: hub.options.group.is_some(),
     };
     let (hub, router) = (Arc::clone(hub), http::router(Arc::clone(hub)));
     Crew::start(setup, move |post| {

@@ -151,6 +151,7 @@ async fn start(options: &ChatOptions, hub: &Arc<Hub>) -> Result<Crew, ChatError>
         threads: options.threads,
         backlog: options.backlog,
         own_files: options.own_files,
+        shared: false,
     };
     let (hub, work) = (Arc::clone(hub), options.front());
     Crew::start(setup, move |post| {

@@ -73,6 +73,7 @@ pub async fn serve(
         threads,
         backlog: wire::BACKLOG,
         own_files: true,
+        shared: false,
     };
     let limits = Limits { message_max };
     let router = Router::new().route("/hello", get(|| async { "ok\n" }));

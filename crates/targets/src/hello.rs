@@ -51,6 +51,7 @@ pub async fn serve(
         threads: options.threads,
         backlog: wire::BACKLOG,
         own_files: true,
+        shared: false,
     };
     let crew = Crew::start(setup, work).await?;
     ready(crew.address());

@@ -21,4 +21,4 @@ pub mod market;
 pub mod stall;
 mod wire;
 
-pub use wire::Stop;
+pub use wire::{Port, Stop};

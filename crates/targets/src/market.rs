@@ -136,6 +136,7 @@ async fn start(options: &MarketOptions, hub: &Arc<Hub>) -> Result<Crew, MarketEr
         threads: options.threads,
         backlog: options.backlog,
         own_files: options.own_files,
+        shared: false,
     };
     let (hub, work) = (Arc::clone(hub), options.front());
     Crew::start(setup, move |post| {

@@ -83,6 +83,7 @@ pub async fn serve(
         threads: 1,
         backlog: wire::BACKLOG,
         own_files: false,
+        shared: false,
     };
     let crew = Crew::start(setup, move |post| work(post, router.clone())).await?;
     ready(crew.address());

@@ -18,6 +18,7 @@ mod threads;
 
 pub(crate) use accept::{BREATH, accept_all};
 pub(crate) use clock::wall_ms;
+pub use crew::Port;
 pub(crate) use crew::{Crew, Post, Setup};
 pub(crate) use files::{limit_open_files, open_files_max};
 pub(crate) use head::{Asked, Door, Opening, Route, accepted, read_opening, route};

@@ -19,10 +19,12 @@ pub(super) enum Fault {
     TooEarly { wanted: Step, found: Step },
     #[error("{0}")]
     Invalid(&'static str),
-    #[error("too many records wait to be stored; try again")]
+    #[error("too much waits for the store or the cache; try again")]
     Busy,
     #[error("the record could not be stored")]
     Store,
+    #[error("the cache cannot be asked")]
+    Cache,
 }
 
 impl Fault {
@@ -31,7 +33,7 @@ impl Fault {
             Fault::NoPublisher | Fault::NoOffer => StatusCode::NOT_FOUND,
             Fault::TooEarly { .. } => StatusCode::CONFLICT,
             Fault::Invalid(_) => StatusCode::BAD_REQUEST,
-            Fault::TooManyPublishers | Fault::Busy | Fault::Store => {
+            Fault::TooManyPublishers | Fault::Busy | Fault::Store | Fault::Cache => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
         }
@@ -47,6 +49,7 @@ impl Fault {
             Fault::Invalid(_) => "invalid",
             Fault::Busy => "busy",
             Fault::Store => "store",
+            Fault::Cache => "cache",
         }
     }
 }

@@ -156,7 +156,8 @@ async fn convert(
         let advertiser = name
             .strip_prefix('a')
             .and_then(|number| number.parse().ok());
-        hub.of_advertiser(number(&meant.offer_id)?, advertiser.ok_or(Fault::NoOffer)?)?;
+        hub.of_advertiser(number(&meant.offer_id)?, advertiser.ok_or(Fault::NoOffer)?)
+            .await?;
         event(&hub, &meant.offer_id, Step::Convert).await
     };
     pixel(&hub, event.await)
@@ -210,6 +211,11 @@ async fn healthz(State(hub): Ads) -> (StatusCode, &'static str) {
         (
             StatusCode::SERVICE_UNAVAILABLE,
             "records cannot be stored\n",
+        )
+    } else if hub.cache_failing() {
+        (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the cache cannot be asked\n",
         )
     } else {
         (StatusCode::OK, "ready\n")

@@ -6,14 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::AdsError;
+use super::cache::{self, Cache, Taken};
 use super::fault::Fault;
 use super::inventory::{Audience, Inventory, Lengths, List};
 use super::log::AccessLog;
 use super::metrics::Metrics;
 use super::offers::{Offer, Offers, Step};
-use super::options::{AdsOptions, Writes};
+use super::options::AdsOptions;
 use super::publishers::{self, Publisher};
-use super::store::{Record, Store, Writer};
+use super::records::{Opened, Records};
+use super::store::Record;
 use crate::wire::wall_ms;
 
 /// A publisher that was asked for.
@@ -28,13 +30,15 @@ pub(super) struct Hub {
     pub(super) options: AdsOptions,
     pub(super) metrics: Arc<Metrics>,
     pub(super) log: Option<AccessLog>,
-    inventory: Inventory,
+    pub(super) records: Records,
+    /// What is shared with other processes; without it this one knows all.
+    pub(super) cache: Option<Cache>,
+    inventory: Arc<Inventory>,
     /// Those whose requests are served; `None`: any.
     given: Option<HashMap<String, Publisher>>,
     known: Mutex<HashMap<Arc<str>, Arc<Known>>>,
     offers: Mutex<Offers>,
     next_offer: AtomicU64,
-    writer: Option<Writer>,
     store_failing: Arc<AtomicBool>,
     draining: AtomicBool,
 }
@@ -43,31 +47,62 @@ pub(super) struct Hub {
 pub(super) type Writing = Vec<JoinHandle<()>>;
 
 impl Hub {
-    /// Opens store and log where there are any.
+    /// Opens store, cache and log where there are any.
     pub(super) fn open(options: &AdsOptions) -> Result<(Hub, Writing), AdsError> {
         let inventory = Inventory::new(options.ads, options.campaign_limit, options.seed);
+        let inventory = Arc::new(inventory);
         let mut offers = Offers::new(options.offers_max);
         let (metrics, store_failing) = (Arc::new(Metrics::default()), Arc::default());
-        let (mut writing, mut writer, mut next_offer) = (Writing::new(), None, 1);
-        if let Some(path) = &options.store {
-            let refused = |source| AdsError::Store {
-                path: path.clone(),
-                source,
-            };
-            let store = Store::open(path, options.seed, options.ads).map_err(refused)?;
-            let past = store.past(options.offers_max).map_err(refused)?;
-            for (ad, shown, converted) in past.ads {
-                inventory.recall(ad, shown, converted);
+        let opened = Records::open(options, &metrics, &store_failing);
+        let Opened {
+            records,
+            past,
+            server,
+            threads: mut writing,
+        } = opened.map_err(|source| AdsError::Store {
+            at: options
+                .store
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+            source,
+        })?;
+        for (ad, shown, converted) in past.ads {
+            inventory.recall(ad, shown, converted);
+        }
+        let mut next_offer = past.offers.last().map_or(1, |offer| offer.id + 1);
+        past.offers.into_iter().for_each(|offer| offers.put(offer));
+        let mut cache = None;
+        if let Some((store, begun)) = server {
+            next_offer = begun.first_offer;
+            if let Some(address) = &options.cache {
+                let settings = cache::Settings {
+                    address: address.clone(),
+                    store,
+                    wait: options.store_wait,
+                    begun,
+                    seed: options.seed,
+                    ads: options.ads,
+                    group: options.group.clone(),
+                };
+                let own = Box::new(Arc::clone(&metrics));
+                let started = Cache::start(
+                    settings,
+                    Arc::clone(&inventory),
+                    own,
+                    Arc::clone(&metrics.cache),
+                );
+                let (started, thread) = match started {
+                    Ok(started) => started,
+                    Err(source) => {
+                        end_pool(&records, writing);
+                        let at = address.to_string();
+                        return Err(AdsError::Cache { at, source });
+                    }
+                };
+                cache = Some(started);
+                writing.push(thread);
             }
-            next_offer = past.offers.last().map_or(1, |offer| offer.id + 1);
-            past.offers.into_iter().for_each(|offer| offers.put(offer));
-            let counted = Arc::clone(&metrics);
-            let lost = move |count| counted.records_lost.add(count);
-            let (started, thread) = store
-                .start(Arc::clone(&store_failing), lost)
-                .map_err(refused)?;
-            writer = Some(started);
-            writing.push(thread);
         }
         let mut log = None;
         if let Some(path) = &options.access_log {
@@ -87,12 +122,13 @@ impl Hub {
             options: options.clone(),
             metrics,
             log,
+            records,
+            cache,
             inventory,
             given,
             known: Mutex::default(),
             offers: Mutex::new(offers),
             next_offer: AtomicU64::new(next_offer),
-            writer,
             store_failing,
             draining: AtomicBool::new(false),
         };
@@ -108,39 +144,110 @@ impl Hub {
     ) -> Result<Option<(Offer, u32)>, Fault> {
         let publisher = self.publisher(publisher)?;
         let id = self.next_offer.fetch_add(1, Ordering::Relaxed);
-        let Some(ad) = self.inventory.choose(&publisher.list, audience, id) else {
-            self.metrics.no_ad.add(1);
-            return Ok(None);
-        };
-        let offer = Offer {
+        let mut offer = Offer {
             id,
-            ad,
+            ad: 0,
             publisher: Arc::clone(&publisher.key),
             user: user.into(),
             step: Step::Served,
         };
-        self.record(offer.clone(), Step::Served).await?;
-        self.offers().put(offer.clone());
+        if !self.take_ad(&publisher.list, audience, &mut offer).await? {
+            self.metrics.no_ad.add(1);
+            return Ok(None);
+        }
+        if let Err(fault) = self.record(offer.clone(), Step::Served).await {
+            if let Some(cache) = &self.cache {
+                // Where that fails, the campaign is shown once less than it may be.
+                let _ = cache.give_back(&offer).await;
+            }
+            return Err(fault);
+        }
+        if self.cache.is_none() {
+            self.offers().put(offer.clone());
+        }
+        let ad = offer.ad;
         self.metrics.steps[Step::Served as usize].add(1);
         Ok(Some((offer, self.inventory.advertiser(ad))))
     }
 
+    /// Gives an offer the ad that suits best and counts it as shown; false where there is none.
+    async fn take_ad(
+        &self,
+        list: &List,
+        audience: Audience,
+        offer: &mut Offer,
+    ) -> Result<bool, Fault> {
+        let Some(cache) = &self.cache else {
+            let chosen = self.inventory.choose(list, audience, offer.id);
+            offer.ad = chosen.unwrap_or_default();
+            return Ok(chosen.is_some());
+        };
+        let mut taste = self.inventory.taste(offer.id);
+        while let Some(ad) = self.inventory.look(list, audience, &mut taste) {
+            offer.ad = ad;
+            // A campaign that others have shown often enough is left out of the next look.
+            if cache.take(offer).await? == Taken::Yes {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Something happened to an offer; of the same event once more nothing is recorded.
     pub(super) async fn happened(&self, id: u64, step: Step) -> Result<Offer, Fault> {
-        let (offer, is_new) = self.offers().advance(id, step)?;
+        let (offer, is_new) = self.advance(id, step).await?;
         if !is_new {
             self.metrics.repeated.add(1);
             return Ok(offer);
         }
         if let Err(fault) = self.record(offer.clone(), step).await {
-            self.offers().undo(id, step);
+            match &self.cache {
+                // Where that fails, the event counts as one that happened.
+                Some(cache) => drop(cache.undo(id, step).await),
+                None => self.offers().undo(id, step),
+            }
             return Err(fault);
         }
         self.metrics.steps[step as usize].add(1);
-        if step == Step::Convert {
+        if step == Step::Convert && self.cache.is_none() {
             self.inventory.converted(offer.ad);
         }
         Ok(offer)
+    }
+
+    /// Takes an offer a step further. True where that is new, and not the same event once more.
+    async fn advance(&self, id: u64, step: Step) -> Result<(Offer, bool), Fault> {
+        let Some(cache) = &self.cache else {
+            let advanced = self.offers().advance(id, step);
+            if advanced != Err(Fault::NoOffer) || !self.records.is_server() {
+                return advanced;
+            }
+            let found = self.records.find(id).await?;
+            self.offers().put_back(&found);
+            return self.offers().advance(id, step);
+        };
+        if let Some(advanced) = cache.advance(id, step).await? {
+            return Ok(advanced);
+        }
+        cache.put(&self.records.find(id).await?).await?;
+        cache.advance(id, step).await?.ok_or(Fault::NoOffer)
+    }
+
+    /// An offer by its number: from memory or cache, else from the records.
+    async fn known_offer(&self, id: u64) -> Result<Offer, Fault> {
+        let kept = match &self.cache {
+            Some(cache) => cache.get(id).await?,
+            None => self.offers().get(id).cloned(),
+        };
+        if let Some(kept) = kept {
+            return Ok(kept);
+        }
+        let found = self.records.find(id).await?;
+        match &self.cache {
+            Some(cache) => cache.put(&found).await?,
+            None => self.offers().put_back(&found),
+        }
+        Ok(found)
     }
 
     /// Whose ad it is.
@@ -149,27 +256,21 @@ impl Hub {
     }
 
     /// The offer of this number, if it is this advertiser's.
-    pub(super) fn of_advertiser(&self, id: u64, advertiser: u32) -> Result<(), Fault> {
-        let ad = self.offers().get(id).map(|offer| offer.ad);
-        match ad {
-            Some(ad) if self.inventory.advertiser(ad) == advertiser => Ok(()),
-            _ => Err(Fault::NoOffer),
+    pub(super) async fn of_advertiser(&self, id: u64, advertiser: u32) -> Result<(), Fault> {
+        let offer = self.known_offer(id).await?;
+        match self.inventory.advertiser(offer.ad) == advertiser {
+            true => Ok(()),
+            false => Err(Fault::NoOffer),
         }
     }
 
     async fn record(&self, offer: Offer, step: Step) -> Result<(), Fault> {
-        let Some(writer) = &self.writer else {
-            return Ok(());
-        };
         let record = Record {
             offer,
             step,
             at_ms: wall_ms(),
         };
-        match self.options.writes {
-            Writes::Sync => writer.write(record).await,
-            Writes::Async => writer.write_later(record),
-        }
+        self.records.write(record).await
     }
 
     fn publisher(&self, key: &str) -> Result<Arc<Known>, Fault> {
@@ -209,18 +310,15 @@ impl Hub {
         known.len()
     }
 
-    /// How many connections there are.
-    pub(super) fn connections(&self) -> u64 {
-        let opened = self.metrics.connections_opened.get();
-        opened.saturating_sub(self.metrics.connections_closed.get())
-    }
-
-    pub(super) fn records_waiting(&self) -> usize {
-        self.writer.as_ref().map_or(0, Writer::waiting)
-    }
-
     pub(super) fn store_failing(&self) -> bool {
         self.store_failing.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is a cache, and it cannot be asked.
+    pub(super) fn cache_failing(&self) -> bool {
+        self.cache
+            .as_ref()
+            .is_some_and(|cache| !cache.is_connected())
     }
 
     /// From now on this server is not ready any more.
@@ -234,11 +332,21 @@ impl Hub {
 
     /// Has everything written that waits.
     pub(super) async fn end(&self) {
-        if let Some(writer) = &self.writer {
-            writer.end().await;
+        self.records.end().await;
+        if let Some(cache) = &self.cache {
+            cache.end();
         }
         if let Some(log) = &self.log {
             log.end();
         }
     }
+}
+
+/// Ends the threads of a store that is not to be used after all.
+fn end_pool(records: &Records, threads: Writing) {
+    if let Records::Server(pool) = records {
+        pool.end();
+    }
+    // Nothing was asked of them yet.
+    threads.into_iter().for_each(|thread| drop(thread.join()));
 }

@@ -69,6 +69,15 @@ pub(super) struct Lengths {
     pub(super) long_share: f64,
 }
 
+/// How an ad is looked for.
+#[derive(Debug)]
+pub(super) enum Taste {
+    /// The one that promises most.
+    Best,
+    /// Any that may be shown.
+    Any(Draws),
+}
+
 /// Who is to be shown an ad.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Audience {
@@ -136,24 +145,43 @@ impl Inventory {
     /// The ad that promises most to who sees it, or now and then another that may be shown; it
     /// counts as shown. `None`: there is none.
     pub(super) fn choose(&self, list: &List, audience: Audience, offer: u64) -> Option<u32> {
-        let mut draws = Draws::of(&[self.seed, offer]);
-        let explores = draws.next().is_multiple_of(EXPLORE_ONE_IN);
+        let mut taste = self.taste(offer);
         loop {
-            let chosen = self.look(list, audience, explores.then_some(&mut draws))?;
+            let chosen = self.look(list, audience, &mut taste)?;
             // Somebody else may have taken the campaign's last place meanwhile; then it is left
             // out of the next look.
-            let campaign = &self.campaigns[chosen / ADS_PER_CAMPAIGN];
+            let campaign = &self.campaigns[self.campaign(chosen)];
             let took = campaign.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |shown| {
                 (shown < self.campaign_limit).then(|| shown + 1)
             });
             if took.is_ok() {
-                self.ads[chosen].shown.fetch_add(1, Ordering::Relaxed);
-                return Some(chosen as u32);
+                self.ads[chosen as usize]
+                    .shown
+                    .fetch_add(1, Ordering::Relaxed);
+                return Some(chosen);
             }
         }
     }
 
-    fn look(&self, list: &List, audience: Audience, mut any: Option<&mut Draws>) -> Option<usize> {
+    /// How the ad for an offer is looked for.
+    pub(super) fn taste(&self, offer: u64) -> Taste {
+        let mut draws = Draws::of(&[self.seed, offer]);
+        match draws.next().is_multiple_of(EXPLORE_ONE_IN) {
+            true => Taste::Any(draws),
+            false => Taste::Best,
+        }
+    }
+
+    /// The ad that promises most to who sees it, or another that may be shown; nothing counts by that.
+    pub(super) fn look(&self, list: &List, audience: Audience, taste: &mut Taste) -> Option<u32> {
+        let any = match taste {
+            Taste::Best => None,
+            Taste::Any(draws) => Some(draws),
+        };
+        self.find(list, audience, any).map(|ad| ad as u32)
+    }
+
+    fn find(&self, list: &List, audience: Audience, mut any: Option<&mut Draws>) -> Option<usize> {
         let (mut best, mut best_score, mut seen) = (None, f64::NEG_INFINITY, 0);
         for step in 0..list.len {
             let number = (list.first + step) % self.ads.len();
@@ -198,6 +226,48 @@ impl Inventory {
     pub(super) fn converted(&self, ad: u32) {
         if let Some(ad) = self.ads.get(ad as usize) {
             ad.converted.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whose campaign an ad is of.
+    pub(super) fn campaign(&self, ad: u32) -> usize {
+        ad as usize / ADS_PER_CAMPAIGN
+    }
+
+    /// How often the ads of each are shown.
+    pub(super) fn campaign_limit(&self) -> u32 {
+        self.campaign_limit
+    }
+
+    /// How often a campaign was shown by all who share it.
+    pub(super) fn told_campaign(&self, campaign: usize, shown: u32) {
+        if let Some(known) = self.campaigns.get(campaign) {
+            known.store(shown, Ordering::Relaxed);
+        }
+    }
+
+    /// How often an ad was shown by all who share it.
+    pub(super) fn told_shown(&self, ad: u32, shown: u32) {
+        if let Some(known) = self.ads.get(ad as usize) {
+            known.shown.store(shown, Ordering::Relaxed);
+        }
+    }
+
+    /// How often an ad converted for all who share it.
+    pub(super) fn told_converted(&self, ad: u32, converted: u32) {
+        if let Some(known) = self.ads.get(ad as usize) {
+            known.converted.store(converted, Ordering::Relaxed);
+        }
+    }
+
+    /// What was told is not known any more.
+    pub(super) fn forget(&self) {
+        for ad in &self.ads {
+            ad.shown.store(0, Ordering::Relaxed);
+            ad.converted.store(0, Ordering::Relaxed);
+        }
+        for campaign in &self.campaigns {
+            campaign.store(0, Ordering::Relaxed);
         }
     }
 

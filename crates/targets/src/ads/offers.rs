@@ -79,6 +79,13 @@ impl Offers {
         self.kept[place] = Some(offer);
     }
 
+    /// Keeps an offer of before again, unless it is kept already.
+    pub(super) fn put_back(&mut self, offer: &Offer) {
+        if self.get(offer.id).is_none() {
+            self.put(offer.clone());
+        }
+    }
+
     fn get_mut(&mut self, id: u64) -> Option<&mut Offer> {
         let place = self.place(id);
         let kept = self.kept.get_mut(place)?.as_mut();

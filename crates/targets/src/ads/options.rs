@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::AdsError;
+use super::address::{ServerAddress, StoreAddress};
 use super::log::LogFormat;
 use super::publishers::Publisher;
 use crate::wire;
@@ -13,6 +14,8 @@ use crate::wire;
 const ADS_MAX: usize = 1_000_000;
 /// Most offers that can be kept.
 const OFFERS_MAX: usize = 10_000_000;
+/// Most connections to a database.
+const STORE_CONNECTIONS_MAX: usize = 1_000;
 
 /// When a request whose records are stored is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +54,16 @@ pub struct AdsOptions {
     /// Offers that are kept for events, 1 to 10,000,000; the oldest go first.
     pub offers_max: usize,
     /// The database of records; `None`, the default: nothing is recorded.
-    pub store: Option<PathBuf>,
+    pub store: Option<StoreAddress>,
+    /// Connections to a database server, 1 to 1,000.
+    pub store_connections: usize,
+    /// How long a request waits for store and cache, and they for their servers.
+    pub store_wait: Duration,
+    /// What processes share beside a database server; `None`, the default: this one is alone.
+    pub cache: Option<ServerAddress>,
+    /// What the processes of one server have in common: they share the address, and add up their
+    /// figures. `None`, the default: this one is alone.
+    pub group: Option<String>,
     /// When requests are answered, where there is a store.
     pub writes: Writes,
     /// The access log; `None`, the default: there is none.
@@ -79,6 +91,10 @@ impl Default for AdsOptions {
             campaign_limit: 1_000_000,
             offers_max: 1_000_000,
             store: None,
+            store_connections: 8,
+            store_wait: Duration::from_secs(5),
+            cache: None,
+            group: None,
             writes: Writes::Sync,
             access_log: None,
             log_format: LogFormat::Combined,
@@ -90,7 +106,10 @@ impl Default for AdsOptions {
 
 impl AdsOptions {
     /// Checks what the types do not.
-    pub(super) fn check(&self) -> Result<(), AdsError> {
+    ///
+    /// # Errors
+    /// On the first rule that does not hold.
+    pub fn check(&self) -> Result<(), AdsError> {
         let rules = [
             (self.threads >= 1, "threads must be at least 1"),
             (
@@ -117,6 +136,25 @@ impl AdsOptions {
                 (1..=OFFERS_MAX).contains(&self.offers_max),
                 "1 to 10,000,000 offers can be kept",
             ),
+            (
+                (1..=STORE_CONNECTIONS_MAX).contains(&self.store_connections),
+                "there can be 1 to 1,000 connections to a store",
+            ),
+            (
+                !self.store_wait.is_zero(),
+                "a request must be allowed to wait for its store",
+            ),
+            (
+                self.cache.is_none() || matches!(self.store, Some(StoreAddress::Server(_))),
+                "a cache needs a database server as its store (--store mysql://… or postgres://…): \
+                 what it loses is found there again",
+            ),
+            (
+                self.group.is_none() || self.cache.is_some(),
+                "several processes need a database server (--store mysql://… or postgres://…) and a \
+                 cache (--cache redis://…), which they share; the embedded store is for one process \
+                 alone",
+            ),
         ];
         wire::hold(rules).map_err(AdsError::Options)
     }
@@ -129,7 +167,7 @@ mod tests {
     #[test]
     fn bad_options_are_named() {
         assert!(AdsOptions::default().check().is_ok());
-        let changes: [fn(&mut AdsOptions); 7] = [
+        let changes: [fn(&mut AdsOptions); 11] = [
             |options| options.threads = 0,
             |options| options.ads = 0,
             |options| options.short_list = 0,
@@ -137,6 +175,10 @@ mod tests {
             |options| options.long_list = options.ads + 1,
             |options| options.long_share = f64::NAN,
             |options| options.offers_max = 0,
+            |options| options.store_connections = 0,
+            |options| options.store_wait = Duration::ZERO,
+            |options| options.cache = ServerAddress::cache("redis://localhost/").ok(),
+            |options| options.group = Some("1".to_owned()),
         ];
         for change in changes {
             let mut options = AdsOptions::default();

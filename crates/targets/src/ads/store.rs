@@ -12,9 +12,10 @@ use std::thread::JoinHandle;
 use rusqlite::{Connection, params};
 use tokio::sync::{mpsc, oneshot};
 
+use super::database::Unusable;
 use super::fault::Fault;
 use super::offers::{Offer, Step};
-use crate::wire::database::{Database, Unusable};
+use crate::wire::database::{self as files, Database};
 
 /// Marks a database as one of ours (`PRAGMA application_id`): "adnw" in ASCII.
 const APPLICATION: i64 = 0x6164_6e77;
@@ -52,6 +53,9 @@ pub enum StoreError {
     /// SQLite cannot open, read or write it.
     #[error("SQLite cannot use it; is it a database, and used by no other server?")]
     Sqlite(#[from] rusqlite::Error),
+    /// The database server cannot be used.
+    #[error(transparent)]
+    Server(#[from] Unusable),
     /// A database of something else.
     #[error("it is a database of something else; name a file of this server, or a new one")]
     Foreign,
@@ -74,12 +78,12 @@ pub enum StoreError {
     Thread(#[source] std::io::Error),
 }
 
-impl From<Unusable> for StoreError {
-    fn from(why: Unusable) -> Self {
+impl From<files::Unusable> for StoreError {
+    fn from(why: files::Unusable) -> Self {
         match why {
-            Unusable::Sqlite(error) => Self::Sqlite(error),
-            Unusable::Foreign => Self::Foreign,
-            Unusable::Version(found) => Self::Version { found },
+            files::Unusable::Sqlite(error) => Self::Sqlite(error),
+            files::Unusable::Foreign => Self::Foreign,
+            files::Unusable::Version(found) => Self::Version { found },
         }
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Setup {
     pub(crate) backlog: u32,
     /// Whether each thread has a file table of its own, hence the limit on open files for itself.
     pub(crate) own_files: bool,
+    /// Whether other processes listen there, too; who started them holds the port ([`Port`]).
+    pub(crate) shared: bool,
 }
 
 /// What one serving thread is given.
@@ -65,7 +67,7 @@ impl Crew {
         F: Fn(Post) -> W + Send + Sync + 'static,
         W: Future<Output = ()>,
     {
-        if setup.threads > 1 && setup.listen.port() != 0 {
+        if setup.threads > 1 && !setup.shared && setup.listen.port() != 0 {
             probe(setup.listen)?;
         }
         let work = Arc::new(work);
@@ -260,7 +262,7 @@ fn socket(address: SocketAddr) -> io::Result<TcpSocket> {
 
 fn listen(setup: Setup) -> io::Result<TcpListener> {
     let socket = socket(setup.listen)?;
-    if setup.threads > 1 {
+    if setup.threads > 1 || setup.shared {
         socket.set_reuseport(true)?;
     }
     // Nagle's algorithm holds back small messages. Connections inherit that it is off.
@@ -275,6 +277,39 @@ fn probe(address: SocketAddr) -> io::Result<()> {
     socket(address)?.bind(address)
 }
 
+/// A port that several processes are to listen at. Nothing arrives here: only who listens is given
+/// connections.
+#[derive(Debug)]
+pub struct Port {
+    address: SocketAddr,
+    _socket: TcpSocket,
+}
+
+impl Port {
+    /// Takes a port for processes of the same person; 0 takes a free one.
+    ///
+    /// # Errors
+    /// When somebody else listens there, or the address cannot be had.
+    pub fn take(address: SocketAddr) -> io::Result<Port> {
+        if address.port() != 0 {
+            probe(address)?;
+        }
+        let socket = socket(address)?;
+        socket.set_reuseport(true)?;
+        socket.bind(address)?;
+        Ok(Port {
+            address: socket.local_addr()?,
+            _socket: socket,
+        })
+    }
+
+    /// The address, with the port that was taken.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,6 +321,7 @@ mod tests {
             threads: 1,
             backlog: 1,
             own_files: false,
+            shared: false,
         })
         .unwrap();
         let peer = tokio::net::TcpStream::connect(listener.local_addr().unwrap());

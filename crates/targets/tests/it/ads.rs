@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use serde_json::Value;
-use targets::ads::{self, AdsError, AdsOptions, LogFormat, Report, Writes};
+use targets::ads::{self, AdsError, AdsOptions, LogFormat, Report, StoreAddress, Writes};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -205,7 +205,7 @@ async fn records_survive_a_restart_however_they_are_written() {
         let folder = tempfile::tempdir().unwrap();
         let stored = || {
             let mut options = options();
-            options.store = Some(folder.path().join("ads.sqlite"));
+            options.store = Some(StoreAddress::File(folder.path().join("ads.sqlite")));
             options.writes = writes;
             options
         };

@@ -1,6 +1,7 @@
 //! `throng serve SYSTEM`: one of the built-in systems, until it is told to stop.
 
 mod ads;
+mod processes;
 
 use std::io::Write;
 use std::net::SocketAddr;

@@ -19,6 +19,7 @@ mod people;
 mod probes;
 mod round_trip;
 mod runs;
+mod stores;
 mod support;
 mod tcp;
 mod thesis;

@@ -2,11 +2,13 @@
 //! and servers that are no program of ours.
 
 mod program;
+mod relay;
 mod servers;
 mod services;
 mod space;
 
 pub(crate) use program::{Ended, Running, Served, plain, skip, throng, with_files};
+pub(crate) use relay::Relay;
 pub(crate) use servers::{Nobody, Tls, read_head, server, websocket};
 pub(crate) use services::Services;
 pub(crate) use space::{Space, golden, root};

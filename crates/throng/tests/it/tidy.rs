@@ -55,15 +55,19 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         "what other tools wrote becomes a scenario there",
     ),
     (
-        &[
-            "mysql",
-            "postgres",
-            "redis",
-            "tokio-postgres-rustls",
-            "ureq",
-        ],
+        &["mysql", "redis"],
+        &["probe", "targets"],
+        "the server's side is asked by `probe`; systems under test have their own stores",
+    ),
+    (
+        &["postgres", "tokio-postgres-rustls", "ureq"],
         &["probe"],
         "the server's side is asked by `probe`",
+    ),
+    (
+        &["tokio-postgres"],
+        &["targets"],
+        "only systems under test keep anything in a database",
     ),
     (
         &["crossterm"],
@@ -78,7 +82,7 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     (
         &["rusqlite"],
         &["targets"],
-        "only the chat keeps a database; run directories are files",
+        "only systems under test keep a database; run directories are files",
     ),
     (
         &["rustls", "rustls-native-certs"],

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use targets::ads::{
     self, AboveOne, AdsError, AdsOptions, LogFormat, PUBLISHERS_FILE_MAX, Publisher, Publishers,
-    Writes,
+    Report, ServerAddress, StoreAddress, Writes,
 };
 
-use super::{listening, stop};
+use super::{listening, processes, stop};
 use crate::args::ads::{AboveOneArg, AdsArgs, LogFormatArg, WritesArg};
 use crate::exit::{Exit, Failure};
 
@@ -23,7 +23,15 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
     options.campaign_limit = args.campaign_limit.unwrap_or(options.campaign_limit);
     options.offers_max = args.offers.unwrap_or(options.offers_max);
     options.seed = args.seed.unwrap_or(options.seed);
-    options.store.clone_from(&args.store);
+    options.store_connections = args.store_connections.unwrap_or(options.store_connections);
+    options.store_wait = args.store_wait.unwrap_or(options.store_wait);
+    let wrong = |error| Failure::new(Exit::Usage, error);
+    if let Some(store) = &args.store {
+        options.store = Some(StoreAddress::parse(&given(store)?).map_err(wrong)?);
+    }
+    if let Some(cache) = &args.cache {
+        options.cache = Some(ServerAddress::cache(&given(cache)?).map_err(wrong)?);
+    }
     options.access_log.clone_from(&args.access_log);
     options.writes = match args.writes {
         WritesArg::Sync => Writes::Sync,
@@ -36,20 +44,84 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
     if let Some(path) = &args.publishers {
         options.publishers = Some(publishers(path, args.above_one)?);
     }
-    let report = ads::run(options, stop(&args.listen), listening).map_err(|error| {
-        let exit = match error {
-            AdsError::Options(_) => Exit::Usage,
-            _ => Exit::Unavailable,
-        };
-        Failure::new(exit, error)
-    })?;
-    if report.records_lost + report.lines_dropped > 0 || !args.listen.until_stdin_closes {
-        tell(&format!(
-            "ads stopped: {} ads served, {} events, {} records lost, {} log lines dropped",
-            report.served, report.events, report.records_lost, report.lines_dropped,
-        ));
+    if let Some((group, address)) = &args.process_of {
+        options.listen = *address;
+        options.group = Some(group.clone());
+        let report = ads::run(options, targets::Stop::SignalOrStdin, listening).map_err(failed)?;
+        processes::tell_end(&figures(report));
+        return Ok(Exit::Passed);
+    }
+    let figures = match args.processes.unwrap_or(1) {
+        0 => return Err(failed(AdsError::Options("there is one process at least"))),
+        1 => figures(ads::run(options, stop(&args.listen), listening).map_err(failed)?),
+        count => {
+            let group = processes::group();
+            options.group = Some(group.clone());
+            options.check().map_err(failed)?;
+            processes::run(
+                &group,
+                count.into(),
+                options.listen,
+                stop(&args.listen),
+                listening,
+            )?
+        }
+    };
+    let [
+        served,
+        events,
+        records_lost,
+        lines_dropped,
+        connections_lost,
+    ] = figures[..]
+    else {
+        return Ok(Exit::Passed);
+    };
+    if records_lost + lines_dropped + connections_lost > 0 || !args.listen.until_stdin_closes {
+        let mut line = format!(
+            "ads stopped: {served} ads served, {events} events, {records_lost} records lost, \
+             {lines_dropped} log lines dropped"
+        );
+        if connections_lost > 0 {
+            line += &format!(", {connections_lost} connections to store and cache lost");
+        }
+        tell(&line);
     }
     Ok(Exit::Passed)
+}
+
+fn failed(error: AdsError) -> Failure {
+    let exit = match error {
+        AdsError::Options(_) => Exit::Usage,
+        _ => Exit::Unavailable,
+    };
+    Failure::new(exit, error)
+}
+
+/// What a server ends with; those of several processes are added up.
+fn figures(report: Report) -> Vec<u64> {
+    vec![
+        report.served,
+        report.events,
+        report.records_lost,
+        report.lines_dropped,
+        report.connections_lost,
+    ]
+}
+
+/// An address, or with `env:` what a variable of the environment says: command lines can be read by all
+/// users of a machine.
+fn given(text: &str) -> Result<String, Failure> {
+    let Some(name) = text.strip_prefix("env:") else {
+        return Ok(text.to_owned());
+    };
+    std::env::var(name).map_err(|error| {
+        Failure::hinted(
+            Exit::Usage,
+            format!("{text}: {error}"),
+            "set the variable to the address of the server",
+        )
+    })
 }
 
 fn publishers(path: &Path, above_one: AboveOneArg) -> Result<Vec<Publisher>, Failure> {

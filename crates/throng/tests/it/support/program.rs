@@ -98,6 +98,11 @@ impl Running {
         line.unwrap_or_else(|error| panic!("no further line ({error})"))
     }
 
+    /// Its number.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ctrl-C.
     pub(crate) fn interrupt(&self) {
         // It may have ended by itself just now.
@@ -229,7 +234,7 @@ fn flat(text: &str) -> String {
 
 /// One of the built-in systems under `throng serve`; it stops with the test.
 pub(crate) struct Served {
-    _running: Running,
+    running: Running,
     /// `http://127.0.0.1:PORT`.
     pub(crate) url: String,
 }
@@ -248,9 +253,12 @@ impl Served {
         let url = url
             .unwrap_or_else(|| panic!("not where it listens: {line}"))
             .to_owned();
-        Served {
-            _running: running,
-            url,
-        }
+        Served { running, url }
+    }
+
+    /// Stops it in good order, so that what it has still to do is done.
+    #[track_caller]
+    pub(crate) fn stop(mut self) {
+        self.running.release();
     }
 }

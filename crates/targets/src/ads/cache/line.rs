@@ -1,0 +1,370 @@
+//! The thread that asks Redis, and its connection.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use redis::{Connection, RedisError, Value, cmd, pipe};
+
+use super::scripts::{CAMPAIGNS, CHANGED, CHANGES, CONVERTED, MARK, SHOWN};
+use super::{Hall, Keys, Question};
+use crate::ads::database;
+use crate::ads::fault::Fault;
+
+/// Most questions of one message.
+const BATCH_MAX: usize = 512;
+/// How often what others did is taken over.
+const REFRESH: Duration = Duration::from_secs(1);
+/// How often the thread looks whether it shall end.
+const LOOK: Duration = Duration::from_millis(20);
+/// Pauses between attempts to connect, in looks: the first, and the longest.
+const PAUSE_FIRST: u32 = 5;
+const PAUSE_MAX: u32 = 100;
+/// Changed ads that are taken over in one message, and counts that are put back in one.
+const ADS_MAX: usize = 4096;
+/// How long one process may take to put back what Redis lost, before another does, in seconds.
+const LOCK_S: u32 = 30;
+/// How long a process waits for that, in looks.
+const LOCK_LOOKS: u32 = 100;
+/// How long figures of a process are kept that tells no more, in seconds.
+const FIGURES_S: u32 = 3600;
+
+/// The thread's own.
+pub(super) struct Line {
+    hall: Arc<Hall>,
+    keys: Keys,
+    asked: Receiver<Question>,
+    connection: Option<Connection>,
+    /// The last change that was taken over.
+    seen: i64,
+}
+
+/// Why Redis is of no use now: for people, without secrets.
+type Reason = String;
+
+impl Line {
+    /// With a connection, and all counts in their place.
+    pub(super) fn connect(
+        hall: Arc<Hall>,
+        keys: Keys,
+        asked: Receiver<Question>,
+    ) -> Result<Line, Reason> {
+        let mut line = Line {
+            hall,
+            keys,
+            asked,
+            connection: None,
+            seen: 0,
+        };
+        line.open()?;
+        Ok(line)
+    }
+
+    pub(super) fn work(mut self) {
+        while self.connection.is_some() || self.connect_again() {
+            if !self.turn() {
+                return;
+            }
+        }
+    }
+
+    /// Answers questions until it is time to take over what others did; false at the end.
+    fn turn(&mut self) -> bool {
+        let begun = now();
+        while begun.elapsed() < REFRESH {
+            let first = match self.asked.recv_timeout(LOOK) {
+                Ok(question) => question,
+                Err(RecvTimeoutError::Timeout) if !self.hall.ending.load(Ordering::Relaxed) => {
+                    continue;
+                }
+                Err(_) => {
+                    // The others shall know how it ended.
+                    let _ = self.refresh();
+                    return false;
+                }
+            };
+            let mut batch = vec![first];
+            while batch.len() < BATCH_MAX
+                && let Ok(question) = self.asked.try_recv()
+            {
+                batch.push(question);
+            }
+            self.hall.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
+            if !self.answer(batch) {
+                return true;
+            }
+        }
+        if self.refresh().is_err() {
+            self.lose();
+        }
+        true
+    }
+
+    /// Asks, and hands the answers on; false when the connection was lost.
+    fn answer(&mut self, mut batch: Vec<Question>) -> bool {
+        // Who has given up asks for nothing any more.
+        batch.retain(|question| !question.done.is_closed());
+        let mut message = pipe();
+        for Question {
+            script,
+            keys,
+            values,
+            ..
+        } in &batch
+        {
+            message.cmd("EVAL").arg(script.text()).arg(keys.len());
+            message.arg(keys).arg(values);
+        }
+        let answers: Result<Vec<Value>, RedisError> = match &mut self.connection {
+            Some(connection) if !batch.is_empty() => message.query(connection),
+            _ => return true,
+        };
+        let Ok(answers) = answers else {
+            batch.into_iter().for_each(refuse);
+            self.lose();
+            return false;
+        };
+        let mut is_whole = true;
+        for (question, answer) in batch.into_iter().zip(answers) {
+            is_whole &=
+                !matches!(&answer, Value::Array(all) if all.first() == Some(&Value::Int(-1)));
+            // Whoever asked may be gone.
+            let _ = question.done.send(Ok(answer));
+        }
+        if !is_whole {
+            // It is there and has forgotten: what is needed is put back as after a loss.
+            self.lose();
+        }
+        is_whole
+    }
+
+    fn lose(&mut self) {
+        if self.connection.take().is_some() {
+            self.hall.figures.open.store(0, Ordering::Relaxed);
+            self.hall.figures.lost.add(1);
+        }
+    }
+
+    /// Makes the connection anew, however long that takes; false at the end.
+    fn connect_again(&mut self) -> bool {
+        let mut pause = 0;
+        loop {
+            // Who waits meanwhile is refused.
+            for _ in 0..pause {
+                while let Ok(question) = self.asked.recv_timeout(LOOK) {
+                    self.hall.waiting.fetch_sub(1, Ordering::Relaxed);
+                    refuse(question);
+                }
+                if self.hall.ending.load(Ordering::Relaxed) {
+                    return false;
+                }
+            }
+            if self.open().is_ok() {
+                self.hall.figures.renewed.add(1);
+                return true;
+            }
+            pause = (pause * 2).clamp(PAUSE_FIRST, PAUSE_MAX);
+        }
+    }
+
+    fn open(&mut self) -> Result<(), Reason> {
+        let settings = &self.hall.settings;
+        let told = |error: RedisError| match error.is_timeout() {
+            true => "no answer in time".to_owned(),
+            false => settings.address.hide_in(&error.to_string()),
+        };
+        let client = redis::Client::open(settings.address.reveal()).map_err(told)?;
+        let mut connection = client
+            .get_connection_with_timeout(settings.wait)
+            .map_err(told)?;
+        connection
+            .set_read_timeout(Some(settings.wait))
+            .and_then(|()| connection.set_write_timeout(Some(settings.wait)))
+            .map_err(told)?;
+        self.put_back(&mut connection)?;
+        // Another process may have put back less than what was seen.
+        self.seen = 0;
+        self.hall.inventory.forget();
+        self.connection = Some(connection);
+        self.refresh().map_err(|error| {
+            self.connection = None;
+            self.hall.settings.address.hide_in(&error.to_string())
+        })?;
+        self.hall.figures.open.store(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Sees that Redis has the counts; where it has not, one process puts them back and the others wait.
+    fn put_back(&self, connection: &mut Connection) -> Result<(), Reason> {
+        let settings = &self.hall.settings;
+        let told = |error: RedisError| settings.address.hide_in(&error.to_string());
+        let (mark, lock) = (self.keys.name(MARK), self.keys.name("lock"));
+        for _ in 0..LOCK_LOOKS {
+            let found: Option<String> = cmd("GET").arg(&mark).query(connection).map_err(told)?;
+            if found == Some(settings.mark()) {
+                return Ok(());
+            }
+            let ours: Option<String> = cmd("SET")
+                .arg(&lock)
+                .arg(settings.begun.process)
+                .arg("NX")
+                .arg("EX")
+                .arg(LOCK_S)
+                .query(connection)
+                .map_err(told)?;
+            if ours.is_some() {
+                let put = self.put_counts(connection);
+                // What cannot be removed goes by itself.
+                let _ = cmd("DEL").arg(&lock).exec(connection);
+                return put;
+            }
+            std::thread::park_timeout(LOOK);
+        }
+        Err("another process takes too long to put back what it lost".to_owned())
+    }
+
+    fn put_counts(&self, connection: &mut Connection) -> Result<(), Reason> {
+        let Hall {
+            settings,
+            inventory,
+            ..
+        } = &*self.hall;
+        let told = |error: RedisError| settings.address.hide_in(&error.to_string());
+        let known = database::connect(&settings.store, settings.wait)
+            .and_then(|mut sql| database::performance(&mut *sql))
+            .map_err(|trouble| format!("the database does not tell the counts: {trouble}"))?;
+        let name = |what| self.keys.name(what);
+        let mut clean = cmd("DEL");
+        for what in super::scripts::COUNTS {
+            clean.arg(name(what));
+        }
+        clean.exec(connection).map_err(told)?;
+        let mut change = 0_i64;
+        for some in known.chunks(ADS_MAX) {
+            let mut message = pipe();
+            for (ad, shown, converted) in some {
+                change += 1;
+                let campaign = inventory.campaign(*ad);
+                message
+                    .cmd("HINCRBY")
+                    .arg(name(CAMPAIGNS))
+                    .arg(campaign)
+                    .arg(*shown);
+                message.cmd("HSET").arg(name(SHOWN)).arg(*ad).arg(*shown);
+                message
+                    .cmd("HSET")
+                    .arg(name(CONVERTED))
+                    .arg(*ad)
+                    .arg(*converted);
+                message.cmd("ZADD").arg(name(CHANGED)).arg(change).arg(*ad);
+            }
+            message.exec(connection).map_err(told)?;
+        }
+        // With the mark the counts are whole.
+        pipe()
+            .cmd("SET")
+            .arg(name(CHANGES))
+            .arg(change)
+            .cmd("SET")
+            .arg(name(MARK))
+            .arg(settings.mark())
+            .exec(connection)
+            .map_err(told)
+    }
+
+    /// Takes over what others did to ads, and tells and hears figures.
+    fn refresh(&mut self) -> Result<(), RedisError> {
+        let Some(connection) = &mut self.connection else {
+            return Ok(());
+        };
+        let inventory = &self.hall.inventory;
+        loop {
+            let changed: Vec<(u32, i64)> = cmd("ZRANGEBYSCORE")
+                .arg(self.keys.name(CHANGED))
+                .arg(format!("({}", self.seen))
+                .arg("+inf")
+                .arg("WITHSCORES")
+                .arg("LIMIT")
+                .arg(0)
+                .arg(ADS_MAX)
+                .query(connection)?;
+            let Some(&(_, last)) = changed.last() else {
+                break;
+            };
+            let mut message = pipe();
+            for what in [SHOWN, CONVERTED] {
+                message.cmd("HMGET").arg(self.keys.name(what));
+                for (ad, _) in &changed {
+                    message.arg(*ad);
+                }
+            }
+            message.cmd("HMGET").arg(self.keys.name(CAMPAIGNS));
+            for (ad, _) in &changed {
+                message.arg(inventory.campaign(*ad));
+            }
+            type Counts = Vec<Option<i64>>;
+            let (shown, converted, campaigns): (Counts, Counts, Counts) =
+                message.query(connection)?;
+            for (place, (ad, _)) in changed.iter().enumerate() {
+                let count = |counts: &Counts| {
+                    let count = counts.get(place).copied().flatten().unwrap_or_default();
+                    u32::try_from(count.max(0)).unwrap_or(u32::MAX)
+                };
+                inventory.told_shown(*ad, count(&shown));
+                inventory.told_converted(*ad, count(&converted));
+                inventory.told_campaign(inventory.campaign(*ad), count(&campaigns));
+            }
+            self.seen = last;
+            if changed.len() < ADS_MAX {
+                break;
+            }
+        }
+        self.tell_figures()
+    }
+
+    /// Processes of one server add up what they count: a question for figures reaches any of them.
+    fn tell_figures(&mut self) -> Result<(), RedisError> {
+        let (Some(connection), Some(group)) = (&mut self.connection, &self.hall.settings.group)
+        else {
+            return Ok(());
+        };
+        let (name, own) = (
+            self.keys.name(&format!("figures:{group}")),
+            self.hall.settings.begun.process,
+        );
+        let (all,): (Vec<(i64, String)>,) = pipe()
+            .cmd("HSET")
+            .arg(&name)
+            .arg(own)
+            .arg(self.hall.own.text())
+            .ignore()
+            .cmd("EXPIRE")
+            .arg(&name)
+            .arg(FIGURES_S)
+            .ignore()
+            .cmd("HGETALL")
+            .arg(&name)
+            .query(connection)?;
+        let others = all.into_iter().filter(|(process, _)| *process != own);
+        *self
+            .hall
+            .others
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = others.map(|(_, text)| text).collect();
+        Ok(())
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a server that stands alone has its own clock"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn refuse(question: Question) {
+    // Whoever asked may be gone.
+    let _ = question.done.send(Err(Fault::Cache));
+}

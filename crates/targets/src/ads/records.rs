@@ -1,0 +1,146 @@
+//! Where records go: nowhere, to the embedded database, or to a database server.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::JoinHandle;
+
+use super::address::{ServerAddress, StoreAddress};
+use super::database::{self, Begun, Pool, Tables};
+use super::fault::Fault;
+use super::metrics::Metrics;
+use super::offers::Offer;
+use super::options::{AdsOptions, Writes};
+use super::store::{Past, Record, Store, StoreError, Writer};
+
+/// The app servers' end of whatever keeps records.
+pub(super) enum Records {
+    Nowhere,
+    File(Writer, Writes),
+    Server(Pool),
+}
+
+/// Records that can be kept from now on.
+pub(super) struct Opened {
+    pub(super) records: Records,
+    pub(super) past: Past,
+    /// Where a server keeps them, and how that was begun.
+    pub(super) server: Option<(ServerAddress, Begun)>,
+    /// To be joined at the end.
+    pub(super) threads: Vec<JoinHandle<()>>,
+}
+
+impl Records {
+    /// Opens what the options say. `failing` is set as long as nothing can be stored.
+    pub(super) fn open(
+        options: &AdsOptions,
+        metrics: &Arc<Metrics>,
+        failing: &Arc<AtomicBool>,
+    ) -> Result<Opened, StoreError> {
+        let counted = Arc::clone(metrics);
+        match &options.store {
+            None => Ok(Opened {
+                records: Records::Nowhere,
+                past: Past::default(),
+                server: None,
+                threads: Vec::new(),
+            }),
+            Some(StoreAddress::File(path)) => {
+                let store = Store::open(path, options.seed, options.ads)?;
+                let past = store.past(options.offers_max)?;
+                let lost = move |count| counted.records_lost.add(count);
+                let (writer, thread) = store.start(Arc::clone(failing), lost)?;
+                Ok(Opened {
+                    records: Records::File(writer, options.writes),
+                    past,
+                    server: None,
+                    threads: vec![thread],
+                })
+            }
+            Some(StoreAddress::Server(address)) => {
+                let settings = database::Settings {
+                    address: address.clone(),
+                    connections: options.store_connections,
+                    wait: options.store_wait,
+                    sync: options.writes == Writes::Sync,
+                    alone: options.cache.is_none(),
+                };
+                let tables = Tables {
+                    // The same 64 bits, and far fewer ads than 2⁶³.
+                    seed: options.seed.cast_signed(),
+                    ads: options.ads as i64,
+                };
+                let lost = move |count| counted.records_lost.add(count);
+                let told = database::Told {
+                    figures: Arc::clone(&metrics.store),
+                    failing: Arc::clone(failing),
+                    lost: Box::new(lost),
+                };
+                let (pool, begun, threads) = Pool::start(settings, tables, told)?;
+                let mut past = Past::default();
+                if options.cache.is_none() {
+                    past.ads = performance(address, options)?;
+                }
+                Ok(Opened {
+                    records: Records::Server(pool),
+                    past,
+                    server: Some((address.clone(), begun)),
+                    threads,
+                })
+            }
+        }
+    }
+
+    pub(super) async fn write(&self, record: Record) -> Result<(), Fault> {
+        match self {
+            Records::Nowhere => Ok(()),
+            Records::File(writer, Writes::Sync) => writer.write(record).await,
+            Records::File(writer, Writes::Async) => writer.write_later(record),
+            Records::Server(pool) => pool.write(record).await,
+        }
+    }
+
+    /// An offer that is in no memory any more.
+    pub(super) async fn find(&self, id: u64) -> Result<Offer, Fault> {
+        match self {
+            Records::Nowhere | Records::File(..) => Err(Fault::NoOffer),
+            Records::Server(pool) => pool.find(id).await?.ok_or(Fault::NoOffer),
+        }
+    }
+
+    /// How many records wait.
+    pub(super) fn waiting(&self) -> usize {
+        match self {
+            Records::Nowhere => 0,
+            Records::File(writer, _) => writer.waiting(),
+            Records::Server(pool) => pool.waiting(),
+        }
+    }
+
+    pub(super) fn is_server(&self) -> bool {
+        matches!(self, Records::Server(_))
+    }
+
+    /// Has everything written that waits.
+    pub(super) async fn end(&self) {
+        match self {
+            Records::Nowhere => {}
+            Records::File(writer, _) => writer.end().await,
+            Records::Server(pool) => pool.end(),
+        }
+    }
+}
+
+/// What ads did before this process began.
+fn performance(
+    address: &ServerAddress,
+    options: &AdsOptions,
+) -> Result<Vec<(u32, u32, u32)>, StoreError> {
+    let known = database::connect(address, options.store_wait)
+        .and_then(|mut sql| database::performance(&mut *sql))
+        .map_err(database::Unusable::from)?;
+    let few = |count| u32::try_from(count).unwrap_or(u32::MAX);
+    Ok(known
+        .into_iter()
+        .map(|(ad, shown, converted)| (ad, few(shown), few(converted)))
+        .collect())
+}

@@ -1,0 +1,191 @@
+//! Several processes of one system behind one address.
+//!
+//! Each is this program again, with the same arguments; the kernel spreads connections over them. They
+//! live while their standard input is open, so none outlives the one that started them.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use controller::LISTENING;
+use targets::{Port, Stop};
+
+use crate::exit::{Exit, Failure};
+
+/// What a process prints before its figures when it has ended well.
+pub(super) const ENDED: &str = "ended ";
+
+/// A process.
+struct Process {
+    child: Child,
+    /// It lives while this is open.
+    leash: Option<ChildStdin>,
+    figures: Vec<u64>,
+    ended_well: bool,
+}
+
+/// What happens.
+enum News {
+    /// This process is to stop.
+    Stop,
+    /// The process of this number said something.
+    Said(usize, String),
+    /// It will say nothing any more.
+    Silent(usize),
+}
+
+/// A name that no other processes have.
+pub(super) fn group() -> String {
+    // Keys of hashes are drawn anew for each.
+    format!("{:016x}", RandomState::new().build_hasher().finish())
+}
+
+/// Runs `count` processes of this group until they are to stop, and adds up the figures that they end
+/// with. `ready` is called once all of them listen.
+pub(super) fn run(
+    group: &str,
+    count: usize,
+    listen: SocketAddr,
+    stop: Stop,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<Vec<u64>, Failure> {
+    let unavailable = |what: String| Failure::new(Exit::Unavailable, std::io::Error::other(what));
+    let port = Port::take(listen)
+        .map_err(|error| unavailable(format!("cannot listen at {listen}: {error}")))?;
+    let (sender, news) = channel();
+    let mut processes = Vec::new();
+    for number in 0..count {
+        let process = start(group, number, port.address(), &sender)
+            .map_err(|error| unavailable(format!("cannot start an app server: {error}")))?;
+        processes.push(process);
+    }
+    watch(stop, &sender).map_err(|error| Failure::new(Exit::Unavailable, error))?;
+    let mut listening = 0;
+    let mut ready = Some(ready);
+    let died = loop {
+        match next(&news) {
+            News::Stop => break None,
+            News::Silent(number) => break Some(number),
+            News::Said(_, line) if line.starts_with(LISTENING) => {
+                listening += 1;
+                if listening == count
+                    && let Some(ready) = ready.take()
+                {
+                    ready(port.address());
+                }
+            }
+            News::Said(..) => {}
+        }
+    };
+    // Now all of them stop in good order.
+    processes
+        .iter_mut()
+        .for_each(|process| drop(process.leash.take()));
+    let mut talking = count - usize::from(died.is_some());
+    while talking > 0 {
+        match next(&news) {
+            News::Stop => {}
+            News::Silent(_) => talking -= 1,
+            News::Said(number, line) => hear(&mut processes[number], &line),
+        }
+    }
+    let mut sums = Vec::new();
+    let mut fault = None;
+    for (number, process) in processes.iter_mut().enumerate() {
+        let pid = process.child.id();
+        let how = match process.child.wait() {
+            Ok(status) if status.success() && process.ended_well && died != Some(number) => None,
+            Ok(status) => Some(status.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(how) = how.filter(|_| fault.is_none() || died == Some(number)) {
+            fault = Some(format!(
+                "app server {} of {count} (process {pid}) has died: {how}; the others were stopped",
+                number + 1
+            ));
+        }
+        sums.resize(sums.len().max(process.figures.len()), 0);
+        for (sum, figure) in sums.iter_mut().zip(&process.figures) {
+            *sum += figure;
+        }
+    }
+    match fault {
+        Some(fault) => Err(unavailable(fault)),
+        None => Ok(sums),
+    }
+}
+
+fn next(news: &Receiver<News>) -> News {
+    // Who watches for the stop holds a sender for ever.
+    news.recv().unwrap_or(News::Stop)
+}
+
+fn hear(process: &mut Process, line: &str) {
+    if let Some(figures) = line.strip_prefix(ENDED) {
+        process.ended_well = true;
+        process.figures = figures
+            .split(' ')
+            .filter_map(|figure| figure.parse().ok())
+            .collect();
+    }
+}
+
+fn start(
+    group: &str,
+    number: usize,
+    address: SocketAddr,
+    news: &Sender<News>,
+) -> std::io::Result<Process> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(std::env::args_os().skip(1))
+        .arg(format!("--process-of={group}@{address}"))
+        // Ctrl-C is told to this one alone, which ends the others in good order.
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let leash = child.stdin.take();
+    if let Some(out) = child.stdout.take() {
+        listen(number, out, news.clone());
+    }
+    Ok(Process {
+        child,
+        leash,
+        figures: Vec::new(),
+        ended_well: false,
+    })
+}
+
+/// Passes on what a process says.
+fn listen(number: usize, out: ChildStdout, news: Sender<News>) {
+    std::thread::spawn(move || {
+        for line in BufReader::new(out).lines().map_while(Result::ok) {
+            // Nobody listens any more at the very end.
+            let _ = news.send(News::Said(number, line));
+        }
+        let _ = news.send(News::Silent(number));
+    });
+}
+
+/// Tells when it is time to stop: at a signal, and where that is wished at the end of standard input.
+fn watch(stop: Stop, news: &Sender<News>) -> std::io::Result<()> {
+    let told = news.clone();
+    ctrlc::set_handler(move || drop(told.send(News::Stop))).map_err(std::io::Error::other)?;
+    if stop == Stop::SignalOrStdin {
+        let told = news.clone();
+        std::thread::spawn(move || {
+            let ended = std::io::stdin().lock().read_to_end(&mut Vec::new());
+            drop((ended, told.send(News::Stop)));
+        });
+    }
+    Ok(())
+}
+
+/// One of several tells how it ended.
+pub(super) fn tell_end(figures: &[u64]) {
+    let figures: Vec<String> = figures.iter().map(u64::to_string).collect();
+    let _ = writeln!(std::io::stdout(), "{ENDED}{}", figures.join(" "));
+}
