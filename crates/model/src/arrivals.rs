@@ -1,9 +1,11 @@
 //! How users arrive: counts at several scales, what they depend on, and which process they are.
 
 mod cycle;
+mod pictures;
 mod scales;
 
 pub use cycle::{Break, Cycle, DaysTest};
+pub use pictures::{CountsBar, CountsPicture, Pictures};
 pub use scales::{Hurst, HurstEstimate, Scale, Silence};
 
 use serde::{Deserialize, Serialize};
@@ -84,6 +86,9 @@ pub struct Arrivals {
     pub law_fits: bool,
     /// Bins of the trace that is written where the law is one, seconds.
     pub trace_bin_s: u64,
+    /// What pictures are drawn from; empty in models of older versions.
+    #[serde(default)]
+    pub pictures: Pictures,
 }
 
 /// Counts after the cycle has been taken out of time.
@@ -133,6 +138,7 @@ pub(crate) fn analyse(
         ArrivalsLaw::Trace => true,
     };
     let (rate_low, rate_high) = rate_interval(users, span_s);
+    let pictures = pictures::pictures(counts, law, cycle.as_ref());
     Arrivals {
         users,
         span_s,
@@ -153,6 +159,7 @@ pub(crate) fn analyse(
         law_given: wanted.is_some(),
         law_fits,
         trace_bin_s: counts.bin_s * (counts.bins.len().div_ceil(TRACE_BINS_MAX) as u64).max(1),
+        pictures,
     }
 }
 
