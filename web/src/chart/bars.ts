@@ -51,9 +51,12 @@ export function bars(spec: BarsSpec, theme: Theme): Option {
           const low = spec.y.log ? (spec.y.min ?? 0.5) : 0;
           const [left, top] = api.coord([api.value(0), api.value(2)]);
           const [right, bottom] = api.coord([api.value(1), low]);
+          // Where there is room, bars stand apart; where there is none, no seam shows between them.
+          const wide = right - left;
+          const width = wide > 3 ? wide - 1 : wide + 0.5;
           return {
             type: 'rect',
-            shape: { x: left, y: top, width: Math.max(1, right - left - 1), height: bottom - top },
+            shape: { x: left, y: top, width, height: bottom - top },
             style: { fill: colour },
           };
         },

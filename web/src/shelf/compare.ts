@@ -15,15 +15,13 @@ type Stage =
 
 interface Place {
   say: (words: string) => void;
-  /** False once somebody has gone elsewhere. */
-  isWanted: () => boolean;
   /** Puts something beside what is said. */
   offer: (element: HTMLElement) => void;
   show: (doc: Document) => void;
 }
 
 export async function compare(wanted: URLSearchParams, place: Place): Promise<void> {
-  const { say, isWanted, offer, show } = place;
+  const { say, offer, show } = place;
   say('Asking for the comparison.');
   try {
     const query = ['runs', 'baseline', 'anyway']
@@ -34,7 +32,6 @@ export async function compare(wanted: URLSearchParams, place: Place): Promise<vo
     const { number } = JSON.parse(asked) as { number: number };
     for (;;) {
       const now = JSON.parse(await ask(`comparison/${number}`)) as Stage;
-      if (!isWanted()) return;
       if (now.stage === 'done') {
         say('The comparison is made.');
         show(now.document);
@@ -51,7 +48,7 @@ export async function compare(wanted: URLSearchParams, place: Place): Promise<vo
       await new Promise((done) => setTimeout(done, AGAIN_MS));
     }
   } catch (error) {
-    if (isWanted()) say(`They cannot be compared: ${(error as Error).message}.`);
+    say(`They cannot be compared: ${(error as Error).message}.`);
   }
 }
 
@@ -66,5 +63,5 @@ function progress(now: Exclude<Stage, { stage: 'done' | 'failed' }>): string {
 function anyway(wanted: URLSearchParams): HTMLElement {
   const also = new URLSearchParams(wanted);
   also.set('anyway', '1');
-  return el('a', { href: `#${decodeURIComponent(also.toString())}` }, 'Compare them anyway');
+  return el('a', { href: `?${decodeURIComponent(also.toString())}` }, 'Compare them anyway');
 }

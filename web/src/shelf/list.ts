@@ -29,11 +29,15 @@ const STATES: Record<ItemState, [words: string, tone: string]> = {
   done: ['done', ''],
 };
 
+const BEGUN = 'started, UTC';
+/** Columns of words, which stand at the left. */
+const TEXTS = ['name', 'kind', BEGUN, 'of step', 'outcome', 'more'];
+
 /** What the table shows of each, by which it is sorted, too. */
 const COLUMNS: [name: string, unit: string, cell: (item: Item) => string | number | null][] = [
   ['name', '', (item) => item.name],
   ['kind', '', (item) => KINDS[item.kind]],
-  ['started, UTC', '', (item) => (item.started_unix_ms === null ? null : time(item))],
+  [BEGUN, '', (item) => (item.started_unix_ms === null ? null : time(item))],
   ['duration', 's', (item) => item.seconds],
   ['users', 'count', (item) => item.users],
   ['rate', '1/s', (item) => item.rate_per_s],
@@ -49,7 +53,7 @@ function time(item: Item): string {
   return new Date(item.started_unix_ms ?? 0).toISOString().replace('T', ' ').slice(0, 19);
 }
 
-/** What is shown, as it stands behind the `#`. */
+/** What is shown, as it stands behind the `?`. */
 interface View {
   name: string;
   kind: string;
@@ -61,7 +65,7 @@ interface View {
 }
 
 function view(): View {
-  const told = new URLSearchParams(location.hash.slice(1));
+  const told = new URLSearchParams(location.search);
   const get = (name: string) => told.get(name) ?? '';
   return {
     name: get('name'),
@@ -69,7 +73,7 @@ function view(): View {
     outcome: get('outcome'),
     since: get('since'),
     until: get('until'),
-    sort: get('sort') || 'started, UTC',
+    sort: get('sort') || BEGUN,
     down: !told.has('up'),
   };
 }
@@ -81,10 +85,10 @@ function keep(change: Partial<View>): void {
   for (const name of ['name', 'kind', 'outcome', 'since', 'until'] as const) {
     if (now[name]) told.set(name, now[name]);
   }
-  if (now.sort !== 'started, UTC' || !now.down) told.set('sort', now.sort);
+  if (now.sort !== BEGUN || !now.down) told.set('sort', now.sort);
   if (!now.down) told.set('up', '1');
-  const hash = told.toString();
-  history.replaceState(null, '', hash ? `#${hash}` : location.pathname);
+  const search = told.toString();
+  history.replaceState(null, '', search ? `?${search}` : location.pathname);
 }
 
 let doc: ShelfDocument | undefined;
@@ -160,12 +164,13 @@ function make() {
     const press = () => {
       const { sort, down } = view();
       // Numbers and times are looked for from the top, names from the start.
-      const fromTop = !['name', 'kind', 'of step', 'outcome', 'more'].includes(name);
+      const fromTop = !TEXTS.includes(name) || name === BEGUN;
       keep({ sort: name, down: sort === name ? !down : fromTop });
       refresh();
       draw();
     };
-    return el('th', { scope: 'col' }, el('button', { type: 'button', onclick: press }, name));
+    const head = { scope: 'col', class: TEXTS.includes(name) ? 'text' : '' };
+    return el('th', head, el('button', { type: 'button', onclick: press }, name));
   });
   const refresh = () => {
     const now = view();
@@ -245,8 +250,8 @@ function row(item: Item, frame: Column[], n: number): HTMLTableRowElement {
   const link = el('a', { href: `report/${item.id}`, id: `open-${item.id}` }, item.name || '–');
   const cells = frame.slice(1).map(({ name, unit, values }) => {
     const text = name === 'more' ? more_(item) : shown(values[n], unit);
-    const isText = typeof values[n] === 'string';
-    return el('td', { class: isText ? 'text' : '' }, text);
+    const kind = TEXTS.includes(name) ? `text ${name === 'more' ? 'more' : 'short'}` : '';
+    return el('td', { class: kind }, text);
   });
   const place = el('span', { class: 'note' }, item.place);
   const tone = STATES[item.state][1];

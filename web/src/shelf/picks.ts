@@ -71,10 +71,10 @@ function drawPicks(): void {
     );
   });
   const address =
-    `#runs=${runs.join(',')}` + (baseline.length > 0 ? `&baseline=${baseline.join(',')}` : '');
+    `?runs=${runs.join(',')}` + (baseline.length > 0 ? `&baseline=${baseline.join(',')}` : '');
   panel.replaceChildren(el('p', { role: 'status' }, words));
   if (rows.length > 0) append(panel, el('ul', {}, ...rows));
-  if (enough) append(panel, el('a', { class: 'go', href: address }, 'Compare'));
+  if (enough) append(panel, el('a', { class: 'go', href: address }, 'Compare them'));
 }
 
 function count(n: number): string {

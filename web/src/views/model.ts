@@ -15,15 +15,20 @@ import { sessions } from './model/sessions';
 const FIGURES: [string, string][] = [
   ['lines-', 'bad-lines'],
   ['file-', 'the-log'],
+  ['arrivals-', 'arrivals-over-time'],
+  ['law-refused', 'arrivals-over-time'],
+  ['rescaled', 'arrivals-over-time'],
+  ['silences', 'arrivals-over-time'],
   ['poisson', 'counts-0'],
   ['cycle', 'cycle'],
-  ['silen', 'arrivals-over-time'],
-  ['rescaled', 'arrivals-over-time'],
+  ['day-moved', 'cycle'],
   ['self-similar', 'hurst'],
   ['hurst', 'hurst'],
-  ['think', 'thinks-distribution'],
-  ['gap', 'gap'],
-  ['sessions', 'lengths'],
+  ['segment-', 'sessions'],
+  ['sessions', 'gap'],
+  ['no-sessions', 'lengths'],
+  ['sequences-', 'lengths'],
+  ['thinks', 'thinks-distribution'],
 ];
 
 export function model(doc: ModelDocument): void {
