@@ -7,10 +7,16 @@ import type { CapacityDocument } from './document/capacity';
 import type { ComparisonDocument } from './document/comparison';
 import type { ExperimentDocument } from './document/experiment';
 import type { MetersDocument } from './document/meters';
+import type { ModelDocument } from './document/model';
 import type { RunDocument } from './document/run';
 
 export type Document =
-  CapacityDocument | ComparisonDocument | ExperimentDocument | MetersDocument | RunDocument;
+  | CapacityDocument
+  | ComparisonDocument
+  | ExperimentDocument
+  | MetersDocument
+  | ModelDocument
+  | RunDocument;
 
 /** The version of documents that this page draws. */
 export const FORMAT = 1;

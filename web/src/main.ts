@@ -4,10 +4,12 @@ import './style.css';
 import { type Document, FORMAT } from './document';
 import { el } from './dom';
 import { live } from './live';
+import { shelf } from './shelf';
 import { capacity } from './views/capacity';
 import { comparison } from './views/comparison';
 import { experiment } from './views/experiment';
 import { meters } from './views/meters';
+import { model } from './views/model';
 import { run } from './views/run';
 
 /** Draws a document, or draws it again: figures that are there show what is in it now. */
@@ -33,12 +35,16 @@ export function draw(doc: Document): void {
     case 'meters':
       meters(doc);
       break;
+    case 'model':
+      model(doc);
+      break;
   }
 }
 
 const holder = document.getElementById('document');
 try {
   if ('live' in document.documentElement.dataset) live(draw);
+  else if ('shelf' in document.documentElement.dataset) shelf(draw);
   else if (holder?.textContent) draw(JSON.parse(holder.textContent) as Document);
   else throw new Error('the page holds no document');
 } catch (error) {

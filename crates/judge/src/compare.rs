@@ -88,6 +88,27 @@ struct Common {
     places: Vec<usize>,
 }
 
+/// What a comparison is about to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// A run is read.
+    Reading {
+        /// From 0.
+        number: usize,
+        /// So many are to be read.
+        of: usize,
+    },
+    /// A measure is compared.
+    Comparing {
+        /// From 0.
+        number: usize,
+        /// So many are in all runs.
+        of: usize,
+        /// Its name.
+        measure: &'a str,
+    },
+}
+
 /// Compares `candidates` with `baselines`; without these, all of them with each other.
 ///
 /// # Errors
@@ -96,6 +117,19 @@ pub fn compare(
     candidates: &[Run],
     baselines: &[Run],
     options: &Options,
+) -> Result<Comparison, CompareError> {
+    compare_telling(candidates, baselines, options, &mut |_| {})
+}
+
+/// As [`compare`], and tells each step before it is taken.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_telling(
+    candidates: &[Run],
+    baselines: &[Run],
+    options: &Options,
+    tell: &mut dyn FnMut(Step<'_>),
 ) -> Result<Comparison, CompareError> {
     let all: Vec<&Run> = baselines.iter().chain(candidates).collect();
     check(&all, options)?;
@@ -111,10 +145,16 @@ pub fn compare(
     let mut findings = findings::of_runs(&all, &runs, rule, options);
 
     let common = common(&all, options);
-    let read = read_all(&all, &spans, &common, options)?;
+    let read = read_all(&all, &spans, &common, options, tell)?;
     let mut measures = Vec::new();
     let mut tested: Vec<Vec<Component>> = Vec::new();
+    let of = common.len();
     for (number, common) in common.iter().enumerate() {
+        tell(Step::Comparing {
+            number,
+            of,
+            measure: &common.name,
+        });
         let of_runs: Vec<&Measured> = read.iter().map(|run| &run[number]).collect();
         if of_runs.iter().all(|measured| measured.is_empty()) {
             continue;
@@ -173,7 +213,7 @@ pub fn samples(
     check(&all, options)?;
     let spans: Result<Vec<Span>, CompareError> = all.iter().map(|run| span(run, options)).collect();
     let (spans, common) = (spans?, common(&all, options));
-    let read = read_all(&all, &spans, &common, options)?;
+    let read = read_all(&all, &spans, &common, options, &mut |_| {})?;
     let of_measure = |number: usize| -> Option<Vec<Sample>> {
         let runs = read.iter().zip(&spans);
         runs.map(|(run, span)| Some(run[number].unit(span.seconds())?.sample))
@@ -286,6 +326,7 @@ fn read_all(
     spans: &[Span],
     common: &[Common],
     options: &Options,
+    tell: &mut dyn FnMut(Step<'_>),
 ) -> Result<Vec<Vec<Measured>>, CompareError> {
     let places = |run: usize| -> Vec<usize> { common.iter().map(|c| c.places[run]).collect() };
     let mut counts = Vec::with_capacity(all.len());
@@ -302,6 +343,8 @@ fn read_all(
         .zip(spans)
         .enumerate()
         .map(|(number, (run, &span))| {
+            let of = all.len();
+            tell(Step::Reading { number, of });
             let measured = read::read(run, span, &places(number), &by_rows, options)?;
             Ok(measured)
         });

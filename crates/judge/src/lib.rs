@@ -24,6 +24,7 @@ pub mod meters;
 pub mod probes;
 #[cfg(test)]
 mod sample;
+pub mod shelf;
 mod summary;
 pub mod thesis;
 mod threshold;

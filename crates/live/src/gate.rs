@@ -13,6 +13,9 @@ const TOKEN_CHARS_MIN: usize = 16;
 /// Random bytes of a token that is made here.
 const TOKEN_BYTES: usize = 16;
 
+/// Where reports stand, each below its id.
+pub(crate) const REPORTS: &str = "/report/";
+
 /// Why somebody is not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
@@ -52,7 +55,8 @@ impl Gate {
 
     /// What sets the cookie, where the request brought the token in its address.
     pub(crate) fn set_cookie(&self, head: &Head) -> Option<String> {
-        let token = self.token.as_ref().filter(|_| head.query.is_some())?;
+        let brought = head.query.as_deref()?.starts_with("token=");
+        let token = self.token.as_ref().filter(|_| brought)?;
         let name = self.cookie();
         Some(format!("{name}={token}; Path=/; HttpOnly; SameSite=Strict"))
     }
@@ -68,8 +72,9 @@ impl Gate {
             // Browsers tell it with every POST (Fetch standard §3.1), and so has to who writes one by hand.
             None => !head.has("origin") && head.method != Method::Post,
         };
-        // Links elsewhere may lead to the page, and to nothing else.
-        let is_page = head.method == Method::Get && head.path == "/";
+        // Links elsewhere may lead to the page, or to a report, and to nothing else.
+        let is_report = head.path.starts_with(REPORTS);
+        let is_page = head.method == Method::Get && (head.path == "/" || is_report);
         let site_is_own = match head.one("sec-fetch-site") {
             Some(site) => is_page || site == "same-origin" || site == "none",
             None => !head.has("sec-fetch-site"),
@@ -132,7 +137,7 @@ fn equal(a: &str, b: &str) -> bool {
 ///
 /// # Errors
 /// Where the system has no random numbers.
-pub fn random_token() -> std::io::Result<String> {
+pub(crate) fn random_token() -> std::io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     let mut token = String::new();
@@ -143,7 +148,7 @@ pub fn random_token() -> std::io::Result<String> {
 }
 
 /// Whether a token that somebody chose can stand in an address and is long enough.
-pub fn token_is_sound(token: &str) -> bool {
+pub(crate) fn token_is_sound(token: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     token.len() >= TOKEN_CHARS_MIN && token.chars().all(fits)
 }
@@ -205,6 +210,7 @@ mod tests {
         let fine = [
             format!("POST /stop HTTP/1.1\n{host}\nOrigin: http://localhost:7700"),
             format!("GET / HTTP/1.1\n{host}\nSec-Fetch-Site: cross-site"),
+            format!("GET /report/0123456789abcdef HTTP/1.1\n{host}\nSec-Fetch-Site: cross-site"),
             format!("GET /events HTTP/1.1\n{host}\nSec-Fetch-Site: same-origin"),
         ];
         for lines in fine {
@@ -216,6 +222,7 @@ mod tests {
             format!("POST /stop HTTP/1.1\n{host}\nOrigin: http://evil.test"),
             format!("POST /stop HTTP/1.1\n{host}\nOrigin: http://localhost:8080"),
             format!("GET / HTTP/1.1\n{host}\nOrigin: http://evil.test"),
+            format!("POST /report/0123456789abcdef HTTP/1.1\n{host}\nSec-Fetch-Site: cross-site"),
             format!("GET /events HTTP/1.1\n{host}\nSec-Fetch-Site: cross-site"),
             format!("GET /events HTTP/1.1\n{host}\nSec-Fetch-Site: same-site"),
         ];

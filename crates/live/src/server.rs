@@ -1,49 +1,18 @@
-//! Connections: one thread and one request each, within limits.
+//! The page of a run that goes on: what is served, and how those who watch are told.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::io::{self, Write};
+use std::net::TcpListener;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::door::{Asked, Door, Limits, Patient, now};
 use crate::feed::{Feed, Next};
-use crate::gate::{Gate, Refusal};
-use crate::head::{Bad, HEAD_BYTES_MAX, Head, Method};
+use crate::gate::Gate;
+use crate::head::Method;
 use crate::reply::{Reply, head};
 
-/// What is left unread by who is refused is read up to here, so that the refusal reaches them.
-const LEFT_BYTES_MAX: usize = 64 << 10;
-/// Bytes written between two looks at the time.
-const PIECE_BYTES: usize = 64 << 10;
 /// Stack of a connection's thread.
 const STACK_BYTES: usize = 256 << 10;
-
-/// How many may be there, and for how long.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Connections at once; more are turned away.
-    pub connections_max: usize,
-    /// Of them, those that follow the run, so that there is always room to stop it.
-    pub viewers_max: usize,
-    /// A head is there by then.
-    pub head: Duration,
-    /// A viewer has taken an answer or a document by then, or is cut off.
-    pub write: Duration,
-    /// Where nothing is told for so long, something empty is: it shows whether the viewer is there.
-    pub quiet: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            connections_max: 64,
-            viewers_max: 48,
-            head: Duration::from_secs(5),
-            write: Duration::from_secs(10),
-            quiet: Duration::from_secs(15),
-        }
-    }
-}
 
 /// What is served.
 pub struct Pages {
@@ -62,11 +31,9 @@ pub struct Server {
 
 struct Shared {
     pages: Pages,
-    gate: Gate,
     limits: Limits,
     feed: Feed,
     report: OnceLock<String>,
-    connections: AtomicUsize,
 }
 
 impl Server {
@@ -82,16 +49,18 @@ impl Server {
     ) -> io::Result<Server> {
         let shared = Arc::new(Shared {
             pages,
-            gate,
             limits,
             feed: Feed::default(),
             report: OnceLock::new(),
-            connections: AtomicUsize::new(0),
         });
-        let serving = Arc::clone(&shared);
-        std::thread::Builder::new()
-            .name("live".to_owned())
-            .spawn(move || accept(&listener, &serving))?;
+        let door = Door {
+            gate,
+            limits,
+            stack_bytes: STACK_BYTES,
+            answers: Arc::clone(&shared),
+            answer,
+        };
+        door.open(listener)?;
         Ok(Server { shared })
     }
 
@@ -115,78 +84,11 @@ impl Server {
     }
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    for stream in listener.incoming() {
-        // Files run out, or the peer is gone already: the next one may fare better.
-        let Ok(stream) = stream else { continue };
-        let Some(place) = Place::take(shared) else {
-            let full = Reply::text(503, "too many connections\n");
-            // It fits any socket's buffer, so this does not wait.
-            let _ = full.write(&mut &stream);
-            continue;
-        };
-        // Where there is no thread, the connection closes.
-        let _ = std::thread::Builder::new()
-            .name("viewer".to_owned())
-            .stack_size(STACK_BYTES)
-            .spawn(move || {
-                let _ = serve(&stream, &place.0);
-            });
-    }
-}
-
-/// One of the connections that may be there.
-struct Place(Arc<Shared>);
-
-impl Place {
-    fn take(shared: &Arc<Shared>) -> Option<Place> {
-        let place = Place(Arc::clone(shared));
-        let taken = shared.connections.fetch_add(1, Ordering::Relaxed);
-        // Where it is one too many, dropping the place gives it back.
-        (taken < shared.limits.connections_max).then_some(place)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut out = Patient {
-        stream,
-        until: now() + shared.limits.write,
-    };
-    let head = match read_head(stream, shared.limits.head)? {
-        Ok(head) => head,
-        Err(Bad(status)) => return refuse(&mut out, status, "this is no request for here\n"),
-    };
-    out.until = now() + shared.limits.write;
-    match shared.gate.admit(&head) {
-        Err(Refusal::Host) => {
-            return refuse(&mut out, 421, "this server is not called by that name\n");
-        }
-        Err(Refusal::Origin) => return refuse(&mut out, 403, "other pages may not ask here\n"),
-        Err(Refusal::Token) => {
-            return refuse(&mut out, 401, "open the address with the token in it\n");
-        }
-        Ok(()) => {}
-    }
+fn answer(shared: &Shared, asked: &Asked<'_>) -> io::Result<()> {
+    let head = asked.head;
+    let mut out = asked.out();
     let pages = &shared.pages;
-    let reply = |kind: &'static str, body: &'_ str| -> io::Result<()> {
-        let reply = Reply {
-            status: 200,
-            kind,
-            body: body.as_bytes(),
-            cookie: shared.gate.set_cookie(&head),
-        };
-        reply.write(&mut Patient {
-            stream,
-            until: now() + shared.limits.write,
-        })
-    };
+    let reply = |kind: &'static str, body: &str| asked.reply(kind, body.as_bytes());
     match (head.method, head.path.as_str()) {
         (Method::Get, "/") => reply("text/html; charset=utf-8", &pages.html),
         (Method::Get, "/page.js") => reply("text/javascript; charset=utf-8", pages.script),
@@ -241,82 +143,4 @@ fn event(out: &mut Patient<'_>, name: &str, document: &str) -> io::Result<()> {
     out.write_all(b"data: ")?;
     out.write_all(document.as_bytes())?;
     out.write_all(b"\n\n")
-}
-
-/// Reads a head within the time for it.
-fn read_head(mut stream: &TcpStream, within: Duration) -> io::Result<Result<Head, Bad>> {
-    let until = now() + within;
-    let mut bytes = Vec::new();
-    let mut piece = [0; 2048];
-    loop {
-        let left = until.saturating_duration_since(now());
-        if left.is_zero() {
-            return Ok(Err(Bad(408)));
-        }
-        stream.set_read_timeout(Some(left))?;
-        let room = piece.len().min(HEAD_BYTES_MAX - bytes.len());
-        match stream.read(&mut piece[..room]) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => bytes.extend_from_slice(&piece[..count]),
-            Err(error) if is_timeout(&error) => return Ok(Err(Bad(408))),
-            Err(error) => return Err(error),
-        }
-        match Head::parse(&bytes) {
-            Ok(Some(head)) => return Ok(Ok(head)),
-            Ok(None) => {}
-            Err(bad) => return Ok(Err(bad)),
-        }
-    }
-}
-
-/// Refuses, and reads a little of what is still coming: a socket that closes on unread bytes takes its
-/// answer back (RFC 9112 §9.6).
-fn refuse(out: &mut Patient<'_>, status: u16, why: &str) -> io::Result<()> {
-    Reply::text(status, why).write(out)?;
-    let mut stream = out.stream;
-    stream.shutdown(Shutdown::Write)?;
-    stream.set_read_timeout(Some(Duration::from_millis(200)))?;
-    let mut left = [0; 4096];
-    let mut bytes = 0;
-    while bytes < LEFT_BYTES_MAX {
-        match stream.read(&mut left)? {
-            0 => break,
-            count => bytes += count,
-        }
-    }
-    Ok(())
-}
-
-/// Writes until a time, however slowly the other side takes it.
-struct Patient<'a> {
-    stream: &'a TcpStream,
-    until: Instant,
-}
-
-impl Write for Patient<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let left = self.until.saturating_duration_since(now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.stream.set_write_timeout(Some(left))?;
-        let mut stream = self.stream;
-        stream.write(&bytes[..bytes.len().min(PIECE_BYTES)])
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-    )
-}
-
-fn now() -> Instant {
-    #[expect(clippy::disallowed_methods, reason = "how long viewers may take")]
-    Instant::now()
 }

@@ -1,9 +1,11 @@
 //! How users arrive: counts at several scales, what they depend on, and which process they are.
 
 mod cycle;
+mod pictures;
 mod scales;
 
 pub use cycle::{Break, Cycle, DaysTest};
+pub use pictures::{CountsBar, CountsPicture, Pictures};
 pub use scales::{Hurst, HurstEstimate, Scale, Silence};
 
 use serde::{Deserialize, Serialize};
@@ -89,6 +91,9 @@ pub struct Arrivals {
     pub law_fits: bool,
     /// Bins of the trace that is written where the law is one, seconds.
     pub trace_bin_s: u64,
+    /// What pictures are drawn from; empty in models of older versions.
+    #[serde(default)]
+    pub pictures: Pictures,
 }
 
 /// Counts after the cycle has been taken out of time.
@@ -140,6 +145,7 @@ pub(crate) fn analyse(
     let (rate_low, rate_high) = rate_interval(users, span_s);
     let between = counts.bins.get(1..counts.bins.len().saturating_sub(1));
     let between = between.unwrap_or_default();
+    let pictures = pictures::pictures(counts, law, cycle.as_ref());
     Arrivals {
         users,
         span_s,
@@ -162,6 +168,7 @@ pub(crate) fn analyse(
         law_given: wanted.is_some(),
         law_fits,
         trace_bin_s: counts.bin_s * (counts.bins.len().div_ceil(TRACE_BINS_MAX) as u64).max(1),
+        pictures,
     }
 }
 

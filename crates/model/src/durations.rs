@@ -159,6 +159,11 @@ impl Durations {
     }
 }
 
+/// The step of the clock that durations of this mean are taken to be shown by.
+pub(crate) fn fitted_step(step_s: f64, mean_s: f64) -> f64 {
+    step_s.max(mean_s * STEP_SHARE)
+}
+
 /// Fits and tests durations: `sample` of the `count` there were.
 pub(crate) fn describe(
     sample: &[f64],
@@ -176,7 +181,7 @@ pub(crate) fn describe(
         test: None,
         outcome: Outcome::TooFew,
     };
-    let step_s = step_s.max(mean_s * STEP_SHARE);
+    let step_s = fitted_step(step_s, mean_s);
     let Ok(observed) = Observed::new(sample, step_s) else {
         return durations;
     };

@@ -20,6 +20,7 @@ mod behaviour;
 mod check;
 mod class;
 mod counted;
+mod curves;
 mod durations;
 mod entry;
 mod faults;
@@ -46,12 +47,14 @@ use serde::{Deserialize, Serialize};
 
 pub use against::{Against, AgainstError, StatedFigure, against};
 pub use arrivals::{
-    Arrivals, Break, Cycle, DaysTest, Hurst, HurstEstimate, Rescaled, Scale, Silence,
+    Arrivals, Break, CountsBar, CountsPicture, Cycle, DaysTest, Hurst, HurstEstimate, Pictures,
+    Rescaled, Scale, Silence,
 };
 pub use behaviour::{Behaviour, Transition};
 pub use check::{Check, CheckTest, LEVEL, check};
 pub use class::{Class, Target};
 pub use counted::counted;
+pub use curves::{Bar, Curves, LawCurve};
 pub use durations::{Durations, Fit, Outcome, Parameter, Test};
 pub use faults::{Count, Example, Kind};
 pub use findings::{Finding, Severity};

@@ -38,7 +38,7 @@ pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use meters::meters;
 pub use model::{model, model_against, model_check, model_markdown};
 #[cfg(feature = "web")]
-pub use page::{LIVE_HTML, SCRIPT, STYLE};
+pub use page::{LIVE_HTML, SCRIPT, SHELF_HTML, STYLE};
 pub use page::{LiveReport, Page, RunReport};
 pub use probes::probes;
 pub use screen::Screen;

@@ -11,12 +11,14 @@ mod experiment;
 mod file;
 mod live;
 mod meters;
+mod model;
 mod run;
+mod shelf;
 
 use serde::Serialize;
 
 #[cfg(feature = "web")]
-pub use file::{LIVE_HTML, SCRIPT, STYLE};
+pub use file::{LIVE_HTML, SCRIPT, SHELF_HTML, STYLE};
 pub use live::LiveReport;
 pub use run::RunReport;
 

@@ -2,6 +2,8 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal};
 
+use crate::special::gamma_p;
+
 /// Degrees of freedom from which the cube root of χ² is normal to more digits than are told.
 const FREEDOM_NORMAL: f64 = 10_000.0;
 
@@ -115,6 +117,15 @@ pub fn two_rows(a: &[u64], b: &[u64]) -> Option<Homogeneity> {
         freedom,
         p: chi_squared_tail(statistic, freedom),
     })
+}
+
+/// P(a Poisson variable of this mean is `count` or less), by the gamma distribution (Abramowitz and Stegun
+/// 1964, 26.4.21).
+pub fn poisson_upto(count: u64, mean: f64) -> f64 {
+    if mean <= 0.0 {
+        return 1.0;
+    }
+    1.0 - gamma_p(count as f64 + 1.0, mean)
 }
 
 /// Whether groups of numbers have one mean.

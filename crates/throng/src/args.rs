@@ -4,6 +4,7 @@ pub(crate) mod ads;
 mod compare;
 mod model;
 mod probe;
+mod ui;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub(crate) use model::{
     ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb, StatedArgs,
 };
 pub(crate) use probe::{ExportArgs, ExportRunArgs, ProbeArgs};
+pub(crate) use ui::UiArgs;
 
 use crate::settings::{
     parse_confidence, parse_duration, parse_growth, parse_load, parse_part, parse_set, parse_size,
@@ -49,6 +51,8 @@ pub(crate) enum Verb {
     },
     /// Show the verdict of a run that is over, or what a killed run left
     Show(ShowArgs),
+    /// Browse past results in a browser: list, open and compare them
+    Ui(UiArgs),
     /// Write a run that is over in other forms: CSV, JSON, JUnit XML
     Export(ExportRunArgs),
     /// Compare runs as distributions: two ensembles, or all runs with each other

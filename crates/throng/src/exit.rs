@@ -67,6 +67,16 @@ impl Failure {
         Failure { exit, report }
     }
 
+    /// The error, its causes and its hint, in one line: for people who see no terminal.
+    pub(crate) fn words(&self) -> String {
+        let causes = self.report.chain().map(ToString::to_string);
+        let mut text = causes.collect::<Vec<_>>().join(": ");
+        if let Some(hint) = self.report.help() {
+            text += &format!(" ({hint})");
+        }
+        text
+    }
+
     /// Nothing was written yet that could be lost, so a failing standard error is passed over.
     pub(crate) fn tell(self) -> Exit {
         let _ = writeln!(std::io::stderr(), "{:?}", self.report);

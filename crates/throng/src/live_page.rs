@@ -1,7 +1,6 @@
 //! `--ui`: a run on a live page.
 
 use std::io::Write;
-use std::net::{IpAddr, TcpListener, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,15 +9,13 @@ use std::time::Duration;
 
 use controller::{Interrupt, Tick};
 use judge::course::Growing;
-use live::{Gate, Limits, Pages, Server};
+use live::{Limits, Pages, Server};
 use record::schema::{Event, RunInfo};
 use report::{LiveReport, Page};
 
 use crate::exit::{Exit, Failure};
-use crate::page;
+use crate::{front, page};
 
-/// The token where somebody chose one.
-const TOKEN_ENV: &str = "THRONG_UI_TOKEN";
 /// First errors that are kept.
 const EVENTS_MAX: usize = 50;
 /// At the end, viewers have so long to take the report.
@@ -50,14 +47,8 @@ struct SoFar {
 impl LivePage {
     /// Listens at this address and tells, on standard error, what to open.
     pub(crate) fn open(address: &str, interrupt: &Arc<Interrupt>) -> Result<LivePage, Failure> {
-        let listener = listen(address)?;
+        let front = front::open(address, "--ui=127.0.0.1:7700")?;
         let system = |error: std::io::Error| Failure::new(Exit::System, error);
-        let at = listener.local_addr().map_err(system)?;
-        let token = token(at.ip())?;
-        let name = address.rsplit_once(':').map_or("", |(name, _)| name);
-        let mut names = vec![name.to_owned()];
-        names.extend(host_name());
-        let url = url(at, &names, token.as_deref());
         let interrupt = Arc::clone(interrupt);
         let pages = Pages {
             html: report::LIVE_HTML.to_owned(),
@@ -70,8 +61,8 @@ impl LivePage {
                 }
             }),
         };
-        let gate = Gate::new(at, names, token);
-        let server = Server::start(listener, gate, pages, Limits::default()).map_err(system)?;
+        let limits = Limits::default();
+        let server = Server::start(front.listener, front.gate, pages, limits).map_err(system)?;
         let (server, shared) = (Arc::new(server), Arc::new(Shared::default()));
         let (wake, woken) = sync_channel(1);
         let (painted, painting) = (Arc::clone(&server), Arc::clone(&shared));
@@ -80,7 +71,7 @@ impl LivePage {
             .spawn(move || paint(&painted, &painting, &woken))
             .map_err(system)?;
         // Where nobody reads this, nobody opens the page.
-        let _ = writeln!(std::io::stderr(), "live       {url}");
+        let _ = writeln!(std::io::stderr(), "live       {}", front.url);
         Ok(LivePage {
             server,
             shared,
@@ -145,50 +136,4 @@ fn paint(server: &Server, shared: &Shared, woken: &Receiver<()>) {
             server.feed().publish(page.json().to_owned());
         }
     }
-}
-
-fn listen(address: &str) -> Result<TcpListener, Failure> {
-    let bad = |why: &dyn std::fmt::Display| {
-        Failure::hinted(
-            Exit::Usage,
-            format!("cannot serve the live page at {address:?}: {why}"),
-            "give an address of this machine and a port, as in --ui=127.0.0.1:7700; port 0 is any",
-        )
-    };
-    let found = address.to_socket_addrs().map_err(|error| bad(&error))?;
-    let found: Vec<_> = found.collect();
-    TcpListener::bind(&found[..]).map_err(|error| bad(&error))
-}
-
-/// Beyond this machine there is always a token; here where one was chosen.
-fn token(ip: IpAddr) -> Result<Option<String>, Failure> {
-    match std::env::var(TOKEN_ENV) {
-        Ok(token) if live::token_is_sound(&token) => Ok(Some(token)),
-        Ok(_) => Err(Failure::hinted(
-            Exit::Usage,
-            format!("the token in {TOKEN_ENV} cannot be used"),
-            "take 16 or more letters, digits, - or _",
-        )),
-        Err(_) if ip.is_loopback() => Ok(None),
-        Err(_) => live::random_token()
-            .map(Some)
-            .map_err(|error| Failure::new(Exit::System, error)),
-    }
-}
-
-fn host_name() -> Option<String> {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    let name = name.trim();
-    (!name.is_empty()).then(|| name.to_owned())
-}
-
-/// What to open. An address that stands for all of the machine's is told by the machine's name.
-fn url(at: std::net::SocketAddr, names: &[String], token: Option<&str>) -> String {
-    let port = at.port();
-    let host = match names.last() {
-        Some(name) if at.ip().is_unspecified() => format!("{name}:{port}"),
-        _ => at.to_string(),
-    };
-    let token = token.map_or(String::new(), |token| format!("?token={token}"));
-    format!("http://{host}/{token}")
 }

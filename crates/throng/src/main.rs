@@ -4,6 +4,8 @@ mod args;
 mod exit;
 mod exports;
 #[cfg(feature = "web")]
+mod front;
+#[cfg(feature = "web")]
 mod live_page;
 #[cfg(not(feature = "web"))]
 #[path = "no_live_page.rs"]
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         Verb::Schema { what } => verbs::schema::schema(what),
         Verb::Export(args) => verbs::export::export(&args),
         Verb::Show(args) => verbs::show::show(&args),
+        Verb::Ui(args) => verbs::ui::ui(&args),
         Verb::Compare(args) => verbs::compare::compare(&args),
         Verb::Analyze(args) => verbs::analyze::analyze(&args),
         Verb::Capacity(args) => verbs::capacity::capacity(&args),

@@ -17,4 +17,9 @@ pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod show;
+#[cfg(feature = "web")]
+pub(crate) mod ui;
+#[cfg(not(feature = "web"))]
+#[path = "verbs/no_ui.rs"]
+pub(crate) mod ui;
 pub(crate) mod worker;

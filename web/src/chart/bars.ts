@@ -3,7 +3,7 @@
 import { told, type Unit } from '../format';
 import { type Axis, axis, base, tooltip } from './base';
 import type { Option } from './echarts';
-import { lineColour, type Theme } from './theme';
+import { lineColour, lineDash, type Theme } from './theme';
 
 export interface BarsSpec {
   x: Axis;
@@ -13,6 +13,10 @@ export interface BarsSpec {
   unit: Unit;
   /** What each bar is of, where it is no stretch of numbers. */
   names?: string[];
+  /** What would be expected of each bar, as lines from middle to middle. */
+  over?: { name: string; style: number; values: number[] }[];
+  /** Vertical lines with a name. */
+  verticals?: { at: number; name: string }[];
 }
 
 type Api = {
@@ -47,11 +51,46 @@ export function bars(spec: BarsSpec, theme: Theme): Option {
           const low = spec.y.log ? (spec.y.min ?? 0.5) : 0;
           const [left, top] = api.coord([api.value(0), api.value(2)]);
           const [right, bottom] = api.coord([api.value(1), low]);
+          // Where there is room, bars stand apart; where there is none, no seam shows between them.
+          const wide = right - left;
+          const width = wide > 3 ? wide - 1 : wide + 0.5;
           return {
             type: 'rect',
-            shape: { x: left, y: top, width: Math.max(1, right - left - 1), height: bottom - top },
+            shape: { x: left, y: top, width, height: bottom - top },
             style: { fill: colour },
           };
+        },
+      },
+      ...(spec.over ?? []).map((line) => ({
+        type: 'line',
+        name: line.name,
+        data: line.values.map((value, n) => {
+          const [from = 0, to = 0] = spec.bars[n] ?? [];
+          return [(from + to) / 2, value];
+        }),
+        showSymbol: spec.bars.length === 1,
+        silent: true,
+        lineStyle: {
+          width: 1.75,
+          color: lineColour(theme, line.style),
+          type: lineDash(line.style),
+        },
+        itemStyle: { color: lineColour(theme, line.style) },
+        emphasis: { disabled: true },
+        z: 3,
+      })),
+      {
+        type: 'line',
+        data: [],
+        silent: true,
+        markLine: {
+          silent: true,
+          symbol: 'none',
+          lineStyle: { color: theme.bad, width: 1, type: [4, 3] },
+          data: (spec.verticals ?? []).map(({ at, name }) => ({
+            xAxis: at,
+            label: { formatter: () => name, color: theme.bad, fontSize: 11 },
+          })),
         },
       },
     ],

@@ -95,7 +95,13 @@ impl Cycle {
         {
             return None;
         }
-        Some(self.rates[slot(counts.local_s + second as i64, self.rates.len())])
+        Some(self.rate_of(counts, bin))
+    }
+
+    /// The rate that the clock says for a bin, wherever it is.
+    pub(super) fn rate_of(&self, counts: &Counts, bin: usize) -> f64 {
+        let second = (bin as u64 * counts.bin_s) as i64;
+        self.rates[slot(counts.local_s + second, self.rates.len())]
     }
 }
 

@@ -8,9 +8,9 @@ use stats::serial::{autocorrelation, dependence};
 use super::{Counts, Cycle};
 
 /// Bins put together.
-const FACTORS: [usize; 4] = [1, 10, 100, 1_000];
+pub(super) const FACTORS: [usize; 4] = [1, 10, 100, 1_000];
 /// Windows below which a scale says nothing.
-const WINDOWS_MIN: usize = 50;
+pub(super) const WINDOWS_MIN: usize = 50;
 /// Counts of a picture.
 const PICTURE_BINS: usize = 300;
 /// Lags of the autocorrelation.
@@ -106,7 +106,7 @@ impl Silence {
 }
 
 /// Counts in windows of so many bins; what is left at the end is left out.
-fn put_together(bins: &[u32], factor: usize) -> impl Iterator<Item = u64> + Clone {
+pub(super) fn put_together(bins: &[u32], factor: usize) -> impl Iterator<Item = u64> + Clone {
     bins.chunks_exact(factor)
         .map(|window| window.iter().map(|&count| u64::from(count)).sum())
 }

@@ -6,14 +6,34 @@ use sha2::{Digest, Sha256};
 
 use super::Page;
 
-/// The page of a run that goes on: what is drawn comes later, and its policy comes with it.
-pub const LIVE_HTML: &str = "<!doctype html>\n<html lang=\"en\" data-live>\n<head>\n\
-    <meta charset=\"utf-8\">\n\
-    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-    <meta name=\"color-scheme\" content=\"light dark\">\n<title>Throng</title>\n\
-    <link rel=\"icon\" href=\"data:,\">\n<link rel=\"stylesheet\" href=\"page.css\">\n</head>\n<body>\n\
-    <noscript>A run is shown live by this page's own script, which is switched off here.</noscript>\n\
-    <script src=\"page.js\"></script>\n</body>\n</html>\n";
+/// A page that a server serves: what is drawn comes later, and its policy comes with it.
+macro_rules! served {
+    ($what:literal, $without_script:literal) => {
+        concat!(
+            "<!doctype html>\n<html lang=\"en\" data-",
+            $what,
+            ">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n<title>Throng</title>\n\
+             <link rel=\"icon\" href=\"data:,\">\n<link rel=\"stylesheet\" href=\"page.css\">\n</head>\n\
+             <body>\n<noscript>",
+            $without_script,
+            "</noscript>\n<script src=\"page.js\"></script>\n</body>\n</html>\n"
+        )
+    };
+}
+
+/// The page of a run that goes on.
+pub const LIVE_HTML: &str = served!(
+    "live",
+    "A run is shown live by this page's own script, which is switched off here."
+);
+
+/// The page that lists results.
+pub const SHELF_HTML: &str = served!(
+    "shelf",
+    "Results are listed by this page's own script, which is switched off here."
+);
 
 /// The page's script, built from `web/`; `build.rs` sees to it that they are there.
 pub const SCRIPT: &str = include_str!("../../../../web/dist/page.js");

@@ -24,3 +24,21 @@ fn windows_in_which_nothing_is_expected_do_not_count() {
     let found = about(pairs.into_iter(), 0).unwrap();
     assert_eq!((found.statistic, found.freedom), (1.0, 2.0));
 }
+
+#[test]
+fn poissons_distribution_is_that_of_the_tables() {
+    // Molina, "Poisson's Exponential Binomial Limit" (1942), to the six digits that it has.
+    for (count, mean, expected) in [
+        (0, 1.0, 0.367_879),
+        (3, 2.0, 0.857_123),
+        (10, 10.0, 0.583_040),
+        (4, 10.0, 0.029_253),
+    ] {
+        let found = poisson_upto(count, mean);
+        assert!(
+            (found - expected).abs() < 1e-6,
+            "{found} for {count} of {mean}"
+        );
+    }
+    assert_eq!(poisson_upto(0, 0.0), 1.0);
+}

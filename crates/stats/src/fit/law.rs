@@ -85,6 +85,43 @@ impl Law {
         }
     }
 
+    /// The law of a family whose parameters, as [`Family::parameters`] names them, have these values;
+    /// `None` where they are too few, or there is no such law.
+    pub fn with(family: Family, values: &[f64]) -> Option<Law> {
+        let above = |place: usize| {
+            values
+                .get(place)
+                .copied()
+                .filter(|x| *x > 0.0 && x.is_finite())
+        };
+        Some(match family {
+            Family::Exponential => Law::Exponential { mean: above(0)? },
+            Family::Weibull => Law::Weibull {
+                scale: above(0)?,
+                shape: above(1)?,
+            },
+            Family::Lognormal => Law::Lognormal {
+                mu: above(0)?.ln(),
+                sigma: above(1)?,
+            },
+            Family::Pareto => Law::Pareto {
+                scale: above(0)?,
+                shape: above(1)?,
+            },
+            Family::Gamma => Law::Gamma {
+                shape: above(1)?,
+                scale: above(0)? / above(1)?,
+            },
+            Family::Hyperexponential => Law::Hyperexponential {
+                share: *values
+                    .first()
+                    .filter(|share| (0.0..=1.0).contains(*share))?,
+                mean: above(1)?,
+                other_mean: above(2)?,
+            },
+        })
+    }
+
     /// The parameters as [`Family::parameters`] names them, from the place of [`Law::of`].
     pub(super) fn natural(family: Family, at: &[f64]) -> Vec<f64> {
         match Law::of(family, at) {
@@ -197,7 +234,7 @@ impl Law {
     }
 
     /// P(a clock with this step shows `x` or less).
-    pub(super) fn shown_upto(&self, x: f64, step: f64) -> f64 {
+    pub fn shown_upto(&self, x: f64, step: f64) -> f64 {
         ((self.integral(x + step) - self.integral(x)) / step).clamp(0.0, 1.0)
     }
 

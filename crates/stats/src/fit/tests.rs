@@ -105,3 +105,27 @@ fn numbers_are_moved_to_steps() {
     assert_eq!(found.values(), [(1.0, 2), (2.0, 1)]);
     assert_eq!((found.count(), found.step()), (3, 1.0));
 }
+
+#[test]
+fn a_law_comes_back_from_its_parameters() {
+    let numbers: Vec<f64> = (1..200)
+        .map(|n| f64::from(n * n % 97) / 10.0 + 0.1)
+        .collect();
+    let observed = observed(&numbers, 0.0);
+    for &family in Family::ALL {
+        let Ok(fitted) = fit(family, &observed, 0.95) else {
+            continue;
+        };
+        let values: Vec<f64> = fitted.parameters.iter().map(|p| p.value).collect();
+        let law = Law::with(family, &values).unwrap();
+        for x in [0.2, 1.0, 5.0, 20.0] {
+            let (own, back) = (fitted.law.cdf(x), law.cdf(x));
+            assert!(
+                (own - back).abs() < 1e-12,
+                "{family:?} at {x}: {own} {back}"
+            );
+        }
+        assert_eq!(Law::with(family, &values[..values.len() - 1]), None);
+        assert_eq!(Law::with(family, &vec![f64::NAN; values.len()]), None);
+    }
+}

@@ -154,9 +154,7 @@ fn finish(
     directory: &Path,
     state: &ExperimentState,
 ) -> Result<Exit, Failure> {
-    let data = collect::data(experiment, state, directory);
-    let mut analysis = analyze(&data);
-    analysis.ensembles = collect::ensembles(experiment, state, directory);
+    let analysis = analysis(experiment, state, directory);
     let text = report::experiment_json(&analysis);
     record::whole::write(&directory.join(ANALYSIS_FILE), text.as_bytes()).map_err(refused)?;
     let page = Page::experiment(&analysis, page::VERSION);
@@ -181,6 +179,24 @@ fn finish(
     )
 }
 
+fn analysis(
+    experiment: &scenario::Experiment,
+    state: &ExperimentState,
+    directory: &Path,
+) -> Analysis {
+    let mut analysis = analyze(&collect::data(experiment, state, directory));
+    analysis.ensembles = collect::ensembles(experiment, state, directory);
+    analysis
+}
+
+/// The page of the experiment in a directory, as far as it got. Nothing is written.
+#[cfg(feature = "web")]
+pub(crate) fn page_of(directory: &Path) -> Result<Page, Failure> {
+    let (experiment, state) = stored(directory)?;
+    let analysis = analysis(&experiment, &state, directory);
+    Ok(Page::experiment(&analysis, page::VERSION))
+}
+
 fn print(args: &ExperimentArgs, analysis: &Analysis, page: Option<&Path>) -> Result<Exit, Failure> {
     let text = if args.json {
         report::experiment_json(analysis)
@@ -193,6 +209,12 @@ fn print(args: &ExperimentArgs, analysis: &Analysis, page: Option<&Path>) -> Res
 }
 
 fn analyze_directory(args: &ExperimentArgs, directory: &Path) -> Result<Exit, Failure> {
+    let (experiment, state) = stored(directory)?;
+    finish(args, &experiment, directory, &state)
+}
+
+/// The experiment in a directory, and how far it got.
+fn stored(directory: &Path) -> Result<(scenario::Experiment, ExperimentState), Failure> {
     let state = known(directory)?;
     let copy = directory.join(EXPERIMENT_COPY);
     let text = source::read(&copy.display().to_string())?;
@@ -217,7 +239,7 @@ fn analyze_directory(args: &ExperimentArgs, directory: &Path) -> Result<Exit, Fa
             "one of them was changed after the runs were made",
         ));
     }
-    finish(args, &experiment, directory, &state)
+    Ok((experiment, state))
 }
 
 fn analyze_table(args: &ExperimentArgs, path: &Path) -> Result<Exit, Failure> {

@@ -4,13 +4,17 @@ use std::io::Write;
 use std::path::Path;
 
 use model::{BehaviourKind, FormatSpec, Made, ModelError, Settings};
+use report::Page;
 
 use crate::args::{ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelVerb};
 use crate::exit::{Exit, Failure, written};
-use crate::terminal;
+use crate::{page, terminal};
 
 mod against;
 mod check;
+
+#[cfg(feature = "web")]
+pub(crate) use check::page_of;
 
 /// Names of the files.
 pub(super) const SCENARIO: &str = "scenario.yaml";
@@ -137,6 +141,7 @@ fn write(out: &Path, made: &Made) -> Result<(), Failure> {
         put(name, &text)?;
     }
     put(REPORT, &report::model_markdown(&made.model))?;
+    page::beside(&Page::model(&made.model, None, page::VERSION), out, None)?;
     put(MODEL, &report::json(&made.model))
 }
 

@@ -25,4 +25,6 @@ mod tcp;
 mod thesis;
 mod tidy;
 mod tsung;
+#[cfg(feature = "web")]
+mod ui;
 mod workers;

@@ -6,11 +6,12 @@ use std::path::Path;
 
 use controller::simulate::{Asked, USER_HEADER, simulate};
 use model::{Model, Settings};
+use report::Page;
 
 use super::{MODEL, SCENARIO, against, failure};
 use crate::args::ModelCheckArgs;
 use crate::exit::{Exit, Failure, written};
-use crate::{source, terminal};
+use crate::{page, source, terminal};
 
 /// What comes of it, beside the model.
 const LOG: &str = "simulated.log";
@@ -46,6 +47,9 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
     let json = report::json(&found);
     record::write_whole(&args.dir.join(CHECK), json.as_bytes())
         .map_err(|error| Failure::new(Exit::Io, error))?;
+    // The model's page, with its check.
+    let page = Page::model(&first, Some(&found), page::VERSION);
+    page::beside(&page, &args.dir, None)?;
     let text = if args.json {
         json
     } else {
@@ -59,7 +63,26 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
     })
 }
 
+/// The page of the model in a directory, without a check. Nothing is written.
+#[cfg(feature = "web")]
+pub(crate) fn page_of(dir: &Path) -> Result<Page, Failure> {
+    Ok(Page::model(&stored(dir)?, None, page::VERSION))
+}
+
+/// A model that can be checked.
 pub(super) fn read(dir: &Path) -> Result<Model, Failure> {
+    let model = stored(dir)?;
+    if model.gap.is_none() {
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!("{} is made of counts alone", dir.join(MODEL).display()),
+            "there are no sessions to check; report.md says how well its arrivals fit",
+        ));
+    }
+    Ok(model)
+}
+
+fn stored(dir: &Path) -> Result<Model, Failure> {
     let path = dir.join(MODEL);
     let unreadable = |why: String| {
         Failure::hinted(
@@ -73,13 +96,6 @@ pub(super) fn read(dir: &Path) -> Result<Model, Failure> {
         serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
     if model.format != model::FORMAT_VERSION {
         return Err(unreadable(format!("it has the version {}", model.format)));
-    }
-    if model.gap.is_none() {
-        return Err(Failure::hinted(
-            Exit::Data,
-            format!("{} is made of counts alone", path.display()),
-            "there are no sessions to check; report.md says how well its arrivals fit",
-        ));
     }
     Ok(model)
 }

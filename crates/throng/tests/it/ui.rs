@@ -1,0 +1,209 @@
+//! `throng ui`: what its server answers. What it looks like is tested in a browser, by `web/tests`.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::compare::recorded::Recorded;
+use crate::support::{Ended, Running, Space, throng};
+
+struct Ui {
+    running: Running,
+    address: String,
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Ui {
+    fn start(directory: &Path, token: Option<&str>) -> Ui {
+        let mut command = throng(["ui", "--listen", "127.0.0.1:0"]);
+        command.arg(directory).env_remove("THRONG_UI_TOKEN");
+        if let Some(token) = token {
+            command.env("THRONG_UI_TOKEN", token);
+        }
+        let mut running = Running::start(&mut command);
+        let line = running.line();
+        let url = line.trim().strip_prefix("results    http://").unwrap();
+        let address = url.split('/').next().unwrap().to_owned();
+        Ui { running, address }
+    }
+
+    fn ask(&self, line: &str, fields: &[(&str, &str)]) -> Answer {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let mut text = format!("{line} HTTP/1.1\r\nHost: {}\r\n", self.address);
+        for (name, value) in fields {
+            text += &format!("{name}: {value}\r\n");
+        }
+        stream.write_all((text + "\r\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        Answer {
+            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.ask(&format!("GET {path}"), &[])
+    }
+
+    fn items(&self) -> Vec<Value> {
+        let list: Value = serde_json::from_str(&self.get("/list").body).unwrap();
+        list["items"].as_array().unwrap().clone()
+    }
+
+    fn id(&self, place: &str) -> String {
+        let items = self.items();
+        let item = items.iter().find(|item| item["place"] == place);
+        let item = item.unwrap_or_else(|| panic!("no {place} in {items:?}"));
+        item["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Asks for a comparison and waits for what comes of it.
+    fn compared(&self, query: &str) -> Value {
+        let origin = format!("http://{}", self.address);
+        let line = format!("POST /compare?{query}");
+        let asked = self.ask(&line, &[("Origin", &origin)]);
+        assert_eq!(asked.status, 200, "{}", asked.body);
+        let number: Value = serde_json::from_str(&asked.body).unwrap();
+        let path = format!("/comparison/{}", number["number"]);
+        loop {
+            let told: Value = serde_json::from_str(&self.get(&path).body).unwrap();
+            if told["stage"] == "done" || told["stage"] == "failed" {
+                return told;
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn results_are_listed_opened_and_compared() {
+    let space = Space::new();
+    let runs = space.path("runs");
+    let names: Vec<String> = (1..=2)
+        .map(|seed| {
+            let made = Recorded::new(seed).write(&runs);
+            made.file_name().unwrap().to_str().unwrap().to_owned()
+        })
+        .collect();
+    std::fs::create_dir(runs.join("cut")).unwrap();
+    std::fs::write(runs.join("cut/run.json"), "{").unwrap();
+    let mut ui = Ui::start(&runs, None);
+    let items = ui.items();
+    let states: Vec<_> = items.iter().map(|i| (&i["place"], &i["state"])).collect();
+    assert_eq!(
+        states,
+        [
+            (&Value::from(names[1].as_str()), &Value::from("passed")),
+            (&Value::from(names[0].as_str()), &Value::from("passed")),
+            (&Value::from("cut"), &Value::from("damaged")),
+        ]
+    );
+    // A report that was not written is made; it is not written either.
+    let (a, b) = (ui.id(&names[0]), ui.id(&names[1]));
+    let report = ui.get(&format!("/report/{a}"));
+    assert_eq!(report.status, 200);
+    assert!(report.head.contains("Content-Security-Policy: sandbox allow-scripts"));
+    assert!(report.body.contains("id=\"document\">{\"format\":1,\"kind\":\"run\""));
+    assert!(!runs.join(&names[0]).join("report.html").exists());
+    // One that was is served as it is.
+    std::fs::write(runs.join(&names[0]).join("report.html"), "as written").unwrap();
+    assert_eq!(ui.get(&format!("/report/{a}")).body, "as written");
+    let refused = ui.get(&format!("/report/{}", ui.id("cut")));
+    assert_eq!(refused.status, 404);
+    assert!(refused.body.contains("there is no report"), "{}", refused.body);
+
+    let told = ui.compared(&format!("runs={b}&baseline={a}"));
+    assert_eq!(told["stage"], "done", "{told}");
+    assert_eq!(told["document"]["kind"], "comparison");
+    assert_eq!(told["document"]["runs"].as_array().unwrap().len(), 2);
+    let file = ui.get("/comparison/1/report.html");
+    assert_eq!(file.status, 200);
+    assert!(file.head.contains("application/octet-stream"));
+    // The same question has the same answer, and no other.
+    ui.compared(&format!("baseline={a}&runs={b}"));
+    assert_eq!(ui.get("/comparison/2").status, 404);
+    let told = ui.compared(&format!("runs={a}"));
+    assert_eq!(told["stage"], "failed");
+    assert!(told["why"].as_str().unwrap().contains("one run cannot be compared"));
+    ui.running.interrupt();
+    ui.running.end().with(0);
+}
+
+#[test]
+fn nothing_outside_of_the_directory_is_served() {
+    let space = Space::new();
+    let (runs, outside) = (space.path("runs"), space.path("outside"));
+    let run = Recorded::new(1).write(&runs);
+    let secret = Recorded::new(2).write(&outside);
+    std::fs::write(secret.join("report.html"), "secret").unwrap();
+    symlink(secret.join("report.html"), run.join("report.html")).unwrap();
+    symlink(&secret, runs.join("linked")).unwrap();
+    let ui = Ui::start(&runs, None);
+    assert_eq!(ui.items().len(), 1, "links are no results");
+    let id = ui.id(run.file_name().unwrap().to_str().unwrap());
+    let report = ui.get(&format!("/report/{id}"));
+    assert!(report.status == 200 && !report.body.contains("secret"));
+    // Nor where a directory became a link after it was listed.
+    std::fs::remove_file(run.join("report.html")).unwrap();
+    std::fs::rename(&run, space.path("moved")).unwrap();
+    symlink(&secret, &run).unwrap();
+    assert_eq!(ui.get(&format!("/report/{id}")).status, 404);
+    for path in [
+        "/report/../../outside/report.html",
+        "/report/..%2f..%2foutside",
+        "/report/",
+        "/list/..",
+        "/../runs",
+        "/comparison/1/../../list",
+        "/comparison/99999999999999999999999",
+    ] {
+        assert_eq!(ui.get(path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn who_may_not_ask_is_refused() {
+    let space = Space::new();
+    std::fs::create_dir(space.path("runs")).unwrap();
+    let token = "0123456789abcdef";
+    let ui = Ui::start(&space.path("runs"), Some(token));
+    assert_eq!(ui.get("/list").status, 401);
+    let bearer = format!("Bearer {token}");
+    let known = ("Authorization", bearer.as_str());
+    assert_eq!(ui.ask("GET /list", &[known]).status, 200);
+    let page = ui.get(&format!("/?token={token}"));
+    assert!(page.status == 200 && page.head.contains("HttpOnly; SameSite=Strict"));
+    assert!(page.head.contains("script-src 'self'"));
+    // Other pages start no comparison.
+    assert_eq!(ui.ask("POST /compare?runs=0", &[known]).status, 403);
+    let foreign = ("Origin", "http://evil.test");
+    assert_eq!(ui.ask("GET /list", &[known, foreign]).status, 403);
+    let own = format!("http://{}", ui.address);
+    let own = ("Origin", own.as_str());
+    assert_eq!(ui.ask("POST /compare?runs=..", &[known, own]).status, 400);
+    assert_eq!(ui.ask("POST /stop", &[known, own]).status, 404);
+}
+
+#[test]
+fn what_cannot_be_served_is_told() {
+    let space = Space::new();
+    let nowhere = space.path("nowhere");
+    let ended = Ended::of(throng(["ui", "--listen", "127.0.0.1:0"]).arg(&nowhere)).with(66);
+    ended.told("nowhere");
+    let ended = Ended::of(throng(["ui", "--listen", "nonsense"]).arg(space.path("."))).with(64);
+    ended.told("--listen 127.0.0.1:7701");
+    let mut short = throng(["ui", "--listen", "127.0.0.1:0"]);
+    let ended = Ended::of(short.arg(space.path(".")).env("THRONG_UI_TOKEN", "short")).with(64);
+    ended.told("THRONG_UI_TOKEN");
+}

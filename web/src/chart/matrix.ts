@@ -1,0 +1,61 @@
+/** Shares by row and column, as cells that are the darker the greater they are. */
+
+import { told } from '../format';
+import { axis, base, tooltip } from './base';
+import type { Option } from './echarts';
+import type { Theme } from './theme';
+
+export interface MatrixSpec {
+  rows: string[];
+  columns: string[];
+  rowName: string;
+  columnName: string;
+  /** Row, column, share of 0..1. */
+  cells: [number, number, number][];
+}
+
+type Api = {
+  value: (n: number) => number;
+  coord: (at: [number, number]) => [number, number];
+};
+
+export function matrix(spec: MatrixSpec, theme: Theme): Option {
+  const y = axis({ unit: '', name: spec.rowName, categories: spec.rows }, theme, false);
+  return {
+    ...base(theme),
+    grid: { left: 130, right: 18, top: 28, bottom: 44 },
+    xAxis: axis({ unit: '', name: spec.columnName, categories: spec.columns }, theme, true),
+    // The first row stands at the top, as in a table.
+    yAxis: { ...y, inverse: true, splitLine: { show: false }, nameLocation: 'start' },
+    tooltip: tooltip(
+      theme,
+      (params) => {
+        const [column = 0, row = 0, share = 0] = (params as { value: number[] }).value;
+        return `${spec.rows[row]} → ${spec.columns[column]}\n${told(share, 'share')}`;
+      },
+      'item',
+    ),
+    series: [
+      {
+        type: 'custom',
+        data: spec.cells.map(([row, column, share]) => [column, row, share]),
+        encode: { x: 0, y: 1 },
+        renderItem: (_: unknown, api: Api) => {
+          const [column, row] = [api.value(0), api.value(1)];
+          const [left, top] = api.coord([column - 0.5, row - 0.5]);
+          const [right, bottom] = api.coord([column + 0.5, row + 0.5]);
+          return {
+            type: 'rect',
+            shape: { x: left, y: top, width: right - left - 1, height: bottom - top - 1 },
+            style: { fill: shade(api.value(2), theme) },
+          };
+        },
+      },
+    ],
+  };
+}
+
+function shade(share: number, theme: Theme): string {
+  const last = theme.heat.length - 1;
+  return theme.heat[Math.max(0, Math.min(last, Math.round(share * last)))] ?? theme.ink;
+}

@@ -1,0 +1,119 @@
+/** Where sessions end, how long they are, and of which kinds. */
+
+import { bars } from '../../chart/bars';
+import type { ModelDocument } from '../../document/model';
+import { type Child, el } from '../../dom';
+import { figure } from '../../figure';
+import { count, significant } from '../../format';
+import { each } from '../../frame';
+import { table } from '../../table';
+
+const REASONS = {
+  given: 'as asked for',
+  valley: 'the middle of the valley between thinks and absences',
+  usual: 'since the log shows no valley between thinks and absences',
+};
+
+export function sessions(doc: ModelDocument): Child[] {
+  const { gap } = doc;
+  return [
+    gap &&
+      el(
+        'p',
+        {},
+        `A user is known by ${doc.key}; a session ends after ${significant(gap.seconds)} s without a request, ${REASONS[gap.why]}.`,
+      ),
+    gap && gapFigure(gap),
+    gap &&
+      table({
+        title: 'Sessions with other gaps',
+        frame: [
+          each(gap.others, 'gap', 's', ([seconds]) => seconds),
+          each(gap.others, 'sessions', 'count', ([, sessions]) => sessions),
+        ],
+      }),
+    lengths(doc),
+    el('h3', { class: 'apart' }, 'Segments'),
+    table({
+      title: 'Segments',
+      frame: [
+        each(doc.segments, 'segment', '', (one) => one.name),
+        each(doc.segments, 'sessions', 'count', (one) => one.sessions),
+        each(doc.segments, 'requests', 'count', (one) => one.requests),
+        each(doc.segments, 'requests a session', '', (one) => one.requests / one.sessions),
+        each(doc.segments, 'sessions of 1', 'share', (one) => one.single / one.sessions),
+        each(doc.segments, 'sessions a second', '1/s', (one) => one.per_s),
+        each(doc.segments, 'mean think', 'ns', (one) => one.mean_think_s * 1e9),
+        each(doc.segments, 'law of thinks', '', (one) => one.law ?? 'values'),
+      ],
+    }),
+  ];
+}
+
+function gapFigure(gap: NonNullable<ModelDocument['gap']>): HTMLElement {
+  const seen = gap.histogram.filter(([, n]) => n > 0);
+  const last = seen.at(-1)?.[0] ?? 0;
+  const all = gap.histogram.filter(([from]) => from <= last);
+  // Four bins in each doubling of time.
+  const upto = (from: number) => from * 2 ** 0.25;
+  return figure({
+    title: 'Times between two requests of one user',
+    id: 'gap',
+    note: 'Thinks make the hill on the left, absences that on the right; the line is the gap that ends a session. What is below a second is in the first bar.',
+    frame: () => [
+      each(all, 'from', 's', ([from]) => from),
+      each(all, 'to', 's', ([from]) => upto(from)),
+      each(all, 'times', 'count', ([, n]) => n),
+    ],
+    option: (theme) =>
+      bars(
+        {
+          x: {
+            unit: 'ns',
+            name: 'time',
+            log: true,
+            min: 1e9,
+            max: upto(Math.max(all.at(-1)?.[0] ?? 1, gap.seconds)) * 1e9,
+          },
+          y: { unit: 'count', name: 'times', min: 0 },
+          bars: all.map(([from, n]) => [from * 1e9, upto(from) * 1e9, n]),
+          unit: 'count',
+          verticals: [{ at: gap.seconds * 1e9, name: 'gap' }],
+        },
+        theme,
+      ),
+  });
+}
+
+/** All segments together. */
+function lengths(doc: ModelDocument): Child {
+  const sum = new Map<number, number>();
+  for (const { lengths: own } of doc.behaviours) {
+    for (const [requests, n] of own) sum.set(requests, (sum.get(requests) ?? 0) + n);
+  }
+  const all = [...sum].sort(([a], [b]) => a - b);
+  const most = all.at(-1)?.[0] ?? 0;
+  if (most < 2) return null;
+  return figure({
+    title: 'Requests of a session',
+    id: 'lengths',
+    note: `How many sessions had so many requests${most > 60 ? '; the longest are in the table' : ''}.`,
+    frame: () => [
+      each(all, 'requests', 'count', ([requests]) => requests),
+      each(all, 'sessions', 'count', ([, n]) => n),
+    ],
+    option: (theme) =>
+      bars(
+        {
+          x: { unit: '', name: 'requests', min: 0.5, max: Math.min(most, 60) + 0.5 },
+          y: { unit: 'count', name: 'sessions', min: 0 },
+          bars: all
+            .filter(([requests]) => requests <= 60)
+            .map(([requests, n]) => [requests - 0.5, requests + 0.5, n]),
+          names: all.map(([requests]) => `${count(requests)} requests`),
+          unit: 'count',
+        },
+        theme,
+      ),
+  });
+}
