@@ -12,4 +12,4 @@ mod server;
 
 pub use feed::Feed;
 pub use gate::{Gate, Refusal, random_token, token_is_sound};
-pub use server::{Limits, Pages, Server};
+pub use server::{Act, Limits, Pages, Server};

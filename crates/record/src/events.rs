@@ -107,6 +107,8 @@ mod tests {
                 reason: text(),
             },
             EventKind::Interrupted,
+            EventKind::ArrivalsPaused,
+            EventKind::ArrivalsResumed,
             EventKind::WorkerLost {
                 worker: 1,
                 pid: 4321,
