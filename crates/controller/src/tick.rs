@@ -4,6 +4,7 @@ use engine::measure::{Example, MeasureDelta};
 use judge::course::{Growing, SecondOf};
 use record::Outcome;
 use record::schema::{Event, EventKind, RunInfo, SeriesRow};
+use stats::hist::LogHistogram;
 
 use crate::merge::Interval;
 use probe::Probed;
@@ -26,6 +27,15 @@ pub struct Tick<'a> {
 }
 
 impl Tick<'_> {
+    /// How long the requests and handshakes took that ended well.
+    pub fn responses(&self) -> impl Iterator<Item = &LogHistogram> {
+        let measures = self.interval.measures.values().filter(|delta| {
+            let info = &self.info.measures[delta.measure as usize];
+            matches!(info.kind.as_str(), "request" | "handshake")
+        });
+        measures.map(|delta| &delta.response)
+    }
+
     /// This second with all its histograms, for another thread to add up.
     pub fn keep(&self) -> Second {
         let measures = self.interval.measures.values();

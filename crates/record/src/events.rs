@@ -44,6 +44,8 @@ const KNOWN: &[&str] = &[
     "error",
     "sampling",
     "interrupted",
+    "arrivals_paused",
+    "arrivals_resumed",
     "worker_lost",
     "memory_pressure",
     "probe_lost",

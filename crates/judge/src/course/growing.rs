@@ -1,6 +1,6 @@
 //! A run that still goes on, second by second: its course, and what it comes to so far.
 
-use record::schema::{Event, EventKind, RunInfo, SeriesRow, Summary};
+use record::schema::{Event, EventKind, RunInfo, RunStatus, SeriesRow, Summary};
 use record::{Outcome, ProbeInfo, ProbeRow};
 use scenario::plan::Threshold;
 use stats::hist::LogHistogram;
@@ -46,6 +46,11 @@ impl Growing {
     pub fn new(info: &RunInfo) -> Growing {
         let planned_ns = info.phases.last().map_or(0, |phase| phase.end_ns);
         let measures = info.measures.iter();
+        let running = RunInfo {
+            status: RunStatus::Running,
+            ended_ns: 0,
+            ..info.clone()
+        };
         Growing {
             cut: Cut {
                 slots: SLOTS_MAX as usize,
@@ -56,7 +61,7 @@ impl Growing {
                 .map(|measure| Building::new(&measure.name, &measure.kind))
                 .collect(),
             errors: Errors::default(),
-            figures: Figures::new(info.clone(), Vec::new(), Vec::new()),
+            figures: Figures::new(running, Vec::new(), Vec::new()),
             probed_ns: Vec::new(),
         }
     }
@@ -158,8 +163,6 @@ impl Growing {
 
 #[cfg(test)]
 mod tests {
-    use record::schema::RunStatus;
-
     use super::*;
     use crate::sample;
 
@@ -234,7 +237,6 @@ mod tests {
     #[test]
     fn thresholds_are_judged_by_phase() {
         let mut info = sample::info();
-        info.status = RunStatus::Running;
         info.phases = vec![
             sample::phase("ramp", "rate", (0, 1), 100.0),
             sample::phase("hold", "hold", (1, 60), 0.0),
@@ -260,7 +262,7 @@ mod tests {
         }
         let names = ["connect", "request"];
         let threshold = |text| scenario::threshold(text, &names, &["ramp", "hold"]).unwrap();
-        let thresholds = ["p99(request) in ramp < 15ms", "p99(request) in hold < 15ms"];
+        let thresholds = ["p99(request) < 15ms in ramp", "p99(request) < 15ms in hold"];
         let judged = growing.judge(&thresholds.map(threshold)).thresholds;
         let shown: Vec<(bool, &str)> = judged.iter().map(|t| (t.passed, t.shown.as_str())).collect();
         assert_eq!(shown, [(true, "10.0 ms"), (false, "20.0 ms")]);
