@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check web bench bench-compare bench-peers bench-million bench-model bench-chat bench-docs picture toolchain
+.PHONY: help run test check web bench bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Where cargo is when a fresh shell does not know it yet.
@@ -21,6 +21,7 @@ help:
 	@echo "                    change settings of this machine, FANS=1 plays the whole final"
 	@echo "make bench-model  how fast 1 GB of log and a trace of two months are modelled, a few minutes"
 	@echo "make bench-chat   what the chat's transports cost and what its server takes, 25 minutes"
+	@echo "make bench-ui     what a live page with viewers costs a run, five minutes"
 	@echo "make bench-docs     writes docs/benchmarks.md, and tables of docs/chat.md, from the newest of"
 	@echo "                    what was measured"
 	@echo "make picture  draw the README's pictures of terminal and report anew, from a real run"
@@ -55,6 +56,9 @@ bench-model: toolchain web
 
 bench-chat: toolchain web
 	@bench/chat $(if $(APPLY),--apply)
+
+bench-ui: toolchain web
+	@bench/ui
 
 bench-docs:
 	@bench/docs

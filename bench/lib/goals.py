@@ -9,6 +9,7 @@ from lib.held_figures import bytes_per_user, held
 from lib.peers_tables import good, per_cpu_second
 from lib.run_tables import bare_lags_us, lags_us, messages, ratios
 from lib.tables import spread, table
+from lib.ui_tables import ratios as watched_ratios
 
 MILLION = 1_000_000
 HELD_SECONDS = 60
@@ -145,6 +146,8 @@ GOALS = [
          costs("tcp"), "×", 2),
     Goal("channels", "CPU of a channel's message, to the same bytes by hand", "chat_messages", 1.10,
          False, costs("phoenix", "actioncable", "socketio"), "×", 2),
+    Goal("viewers", "HTTP throughput watched by three viewers, to that of nobody watching", "ui", 0.98,
+         True, watched_ratios, "×", 3),
     Goal("fans", "fans of the whole final, without an error", "fans", MILLION, True, fans),
 ]
 

@@ -19,6 +19,7 @@ use crate::host::{self, Totals};
 use crate::journal::{Journal, reason, rows_channel};
 use crate::layout::layout;
 use crate::merge::{Interval, Merger};
+use crate::pause::{self, Pause};
 use crate::preflight::{self, TooSmall};
 use crate::prepare::{cores, prepare, start_target};
 use crate::probing::{self, Probing};
@@ -52,6 +53,7 @@ pub struct RunRequest<'a> {
     /// Whether to run even where this machine cannot hold so many users.
     pub anyway: bool,
     pub interrupt: Arc<Interrupt>,
+    pub pause: Arc<Pause>,
 }
 
 /// How often the user asked for the end. Once: no step begins any more, and the run says that it
@@ -152,6 +154,7 @@ pub fn conduct(
     let mut run = Conductor {
         plan: &plan,
         interrupt: &request.interrupt,
+        pause: &request.pause,
         merger: Merger::new(Broadcasts::new(&plan), preparation.layout.loops_count),
         stop,
         zero,
@@ -193,6 +196,7 @@ fn zero() -> Zero {
 struct Conductor<'a> {
     plan: &'a Plan,
     interrupt: &'a Interrupt,
+    pause: &'a Pause,
     journal: Journal,
     merger: Merger,
     stop: Arc<StopFlag>,
@@ -253,6 +257,7 @@ impl Conductor<'_> {
                 }
             }
             self.heed_interrupt()?;
+            self.heed_pause()?;
             for what in self.guard.heed(&self.stop, self.users) {
                 self.journal.event(self.ended_ns, what)?;
             }
@@ -270,7 +275,7 @@ impl Conductor<'_> {
 
     /// A worker is lost: the others go on without its users.
     fn lose(&mut self, loss: Loss) -> Result<(), RecordError> {
-        let at_ns = monotonic_ns().saturating_sub(self.zero.monotonic_ns);
+        let at_ns = self.now_ns();
         let left = self.merger.lose(loss.loops.numbers());
         let planned = starts::planned(self.plan, loss.loops);
         self.workers_left = self.workers_left.saturating_sub(1);
@@ -301,6 +306,23 @@ impl Conductor<'_> {
         Ok(())
     }
 
+    fn heed_pause(&mut self) -> Result<(), RecordError> {
+        let at_ns = self.now_ns();
+        // After the last phase nobody is due.
+        if at_ns >= self.plan.end_ns() {
+            return Ok(());
+        }
+        match pause::heed(self.pause, &self.stop) {
+            Some(what) => self.journal.event(at_ns, what),
+            None => Ok(()),
+        }
+    }
+
+    /// Since the run's start.
+    fn now_ns(&self) -> u64 {
+        monotonic_ns().saturating_sub(self.zero.monotonic_ns)
+    }
+
     fn take_interval(
         &mut self,
         mut interval: Interval,
@@ -314,14 +336,16 @@ impl Conductor<'_> {
         self.broadcasts_untold += interval.broadcasts_untold;
         self.ended_ns = interval.row.end_ns;
         self.users = interval.row.users;
+        let events = self.journal.news();
         on_tick(&Tick {
             info: self.journal.info(),
             row: &interval.row,
             measures: tick::measures(self.journal.info(), &interval),
             interrupted: self.interrupted,
+            paused: self.stop.is_paused(),
             probes: self.probing.as_mut().map_or(&[], Probing::newest),
+            events: &events,
             interval: &interval,
-            secrets: self.journal.secrets(),
         });
         Ok(())
     }

@@ -254,6 +254,7 @@ impl Conductor<'_> {
             judge_rest: false,
             anyway: self.request.anyway,
             interrupt: Arc::clone(&self.request.interrupt),
+            pause: Arc::default(),
         };
         let conducted = conduct(request, &mut |tick| watch(Progress::Tick(tick)));
         let after = hook(&experiment.after);

@@ -39,6 +39,8 @@ pub(crate) struct Journal {
     since_checkpoint: u32,
     rows: RowsThread,
     secrets: Secrets,
+    /// Events that were written and not told yet.
+    news: Vec<Event>,
 }
 
 impl Journal {
@@ -60,6 +62,7 @@ impl Journal {
             examples: BTreeMap::new(),
             since_checkpoint: 0,
             secrets,
+            news: Vec::new(),
             dir,
             info,
         })
@@ -71,11 +74,6 @@ impl Journal {
 
     pub(crate) fn info(&self) -> &RunInfo {
         &self.info
-    }
-
-    /// What must not be told.
-    pub(crate) fn secrets(&self) -> &Secrets {
-        &self.secrets
     }
 
     /// False once rows can no longer be written; the error comes with [`Journal::finish`].
@@ -98,7 +96,15 @@ impl Journal {
 
     pub(crate) fn event(&mut self, at_ns: u64, mut what: EventKind) -> Result<(), RecordError> {
         self.secrets.hide_in_event(&mut what);
-        self.events.write(&Event { at_ns, what })
+        let event = Event { at_ns, what };
+        self.events.write(&event)?;
+        self.news.push(event);
+        Ok(())
+    }
+
+    /// The events since this was asked last.
+    pub(crate) fn news(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.news)
     }
 
     /// Writes one interval of the whole run down.

@@ -136,6 +136,7 @@ pub fn seek<E: From<KneeError>>(
             judge_rest: false,
             anyway,
             interrupt: Arc::clone(&interrupt),
+            pause: Arc::default(),
         };
         let trial = match conduct(request, &mut |tick| on_news(KneeNews::Tick(tick))) {
             // A run that the user cut short says nothing of its load.

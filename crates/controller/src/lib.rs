@@ -20,6 +20,7 @@
 //! | `experiment` | many runs by a design, resumed where they were left |
 //! | `simulate` | a scenario in virtual time, as its server sees it |
 //! | `tick` | a second of the run for the live view |
+//! | `pause` | arrivals that are paused for a while |
 //! | `guard` | memory that runs short ends the ramp, then the run |
 //! | `doctor` | the limits of this machine, one by one |
 //! | `capacity` | how many users it can hold, and what it takes for so many |
@@ -42,6 +43,7 @@ mod knee;
 pub mod layout;
 pub mod memory;
 mod merge;
+mod pause;
 mod preflight;
 mod prepare;
 mod probing;
@@ -57,11 +59,12 @@ mod worker;
 pub use conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
 pub use crew::CrewError;
 pub use knee::{KneeError, KneeNews, KneeRequest, Loaded, Search, SearchError, Sought, seek};
+pub use pause::{PAUSED, Pause, RESUMED};
 pub use preflight::TooSmall;
 pub use probe::{ProbeError, Probed};
 pub use probing::target_place;
 pub use target::{LISTENING, TargetError};
-pub use tick::{Tick, TickMeasure};
+pub use tick::{Second, Tick, TickMeasure};
 pub use watch::{WatchError, WatchRequest, watch};
 pub use worker::protocol::{Inputs, ScenarioText};
 pub use worker::serve::{WorkError, serve as work};

@@ -200,6 +200,7 @@ impl Interval {
         row.users_finished += delta.counts.users_finished;
         row.users_refused += delta.counts.users_refused;
         row.users_held += delta.counts.users_held;
+        row.users_paused += delta.counts.users_paused;
         row.users_connected += delta.counts.users_connected;
         row.connects_retried += delta.counts.connects_retried;
         row.sends += delta.counts.sends;

@@ -53,6 +53,8 @@ impl Secrets {
             | EventKind::Draining
             | EventKind::RunEnded { .. }
             | EventKind::Interrupted
+            | EventKind::ArrivalsPaused
+            | EventKind::ArrivalsResumed
             | EventKind::MemoryPressure { .. }
             | EventKind::ProbeBack { .. }
             | EventKind::ProbeSource { .. } => {}

@@ -1,12 +1,12 @@
 //! One second of a run, for those who watch.
 
-use engine::measure::Example;
+use engine::measure::{Example, MeasureDelta};
 use judge::course::{Growing, SecondOf};
 use record::Outcome;
 use record::schema::{Event, EventKind, RunInfo, SeriesRow};
+use stats::hist::LogHistogram;
 
 use crate::merge::Interval;
-use crate::secrets::Secrets;
 use probe::Probed;
 
 /// One second of a run, while it runs.
@@ -17,34 +17,68 @@ pub struct Tick<'a> {
     /// Measures that something happened to in this interval.
     pub measures: Vec<TickMeasure>,
     pub interrupted: bool,
+    /// Whether arrivals are paused.
+    pub paused: bool,
     /// What the server's side told last.
     pub probes: &'a [Probed],
+    /// What happened since the last second.
+    pub events: &'a [Event],
     pub(crate) interval: &'a Interval,
-    pub(crate) secrets: &'a Secrets,
 }
 
 impl Tick<'_> {
-    /// Adds this second, with all its histograms, to a course.
-    pub fn add_to(&self, growing: &mut Growing) {
-        let measures = self.interval.measures.iter();
-        let seconds = measures.map(|(&id, delta)| SecondOf {
-            measure: id as usize,
+    /// How long the requests and handshakes took that ended well.
+    pub fn responses(&self) -> impl Iterator<Item = &LogHistogram> {
+        let measures = self.interval.measures.values().filter(|delta| {
+            let info = &self.info.measures[delta.measure as usize];
+            matches!(info.kind.as_str(), "request" | "handshake")
+        });
+        measures.map(|delta| &delta.response)
+    }
+
+    /// This second with all its histograms, for another thread to add up.
+    pub fn keep(&self) -> Second {
+        let measures = self.interval.measures.values();
+        Second {
+            row: self.row.clone(),
+            measures: measures.cloned().collect(),
+            events: self.events.to_vec(),
+            probes: self.probes.to_vec(),
+            interrupted: self.interrupted,
+            paused: self.paused,
+        }
+    }
+}
+
+/// One second of a run, apart from it.
+#[derive(Debug)]
+pub struct Second {
+    row: SeriesRow,
+    measures: Vec<MeasureDelta>,
+    events: Vec<Event>,
+    probes: Vec<Probed>,
+    /// Whether the run is being stopped.
+    pub interrupted: bool,
+    /// Whether arrivals are paused.
+    pub paused: bool,
+}
+
+impl Second {
+    /// Adds it to a run that grows.
+    pub fn add_to(self, growing: &mut Growing) {
+        let seconds = self.measures.iter().map(|delta| SecondOf {
+            measure: delta.measure as usize,
             outcomes: &delta.outcomes,
             response: &delta.response,
             service: &delta.service,
             lag: &delta.lag,
         });
-        growing.add(self.row, seconds);
-    }
-
-    /// The first errors of their kind in each loop, of this interval, as the record has them.
-    pub fn first_errors(&self) -> impl Iterator<Item = Event> {
-        let examples = self.interval.examples.iter();
-        examples.map(|example| {
-            let mut event = example_event(self.info, example);
-            self.secrets.hide_in_event(&mut event.what);
-            event
-        })
+        growing.add(&self.row, seconds);
+        self.events
+            .into_iter()
+            .for_each(|event| growing.event(event));
+        let probes = self.probes.into_iter();
+        growing.probes(probes.map(|probed| (probed.info, probed.at_ns, probed.value)));
     }
 }
 

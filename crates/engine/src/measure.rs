@@ -49,6 +49,8 @@ pub struct Counts {
     pub users_refused: u64,
     /// Users that started late because `options.connecting_max` connections were being set up.
     pub users_held: u64,
+    /// Users that were due while arrivals were paused.
+    pub users_paused: u64,
     pub users_connected: u64,
     /// Connections that failed and were tried again (`options.connect_retries`).
     pub connects_retried: u64,

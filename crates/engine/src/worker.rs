@@ -5,6 +5,7 @@
 //! [`Worker::commands`]. It must pass times that never go back, and ask [`Worker::next_ns`] how
 //! long it may sleep. The worker reads no clock and owns no socket.
 
+mod admission;
 mod background;
 mod channels;
 mod connections;
@@ -21,7 +22,7 @@ mod session;
 mod tcp;
 mod websocket;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use proto::Limits;
@@ -30,7 +31,6 @@ use record::{Measurement, Outcome};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use scenario::Plan;
-use scenario::plan::builtin;
 use stats::rng::{Purpose, Rng};
 
 use crate::arrivals::{Arrival, Arrivals, Share, users_max};
@@ -46,8 +46,6 @@ use crate::wire::Wires;
 
 /// Users and connections a worker makes room for ahead; more are taken, at the cost of a copy.
 const CAPACITY_MAX: u64 = 20_000;
-/// What is said of a user that falls due after arrivals were closed.
-const CLOSED: &str = "memory ran short before this user was due: nobody starts any more";
 /// How long a leaving user waits for the peer's close frame.
 pub(crate) const LEAVE_NS: u64 = 1_000_000_000;
 
@@ -111,6 +109,12 @@ pub struct Worker<'p> {
     upcoming: Option<Arrival>,
     /// False once users that fall due are refused.
     admits: bool,
+    /// While it is true nobody starts.
+    paused: bool,
+    /// Users of a pause that come when it is over, in the order they were due.
+    waiting: VecDeque<Arrival>,
+    /// When the last pause was over; those who waited for that are due then.
+    resumed_ns: u64,
     /// Connections being set up, upgrades included.
     setting_up: u64,
     /// Nobody starts while so many connections are being set up.
@@ -168,6 +172,9 @@ impl<'p> Worker<'p> {
             arrivals,
             upcoming,
             admits: true,
+            paused: false,
+            waiting: VecDeque::new(),
+            resumed_ns: 0,
             setting_up: 0,
             setting_up_max: plan
                 .options
@@ -218,16 +225,12 @@ impl<'p> Worker<'p> {
         let next = self.wheel.next_ns().min(self.recorder.cut_ns());
         match self.state {
             State::Running => {
-                // Until a connection is set up, or fails, there is nothing to do for who is held.
-                let waits = self.held && self.is_full();
-                let upcoming = self.upcoming.filter(|_| !waits);
-                let arrival = upcoming.map_or(u64::MAX, |a| a.due_ns);
                 let done_ns = if self.is_done() {
                     self.done_from_ns
                 } else {
                     u64::MAX
                 };
-                next.min(arrival).min(done_ns).min(self.end_ns)
+                next.min(self.admission_ns()).min(done_ns).min(self.end_ns)
             }
             State::Draining { until_ns } if self.leaving.is_empty() && self.users.len() > 0 => {
                 next.min(until_ns)
@@ -280,12 +283,6 @@ impl<'p> Worker<'p> {
         self.end_ns = self.end_ns.min(now_ns);
     }
 
-    /// Nobody starts any more: users that fall due from now on count as refused for want of memory.
-    /// Those who are present go on as planned.
-    pub fn close_arrivals(&mut self) {
-        self.admits = false;
-    }
-
     /// Closes the last interval. Nothing may be called after it but the `take` methods.
     pub fn finish(&mut self, now_ns: u64) {
         self.recorder.finish(now_ns, self.gauges());
@@ -309,7 +306,8 @@ impl<'p> Worker<'p> {
 
     /// True where the plan ends with its last user, and there will be none any more.
     fn is_done(&self) -> bool {
-        self.done_from_ns < u64::MAX && self.upcoming.is_none() && self.users.len() == 0
+        let nobody_comes = self.upcoming.is_none() && self.waiting.is_empty();
+        self.done_from_ns < u64::MAX && nobody_comes && self.users.len() == 0
     }
 
     fn gauges(&self) -> Gauges {
@@ -322,54 +320,6 @@ impl<'p> Worker<'p> {
 
     fn unix_ms(&self, now_ns: u64) -> i64 {
         ((self.started_unix_ns + now_ns) / 1_000_000) as i64
-    }
-
-    /// Starts the upcoming user, or refuses it, where it is due and does not have to wait.
-    fn admit(&mut self, now_ns: u64) -> bool {
-        let Some(arrival) = self.upcoming.filter(|a| a.due_ns <= now_ns) else {
-            return false;
-        };
-        if self.is_full() {
-            self.held = true;
-            return false;
-        }
-        self.upcoming = self.arrivals.next();
-        self.recorder.counts.users_held += u64::from(std::mem::take(&mut self.held));
-        if self.admits {
-            self.start(now_ns, arrival);
-        } else {
-            self.refuse(now_ns, arrival);
-        }
-        true
-    }
-
-    /// True while whoever is due has to wait.
-    fn is_full(&self) -> bool {
-        self.admits && self.setting_up >= self.setting_up_max
-    }
-
-    fn start(&mut self, now_ns: u64, arrival: Arrival) {
-        let mut user = User::new(
-            self.plan.seed,
-            arrival.user,
-            arrival.session,
-            arrival.due_ns,
-        );
-        user.repeats_until_ns = arrival.repeats_until_ns.unwrap_or(0);
-        let session = &self.plan.sessions[arrival.session as usize];
-        user.slots = vec![Default::default(); session.slots_count as usize].into();
-        user.registers = vec![0; session.registers_count as usize].into();
-        self.recorder.counts.users_started += 1;
-        let key = self.users.insert(user);
-        self.proceed(now_ns, key);
-    }
-
-    fn refuse(&mut self, now_ns: u64, arrival: Arrival) {
-        let (connect, outcome) = (builtin::CONNECT, Outcome::NoMemory);
-        self.recorder.counts.users_refused += 1;
-        self.recorder.check(connect, outcome);
-        self.recorder
-            .example(now_ns, connect, outcome, arrival.user, || CLOSED.to_owned());
     }
 
     fn fire(&mut self, now_ns: u64, key: u32) {
@@ -402,6 +352,7 @@ impl<'p> Worker<'p> {
     /// replies still in flight are timed as before.
     fn begin_drain(&mut self) {
         self.upcoming = None;
+        self.waiting.clear();
         self.state = State::Draining {
             until_ns: self.end_ns + self.plan.options.drain_ns,
         };

@@ -207,10 +207,12 @@ impl Figures {
     }
 
     /// Users that loops which were not lost had to start in this interval: each loop has as many
-    /// users as any other.
+    /// users as any other. Who was due in a pause was not to start; where an interval told of more of
+    /// them than were due in it, this is negative, and the next one makes up for it.
     pub fn due_of_rest(&self, row: &SeriesRow) -> f64 {
         let loops = f64::from(self.info.generator.loops.max(1));
-        row.users_due as f64 * (1.0 - f64::from(row.loops_lost) / loops).max(0.0)
+        let due = row.users_due as f64 * (1.0 - f64::from(row.loops_lost) / loops).max(0.0);
+        due - row.users_paused as f64
     }
 
     /// True for measures of operations that the generator begins by itself, each one counted

@@ -2,7 +2,8 @@
 //!
 //! Findings that make a run untrusted come first, the one that explains most at the head: users
 //! with a worker that was lost, users that could not be started, load that was not reached,
-//! operations begun too late, an end before the plan's. What is only worth knowing follows.
+//! operations begun too late, an end before the plan's, arrivals that were paused. What is only worth
+//! knowing follows.
 
 mod cause;
 mod lag;
@@ -18,7 +19,10 @@ use record::schema::{
 use crate::figures::Figures;
 use crate::findings::finding;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
-use crate::words;
+use crate::{pauses, words};
+
+/// The code of a run that did not come to its planned end.
+pub(crate) const INCOMPLETE: &str = "run-incomplete";
 
 /// The generator's state over the whole run.
 pub(crate) fn summarise(figures: &Figures) -> HealthSummary {
@@ -61,9 +65,15 @@ pub(crate) fn findings(
     }
     findings.extend(short);
     findings.extend(incomplete(figures));
-    if !findings.iter().any(|f| f.code != "run-incomplete") {
+    let at_fault = findings.iter().any(|f| f.code != INCOMPLETE);
+    let (fatal, told): (Vec<_>, Vec<_>) = pauses::found(figures)
+        .into_iter()
+        .partition(|pause| pause.severity == Severity::Fatal);
+    findings.extend(fatal);
+    if !at_fault {
         findings.push(lag_warning(health, measures).unwrap_or_else(|| healthy(figures, health)));
     }
+    findings.extend(told);
     findings.extend(surroundings(figures, health));
     // What is said of the others is said after who they are.
     lost.into_iter().chain(findings).collect()
@@ -119,7 +129,7 @@ fn incomplete(figures: &Figures) -> Option<Finding> {
             )
         }
     };
-    let finding = finding(Severity::Fatal, "run-incomplete", text)
+    let finding = finding(Severity::Fatal, INCOMPLETE, text)
         .with("ended_ns", ended_ns as f64)
         .with("planned_ns", figures.planned_end_ns() as f64);
     Some(finding.done())

@@ -21,6 +21,7 @@ mod health;
 mod imported;
 pub mod limits;
 pub mod meters;
+pub mod pauses;
 pub mod probes;
 #[cfg(test)]
 mod sample;
@@ -34,7 +35,7 @@ pub mod words;
 pub use figures::{Cell, Figures, LostUsers};
 pub use imported::judge as judge_imported;
 
-use record::schema::{FORMAT_VERSION, Severity, Summary, Verdict};
+use record::schema::{FORMAT_VERSION, Finding, Severity, Summary, ThresholdResult, Verdict};
 use scenario::plan::Threshold;
 
 /// Why a run could not be judged.
@@ -105,13 +106,7 @@ pub fn judge_figures(figures: &Figures, thresholds: &[Threshold], judge_rest: bo
 
     let mut findings = health::findings(figures, &health, &users, &measures, judge_rest);
     findings.extend(findings::findings(figures, &thresholds, &measures));
-    let verdict = if findings.iter().any(|f| f.severity == Severity::Fatal) {
-        Verdict::Untrusted
-    } else if thresholds.iter().all(|t| t.passed) {
-        Verdict::Passed
-    } else {
-        Verdict::Failed
-    };
+    let verdict = verdict(&findings, &thresholds);
     Summary {
         format: FORMAT_VERSION,
         id: figures.info.id.clone(),
@@ -126,6 +121,28 @@ pub fn judge_figures(figures: &Figures, thresholds: &[Threshold], judge_rest: bo
         traffic: summary::traffic(figures),
         measures,
         phases: summary::phases(figures),
+    }
+}
+
+/// As [`judge_figures`], for a run that goes on: what it comes to if it ended as it is. That it has not
+/// ended is no finding.
+pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
+    let mut summary = judge_figures(figures, thresholds, false);
+    summary
+        .findings
+        .retain(|finding| finding.code != health::INCOMPLETE);
+    summary.verdict = verdict(&summary.findings, &summary.thresholds);
+    summary.exit_code = exit_code(summary.verdict);
+    summary
+}
+
+fn verdict(findings: &[Finding], thresholds: &[ThresholdResult]) -> Verdict {
+    if findings.iter().any(|f| f.severity == Severity::Fatal) {
+        Verdict::Untrusted
+    } else if thresholds.iter().all(|t| t.passed) {
+        Verdict::Passed
+    } else {
+        Verdict::Failed
     }
 }
 

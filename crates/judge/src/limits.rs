@@ -46,6 +46,9 @@ pub const ERROR_KINDS_MAX: usize = 3;
 /// How many different notes of the run are repeated among its findings.
 pub const NOTES_MAX: usize = 5;
 
+/// How many pauses of arrivals are told with their times.
+pub const PAUSES_TOLD_MAX: usize = 5;
+
 /// How many lost workers get a finding of their own.
 pub const LOSSES_TOLD_MAX: usize = 5;
 

@@ -22,4 +22,4 @@ pub use feed::Feed;
 pub use front::{Front, FrontError};
 pub use gate::{Gate, Refusal};
 pub use jobs::Progress;
-pub use server::{Pages, Server};
+pub use server::{Act, Pages, Server};

@@ -20,8 +20,18 @@ pub struct Pages {
     pub html: String,
     pub script: &'static str,
     pub style: &'static str,
-    /// Called for each `POST /stop`.
-    pub stop: Box<dyn Fn() + Send + Sync>,
+    /// What can be done to the run.
+    pub acts: Vec<Act>,
+}
+
+/// Something that a `POST` does.
+pub struct Act {
+    /// What is asked for, as `/stop`.
+    pub path: &'static str,
+    /// What is answered, with status 202.
+    pub told: &'static str,
+    /// Does it, without waiting.
+    pub act: Box<dyn Fn() + Send + Sync>,
 }
 
 /// A server, for as long as the process lives.
@@ -102,11 +112,16 @@ fn answer(shared: &Shared, asked: &Asked<'_>) -> io::Result<()> {
             }
             None => Reply::text(404, "the run is not over\n").write(&mut out),
         },
-        (Method::Post, "/stop") => {
-            (pages.stop)();
-            Reply::text(202, "the run is being stopped\n").write(&mut out)
+        (method, path) => {
+            let mut acts = pages.acts.iter();
+            match acts.find(|act| method == Method::Post && act.path == path) {
+                Some(act) => {
+                    (act.act)();
+                    Reply::text(202, act.told).write(&mut out)
+                }
+                None => Reply::text(404, "there is no such page\n").write(&mut out),
+            }
         }
-        _ => Reply::text(404, "there is no such page\n").write(&mut out),
     }
 }
 

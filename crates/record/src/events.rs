@@ -44,6 +44,8 @@ const KNOWN: &[&str] = &[
     "error",
     "sampling",
     "interrupted",
+    "arrivals_paused",
+    "arrivals_resumed",
     "worker_lost",
     "memory_pressure",
     "probe_lost",
@@ -107,6 +109,8 @@ mod tests {
                 reason: text(),
             },
             EventKind::Interrupted,
+            EventKind::ArrivalsPaused,
+            EventKind::ArrivalsResumed,
             EventKind::WorkerLost {
                 worker: 1,
                 pid: 4321,

@@ -163,6 +163,9 @@ pub struct SeriesRow {
     /// Users that started late because as many connections were being set up as may be
     /// (`options.connecting_max`).
     pub users_held: u64,
+    /// Users that were due while arrivals were paused. Those of a closed population, and users of their
+    /// own, start when the pause is over; the others never.
+    pub users_paused: u64,
     /// Users whose first connection was made in this interval.
     pub users_connected: u64,
     /// Connections that failed and were tried again (`options.connect_retries`).
@@ -276,6 +279,10 @@ pub enum EventKind {
     },
     /// The user asked for the end.
     Interrupted,
+    /// The user asked that nobody starts any more for a while.
+    ArrivalsPaused,
+    /// From here on users start again.
+    ArrivalsResumed,
     /// A worker process is no more, and the run goes on without its users.
     WorkerLost {
         /// Its place in [`RunInfo::workers`].

@@ -163,6 +163,7 @@ series! {
     users_finished: u64,
     users_refused: u64,
     users_held: u64,
+    users_paused: u64,
     users_connected: u64,
     connects_retried: u64,
     sends: u64,

@@ -15,6 +15,7 @@ mod junit;
 mod live;
 mod meters;
 mod model;
+mod over_time;
 mod page;
 mod probes;
 #[cfg(test)]
@@ -34,9 +35,10 @@ pub use experiment::{experiment, experiment_json};
 pub use imported::imported;
 pub use json::json;
 pub use junit::run_junit;
-pub use live::{Live, LiveMeasure, LiveState, Stage, plain_line};
+pub use live::{HeatColumn, Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use meters::meters;
 pub use model::{model, model_against, model_check, model_markdown};
+pub use over_time::over_time;
 #[cfg(feature = "web")]
 pub use page::{LIVE_HTML, SCRIPT, SHELF_HTML, STYLE};
 pub use page::{LiveReport, Page, RunReport};

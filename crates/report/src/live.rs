@@ -3,6 +3,7 @@
 //! Both are pure functions of the seconds so far; when to draw is the caller's matter.
 
 pub(crate) mod chart;
+mod heat;
 
 use judge::words;
 use record::schema::{RunInfo, SeriesRow};
@@ -10,6 +11,7 @@ use record::schema::{RunInfo, SeriesRow};
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
 use chart::{bar, sparkline};
+pub use heat::HeatColumn;
 
 /// Rates of the live view are means over the newest rows that make up this time.
 const RATE_WINDOW_NS: u64 = 1_000_000_000;
@@ -17,8 +19,16 @@ const RATE_WINDOW_NS: u64 = 1_000_000_000;
 const SPARK_ROWS: usize = 30;
 /// Characters of the progress bar.
 const BAR_COLUMNS: usize = 24;
-/// Lines of a frame besides those of the measures.
+/// Lines of a frame besides those of the measures: its head, their header, and one that some stages have.
 const FRAME_LINES: usize = 7;
+/// Columns of a line before its sparkline.
+const SPARK_INDENT: usize = 25;
+/// A sparkline that is shorter is left out.
+const SPARK_MIN: usize = 10;
+/// Lines that measures keep where latencies over time want room, too.
+const MEASURES_MIN: usize = 4;
+/// The table of measures has sparklines on a terminal of so many columns.
+const WIDE_COLUMNS: usize = 90;
 /// Measures told in a plain line.
 const PLAIN_MEASURES: usize = 3;
 
@@ -31,6 +41,8 @@ pub struct LiveState<'a> {
     pub rows: &'a [SeriesRow],
     /// In the order they are to be shown in.
     pub measures: &'a [LiveMeasure],
+    /// How long requests took, by the same seconds.
+    pub heat: &'a [HeatColumn],
     pub stage: Stage,
 }
 
@@ -39,6 +51,8 @@ pub struct LiveState<'a> {
 pub enum Stage {
     /// In its phases.
     Running,
+    /// In its phases, and nobody starts.
+    Paused,
     /// The phases are over; operations in flight may end.
     Draining,
     /// The user asked for the end; operations in flight may end.
@@ -57,6 +71,8 @@ pub struct LiveMeasure {
     pub p50_ns: Option<u64>,
     pub p95_ns: Option<u64>,
     pub p99_ns: Option<u64>,
+    /// The 99th percentile second by second, the newest last; 0 where nothing ended well.
+    pub p99_past_ns: Vec<f64>,
 }
 
 /// The live screen of one run.
@@ -95,9 +111,15 @@ impl<'a> Live<'a> {
             self.phase(state),
             self.users(state, &now),
             self.operations(state, &now),
-            errors(state),
-            generator(self.info, state),
         ];
+        let latency = self.latency(state);
+        let room = self.lines.saturating_sub(FRAME_LINES + latency.len());
+        lines.extend(latency);
+        lines.extend([errors(state), generator(self.info, state)]);
+        if state.stage == Stage::Paused {
+            let text = "arrivals are paused: nobody starts, and those who are present go on";
+            lines.push(Line::default().tone(Tone::Warning, text));
+        }
         if state.stage == Stage::Interrupted {
             let text = "ending early; Ctrl-C once more stops at once";
             lines.push(Line::default().tone(Tone::Warning, text));
@@ -106,7 +128,7 @@ impl<'a> Live<'a> {
             .iter()
             .map(|line| line.render(self.columns, self.style))
             .collect();
-        lines.extend(self.measures(state));
+        lines.extend(self.measures(state, room));
         lines.truncate(self.lines);
         lines
     }
@@ -120,7 +142,10 @@ impl<'a> Live<'a> {
             .take_while(|p| p.end_ns <= state.now_ns)
             .count();
         let whole = format!("run {} of {}", clock(state.now_ns), clock(end_ns));
-        let Some(phase) = phases.get(number).filter(|_| state.stage == Stage::Running) else {
+        let Some(phase) = phases
+            .get(number)
+            .filter(|_| matches!(state.stage, Stage::Running | Stage::Paused))
+        else {
             let waiting = state.rows.last().map_or(0, |row| row.in_flight);
             let text = format!("draining, {} in flight  ", words::count(waiting));
             return line.text(text).tone(Tone::Dim, whole);
@@ -174,27 +199,53 @@ impl<'a> Live<'a> {
             ))
     }
 
-    fn spark(&self, values: impl ExactSizeIterator<Item = f64>) -> String {
-        let past = values.len().saturating_sub(SPARK_ROWS);
-        sparkline(
-            &values.skip(past).collect::<Vec<_>>(),
-            SPARK_ROWS,
-            self.style,
-        )
+    /// Latencies over the time of the sparklines above, where there is room for them.
+    fn latency(&self, state: &LiveState<'_>) -> Vec<Line> {
+        let room = self.lines.saturating_sub(FRAME_LINES + MEASURES_MIN);
+        if room < heat::ROWS_MAX || self.spark_columns() == 0 {
+            return Vec::new();
+        }
+        let rows = heat::rows(state.heat, self.spark_columns(), self.style);
+        let lines = rows.into_iter().enumerate().map(|(place, row)| {
+            let from = match row.from_ns {
+                Some(ns) => format!("from {}", words::duration(ns)),
+                None => "below".to_owned(),
+            };
+            label(if place == 0 { "response" } else { "" }, &from).text(row.cells)
+        });
+        lines.collect()
     }
 
-    fn measures(&self, state: &LiveState<'_>) -> Vec<String> {
-        let room = self.lines.saturating_sub(FRAME_LINES);
+    /// How long sparklines are; 0: too short to show anything.
+    fn spark_columns(&self) -> usize {
+        match self.columns.saturating_sub(SPARK_INDENT).min(SPARK_ROWS) {
+            few if few < SPARK_MIN => 0,
+            columns => columns,
+        }
+    }
+
+    fn spark(&self, values: impl ExactSizeIterator<Item = f64>) -> String {
+        let columns = self.spark_columns();
+        let past = values.len().saturating_sub(columns);
+        sparkline(&values.skip(past).collect::<Vec<_>>(), columns, self.style)
+    }
+
+    fn measures(&self, state: &LiveState<'_>, room: usize) -> Vec<String> {
         if state.measures.is_empty() || room == 0 {
             return Vec::new();
         }
-        let mut table = Table::new(&["last seconds", "rate", "errors", "p50", "p95", "p99"]);
+        let mut heads = vec!["last seconds", "rate", "errors", "p50", "p95", "p99"];
+        let is_wide = self.columns >= WIDE_COLUMNS;
+        if is_wide {
+            heads.push("p99 over time");
+        }
+        let mut table = Table::new(&heads);
         let time = |ns: Option<u64>| match ns {
             Some(ns) => (None, words::duration(ns as f64)),
             None => (None, "–".to_owned()),
         };
         for measure in state.measures.iter().take(room) {
-            table.row(vec![
+            let mut cells = vec![
                 (None, format!("  {}", measure.name)),
                 (None, words::rate(measure.rate_per_s)),
                 (
@@ -204,7 +255,11 @@ impl<'a> Live<'a> {
                 time(measure.p50_ns),
                 time(measure.p95_ns),
                 time(measure.p99_ns),
-            ]);
+            ];
+            if is_wide {
+                cells.push((None, self.spark(measure.p99_past_ns.iter().copied())));
+            }
+            table.row(cells);
         }
         if state.measures.len() > room {
             let more = format!("  … and {} more", state.measures.len() - room);
@@ -221,7 +276,8 @@ pub fn plain_line(info: &RunInfo, state: &LiveState<'_>) -> String {
     let phase = info.phases.iter().find(|p| state.now_ns < p.end_ns);
     let stage = match (state.stage, phase) {
         (Stage::Running, Some(phase)) => phase.name.as_str(),
-        (Stage::Running | Stage::Draining, _) => "draining",
+        (Stage::Paused, Some(_)) => "paused",
+        (Stage::Running | Stage::Paused | Stage::Draining, _) => "draining",
         (Stage::Interrupted, _) => "ending early",
     };
     let mut text = format!(

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use controller::{Interrupt, Tick};
+use controller::{Interrupt, Pause, Tick};
 use report::Page;
+use scenario::plan::Threshold;
 
 use crate::exit::Failure;
 use crate::page;
@@ -12,11 +13,16 @@ use crate::page;
 pub(crate) enum LivePage {}
 
 impl LivePage {
-    pub(crate) fn open(_: &str, _: &Arc<Interrupt>) -> Result<LivePage, Failure> {
+    pub(crate) fn open(
+        _: &str,
+        _: Vec<Threshold>,
+        _: &Arc<Interrupt>,
+        _: &Arc<Pause>,
+    ) -> Result<LivePage, Failure> {
         Err(page::none())
     }
 
-    pub(crate) fn tick(&self, _: &Tick<'_>) {
+    pub(crate) fn tick(&mut self, _: &Tick<'_>) {
         match *self {}
     }
 

@@ -5,11 +5,13 @@ use std::io::{IsTerminal, Stdout};
 
 use controller::{Tick, TickMeasure};
 use record::schema::SeriesRow;
-use report::{Live, LiveMeasure, LiveState, Screen, Stage, Style, plain_line};
+use report::{HeatColumn, Live, LiveMeasure, LiveState, Screen, Stage, Style, plain_line};
 
 /// Intervals that a measure's rate is the mean of.
 const WINDOW: usize = 5;
-/// Plain lines come every so many seconds, and when the run is interrupted.
+/// Seconds of latencies that are kept; more than a screen shows.
+const PAST: usize = 60;
+/// Plain lines come every so many seconds, and when the run is interrupted, paused or resumed.
 const PLAIN_EVERY_NS: u64 = 5_000_000_000;
 
 /// What standard output can show. `NO_COLOR` (no-color.org) is respected.
@@ -45,8 +47,10 @@ pub(crate) struct History {
     measures: BTreeMap<String, Recent>,
     /// Measures in the order they first appeared.
     order: Vec<String>,
-    /// When the last line was told, and whether the run had been interrupted by then.
-    told: Option<(u64, bool)>,
+    /// How long requests took, in the last seconds.
+    heat: Vec<HeatColumn>,
+    /// When the last line was told, and whether the run was interrupted and paused then.
+    told: Option<(u64, bool, bool)>,
 }
 
 /// The last intervals of a measure.
@@ -55,6 +59,7 @@ struct Recent {
     errors: u64,
     counts: VecDeque<(u64, u64)>,
     response_ns: Option<[u64; 3]>,
+    p99_past_ns: VecDeque<f64>,
 }
 
 impl View {
@@ -84,7 +89,7 @@ impl View {
             View::Lines(history) => {
                 history.add(tick);
                 if history.is_line_due(tick) {
-                    history.told = Some((tick.row.end_ns, tick.interrupted));
+                    history.told = Some((tick.row.end_ns, tick.interrupted, tick.paused));
                     let measures = history.live();
                     let line = plain_line(tick.info, &history.state(tick, &measures));
                     let _ =
@@ -111,13 +116,19 @@ impl View {
 
 impl History {
     fn is_line_due(&self, tick: &Tick<'_>) -> bool {
-        self.told.is_none_or(|(told_ns, interrupted)| {
-            tick.row.end_ns >= told_ns + PLAIN_EVERY_NS || tick.interrupted != interrupted
+        self.told.is_none_or(|(told_ns, interrupted, paused)| {
+            tick.row.end_ns >= told_ns + PLAIN_EVERY_NS
+                || (tick.interrupted, tick.paused) != (interrupted, paused)
         })
     }
 
     fn add(&mut self, tick: &Tick<'_>) {
         self.rows.push(tick.row.clone());
+        let mut column = HeatColumn::default();
+        tick.responses().for_each(|response| column.add(response));
+        self.heat.push(column);
+        let old = self.heat.len().saturating_sub(PAST);
+        self.heat.drain(..old);
         let length_ns = tick.row.end_ns.saturating_sub(tick.row.start_ns);
         for measure in &tick.measures {
             if !self.measures.contains_key(&measure.name) {
@@ -131,6 +142,11 @@ impl History {
         for (name, recent) in &mut self.measures {
             let told = tick.measures.iter().find(|m| &m.name == name);
             recent.close(told.map_or(0, |m| m.count), length_ns);
+            let p99_ns = told.and_then(|m| m.response_ns).map_or(0, |all| all[2]);
+            recent.p99_past_ns.push_back(p99_ns as f64);
+            if recent.p99_past_ns.len() > PAST {
+                recent.p99_past_ns.pop_front();
+            }
         }
     }
 
@@ -148,10 +164,13 @@ impl History {
             now_ns: tick.row.end_ns,
             rows: &self.rows,
             measures,
+            heat: &self.heat,
             stage: if tick.interrupted {
                 Stage::Interrupted
             } else if tick.row.end_ns > planned_end_ns {
                 Stage::Draining
+            } else if tick.paused {
+                Stage::Paused
             } else {
                 Stage::Running
             },
@@ -189,6 +208,7 @@ impl Recent {
             p50_ns: quantile(0),
             p95_ns: quantile(1),
             p99_ns: quantile(2),
+            p99_past_ns: self.p99_past_ns.iter().copied().collect(),
         }
     }
 }

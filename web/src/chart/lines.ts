@@ -38,6 +38,8 @@ export interface LinesSpec {
   lines: Line[];
   /** Stretches of the horizontal axis with a name. */
   marks?: Mark[];
+  /** Stretches in which something was held back; they stand out. */
+  pauses?: Mark[];
   /** Horizontal lines with a name. */
   limits?: { at: number; name: string }[];
   /** Vertical ones. */
@@ -77,7 +79,7 @@ export function lines(spec: LinesSpec, theme: Theme): Option {
     type: 'line',
     data: [],
     silent: true,
-    markArea: phases(spec.marks ?? [], theme),
+    markArea: areas(spec, theme),
     markLine: limits(spec, theme),
   });
   return {
@@ -163,23 +165,26 @@ function intervals(line: Line, colour: string): Option {
   };
 }
 
-function phases(marks: Mark[], theme: Theme): Option {
+function areas(spec: LinesSpec, theme: Theme): Option {
+  const area = (mark: Mark, itemStyle: Option, ink: string, position: string) => [
+    {
+      name: mark.name,
+      xAxis: mark.from,
+      itemStyle,
+      label: { color: ink, fontSize: 11, position, overflow: 'truncate' },
+    },
+    { xAxis: mark.to },
+  ];
+  const shade = (place: number) => (place % 2 === 0 ? theme.shade : 'transparent');
+  const edge = { color: theme.bad, opacity: 0.12, borderColor: theme.bad, borderWidth: 1 };
   return {
     silent: true,
-    data: marks.map((mark, place) => [
-      {
-        name: mark.name,
-        xAxis: mark.from,
-        itemStyle: { color: place % 2 === 0 ? theme.shade : 'transparent' },
-        label: {
-          color: theme.faint,
-          fontSize: 11,
-          position: 'insideTopLeft',
-          overflow: 'truncate',
-        },
-      },
-      { xAxis: mark.to },
-    ]),
+    data: [
+      ...(spec.marks ?? []).map((mark, place) =>
+        area(mark, { color: shade(place) }, theme.faint, 'insideTopLeft'),
+      ),
+      ...(spec.pauses ?? []).map((mark) => area(mark, edge, theme.bad, 'insideBottomLeft')),
+    ],
   };
 }
 

@@ -99,7 +99,15 @@ export interface Step {
   lag: Times | null;
 }
 
-export type RunVerdict = 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'stopping';
+/** A time without arrivals; null: to the end. */
+export interface Pause {
+  from_s: number;
+  to_s: number | null;
+}
+
+/** The last three: the run goes on, and nothing in the document is final. */
+export type RunVerdict =
+  'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';
 
 export interface RunDocument {
   kind: 'run';
@@ -129,9 +137,9 @@ export interface RunDocument {
     'started' | 'refused' | 'connected' | 'finished' | 'peak' | 'lost' | 'never_came' | 'planned',
     number
   >;
-  /** Not told while the run goes on. */
-  health: Record<string, number> | null;
+  health: Record<string, number>;
   phases: Phase[];
+  pauses: Pause[];
   steps: Step[];
   steps_left_out: number;
   course: Course;

@@ -1,6 +1,6 @@
 /** A run: what it comes to, then what happened. */
 
-import type { RunDocument } from '../document/run';
+import type { Finding, RunDocument } from '../document/run';
 import { el } from '../dom';
 import { findings } from '../findings';
 import { span } from '../format';
@@ -19,6 +19,7 @@ const VERDICTS: Record<RunDocument['verdict'], [string, Head['tone']]> = {
   untrusted: ['Not to be trusted', 'bad'],
   imported: ['Imported', 'plain'],
   running: ['Running', 'plain'],
+  paused: ['Arrivals paused', 'plain'],
   stopping: ['Stopping', 'plain'],
 };
 
@@ -33,6 +34,7 @@ const FIGURES: [string, string][] = [
   ['target-limit', 'users'],
   ['connecting-limit', 'users'],
   ['users-held', 'users'],
+  ['arrivals-paused', 'arrivals'],
   ['run-incomplete', 'throughput'],
   ['worker-lost', 'users'],
   ['host-', 'host-network'],
@@ -44,6 +46,9 @@ const FIGURES: [string, string][] = [
   ['percentiles-bounded', 'steps'],
 ];
 
+/** Nothing is final yet. */
+const GOES_ON: readonly RunDocument['verdict'][] = ['running', 'paused', 'stopping'];
+
 export function figureOf(code: string): string | undefined {
   return FIGURES.find(([start]) => code.startsWith(start))?.[1];
 }
@@ -53,6 +58,7 @@ export function run(doc: RunDocument): void {
   const { run: head } = doc;
   const started = new Date(head.started_unix_ms).toISOString().replace('T', ' ').slice(0, 19);
   const lines = el('div');
+  const goesOn = GOES_ON.includes(doc.verdict);
   page(
     {
       title: head.name,
@@ -61,8 +67,11 @@ export function run(doc: RunDocument): void {
       facts: [head.target, `${started} UTC`, span(head.ended_s), `seed ${head.seed}`],
     },
     [
-      { title: 'Findings', content: [...missing(doc), doc.findings.length > 0 && lines] },
-      { title: 'Thresholds', content: [thresholds(doc)] },
+      {
+        title: 'Findings',
+        content: [...missing(doc), goesOn && soFar(doc), doc.findings.length > 0 && lines],
+      },
+      { title: 'Thresholds', content: [thresholds(doc, goesOn)] },
       { title: 'Load', content: load(doc) },
       { title: 'Latency', content: latency(doc) },
       { title: 'Errors', content: errors(doc) },
@@ -75,7 +84,17 @@ export function run(doc: RunDocument): void {
     doc.throng,
   );
   // Links lead to figures that are there, so these come last.
-  lines.append(findings(doc.findings, figureOf));
+  lines.append(goesOn ? findings(bare(doc.findings), () => undefined) : findings(doc.findings, figureOf));
+}
+
+function soFar(doc: RunDocument): HTMLElement {
+  const words = `As things stand after ${span(doc.run.ended_s)}; the verdict comes at the end.`;
+  return el('p', { class: 'note' }, words);
+}
+
+/** Sentences alone: what could be opened or followed would be taken from under the hand each second. */
+function bare(all: Finding[]): Finding[] {
+  return all.map((one) => ({ ...one, evidence: {} }));
 }
 
 function missing(doc: RunDocument): HTMLElement[] {
@@ -83,15 +102,16 @@ function missing(doc: RunDocument): HTMLElement[] {
   return [el('p', { class: 'missing' }, `The record is incomplete: ${doc.missing.join('; ')}.`)];
 }
 
-function thresholds(doc: RunDocument): HTMLElement | null {
+function thresholds(doc: RunDocument, goesOn: boolean): HTMLElement | null {
   const all = doc.thresholds;
   if (all.length === 0) return null;
+  const far = goesOn ? ' so far' : '';
   return table({
     title: 'Thresholds',
     frame: [
       each(all, 'threshold', '', (one) => one.text),
-      each(all, 'holds', '', (one) => (one.passed ? '✓ holds' : '✗ does not hold')),
-      each(all, 'measured', '', (one) => one.shown),
+      each(all, `holds${far}`, '', (one) => (one.passed ? '✓ holds' : '✗ does not hold') + far),
+      each(all, `measured${far}`, '', (one) => one.shown),
     ],
     rowClass: (row) => (all[row]?.passed ? '' : 'bad'),
   });

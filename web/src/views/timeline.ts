@@ -62,6 +62,16 @@ export function marks(phases: Phase[]): Mark[] {
   return phases.map(({ name, start_s, end_s }) => ({ from: start_s, to: end_s, name }));
 }
 
+/** Times without arrivals, which stand out of that ground. */
+export function pauses(run: RunDocument): Mark[] {
+  const end = run.phases.at(-1)?.end_s ?? run.run.ended_s;
+  return run.pauses.map(({ from_s, to_s }) => ({
+    from: from_s,
+    to: to_s ?? Math.max(from_s, Math.min(end, run.run.ended_s)),
+    name: 'paused',
+  }));
+}
+
 /** From the start to the end of the run; further where something was told before or after. */
 export function extent(run: RunDocument): [number, number] {
   const last = Math.max(run.course.slots * run.course.slot_s, run.run.ended_s);
@@ -97,6 +107,7 @@ export function timeline(run: RunDocument, spec: TimelineSpec): HTMLElement {
           .filter(({ one }) => !hidden.has(one.name))
           .map(({ one, style }) => line(one, style)),
         marks: marks(run.phases),
+        pauses: pauses(run),
         limits: spec.limits ?? [],
       };
       return lines(chart, theme);

@@ -53,6 +53,8 @@ pub(crate) struct Processes {
     stop: Arc<StopFlag>,
     /// The level of `stop` that they were told of.
     told_level: u8,
+    /// Whether they were told last that arrivals are paused.
+    told_paused: bool,
 }
 
 #[derive(Debug)]
@@ -106,6 +108,7 @@ impl Processes {
             out: Some(out),
             stop: Arc::clone(stop),
             told_level: 0,
+            told_paused: false,
         })
     }
 
@@ -127,14 +130,17 @@ impl Processes {
         }
     }
 
-    /// Passes on that the run is to stop, and gives up those that are silent.
+    /// Passes on that the run is to stop, or its arrivals to pause, and gives up those that are silent.
     pub(crate) fn tend(&mut self) {
-        let level = self.stop.level();
+        let (level, paused) = (self.stop.level(), self.stop.is_paused());
         let now_ns = monotonic_ns();
         for member in self.members.iter_mut().filter(|member| member.at_work) {
             if level > self.told_level {
                 // As above.
                 let _ = member.link.send(&ToWorker::Stop { level });
+            }
+            if paused != self.told_paused {
+                let _ = member.link.send(&ToWorker::Pause { paused });
             }
             let silent_ns = now_ns.saturating_sub(member.link.heard_ns());
             if silent_ns > SILENCE_NS_MAX && member.given_up.is_none() {
@@ -143,7 +149,7 @@ impl Processes {
                 member.link.cut();
             }
         }
-        self.told_level = level;
+        (self.told_level, self.told_paused) = (level, paused);
     }
 
     /// The worker is lost; its process is ended where it still runs.

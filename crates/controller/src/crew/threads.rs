@@ -56,7 +56,8 @@ pub(crate) struct Threads {
 
 impl Threads {
     /// Starts loops, and waits until they are ready to begin. This thread, and those it starts
-    /// later, stay off the cores that precise loops have to themselves, until this is dropped.
+    /// later, stay off the cores that precise loops have to themselves, until this is dropped; those that
+    /// were there before stay off them for good.
     pub(crate) fn start(
         plan: &Arc<Plan>,
         gear: &Gear,
@@ -66,6 +67,7 @@ impl Threads {
     ) -> Result<Threads, ThreadsError> {
         let gate = Arc::new(Gate::default());
         let cores = LoopCores::keep(gear.waiting, gear.loops.of);
+        cores.clear();
         let handles = gear.loops.numbers().map(|index| {
             let setup = LoopSetup {
                 worker: Setup {

@@ -138,13 +138,14 @@ fn within(value: u64, max: u64, what: &'static str) -> Result<(), Impossible> {
 }
 
 /// All that is added up of an interval besides its measures.
-fn numbers(delta: &Delta) -> [u64; 21] {
+fn numbers(delta: &Delta) -> [u64; 22] {
     let Counts {
         users_repeated,
         users_started,
         users_finished,
         users_refused,
         users_held,
+        users_paused,
         users_connected,
         connects_retried,
         sends,
@@ -172,6 +173,7 @@ fn numbers(delta: &Delta) -> [u64; 21] {
         users_finished,
         users_refused,
         users_held,
+        users_paused,
         users_connected,
         connects_retried,
         sends,

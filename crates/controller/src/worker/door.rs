@@ -273,7 +273,7 @@ mod tests {
             panic!("another version came in");
         };
         assert!(
-            why.contains("the worker is Throng 2.0.0 with protocol 3"),
+            why.contains("the worker is Throng 2.0.0 with protocol 4"),
             "{why}"
         );
         assert_eq!(answer(worker), Some(why));

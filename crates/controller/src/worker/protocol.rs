@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
 /// Raised when a message changes its form or its meaning.
-pub(crate) const PROTOCOL_VERSION: u32 = 2;
+pub(crate) const PROTOCOL_VERSION: u32 = 3;
 /// How a worker's first message begins.
 pub(crate) const MAGIC: [u8; 6] = *b"throng";
 /// Frames of rows that a worker may send before the first of them was taken.
@@ -56,6 +56,8 @@ pub(crate) enum ToWorker {
     Stop { level: u8 },
     /// So many further frames of rows may be sent.
     RowsTaken { frames: u32 },
+    /// Nobody starts any more while the last of these was true.
+    Pause { paused: bool },
 }
 
 /// From a worker.

@@ -165,6 +165,7 @@ impl Controller {
         match message {
             ToWorker::Stop { level } => self.stop.raise(*level),
             ToWorker::RowsTaken { frames } => self.credits.add(*frames),
+            ToWorker::Pause { paused } => self.stop.pause_arrivals(*paused),
             // Said once, before; there is nothing to be done about it.
             ToWorker::Slice(_) | ToWorker::Start { .. } | ToWorker::Ping { .. } => {}
         }

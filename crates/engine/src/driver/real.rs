@@ -15,7 +15,7 @@ mod traffic;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 
 use record::Measurement;
@@ -65,9 +65,13 @@ pub enum Waiting {
     Wide,
 }
 
-/// What stops loops from outside. Shared by all of them; its levels only rise.
+/// What stops loops from outside, or their arrivals. Shared by all of them; its levels only rise, a
+/// pause comes and goes.
 #[derive(Debug, Default)]
-pub struct StopFlag(AtomicU8);
+pub struct StopFlag {
+    level: AtomicU8,
+    paused: AtomicBool,
+}
 
 /// Nobody starts any more.
 const CLOSED: u8 = 1;
@@ -79,17 +83,17 @@ const ABORTED: u8 = 3;
 impl StopFlag {
     /// Users that fall due are refused; those who are present go on.
     pub fn close_arrivals(&self) {
-        self.0.fetch_max(CLOSED, Ordering::Relaxed);
+        self.level.fetch_max(CLOSED, Ordering::Relaxed);
     }
 
     /// No step begins any more; operations in flight may end.
     pub fn drain(&self) {
-        self.0.fetch_max(DRAINING, Ordering::Relaxed);
+        self.level.fetch_max(DRAINING, Ordering::Relaxed);
     }
 
     /// Loops return as soon as they notice.
     pub fn abort(&self) {
-        self.0.fetch_max(ABORTED, Ordering::Relaxed);
+        self.level.fetch_max(ABORTED, Ordering::Relaxed);
     }
 
     /// True once arrivals are closed.
@@ -102,14 +106,24 @@ impl StopFlag {
         self.level() >= DRAINING
     }
 
+    /// Nobody starts while this holds; who is due then is passed over.
+    pub fn pause_arrivals(&self, paused: bool) {
+        self.paused.store(paused, Ordering::Relaxed);
+    }
+
+    /// True while nobody starts.
+    pub fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::Relaxed)
+    }
+
     /// How far it was raised; 0: not at all.
     pub fn level(&self) -> u8 {
-        self.0.load(Ordering::Relaxed)
+        self.level.load(Ordering::Relaxed)
     }
 
     /// Raises it to a level that another flag had; it never sinks.
     pub fn raise(&self, level: u8) {
-        self.0.fetch_max(level, Ordering::Relaxed);
+        self.level.fetch_max(level, Ordering::Relaxed);
     }
 }
 
@@ -232,7 +246,7 @@ impl EventLoop<'_> {
     fn run(&mut self, setup: &LoopSetup) {
         let mut buffer = vec![0; RECEIVE_BYTES];
         let mut events = Vec::with_capacity(EVENTS_MAX);
-        let mut stopped = 0;
+        let (mut stopped, mut paused) = (0, false);
         while !self.worker.is_over() {
             let now_ns = self.look_at_clock();
             let level = setup.stop.level();
@@ -245,6 +259,13 @@ impl EventLoop<'_> {
             }
             if level >= ABORTED {
                 return;
+            }
+            if setup.stop.is_paused() != paused {
+                paused = !paused;
+                match paused {
+                    true => self.worker.pause_arrivals(),
+                    false => self.worker.resume_arrivals(now_ns),
+                }
             }
             let late_ns = now_ns.saturating_sub(self.worker.next_ns());
             self.connects_left = match setup.waiting {

@@ -83,6 +83,8 @@ pub struct Link<'a> {
     pub frozen: Vec<(u64, u64)>,
     /// From then on nobody starts any more; `u64::MAX`: never.
     pub arrivals_close_ns: u64,
+    /// Times in which arrivals are paused: from, until.
+    pub pauses: Vec<(u64, u64)>,
 }
 
 impl Link<'_> {
@@ -93,7 +95,19 @@ impl Link<'_> {
             rule: Box::new(|_, _| Verdict::Pass),
             frozen: Vec::new(),
             arrivals_close_ns: u64::MAX,
+            pauses: Vec::new(),
         }
+    }
+
+    fn is_paused(&self, at_ns: u64) -> bool {
+        let mut pauses = self.pauses.iter();
+        pauses.any(|&(from, until)| (from..until).contains(&at_ns))
+    }
+
+    /// When a pause next begins or ends after this moment.
+    fn turn_ns(&self, after_ns: u64) -> Option<u64> {
+        let turns = self.pauses.iter().flat_map(|&(from, until)| [from, until]);
+        turns.filter(|&turn| turn > after_ns).min()
     }
 }
 
@@ -136,6 +150,7 @@ pub fn run(
         network,
         peer,
         names: BTreeMap::new(),
+        paused: false,
     };
     Ok(sim.run())
 }
@@ -266,6 +281,8 @@ struct Sim<'a, 'p> {
     peer: &'a mut dyn Peer,
     /// Connections by (worker, the worker's name for them).
     names: BTreeMap<(usize, ConnId), PeerConn>,
+    /// What the workers were told last.
+    paused: bool,
 }
 
 impl Sim<'_, '_> {
@@ -279,7 +296,9 @@ impl Sim<'_, '_> {
                 .filter(|w| !w.is_over())
                 .map(Worker::next_ns)
                 .min();
-            let due_ns = self.network.thawed(due_ns.unwrap_or(u64::MAX).max(now_ns));
+            let turn_ns = self.turn_ns(now_ns);
+            let due_ns = due_ns.unwrap_or(u64::MAX).min(turn_ns).max(now_ns);
+            let due_ns = self.network.thawed(due_ns);
             let news_ns = self
                 .network
                 .queue
@@ -306,10 +325,26 @@ impl Sim<'_, '_> {
         run
     }
 
+    /// When the workers are next to be told of a pause or its end.
+    fn turn_ns(&self, now_ns: u64) -> u64 {
+        let link = &self.network.link;
+        if link.is_paused(now_ns) != self.paused {
+            return now_ns;
+        }
+        link.turn_ns(now_ns).unwrap_or(u64::MAX)
+    }
+
     fn advance(&mut self, now_ns: u64) {
+        let turns = self.network.link.is_paused(now_ns) != self.paused;
+        self.paused ^= turns;
         for index in 0..self.workers.len() {
             if now_ns >= self.network.link.arrivals_close_ns {
                 self.workers[index].close_arrivals();
+            }
+            match self.paused {
+                true if turns => self.workers[index].pause_arrivals(),
+                false if turns => self.workers[index].resume_arrivals(now_ns),
+                _ => {}
             }
             loop {
                 let did = self.workers[index].advance(now_ns);

@@ -9,6 +9,7 @@ mod feeds;
 mod http;
 mod identity;
 mod latency;
+mod pauses;
 mod peers;
 mod places;
 mod polls;

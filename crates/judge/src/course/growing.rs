@@ -1,17 +1,15 @@
-//! The course of a run that still goes on, second by second, in bounded memory.
+//! A run that still goes on, second by second: its course, and what it comes to so far.
 
-use std::collections::BTreeMap;
-
-use record::Outcome;
-use record::schema::{MeasureInfo, MeasureSummary, RunInfo, SeriesRow, UsersSummary};
+use record::schema::{Event, EventKind, RunInfo, RunStatus, SeriesRow, Summary};
+use record::{Outcome, ProbeInfo, ProbeRow};
+use scenario::plan::Threshold;
 use stats::hist::LogHistogram;
 
 use super::errors::Errors;
 use super::latency::{Building, most};
-use super::probes::ProbeLines;
 use super::seconds::Seconds;
-use super::{Course, Cut, SECOND_NS, SLOTS_MAX};
-use crate::summary::{latency, per_second};
+use super::{Course, Cut, SECOND_NS, SLOTS_MAX, probes};
+use crate::figures::Figures;
 
 /// What a measure did in one second.
 #[derive(Debug, Clone, Copy)]
@@ -34,46 +32,37 @@ pub struct SecondOf<'a> {
 pub struct Growing {
     cut: Cut,
     seconds: Seconds,
-    measures: Vec<Measure>,
+    /// By measure.
+    courses: Vec<Building>,
     errors: Errors,
-    users: UsersSummary,
-    ended_ns: u64,
-}
-
-#[derive(Debug)]
-struct Measure {
-    info: MeasureInfo,
-    course: Building,
-    outcomes: BTreeMap<Outcome, u64>,
-    service: LogHistogram,
-    lag: LogHistogram,
+    /// What is judged.
+    figures: Figures,
+    /// When each probe told its newest value.
+    probed_ns: Vec<i64>,
 }
 
 impl Growing {
     /// Of a run of which nothing was told yet.
     pub fn new(info: &RunInfo) -> Growing {
         let planned_ns = info.phases.last().map_or(0, |phase| phase.end_ns);
-        let planned = info.phases.iter().map(|phase| phase.users_planned).sum();
-        let measures = info.measures.iter().map(|measure| Measure {
-            info: measure.clone(),
-            course: Building::new(&measure.name, &measure.kind),
-            outcomes: BTreeMap::new(),
-            service: LogHistogram::new(),
-            lag: LogHistogram::new(),
-        });
+        let measures = info.measures.iter();
+        let running = RunInfo {
+            status: RunStatus::Running,
+            ended_ns: 0,
+            ..info.clone()
+        };
         Growing {
             cut: Cut {
                 slots: SLOTS_MAX as usize,
                 ..Cut::of(planned_ns)
             },
             seconds: Seconds::default(),
-            measures: measures.collect(),
+            courses: measures
+                .map(|measure| Building::new(&measure.name, &measure.kind))
+                .collect(),
             errors: Errors::default(),
-            users: UsersSummary {
-                planned,
-                ..UsersSummary::default()
-            },
-            ended_ns: 0,
+            figures: Figures::new(running, Vec::new(), Vec::new()),
+            probed_ns: Vec::new(),
         }
     }
 
@@ -82,73 +71,87 @@ impl Growing {
         let (cut, slot) = (self.cut, self.cut.slot(row.start_ns));
         self.seconds.add(row, cut);
         for told in measures {
-            let Some(measure) = self.measures.get_mut(told.measure) else {
+            let cell = self.figures.cell_mut(row.phase as usize, told.measure);
+            let (Some(cell), Some(course)) = (cell, self.courses.get_mut(told.measure)) else {
                 continue;
             };
             for (&outcome, &count) in Outcome::ALL.iter().zip(told.outcomes) {
                 self.errors.add(outcome, count, slot);
                 if count > 0 {
-                    *measure.outcomes.entry(outcome).or_default() += count;
+                    *cell.outcomes.entry(outcome.name().to_owned()).or_default() += count;
                 }
             }
-            measure.course.add(row.start_ns, told.response, cut);
-            measure.service.merge(told.service);
-            measure.lag.merge(told.lag);
+            course.add(row.start_ns, told.response, cut);
+            cell.response.merge(told.response);
+            cell.service.merge(told.service);
+            cell.lag.merge(told.lag);
         }
-        let users = &mut self.users;
-        users.started += row.users_started;
-        users.refused += row.users_refused;
-        users.connected += row.users_connected;
-        users.finished += row.users_finished;
-        users.peak = users.peak.max(row.users);
-        self.ended_ns = row.end_ns;
+        self.figures.series.push(row.clone());
+    }
+
+    /// Adds something that happened.
+    pub fn event(&mut self, event: Event) {
+        if let EventKind::WorkerLost { worker, .. } = event.what
+            && let Some(worker) = self.figures.info.workers.get_mut(worker as usize)
+        {
+            worker.lost_at_ns = Some(event.at_ns);
+        }
+        self.figures.events.push(event);
+    }
+
+    /// Adds the newest value of each probe where it is not known already. Probes keep their places; new
+    /// ones come after them.
+    pub fn probes(&mut self, newest: impl Iterator<Item = (ProbeInfo, i64, Option<f64>)>) {
+        let probes = &mut self.figures.probes;
+        for (place, (info, at_ns, value)) in newest.enumerate() {
+            if place >= probes.list.len() {
+                probes.list.push(info);
+                self.probed_ns.push(i64::MIN);
+            }
+            let known_ns = &mut self.probed_ns[place];
+            if let Some(value) = value.filter(|_| at_ns > *known_ns) {
+                *known_ns = at_ns;
+                let probe = place as u32;
+                probes.rows.push(ProbeRow {
+                    at_ns,
+                    probe,
+                    value,
+                });
+            }
+        }
+    }
+
+    /// What runs.
+    pub fn info(&self) -> &RunInfo {
+        &self.figures.info
+    }
+
+    /// What happened so far.
+    pub fn events(&self) -> &[Event] {
+        &self.figures.events
     }
 
     /// Until when it was told, since the run's start.
     pub fn ended_ns(&self) -> u64 {
-        self.ended_ns
+        self.figures.ended_ns()
     }
 
-    /// The crowd so far.
-    pub fn users(&self) -> &UsersSummary {
-        &self.users
-    }
-
-    /// The figures of the measures that measured something.
-    pub fn measures(&self) -> Vec<MeasureSummary> {
-        let seconds = self.ended_ns as f64 / SECOND_NS as f64;
-        let all = self.measures.iter().filter_map(|measure| {
-            let errors = measure.outcomes.iter().filter(|(o, _)| o.is_error());
-            let errors_by_kind: BTreeMap<String, u64> =
-                errors.map(|(o, &n)| (o.name().to_owned(), n)).collect();
-            let failed: u64 = errors_by_kind.values().sum();
-            let count = measure.course.count() + failed;
-            (count > 0).then(|| MeasureSummary {
-                name: measure.info.name.clone(),
-                kind: measure.info.kind.clone(),
-                count,
-                rate_per_s: per_second(count, seconds),
-                errors: failed,
-                errors_by_kind,
-                response: latency(&measure.course.response()),
-                service: latency(&measure.service),
-                lag: latency(&measure.lag),
-            })
-        });
-        all.collect()
+    /// What the run comes to if it ended as it is.
+    pub fn judge(&self, thresholds: &[Threshold]) -> Summary {
+        crate::judge_so_far(&self.figures, thresholds)
     }
 
     /// Its course, up to the last second.
     pub fn course(&self) -> Course {
         let slot_ns = self.cut.slot_s * SECOND_NS;
-        let reached = self.ended_ns.div_ceil(slot_ns).clamp(1, SLOTS_MAX);
+        let reached = self.ended_ns().div_ceil(slot_ns).clamp(1, SLOTS_MAX);
         let cut = Cut {
             slots: reached as usize,
             ..self.cut
         };
-        let counts = self.measures.iter().map(|measure| measure.course.count());
+        let counts = self.courses.iter().map(Building::count);
         let (chosen, measures_left_out) = most(counts.enumerate());
-        let chosen = chosen.into_iter().map(|place| &self.measures[place].course);
+        let chosen = chosen.into_iter().map(|place| &self.courses[place]);
         Course {
             slot_s: cut.slot_s,
             slots: cut.slots,
@@ -157,7 +160,7 @@ impl Growing {
             measures: chosen.map(|course| course.clone().finish(cut)).collect(),
             measures_left_out,
             errors: self.errors.tracks(cut),
-            probes: ProbeLines::default(),
+            probes: probes::lines(&self.figures.probes, cut),
         }
     }
 }
@@ -221,15 +224,86 @@ mod tests {
 
     #[test]
     fn figures_are_of_all_so_far() {
-        let growing = two_seconds();
-        assert_eq!((growing.users().started, growing.users().peak), (10, 7));
-        let [measure] = &growing.measures()[..] else {
+        let summary = two_seconds().judge(&[]);
+        assert_eq!((summary.users.started, summary.users.peak), (10, 7));
+        let [measure] = &summary.measures[..] else {
             panic!("one measure measured something");
         };
         assert_eq!((measure.count, measure.errors), (225, 25));
         assert!((measure.rate_per_s - 112.5).abs() < 1e-9);
         assert_eq!(measure.response.as_ref().unwrap().count, 200);
         assert!(measure.service.is_none());
+        let codes: Vec<&str> = summary.findings.iter().map(|f| f.code.as_str()).collect();
+        assert_eq!(codes, ["generator-healthy", "errors", "throughput"]);
+    }
+
+    /// What was judged while a run went on is what is judged afterwards.
+    #[test]
+    fn thresholds_are_judged_by_phase() {
+        let mut info = sample::info();
+        info.phases = vec![
+            sample::phase("ramp", "rate", (0, 1), 100.0),
+            sample::phase("hold", "hold", (1, 60), 0.0),
+        ];
+        let mut growing = Growing::new(&info);
+        let none = LogHistogram::new();
+        for second in 0..2 {
+            let mut response = LogHistogram::new();
+            response.record_n((second + 1) * 10_000_000, 10);
+            let mut outcomes = vec![0; Outcome::ALL.len()];
+            outcomes[usize::from(u8::from(Outcome::Ok))] = 10;
+            let mut row = sample::row(second);
+            row.phase = second as u32;
+            (row.users_due, row.users_started) = (100 * (1 - second), 100 * (1 - second));
+            let told = SecondOf {
+                measure: sample::REQUEST,
+                outcomes: &outcomes,
+                response: &response,
+                service: &none,
+                lag: &none,
+            };
+            growing.add(&row, [told].into_iter());
+        }
+        let names = ["connect", "request"];
+        let threshold = |text| scenario::threshold(text, &names, &["ramp", "hold"]).unwrap();
+        let thresholds = ["p99(request) < 15ms in ramp", "p99(request) < 15ms in hold"];
+        let judged = growing.judge(&thresholds.map(threshold)).thresholds;
+        let shown: Vec<(bool, &str)> = judged
+            .iter()
+            .map(|t| (t.passed, t.shown.as_str()))
+            .collect();
+        assert_eq!(shown, [(true, "10.0 ms"), (false, "20.0 ms")]);
+    }
+
+    #[test]
+    fn probes_are_added_once_a_reading() {
+        let mut growing = two_seconds();
+        let info = |metric: &str| ProbeInfo {
+            role: "servers".to_owned(),
+            region: String::new(),
+            source: "host".to_owned(),
+            metric: metric.to_owned(),
+            unit: "%".to_owned(),
+            via: "host".to_owned(),
+        };
+        let second = SECOND_NS as i64;
+        growing.probes([(info("a"), -second, Some(1.0))].into_iter());
+        // Nothing newer; another one joins it.
+        growing.probes([(info("a"), -second, Some(1.0)), (info("b"), 0, None)].into_iter());
+        growing.probes(
+            [
+                (info("a"), second, Some(3.0)),
+                (info("b"), second, Some(7.0)),
+            ]
+            .into_iter(),
+        );
+        let lines = growing.course().probes.lines;
+        let told: Vec<(&str, usize)> = lines
+            .iter()
+            .map(|line| (line.info.metric.as_str(), line.mean.len()))
+            .collect();
+        assert_eq!(told, [("a", 1), ("b", 1)]);
+        assert_eq!(growing.figures.probes.rows.len(), 3);
     }
 
     #[test]

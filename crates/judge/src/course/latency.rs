@@ -213,13 +213,6 @@ impl Building {
         self.response.count() + self.open.hist.count()
     }
 
-    /// All responses so far.
-    pub(super) fn response(&self) -> LogHistogram {
-        let mut all = self.response.clone();
-        all.merge(&self.open.hist);
-        all
-    }
-
     pub(super) fn finish(mut self, cut: Cut) -> MeasureCourse {
         self.close(cut);
         self.stretch(cut.slots);

@@ -50,6 +50,7 @@ const COLUMNS: &[(&str, Kind, Get)] = &[
     ("users_finished", Rate, |r| r.users_finished as f64),
     ("users_refused", Rate, |r| r.users_refused as f64),
     ("users_held", Rate, |r| r.users_held as f64),
+    ("users_paused", Rate, |r| r.users_paused as f64),
     ("connects_retried", Rate, |r| r.connects_retried as f64),
     ("sends", Rate, |r| r.sends as f64),
     ("done", Rate, |r| r.done as f64),

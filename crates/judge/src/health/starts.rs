@@ -160,10 +160,12 @@ impl Starts {
         };
         // What lost workers would have started is told elsewhere.
         let due: f64 = sum(|row| row.users_due) as f64;
+        // So is who was due in a pause.
         let counted: f64 = figures
             .rows(number)
             .map(|row| figures.due_of_rest(row))
             .sum();
+        let counted = counted.max(0.0);
         let rest = if due > 0.0 { counted / due } else { 1.0 };
         let started = sum(|row| row.users_started);
         // Of a phase that was cut short only the engine knows how many were due.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use live::{Gate, Limits, Pages, Server};
+use live::{Act, Gate, Limits, Pages, Server};
 
 /// Nothing here takes nearly so long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,9 +28,13 @@ fn served(token: Option<&str>, limits: Limits) -> Served {
         html: "<p>page</p>".to_owned(),
         script: "script",
         style: "style",
-        stop: Box::new(move || {
-            asked.fetch_add(1, Ordering::Relaxed);
-        }),
+        acts: vec![Act {
+            path: "/stop",
+            told: "stopping",
+            act: Box::new(move || {
+                asked.fetch_add(1, Ordering::Relaxed);
+            }),
+        }],
     };
     let gate = Gate::new(address, Vec::new(), token.map(str::to_owned));
     Served {
@@ -127,6 +131,8 @@ fn foreign_names_and_pages_are_refused() {
     assert_eq!(stop("http://HERE"), 202);
     assert_eq!(served.stops.load(Ordering::Relaxed), 1);
     assert_eq!(served.status("GET /stop HTTP/1.1\nHost: HERE"), 404);
+    let other = "POST /start HTTP/1.1\nHost: HERE\nOrigin: http://HERE";
+    assert_eq!(served.status(other), 404);
 }
 
 #[test]

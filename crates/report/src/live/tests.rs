@@ -1,7 +1,9 @@
 use expect_test::{Expect, expect};
 use record::schema::SeriesRow;
 
-use super::{Live, LiveMeasure, LiveState, Stage, clock, plain_line};
+use stats::hist::LogHistogram;
+
+use super::{HeatColumn, Live, LiveMeasure, LiveState, Stage, clock, plain_line};
 use crate::Style;
 use crate::sample::{SECOND, info, row};
 
@@ -19,6 +21,7 @@ fn measures() -> Vec<LiveMeasure> {
         p50_ns,
         p95_ns,
         p99_ns,
+        p99_past_ns: p99_ns.map_or(Vec::new(), |ns| (1..=8).map(|n| (ns / n) as f64).collect()),
     };
     vec![
         measure("handshake", 120.0, 0, times(412_000, 900_000, 1_800_000)),
@@ -33,11 +36,33 @@ fn measures() -> Vec<LiveMeasure> {
 }
 
 fn frame(lines: u16, state: &LiveState<'_>) -> String {
+    frame_of((110, lines), UNICODE, state)
+}
+
+fn frame_of((columns, lines): (u16, u16), style: Style, state: &LiveState<'_>) -> String {
     let info = info();
-    let frame = Live::new(&info, 110, lines, UNICODE).frame(state);
+    let frame = Live::new(&info, columns, lines, style).frame(state);
     assert!(frame.len() < usize::from(lines));
-    assert!(frame.iter().all(|line| line.chars().count() < 110));
+    assert!(
+        frame
+            .iter()
+            .all(|line| line.chars().count() < usize::from(columns))
+    );
     frame.join("\n") + "\n"
+}
+
+/// Forty seconds in which ever more requests are slow.
+fn heat() -> Vec<HeatColumn> {
+    let columns = (0..40).map(|second| {
+        let mut hist = LogHistogram::new();
+        hist.record_n(2_000_000, 100);
+        hist.record_n(5_000_000, 2 * second);
+        hist.record_n(40_000_000, second.saturating_sub(25));
+        let mut column = HeatColumn::default();
+        column.add(&hist);
+        column
+    });
+    columns.collect()
 }
 
 fn check(lines: u16, state: &LiveState<'_>, expect: &Expect) {
@@ -52,6 +77,7 @@ fn in_a_phase() {
         now_ns: 40 * SECOND + 1,
         rows: &rows,
         measures: &measures,
+        heat: &[],
         stage: Stage::Running,
     };
     check(
@@ -72,11 +98,58 @@ fn in_a_phase() {
 }
 
 #[test]
+fn latencies_over_time_have_a_row_a_band() {
+    let rows: Vec<SeriesRow> = (0..40).map(row).collect();
+    let (measures, heat) = (measures(), heat());
+    let state = LiveState {
+        now_ns: 40 * SECOND + 1,
+        rows: &rows,
+        measures: &measures,
+        heat: &heat,
+        stage: Stage::Paused,
+    };
+    check(40, &state, &expect![[r#""#]]);
+    // In ASCII, and narrow: the newest seconds stay, then the sparklines go.
+    let plain = |columns| frame_of((columns, 24), Style::PLAIN, &state);
+    assert!(plain(60).is_ascii());
+    expect![[r#""#]].assert_eq(&plain(60));
+    expect![[r#""#]].assert_eq(&plain(30));
+    // Low windows keep their lines for the measures.
+    assert!(!frame(15, &state).contains("from "));
+    assert!(plain_line(&info(), &state).starts_with("   0:40  paused  users"));
+}
+
+#[test]
+fn colours_add_nothing_but_colour() {
+    let rows: Vec<SeriesRow> = (0..40).map(row).collect();
+    let (measures, heat) = (measures(), heat());
+    let state = LiveState {
+        now_ns: 40 * SECOND + 1,
+        rows: &rows,
+        measures: &measures,
+        heat: &heat,
+        stage: Stage::Paused,
+    };
+    let info = info();
+    let colour = Style {
+        colour: true,
+        unicode: true,
+    };
+    let mut stripped = Live::new(&info, 110, 40, colour).frame(&state).join("\n") + "\n";
+    assert!(stripped.contains('\x1b'));
+    for code in ["0", "1", "2", "31;1", "32", "33"] {
+        stripped = stripped.replace(&format!("\x1b[{code}m"), "");
+    }
+    assert_eq!(stripped, frame(40, &state));
+}
+
+#[test]
 fn before_the_first_second() {
     let state = LiveState {
         now_ns: 0,
         rows: &[],
         measures: &[],
+        heat: &[],
         stage: Stage::Running,
     };
     check(
@@ -107,6 +180,7 @@ fn late_refused_interrupted_and_in_a_low_window() {
         now_ns: 40 * SECOND,
         rows: &rows,
         measures: &measures,
+        heat: &[],
         stage: Stage::Interrupted,
     };
     check(
@@ -135,6 +209,7 @@ fn plain_lines_say_the_same() {
         now_ns: seconds * SECOND,
         rows: &rows,
         measures: &measures,
+        heat: &[],
         stage,
     };
     let lines = [
@@ -159,6 +234,7 @@ fn rates_are_of_the_last_second_also_where_a_phase_cut_it() {
         now_ns: 3 * SECOND,
         rows: &rows,
         measures: &[],
+        heat: &[],
         stage: Stage::Running,
     };
     assert!(plain_line(&info(), &state).contains("users 360 (+120/s)"));

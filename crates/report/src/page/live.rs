@@ -1,50 +1,44 @@
-//! The document of a run that goes on: a run's, without what is known at its end only.
+//! The document of a run that goes on: a run's, as things stand now.
 
 use judge::course::Growing;
-use record::schema::{Event, RunInfo};
+use scenario::plan::Threshold;
 
 use super::Page;
-use super::run::{RunDocument, examples, head, phases, steps};
+use super::run::{RunDocument, RunReport};
 
 /// What the page of a run that goes on is made of.
 #[derive(Debug)]
 pub struct LiveReport<'a> {
-    /// What runs.
-    pub info: &'a RunInfo,
     /// What it did so far.
     pub growing: &'a Growing,
-    /// The first errors.
-    pub events: &'a [Event],
+    /// What has to hold at its end.
+    pub thresholds: &'a [Threshold],
     /// Whether it is being stopped.
     pub interrupted: bool,
+    /// Whether arrivals are paused.
+    pub paused: bool,
 }
 
 impl Page {
-    /// The page of a run that goes on.
+    /// The page of a run that goes on. Thresholds and findings are those of what was measured so far.
     pub fn live(report: &LiveReport<'_>, throng: &str) -> Page {
-        let LiveReport { info, growing, .. } = *report;
-        let verdict = if report.interrupted {
-            "stopping"
-        } else {
-            "running"
+        let LiveReport { growing, .. } = *report;
+        let info = growing.info();
+        let verdict = match (report.interrupted, report.paused) {
+            (true, _) => "stopping",
+            (false, true) => "paused",
+            (false, false) => "running",
         };
-        let measures = growing.measures();
-        let (steps, steps_left_out) = steps(&measures, &[]);
-        let document = RunDocument {
-            run: head(info, growing.ended_ns()),
-            verdict,
+        let (summary, course) = (growing.judge(report.thresholds), growing.course());
+        let so_far = RunReport {
+            info,
+            summary: &summary,
+            course: &course,
+            events: growing.events(),
             missing: &[],
-            findings: &[],
-            thresholds: &[],
-            users: growing.users(),
-            health: None,
-            phases: phases(info, &[]),
-            steps,
-            steps_left_out,
-            course: &growing.course(),
-            examples: examples(report.events),
-            regions: Vec::new(),
+            import: None,
         };
+        let document = RunDocument::of(&so_far, verdict, growing.ended_ns());
         let title = format!("{}: {verdict} · Throng", info.name);
         Page::new(title, Vec::new(), "run", throng, document)
     }

@@ -12,6 +12,8 @@ use super::Page;
 
 /// Rows of the table of steps at most: measures of the run, then of each phase.
 const STEP_ROWS_MAX: usize = 2_000;
+/// Pauses of arrivals that are marked at most.
+const PAUSES_MAX: usize = 100;
 /// First errors that are told at most, and characters of each.
 const EXAMPLES_MAX: usize = 50;
 const EXAMPLE_CHARS_MAX: usize = 400;
@@ -35,26 +37,26 @@ pub struct RunReport<'a> {
 
 #[derive(Serialize)]
 pub(super) struct RunDocument<'a> {
-    pub(super) run: RunHead<'a>,
-    /// `imported` where nothing had to hold and nothing is known of the generator; `running` or
+    run: RunHead<'a>,
+    /// `imported` where nothing had to hold and nothing is known of the generator; `running`, `paused` or
     /// `stopping` where the run goes on.
-    pub(super) verdict: &'static str,
-    pub(super) missing: &'a [String],
-    pub(super) findings: &'a [Finding],
-    pub(super) thresholds: &'a [ThresholdResult],
-    pub(super) users: &'a record::schema::UsersSummary,
-    /// Not told while the run goes on.
-    pub(super) health: Option<&'a record::schema::HealthSummary>,
-    pub(super) phases: Vec<Phase<'a>>,
-    pub(super) steps: Vec<Step<'a>>,
-    pub(super) steps_left_out: usize,
-    pub(super) course: &'a Course,
-    pub(super) examples: Vec<Example<'a>>,
-    pub(super) regions: Vec<Region<'a>>,
+    verdict: &'static str,
+    missing: &'a [String],
+    findings: &'a [Finding],
+    thresholds: &'a [ThresholdResult],
+    users: &'a record::schema::UsersSummary,
+    health: &'a record::schema::HealthSummary,
+    phases: Vec<Phase<'a>>,
+    pauses: Vec<Pause>,
+    steps: Vec<Step<'a>>,
+    steps_left_out: usize,
+    course: &'a Course,
+    examples: Vec<Example<'a>>,
+    regions: Vec<Region<'a>>,
 }
 
 #[derive(Serialize)]
-pub(super) struct RunHead<'a> {
+struct RunHead<'a> {
     id: &'a str,
     name: &'a str,
     target: &'a str,
@@ -73,7 +75,7 @@ pub(super) struct RunHead<'a> {
 }
 
 #[derive(Serialize)]
-pub(super) struct Phase<'a> {
+struct Phase<'a> {
     name: &'a str,
     kind: &'a str,
     start_s: Number,
@@ -82,9 +84,17 @@ pub(super) struct Phase<'a> {
     users_started: Option<u64>,
 }
 
+/// A time in which arrivals were paused.
+#[derive(Serialize)]
+struct Pause {
+    from_s: Number,
+    /// `None`: to the end.
+    to_s: Option<Number>,
+}
+
 /// A measure over the run, or in one phase.
 #[derive(Serialize)]
-pub(super) struct Step<'a> {
+struct Step<'a> {
     /// Place of the phase; `None`: the whole run.
     phase: Option<usize>,
     name: &'a str,
@@ -103,7 +113,7 @@ type Times = [Number; 9];
 
 /// One of the first errors of a kind.
 #[derive(Serialize)]
-pub(super) struct Example<'a> {
+struct Example<'a> {
     at_s: Number,
     measure: &'a str,
     outcome: &'a str,
@@ -112,7 +122,7 @@ pub(super) struct Example<'a> {
 
 /// What the clients of one region told.
 #[derive(Serialize)]
-pub(super) struct Region<'a> {
+struct Region<'a> {
     name: &'a str,
     clients: usize,
     unreachable: usize,
@@ -131,33 +141,54 @@ impl Page {
             (None, Verdict::Failed) => "failed",
             (None, Verdict::Untrusted) => "untrusted",
         };
-        let (steps, steps_left_out) = steps(&summary.measures, &summary.phases);
-        let document = RunDocument {
-            run: head(info, info.ended_ns),
-            verdict,
-            missing: report.missing,
-            findings: &summary.findings,
-            thresholds: &summary.thresholds,
-            users: &summary.users,
-            health: Some(&summary.health),
-            phases: phases(info, &summary.phases),
-            steps,
-            steps_left_out,
-            course: report.course,
-            examples: examples(report.events),
-            regions: report.import.map_or(Vec::new(), regions),
-        };
+        let document = RunDocument::of(report, verdict, info.ended_ns);
         let sentences = summary.findings.iter().map(|f| f.text.clone()).collect();
         let title = format!("{}: {verdict} · Throng", info.name);
         Page::new(title, sentences, "run", throng, document)
     }
 }
 
+impl<'a> RunDocument<'a> {
+    /// Of a run that got so far.
+    pub(super) fn of(
+        report: &RunReport<'a>,
+        verdict: &'static str,
+        ended_ns: u64,
+    ) -> RunDocument<'a> {
+        let RunReport { info, summary, .. } = *report;
+        let (steps, steps_left_out) = steps(&summary.measures, &summary.phases);
+        RunDocument {
+            run: head(info, ended_ns),
+            verdict,
+            missing: report.missing,
+            findings: &summary.findings,
+            thresholds: &summary.thresholds,
+            users: &summary.users,
+            health: &summary.health,
+            phases: phases(info, &summary.phases),
+            pauses: pauses(report.events),
+            steps,
+            steps_left_out,
+            course: report.course,
+            examples: examples(report.events),
+            regions: report.import.map_or(Vec::new(), regions),
+        }
+    }
+}
+
+fn pauses(events: &[Event]) -> Vec<Pause> {
+    let pauses = judge::pauses::of(events).into_iter().map(|pause| Pause {
+        from_s: seconds(pause.from_ns),
+        to_s: pause.until_ns.map(seconds),
+    });
+    pauses.take(PAUSES_MAX).collect()
+}
+
 fn seconds(ns: u64) -> Number {
     Number(ns as f64 / 1e9)
 }
 
-pub(super) fn head(info: &RunInfo, ended_ns: u64) -> RunHead<'_> {
+fn head(info: &RunInfo, ended_ns: u64) -> RunHead<'_> {
     RunHead {
         id: &info.id,
         name: &info.name,
@@ -176,7 +207,7 @@ pub(super) fn head(info: &RunInfo, ended_ns: u64) -> RunHead<'_> {
     }
 }
 
-pub(super) fn phases<'a>(info: &'a RunInfo, told: &[PhaseSummary]) -> Vec<Phase<'a>> {
+fn phases<'a>(info: &'a RunInfo, told: &[PhaseSummary]) -> Vec<Phase<'a>> {
     let phases = info.phases.iter().enumerate().map(|(number, phase)| Phase {
         name: &phase.name,
         kind: &phase.kind,
@@ -189,10 +220,7 @@ pub(super) fn phases<'a>(info: &'a RunInfo, told: &[PhaseSummary]) -> Vec<Phase<
 }
 
 /// The table of steps, and how many rows it lacks.
-pub(super) fn steps<'a>(
-    whole: &'a [MeasureSummary],
-    phases: &'a [PhaseSummary],
-) -> (Vec<Step<'a>>, usize) {
+fn steps<'a>(whole: &'a [MeasureSummary], phases: &'a [PhaseSummary]) -> (Vec<Step<'a>>, usize) {
     let whole = whole.iter().map(|measure| (None, measure));
     let several = phases.len() > 1;
     let by_phase = phases.iter().enumerate();
@@ -235,7 +263,7 @@ fn times(latency: &Latency) -> Times {
     ]
 }
 
-pub(super) fn examples(events: &[Event]) -> Vec<Example<'_>> {
+fn examples(events: &[Event]) -> Vec<Example<'_>> {
     let errors = events.iter().filter_map(|event| match &event.what {
         EventKind::Error {
             measure,

@@ -6,9 +6,10 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use controller::{ConductError, Conducted, CrewError, Interrupt, RunRequest, ScenarioText};
+use controller::{ConductError, Conducted, CrewError, Interrupt, Pause, RunRequest, ScenarioText};
 use record::RecordError;
 use record::schema::Verdict;
+use signal_hook::consts::{SIGUSR1, SIGUSR2};
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure, written};
@@ -23,7 +24,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let Compiled { plan, inputs } = source::compile(&text, &args.sets.sets)?;
     let requests = text.original.map(|(_, converted)| converted.requests);
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
-    let interrupt = interrupt()?;
+    let (interrupt, pause) = (interrupt()?, pause()?);
+    let thresholds = plan.thresholds.clone();
     let request = RunRequest {
         plan,
         scenario: ScenarioText {
@@ -39,16 +41,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         judge_rest: args.rest.judge_rest,
         anyway: args.anyway,
         interrupt: Arc::clone(&interrupt),
+        pause: Arc::clone(&pause),
     };
     let live = args.ui.as_deref();
-    let live = live.map(|address| LivePage::open(address, &interrupt));
-    let live = live.transpose()?;
+    let live = live.map(|address| LivePage::open(address, thresholds, &interrupt, &pause));
+    let mut live = live.transpose()?;
     let style = terminal::style();
     let mut view = View::new(args.quiet || args.json);
     let mut exports = exports::start(&args.exports)?;
     let conducted = controller::conduct(request, &mut |tick| {
         view.tick(tick, style);
-        if let Some(live) = &live {
+        if let Some(live) = &mut live {
             live.tick(tick);
         }
         if let Some(exports) = &mut exports {
@@ -119,6 +122,19 @@ pub(crate) fn interrupt() -> Result<Arc<Interrupt>, Failure> {
     })
     .map_err(|error| Failure::new(Exit::System, error))?;
     Ok(interrupt)
+}
+
+/// SIGUSR1 pauses arrivals, SIGUSR2 resumes them.
+fn pause() -> Result<Arc<Pause>, Failure> {
+    let pause = Arc::new(Pause::default());
+    for (signal, wish) in [
+        (SIGUSR1, controller::PAUSED),
+        (SIGUSR2, controller::RESUMED),
+    ] {
+        signal_hook::flag::register_usize(signal, pause.wish(), wish)
+            .map_err(|error| Failure::new(Exit::System, error))?;
+    }
+    Ok(pause)
 }
 
 fn print(args: &RunArgs, conducted: &Conducted, page: Option<&Path>) -> Result<Exit, Failure> {

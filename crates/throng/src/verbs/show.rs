@@ -34,7 +34,12 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     } else if let Some(import) = run.import().map_err(refuse)? {
         report::imported(&summary, run.info(), &import, &directory, terminal::style())
     } else {
-        report::verdict(&summary, run.info(), &directory, terminal::style())
+        let course = judge::course::read(&run).map_err(refuse)?;
+        let text = report::verdict(&summary, run.info(), &directory, terminal::style());
+        match report::over_time(&course, terminal::style()) {
+            none if none.is_empty() => text,
+            lines => format!("{text}\n{lines}"),
+        }
     };
     if !args.json && !run.is_complete() {
         text += &format!("\nThe record is incomplete: {}\n", run.missing().join("; "));

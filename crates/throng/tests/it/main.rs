@@ -15,6 +15,8 @@ mod faults;
 mod model;
 #[cfg(feature = "web")]
 mod pages;
+#[cfg(feature = "web")]
+mod pauses;
 mod people;
 mod probes;
 mod round_trip;

@@ -45,7 +45,7 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
         "ask `record` for our own types",
     ),
     (
-        &["clap", "clap_complete", "ctrlc", "miette"],
+        &["clap", "clap_complete", "ctrlc", "miette", "signal-hook"],
         &["throng"],
         "take a plain argument",
     ),

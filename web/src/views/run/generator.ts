@@ -26,8 +26,7 @@ export function generator(doc: RunDocument): Child[] {
     ...some('host_packet_drops', 'packets dropped', '1/s'),
   ];
   return [
-    health &&
-      terms([
+    terms([
         [
           'lag',
           `p50 ${duration(health.lag_p50_ns ?? 0)}, p99 ${duration(health.lag_p99_ns ?? 0)}, max ${duration(health.lag_max_ns ?? 0)}`,

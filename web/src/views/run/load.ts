@@ -49,6 +49,7 @@ export function load(doc: RunDocument): Child[] {
         line('users_started', 'started', '1/s'),
         ...some('users_refused', 'refused', '1/s'),
         ...some('users_held', 'held back', '1/s'),
+        ...some('users_paused', 'due in a pause', '1/s'),
       ],
     }),
     timeline(doc, {

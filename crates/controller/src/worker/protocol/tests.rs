@@ -94,7 +94,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 2);
+    assert_eq!(PROTOCOL_VERSION, 3);
     let hello = Hello {
         magic: MAGIC,
         protocol: 1,
@@ -121,6 +121,8 @@ fn messages_keep_their_form() {
     assert_eq!(hex(&start), "020102");
     assert_eq!(hex(&ToWorker::Stop { level: 1 }), "0301");
     assert_eq!(hex(&ToWorker::RowsTaken { frames: 1 }), "0401");
+    assert_eq!(hex(&ToWorker::Pause { paused: true }), "0501");
+    assert_eq!(hex(&ToWorker::Pause { paused: false }), "0500");
     let pong = ToController::Pong {
         number: 9,
         clock_ns: 128,
@@ -133,7 +135,7 @@ fn messages_keep_their_form() {
             // News of a delta: loop, start, end, phase.
             "03001b8094ebdc0380a8d6b90701",
             // Counts and gauges.
-            "000000000000000403000000000000020201",
+            "00000000000000000403000000000000020201",
             // One measure: its number, and how often each outcome.
             "010103000000000000000000000000000000000000000000000000",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing.

@@ -1,6 +1,6 @@
 //! Cores that precise loops have to themselves.
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
 use super::Waiting;
 
@@ -13,8 +13,8 @@ use super::Waiting;
 pub struct LoopCores {
     /// By the loop's number; empty: loops share all cores with everything else.
     by_loop: Vec<usize>,
-    /// Where the thread was allowed before.
-    before: Option<CpuSet>,
+    /// Where the thread was allowed before, and where it is now.
+    before: Option<(CpuSet, CpuSet)>,
 }
 
 impl LoopCores {
@@ -41,7 +41,26 @@ impl LoopCores {
         }
         LoopCores {
             by_loop,
-            before: Some(before),
+            before: Some((before, rest)),
+        }
+    }
+
+    /// Moves what else runs in this process off these cores, for good: threads from before, such as the
+    /// server of a live page.
+    pub fn clear(&self) {
+        let tasks = std::fs::read_dir("/proc/self/task");
+        let names = tasks.into_iter().flatten().flatten();
+        let numbers = names.filter_map(|task| task.file_name().to_str()?.parse().ok());
+        self.clear_of(numbers.filter_map(Pid::from_raw));
+    }
+
+    fn clear_of(&self, threads: impl Iterator<Item = Pid>) {
+        let Some((_, rest)) = &self.before else {
+            return;
+        };
+        for thread in threads {
+            // One that has ended, or may not be moved, is in nobody's way or stays in it.
+            let _ = sched_setaffinity(Some(thread), rest);
         }
     }
 
@@ -53,7 +72,7 @@ impl LoopCores {
 
 impl Drop for LoopCores {
     fn drop(&mut self) {
-        if let Some(before) = &self.before {
+        if let Some((before, _)) = &self.before {
             // Where it is denied, this thread goes on where it is.
             let _ = sched_setaffinity(None, before);
         }
@@ -90,6 +109,28 @@ mod tests {
             assert_eq!(cores.of_loop(of), None);
             drop(cores);
             assert_eq!(sched_getaffinity(None).unwrap(), before);
+        });
+    }
+
+    #[test]
+    fn threads_from_before_are_moved_off_them() {
+        apart(|before| {
+            let cores = LoopCores::keep(Waiting::Precise, before.count().saturating_sub(1));
+            let rest = sched_getaffinity(None).unwrap();
+            // It was there before: it may run anywhere.
+            std::thread::scope(|scope| {
+                let (told, heard) = std::sync::mpsc::channel();
+                let (go, going) = std::sync::mpsc::channel::<()>();
+                let other = scope.spawn(move || {
+                    sched_setaffinity(None, &before).unwrap();
+                    told.send(rustix::thread::gettid()).unwrap();
+                    going.recv().unwrap();
+                    sched_getaffinity(None).unwrap()
+                });
+                cores.clear_of(std::iter::once(heard.recv().unwrap()));
+                go.send(()).unwrap();
+                assert_eq!(other.join().unwrap(), rest);
+            });
         });
     }
 

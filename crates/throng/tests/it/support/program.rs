@@ -109,6 +109,11 @@ impl Running {
         let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
     }
 
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
     /// Death without warning.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();

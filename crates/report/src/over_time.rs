@@ -1,0 +1,163 @@
+//! A run over its time in a few lines: users, operations, the slowest of the steps that did most.
+
+use judge::course::{Course, MeasureCourse, Number};
+use judge::words;
+
+use crate::live::chart::sparkline;
+use crate::style::{Line, Style, Tone, shorten};
+use crate::verdict::{COLUMNS, INDENT};
+
+/// Characters of a line over time.
+const SPARK_COLUMNS: usize = 60;
+/// Characters of a name.
+const NAME_COLUMNS: usize = 22;
+/// Steps whose latency is told at most.
+const STEPS_MAX: usize = 3;
+
+/// Lines over the time of a run, each from 0 to its greatest value, which stands beside it; nothing of a
+/// run without seconds. Where several seconds share a character it shows the mean of counts and the
+/// greatest percentile.
+pub fn over_time(course: &Course, style: Style) -> String {
+    let track = |name: &str| course.seconds.iter().find(|track| track.name == name);
+    let values = |numbers: &[Option<Number>]| -> Vec<f64> {
+        numbers.iter().map(|n| n.map_or(0.0, |n| n.0)).collect()
+    };
+    let mut lines = Vec::new();
+    if let Some(track) = track("users") {
+        let told = |top: f64| words::count(top as u64);
+        lines.push(line("users", &means(&values(&track.mean)), told, style));
+    }
+    if let Some(track) = track("done") {
+        lines.push(line(
+            "operations",
+            &means(&values(&track.mean)),
+            words::rate,
+            style,
+        ));
+    }
+    let mut steps: Vec<&MeasureCourse> = course.measures.iter().collect();
+    // A connection is part of what is asked over it.
+    steps.retain(|step| step.kind != "connect");
+    steps.sort_by_key(|step| std::cmp::Reverse(step.count));
+    for step in steps.into_iter().take(STEPS_MAX) {
+        let name = format!("p99 of {}", step.name);
+        lines.push(line(
+            &name,
+            &peaks(&values(&step.p99)),
+            words::duration,
+            style,
+        ));
+    }
+    if lines.is_empty() {
+        return String::new();
+    }
+    let seconds = course.slots as u64 * course.slot_s;
+    let head = format!("over time  0 s to {}", words::span(seconds * 1_000_000_000));
+    lines.insert(0, Line::default().tone(Tone::Dim, head));
+    let lines = lines.iter().map(|line| line.render(COLUMNS, style) + "\n");
+    lines.collect()
+}
+
+fn line(name: &str, values: &[f64], told: impl Fn(f64) -> String, style: Style) -> Line {
+    let top = values.iter().copied().fold(0.0, f64::max);
+    let name = shorten(name, NAME_COLUMNS, style);
+    Line::default()
+        .text(format!("{INDENT}{name:<NAME_COLUMNS$}  "))
+        .text(sparkline(values, values.len(), style))
+        .text(format!("  {} at most", told(top)))
+}
+
+/// At most [`SPARK_COLUMNS`] means of neighbours.
+fn means(values: &[f64]) -> Vec<f64> {
+    let mean = |some: &[f64]| some.iter().sum::<f64>() / some.len() as f64;
+    values.chunks(step(values)).map(mean).collect()
+}
+
+/// At most [`SPARK_COLUMNS`] greatest values of neighbours.
+fn peaks(values: &[f64]) -> Vec<f64> {
+    let peak = |some: &[f64]| some.iter().copied().fold(0.0, f64::max);
+    values.chunks(step(values)).map(peak).collect()
+}
+
+fn step(values: &[f64]) -> usize {
+    values.len().div_ceil(SPARK_COLUMNS).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use judge::course::{ProbeLines, Track};
+
+    use super::*;
+
+    const UNICODE: Style = Style {
+        colour: false,
+        unicode: true,
+    };
+
+    fn numbers(values: impl Iterator<Item = f64>) -> Vec<Option<Number>> {
+        values.map(|value| Some(Number(value))).collect()
+    }
+
+    fn step(name: &str, kind: &str, count: u64, p99: Vec<Option<Number>>) -> MeasureCourse {
+        MeasureCourse {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            count,
+            per_s: Vec::new(),
+            p50: Vec::new(),
+            p90: Vec::new(),
+            p99,
+            p999: Vec::new(),
+            max: Vec::new(),
+            heat: Vec::new(),
+            bins: Vec::new(),
+            response: Vec::new(),
+        }
+    }
+
+    fn course(slots: usize) -> Course {
+        let track = |name, values: Vec<Option<Number>>| Track {
+            name,
+            mean: values,
+            min: Vec::new(),
+            max: Vec::new(),
+        };
+        let rise = || numbers((0..slots).map(|n| n as f64));
+        // One slow second in each hundred.
+        let spikes = (0..slots).map(|n| if n % 100 == 50 { 900e6 } else { 3e6 });
+        Course {
+            slot_s: 1,
+            slots,
+            heat_slot_s: 1,
+            seconds: vec![track("users", rise()), track("done", rise())],
+            measures: vec![
+                step("connect", "connect", 900, rise()),
+                step(
+                    "GET /a/name/that/is/long/enough",
+                    "request",
+                    800,
+                    numbers(spikes),
+                ),
+                step("GET /b", "request", 7, vec![None; slots]),
+            ],
+            measures_left_out: 0,
+            errors: Vec::new(),
+            probes: ProbeLines::default(),
+        }
+    }
+
+    #[test]
+    fn lines_rise_to_their_greatest_value_and_keep_peaks() {
+        expect![[r#""#]].assert_eq(&over_time(&course(300), UNICODE));
+        expect![[r#""#]].assert_eq(&over_time(&course(12), Style::PLAIN));
+    }
+
+    #[test]
+    fn a_run_without_seconds_has_none() {
+        let mut empty = course(0);
+        empty.seconds.clear();
+        empty.measures.clear();
+        assert_eq!(over_time(&empty, UNICODE), "");
+    }
+}
