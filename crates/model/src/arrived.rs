@@ -207,8 +207,13 @@ pub(crate) fn apart<'a>(
         }
 }
 
+/// The trace by which all arrive, where their law has one.
+pub(crate) fn trace_of_all(counts: &Counts, arrivals: &Arrivals) -> Option<Vec<f64>> {
+    trace(counts, arrivals, arrivals.law, arrivals.cycle.as_ref())
+}
+
 /// What the trace of a law holds: counts as they were, or those that a cycle of the week expects.
-pub(crate) fn trace(
+fn trace(
     counts: &Counts,
     arrivals: &Arrivals,
     law: ArrivalsLaw,

@@ -12,7 +12,7 @@ use crate::input::Input;
 use crate::read::FileRead;
 use crate::settings::Settings;
 use crate::{ALL, FORMAT_VERSION, Log, Made, Model, ModelError, Segment};
-use crate::{findings, stem, whole_trace};
+use crate::{arrived, findings, stem};
 
 /// Reads a file of numbers, parted by blanks, commas or line ends, and models them: each counts the
 /// requests of `bin_s` seconds. `local_s`: what the clock on the wall showed at the beginning, as seconds
@@ -95,8 +95,8 @@ pub fn counted(
         findings: Vec::new(),
     };
     model.findings = findings::findings(&model);
-    let traces = whole_trace(&counts, &model.arrivals);
-    Ok(Made { model, traces })
+    let whole = arrived::trace_of_all(&counts, &model.arrivals);
+    Ok(Made::together(model, whole))
 }
 
 fn numbers(path: &Path) -> Result<Vec<u32>, ModelError> {

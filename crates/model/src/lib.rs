@@ -67,7 +67,6 @@ pub use settings::{ArrivalsLaw, Behaviour as BehaviourKind, Rule, Settings};
 pub use stated::{STATED_BYTES_MAX, Stated, StatedAs, StatedError, StatedSegment};
 pub use tsung::Tsung;
 
-use arrivals::Counts;
 use arrived::{Arrived, Own};
 use behaviour::Tally;
 use hit::{NO_SEGMENT, Start};
@@ -202,6 +201,19 @@ pub struct Made {
 }
 
 impl Made {
+    /// One whose users all come by one process.
+    fn together(model: Model, whole: Option<Vec<f64>>) -> Self {
+        let traces = whole
+            .iter()
+            .map(|trace| (TRACE_FILE.to_owned(), trace.clone()));
+        let traces = traces.collect();
+        Self {
+            model,
+            traces,
+            whole,
+        }
+    }
+
     /// `scenario.yaml`.
     pub fn scenario(&self) -> String {
         scenario::text(&self.model)
@@ -506,23 +518,17 @@ fn made(
         findings: Vec::new(),
     };
     model.findings = findings::findings(&model);
-    let law = &model.arrivals;
-    let whole = arrived::trace(&arrived.all, law, law.law, law.cycle.as_ref());
-    let traces = match apart {
-        true => {
-            let files = scenario::names(&model)
-                .into_iter()
-                .map(|name| trace_file(&name));
-            let traces = files.zip(of_segments);
-            traces
-                .filter_map(|(file, trace)| Some((file, trace?)))
-                .collect()
-        }
-        false => whole
-            .iter()
-            .map(|trace| (TRACE_FILE.to_owned(), trace.clone()))
-            .collect(),
-    };
+    let whole = arrived::trace_of_all(&arrived.all, &model.arrivals);
+    if !apart {
+        return Ok(Made::together(model, whole));
+    }
+    let files = scenario::names(&model)
+        .into_iter()
+        .map(|name| trace_file(&name));
+    let traces = files
+        .zip(of_segments)
+        .filter_map(|(file, trace)| Some((file, trace?)))
+        .collect();
     Ok(Made {
         model,
         traces,
