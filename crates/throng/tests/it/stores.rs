@@ -171,9 +171,14 @@ fn databases_keep_sessions_and_counts() {
         return;
     };
     let redis = services.url("redis");
-    for (number, (writes, cached)) in [("sync", false), ("sync", true), ("async", true)]
-        .into_iter()
-        .enumerate()
+    for (number, (writes, cached)) in [
+        ("sync", false),
+        ("async", false),
+        ("sync", true),
+        ("async", true),
+    ]
+    .into_iter()
+    .enumerate()
     {
         for database in Database::each(&services, &format!("ads{number}")) {
             let mut more = vec!["--writes", writes, "--campaign-limit", "3"];

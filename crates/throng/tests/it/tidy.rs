@@ -262,9 +262,14 @@ fn the_architecture_names_every_crate() {
 #[track_caller]
 fn assert_compiles(name: &str, text: &str, folder: &Path) {
     let files = |name: &str| fs::read_to_string(folder.join(name)).map_err(|e| e.to_string());
+    // Servers of the kind that a variable is named after.
+    let server = |name: &str| {
+        let kind = name.strip_suffix("_URL")?;
+        Some(format!("{}://127.0.0.1/", kind.to_lowercase()))
+    };
     let settings = scenario::Settings {
         overrides: &[],
-        env: &|_| None,
+        env: &server,
         files: &files,
     };
     let (plan, diagnostics) = scenario::compile(scenario::Source { name, text }, &settings);
@@ -299,7 +304,11 @@ fn every_example_is_right_and_run() {
         );
     }
     assert!(!examples.is_empty(), "examples/ is empty");
-    let run = read(&ROOT.join("crates/throng/tests/it/examples.rs"));
+    let run = ["examples", "stores"].map(|name| {
+        let file = format!("crates/throng/tests/it/{name}.rs");
+        read(&ROOT.join(file))
+    });
+    let run = run.concat();
     for example in &examples {
         let name = relative(example);
         let folder = example.parent().and_then(Path::file_name).unwrap();

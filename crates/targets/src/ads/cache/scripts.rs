@@ -1,4 +1,4 @@
-//! What Redis does in one go, in Lua (Redis 3.2 or later).
+//! What Redis does in one go, in Lua.
 
 /// The counts of a database, in the order in which scripts take their names. An offer's name follows
 /// where there is one, or goes before.

@@ -78,8 +78,8 @@ fn params(values: &[Value]) -> Params {
     Params::Positional(values.collect())
 }
 
-fn value(value: mysql::Value) -> Result<Value, Trouble> {
-    match value {
+fn value(value: Option<mysql::Value>) -> Result<Value, Trouble> {
+    match value.unwrap_or(mysql::Value::NULL) {
         mysql::Value::NULL => Ok(Value::Null),
         mysql::Value::Int(number) => Ok(Value::Int(number)),
         mysql::Value::UInt(number) => i64::try_from(number)
@@ -98,7 +98,7 @@ impl Sql for MySql {
     fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Vec<Value>>, Trouble> {
         let rows: Vec<mysql::Row> = self.0.exec(sql, params(values)).map_err(trouble)?;
         rows.into_iter()
-            .map(|row| row.unwrap().into_iter().map(value).collect())
+            .map(|row| row.unwrap_raw().into_iter().map(value).collect())
             .collect()
     }
 

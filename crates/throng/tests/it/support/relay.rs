@@ -28,7 +28,7 @@ impl Relay {
         // As the other servers of tests, it lives as long as the test binary.
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let _ = join(&shared, client, server);
+                let _ = join(&shared, &client, server);
             }
         });
         Relay { address, state }
@@ -49,13 +49,13 @@ impl Relay {
     }
 }
 
-fn join(state: &State, client: TcpStream, server: SocketAddr) -> io::Result<()> {
+fn join(state: &State, client: &TcpStream, server: SocketAddr) -> io::Result<()> {
     let mut open = state.open.lock().unwrap();
     if state.is_cut.load(Ordering::SeqCst) {
         return client.shutdown(Shutdown::Both);
     }
     let server = TcpStream::connect(server)?;
-    for (from, to) in [(&client, &server), (&server, &client)] {
+    for (from, to) in [(client, &server), (&server, client)] {
         let (mut from, mut to) = (from.try_clone()?, to.try_clone()?);
         open.push(from.try_clone()?);
         std::thread::spawn(move || {
