@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check web bench bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs picture toolchain
+.PHONY: help run test check web bench bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Where cargo is when a fresh shell does not know it yet.
@@ -24,6 +24,8 @@ help:
 	@echo "make bench-ui     what a live page with viewers costs a run, five minutes"
 	@echo "make bench-docs     writes docs/benchmarks.md, and tables of docs/chat.md, from the newest of"
 	@echo "                    what was measured"
+	@echo "make model-truth  how good a model's estimators are, on samples whose truth is known: the tables"
+	@echo "                    of docs/modelling.md anew, a quarter of an hour of CPU"
 	@echo "make picture  draw the README's pictures of terminal and report anew, from a real run"
 
 run: toolchain web
@@ -62,6 +64,9 @@ bench-ui: toolchain web
 
 bench-docs:
 	@bench/docs
+
+model-truth: toolchain
+	@scripts/model-truth.py
 
 picture: toolchain web
 	@cargo build --release --locked --package throng

@@ -115,7 +115,9 @@ fn slope(points: &[(f64, f64)]) -> Option<f64> {
 
 /// Robinson's Gaussian semiparametric estimate, "Gaussian semiparametric estimation of long range
 /// dependence" (Annals of Statistics 23, 1995), of the `frequencies` lowest ones: H minimises
-/// ln(mean λ^(2H−1) I(λ)) − (2H−1) mean ln λ, and has the standard error 1 / (2 √frequencies).
+/// ln(mean λ^(2H−1) I(λ)) − (2H−1) mean ln λ, and has the standard error 1 / (2 √Σ(ln λ − mean ln λ)²): the
+/// curvature that it has for as many frequencies as there are, of which Robinson's √frequencies is the
+/// limit, which is too narrow for some hundreds.
 ///
 /// The transform takes a number of values that is a power of two; what is beyond it at the series' end
 /// is left out. `None` where that is too short, or constant.
@@ -147,8 +149,8 @@ pub fn local_whittle(series: &[f64], frequencies: usize, confidence: f64) -> Opt
         (sum / frequencies as f64).ln()
     };
     let h = golden_section(0.01, 1.49, objective);
-    let off =
-        Normal::standard().inverse_cdf(0.5 + confidence / 2.0) / 2.0 / (frequencies as f64).sqrt();
+    let spread: f64 = points.iter().map(|(log, _)| (log - logs).powi(2)).sum();
+    let off = Normal::standard().inverse_cdf(0.5 + confidence / 2.0) / 2.0 / spread.sqrt();
     Some(Estimate {
         h,
         low: Some(h - off),

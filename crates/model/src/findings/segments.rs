@@ -128,8 +128,8 @@ fn few(segments: &[&Segment], how: &str, found: &mut Found) {
         return;
     }
     let text = format!(
-        "{} have too few sessions for a process of their own ({SESSIONS_FEW}, and 10 for each rate of a \
-         cycle): their users come {how}, at the rate of each",
+        "too few sessions for a process of their own, which takes {SESSIONS_FEW}, and 10 for each rate of a \
+         cycle: {}; their users come {how}, at the rate of each",
         told(segments, |segment| format!(
             "{:?} with {}",
             segment.name, segment.sessions
