@@ -113,15 +113,27 @@ fn results_are_listed_opened_and_compared() {
     let (a, b) = (ui.id(&names[0]), ui.id(&names[1]));
     let report = ui.get(&format!("/report/{a}"));
     assert_eq!(report.status, 200);
-    assert!(report.head.contains("Content-Security-Policy: sandbox allow-scripts"));
-    assert!(report.body.contains("id=\"document\">{\"format\":1,\"kind\":\"run\""));
+    assert!(
+        report
+            .head
+            .contains("Content-Security-Policy: sandbox allow-scripts")
+    );
+    assert!(
+        report
+            .body
+            .contains("id=\"document\">{\"format\":1,\"kind\":\"run\"")
+    );
     assert!(!runs.join(&names[0]).join("report.html").exists());
     // One that was is served as it is.
     std::fs::write(runs.join(&names[0]).join("report.html"), "as written").unwrap();
     assert_eq!(ui.get(&format!("/report/{a}")).body, "as written");
     let refused = ui.get(&format!("/report/{}", ui.id("cut")));
     assert_eq!(refused.status, 404);
-    assert!(refused.body.contains("there is no report"), "{}", refused.body);
+    assert!(
+        refused.body.contains("there is no report"),
+        "{}",
+        refused.body
+    );
 
     let told = ui.compared(&format!("runs={b}&baseline={a}"));
     assert_eq!(told["stage"], "done", "{told}");
@@ -135,7 +147,12 @@ fn results_are_listed_opened_and_compared() {
     assert_eq!(ui.get("/comparison/2").status, 404);
     let told = ui.compared(&format!("runs={a}"));
     assert_eq!(told["stage"], "failed");
-    assert!(told["why"].as_str().unwrap().contains("one run cannot be compared"));
+    assert!(
+        told["why"]
+            .as_str()
+            .unwrap()
+            .contains("one run cannot be compared")
+    );
     ui.running.interrupt();
     ui.running.end().with(0);
 }
