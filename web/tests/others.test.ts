@@ -24,6 +24,8 @@ beforeAll(async () => {
   await throng(['compare', ...runs, '--anyway', '--html', at('all.html')], [0, 1, 2]);
   const table = 'testdata/cli/sweep.csv';
   await throng(['experiment', '--analyze', table, '--html', at('experiment.html')]);
+  const fraction = 'testdata/cli/fraction.csv';
+  await throng(['experiment', '--analyze', fraction, '--html', at('fraction.html')]);
   const meters = ['--meters', 'web/tests/meters.yaml', '--reference', 'crowd'];
   await throng(['meters', a, ...meters, '--html', at('meters.html')]);
   const search = [
@@ -52,6 +54,7 @@ const PAGES: [string, string[]][] = [
   ['sides', ['distributions-0', 'tails-0', 'differences-0', 'similarity-0']],
   ['all', ['distributions-0', 'tails-0', 'similarity-0']],
   ['experiment', ['main-0', 'variation-0']],
+  ['fraction', ['effects-0', 'main-0', 'interaction-0-0']],
   ['capacity', ['latency', 'law', 'trials']],
   ['meters', ['cured', 'published-0', 'cured-0']],
 ];

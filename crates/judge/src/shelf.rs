@@ -7,16 +7,15 @@
 //! one still leads there when the list is made again.
 
 mod read;
-mod walk;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
+pub use record::shelf::Kind;
+use record::shelf::{Found, Stamp, Walked, walk};
 use serde::Serialize;
 
 use crate::course::Number;
-use walk::Found;
 
 /// Items of a list at most.
 const ITEMS_MAX: usize = 5_000;
@@ -26,11 +25,8 @@ const ITEMS_MAX: usize = 5_000;
 pub struct Shelf {
     root: PathBuf,
     /// `None`: a file that is no page of ours.
-    known: HashMap<PathBuf, (Stamp, Option<Item>)>,
+    known: HashMap<PathBuf, (Vec<Stamp>, Option<Item>)>,
 }
-
-/// What tells that an item changed: its files' times and lengths.
-type Stamp = Vec<Option<(SystemTime, u64)>>;
 
 /// All there is at one time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,22 +35,6 @@ pub struct Listing {
     pub items: Vec<Item>,
     /// What is not there, a sentence each.
     pub left_out: Vec<String>,
-}
-
-/// What an item is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// A run directory.
-    Run,
-    /// The directory of an experiment.
-    Experiment,
-    /// The directory of a search for capacity.
-    Search,
-    /// The directory of a model.
-    Model,
-    /// A page that stands on its own: a comparison, meters, a table's analysis.
-    Page,
 }
 
 /// What an item came to.
@@ -131,10 +111,10 @@ impl Shelf {
     /// # Errors
     /// Where the directory itself cannot be read.
     pub fn list(&mut self) -> std::io::Result<Listing> {
-        let walk::Walked {
+        let Walked {
             mut found,
             mut left_out,
-        } = walk::walk(&self.root)?;
+        } = walk(&self.root)?;
         if found.len() > ITEMS_MAX {
             let more = found.len() - ITEMS_MAX;
             left_out.push(format!(

@@ -17,6 +17,7 @@ pub mod requests;
 pub mod run;
 pub mod schema;
 pub mod series;
+pub mod shelf;
 pub mod whole;
 
 pub use dir::{RunDir, file_name, run_id};

@@ -68,6 +68,7 @@ impl Failure {
     }
 
     /// The error, its causes and its hint, in one line: for people who see no terminal.
+    #[cfg(feature = "web")]
     pub(crate) fn words(&self) -> String {
         let causes = self.report.chain().map(ToString::to_string);
         let mut text = causes.collect::<Vec<_>>().join(": ");

@@ -1,17 +1,15 @@
 //! What a result says of itself in a few figures. Of JSON only what is shown is kept, whatever else stands
 //! there.
 
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::Path;
 
 use record::Run;
 use record::schema::{MeasureSummary, PROBE_MODE, RunStatus, Summary, Verdict};
+use record::shelf::{EXPERIMENT, Found, Kind, MODEL, SEARCH, Stamp, beginning, sound};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::walk::{EXPERIMENT, Found, MODEL, RUN, SEARCH};
-use super::{Item, Kind, Stamp, State};
+use super::{Item, State};
 use crate::course::Number;
 use crate::words;
 
@@ -22,20 +20,17 @@ const PAGE_BYTES_MAX: u64 = 256 << 10;
 /// Characters of what is said of an item.
 const TOLD_CHARS_MAX: usize = 300;
 
+const RUN: &str = "run.json";
 const SUMMARY: &str = "summary.json";
 const IMPORT: &str = "import.json";
 const CAPACITY: &str = "capacity.json";
 
 /// The files that an item is made of, with their times.
-pub(super) fn stamp(found: &Found) -> Stamp {
-    let of = |path: &Path| {
-        let about = fs::symlink_metadata(path).ok()?;
-        Some((about.modified().ok()?, about.len()))
-    };
+pub(super) fn stamp(found: &Found) -> Vec<Stamp> {
     let beside = |names: &[&str]| {
+        let names = names.iter();
         names
-            .iter()
-            .map(|name| of(&found.path.join(name)))
+            .map(|name| Stamp::of(&found.path.join(name)))
             .collect()
     };
     match found.kind {
@@ -43,7 +38,7 @@ pub(super) fn stamp(found: &Found) -> Stamp {
         Kind::Experiment => beside(&[EXPERIMENT]),
         Kind::Search => beside(&[SEARCH, CAPACITY]),
         Kind::Model => beside(&[MODEL]),
-        Kind::Page => vec![of(&found.path)],
+        Kind::Page => vec![Stamp::of(&found.path)],
     }
 }
 
@@ -58,7 +53,7 @@ pub(super) fn item(found: &Found, mut item: Item) -> Option<Item> {
         Kind::Page => match page(&found.path, &mut item) {
             Ok(true) => Ok(()),
             Ok(false) => return None,
-            Err(error) => Err(error.to_string()),
+            Err(why) => Err(why),
         },
     };
     if let Err(why) = read {
@@ -69,23 +64,10 @@ pub(super) fn item(found: &Found, mut item: Item) -> Option<Item> {
     Some(item)
 }
 
-/// A file that can be read without waiting, and is not too large.
-fn sound(path: &Path) -> Result<(), String> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    match fs::symlink_metadata(path) {
-        Ok(about) if !about.is_file() => Err(format!("{name} is no file")),
-        Ok(about) if about.len() > FILE_BYTES_MAX => {
-            Err(format!("{name} is too large to be listed"))
-        }
-        Ok(_) => Ok(()),
-        Err(error) => Err(format!("{name}: {error}")),
-    }
-}
-
 fn json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
-    sound(path)?;
+    sound(path, FILE_BYTES_MAX)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let bytes = fs::read(path).map_err(|error| format!("{name}: {error}"))?;
+    let bytes = beginning(path, FILE_BYTES_MAX)?;
     serde_json::from_slice(&bytes).map_err(|error| format!("{name} is damaged: {error}"))
 }
 
@@ -101,7 +83,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 fn run(path: &Path, item: &mut Item) -> Result<(), String> {
-    sound(&path.join(RUN))?;
+    sound(&path.join(RUN), FILE_BYTES_MAX)?;
     let run = Run::open(path).map_err(|error| chain(&error))?;
     let info = run.info();
     item.name.clone_from(&info.name);
@@ -125,7 +107,7 @@ fn run(path: &Path, item: &mut Item) -> Result<(), String> {
         item.comparable = info.status != RunStatus::Running;
         return Ok(());
     }
-    sound(&summary)?;
+    sound(&summary, FILE_BYTES_MAX)?;
     let summary = run.summary().map_err(|error| chain(&error))?;
     let Some(summary) = summary else {
         return Err(format!("{SUMMARY} is gone"));
@@ -279,11 +261,8 @@ fn model(path: &Path, item: &mut Item) -> Result<(), String> {
 }
 
 /// A page says what it is in its title, and in how its document begins; false where it is none of ours.
-fn page(path: &Path, item: &mut Item) -> std::io::Result<bool> {
-    let mut text = Vec::new();
-    File::open(path)?
-        .take(PAGE_BYTES_MAX)
-        .read_to_end(&mut text)?;
+fn page(path: &Path, item: &mut Item) -> Result<bool, String> {
+    let text = beginning(path, PAGE_BYTES_MAX)?;
     let text = String::from_utf8_lossy(&text);
     let kind = text.split_once("id=\"document\">{\"format\":");
     let kind = kind.and_then(|(_, rest)| rest.split_once("\"kind\":\""));
@@ -299,10 +278,6 @@ fn page(path: &Path, item: &mut Item) -> std::io::Result<bool> {
         .replace("&gt;", ">")
         .replace("&amp;", "&");
     item.told = kind.to_owned();
-    let modified = fs::symlink_metadata(path).and_then(|about| about.modified());
-    let since = modified
-        .ok()
-        .and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    item.started_unix_ms = since.and_then(|since| u64::try_from(since.as_millis()).ok());
+    item.started_unix_ms = Stamp::of(path).unix_ms();
     Ok(true)
 }

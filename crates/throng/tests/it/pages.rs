@@ -217,3 +217,48 @@ fn the_page_of_an_hour_stays_below_three_megabytes() {
     assert_eq!(course["errors"][0]["count"], 3_600);
     assert_eq!(course["probes"]["lines"].as_array().unwrap().len(), 20);
 }
+
+/// A hundred visits of three requests, and a line that is none.
+fn visits() -> String {
+    let mut text = String::from("nonsense\n");
+    for visit in 0..100_u64 {
+        for (number, path) in ["/", "/list", "/item"].into_iter().enumerate() {
+            let second = 17 * visit + 3 * number as u64 * (1 + visit % 3);
+            let (minute, second) = (second / 60, second % 60);
+            text += &format!(
+                "10.0.0.{visit} - - [17/May/2015:10:{minute:02}:{second:02} +0000] \"GET {path} HTTP/1.1\" 200 9\n"
+            );
+        }
+    }
+    text
+}
+
+#[test]
+fn a_model_leaves_its_page_and_a_check_adds_to_it() {
+    let space = Space::new();
+    let (log, out) = (space.file("access.log", &visits()), space.path("model"));
+    Ended::of(throng(["model", "--quiet"]).arg(&log).arg("-o").arg(&out)).with(0);
+    let page = document(&out.join("report.html"));
+    assert_eq!(
+        (&page["kind"], &page["name"]),
+        (&"model".into(), &"access".into())
+    );
+    let first = &page["findings"][0];
+    assert_eq!(
+        (&first["severity"], &first["code"]),
+        (&"warning".into(), &"lines-format".into())
+    );
+    assert_eq!(page["log"]["faults"][0]["examples"][0][1], "nonsense");
+    let arrivals = &page["arrivals"][0];
+    let users = arrivals["pictures"]["users"].as_array().unwrap();
+    assert_eq!(users.iter().filter_map(Value::as_u64).sum::<u64>(), 100);
+    let behaviour = &page["behaviours"][0];
+    assert_eq!(behaviour["lengths"], serde_json::json!([[3, 100]]));
+    let curves = &behaviour["thinks"][0]["curves"];
+    assert_eq!(curves["at_s"], serde_json::json!([3.0, 6.0, 9.0]));
+    assert_eq!(page["check"], Value::Null);
+    let checked = Ended::of(throng(["model", "check", "--sessions", "100"]).arg(&out));
+    assert!(matches!(checked.code, Some(0 | 1)), "{}", checked.err);
+    let page = document(&out.join("report.html"));
+    assert_eq!(page["check"]["holds"], checked.code == Some(0));
+}

@@ -1,9 +1,14 @@
-//! Where results stand below a directory.
+//! Where results stand below a directory, and their files as far as a list of them needs these. Symbolic
+//! links are not followed, and nothing is read that is no regular file, or too large.
 
-use std::fs::{self, DirEntry};
+use std::fs::{self, DirEntry, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::Kind;
+use serde::Serialize;
+
+use crate::dir::RUN;
 
 /// Directories that are looked into at most, and how deep.
 const DIRECTORIES_MAX: usize = 20_000;
@@ -11,27 +16,96 @@ const DEPTH_MAX: usize = 8;
 /// Names of one directory at most.
 const NAMES_MAX: usize = 50_000;
 
-/// The files that tell what a directory is.
-pub(super) const RUN: &str = "run.json";
-pub(super) const EXPERIMENT: &str = "experiment.json";
-pub(super) const SEARCH: &str = "search.json";
-pub(super) const MODEL: &str = "model.json";
+/// The file that tells that a directory is an experiment's.
+pub const EXPERIMENT: &str = "experiment.json";
+/// A search's.
+pub const SEARCH: &str = "search.json";
+/// A model's.
+pub const MODEL: &str = "model.json";
+
+/// What an item is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A run directory.
+    Run,
+    /// The directory of an experiment.
+    Experiment,
+    /// The directory of a search for capacity.
+    Search,
+    /// The directory of a model.
+    Model,
+    /// A page that stands on its own: a comparison, meters, a table's analysis.
+    Page,
+}
 
 /// A result that was found.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) kind: Kind,
+pub struct Found {
+    /// What it is.
+    pub kind: Kind,
     /// The directory, or the page's file.
-    pub(super) path: PathBuf,
+    pub path: PathBuf,
     /// The place, in the list, of what it stands in.
-    pub(super) within: Option<usize>,
+    pub within: Option<usize>,
 }
 
 /// All that was found, and sentences about what was not looked at.
 #[derive(Debug, Default)]
-pub(super) struct Walked {
-    pub(super) found: Vec<Found>,
-    pub(super) left_out: Vec<String>,
+pub struct Walked {
+    /// What stands in another comes after it.
+    pub found: Vec<Found>,
+    /// A sentence each, without full stop.
+    pub left_out: Vec<String>,
+}
+
+/// What tells that a file changed: its time and its length; nothing where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp(Option<(SystemTime, u64)>);
+
+impl Stamp {
+    /// Of the file at this path.
+    pub fn of(path: &Path) -> Stamp {
+        let about = fs::symlink_metadata(path);
+        Stamp(
+            about
+                .and_then(|about| Ok((about.modified()?, about.len())))
+                .ok(),
+        )
+    }
+
+    /// When it was changed last, milliseconds since the Unix epoch.
+    pub fn unix_ms(self) -> Option<u64> {
+        let since = self.0?.0.duration_since(UNIX_EPOCH).ok()?;
+        u64::try_from(since.as_millis()).ok()
+    }
+}
+
+/// Whether a file can be read without waiting, and is not larger.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn sound(path: &Path, bytes_max: u64) -> Result<(), String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match fs::symlink_metadata(path) {
+        Ok(about) if !about.is_file() => Err(format!("{name} is no file")),
+        Ok(about) if about.len() > bytes_max => Err(format!("{name} is too large to be listed")),
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{name}: {error}")),
+    }
+}
+
+/// The file's bytes, at most so many from its beginning on.
+///
+/// # Errors
+/// Why it cannot be read, in words.
+pub fn beginning(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
+    sound(path, u64::MAX)?;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(bytes_max).read_to_end(&mut bytes));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    read.map_err(|error| format!("{name}: {error}"))?;
+    Ok(bytes)
 }
 
 struct Walk {
@@ -45,7 +119,10 @@ struct Walk {
 
 /// Looks for results. Names of runs begin with the time: from the last name to the first, so that where
 /// there are too many, the oldest are left out.
-pub(super) fn walk(root: &Path) -> std::io::Result<Walked> {
+///
+/// # Errors
+/// Where the directory itself cannot be read.
+pub fn walk(root: &Path) -> std::io::Result<Walked> {
     // What is below may be unreadable; the root may not.
     fs::read_dir(root)?;
     let mut walk = Walk {
