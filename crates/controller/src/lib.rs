@@ -58,8 +58,8 @@ mod worker;
 
 pub use conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
 pub use crew::CrewError;
-pub use pause::{PAUSED, Pause, RESUMED};
 pub use knee::{KneeError, KneeNews, KneeRequest, Loaded, Search, SearchError, Sought, seek};
+pub use pause::{PAUSED, Pause, RESUMED};
 pub use preflight::TooSmall;
 pub use probe::{ProbeError, Probed};
 pub use probing::target_place;

@@ -74,7 +74,9 @@ impl Second {
             lag: &delta.lag,
         });
         growing.add(&self.row, seconds);
-        self.events.into_iter().for_each(|event| growing.event(event));
+        self.events
+            .into_iter()
+            .for_each(|event| growing.event(event));
         let probes = self.probes.into_iter();
         growing.probes(probes.map(|probed| (probed.info, probed.at_ns, probed.value)));
     }

@@ -127,7 +127,9 @@ pub fn judge_figures(figures: &Figures, thresholds: &[Threshold], judge_rest: bo
 /// ended is no finding.
 pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
     let mut summary = judge_figures(figures, thresholds, false);
-    summary.findings.retain(|finding| finding.code != health::INCOMPLETE);
+    summary
+        .findings
+        .retain(|finding| finding.code != health::INCOMPLETE);
     summary.verdict = verdict(&summary.findings, &summary.thresholds);
     summary.exit_code = exit_code(summary.verdict);
     summary

@@ -51,8 +51,8 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
     let load = match kept_away {
         0 => "nobody was due meanwhile".to_owned(),
         _ => format!(
-            "{} of {} due so far did not come then; the load was not the planned one, and figures over \
-             all of the run mix times with arrivals and without",
+            "{} of {} due did not come then; the load was not the planned one, and figures over all of \
+             the run mix times with arrivals and without",
             words::count(kept_away),
             words::counted(due, "user"),
         ),
@@ -170,13 +170,17 @@ mod tests {
         figures.info.phases[0].users_planned = 5_000.0;
         figures.events.push(at(52, EventKind::ArrivalsPaused));
         figures.events.push(at(55, EventKind::ArrivalsResumed));
-        check(&figures, Verdict::Passed, &expect![[r#"
+        check(
+            &figures,
+            Verdict::Passed,
+            &expect![[r#"
             Good generator-healthy
                 the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
                 memory (precise mode, 1 loop)
             Note arrivals-paused
                 arrivals were paused for 3 s (from 52 s to 55 s): nobody was due meanwhile
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -184,8 +188,14 @@ mod tests {
         let mut figures = paused(&[]);
         figures.events.push(at(10, EventKind::ArrivalsPaused));
         figures.events.push(at(11, EventKind::ArrivalsResumed));
-        (figures.series[10].users_started, figures.series[10].users_paused) = (50, 50);
-        check(&figures, Verdict::Passed, &expect![[r#"
+        (
+            figures.series[10].users_started,
+            figures.series[10].users_paused,
+        ) = (50, 50);
+        check(
+            &figures,
+            Verdict::Passed,
+            &expect![[r#"
             Good generator-healthy
                 the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
                 memory (precise mode, 1 loop)
@@ -193,7 +203,8 @@ mod tests {
                 arrivals were paused for 1 s (from 10 s to 11 s): 50 of 6,000 users due so far
                 did not come then; the load was not the planned one, and figures over all of the
                 run mix times with arrivals and without
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
@@ -203,6 +214,9 @@ mod tests {
             until_ns: Some((10 * n + 1) * SECOND),
         });
         let text = told(&many.collect::<Vec<_>>());
-        assert!(text.ends_with("from 40 s to 41 s, and 2 times more"), "{text}");
+        assert!(
+            text.ends_with("from 40 s to 41 s, and 2 times more"),
+            "{text}"
+        );
     }
 }

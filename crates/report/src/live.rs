@@ -142,7 +142,9 @@ impl<'a> Live<'a> {
             .take_while(|p| p.end_ns <= state.now_ns)
             .count();
         let whole = format!("run {} of {}", clock(state.now_ns), clock(end_ns));
-        let Some(phase) = phases.get(number).filter(|_| matches!(state.stage, Stage::Running | Stage::Paused))
+        let Some(phase) = phases
+            .get(number)
+            .filter(|_| matches!(state.stage, Stage::Running | Stage::Paused))
         else {
             let waiting = state.rows.last().map_or(0, |row| row.in_flight);
             let text = format!("draining, {} in flight  ", words::count(waiting));

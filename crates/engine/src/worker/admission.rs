@@ -71,7 +71,11 @@ impl Worker<'_> {
         self.recorder.counts.users_held += u64::from(std::mem::take(&mut self.held));
         if !self.admits {
             self.refuse(now_ns, arrival);
-        } else if waited.is_none() || arrival.repeats_until_ns.is_none_or(|end_ns| end_ns > now_ns) {
+        } else if waited.is_none()
+            || arrival
+                .repeats_until_ns
+                .is_none_or(|end_ns| end_ns > now_ns)
+        {
             self.start(now_ns, arrival);
         }
         true

@@ -112,7 +112,11 @@ impl Growing {
             if let Some(value) = value.filter(|_| at_ns > *known_ns) {
                 *known_ns = at_ns;
                 let probe = place as u32;
-                probes.rows.push(ProbeRow { at_ns, probe, value });
+                probes.rows.push(ProbeRow {
+                    at_ns,
+                    probe,
+                    value,
+                });
             }
         }
     }
@@ -264,7 +268,10 @@ mod tests {
         let threshold = |text| scenario::threshold(text, &names, &["ramp", "hold"]).unwrap();
         let thresholds = ["p99(request) < 15ms in ramp", "p99(request) < 15ms in hold"];
         let judged = growing.judge(&thresholds.map(threshold)).thresholds;
-        let shown: Vec<(bool, &str)> = judged.iter().map(|t| (t.passed, t.shown.as_str())).collect();
+        let shown: Vec<(bool, &str)> = judged
+            .iter()
+            .map(|t| (t.passed, t.shown.as_str()))
+            .collect();
         assert_eq!(shown, [(true, "10.0 ms"), (false, "20.0 ms")]);
     }
 
@@ -283,7 +290,13 @@ mod tests {
         growing.probes([(info("a"), -second, Some(1.0))].into_iter());
         // Nothing newer; another one joins it.
         growing.probes([(info("a"), -second, Some(1.0)), (info("b"), 0, None)].into_iter());
-        growing.probes([(info("a"), second, Some(3.0)), (info("b"), second, Some(7.0))].into_iter());
+        growing.probes(
+            [
+                (info("a"), second, Some(3.0)),
+                (info("b"), second, Some(7.0)),
+            ]
+            .into_iter(),
+        );
         let lines = growing.course().probes.lines;
         let told: Vec<(&str, usize)> = lines
             .iter()

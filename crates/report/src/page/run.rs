@@ -220,10 +220,7 @@ fn phases<'a>(info: &'a RunInfo, told: &[PhaseSummary]) -> Vec<Phase<'a>> {
 }
 
 /// The table of steps, and how many rows it lacks.
-fn steps<'a>(
-    whole: &'a [MeasureSummary],
-    phases: &'a [PhaseSummary],
-) -> (Vec<Step<'a>>, usize) {
+fn steps<'a>(whole: &'a [MeasureSummary], phases: &'a [PhaseSummary]) -> (Vec<Step<'a>>, usize) {
     let whole = whole.iter().map(|measure| (None, measure));
     let several = phases.len() > 1;
     let by_phase = phases.iter().enumerate();

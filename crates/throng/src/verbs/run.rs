@@ -6,9 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use controller::{
-    ConductError, Conducted, CrewError, Interrupt, Pause, RunRequest, ScenarioText,
-};
+use controller::{ConductError, Conducted, CrewError, Interrupt, Pause, RunRequest, ScenarioText};
 use record::RecordError;
 use record::schema::Verdict;
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
@@ -129,7 +127,10 @@ pub(crate) fn interrupt() -> Result<Arc<Interrupt>, Failure> {
 /// SIGUSR1 pauses arrivals, SIGUSR2 resumes them.
 fn pause() -> Result<Arc<Pause>, Failure> {
     let pause = Arc::new(Pause::default());
-    for (signal, wish) in [(SIGUSR1, controller::PAUSED), (SIGUSR2, controller::RESUMED)] {
+    for (signal, wish) in [
+        (SIGUSR1, controller::PAUSED),
+        (SIGUSR2, controller::RESUMED),
+    ] {
         signal_hook::flag::register_usize(signal, pause.wish(), wish)
             .map_err(|error| Failure::new(Exit::System, error))?;
     }

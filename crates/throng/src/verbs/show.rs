@@ -19,10 +19,15 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         return written(write!(std::io::stdout(), "{text}"));
     }
     let summary = judged(&run, args.rest.judge_rest)?;
+    let course = match args.html {
+        Some(_) => judge::course::read(&run),
+        None => judge::course::outline(&run),
+    };
+    let course = course.map_err(refuse)?;
     let page = match &args.html {
         Some(path) => {
             let path = path.clone().unwrap_or_else(|| args.run.join(page::FILE));
-            page::write(&page::of_run(&run, &summary)?, &path)?;
+            page::write(&page::of_run(&run, &summary, &course)?, &path)?;
             Some(path)
         }
         // The one that the run left.
@@ -34,7 +39,6 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     } else if let Some(import) = run.import().map_err(refuse)? {
         report::imported(&summary, run.info(), &import, &directory, terminal::style())
     } else {
-        let course = judge::course::read(&run).map_err(refuse)?;
         let text = report::verdict(&summary, run.info(), &directory, terminal::style());
         match report::over_time(&course, terminal::style()) {
             none if none.is_empty() => text,

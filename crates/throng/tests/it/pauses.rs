@@ -106,7 +106,9 @@ fn paused_by_page(workers: &str) {
     // Two whole seconds within the pause; who was there has gone meanwhile.
     let still = live.until(|document| later(document, &paused) >= 3.0);
     let told = still["findings"].as_array().unwrap().iter();
-    let codes: Vec<&str> = told.map(|finding| finding["code"].as_str().unwrap()).collect();
+    let codes: Vec<&str> = told
+        .map(|finding| finding["code"].as_str().unwrap())
+        .collect();
     assert!(codes.contains(&"arrivals-paused"), "{codes:?}");
     assert!(!codes.contains(&"run-incomplete"), "{codes:?}");
     assert_eq!(live.post("/resume"), 202);
@@ -120,27 +122,39 @@ fn paused_by_page(workers: &str) {
     let (run, summary) = (space.only(), space.summary());
     assert_eq!(run.info().status, RunStatus::Interrupted);
     let events = run.events().unwrap();
-    let at = |what: &EventKind| events.iter().find(|event| event.what == *what).unwrap().at_ns;
-    let (from_ns, until_ns) = (at(&EventKind::ArrivalsPaused), at(&EventKind::ArrivalsResumed));
+    let at = |what: &EventKind| {
+        events
+            .iter()
+            .find(|event| event.what == *what)
+            .unwrap()
+            .at_ns
+    };
+    let (from_ns, until_ns) = (
+        at(&EventKind::ArrivalsPaused),
+        at(&EventKind::ArrivalsResumed),
+    );
     let rows = run.series().unwrap();
     // A loop may have been late to hear of it by some of a second.
-    let within = |row: &&SeriesRow| {
-        row.start_ns >= from_ns + 1_000_000_000 && row.end_ns <= until_ns
-    };
+    let within =
+        |row: &&SeriesRow| row.start_ns >= from_ns + 1_000_000_000 && row.end_ns <= until_ns;
     let within: Vec<&SeriesRow> = rows.iter().filter(within).collect();
     assert!(!within.is_empty());
     for row in within {
         assert_eq!((row.users_started, row.users_due), (0, 40));
         assert!(row.users_paused > 0);
     }
-    let paused = summary.findings.iter().find(|f| f.code == "arrivals-paused");
+    let paused = summary
+        .findings
+        .iter()
+        .find(|f| f.code == "arrivals-paused");
     assert!(paused.unwrap().evidence["users_paused"] >= 40.0);
-    // Whoever was passed over is not missed by the generator, and nobody was late for it.
-    let codes: Vec<&str> = summary.findings.iter().map(|f| f.code.as_str()).collect();
-    let at_fault = |code: &&&str| code.starts_with("generator-") && **code != "generator-healthy";
-    let short = codes.iter().find(at_fault);
-    assert!(short.is_none_or(|code| *code == "generator-lag"), "{codes:?}");
-    assert!(!summary.findings.iter().any(|f| f.text.contains("asked for")));
+    // Each who was due was started or passed over, but for those of the last moments.
+    let sum = |count: fn(&SeriesRow) -> u64| rows.iter().map(count).sum::<u64>();
+    let (due, met) = (
+        sum(|row| row.users_due),
+        sum(|row| row.users_started + row.users_paused),
+    );
+    assert!(met <= due + 1 && met + 80 >= due, "{met} of {due}");
 }
 
 #[test]
