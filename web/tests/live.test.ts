@@ -72,6 +72,12 @@ async function seconds(page: Page): Promise<number> {
   return numbers.locator('tbody tr').count();
 }
 
+/** As the note below the figure of users tells it. */
+async function usersStarted(page: Page): Promise<number> {
+  const note = await page.locator('#users .note').innerText();
+  return Number(/([\d,]+) started/.exec(note)?.[1]?.replaceAll(',', ''));
+}
+
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 300; tries += 1) {
     if (await holds()) return;
@@ -135,6 +141,49 @@ describe('the live page', { timeout: 150_000 }, () => {
       status: string;
     };
     expect(info.status).toBe('interrupted');
+    await close();
+  });
+
+  test('pauses arrivals and resumes them, and marks it', async () => {
+    const long = ['--set', 'rate=20/s', '--set', 'arrivals.0.for=60s'];
+    const { url, ended, runs } = await start('pauses', ...long);
+    const { page, faults, close } = await watch(url);
+    const verdict = () => page.locator('.verdict').innerText();
+    const told = page.locator('#load-heading');
+    await told.waitFor();
+    // What stands so far stands as that.
+    expect(await page.locator('#thresholds').innerText()).toContain('so far');
+    expect(await page.locator('#findings').innerText()).toContain('the verdict comes at the end');
+    const pause = page.getByRole('button', { name: 'Pause arrivals' });
+    await pause.focus();
+    await page.keyboard.press('Enter');
+    const resume = page.getByRole('button', { name: 'Resume arrivals' });
+    await resume.waitFor();
+    expect(await verdict()).toBe('Arrivals paused');
+    // It keeps the focus while the page is drawn again around it.
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Resume arrivals');
+    // Whole seconds of the pause: fans stay, and nobody joins them.
+    const first = await usersStarted(page);
+    const from = await seconds(page);
+    await until('two more seconds', async () => (await seconds(page)) > from + 2);
+    expect(await usersStarted(page)).toBe(first);
+    await page.locator('.findings li', { hasText: 'arrivals were paused' }).waitFor();
+    await shot(page, 'live-paused');
+    await resume.click();
+    await pause.waitFor();
+    await until('more users', async () => (await usersStarted(page)) > first);
+    for (const name of ['Stop the run', 'Press again to stop']) {
+      await page.getByRole('button', { name }).click();
+    }
+    await page.getByRole('link', { name: 'Save report.html' }).waitFor();
+    await ended;
+    const [run] = readdirSync(runs);
+    const events = readFileSync(join(runs, run ?? '', 'events.jsonl'), 'utf8');
+    expect(events.match(/arrivals_(paused|resumed)/g)).toEqual([
+      'arrivals_paused',
+      'arrivals_resumed',
+    ]);
+    expect(faults).toEqual([]);
     await close();
   });
 

@@ -13,6 +13,7 @@ mod number;
 mod probes;
 mod seconds;
 
+use record::schema::SeriesRow;
 use record::{RecordError, Run};
 use serde::Serialize;
 
@@ -59,9 +60,29 @@ pub struct Course {
 /// Where a file of the record cannot be read.
 pub fn read(run: &Run) -> Result<Course, RecordError> {
     let rows = run.series()?;
-    let info = run.info();
+    let cut = Cut::of(ended_ns(run, &rows));
+    Ok(Course {
+        errors: errors::read(run, cut)?,
+        probes: probes::lines(&run.probes()?, cut),
+        ..cut_into(run, &rows, cut)?
+    })
+}
+
+/// As [`read`], without errors by kind, for which all rows have to be read, and without probes.
+///
+/// # Errors
+/// Where a file of the record cannot be read.
+pub fn outline(run: &Run) -> Result<Course, RecordError> {
+    let rows = run.series()?;
+    cut_into(run, &rows, Cut::of(ended_ns(run, &rows)))
+}
+
+fn ended_ns(run: &Run, rows: &[SeriesRow]) -> u64 {
     let seen_ns = rows.last().map_or(0, |row| row.end_ns);
-    let cut = Cut::of(info.ended_ns.max(seen_ns));
+    run.info().ended_ns.max(seen_ns)
+}
+
+fn cut_into(run: &Run, rows: &[SeriesRow], cut: Cut) -> Result<Course, RecordError> {
     let (measures, measures_left_out) = latency::read(run, cut)?;
     let mut seconds = Seconds::default();
     rows.iter().for_each(|row| seconds.add(row, cut));
@@ -72,8 +93,8 @@ pub fn read(run: &Run) -> Result<Course, RecordError> {
         seconds: seconds.tracks(cut),
         measures,
         measures_left_out,
-        errors: errors::read(run, cut)?,
-        probes: probes::lines(&run.probes()?, cut),
+        errors: Vec::new(),
+        probes: ProbeLines::default(),
     })
 }
 

@@ -51,8 +51,8 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
     let load = match kept_away {
         0 => "nobody was due meanwhile".to_owned(),
         _ => format!(
-            "{} of {} due so far did not come then; the load was not the planned one, and figures over \
-             all of the run mix times with arrivals and without",
+            "{} of {} due did not come then; the load was not the planned one, and figures over all of \
+             the run mix times with arrivals and without",
             words::count(kept_away),
             words::counted(due, "user"),
         ),
@@ -137,8 +137,8 @@ mod tests {
             &expect![[r#"
                 Fatal arrivals-paused
                     arrivals were paused for 35 s (from 10 s to 25 s, from 40 s on): 3,500 of 6,000
-                    users due so far did not come then; the load was not the planned one, and
-                    figures over all of the run mix times with arrivals and without
+                    users due did not come then; the load was not the planned one, and figures over
+                    all of the run mix times with arrivals and without
                 Good generator-healthy
                     the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
                     memory (precise mode, 1 loop)
@@ -196,14 +196,14 @@ mod tests {
             &figures,
             Verdict::Passed,
             &expect![[r#"
-            Good generator-healthy
-                the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
-                memory (precise mode, 1 loop)
-            Warning arrivals-paused
-                arrivals were paused for 1 s (from 10 s to 11 s): 50 of 6,000 users due so far
-                did not come then; the load was not the planned one, and figures over all of the
-                run mix times with arrivals and without
-        "#]],
+                Good generator-healthy
+                    the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+                    memory (precise mode, 1 loop)
+                Warning arrivals-paused
+                    arrivals were paused for 1 s (from 10 s to 11 s): 50 of 6,000 users due did not
+                    come then; the load was not the planned one, and figures over all of the run mix
+                    times with arrivals and without
+            "#]],
         );
     }
 

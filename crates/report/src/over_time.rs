@@ -15,25 +15,17 @@ const NAME_COLUMNS: usize = 22;
 const STEPS_MAX: usize = 3;
 
 /// Lines over the time of a run, each from 0 to its greatest value, which stands beside it; nothing of a
-/// run without seconds. Where several seconds share a character it shows the mean of counts and the
-/// greatest percentile.
+/// run without seconds. Where several slots share a character it shows the mean of rates and the greatest
+/// of all else.
 pub fn over_time(course: &Course, style: Style) -> String {
     let track = |name: &str| course.seconds.iter().find(|track| track.name == name);
-    let values = |numbers: &[Option<Number>]| -> Vec<f64> {
-        numbers.iter().map(|n| n.map_or(0.0, |n| n.0)).collect()
-    };
     let mut lines = Vec::new();
     if let Some(track) = track("users") {
         let told = |top: f64| words::count(top as u64);
-        lines.push(line("users", &means(&values(&track.mean)), told, style));
+        lines.extend(line("users", &track.mean, peak, told, style));
     }
     if let Some(track) = track("done") {
-        lines.push(line(
-            "operations",
-            &means(&values(&track.mean)),
-            words::rate,
-            style,
-        ));
+        lines.extend(line("operations", &track.mean, mean, words::rate, style));
     }
     let mut steps: Vec<&MeasureCourse> = course.measures.iter().collect();
     // A connection is part of what is asked over it.
@@ -41,12 +33,7 @@ pub fn over_time(course: &Course, style: Style) -> String {
     steps.sort_by_key(|step| std::cmp::Reverse(step.count));
     for step in steps.into_iter().take(STEPS_MAX) {
         let name = format!("p99 of {}", step.name);
-        lines.push(line(
-            &name,
-            &peaks(&values(&step.p99)),
-            words::duration,
-            style,
-        ));
+        lines.extend(line(&name, &step.p99, peak, words::duration, style));
     }
     if lines.is_empty() {
         return String::new();
@@ -58,29 +45,34 @@ pub fn over_time(course: &Course, style: Style) -> String {
     lines.collect()
 }
 
-fn line(name: &str, values: &[f64], told: impl Fn(f64) -> String, style: Style) -> Line {
-    let top = values.iter().copied().fold(0.0, f64::max);
+/// `None` where there is nothing but 0.
+fn line(
+    name: &str,
+    numbers: &[Option<Number>],
+    together: fn(&[f64]) -> f64,
+    told: impl Fn(f64) -> String,
+    style: Style,
+) -> Option<Line> {
+    let values: Vec<f64> = numbers.iter().map(|n| n.map_or(0.0, |n| n.0)).collect();
+    let top = peak(&values);
     let name = shorten(name, NAME_COLUMNS, style);
-    Line::default()
+    let few: Vec<f64> = values
+        .chunks(values.len().div_ceil(SPARK_COLUMNS).max(1))
+        .map(together)
+        .collect();
+    let line = Line::default()
         .text(format!("{INDENT}{name:<NAME_COLUMNS$}  "))
-        .text(sparkline(values, values.len(), style))
-        .text(format!("  {} at most", told(top)))
+        .text(sparkline(&few, few.len(), style))
+        .text(format!("  {} at most", told(top)));
+    (top > 0.0).then_some(line)
 }
 
-/// At most [`SPARK_COLUMNS`] means of neighbours.
-fn means(values: &[f64]) -> Vec<f64> {
-    let mean = |some: &[f64]| some.iter().sum::<f64>() / some.len() as f64;
-    values.chunks(step(values)).map(mean).collect()
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// At most [`SPARK_COLUMNS`] greatest values of neighbours.
-fn peaks(values: &[f64]) -> Vec<f64> {
-    let peak = |some: &[f64]| some.iter().copied().fold(0.0, f64::max);
-    values.chunks(step(values)).map(peak).collect()
-}
-
-fn step(values: &[f64]) -> usize {
-    values.len().div_ceil(SPARK_COLUMNS).max(1)
+fn peak(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
 }
 
 #[cfg(test)]
@@ -149,8 +141,19 @@ mod tests {
 
     #[test]
     fn lines_rise_to_their_greatest_value_and_keep_peaks() {
-        expect![[r#""#]].assert_eq(&over_time(&course(300), UNICODE));
-        expect![[r#""#]].assert_eq(&over_time(&course(12), Style::PLAIN));
+        expect![[r#"
+            over time  0 s to 5 min
+              users                   ▁▁▁▁▁▁▁▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇████████  299 at most
+              operations              ▁▁▁▁▁▁▁▁▂▂▂▂▂▂▂▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇████████  299/s at most
+              p99 of GET /a/name/th…  ▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁  900 ms at most
+        "#]].assert_eq(&over_time(&course(300), UNICODE));
+        expect![[r#"
+            over time  0 s to 12 s
+              users                    .:--=+**#@@  11 at most
+              operations               .:--=+**#@@  11.0/s at most
+              p99 of GET /a/name/th~  @@@@@@@@@@@@  3.00 ms at most
+        "#]]
+        .assert_eq(&over_time(&course(12), Style::PLAIN));
     }
 
     #[test]

@@ -31,10 +31,10 @@ pub(crate) struct LivePage {
 }
 
 /// What the painter is told.
-enum Told {
-    /// What runs, once.
-    Begun(Box<RunInfo>),
-    Second(Box<Second>),
+struct Told {
+    /// What runs, with its first second.
+    info: Option<RunInfo>,
+    second: Second,
 }
 
 impl LivePage {
@@ -79,15 +79,12 @@ impl LivePage {
 
     /// A second has passed. It is added up and drawn on another thread, which this one never waits for.
     pub(crate) fn tick(&mut self, tick: &Tick<'_>) {
-        if !std::mem::replace(&mut self.has_begun, true) {
-            self.tell(Told::Begun(Box::new(tick.info.clone())));
-        }
-        self.tell(Told::Second(Box::new(tick.keep())));
-    }
-
-    /// A painter that panicked is told nothing more.
-    fn tell(&self, told: Told) {
-        let _ = self.told.send(told);
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        // A painter that panicked is told nothing more.
+        let _ = self.told.send(Told {
+            info: is_first.then(|| tick.info.clone()),
+            second: tick.keep(),
+        });
     }
 
     /// The run is over: those who watch get its report.
@@ -146,19 +143,17 @@ impl Painter {
             if self.is_over.load(Ordering::Relaxed) {
                 return;
             }
+            let (mut interrupted, mut paused) = (false, false);
             // Where drawing took longer than a second, several have come.
-            let mut state = (false, false);
-            for told in std::iter::once(first).chain(heard.try_iter()) {
-                match (told, &mut run) {
-                    (Told::Begun(info), _) => run = Some(Growing::new(&info)),
-                    (Told::Second(second), Some(growing)) => {
-                        state = (second.interrupted, second.paused);
-                        second.add_to(growing);
-                    }
-                    (Told::Second(_), None) => {}
+            for Told { info, second } in std::iter::once(first).chain(heard.try_iter()) {
+                (interrupted, paused) = (second.interrupted, second.paused);
+                if let Some(info) = info {
+                    run = Some(Growing::new(&info));
+                }
+                if let Some(growing) = &mut run {
+                    second.add_to(growing);
                 }
             }
-            let (interrupted, paused) = state;
             let Some(growing) = run.as_ref().filter(|_| self.server.feed().viewers() > 0) else {
                 continue;
             };

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use judge::course::Course;
 use record::Run;
 use record::schema::Summary;
 use report::{Page, RunReport};
@@ -14,14 +15,13 @@ pub(crate) const FILE: &str = "report.html";
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The page of a run.
-pub(crate) fn of_run(run: &Run, summary: &Summary) -> Result<Page, Failure> {
+pub(crate) fn of_run(run: &Run, summary: &Summary, course: &Course) -> Result<Page, Failure> {
     let refuse = |error: record::RecordError| Failure::new(Exit::NoInput, error);
-    let course = judge::course::read(run).map_err(refuse)?;
     let import = run.import().map_err(refuse)?;
     let report = RunReport {
         info: run.info(),
         summary,
-        course: &course,
+        course,
         events: &run.events().map_err(refuse)?,
         missing: &run.missing(),
         import: import.as_ref(),
@@ -37,9 +37,11 @@ pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Option<(Page, Pa
         return None;
     }
     let path = directory.join(FILE);
-    let opened = Run::open(directory).map_err(|error| Failure::new(Exit::NoInput, error));
-    let written = opened
-        .and_then(|run| of_run(&run, summary))
+    let refuse = |error: record::RecordError| Failure::new(Exit::NoInput, error);
+    let opened = Run::open(directory).map_err(refuse);
+    let read = opened.and_then(|run| Ok((judge::course::read(&run).map_err(refuse)?, run)));
+    let written = read
+        .and_then(|(course, run)| of_run(&run, summary, &course))
         .and_then(|page| write(&page, &path).map(|()| page));
     match written {
         Ok(page) => Some((page, path)),

@@ -84,7 +84,9 @@ export function run(doc: RunDocument): void {
     doc.throng,
   );
   // Links lead to figures that are there, so these come last.
-  lines.append(goesOn ? findings(bare(doc.findings), () => undefined) : findings(doc.findings, figureOf));
+  lines.append(
+    goesOn ? findings(bare(doc.findings), () => undefined) : findings(doc.findings, figureOf),
+  );
 }
 
 function soFar(doc: RunDocument): HTMLElement {

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use judge::course::Course;
 use record::schema::{PROBE_MODE, Summary};
 use record::{RecordError, Run};
 
@@ -19,14 +20,20 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         return written(write!(std::io::stdout(), "{text}"));
     }
     let summary = judged(&run, args.rest.judge_rest)?;
-    let page = match &args.html {
-        Some(path) => {
+    let course = match (&args.html, args.json) {
+        (Some(_), _) => Some(judge::course::read(&run)),
+        (None, false) => Some(judge::course::outline(&run)),
+        (None, true) => None,
+    };
+    let course = course.transpose().map_err(refuse)?;
+    let page = match (&args.html, &course) {
+        (Some(path), Some(course)) => {
             let path = path.clone().unwrap_or_else(|| args.run.join(page::FILE));
-            page::write(&page::of_run(&run, &summary)?, &path)?;
+            page::write(&page::of_run(&run, &summary, course)?, &path)?;
             Some(path)
         }
         // The one that the run left.
-        None => Some(args.run.join(page::FILE)).filter(|path| path.exists()),
+        _ => Some(args.run.join(page::FILE)).filter(|path| path.exists()),
     };
     let directory = args.run.display().to_string();
     let mut text = if args.json {
@@ -34,12 +41,8 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     } else if let Some(import) = run.import().map_err(refuse)? {
         report::imported(&summary, run.info(), &import, &directory, terminal::style())
     } else {
-        let course = judge::course::read(&run).map_err(refuse)?;
-        let text = report::verdict(&summary, run.info(), &directory, terminal::style());
-        match report::over_time(&course, terminal::style()) {
-            none if none.is_empty() => text,
-            lines => format!("{text}\n{lines}"),
-        }
+        report::verdict(&summary, run.info(), &directory, terminal::style())
+            + &over_time(course.as_ref())
     };
     if !args.json && !run.is_complete() {
         text += &format!("\nThe record is incomplete: {}\n", run.missing().join("; "));
@@ -48,6 +51,13 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         text += &page::line(&path);
     }
     written(write!(std::io::stdout(), "{text}"))
+}
+
+/// Lines that tell what a run did over its time, where it did anything.
+fn over_time(course: Option<&Course>) -> String {
+    let lines = course.map(|course| report::over_time(course, terminal::style()));
+    let lines = lines.filter(|lines| !lines.is_empty());
+    lines.map_or(String::new(), |lines| format!("\n{lines}"))
 }
 
 /// The run's last verdict. One that was killed before it was judged is judged now, without thresholds,

@@ -148,20 +148,13 @@ fn paused_by_page(workers: &str) {
         .iter()
         .find(|f| f.code == "arrivals-paused");
     assert!(paused.unwrap().evidence["users_paused"] >= 40.0);
-    // Whoever was passed over is not missed by the generator, and nobody was late for it.
-    let codes: Vec<&str> = summary.findings.iter().map(|f| f.code.as_str()).collect();
-    let at_fault = |code: &&&str| code.starts_with("generator-") && **code != "generator-healthy";
-    let short = codes.iter().find(at_fault);
-    assert!(
-        short.is_none_or(|code| *code == "generator-lag"),
-        "{codes:?}"
+    // Each who was due was started or passed over, but for those of the last moments.
+    let sum = |count: fn(&SeriesRow) -> u64| rows.iter().map(count).sum::<u64>();
+    let (due, met) = (
+        sum(|row| row.users_due),
+        sum(|row| row.users_started + row.users_paused),
     );
-    assert!(
-        !summary
-            .findings
-            .iter()
-            .any(|f| f.text.contains("asked for"))
-    );
+    assert!(met <= due + 1 && met + 80 >= due, "{met} of {due}");
 }
 
 #[test]

@@ -27,17 +27,17 @@ export function generator(doc: RunDocument): Child[] {
   ];
   return [
     terms([
-        [
-          'lag',
-          `p50 ${duration(health.lag_p50_ns ?? 0)}, p99 ${duration(health.lag_p99_ns ?? 0)}, max ${duration(health.lag_max_ns ?? 0)}`,
-        ],
-        [
-          'busiest loop',
-          `${share(health.loop_busy_mean ?? 0)} of a core, ${share(health.loop_busy_max ?? 0)} at most`,
-        ],
-        ['memory', `${bytes(health.rss_peak_bytes ?? 0)} at most`],
-        ['rows kept', share(health.rows_kept ?? 1)],
-      ]),
+      [
+        'lag',
+        `p50 ${duration(health.lag_p50_ns ?? 0)}, p99 ${duration(health.lag_p99_ns ?? 0)}, max ${duration(health.lag_max_ns ?? 0)}`,
+      ],
+      [
+        'busiest loop',
+        `${share(health.loop_busy_mean ?? 0)} of a core, ${share(health.loop_busy_max ?? 0)} at most`,
+      ],
+      ['memory', `${bytes(health.rss_peak_bytes ?? 0)} at most`],
+      ['rows kept', share(health.rows_kept ?? 1)],
+    ]),
     timeline(doc, {
       title: 'Lag',
       note: 'How late operations were sent: the generator’s own fault, contained in each response.',
