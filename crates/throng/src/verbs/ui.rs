@@ -179,7 +179,10 @@ fn made(item: &Item) -> Result<Page, Failure> {
     match item.kind {
         Kind::Run => {
             let run = Run::open(&item.path).map_err(|error| Failure::new(Exit::NoInput, error))?;
-            page::of_run(&run, &show::judged(&run, false)?)
+            let summary = show::judged(&run, false)?;
+            let course = judge::course::read(&run);
+            let course = course.map_err(|error| Failure::new(Exit::NoInput, error))?;
+            page::of_run(&run, &summary, &course)
         }
         Kind::Experiment => experiment::page_of(&item.path),
         Kind::Model => model::page_of(&item.path),
