@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use controller::LISTENING;
 use targets::{Port, Stop};
@@ -17,6 +18,10 @@ use crate::exit::{Exit, Failure};
 
 /// What a process prints before its figures when it has ended well.
 pub(super) const ENDED: &str = "ended ";
+
+/// How long a process may be silent after it was told to stop, before it is killed; by itself each stops
+/// sooner.
+const STOP_MAX: Duration = Duration::from_secs(60);
 
 /// A process.
 struct Process {
@@ -86,10 +91,16 @@ pub(super) fn run(
         .for_each(|process| drop(process.leash.take()));
     let mut talking = count - usize::from(died.is_some());
     while talking > 0 {
-        match next(&news) {
-            News::Stop => {}
-            News::Silent(_) => talking -= 1,
-            News::Said(number, line) => hear(&mut processes[number], &line),
+        match news.recv_timeout(STOP_MAX) {
+            Ok(News::Stop) => {}
+            Ok(News::Silent(_)) => talking -= 1,
+            Ok(News::Said(number, line)) => hear(&mut processes[number], &line),
+            Err(_) => {
+                for process in &mut processes {
+                    // Those that have ended by themselves cannot be killed.
+                    let _ = process.child.kill();
+                }
+            }
         }
     }
     let mut sums = Vec::new();
