@@ -119,7 +119,7 @@ fn phases(made: &Made) -> Phases {
         .cycle
         .as_ref()
         .filter(|cycle| cycle.rates.len() <= 24);
-    let mut phases = match (arrivals.law, &made.trace, hours) {
+    let mut phases = match (arrivals.law, users_of_bins(made), hours) {
         (ArrivalsLaw::Trace, Some(bins), _) => binned(bins, arrivals.trace_bin_s as f64, span_s),
         (ArrivalsLaw::Cycle, Some(bins), _) => binned(bins, 3_600.0, span_s),
         (ArrivalsLaw::Cycle, None, Some(cycle)) => {
@@ -147,6 +147,11 @@ fn phases(made: &Made) -> Phases {
         phases = sums.collect();
     }
     phases
+}
+
+/// Users of each bin, all segments together, where the scenario has a trace.
+fn users_of_bins(made: &Made) -> Option<&[f64]> {
+    made.trace.as_deref()
 }
 
 /// Users of each bin as phases; the last bin ends with the recording.
