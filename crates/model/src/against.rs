@@ -84,8 +84,8 @@ impl StatedFigure {
 /// Why nothing can be held against a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AgainstError {
-    /// The path names a class that the model has not.
-    #[error("the model has no class {name:?}; it has {known}")]
+    /// The path begins with a class that the model has not.
+    #[error("the model has no class {name:?} for sessions to begin with; it has {known}")]
     Class {
         /// As given.
         name: String,
@@ -105,7 +105,8 @@ pub enum AgainstError {
 /// # Errors
 /// Where the two have nothing to do with each other.
 pub fn against(model: &Model, stated: &Stated) -> Result<Against, AgainstError> {
-    let path = path(model, &stated.path)?;
+    let mut told = stated.repairs.clone();
+    let path = path(model, &stated.path, &mut told)?;
     // A log begins and ends with a session's begin: the Poisson process is what lies between.
     let seconds = model.arrivals.between_s;
     if seconds <= 0.0 {
@@ -114,7 +115,6 @@ pub fn against(model: &Model, stated: &Stated) -> Result<Against, AgainstError> 
         });
     }
     let mut found = Figures::default();
-    let mut told = stated.repairs.clone();
     let lumped = model.segments.iter().any(|segment| segment.name == OTHERS);
     for row in &stated.segments {
         let segment = model.segments.iter().find(|own| own.name == row.name);
@@ -129,8 +129,10 @@ pub fn against(model: &Model, stated: &Stated) -> Result<Against, AgainstError> 
         let arrived = segment.map_or(0, |segment| between(model, segment));
         found.rate(row, arrived, seconds * stated.speed);
         for (step, &probability) in row.probabilities.iter().enumerate() {
-            let (from, to) = (path[step], path[step + 1]);
-            let (count, of) = segment.map_or((0, 0), |segment| followed(segment, from, to));
+            let (count, of) = match (segment, path[step]) {
+                (Some(segment), Some(from)) => followed(segment, from, path[step + 1]),
+                _ => (0, 0),
+            };
             let what = format!("{} → {}", stated.path[step], stated.path[step + 1]);
             found.probability(&row.name, what, probability, count, of);
         }
@@ -148,19 +150,30 @@ pub fn against(model: &Model, stated: &Stated) -> Result<Against, AgainstError> 
     Ok(found.judged(told, stated.speed, seconds))
 }
 
-/// The classes by their places in the model.
-fn path(model: &Model, names: &[String]) -> Result<Vec<usize>, AgainstError> {
-    let place = |name: &String| {
-        let found = model.classes.iter().position(|class| &class.name == name);
-        found.ok_or_else(|| {
-            let known: Vec<&str> = model.classes.iter().map(|c| c.name.as_str()).collect();
-            AgainstError::Class {
-                name: name.clone(),
-                known: known.join(", "),
+/// The classes by their places in the model; `None` of those that nobody came to.
+fn path(
+    model: &Model,
+    names: &[String],
+    told: &mut Vec<String>,
+) -> Result<Vec<Option<usize>>, AgainstError> {
+    let known: Vec<&str> = model.classes.iter().map(|c| c.name.as_str()).collect();
+    let known = known.join(", ");
+    let mut places = Vec::with_capacity(names.len());
+    for name in names {
+        let place = model.classes.iter().position(|class| &class.name == name);
+        match place {
+            None if places.is_empty() => {
+                let name = name.clone();
+                return Err(AgainstError::Class { name, known });
             }
-        })
-    };
-    names.iter().map(place).collect()
+            None => told.push(format!(
+                "no request of the log is of the class {name}; the classes are {known}"
+            )),
+            Some(_) => {}
+        }
+        places.push(place);
+    }
+    Ok(places)
 }
 
 fn between(model: &Model, segment: &Segment) -> u64 {
@@ -170,12 +183,12 @@ fn between(model: &Model, segment: &Segment) -> u64 {
 }
 
 /// How often one class followed another, of how often anything did, the session's end included.
-fn followed(segment: &Segment, from: usize, to: usize) -> (u64, u64) {
+fn followed(segment: &Segment, from: usize, to: Option<usize>) -> (u64, u64) {
     let behaviour = &segment.behaviour;
     let (mut count, mut of) = (0, behaviour.exits[from]);
     for transition in behaviour.transitions.iter().filter(|t| t.from == from) {
         of += transition.count;
-        if transition.to == to {
+        if Some(transition.to) == to {
             count = transition.count;
         }
     }

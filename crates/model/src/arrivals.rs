@@ -143,8 +143,7 @@ pub(crate) fn analyse(
         ArrivalsLaw::Trace => true,
     };
     let (rate_low, rate_high) = rate_interval(users, span_s);
-    let between = counts.bins.get(1..counts.bins.len().saturating_sub(1));
-    let between = between.unwrap_or_default();
+    let between = between(&counts.bins);
     let pictures = pictures::pictures(counts, law, cycle.as_ref());
     Arrivals {
         users,
@@ -170,6 +169,12 @@ pub(crate) fn analyse(
         trace_bin_s: counts.bin_s * (counts.bins.len().div_ceil(TRACE_BINS_MAX) as u64).max(1),
         pictures,
     }
+}
+
+/// All bins but the first and the last, of which only a part need have been recorded.
+fn between(bins: &[u32]) -> &[u32] {
+    bins.get(1..bins.len().saturating_sub(1))
+        .unwrap_or_default()
 }
 
 fn by_hour(counts: &Counts) -> Vec<u64> {

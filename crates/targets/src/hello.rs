@@ -1,7 +1,7 @@
 //! The barest HTTP responder: every request, whatever it asks for, is answered with the same few
 //! bytes. It takes less CPU than the clients that measure themselves against it.
 //!
-//! A request is taken to end at the first empty line; bodies are not understood.
+//! A request is taken to end at the first empty line; bodies are not understood. `HEAD` gets the head alone.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,6 +14,8 @@ use crate::wire::{self, Crew, Post, Setup, accept_all, run_until, stopped};
 /// Clients of HTTP/1.0, such as ab, want to be told that the connection stays.
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\
     connection: keep-alive\r\ncontent-length: 3\r\n\r\nok\n";
+/// Of the response.
+const BODY_BYTES: usize = 3;
 const REQUEST_END: &[u8] = b"\r\n\r\n";
 /// Bytes taken at a time. A request that spans two receipts is recognised as long as its end does
 /// not.
@@ -81,6 +83,8 @@ async fn work(post: Post) {
 async fn respond(stream: TcpStream) -> io::Result<()> {
     let mut bytes = Box::new([0; RECEIVE_BYTES]);
     let mut answers = Vec::new();
+    // Of the request at hand, once its begin is there.
+    let mut is_head = None;
     loop {
         stream.readable().await?;
         let len = match stream.try_read(&mut bytes[..]) {
@@ -89,11 +93,19 @@ async fn respond(stream: TcpStream) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
             Err(error) => return Err(error),
         };
-        let ends = bytes[..len]
-            .windows(REQUEST_END.len())
-            .filter(|window| *window == REQUEST_END);
         answers.clear();
-        ends.for_each(|_| answers.extend_from_slice(RESPONSE));
+        let mut rest = &bytes[..len];
+        while !rest.is_empty() {
+            let head_alone = *is_head.get_or_insert_with(|| rest.starts_with(b"HEAD "));
+            let mut windows = rest.windows(REQUEST_END.len());
+            let Some(end) = windows.position(|window| window == REQUEST_END) else {
+                break;
+            };
+            let body = if head_alone { BODY_BYTES } else { 0 };
+            answers.extend_from_slice(&RESPONSE[..RESPONSE.len() - body]);
+            rest = &rest[end + REQUEST_END.len()..];
+            is_head = None;
+        }
         let mut left = answers.as_slice();
         while !left.is_empty() {
             match stream.try_write(left) {
@@ -129,11 +141,16 @@ mod tests {
         let address = address.recv().expect("the server starts");
         let mut client = std::net::TcpStream::connect(address).expect("connect");
         client
-            .write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\nGET / HTTP/1.1\r\n\r\n")
+            .write_all(
+                b"GET / HTTP/1.1\r\nhost: x\r\n\r\nHEAD / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+            )
             .expect("send");
-        let mut answer = vec![0; 2 * RESPONSE.len()];
-        client.read_exact(&mut answer).expect("two answers");
-        assert_eq!(answer, RESPONSE.repeat(2));
+        let head = RESPONSE
+            .strip_suffix(b"ok\n")
+            .expect("the body is at its end");
+        let mut answer = vec![0; 2 * RESPONSE.len() + head.len()];
+        client.read_exact(&mut answer).expect("three answers");
+        assert_eq!(answer, [RESPONSE, head, RESPONSE].concat());
         stop.send(()).expect("the server waits");
         server.join().expect("no panic").expect("a proper end");
     }

@@ -112,12 +112,13 @@ pub(super) fn put_together(bins: &[u32], factor: usize) -> impl Iterator<Item = 
 }
 
 pub(super) fn scales(counts: &Counts) -> Vec<Scale> {
+    let bins = super::between(&counts.bins);
     let scale = |factor: usize| {
-        let windows = counts.bins.len() / factor;
+        let windows = bins.len() / factor;
         if windows < WINDOWS_MIN {
             return None;
         }
-        let together = put_together(&counts.bins, factor);
+        let together = put_together(bins, factor);
         let found = dispersion(together.clone())?;
         let numbers: Vec<f64> = together.clone().map(|count| count as f64).collect();
         let correlations = autocorrelation(&numbers, LAGS).unwrap_or_default();

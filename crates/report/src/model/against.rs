@@ -25,10 +25,13 @@ pub fn model_against(against: &Against, style: Style) -> String {
             .render(COLUMNS, style),
         String::new(),
     ];
-    let mut table = Table::new(&[
-        "segment", "", "stated", "found", "interval", "seen", "p", "",
-    ]);
+    let mut table = Table::new(&["", "stated", "found", "interval", "seen", "p", ""]);
+    let mut segment = "";
     for figure in figures.iter().filter(|figure| !figure.says_nothing()) {
+        if figure.segment != segment {
+            segment = &figure.segment;
+            table.section(Line::default().tone(Tone::Strong, segment));
+        }
         table.row(row(figure));
     }
     lines.extend(table.render(COLUMNS, style));

@@ -39,7 +39,7 @@ fn against(model: &Path, table: &Path, more: &[&str]) -> Ended {
     Ended::of(command.args(more))
 }
 
-/// The published crowd in four seconds: a short form of `examples/ads/round-trip.sh`.
+/// The published crowd in six seconds: a short form of `examples/ads/round-trip.sh`.
 #[test]
 fn the_published_crowd_is_found_in_the_log_that_it_leaves() {
     let data = std::env::var_os("THRONG_DATA").map_or(root().join("../shared/data"), PathBuf::from);
