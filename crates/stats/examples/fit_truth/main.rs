@@ -39,7 +39,7 @@ fn each<T: Send>(count: u64, sample: impl Fn(u64) -> T + Sync) -> Vec<T> {
                 })
             })
             .collect();
-        let done = handles.into_iter().map(|handle| handle.join());
+        let done = handles.into_iter().map(std::thread::ScopedJoinHandle::join);
         done.map(|part| part.expect("a sample panics only where its law is wrong"))
             .map(Vec::into_iter)
             .collect()
