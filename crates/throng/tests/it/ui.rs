@@ -98,7 +98,7 @@ fn results_are_listed_opened_and_compared() {
         .collect();
     std::fs::create_dir(runs.join("cut")).unwrap();
     std::fs::write(runs.join("cut/run.json"), "{").unwrap();
-    let mut ui = Ui::start(&runs, None);
+    let ui = Ui::start(&runs, None);
     let items = ui.items();
     let states: Vec<_> = items.iter().map(|i| (&i["place"], &i["state"])).collect();
     assert_eq!(
