@@ -101,7 +101,7 @@ pub(crate) fn written(made: &Made) -> Tsung {
         &[("name", "seed"), ("value", &model.seed.to_string())],
     );
     head.close("options");
-    head.append(writer.xml);
+    head.append(&writer.xml);
     head.close("tsung");
     Tsung {
         text: head.text,

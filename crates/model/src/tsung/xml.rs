@@ -35,7 +35,7 @@ impl Xml {
     }
 
     /// A part that was written by itself, one level deeper.
-    pub(super) fn append(&mut self, part: Xml) {
+    pub(super) fn append(&mut self, part: &Xml) {
         let pad = "  ".repeat(self.depth);
         for line in part.text.lines() {
             let _ = writeln!(self.text, "{pad}{line}");
