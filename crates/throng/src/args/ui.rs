@@ -5,10 +5,6 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
-#[cfg_attr(
-    not(feature = "web"),
-    expect(dead_code, reason = "without pages there is nothing to serve")
-)]
 pub(crate) struct UiArgs {
     /// Where runs, experiments, searches, models and pages stand, at any depth
     #[arg(value_name = "DIR", default_value = "runs")]
