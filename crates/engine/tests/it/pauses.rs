@@ -59,7 +59,7 @@ fn who_is_due_in_a_pause_is_passed_over_and_those_present_go_on() {
     for row in &first {
         assert_eq!(row.due_ns, row.user * 100 * MS);
     }
-    let longest = ran.run.rows.iter().map(|row| row.lag_ns()).max();
+    let longest = ran.run.rows.iter().map(record::Measurement::lag_ns).max();
     assert_eq!(longest, Some(0));
     assert!(ran.run.ended_ns >= 7 * S, "the run keeps its length");
 }

@@ -13,8 +13,8 @@ use super::Waiting;
 pub struct LoopCores {
     /// By the loop's number; empty: loops share all cores with everything else.
     by_loop: Vec<usize>,
-    /// Where the thread was allowed before, and where it is now.
-    before: Option<(CpuSet, CpuSet)>,
+    /// Where the thread was allowed before.
+    before: Option<CpuSet>,
 }
 
 impl LoopCores {
@@ -41,7 +41,7 @@ impl LoopCores {
         }
         LoopCores {
             by_loop,
-            before: Some((before, rest)),
+            before: Some(before),
         }
     }
 
@@ -55,12 +55,13 @@ impl LoopCores {
     }
 
     fn clear_of(&self, threads: impl Iterator<Item = Pid>) {
-        let Some((_, rest)) = &self.before else {
+        let Some(mut rest) = self.before else {
             return;
         };
+        self.by_loop.iter().for_each(|&core| rest.unset(core));
         for thread in threads {
             // One that has ended, or may not be moved, is in nobody's way or stays in it.
-            let _ = sched_setaffinity(Some(thread), rest);
+            let _ = sched_setaffinity(Some(thread), &rest);
         }
     }
 
@@ -72,7 +73,7 @@ impl LoopCores {
 
 impl Drop for LoopCores {
     fn drop(&mut self) {
-        if let Some((before, _)) = &self.before {
+        if let Some(before) = &self.before {
             // Where it is denied, this thread goes on where it is.
             let _ = sched_setaffinity(None, before);
         }
