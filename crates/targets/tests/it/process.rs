@@ -26,9 +26,12 @@ fn an_idle_subscriber_costs_at_most_512_bytes() {
         return;
     };
     let mut open: Vec<_> = (0..BEFORE).map(|_| market.subscribe()).collect();
-    let before = market.metric("process_resident_memory_bytes");
+    let resident = || market.metric("process_resident_memory_bytes");
+    // The first page of metrics brings its own code into memory.
+    resident();
+    let before = resident();
     open.extend((0..MEASURED).map(|_| market.subscribe()));
-    let each = (market.metric("process_resident_memory_bytes") - before) / MEASURED as f64;
+    let each = (resident() - before) / MEASURED as f64;
     drop(open);
     market.stop();
     assert!((80.0..=512.0).contains(&each), "{each} bytes a subscriber");
