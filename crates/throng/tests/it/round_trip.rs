@@ -254,9 +254,8 @@ fn taken_by_tsung(space: &Space, xml: &Path) {
     };
     let read = format!(
         "[begin application:load(A), [application:set_env(stdlib, K, V) || {{K, V}} <- application:get_all_env(A)] \
-         end || A <- [tsung, tsung_controller]], {{ok, _}} = ts_config:read({:?}, {:?}), \
-         io:format(\"taken~n\"), halt().",
-        xml, log
+         end || A <- [tsung, tsung_controller]], {{ok, _}} = ts_config:read({xml:?}, {log:?}), \
+         io:format(\"taken~n\"), halt()."
     );
     let mut erl = plain(Command::new("erl"));
     erl.env("HOME", space.path(""));
