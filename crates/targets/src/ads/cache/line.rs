@@ -1,6 +1,6 @@
 //! The thread that asks Redis, and its connection.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -152,10 +152,7 @@ impl Line {
         loop {
             // Who waits meanwhile is refused.
             for _ in 0..pause {
-                while let Ok(question) = self.asked.recv_timeout(LOOK) {
-                    self.hall.waiting.fetch_sub(1, Ordering::Relaxed);
-                    refuse(question);
-                }
+                refuse_for(LOOK, &self.asked, &self.hall.waiting);
                 if self.hall.ending.load(Ordering::Relaxed) {
                     return false;
                 }
@@ -364,7 +361,65 @@ fn now() -> Instant {
     Instant::now()
 }
 
+/// Refuses whatever is asked within so long, and no longer, however much that is.
+fn refuse_for(time: Duration, asked: &Receiver<Question>, waiting: &AtomicUsize) {
+    let until = now() + time;
+    loop {
+        let left = until.saturating_duration_since(now());
+        match asked.recv_timeout(left) {
+            Ok(question) => {
+                waiting.fetch_sub(1, Ordering::Relaxed);
+                refuse(question);
+            }
+            Err(_) => return,
+        }
+        if left.is_zero() {
+            return;
+        }
+    }
+}
+
 fn refuse(question: Question) {
     // Whoever asked may be gone.
     let _ = question.done.send(Err(Fault::Cache));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc::sync_channel;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::ads::cache::scripts::Script;
+
+    #[test]
+    fn refusing_ends_in_time_though_questions_never_do() {
+        let (asking, asked) = sync_channel(16);
+        let (waiting, over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    let (done, _) = oneshot::channel();
+                    let question = Question {
+                        script: Script::Get,
+                        keys: Vec::new(),
+                        values: Vec::new(),
+                        done,
+                    };
+                    waiting.fetch_add(1, Ordering::Relaxed);
+                    if asking.try_send(question).is_err() {
+                        waiting.fetch_sub(1, Ordering::Relaxed);
+                    }
+                }
+            });
+            refuse_for(LOOK, &asked, &waiting);
+            over.store(true, Ordering::Relaxed);
+        });
+        while asked.try_recv().is_ok() {
+            waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+        assert_eq!(waiting.load(Ordering::Relaxed), 0);
+    }
 }
