@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { DARK, LIGHT } from '../src/chart/theme';
-import { axe, browser, pixels, ROOT, scratch, shot, THRONG } from './support';
+import { axe, browser, type Look, pixels, ROOT, scratch, shot, tab, THRONG } from './support';
 
 const dir = scratch();
 let chrome: Browser;
@@ -46,20 +46,11 @@ async function start(name: string, ...args: string[]) {
 }
 
 /** A tab that watches, and what went wrong in it. */
-async function watch(url: string, look: { dark?: boolean; width?: number } = {}) {
-  const context = await chrome.newContext({
-    viewport: { width: look.width ?? 1200, height: 900 },
-    colorScheme: look.dark ? 'dark' : 'light',
-  });
-  const page = await context.newPage();
-  const faults: string[] = [];
-  page.on('pageerror', (error) => faults.push(error.message));
-  page.on('console', (line) => {
-    if (line.type() === 'error' || line.type() === 'warning') faults.push(line.text());
-  });
-  await page.goto(url);
-  await page.locator('main').waitFor();
-  return { page, faults, close: () => context.close() };
+async function watch(url: string, look: Look = {}) {
+  const opened = await tab(chrome, look);
+  await opened.page.goto(url);
+  await opened.page.locator('main').waitFor();
+  return opened;
 }
 
 /** How many seconds the table of throughput has; all of them stand in it. */

@@ -56,8 +56,8 @@ export interface Look {
   width?: number;
 }
 
-/** A page that was read from a file, and what went wrong in it. */
-export async function open(chrome: Browser, file: string, look: Look = {}) {
+/** An empty tab, and what goes wrong in it from now on. */
+export async function tab(chrome: Browser, look: Look = {}) {
   const context = await chrome.newContext({
     viewport: { width: look.width ?? 1200, height: 900 },
     colorScheme: look.dark ? 'dark' : 'light',
@@ -70,16 +70,23 @@ export async function open(chrome: Browser, file: string, look: Look = {}) {
   page.on('console', (line) => {
     if (line.type() === 'error' || line.type() === 'warning') faults.push(line.text());
   });
-  page.on('request', (request) => {
-    if (!/^(file|blob|data):/.test(request.url())) faults.push(`asks for ${request.url()}`);
-  });
   page.on('dialog', (dialog) => {
     faults.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
+  return { page, faults, close: () => context.close() };
+}
+
+/** A page that was read from a file, and what went wrong in it. */
+export async function open(chrome: Browser, file: string, look: Look = {}) {
+  const opened = await tab(chrome, look);
+  const { page, faults } = opened;
+  page.on('request', (request) => {
+    if (!/^(file|blob|data):/.test(request.url())) faults.push(`asks for ${request.url()}`);
+  });
   await page.goto(`file://${file}`);
   await page.locator('main').waitFor();
-  return { page, faults, close: () => context.close() };
+  return opened;
 }
 
 /** Keeps a picture of the whole page, all charts drawn. */

@@ -11,12 +11,14 @@ import {
   browser,
   crowd,
   drawAll,
+  type Look,
   pixels,
   ROOT,
   scratch,
   shot,
-  THRONG,
+  tab,
   throng,
+  THRONG,
 } from './support';
 
 const HOSTILE = '</script><script>alert(1)</script><img src=x onerror=alert(1)>{a|b}';
@@ -92,22 +94,9 @@ afterAll(async () => {
   dir.remove();
 });
 
-async function visit(query = '', look: { dark?: boolean; width?: number } = {}) {
-  const context = await chrome.newContext({
-    viewport: { width: look.width ?? 1200, height: 900 },
-    colorScheme: look.dark ? 'dark' : 'light',
-    acceptDownloads: true,
-  });
-  const page = await context.newPage();
-  const faults: string[] = [];
-  page.on('pageerror', (error) => faults.push(error.message));
-  page.on('console', (line) => {
-    if (line.type() === 'error' || line.type() === 'warning') faults.push(line.text());
-  });
-  page.on('dialog', (dialog) => {
-    faults.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
+async function visit(query = '', look: Look = {}) {
+  const opened = await tab(chrome, look);
+  const { page, faults } = opened;
   await page.goto(url + query);
   await page
     .locator('main')
@@ -116,7 +105,7 @@ async function visit(query = '', look: { dark?: boolean; width?: number } = {}) 
       const told = await page.locator('body').innerText();
       throw new Error(`nothing is drawn: ${told}\n${faults.join('\n')}`);
     });
-  return { page, faults, close: () => context.close() };
+  return opened;
 }
 
 /** A comparison takes as long as it takes: this only ends what hangs. */
