@@ -27,7 +27,8 @@ skip() {
 
 need node nodejs || skip "there is no node"
 need npm npm || skip "there is no npm"
-cargo build --quiet --locked --package throng
+# Beside the tests, as they are built: alone its dependencies would have other features, and be built anew.
+cargo build --quiet --locked --workspace --bin throng --test it
 install=(npm ci --prefix tests/clients --no-audit --no-fund --silent)
 if ! "${install[@]}"; then
     npm ping >/dev/null 2>&1 || skip "npm cannot reach its registry"

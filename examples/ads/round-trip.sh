@@ -6,7 +6,8 @@
 # publishers.csv: O'Dwyer 2016, table B.2 (docs/ads.md says what it holds). The crowd of network.yaml runs
 # against `throng serve ads` ten times as fast as published, so that three minutes are half an hour; the log
 # that the server writes is modelled, and the model is held against the table. What it comes to stands in
-# docs/modelling.md. THRONG=path: which program; SPEED, LENGTH, SEED: other than 10, 3m and 1.
+# docs/modelling.md. THRONG=path: which program; ADDRESS: where the server listens; SPEED, LENGTH, SEED: other
+# than 10, 3m and 2.
 set -eu
 
 table=$1
@@ -14,10 +15,10 @@ out=${2:-round-trip}
 throng=${THRONG:-throng}
 speed=${SPEED:-10}
 length=${LENGTH:-3m}
-seed=${SEED:-1}
+seed=${SEED:-2}
 here=$(dirname "$0")
 rate=35.771894 # sessions a second, table B.1
-address=127.0.0.1:18085
+address=${ADDRESS:-127.0.0.1:18085}
 
 product() { awk "BEGIN { printf \"%.6f\", $1 }"; }
 

@@ -125,5 +125,9 @@ test('runs are grouped by the test that is chosen', async () => {
   expect(await note.innerText()).toMatch(/Kolmogorov–Smirnov/);
   await page.getByLabel('Test of similarity').first().selectOption({ index: 1 });
   expect(await note.innerText()).toMatch(/Anderson–Darling/);
+  // A row for each run, also where no two are alike.
+  await page.locator('#similarity-0 .numbers > summary').press('Enter');
+  await page.locator('#similarity-0 tbody tr').first().waitFor();
+  expect(await page.locator('#similarity-0 tbody tr').count()).toBe(4);
   await close();
 });

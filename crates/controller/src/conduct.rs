@@ -19,6 +19,7 @@ use crate::host::{self, Totals};
 use crate::journal::{Journal, reason, rows_channel};
 use crate::layout::layout;
 use crate::merge::{Interval, Merger};
+use crate::oddities::Oddities;
 use crate::pause::{self, Pause};
 use crate::preflight::{self, TooSmall};
 use crate::prepare::{cores, prepare, start_target};
@@ -167,8 +168,7 @@ pub fn conduct(
         judge_rest: request.judge_rest,
         phases_told: 0,
         draining_told: false,
-        stamps_ahead: 0,
-        broadcasts_untold: 0,
+        oddities: Oddities::default(),
         ended_ns: 0,
         probing,
         journal,
@@ -212,8 +212,7 @@ struct Conductor<'a> {
     interrupted: bool,
     phases_told: usize,
     draining_told: bool,
-    stamps_ahead: u64,
-    broadcasts_untold: u64,
+    oddities: Oddities,
     ended_ns: u64,
     probing: Option<Probing>,
 }
@@ -291,7 +290,7 @@ impl Conductor<'_> {
                 users: left.users,
                 users_begun: left.begun,
                 users_connected: left.connected,
-                users_due_after: planned.saturating_sub(left.begun.saturating_sub(left.repeated)),
+                users_due_after: planned.saturating_sub(left.begun),
                 why: loss.why,
             },
         )
@@ -332,8 +331,7 @@ impl Conductor<'_> {
         self.tell_phases(&interval.row)?;
         self.complete_row(&mut interval, usage);
         self.journal.interval(&interval)?;
-        self.stamps_ahead += interval.stamps_ahead;
-        self.broadcasts_untold += interval.broadcasts_untold;
+        self.oddities.add(interval.oddities);
         self.ended_ns = interval.row.end_ns;
         self.users = interval.row.users;
         let events = self.journal.news();
@@ -372,7 +370,7 @@ impl Conductor<'_> {
     fn complete_row(&mut self, interval: &mut Interval, usage: Usage) {
         let row = &mut interval.row;
         let due = |at_ns| starts::due_by(self.plan, at_ns).round() as u64;
-        row.users_due = due(row.end_ns) - due(row.start_ns) + interval.users_repeated;
+        row.users_due = due(row.end_ns) - due(row.start_ns) + row.users_repeated;
         let totals = host::totals();
         row.cpu_process_ns = totals
             .cpu_process_ns
@@ -390,20 +388,7 @@ impl Conductor<'_> {
 
     /// Writes down what the figures do not tell.
     fn note_end(&mut self, played: &Result<(), ConductError>) -> Result<(), RecordError> {
-        if self.stamps_ahead > 0 {
-            let text = format!(
-                "{} messages were stamped later than they arrived; their age counts as 0",
-                self.stamps_ahead
-            );
-            self.journal
-                .event(self.ended_ns, EventKind::Note { text })?;
-        }
-        if self.broadcasts_untold > 0 {
-            let text = format!(
-                "{} receipts of numbered messages were too many at once to be among the times to the \
-                 first and the last receiver",
-                self.broadcasts_untold
-            );
+        for text in self.oddities.notes() {
             self.journal
                 .event(self.ended_ns, EventKind::Note { text })?;
         }

@@ -7,10 +7,12 @@
 //! Experimenters", 1978, on randomised blocks).
 
 mod hook;
+mod lock;
 mod order;
 mod state;
 
 pub use hook::HookError;
+pub use lock::{Lock, LockError};
 pub use order::{PlannedRun, order, time_ns};
 pub use state::{ExperimentState, RunRecord, RunStage, STATE_FILE};
 
@@ -24,20 +26,22 @@ use scenario::{Experiment, Plan};
 
 use crate::conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
 use crate::tick::Tick;
-use crate::worker::protocol::ScenarioText;
+use crate::worker::protocol::{ScenarioText, hex_digest};
 
 /// So many runs one after the other that cannot be made end the experiment: the next ones would
 /// fail alike.
 const FAILURES_MAX: u32 = 3;
 /// How often a pause looks whether it is to end.
 const POLL: Duration = Duration::from_millis(50);
-/// Where run directories stand in the experiment's.
-const RUNS: &str = "runs";
 
 /// What to conduct.
 #[derive(Debug)]
 pub struct ExperimentRequest<'a> {
     pub experiment: &'a Experiment,
+    /// The scenario's text.
+    pub scenario: &'a str,
+    /// Nothing of it was made yet: what stands in its directory belongs to others.
+    pub is_new: bool,
     /// The experiment's directory; it is made where it is missing.
     pub directory: &'a Path,
     /// The program that serves built-in targets.
@@ -80,10 +84,23 @@ pub enum ExperimentError {
 enum Lost {
     /// The user asked for the end.
     Interrupted,
-    /// In words.
-    Failed(String),
+    /// Why, in words, and the directory of what was made of it before.
+    Failed {
+        why: String,
+        directory: Option<PathBuf>,
+    },
     /// The record cannot be written; neither could the next one.
     Record(RecordError),
+}
+
+impl Lost {
+    /// Nothing was made of the run.
+    fn failed(why: String) -> Lost {
+        Lost::Failed {
+            why,
+            directory: None,
+        }
+    }
 }
 
 /// Makes a plan of the overrides of a combination; the error says why it cannot.
@@ -100,12 +117,16 @@ pub fn conduct_experiment(
     watch: &mut dyn FnMut(Progress<'_>),
 ) -> Result<ExperimentState, ExperimentError> {
     let mut conductor = Conductor {
-        runs: request.directory.join(RUNS),
+        runs: request.directory.join(state::RUNS),
         state,
         request,
         compile,
     };
-    conductor.adopt()?;
+    if request.is_new {
+        conductor.state.discard_strangers(&conductor.runs);
+    } else {
+        conductor.adopt()?;
+    }
     conductor.save()?;
     if conductor.state.pending().is_some() && conductor.warm_up(watch)? {
         conductor.all(watch)?;
@@ -131,10 +152,10 @@ impl Conductor<'_> {
 
     /// Takes runs that had ended when the process was killed before it could note them.
     fn adopt(&mut self) -> Result<(), RecordError> {
-        for (directory, run) in state::complete_runs(&self.runs) {
-            let name = format!("{RUNS}/{directory}");
-            let is_known = |known: &RunRecord| known.directory.as_deref() == Some(&name);
-            if self.state.discarded.contains(&name) || self.state.runs.iter().any(is_known) {
+        // Seeds follow from the experiment alone, so a run of another scenario may have this one's.
+        let scenario_hash = hex_digest(self.request.scenario);
+        for (name, run) in state::complete_runs(&self.runs) {
+            if self.state.knows(&name) || run.info().scenario_hash != scenario_hash {
                 continue;
             }
             let experiment = self.request.experiment;
@@ -169,7 +190,7 @@ impl Conductor<'_> {
                 Ok(_) => {}
                 Err(Lost::Interrupted) => return Ok(false),
                 Err(Lost::Record(error)) => return Err(error.into()),
-                Err(Lost::Failed(why)) => watch(Progress::Failed {
+                Err(Lost::Failed { why, .. }) => watch(Progress::Failed {
                     run: &run,
                     why: &why,
                 }),
@@ -191,8 +212,7 @@ impl Conductor<'_> {
                     directory, summary, ..
                 }) => {
                     failures = 0;
-                    let name = directory.file_name().unwrap_or_default().to_string_lossy();
-                    self.state.runs[number].end(format!("{RUNS}/{name}"), summary.verdict);
+                    self.state.runs[number].end(state::run_name(&directory), summary.verdict);
                     self.save()?;
                     watch(Progress::Ended {
                         directory: &directory,
@@ -201,9 +221,10 @@ impl Conductor<'_> {
                 }
                 Err(Lost::Interrupted) => return Ok(()),
                 Err(Lost::Record(error)) => return Err(error.into()),
-                Err(Lost::Failed(why)) => {
+                Err(Lost::Failed { why, directory }) => {
                     failures += 1;
-                    self.state.runs[number].fail(&why);
+                    let directory = directory.map(|directory| state::run_name(&directory));
+                    self.state.runs[number].fail(&why, directory);
                     self.save()?;
                     watch(Progress::Failed {
                         run: &run,
@@ -233,16 +254,19 @@ impl Conductor<'_> {
         }
         let experiment = self.request.experiment;
         let hook = |command: &Option<String>| match command {
-            Some(command) => hook::run(command, experiment, run).map_err(|error| {
-                // Ctrl-C reaches whatever the terminal runs.
-                match self.is_interrupted() {
-                    true => Lost::Interrupted,
-                    false => Lost::Failed(error.to_string()),
-                }
-            }),
+            Some(command) => {
+                let interrupt = &self.request.interrupt;
+                hook::run(command, experiment, run, interrupt).map_err(|error| {
+                    // Ctrl-C reaches whatever the terminal runs.
+                    match self.is_interrupted() {
+                        true => Lost::Interrupted,
+                        false => Lost::failed(error.to_string()),
+                    }
+                })
+            }
             None => Ok(()),
         };
-        let (plan, scenario) = (self.compile)(&run.overrides(experiment)).map_err(Lost::Failed)?;
+        let (plan, scenario) = (self.compile)(&run.overrides(experiment)).map_err(Lost::failed)?;
         hook(&experiment.before)?;
         let request = RunRequest {
             plan,
@@ -260,15 +284,21 @@ impl Conductor<'_> {
         let after = hook(&experiment.after);
         let conducted = conducted.map_err(|error| match error {
             ConductError::Record(error) => Lost::Record(error),
-            other => Lost::Failed(told(&other)),
+            other => Lost::failed(told(&other)),
         })?;
-        after?;
+        after.map_err(|lost| match lost {
+            Lost::Failed { why, .. } => Lost::Failed {
+                why,
+                directory: Some(conducted.directory.clone()),
+            },
+            lost => lost,
+        })?;
         match conducted.info.status {
             RunStatus::Complete => Ok(conducted),
             RunStatus::Interrupted => Err(Lost::Interrupted),
             RunStatus::Running | RunStatus::Failed => {
                 let first = conducted.summary.findings.first();
-                Err(Lost::Failed(
+                Err(Lost::failed(
                     first.map_or_else(String::new, |f| f.text.clone()),
                 ))
             }

@@ -43,6 +43,7 @@ mod knee;
 pub mod layout;
 pub mod memory;
 mod merge;
+mod oddities;
 mod pause;
 mod preflight;
 mod prepare;

@@ -11,6 +11,7 @@ use scenario::plan::MeasureId;
 use stats::hist::LogHistogram;
 
 use crate::broadcasts::Broadcasts;
+use crate::oddities::Oddities;
 
 /// One interval over all loops.
 #[derive(Debug)]
@@ -18,12 +19,7 @@ pub(crate) struct Interval {
     pub(crate) row: SeriesRow,
     pub(crate) measures: BTreeMap<MeasureId, MeasureDelta>,
     pub(crate) examples: Vec<Example>,
-    /// Sessions that closed populations began anew.
-    pub(crate) users_repeated: u64,
-    /// Unasked messages whose stamp lay in the future.
-    pub(crate) stamps_ahead: u64,
-    /// Numbered messages whose receivers could not be told.
-    pub(crate) broadcasts_untold: u64,
+    pub(crate) oddities: Oddities,
     lag: LogHistogram,
 }
 
@@ -68,10 +64,8 @@ enum State {
 pub(crate) struct Left {
     /// Users that were there at the loops' last intervals.
     pub(crate) users: u64,
-    /// Users that the loops had started or refused.
+    /// Users that the loops had started or refused, each once.
     pub(crate) begun: u64,
-    /// Those of them that began anew.
-    pub(crate) repeated: u64,
     /// Users whose first connection was made.
     pub(crate) connected: u64,
     /// Until when the last of them told; 0: none told anything.
@@ -129,8 +123,10 @@ impl Merger {
         let told_ns = seats.iter().filter_map(|seat| Some(seat.told?.1));
         Left {
             users,
-            begun: seats.iter().map(|seat| seat.begun).sum(),
-            repeated: seats.iter().map(|seat| seat.repeated).sum(),
+            begun: seats
+                .iter()
+                .map(|seat| seat.begun.saturating_sub(seat.repeated))
+                .sum(),
             connected: seats.iter().map(|seat| seat.connected).sum(),
             told_ns: told_ns.max().unwrap_or(0),
         }
@@ -183,9 +179,7 @@ impl Interval {
             row,
             measures: BTreeMap::new(),
             examples: Vec::new(),
-            users_repeated: 0,
-            stamps_ahead: 0,
-            broadcasts_untold: 0,
+            oddities: Oddities::default(),
             lag: LogHistogram::new(),
         }
     }
@@ -194,9 +188,11 @@ impl Interval {
         let row = &mut self.row;
         row.end_ns = row.end_ns.max(delta.end_ns);
         row.users += delta.gauges.users;
+        row.users_peak += delta.gauges.users_peak;
         row.connections += delta.gauges.connections;
         row.in_flight += delta.gauges.in_flight;
         row.users_started += delta.counts.users_started;
+        row.users_repeated += delta.counts.users_repeated;
         row.users_finished += delta.counts.users_finished;
         row.users_refused += delta.counts.users_refused;
         row.users_held += delta.counts.users_held;
@@ -215,9 +211,7 @@ impl Interval {
         let busy = 1.0 - delta.cpu.idle_ns as f64 / length_ns as f64;
         row.loop_busy_max = row.loop_busy_max.max(busy.clamp(0.0, 1.0));
         self.add_traffic(&delta.traffic);
-        self.users_repeated += delta.counts.users_repeated;
-        self.stamps_ahead += delta.counts.stamps_ahead;
-        self.broadcasts_untold += delta.counts.broadcasts_untold;
+        self.oddities.count(&delta.counts);
         self.examples.extend(delta.examples);
         self.lag.merge(&delta.lag);
         for measure in delta.measures {
@@ -429,7 +423,6 @@ arrivals: [ { constant: 1/s, for: 1s } ]
         let expected = Left {
             users: 25 + 10,
             begun: 2 + 1,
-            repeated: 0,
             connected: 0,
             told_ns: 20,
         };

@@ -8,10 +8,19 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// Waits for the end of a process, at most for `patience`; `None` where it goes on.
 pub(crate) fn wait_for_end(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    wait_unless(child, patience, &|| false)
+}
+
+/// The same, and no longer than until `is_enough` says so.
+pub(crate) fn wait_unless(
+    child: &mut Child,
+    patience: Duration,
+    is_enough: &dyn Fn() -> bool,
+) -> Option<ExitStatus> {
     let mut left = patience;
     loop {
         match child.try_wait() {
-            Ok(None) if left > Duration::ZERO => {}
+            Ok(None) if left > Duration::ZERO && !is_enough() => {}
             Ok(ended) => return ended,
             // It cannot be asked; then it is none of ours any more.
             Err(_) => return None,

@@ -45,6 +45,14 @@ mod tests {
     }
 
     #[test]
+    fn a_population_is_due_in_its_first_second() {
+        let mut plan = plan();
+        plan.phases[1].kind = scenario::plan::PhaseKind::Closed { users_count: 7 };
+        assert_eq!(due_by(&plan, 2_000_000_000), 20.0);
+        assert_eq!(due_by(&plan, 2_000_000_001), 27.0);
+    }
+
+    #[test]
     fn each_loop_has_its_share() {
         let plan = plan();
         // Users 2, 6, 10, 14, 18 and 3, 7, 11, 15, 19.

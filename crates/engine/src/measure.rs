@@ -64,14 +64,23 @@ pub struct Counts {
     pub unmatched: u64,
     /// Unasked messages whose stamp lay in the future; their age counts as 0.
     pub stamps_ahead: u64,
+    /// Messages whose stamp lay before the run; they have no age.
+    pub stamps_before: u64,
     /// Numbered messages that were too many in an interval to tell of each one's receivers.
     pub broadcasts_untold: u64,
+    /// Numbered messages of more sequences than are followed for one user, or so far ahead that what
+    /// lies between is not taken for lost.
+    pub numbers_unaccounted: u64,
+    /// HTTP connections that were closed because bytes came that answer no request.
+    pub unsolicited: u64,
 }
 
-/// Levels at an interval's end.
+/// Levels at an interval's end, and the highest one within it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Gauges {
     pub users: u64,
+    /// The most there were at once. Filled in where the interval is closed.
+    pub users_peak: u64,
     pub connections: u64,
     pub in_flight: u64,
 }
@@ -128,6 +137,8 @@ pub(crate) struct Recorder {
     examples: Vec<Example>,
     pub(crate) broadcasts: Broadcasts,
     pub(crate) counts: Counts,
+    /// The most users there were at once in the interval so far.
+    users_peak: u64,
     rows: Vec<Measurement>,
     rows_max: usize,
     /// One in this many rows is kept.
@@ -158,6 +169,7 @@ impl Recorder {
             examples: Vec::new(),
             broadcasts: Broadcasts::default(),
             counts: Counts::default(),
+            users_peak: 0,
             rows: Vec::new(),
             rows_max,
             keep_one_in: 1,
@@ -204,6 +216,12 @@ impl Recorder {
             weight: row.weight * self.keep_one_in,
             ..row
         });
+    }
+
+    /// So many users are there now that another one came.
+    pub(crate) fn user_came(&mut self, users: usize) {
+        self.counts.users_started += 1;
+        self.users_peak = self.users_peak.max(users as u64);
     }
 
     /// Counts a condition that was looked at.
@@ -303,7 +321,10 @@ impl Recorder {
             end_ns,
             phase: phase.min(self.phase_ends.len().saturating_sub(1)) as u32,
             counts: std::mem::take(&mut self.counts),
-            gauges,
+            gauges: Gauges {
+                users_peak: self.users_peak.max(gauges.users),
+                ..gauges
+            },
             measures: measures.collect(),
             lag: std::mem::take(&mut self.lag),
             examples: std::mem::take(&mut self.examples),
@@ -311,6 +332,7 @@ impl Recorder {
             cpu: LoopCpu::default(),
             traffic: Traffic::default(),
         });
+        self.users_peak = gauges.users;
         self.cut_start_ns = end_ns;
     }
 }

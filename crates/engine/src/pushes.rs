@@ -9,6 +9,11 @@ use serde::{Deserialize, Serialize};
 /// Numbers that are remembered behind the highest one: one that is missing is lost once it is further
 /// behind than that. Windows of this kind are those of RFC 4303, §3.4.3.
 const WINDOW: u64 = 64;
+/// A number that is further ahead begins its sequence anew: no run loses so many, and counts of what was
+/// lost stay numbers that can be added up.
+const AHEAD_MAX: u64 = 1 << 24;
+/// Sequences that are followed for one user: what the server names, it could name without end.
+const SEQUENCES_MAX: usize = 1_024;
 /// Broadcasts that a worker tells of in one interval.
 const BROADCASTS_MAX: usize = 8_192;
 
@@ -32,11 +37,22 @@ pub(crate) enum Got {
     /// It was missing until now.
     OutOfOrder,
     Duplicate,
+    /// So far ahead that its sequence begins anew. What was missing before is lost.
+    Anew {
+        lost: u64,
+    },
+    /// Its user has got too many sequences.
+    Unfollowed,
 }
 
 impl Track {
     fn take(&mut self, number: u64) -> Got {
         if let Some(ahead) = number.checked_sub(self.highest).filter(|&ahead| ahead > 0) {
+            if ahead > AHEAD_MAX {
+                let lost = self.missing();
+                (self.highest, self.got) = (number, u64::MAX);
+                return Got::Anew { lost };
+            }
             let lost = if ahead >= WINDOW {
                 u64::from(self.got.count_zeros()) + (ahead - WINDOW)
             } else {
@@ -80,6 +96,9 @@ impl Tracks {
         let known = |track: &&mut Track| track.message == message && track.sequence == sequence;
         if let Some(track) = tracks.iter_mut().find(known) {
             return track.take(number);
+        }
+        if tracks.len() == SEQUENCES_MAX {
+            return Got::Unfollowed;
         }
         tracks.push(Track {
             message,
@@ -180,9 +199,10 @@ mod tests {
         let (mut lost, mut duplicates, mut late) = (0, 0, 0);
         for &number in numbers {
             match tracks.take(7, 0, 1, number) {
-                Got::New { lost: more } => lost += more,
+                Got::New { lost: more } | Got::Anew { lost: more } => lost += more,
                 Got::Duplicate => duplicates += 1,
                 Got::OutOfOrder => late += 1,
+                Got::Unfollowed => unreachable!("there is one sequence"),
             }
         }
         lost += tracks
@@ -209,7 +229,23 @@ mod tests {
         assert_eq!(counted(&[0, 63, 1, 64]), (61, 0, 1));
         // Too far behind to be known: late, and lost all the same.
         assert_eq!(counted(&[0, 2, 100, 1]), (98, 0, 1));
-        assert_eq!(counted(&[0, u64::MAX]), (u64::MAX - 1, 0, 0));
+        assert_eq!(counted(&[0, AHEAD_MAX]), (AHEAD_MAX - 1, 0, 0));
+        // What was missing before is lost; what lies between is not known to be.
+        assert_eq!(counted(&[0, 2, u64::MAX]), (1, 0, 0));
+        assert_eq!(counted(&[0, 1, u64::MAX, u64::MAX, 1]), (0, 1, 1));
+    }
+
+    #[test]
+    fn sequences_of_one_user_are_bounded() {
+        let mut tracks = Tracks::default();
+        let most = SEQUENCES_MAX as u64;
+        for sequence in 0..most {
+            assert_eq!(tracks.take(7, 0, sequence, 5), Got::New { lost: 0 });
+        }
+        assert_eq!(tracks.take(7, 0, most, 5), Got::Unfollowed);
+        assert_eq!(tracks.take(7, 0, most - 1, 5), Got::Duplicate);
+        assert_eq!(tracks.take(8, 0, most, 5), Got::New { lost: 0 });
+        assert_eq!(tracks.end(7).len(), SEQUENCES_MAX);
     }
 
     proptest! {

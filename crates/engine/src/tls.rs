@@ -87,14 +87,17 @@ impl Tls {
         Ok(())
     }
 
-    /// Decrypts, appending plaintext to `plain` and answers of TLS itself to `out`.
+    /// Decrypts, appending plaintext to `plain` and answers of TLS itself to `out`. True once the
+    /// peer has closed its side: what comes behind that is no part of the session any more and is
+    /// dropped (RFC 8446 §6.1).
     pub(crate) fn receive(
         &mut self,
         mut cipher: &[u8],
         plain: &mut Vec<u8>,
         out: &mut Vec<u8>,
-    ) -> Result<(), TlsFailure> {
-        while !cipher.is_empty() {
+    ) -> Result<bool, TlsFailure> {
+        let mut closed = false;
+        while !closed && !cipher.is_empty() {
             self.session
                 .read_tls(&mut cipher)
                 .map_err(|e| internal(&e))?;
@@ -113,7 +116,85 @@ impl Tls {
                 .read_exact(&mut plain[start..])
                 .map_err(|e| internal(&e))?;
             self.flush(out)?;
+            closed = state.peer_has_closed();
         }
-        Ok(())
+        Ok(closed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::ServerConnection;
+    use rustls::pki_types::PrivateKeyDer;
+
+    use super::*;
+
+    /// A client and a server that know each other.
+    fn pair() -> (Tls, ServerConnection) {
+        let mut server = ServerConnection::new(server_config()).unwrap();
+        let config = crate::trust::client_config(false, &[]).unwrap();
+        let mut tls = Tls::new(&config, &"localhost".try_into().unwrap()).unwrap();
+        let mut out = Vec::new();
+        tls.flush(&mut out).unwrap();
+        while tls.is_handshaking() || server.is_handshaking() {
+            take(&mut server, &out);
+            out.clear();
+            tls.receive(&told(&mut server), &mut Vec::new(), &mut out)
+                .unwrap();
+        }
+        (tls, server)
+    }
+
+    fn server_config() -> Arc<rustls::ServerConfig> {
+        let names = ["localhost".to_owned()];
+        let own = rcgen::generate_simple_self_signed(names).unwrap();
+        let key = PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![own.cert.der().clone()], key);
+        Arc::new(config.unwrap())
+    }
+
+    fn take(server: &mut ServerConnection, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            server.read_tls(&mut bytes).unwrap();
+            server.process_new_packets().unwrap();
+        }
+    }
+
+    /// What the server sends now.
+    fn told(server: &mut ServerConnection) -> Vec<u8> {
+        let mut out = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut out).unwrap();
+        }
+        out
+    }
+
+    #[test]
+    fn what_stands_behind_the_peers_close_is_dropped() {
+        let (mut tls, mut server) = pair();
+        server.writer().write_all(b"goodbye").unwrap();
+        server.send_close_notify();
+        let mut wire = told(&mut server);
+        wire.extend_from_slice(&[0x17; 40_000]);
+        let (mut plain, mut out) = (Vec::new(), Vec::new());
+        assert_eq!(tls.receive(&wire, &mut plain, &mut out), Ok(true));
+        assert_eq!(plain, b"goodbye");
+        assert_eq!(tls.receive(&[0x17; 40], &mut plain, &mut out), Ok(true));
+        assert_eq!(plain, b"goodbye");
+    }
+
+    #[test]
+    fn a_peer_that_goes_on_has_not_closed() {
+        let (mut tls, mut server) = pair();
+        server.writer().write_all(b"hello").unwrap();
+        let (mut plain, mut out) = (Vec::new(), Vec::new());
+        let wire = told(&mut server);
+        assert_eq!(tls.receive(&wire, &mut plain, &mut out), Ok(false));
+        assert_eq!(plain, b"hello");
     }
 }

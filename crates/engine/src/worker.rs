@@ -19,6 +19,7 @@ mod poll;
 mod pushes;
 mod retry;
 mod session;
+mod stamps;
 mod tcp;
 mod websocket;
 
@@ -315,6 +316,7 @@ impl<'p> Worker<'p> {
             users: self.users.len() as u64,
             connections: self.conns.len() as u64,
             in_flight: self.in_flight,
+            ..Gauges::default()
         }
     }
 

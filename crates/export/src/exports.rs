@@ -122,7 +122,7 @@ impl Exports {
             let poster = probe::Poster::new(url, POST_MAX);
             takers.push(taker("otlp", move |snapshot| {
                 let body = otlp::render(snapshot).to_string();
-                poster.post_json(&body)
+                otlp::taken(&poster.post_json(&body)?)
             })?);
         }
         if let Some(address) = &targets.statsd {

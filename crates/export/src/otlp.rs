@@ -61,3 +61,41 @@ fn point(sample: &Sample, snapshot: &Snapshot) -> Value {
 fn attribute(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
 }
+
+/// Whether all of a request was taken, by the answer to it (an `ExportMetricsServiceResponse`): a success may
+/// be one in part. The error says what was not.
+pub(crate) fn taken(answer: &str) -> Result<(), String> {
+    let answer: Value = serde_json::from_str(answer).unwrap_or_default();
+    let part = &answer["partialSuccess"];
+    let told = &part["rejectedDataPoints"];
+    let rejected = told.as_str().and_then(|count| count.parse().ok());
+    match rejected.or_else(|| told.as_i64()) {
+        Some(rejected @ 1..) => {
+            let why = part["errorMessage"].as_str().unwrap_or_default();
+            Err(format!("{rejected} values were refused: {why}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_success_in_part_is_none() {
+        for whole in ["", "{}", r#"{"partialSuccess":{}}"#, "rubbish", "[1]"] {
+            assert_eq!(taken(whole), Ok(()), "{whole}");
+        }
+        let part = |count| {
+            format!(
+                r#"{{"partialSuccess":{{"rejectedDataPoints":{count},"errorMessage":"full"}}}}"#
+            )
+        };
+        for count in ["\"3\"", "3"] {
+            let told = "3 values were refused: full".to_owned();
+            assert_eq!(taken(&part(count)), Err(told));
+        }
+        assert_eq!(taken(&part("\"0\"")), Ok(()), "a warning alone");
+    }
+}

@@ -1,15 +1,20 @@
-//! A page for whoever asks: HTTP/1.1, `GET` alone, one connection after the other.
+//! A page for whoever asks: HTTP/1.1, `GET` alone, each connection on a thread of its own, so that one who is
+//! slow keeps nobody waiting.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::prometheus::CONTENT_TYPE;
 
 /// How long a peer may be silent while it asks or takes.
 const PEER_MAX: Duration = Duration::from_millis(500);
+/// Connections at once; more are turned away.
+const CONNECTIONS_MAX: usize = 16;
+/// How long nobody is let in after that failed: where files run out it would fail again at once.
+const PAUSE: Duration = Duration::from_millis(50);
 /// Most pieces that a request may come in, and so the longest time it may take.
 const PIECES_MAX: usize = 8;
 /// Most bytes of a request's head, and headers in it.
@@ -30,12 +35,16 @@ impl Server {
     /// What the system says.
     pub fn start(
         address: SocketAddr,
-        page: impl Fn() -> String + Send + 'static,
+        page: impl Fn() -> String + Send + Sync + 'static,
     ) -> io::Result<Server> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let end = Arc::<AtomicBool>::default();
         let ended = Arc::clone(&end);
+        let desk = Arc::new(Desk {
+            page,
+            connections: AtomicUsize::new(0),
+        });
         std::thread::Builder::new()
             .name("metrics page".to_owned())
             .spawn(move || {
@@ -43,8 +52,10 @@ impl Server {
                     if ended.load(Ordering::Relaxed) {
                         return;
                     }
-                    // A peer that goes away has taken what it wanted.
-                    let _ = stream.and_then(|stream| answer(stream, &page));
+                    match stream {
+                        Ok(stream) => serve(stream, &desk),
+                        Err(_) => std::thread::park_timeout(PAUSE),
+                    }
                 }
             })?;
         Ok(Server { address, end })
@@ -62,6 +73,45 @@ impl Drop for Server {
         // The thread looks up when somebody comes; where nobody can, it is gone already.
         let _ = TcpStream::connect_timeout(&self.address, PEER_MAX);
     }
+}
+
+/// The page, and how many ask for it.
+struct Desk<P> {
+    page: P,
+    connections: AtomicUsize,
+}
+
+/// One of the connections that may be there.
+struct Place<P>(Arc<Desk<P>>);
+
+impl<P> Place<P> {
+    fn take(desk: &Arc<Desk<P>>) -> Option<Place<P>> {
+        let place = Place(Arc::clone(desk));
+        let taken = desk.connections.fetch_add(1, Ordering::Relaxed);
+        // Where it is one too many, dropping the place gives it back.
+        (taken < CONNECTIONS_MAX).then_some(place)
+    }
+}
+
+impl<P> Drop for Place<P> {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn serve<P: Fn() -> String + Send + Sync + 'static>(mut stream: TcpStream, desk: &Arc<Desk<P>>) {
+    let Some(place) = Place::take(desk) else {
+        // It fits any socket's buffer, so this does not wait.
+        let _ = tell(&mut stream, "503 Service Unavailable", "");
+        return;
+    };
+    // Where there is no thread, the connection closes.
+    let _ = std::thread::Builder::new()
+        .name("metrics reply".to_owned())
+        .spawn(move || {
+            // A peer that goes away has taken what it wanted.
+            let _ = answer(stream, &place.0.page);
+        });
 }
 
 fn answer(mut stream: TcpStream, page: &impl Fn() -> String) -> io::Result<()> {
@@ -119,10 +169,16 @@ fn tell(stream: &mut TcpStream, status: &str, body: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
+
+    /// Nothing here takes so long unless it hangs.
+    const PATIENCE: Duration = Duration::from_secs(20);
 
     fn exchange(server: &Server, request: &str) -> String {
         let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
@@ -154,6 +210,40 @@ mod tests {
                 "{found}"
             );
         }
+    }
+
+    #[test]
+    fn who_is_slow_keeps_nobody_waiting() {
+        let both = Barrier::new(2);
+        let page = move || {
+            both.wait();
+            "a 1\n".to_owned()
+        };
+        let server = Server::start("127.0.0.1:0".parse().unwrap(), page).unwrap();
+        let _silent = TcpStream::connect(server.address()).unwrap();
+        std::thread::scope(|scope| {
+            let ask = || exchange(&server, "GET /metrics HTTP/1.1\r\n\r\n");
+            let [one, other] = [scope.spawn(ask), scope.spawn(ask)];
+            for told in [one.join().unwrap(), other.join().unwrap()] {
+                assert!(told.ends_with("a 1\n"), "{told}");
+            }
+        });
+    }
+
+    #[test]
+    fn places_are_bounded_and_given_back() {
+        let desk = Arc::new(Desk {
+            page: (),
+            connections: AtomicUsize::new(0),
+        });
+        let mut taken: Vec<_> = (0..CONNECTIONS_MAX)
+            .map(|_| Place::take(&desk).unwrap())
+            .collect();
+        assert!(Place::take(&desk).is_none());
+        taken.pop();
+        assert!(Place::take(&desk).is_some());
+        drop(taken);
+        assert_eq!(desk.connections.load(Ordering::Relaxed), 0);
     }
 
     #[test]

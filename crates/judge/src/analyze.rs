@@ -80,6 +80,12 @@ pub enum AnalyzeError {
         /// Those there are.
         phases: String,
     },
+    /// There is nothing second by second.
+    #[error(
+        "there is no series.parquet, which tells a run second by second: results that were imported \
+         have none, nor has a run that was killed at its very start"
+    )]
+    NoSeries,
     /// There is too little to say anything of.
     #[error(
         "there are {seconds} s to look at after the warm-up, and it takes {SECONDS_MIN}: a longer run \
@@ -133,6 +139,9 @@ pub struct Analysis {
 /// # Errors
 /// Where the record cannot be read, or there is nothing in it that the question asks for.
 pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError> {
+    if run.series()?.is_empty() {
+        return Err(AnalyzeError::NoSeries);
+    }
     let (start_ns, end_ns) = span(run, question)?;
     let seconds = seconds::read(run, start_ns, end_ns)?;
     if seconds.slots.len() < SECONDS_MIN {
@@ -209,7 +218,10 @@ fn window(question: &Question, length_ns: u64) -> Result<u64, AnalyzeError> {
         return refuse("the record is by the second");
     }
     if length_ns < 2 * window_ns {
-        return refuse(&format!("there are {} to cut up", words::span(length_ns)));
+        return refuse(&format!(
+            "there are {} to cut up, and it takes two windows at least",
+            words::span(length_ns)
+        ));
     }
     if length_ns / window_ns > WINDOWS_MAX as u64 {
         return refuse(&format!("there would be more than {WINDOWS_MAX}"));

@@ -15,6 +15,7 @@ mod detect;
 mod evidence;
 mod findings;
 mod modes;
+mod neighbours;
 mod options;
 mod pairs;
 mod published;
@@ -456,7 +457,7 @@ fn figures(
     let sample = unit.map(|unit| &unit.sample);
     RunFigures {
         count: measured.count(),
-        rate: measured.ended() as f64 / seconds,
+        rate: measured.count() as f64 / seconds,
         error_rate: measured.ends.map(Ends::error_rate),
         mean_ns: sample.map(Sample::mean),
         quantiles_ns: sample.map_or(Vec::new(), |sample| {

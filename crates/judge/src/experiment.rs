@@ -17,7 +17,8 @@ pub use analysis::{
     InteractionTable, LeftOut, LevelFigures, MissingCell, ResponseAnalysis, TermFigures,
 };
 pub use ensembles::{
-    Ensemble, EnsembleMeasure, EnsembleOptions, EnsembleRun, Histogram, Mode, TestedModes, ensemble,
+    Ensemble, EnsembleMeasure, EnsembleOptions, EnsembleRun, Histogram, Mode, TestedModes,
+    ensemble, wide_bins,
 };
 pub use runs::{figure_unit, run_values};
 

@@ -50,6 +50,28 @@ pub struct LostUsers {
     pub never_came: u64,
 }
 
+/// Users that were started or refused in these seconds, each once. Whoever is refused and tries again
+/// counts as refused again, and as one who came again: together it is still one user.
+pub(crate) fn users_begun<'a>(rows: impl Iterator<Item = &'a SeriesRow> + Clone) -> u64 {
+    let begun = sum(rows.clone(), |row| row.users_started + row.users_refused);
+    begun.saturating_sub(sum(rows, |row| row.users_repeated))
+}
+
+/// Users that started in these seconds, each once: of those begun, whoever was not refused. Where users
+/// were refused again and again, at least all who had a connection.
+pub(crate) fn users_started<'a>(rows: impl Iterator<Item = &'a SeriesRow> + Clone) -> u64 {
+    let begun = users_begun(rows.clone());
+    let started = begun.saturating_sub(sum(rows.clone(), |row| row.users_refused));
+    match sum(rows.clone(), |row| row.users_repeated) {
+        0 => started,
+        _ => started.max(begun.min(sum(rows, |row| row.users_connected))),
+    }
+}
+
+fn sum<'a>(rows: impl Iterator<Item = &'a SeriesRow>, of: impl Fn(&SeriesRow) -> u64) -> u64 {
+    rows.map(of).sum()
+}
+
 impl Cell {
     /// Operations that ended well. The log and the tally of a killed run may be a few seconds
     /// apart; the one that knows more is right.
@@ -163,7 +185,7 @@ impl Figures {
     }
 
     /// The seconds of a phase.
-    pub fn rows(&self, phase: usize) -> impl Iterator<Item = &SeriesRow> {
+    pub fn rows(&self, phase: usize) -> impl Iterator<Item = &SeriesRow> + Clone {
         self.series
             .iter()
             .filter(move |row| row.phase as usize == phase)
@@ -172,6 +194,16 @@ impl Figures {
     /// A counter's sum over the run.
     pub fn total(&self, counter: impl Fn(&SeriesRow) -> u64) -> u64 {
         self.series.iter().map(counter).sum()
+    }
+
+    /// Users that were started or refused, each once, however often its session began anew.
+    pub fn users_begun(&self) -> u64 {
+        users_begun(self.series.iter())
+    }
+
+    /// Users that started, each once.
+    pub fn users_started(&self) -> u64 {
+        users_started(self.series.iter())
     }
 
     /// A gauge's largest value.
@@ -206,12 +238,13 @@ impl Figures {
         sum
     }
 
-    /// Users that loops which were not lost had to start in this interval: each loop has as many
-    /// users as any other. Who was due in a pause was not to start; where an interval told of more of
+    /// Users that loops which were not lost had to start in this interval, sessions begun anew aside:
+    /// each loop has as many users as any other. Who was due in a pause was not to start; where an interval told of more of
     /// them than were due in it, this is negative, and the next one makes up for it.
     pub fn due_of_rest(&self, row: &SeriesRow) -> f64 {
         let loops = f64::from(self.info.generator.loops.max(1));
-        let due = row.users_due as f64 * (1.0 - f64::from(row.loops_lost) / loops).max(0.0);
+        let due = row.users_due.saturating_sub(row.users_repeated) as f64;
+        let due = due * (1.0 - f64::from(row.loops_lost) / loops).max(0.0);
         due - row.users_paused as f64
     }
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use record::schema::{EventKind, Finding, MeasureSummary, Severity, ThresholdResult};
+use record::schema::{Event, EventKind, Finding, MeasureSummary, Severity, ThresholdResult};
 
 use crate::figures::Figures;
-use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, NOTES_MAX};
+use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, ERROR_TEXT_CHARS_MAX, NOTES_MAX};
 use crate::probes;
 use crate::summary::per_second;
 use crate::words;
@@ -49,7 +49,7 @@ pub(crate) fn findings(
     measures: &[MeasureSummary],
 ) -> Vec<Finding> {
     let mut findings: Vec<Finding> = thresholds.iter().filter_map(failed).collect();
-    findings.extend(errors(measures));
+    findings.extend(errors(measures, &figures.events));
     findings.extend(probes::findings(figures));
     findings.extend(retried(figures));
     findings.extend(held(figures));
@@ -76,8 +76,8 @@ fn failed(threshold: &ThresholdResult) -> Option<Finding> {
     })
 }
 
-/// The measures with most errors, each with its most frequent kinds.
-pub(crate) fn errors(measures: &[MeasureSummary]) -> Vec<Finding> {
+/// The measures with most errors, each with its most frequent kinds and what the first of a kind said.
+pub(crate) fn errors(measures: &[MeasureSummary], events: &[Event]) -> Vec<Finding> {
     let mut failing: Vec<_> = measures.iter().filter(|m| m.errors > 0).collect();
     failing.sort_by_key(|m| std::cmp::Reverse(m.errors));
     let untold = failing
@@ -88,7 +88,7 @@ pub(crate) fn errors(measures: &[MeasureSummary]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = failing
         .iter()
         .take(ERROR_FINDINGS_MAX)
-        .map(|m| errors_of(m))
+        .map(|m| errors_of(m, events))
         .collect();
     if untold > 0 {
         let others = failing.len() - ERROR_FINDINGS_MAX;
@@ -103,17 +103,21 @@ pub(crate) fn errors(measures: &[MeasureSummary]) -> Vec<Finding> {
     findings
 }
 
-fn errors_of(measure: &MeasureSummary) -> Finding {
+fn errors_of(measure: &MeasureSummary, events: &[Event]) -> Finding {
     let mut kinds: Vec<_> = measure.errors_by_kind.iter().collect();
     kinds.sort_by_key(|&(_, n)| std::cmp::Reverse(*n));
     let mut told: Vec<String> = kinds
         .iter()
         .take(ERROR_KINDS_MAX)
-        .map(|(kind, n)| format!("{kind} {}", words::count(**n)))
+        .map(|(kind, n)| {
+            let first = first_text(events, &measure.name, kind);
+            let first = first.map_or(String::new(), |text| format!(" (first: {text})"));
+            format!("{} × {kind}{first}", words::count(**n))
+        })
         .collect();
     let rest: u64 = kinds.iter().skip(ERROR_KINDS_MAX).map(|(_, n)| **n).sum();
     if rest > 0 {
-        told.push(format!("others {}", words::count(rest)));
+        told.push(words::counted(rest, "other"));
     }
     let share = measure.errors as f64 / measure.count.max(1) as f64;
     let text = format!(
@@ -131,6 +135,26 @@ fn errors_of(measure: &MeasureSummary) -> Finding {
         draft = draft.with(kind, *n as f64);
     }
     draft.done()
+}
+
+/// What the first of these errors said, without its kind, which stands before it.
+fn first_text(events: &[Event], measure: &str, kind: &str) -> Option<String> {
+    let detail = events.iter().find_map(|event| match &event.what {
+        EventKind::Error {
+            measure: of,
+            outcome,
+            detail,
+            ..
+        } if of == measure && outcome == kind => Some(detail.as_str()),
+        _ => None,
+    })?;
+    let text = detail.strip_prefix(kind).unwrap_or(detail).trim();
+    let mut chars = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut told: String = chars.by_ref().take(ERROR_TEXT_CHARS_MAX).collect();
+    if chars.next().is_some() {
+        told.push('…');
+    }
+    (!told.is_empty()).then_some(told)
 }
 
 fn retried(figures: &Figures) -> Option<Finding> {
@@ -289,7 +313,7 @@ fn traffic(figures: &Figures) -> Option<Finding> {
 mod tests {
     use expect_test::{Expect, expect};
     use record::Outcome;
-    use record::schema::{Event, MeasureInfo, Verdict};
+    use record::schema::{MeasureInfo, Verdict};
     use scenario::plan::{Comparison, Figure, Threshold};
 
     use super::*;
@@ -336,17 +360,43 @@ mod tests {
         check(
             &summary.findings,
             &expect![[r#"
-            Warning threshold-failed
-                threshold users < 6000 does not hold: 6,000
-            Warning errors
-                request: 944 of 6,944 failed (13.59 %): timeout 900, status 40, reset 3, others
-                1
-            Warning errors
-                connect: 2 of 2 failed (100 %): refused 2
-            Note throughput
-                6,000 operations in 1 min: 100/s, 586 KiB sent, 2.29 MiB received
-        "#]],
+                Warning threshold-failed
+                    threshold users < 6000 does not hold: 6,000
+                Warning errors
+                    request: 944 of 6,944 failed (13.59 %): 900 × timeout, 40 × status, 3 × reset, 1
+                    other
+                Warning errors
+                    connect: 2 of 2 failed (100 %): 2 × refused
+                Note throughput
+                    6,000 operations in 1 min: 100/s, 586 KiB sent, 2.29 MiB received
+            "#]],
         );
+    }
+
+    #[test]
+    fn errors_say_what_the_first_of_a_kind_was() {
+        let mut figures = figures();
+        fail(&mut figures, REQUEST, Outcome::Status, 210);
+        fail(&mut figures, REQUEST, Outcome::Check, 3);
+        let error = |outcome: Outcome, detail: &str| Event {
+            at_ns: SECOND,
+            what: EventKind::Error {
+                measure: figures.info.measures[REQUEST].name.clone(),
+                outcome: outcome.name().to_owned(),
+                user: 7,
+                detail: detail.to_owned(),
+            },
+        };
+        figures.events = vec![
+            error(Outcome::Status, "status 404"),
+            error(Outcome::Status, "status 500"),
+            error(Outcome::Check, &format!("received\n{}", "x".repeat(200))),
+        ];
+        let told = judged(&figures).findings;
+        let told = told.iter().find(|f| f.code == "errors").unwrap();
+        let rest = format!("3 × check (first: received {}…)", "x".repeat(71));
+        let text = format!("210 × status (first: 404), {rest}");
+        assert!(told.text.ends_with(&text), "{}", told.text);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
     let mut findings = vec![generator()];
     findings.extend(unreachable(import));
     findings.extend(import.repairs.iter().map(repaired));
-    findings.extend(errors(&measures));
+    findings.extend(errors(&measures, &[]));
     findings.push(bounded(import));
     Summary {
         format: FORMAT_VERSION,
@@ -139,7 +139,7 @@ mod tests {
             Warning import-repaired
                 5 × minutes without a row inside a metric (`gap`; first: servers/eu/a/cpu.csv)
             Warning errors
-                connect: 2 of 402 failed (0.498 %): reset 2
+                connect: 2 of 402 failed (0.498 %): 2 × reset
             Note percentiles-bounded
                 percentiles of 2 clients cannot be merged: told are the bounds between which
                 they lie, to 1.00 ms

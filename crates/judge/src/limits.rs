@@ -43,6 +43,9 @@ pub const ERROR_FINDINGS_MAX: usize = 5;
 /// How many kinds of error such a finding names.
 pub const ERROR_KINDS_MAX: usize = 3;
 
+/// How much of the first error of a kind such a finding quotes.
+pub const ERROR_TEXT_CHARS_MAX: usize = 80;
+
 /// How many different notes of the run are repeated among its findings.
 pub const NOTES_MAX: usize = 5;
 
@@ -76,3 +79,5 @@ pub const EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD: f64 = 3.0;
 pub const EXPERIMENT_SHARE_TOLD: f64 = 0.01;
 /// Combinations that are told one by one where runs are missing.
 pub const EXPERIMENT_CELLS_TOLD: usize = 5;
+/// Bins wider than this share of a median hide what differs: most of a run's times stand in a few.
+pub const EXPERIMENT_BIN_OF_MEDIAN_MAX: f64 = 0.1;

@@ -46,7 +46,7 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
         until_ns.saturating_sub(pause.from_ns)
     };
     let paused_ns: u64 = pauses.iter().map(length_ns).sum();
-    let due = figures.total(|row| row.users_due);
+    let due = figures.total(|row| row.users_due.saturating_sub(row.users_repeated));
     let kept_away = figures.total(|row| row.users_paused);
     let load = match kept_away {
         0 => "nobody was due meanwhile".to_owned(),

@@ -9,6 +9,7 @@
 mod read;
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 pub use record::shelf::Kind;
@@ -142,18 +143,18 @@ impl Shelf {
 
     fn read(&self, found: &Found) -> Option<Item> {
         let place = found.path.strip_prefix(&self.root).unwrap_or(&found.path);
-        let place = match place.to_string_lossy() {
-            // The root itself may be a run's directory.
-            place if place.is_empty() => ".".to_owned(),
-            place => place.into_owned(),
+        // The root itself may be a run's directory.
+        let place = match place.as_os_str() {
+            place if place.is_empty() => OsStr::new("."),
+            place => place,
         };
         let name = found.path.file_name().unwrap_or_default();
         let empty = Item {
-            id: id(place.as_bytes()),
+            id: id(place.as_encoded_bytes()),
             within: None,
             kind: found.kind,
             name: name.to_string_lossy().into_owned(),
-            place,
+            place: place.to_string_lossy().into_owned(),
             state: State::Done,
             told: String::new(),
             started_unix_ms: None,

@@ -5,7 +5,7 @@ use record::schema::{
 };
 use stats::hist::LogHistogram;
 
-use crate::figures::{Cell, Figures};
+use crate::figures::{self, Cell, Figures};
 
 /// The crowd over the whole run.
 pub(crate) fn users(figures: &Figures) -> UsersSummary {
@@ -13,11 +13,12 @@ pub(crate) fn users(figures: &Figures) -> UsersSummary {
     let connected = figures.total(|row| row.users_connected);
     UsersSummary {
         planned: figures.info.phases.iter().map(|p| p.users_planned).sum(),
-        started: figures.total(|row| row.users_started),
+        started: figures.users_started(),
+        sessions: figures.total(|row| row.users_started),
         refused: figures.total(|row| row.users_refused),
         connected: connected.saturating_sub(lost.present),
         finished: figures.total(|row| row.users_finished),
-        peak: figures.peak(|row| row.users),
+        peak: figures.peak(|row| row.users_peak.max(row.users)),
         lost: lost.present,
         never_came: lost.never_came,
     }
@@ -81,7 +82,7 @@ pub(crate) fn phases(figures: &Figures) -> Vec<PhaseSummary> {
             name: phase.name.clone(),
             start_ns: phase.start_ns,
             end_ns: phase.end_ns.min(figures.ended_ns()),
-            users_started: figures.rows(number).map(|row| row.users_started).sum(),
+            users_started: figures::users_started(figures.rows(number)),
             measures: measures(figures, Some(number)),
         })
         .collect()

@@ -32,8 +32,6 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
 
 /// The figure in its base unit; `None` where there is nothing to take it from.
 pub(crate) fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
-    let started = figures.total(|row| row.users_started);
-    let refused = figures.total(|row| row.users_refused);
     match figure {
         // Of the users of workers that were not lost.
         Figure::Connected => {
@@ -41,11 +39,11 @@ pub(crate) fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
             let connected = figures.total(|row| row.users_connected);
             ratio(
                 connected.saturating_sub(lost.connected),
-                (started + refused).saturating_sub(lost.begun),
+                figures.users_begun().saturating_sub(lost.begun),
             )
         }
-        Figure::Users => Some(started as f64),
-        Figure::Refused => Some(refused as f64),
+        Figure::Users => Some(figures.users_started() as f64),
+        Figure::Refused => Some(figures.total(|row| row.users_refused) as f64),
         Figure::Wire(wire) => traffic(figures).map(|told| of_wire(*wire, &told.total)),
         Figure::Measure {
             stat,
@@ -231,6 +229,23 @@ mod tests {
         ) = (40, 60);
         figures.series[0].users_connected = 40;
         check(&figures, Figure::Connected, 1.0, true, "99 %");
+    }
+
+    #[test]
+    fn who_starts_its_session_anew_is_still_one_user() {
+        let mut figures = figures();
+        figures.series.truncate(1);
+        let row = &mut figures.series[0];
+        (row.users_started, row.users_repeated) = (160, 156);
+        row.users_connected = 4;
+        check(&figures, Figure::Connected, 1.01, true, "100 %");
+        check(&figures, Figure::Users, 5.0, true, "4");
+        // One of them never got a file, and tried five times.
+        let row = &mut figures.series[0];
+        (row.users_started, row.users_repeated) = (155, 156);
+        (row.users_refused, row.users_connected) = (5, 3);
+        check(&figures, Figure::Connected, 1.0, true, "75 %");
+        check(&figures, Figure::Users, 4.0, true, "3");
     }
 
     #[test]

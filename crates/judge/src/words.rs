@@ -89,7 +89,7 @@ pub fn span(ns: u64) -> String {
         let text = format!("{:.1}", ns as f64 / 1e9);
         return format!("{} s", text.strip_suffix(".0").unwrap_or(&text));
     }
-    let s = (ns + 500_000_000) / 1_000_000_000;
+    let s = ns.saturating_add(500_000_000) / 1_000_000_000;
     match (s / 3600, s / 60 % 60, s % 60) {
         (0, 0, s) => format!("{s} s"),
         (0, min, 0) => format!("{min} min"),
@@ -225,6 +225,11 @@ mod tests {
         check(200.0, "3 min 20 s");
         check(5_600.0, "1 h 33 min");
         check(7_200.0, "2 h");
+        assert_eq!(
+            span(u64::MAX),
+            "5124095 h 34 min",
+            "what a damaged record may say"
+        );
     }
 
     #[test]

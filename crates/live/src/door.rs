@@ -12,6 +12,8 @@ use crate::reply::{POLICY, Reply};
 
 /// What is left unread by who is refused is read up to here, so that the refusal reaches them.
 const LEFT_BYTES_MAX: usize = 64 << 10;
+/// How long nobody is let in after that failed.
+const PAUSE: Duration = Duration::from_millis(50);
 /// Bytes written between two looks at the time.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -119,8 +121,11 @@ struct Open<S> {
 
 fn accept<S: Send + Sync + 'static>(listener: &TcpListener, open: &Arc<Open<S>>) {
     for stream in listener.incoming() {
-        // Files run out, or the peer is gone already: the next one may fare better.
-        let Ok(stream) = stream else { continue };
+        // The peer is gone already, or files run out: asked again at once, the same would come of it.
+        let Ok(stream) = stream else {
+            std::thread::park_timeout(PAUSE);
+            continue;
+        };
         let Some(place) = Place::take(open) else {
             let full = Reply::text(503, "too many connections\n");
             // It fits any socket's buffer, so this does not wait.

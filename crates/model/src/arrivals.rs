@@ -4,6 +4,7 @@ mod cycle;
 mod pictures;
 mod scales;
 
+pub(crate) use cycle::Hours;
 pub use cycle::{Break, Cycle, DaysTest};
 pub use pictures::{CountsBar, CountsPicture, Pictures};
 pub use scales::{Hurst, HurstEstimate, Scale, Silence};
@@ -107,6 +108,14 @@ pub struct Rescaled {
     pub p: f64,
     /// Ljung's and Box's test of dependence over 20 windows: P(as great).
     pub p_dependence: f64,
+}
+
+impl Arrivals {
+    /// The hours of the cycle, where there is one.
+    pub(crate) fn hours(&self) -> Option<Hours<'_>> {
+        let cycle = self.cycle.as_ref()?;
+        Some(Hours::new(cycle, self.rate_per_s))
+    }
 }
 
 /// What is known from counts, and from gaps where there are any.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::arrivals::{self, Arrivals, Counts, Cycle, TRACE_BINS_MAX};
+use crate::arrivals::{self, Arrivals, Counts, Hours, TRACE_BINS_MAX};
 use crate::durations::{Reservoir, SAMPLE_MAX};
 use crate::hit::Start;
 use crate::read::Reading;
@@ -131,8 +131,8 @@ impl<'a> Arrived<'a> {
         arrivals.trace_bin_s =
             self.all.bin_s * self.all.bins.len().div_ceil(bins_max).max(1) as u64;
         let process = process(&arrivals, whole);
-        let cycle = process.cycle(&arrivals, whole);
-        let trace = trace(&done.counts, &arrivals, process.law, cycle);
+        let hours = process.hours(&arrivals, whole);
+        let trace = trace(&done.counts, &arrivals, process.law, hours);
         Own {
             arrivals,
             process,
@@ -209,7 +209,7 @@ pub(crate) fn apart<'a>(
 
 /// The trace by which all arrive, where their law has one.
 pub(crate) fn trace_of_all(counts: &Counts, arrivals: &Arrivals) -> Option<Vec<f64>> {
-    trace(counts, arrivals, arrivals.law, arrivals.cycle.as_ref())
+    trace(counts, arrivals, arrivals.law, arrivals.hours())
 }
 
 /// What the trace of a law holds: counts as they were, or those that a cycle of the week expects.
@@ -217,7 +217,7 @@ fn trace(
     counts: &Counts,
     arrivals: &Arrivals,
     law: ArrivalsLaw,
-    cycle: Option<&Cycle>,
+    hours: Option<Hours<'_>>,
 ) -> Option<Vec<f64>> {
     match law {
         ArrivalsLaw::Poisson => None,
@@ -227,7 +227,7 @@ fn trace(
             Some(counts.bins.chunks(factor).map(sum).collect())
         }
         ArrivalsLaw::Cycle => {
-            let cycle = cycle.filter(|cycle| cycle.is_weekly())?;
+            let cycle = hours.filter(Hours::is_weekly)?;
             let hours = (counts.bins.len() as u64 * counts.bin_s).div_ceil(3600) as i64;
             // Bins are hours since the beginning, rates are those of the clock's.
             let late_s = counts.local_s.rem_euclid(3600);

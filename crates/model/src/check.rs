@@ -1,12 +1,13 @@
 //! A model held against another: that of a log which it made itself against the one it was made from.
 
 use serde::{Deserialize, Serialize};
-use stats::counts::two_rows;
+use stats::counts::{poisson_upto, two_rows};
 use stats::ks;
 use stats::multiple::holm;
 use stats::sample::Sample;
 
-use crate::{Model, Segment};
+use crate::arrivals::{Arrivals, Hours};
+use crate::{ArrivalsLaw, Model, Segment};
 
 /// The probability that any test of a check refuses a model that is right.
 pub const LEVEL: f64 = 0.05;
@@ -33,7 +34,7 @@ pub struct CheckTest {
     pub of: String,
     /// Of which segment, and from which class to which.
     pub what: String,
-    /// Greatest difference of two shares, or Kolmogorov's distance.
+    /// Greatest difference of two shares, or Kolmogorov's distance; of a number its share too many or too few.
     pub distance: f64,
     /// P(as different).
     pub p: f64,
@@ -70,6 +71,16 @@ impl Tests {
         self.add(of, what, apart.fold(0.0, f64::max), found.p);
     }
 
+    fn number(&mut self, of: &str, what: &str, expected: f64, seen: u64) {
+        let below = poisson_upto(seen, expected);
+        let above = match seen.checked_sub(1) {
+            Some(less) => 1.0 - poisson_upto(less, expected),
+            None => 1.0,
+        };
+        let p = (2.0 * below.min(above)).min(1.0);
+        self.add(of, what, (seen as f64 / expected - 1.0).abs(), p);
+    }
+
     fn values(&mut self, of: &str, what: &str, a: &[(f64, u64)], b: &[(f64, u64)]) {
         let samples = (Sample::counted(a.to_vec()), Sample::counted(b.to_vec()));
         if let (Ok(a), Ok(b)) = samples {
@@ -80,8 +91,9 @@ impl Tests {
 }
 
 /// Holds the second model against the first. Classes are matched by name, segments by the names that
-/// sessions have in the first one's scenario ([`session_names`](crate::session_names)).
-pub fn check(first: &Model, second: &Model) -> Check {
+/// sessions have in the first one's scenario ([`session_names`](crate::session_names)). `expected`: how many users
+/// the second's log should have; `None` where that is not known.
+pub fn check(first: &Model, second: &Model, expected: Option<f64>) -> Check {
     let mut tests = Tests::default();
     let names = crate::session_names(first);
     let sessions = |model: &Model| model.segments.iter().map(|s| s.sessions).sum::<u64>();
@@ -91,6 +103,9 @@ pub fn check(first: &Model, second: &Model) -> Check {
         &first.arrivals.by_hour,
         &second.arrivals.by_hour,
     );
+    if let Some(expected) = expected.filter(|&expected| expected > 0.0) {
+        tests.number("arrivals", "users in all", expected, second.users);
+    }
     let pairs: Vec<(&Segment, Option<&Segment>)> = first
         .segments
         .iter()
@@ -138,6 +153,42 @@ pub fn check(first: &Model, second: &Model) -> Check {
         holds: tests.iter().all(|test| !test.refused),
         tests,
     }
+}
+
+/// How many users come in the first so many seconds, by the laws that the model lets them come by. `None` where
+/// that is a part of a recording, of which no more is known than its whole.
+pub fn users_expected(model: &Model, seconds: f64) -> Option<f64> {
+    let whole = &model.arrivals;
+    let mut users = 0.0;
+    let mut apart = false;
+    for segment in &model.segments {
+        if let Some(process) = segment.process {
+            let own = segment.arrivals.as_ref().unwrap_or(whole);
+            users += of_law(process.law, own, process.hours(own, whole), seconds)?;
+            apart = true;
+        }
+    }
+    match apart {
+        true => Some(users),
+        false => of_law(whole.law, whole, whole.hours(), seconds),
+    }
+}
+
+fn of_law(
+    law: ArrivalsLaw,
+    arrivals: &Arrivals,
+    hours: Option<Hours<'_>>,
+    seconds: f64,
+) -> Option<f64> {
+    let rate_s = match (law, hours) {
+        (ArrivalsLaw::Trace, _) => (seconds >= arrivals.span_s).then_some(arrivals.span_s),
+        (ArrivalsLaw::Cycle, Some(hours)) => {
+            let stretches = hours.stretches(arrivals.local_s, seconds);
+            Some(stretches.map(|(length_s, share)| length_s * share).sum())
+        }
+        (ArrivalsLaw::Cycle, None) | (ArrivalsLaw::Poisson, _) => Some(seconds),
+    };
+    Some(arrivals.rate_per_s * rate_s?)
 }
 
 fn segment(

@@ -5,6 +5,7 @@
 //! hierarchical heavy hitters (Cormode, Korn, Muthukrishnan and Srivastava 2003).
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
@@ -253,6 +254,8 @@ fn state(name: &str, taken: &[String]) -> String {
     let state = match state.trim_end_matches('_') {
         "" => "requests",
         "exit" => "exit_page",
+        // YAML takes this word for no text at all.
+        "null" => "null_page",
         other => other,
     };
     let state = match state.starts_with(|c: char| c.is_ascii_digit()) {
@@ -291,26 +294,42 @@ fn targets(of_shape: &[u16], classes: usize, samples: &[Sample]) -> Vec<Vec<Targ
         .collect()
 }
 
-/// A target of a shape of which no line was kept.
+/// A target of a shape of which no line was kept; one of its own where it is a rule, so that classes can be
+/// told apart by what they ask for.
 fn made_up(shape: &str) -> Target {
-    let shape = shape.trim_start_matches(RULE);
-    let named = shape
-        .split_once(' ')
-        .filter(|(method, _)| method.chars().all(|c| c.is_ascii_uppercase()));
-    let (method, path) = named.unwrap_or(("GET", "/"));
-    let path = path
-        .trim_end_matches('?')
-        .replace("{n}", "1")
-        .replace("{id}", "0");
+    let name = shape.strip_prefix(RULE);
+    let is_line = |(method, path): &(&str, &str)| {
+        path.starts_with('/') && method.chars().all(|c| c.is_ascii_uppercase())
+    };
+    let line = name.unwrap_or(shape).split_once(' ').filter(is_line);
+    let (method, path) = match (line, name) {
+        (Some((method, path)), Some(_)) => (method, path.to_owned()),
+        (Some((method, path)), None) => {
+            let path = path.trim_end_matches('?');
+            (method, path.replace("{n}", "1").replace("{id}", "0"))
+        }
+        (None, Some(name)) => ("GET", format!("/{name}")),
+        (None, None) => ("GET", "/".to_owned()),
+    };
     Target {
         method: method.to_owned(),
-        target: if path.starts_with('/') {
-            path
-        } else {
-            "/".to_owned()
-        },
+        target: encoded(&path),
         weight: 1,
     }
+}
+
+/// The path with all percent-encoded that is not plain.
+fn encoded(path: &str) -> String {
+    let mut out = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b if b.is_ascii_alphanumeric() || b"-._~/?=&%".contains(&b) => out.push(char::from(b)),
+            b => {
+                let _ = write!(out, "%{b:02X}");
+            }
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -373,11 +392,31 @@ mod tests {
     }
 
     #[test]
+    fn what_no_line_shows_is_made_up_and_differs() {
+        for (shape, method, target) in [
+            ("GET /items/{n}?", "GET", "/items/1"),
+            ("(others)", "GET", "/"),
+            ("=login", "GET", "/login"),
+            ("=log in", "GET", "/log%20in"),
+            ("=POST /buy/${id}", "POST", "/buy/%24%7Bid%7D"),
+            ("=GET the page", "GET", "/GET%20the%20page"),
+        ] {
+            let made = made_up(shape);
+            assert_eq!(
+                (made.method.as_str(), made.target.as_str()),
+                (method, target),
+                "{shape}"
+            );
+        }
+    }
+
+    #[test]
     fn states_have_names_of_their_own() {
         let first = state("GET /a/*", &[]);
         assert_eq!(first, "get_a");
         assert_eq!(state("GET /a?", &[first]), "get_a_2");
         assert_eq!(state("exit", &[]), "exit_page");
+        assert_eq!(state("null", &[]), "null_page");
         assert_eq!(state("é", &[]), "requests");
         assert_eq!(state("404 pages", &[]), "r_404_pages");
     }

@@ -17,6 +17,8 @@ pub(crate) enum Meaning {
     Agent,
     User,
     Method,
+    /// In small letters, where methods have capitals.
+    SmallMethod,
     /// A path, perhaps with a query, or a whole URL.
     Target,
     /// Without its `?`.

@@ -21,7 +21,7 @@ pub enum Kind {
     NoTime,
     /// Left out: its time has no year.
     NoYear,
-    /// Left out: there is no such time.
+    /// Left out: there is no such time, or none that a log of our days has.
     NotATime,
     /// Left out: its request is none.
     Request,
@@ -58,7 +58,9 @@ impl Kind {
             Kind::OtherFormat => "have another format than the file began with",
             Kind::NoTime => "have no time",
             Kind::NoYear => "have a time without a year",
-            Kind::NotATime => "have a time that there is not",
+            Kind::NotATime => {
+                "have a time that there is not, or that is no log's (before 1824, after 2115)"
+            }
             Kind::Request => "have no request that could be read",
             Kind::NoPath => "ask for no path",
             Kind::NoKey => "have nothing to know their session by",

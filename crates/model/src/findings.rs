@@ -7,12 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::arrivals::Arrivals;
 use crate::durations::Outcome;
 use crate::faults::{Faults, Kind};
-use crate::{GapReason, Model, SESSIONS_FEW};
+use crate::scenario::{SEQUENCE_REQUESTS_MAX, is_chain, sequences_each};
+use crate::sessions::REQUESTS_MAX;
+use crate::{GapReason, Log, Model, SESSIONS_FEW};
 
 /// The lower bound of Hurst's H from which on a load is called self-similar.
 const H_LONG: f64 = 0.6;
 /// The share of sessions of one request above which there are hardly any sessions.
 const SHORT_SHARE: f64 = 0.95;
+
+/// Files whose clocks are told.
+const FILES_TOLD: usize = 5;
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -62,6 +67,14 @@ impl Found {
     }
 }
 
+/// One more, among those that matter as much.
+pub(crate) fn add(model: &mut Model, severity: Severity, code: &str, text: String) {
+    let mut found = Found(std::mem::take(&mut model.findings));
+    found.add(severity, code, text);
+    found.0.sort_by_key(|finding| finding.severity);
+    model.findings = found.0;
+}
+
 /// All there is to say, what matters most first.
 pub(crate) fn findings(model: &Model) -> Vec<Finding> {
     let mut found = Found::default();
@@ -77,6 +90,7 @@ pub(crate) fn findings(model: &Model) -> Vec<Finding> {
         false => segments::alike(model, &mut found),
     }
     of_behaviour(model, &mut found);
+    of_sequences(model, &mut found);
     // Stable: within a severity as they were found.
     found.0.sort_by_key(|finding| finding.severity);
     found.0
@@ -136,11 +150,41 @@ fn of_log(model: &Model, found: &mut Found) {
         let text = format!("{} lines were left out as asked", log.without);
         found.add(Severity::Note, "left-out", text);
     }
+    of_clocks(log, found);
     if log.step_s >= 1.0 {
         let text = "times are whole seconds: arrivals are judged by counts, and thinks are fitted as such a \
                     clock shows them";
         found.add(Severity::Note, "clock-step", text.to_owned());
     }
+}
+
+/// Files whose clocks differ, and times that were cut.
+fn of_clocks(log: &Log, found: &mut Found) {
+    let known: Vec<(&str, f64)> = log
+        .files
+        .iter()
+        .filter_map(|file| Some((file.name.as_str(), file.step_s?)))
+        .collect();
+    let differ = known.windows(2).any(|two| two[0].1 != two[1].1);
+    if log.finer == 0 && !differ {
+        return;
+    }
+    let mut text = format!("times are taken in steps of {} s", log.step_s);
+    if log.finer > 0 {
+        text += &format!(
+            ": {} lines have finer ones, which are cut to that, for the others do not show more",
+            log.finer
+        );
+    }
+    if differ {
+        let told = known.iter().take(FILES_TOLD);
+        let told: Vec<String> = told.map(|(name, s)| format!("{s} s in {name}")).collect();
+        text += &format!("; the clocks of the files differ: {}", told.join(", "));
+        if known.len() > FILES_TOLD {
+            text += ", …";
+        }
+    }
+    found.add(Severity::Warning, "clocks-differ", text);
 }
 
 fn clock_offset(offset_s: i32) -> String {
@@ -164,6 +208,14 @@ fn of_sessions(model: &Model, found: &mut Found) {
             model.users, gap.seconds
         );
         found.add(Severity::Note, "sessions", text);
+        if gap.cuts > 0 {
+            let text = format!(
+                "in {} places a session of more than {REQUESTS_MAX} requests was cut, and another begins there without \
+                 a gap: is {} what users are known by?",
+                gap.cuts, model.key
+            );
+            found.add(Severity::Warning, "sessions-cut", text);
+        }
     }
     let single: u64 = model
         .segments
@@ -188,11 +240,8 @@ fn of_sessions(model: &Model, found: &mut Found) {
             found.add(Severity::Warning, "segment-small", text);
         }
     }
-    if model
-        .classes
-        .iter()
-        .any(|class| class.name.starts_with("POST") || class.name.starts_with("PUT"))
-    {
+    let mut targets = model.classes.iter().flat_map(|class| &class.targets);
+    if targets.any(|target| ["POST", "PUT"].contains(&target.method.as_str())) {
         let text =
             "the log does not hold what was sent with POST and PUT: the scenario sends no bodies";
         found.add(Severity::Note, "no-bodies", text.to_owned());
@@ -377,14 +426,40 @@ fn of_behaviour(model: &Model, found: &mut Found) {
         fits + near + no_law + few
     );
     found.add(Severity::Note, "thinks", text);
-    let too_long: u64 = model
-        .segments
-        .iter()
-        .map(|s| s.behaviour.sequences_too_long)
-        .sum();
-    if model.behaviour == crate::BehaviourKind::Sequences && too_long > 0 {
+}
+
+fn of_sequences(model: &Model, found: &mut Found) {
+    if model.behaviour != crate::BehaviourKind::Sequences {
+        return;
+    }
+    let behaviours = || model.segments.iter().map(|segment| &segment.behaviour);
+    let too_long: u64 = behaviours().map(|b| b.sequences_too_long).sum();
+    if too_long > 0 {
         let text =
             format!("{too_long} sessions are too long to be kept whole, and are never drawn");
         found.add(Severity::Warning, "sequences-long", text);
+    }
+    let chains = model
+        .segments
+        .iter()
+        .filter(|segment| model.gap.is_some() && is_chain(model, segment));
+    let chains: Vec<String> = chains
+        .map(|segment| format!("{:?}", segment.name))
+        .collect();
+    if !chains.is_empty() {
+        let text = format!(
+            "of {} no session could be kept whole: a chain says what its users do",
+            chains.join(", ")
+        );
+        found.add(Severity::Warning, "sequences-none", text);
+    }
+    let kept = behaviours().map(|b| b.sequences.len()).max().unwrap_or(0);
+    let each = sequences_each(model);
+    if each < kept {
+        let text = format!(
+            "the scenario draws from {each} recorded sessions of each segment instead of {kept}: it has room for \
+             {SEQUENCE_REQUESTS_MAX} requests of them together; fewer segments (--segments-max) leave more to each"
+        );
+        found.add(Severity::Warning, "sequences-few", text);
     }
 }

@@ -1,6 +1,7 @@
 //! Formats of logs, one file each, and which of them a log has.
 
 mod alb;
+mod client;
 mod columns;
 mod json;
 mod template;
@@ -9,6 +10,7 @@ mod w3c;
 
 use crate::entry::{Entry, Meaning};
 use crate::faults::Kind;
+use crate::recorded;
 use crate::time::{self, Form, TimeFault};
 
 pub(crate) use columns::Columns;
@@ -123,12 +125,16 @@ fn detect(head: &[u8], map: &FieldMap) -> Result<Format, String> {
     if most(like(Template::looks_combined)) {
         return Ok(Format::Template(Template::combined()));
     }
-    if first.contains(&b',')
-        && let Ok(columns) = columns::csv(first, map)
-    {
-        return Ok(Format::Columns(columns));
+    let unknown = "its first lines have none of the formats that are known".to_owned();
+    if !columns::has_several(first) {
+        return Err(unknown);
     }
-    Err("its first lines have none of the formats that are known".to_owned())
+    columns::csv(first, map)
+        .map(Format::Columns)
+        .map_err(|why| match columns::could_be_names(first) {
+            true => format!("{unknown}; for a CSV table, {why}"),
+            false => unknown,
+        })
 }
 
 impl Format {
@@ -180,6 +186,16 @@ impl Format {
             Kind::Format if is_other(line) => Kind::OtherFormat,
             kind => kind,
         })
+    }
+}
+
+/// What one user's lines have in common where nothing else is asked for, by the format's name.
+pub(crate) fn key(format: &str) -> &'static str {
+    match format {
+        // Tsung knows its users by two numbers of its own.
+        tsung::NAME => "field:pid+field:id",
+        recorded::FORMAT => "user",
+        _ => "address+agent",
     }
 }
 

@@ -37,6 +37,7 @@ mod settings;
 mod shape;
 mod sorter;
 mod stated;
+mod stored;
 mod time;
 mod tsung;
 
@@ -51,7 +52,7 @@ pub use arrivals::{
     Rescaled, Scale, Silence,
 };
 pub use behaviour::{Behaviour, Transition};
-pub use check::{Check, CheckTest, LEVEL, check};
+pub use check::{Check, CheckTest, LEVEL, check, users_expected};
 pub use class::{Class, Target};
 pub use counted::counted;
 pub use curves::{Bar, Curves, LawCurve};
@@ -67,6 +68,7 @@ pub use settings::{ArrivalsLaw, Behaviour as BehaviourKind, Rule, Settings};
 pub use stated::{STATED_BYTES_MAX, Stated, StatedAs, StatedError, StatedSegment};
 pub use tsung::Tsung;
 
+use arrivals::Hours;
 use arrived::{Arrived, Own};
 use behaviour::Tally;
 use hit::{NO_SEGMENT, Start};
@@ -81,6 +83,9 @@ const OTHERS: &str = "(others)";
 const ALL: &str = "all";
 /// Sessions of a segment below which its figures mean little.
 const SESSIONS_FEW: u64 = 50;
+
+/// How every `scenario.yaml` of a model begins.
+pub const SCENARIO_BEGINS: &str = "# Made by `throng model`";
 
 /// What a log says of its crowd: `model.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -111,6 +116,13 @@ pub struct Model {
     pub seed: u64,
     /// What there is to say, what matters most first.
     pub findings: Vec<Finding>,
+}
+
+impl Model {
+    /// Its `scenario.yaml`.
+    pub fn scenario(&self) -> String {
+        scenario::text(self)
+    }
 }
 
 /// Sessions of one kind.
@@ -155,12 +167,12 @@ pub enum ProcessReason {
 
 impl Process {
     /// The cycle that it follows, where it follows one: the segment's own, or that of all.
-    fn cycle<'a>(&self, own: &'a Arrivals, whole: &'a Arrivals) -> Option<&'a Cycle> {
+    fn hours<'a>(&self, own: &'a Arrivals, whole: &'a Arrivals) -> Option<Hours<'a>> {
         let of = match self.reason {
             ProcessReason::Few => whole,
             ProcessReason::Own | ProcessReason::Given => own,
         };
-        of.cycle.as_ref().filter(|_| self.law == ArrivalsLaw::Cycle)
+        of.hours().filter(|_| self.law == ArrivalsLaw::Cycle)
     }
 }
 
@@ -177,8 +189,11 @@ pub struct Log {
     pub without: u64,
     /// What was wrong with lines, and what was odd.
     pub faults: BTreeMap<Kind, Count>,
-    /// Least step of the times, seconds.
+    /// The step that times are taken in, seconds: the coarsest that a share of the lines worth naming has.
     pub step_s: f64,
+    /// Lines whose times were finer, and were cut to it.
+    #[serde(default)]
+    pub finer: u64,
     /// First time, seconds since the Unix epoch.
     pub first_unix_s: i64,
     /// Last time, likewise.
@@ -216,7 +231,7 @@ impl Made {
 
     /// `scenario.yaml`.
     pub fn scenario(&self) -> String {
-        scenario::text(&self.model)
+        self.model.scenario()
     }
 
     /// The files that the scenario names, each with its text.
@@ -320,6 +335,20 @@ pub enum ModelError {
     },
 }
 
+/// Why a `model.json` is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelFileError {
+    /// It is no JSON, or not that of a model.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// Another version of Throng wrote it.
+    #[error("it has the version {0}")]
+    Version(u32),
+    /// Its numbers cannot be those of a log; the text says which.
+    #[error("its numbers cannot be: {0}")]
+    Numbers(String),
+}
+
 /// Reads logs and makes their model.
 ///
 /// # Errors
@@ -336,10 +365,15 @@ pub fn model(paths: &[PathBuf], settings: &Settings) -> Result<Made, ModelError>
         });
     }
     if reading.hits == 0 {
-        let why = match reading.without {
+        let mut why = match reading.without {
             0 => String::new(),
             without => format!(", {without} of which --without left out"),
         };
+        for file in &reading.files {
+            if let Some(cut_off) = &file.cut_off {
+                why += &format!("; {} ends too early: {cut_off}", file.name);
+            }
+        }
         let lines = reading.lines;
         return Err(ModelError::Nothing { lines, why });
     }
@@ -422,7 +456,7 @@ fn made(
     name: String,
 ) -> std::io::Result<Made> {
     let sizes = (reading.shapes.len(), reading.segments.len());
-    let survey = sessions::survey(&reading.runs, sizes, settings.gap_s)?;
+    let mut survey = sessions::survey((&reading.runs, reading.step_ns), sizes, settings.gap_s)?;
     let mut classes = class::classify(
         &reading.shapes,
         &survey.shape_hits,
@@ -447,25 +481,30 @@ fn made(
     let mut starts: Sorter<'_, Start> =
         Sorter::new(scratch, "starts".to_owned(), RUNS_OF_STARTS_MAX);
     let mut failed = None;
-    sessions::sessions(&reading.runs, survey.gap.seconds, |segment, visits| {
-        let segment = if segment == NO_SEGMENT {
-            segments.rest
-        } else {
-            segments.of(segment)
-        };
-        tallies[usize::from(segment)].add(visits, &classes.of_shape);
-        for visit in visits.iter().filter(|visit| visit.status > 0) {
-            let class = &mut classes.all[usize::from(classes.of_shape[visit.shape as usize])];
-            *class.statuses.entry(visit.status).or_default() += 1;
-        }
-        let time_ns = visits[0].time_ns;
-        if let Err(error) = starts.push(Start { segment, time_ns }) {
-            failed.get_or_insert(error);
-        }
-    })?;
+    let cuts = sessions::sessions(
+        (&reading.runs, reading.step_ns),
+        survey.gap.seconds,
+        |segment, visits| {
+            let segment = if segment == NO_SEGMENT {
+                segments.rest
+            } else {
+                segments.of(segment)
+            };
+            tallies[usize::from(segment)].add(visits, &classes.of_shape);
+            for visit in visits.iter().filter(|visit| visit.status > 0) {
+                let class = &mut classes.all[usize::from(classes.of_shape[visit.shape as usize])];
+                *class.statuses.entry(visit.status).or_default() += 1;
+            }
+            let time_ns = visits[0].time_ns;
+            if let Err(error) = starts.push(Start { segment, time_ns }) {
+                failed.get_or_insert(error);
+            }
+        },
+    )?;
     if let Some(error) = failed {
         return Err(error);
     }
+    survey.gap.cuts = cuts;
     let starts = starts.finish()?;
     let step_s = reading.step_ns as f64 / 1e9;
     let behaviours = behaviour::behaviours(&tallies, step_s, settings.threads);
@@ -502,11 +541,8 @@ fn made(
     let mut model = Model {
         format: FORMAT_VERSION,
         name,
+        key: key(&reading.files, settings),
         log: log(reading),
-        key: settings
-            .key
-            .as_ref()
-            .map_or("address+agent".to_owned(), ToString::to_string),
         segment_by: settings.segment.as_ref().map(ToString::to_string),
         users: survey.users,
         gap: Some(survey.gap),
@@ -536,6 +572,21 @@ fn made(
     })
 }
 
+/// By what users were known: as asked, or by the usual keys of the files' formats.
+fn key(files: &[FileRead], settings: &Settings) -> String {
+    if let Some(key) = &settings.key {
+        return key.to_string();
+    }
+    let mut keys: Vec<&str> = Vec::new();
+    for file in files.iter().filter(|file| file.lines > 0) {
+        let key = format::key(&file.format);
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys.join(" or ")
+}
+
 /// The name of a segment's trace, by that of its session.
 fn trace_file(session: &str) -> String {
     format!("arrivals-{session}.txt")
@@ -551,6 +602,7 @@ fn log(reading: Reading) -> Log {
         without: reading.without,
         faults: reading.faults.kinds,
         step_s: reading.step_ns as f64 / 1e9,
+        finer: reading.finer,
         first_unix_s: reading.span_ns.0.div_euclid(1_000_000_000),
         last_unix_s: reading.span_ns.1.div_euclid(1_000_000_000),
         offsets: reading.offsets,

@@ -4,6 +4,7 @@
 //! sampled is chosen by them.
 
 mod lines;
+mod steps;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,6 +25,7 @@ use crate::sorter::{Run, Scratch};
 
 use lines::{Lines, Outcome};
 pub(crate) use lines::{RULE, Sample};
+use steps::Steps;
 
 /// Shapes of requests that are told apart while reading.
 const SHAPES_MAX: usize = 1 << 18;
@@ -38,6 +40,9 @@ const PIECES_WAITING: usize = 2;
 /// Lines of a piece are fewer than 2 to this power.
 const LINE_BITS: u32 = 24;
 
+/// What some programs put before a text in UTF-8, and is none of it.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct FileRead {
@@ -47,6 +52,9 @@ pub struct FileRead {
     pub format: String,
     /// Lines, good and bad, without remarks.
     pub lines: u64,
+    /// The step of the clock that wrote its times, seconds; missing where there are none.
+    #[serde(default)]
+    pub step_s: Option<f64>,
     /// Why it ended too early, where it did: it is packed, and damaged or cut off.
     pub cut_off: Option<String>,
 }
@@ -65,8 +73,10 @@ pub(crate) struct Reading {
     pub(crate) hits: u64,
     /// Left out by the settings.
     pub(crate) without: u64,
-    /// The smallest step that times were seen to be multiples of, nanoseconds: 1 s, 1 ms, 1 µs or 1.
+    /// The coarsest step that a share of the times worth naming has, nanoseconds: 1 s, 1 ms, 1 µs or 1.
     pub(crate) step_ns: u64,
+    /// Lines with finer times.
+    pub(crate) finer: u64,
     /// Seconds east of Greenwich, with how many lines.
     pub(crate) offsets: BTreeMap<i32, u64>,
     /// How far a line was before the one above it, at most, nanoseconds.
@@ -183,25 +193,30 @@ fn feed(
             name: name.to_string(),
             format: String::new(),
             lines: 0,
+            step_s: None,
             cut_off: None,
         };
         let mut line = 1;
         while let Some(piece) = input.next().map_err(unreadable)? {
             let Piece {
-                bytes,
+                mut bytes,
                 too_long,
                 cut_off,
             } = piece;
-            let known = match &format {
-                Some(format) => Arc::clone(format),
-                None if bytes.is_empty() => continue,
+            if line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+                bytes.drain(..BYTE_ORDER_MARK.len());
+            }
+            // Of a file whose first line is too long, or that ends before it, there is nothing to tell a format by.
+            let parts = match &format {
+                Some(known) => by_format(bytes, known),
+                None if bytes.is_empty() => Vec::new(),
                 None => {
-                    let known = Arc::new(chosen(path, &bytes, settings)?);
+                    let known = chosen(path, &bytes, settings, cut_off.as_deref())?;
                     told.format = known.name();
-                    format.insert(known).clone()
+                    by_format(bytes, &Arc::new(known))
                 }
             };
-            for (bytes, known) in by_format(bytes, &known) {
+            for (bytes, known) in parts {
                 let work = Work {
                     number,
                     file: file as u32,
@@ -233,10 +248,18 @@ fn feed(
     Ok(())
 }
 
-fn chosen(path: &Path, head: &[u8], settings: &Settings) -> Result<Format, ModelError> {
+fn chosen(
+    path: &Path,
+    head: &[u8],
+    settings: &Settings,
+    cut_off: Option<&str>,
+) -> Result<Format, ModelError> {
     format::choose(&settings.format, head, &settings.fields).map_err(|why| ModelError::Format {
         path: path.to_owned(),
-        why,
+        why: match cut_off {
+            Some(cut_off) => format!("{why}; it ends too early: {cut_off}"),
+            None => why,
+        },
     })
 }
 
@@ -277,11 +300,13 @@ fn gather(outcomes: Vec<Outcome>, files: Vec<FileRead>, faults: Faults) -> Readi
         faults,
         hits: 0,
         without: 0,
-        step_ns: 1_000_000_000,
+        step_ns: 0,
+        finer: 0,
         offsets: BTreeMap::new(),
         back_max_ns: 0,
         span_ns: (i64::MAX, i64::MIN),
     };
+    let mut steps = vec![Steps::default(); reading.files.len()];
     for outcome in outcomes {
         reading.lines += outcome.lines;
         reading.hits += outcome.hits;
@@ -289,7 +314,9 @@ fn gather(outcomes: Vec<Outcome>, files: Vec<FileRead>, faults: Faults) -> Readi
         reading.runs.extend(outcome.runs);
         reading.samples.extend(outcome.samples);
         reading.faults.merge(outcome.faults);
-        reading.step_ns = reading.step_ns.min(outcome.step_ns);
+        for (file, own) in outcome.steps {
+            steps[file as usize].merge(own);
+        }
         reading.back_max_ns = reading.back_max_ns.max(outcome.back_max_ns);
         reading.span_ns.0 = reading.span_ns.0.min(outcome.span_ns.0);
         reading.span_ns.1 = reading.span_ns.1.max(outcome.span_ns.1);
@@ -297,6 +324,12 @@ fn gather(outcomes: Vec<Outcome>, files: Vec<FileRead>, faults: Faults) -> Readi
             *reading.offsets.entry(offset).or_default() += lines;
         }
     }
+    let mut all = Steps::default();
+    for (file, own) in reading.files.iter_mut().zip(steps) {
+        file.step_s = (own.lines() > 0).then(|| own.step_ns() as f64 / 1e9);
+        all.merge(own);
+    }
+    (reading.step_ns, reading.finer) = (all.step_ns(), all.finer());
     reading.samples.sort_unstable();
     reading.samples.truncate(SAMPLES_MAX);
     reading

@@ -1,21 +1,31 @@
 //! A run of our own as a log: `requests.parquet`, whose users are known by their numbers.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use record::Run;
 
 use crate::faults::Faults;
+use crate::findings::{Severity, add};
 use crate::hit::Hit;
-use crate::read::{FileRead, RULE, Reading};
+use crate::read::{FileRead, RULE, Reading, Sample};
 use crate::settings::Settings;
 use crate::sorter::Sorter;
-use crate::{Made, ModelError};
+use crate::{Class, Made, Model, ModelError, Target};
 
-/// Reads a run directory and models its requests: classes are its measures, segments its sessions.
+/// What such a log is called.
+pub(crate) const FORMAT: &str = "requests.parquet";
+
+/// Reads a run directory and models its requests: classes are its measures, segments its sessions. A run does
+/// not record what it asked for: `asked` has it by the names of measures, as far as it is known.
 ///
 /// # Errors
 /// Where the run cannot be read, or has no requests.
-pub fn recorded(path: &Path, settings: &Settings) -> Result<Made, ModelError> {
+pub fn recorded(
+    path: &Path,
+    settings: &Settings,
+    asked: &BTreeMap<String, Vec<Target>>,
+) -> Result<Made, ModelError> {
     let scratch = crate::scratch(settings)?;
     let run = Run::open(path)?;
     let info = run.info();
@@ -61,11 +71,23 @@ pub fn recorded(path: &Path, settings: &Settings) -> Result<Made, ModelError> {
         let why = why.to_owned();
         return Err(ModelError::Nothing { lines, why });
     }
+    let mut samples = Vec::new();
+    for (shape, measure) in (0..).zip(&info.measures) {
+        for target in asked.get(&measure.name).into_iter().flatten() {
+            samples.push(Sample {
+                lot: 0,
+                shape,
+                method: target.method.clone(),
+                target: target.target.clone(),
+            });
+        }
+    }
     let reading = Reading {
         files: vec![FileRead {
             name: path.display().to_string(),
-            format: "requests.parquet".to_owned(),
+            format: FORMAT.to_owned(),
             lines,
+            step_s: Some(1e-9),
             cut_off: None,
         }],
         runs: sorter.finish().map_err(kept)?,
@@ -75,17 +97,55 @@ pub fn recorded(path: &Path, settings: &Settings) -> Result<Made, ModelError> {
             .map(|measure| format!("{RULE}{}", measure.name))
             .collect(),
         segments: info.sessions.clone(),
-        samples: Vec::new(),
+        samples,
         faults: Faults::default(),
         lines,
         hits: lines,
         without: 0,
         step_ns: 1,
+        finer: 0,
         offsets: [(0, lines)].into(),
         back_max_ns: 0,
         span_ns,
     };
     let mut made = crate::made(reading, settings, &scratch, info.name.clone()).map_err(kept)?;
-    made.model.key = "user".to_owned();
+    tell(&mut made.model, asked);
     Ok(made)
+}
+
+/// Tells which classes ask for something that is made up, and which for the same.
+fn tell(model: &mut Model, asked: &BTreeMap<String, Vec<Target>>) {
+    let made_up: Vec<&str> = model
+        .classes
+        .iter()
+        .map(|class| class.name.as_str())
+        .filter(|name| !asked.contains_key(*name))
+        .collect();
+    let told = format!(
+        "a run does not record what it asks for, and its scenario does not say it of {}: paths made of the \
+         names stand there, to be put right in scenario.yaml",
+        made_up.join(", ")
+    );
+    if !made_up.is_empty() {
+        add(model, Severity::Warning, "targets-made-up", told);
+    }
+    let alike: Vec<&str> = (0..model.classes.len())
+        .filter(|&place| is_alike(&model.classes, place))
+        .map(|place| model.classes[place].name.as_str())
+        .collect();
+    let told = format!(
+        "{} ask for the same as others of them: `throng model check` cannot tell them apart",
+        alike.join(", ")
+    );
+    if !alike.is_empty() {
+        add(model, Severity::Warning, "targets-alike", told);
+    }
+}
+
+/// Whether a class has a target that another one has, too.
+fn is_alike(classes: &[Class], place: usize) -> bool {
+    let same = |a: &Target, b: &Target| (&a.method, &a.target) == (&b.method, &b.target);
+    let others = classes.iter().enumerate().filter(|(at, _)| *at != place);
+    let mut others = others.flat_map(|(_, class)| &class.targets);
+    others.any(|other| classes[place].targets.iter().any(|own| same(own, other)))
 }

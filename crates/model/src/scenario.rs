@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use stats::fit::Family;
 
 use crate::durations::{Durations, Fit};
-use crate::{BehaviourKind, Class, Model, Segment};
+use crate::{BehaviourKind, Class, Model, SCENARIO_BEGINS, Segment};
 
 /// A run lasts so long unless asked otherwise, in the log's time.
 const SECONDS_MAX: f64 = 3_600.0;
@@ -25,8 +25,33 @@ pub(crate) fn targets_max(model: &Model) -> usize {
     }
 }
 
-/// Requests of all sequences together, for the same reason.
-const SEQUENCE_REQUESTS_MAX: usize = 8_000;
+/// About so many requests of all sequences together, for the same reason.
+pub(crate) const SEQUENCE_REQUESTS_MAX: usize = 8_000;
+
+/// How many recorded sessions of each segment the scenario has. It follows from how long sessions are on
+/// average: were single ones left out for being long, those in the scenario would be too short.
+pub(crate) fn sequences_each(model: &Model) -> usize {
+    let segments = model.segments.iter();
+    let kept: Vec<(usize, f64)> = segments
+        .map(|segment| {
+            let sequences = &segment.behaviour.sequences;
+            let requests: usize = sequences.iter().map(Vec::len).sum();
+            (
+                sequences.len(),
+                requests as f64 / sequences.len().max(1) as f64,
+            )
+        })
+        .collect();
+    let most = kept.iter().map(|kept| kept.0).max().unwrap_or(0);
+    let requests = |each: usize| -> f64 {
+        let of_segments = kept.iter();
+        of_segments
+            .map(|&(count, mean)| count.min(each) as f64 * mean)
+            .sum()
+    };
+    let fits = |each: &usize| requests(*each) <= SEQUENCE_REQUESTS_MAX as f64;
+    (1..=most).rev().find(fits).unwrap_or(1)
+}
 
 /// `scenario.yaml`.
 pub(crate) fn text(model: &Model) -> String {
@@ -61,7 +86,7 @@ fn head(model: &Model) -> String {
     let mut out = String::new();
     let _ = write!(
         out,
-        "# Made by `throng model` from {} requests; report.md says how well it fits.\n\
+        "{SCENARIO_BEGINS} from {} requests; report.md says how well it fits.\n\
          # What can be turned, each alone:\n\
          #   --set target=http://HOST:PORT/   where it goes\n\
          #   --set speed=20                   the same users, 20 times as fast: their arrivals and thinks\n\
@@ -116,10 +141,12 @@ pub(crate) fn names(model: &Model) -> Vec<String> {
             })
             .take(40)
             .collect();
-        name = name.trim_matches('_').to_owned();
-        if name.is_empty() {
-            name = "session".to_owned();
-        }
+        name = match name.trim_matches('_') {
+            "" => "session".to_owned(),
+            // YAML takes this word for no text at all.
+            "null" => "null_session".to_owned(),
+            other => other.to_owned(),
+        };
         let free =
             std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}_{number}")));
         let free = free
@@ -166,14 +193,19 @@ fn thinks(model: &Model) -> bool {
         .any(|segment| !segment.behaviour.transitions.is_empty())
 }
 
-/// Whether there is a class after which some sessions end and others go on.
+/// Whether a segment's users follow a chain: they do, too, where none of its sessions could be kept whole.
+pub(crate) fn is_chain(model: &Model, segment: &Segment) -> bool {
+    model.behaviour == BehaviourKind::Chain || segment.behaviour.sequences.is_empty()
+}
+
+/// Whether there is a class after which some sessions of a chain end and others go on.
 fn ends_by_chance(model: &Model) -> bool {
-    let mut behaviours = model.segments.iter().map(|segment| &segment.behaviour);
-    model.behaviour == BehaviourKind::Chain
-        && behaviours.any(|behaviour| {
-            let mut transitions = behaviour.transitions.iter();
-            transitions.any(|transition| behaviour.exits[transition.from] > 0)
-        })
+    let mut chains = model.segments.iter().filter(|s| is_chain(model, s));
+    chains.any(|segment| {
+        let behaviour = &segment.behaviour;
+        let mut transitions = behaviour.transitions.iter();
+        transitions.any(|transition| behaviour.exits[transition.from] > 0)
+    })
 }
 
 fn session(model: &Model, segment: &Segment, name: &str, out: &mut String) {
@@ -184,9 +216,9 @@ fn session(model: &Model, segment: &Segment, name: &str, out: &mut String) {
         segment.sessions,
         rate_name(name)
     );
-    match model.behaviour {
-        BehaviourKind::Chain => chain(model, segment, out),
-        BehaviourKind::Sequences => sequences(model, segment, out),
+    match is_chain(model, segment) {
+        true => chain(model, segment, out),
+        false => sequences(model, segment, out),
     }
 }
 
@@ -308,14 +340,12 @@ fn request(class: &Class, targets: usize, indent: usize, out: &mut String) {
 }
 
 fn sequences(model: &Model, segment: &Segment, out: &mut String) {
-    let room = SEQUENCE_REQUESTS_MAX / model.segments.len();
     out.push_str("      - choose:\n");
-    let mut used = 0;
-    for (number_of, sequence) in segment.behaviour.sequences.iter().enumerate() {
-        used += sequence.len();
-        if used > room && number_of > 0 {
-            break;
-        }
+    let kept = &segment.behaviour.sequences;
+    let taken = sequences_each(model).min(kept.len());
+    for number_of in 0..taken {
+        // From all over the kept ones, whatever order those may have.
+        let sequence = &kept[number_of * kept.len() / taken];
         out.push_str("          - steps:\n");
         for (place, &(class, before_s)) in sequence.iter().enumerate() {
             if place > 0 && before_s > 0.0 {

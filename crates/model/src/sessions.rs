@@ -14,7 +14,7 @@ const VALLEY_FROM_S: f64 = 60.0;
 const VALLEY_UPTO_S: f64 = 6.0 * 3600.0;
 /// How far below the peaks to both sides the valley must lie.
 const VALLEY_DEPTH: f64 = 0.5;
-/// Fewer gaps than this on the farther side are no second hill.
+/// Fewer gaps than this to one side are no hill.
 const HILL_MIN: u64 = 20;
 /// Bins of the gaps' histogram in a doubling of time, and doublings.
 const BINS_IN_OCTAVE: usize = 4;
@@ -22,7 +22,7 @@ const OCTAVES: usize = 24;
 /// Gaps whose effect is told, seconds.
 const CANDIDATES_S: [f64; 7] = [60.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0];
 /// Requests of one session that are looked at together; more make another.
-const REQUESTS_MAX: usize = 100_000;
+pub(crate) const REQUESTS_MAX: usize = 100_000;
 
 /// The inactivity gap, and why it is that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct Gap {
     pub why: GapReason,
     /// How many sessions there would be with other gaps: seconds, sessions.
     pub others: Vec<(f64, u64)>,
+    /// How often a session had more requests than are looked at together, and another began without a gap.
+    #[serde(default)]
+    pub cuts: u64,
     /// Times between two requests of one user: from seconds, how many; four bins in each doubling.
     pub histogram: Vec<(f64, u64)>,
 }
@@ -60,7 +63,7 @@ pub(crate) struct Survey {
 
 /// Looks at all requests, and finds the gap.
 pub(crate) fn survey(
-    runs: &[Run<Hit>],
+    (runs, step_ns): (&[Run<Hit>], u64),
     (shapes, segments): (usize, usize),
     given_s: Option<f64>,
 ) -> io::Result<Survey> {
@@ -71,6 +74,7 @@ pub(crate) fn survey(
     let mut users = 0;
     let mut last: Option<Hit> = None;
     merge(runs, |hit| {
+        let hit = shown(hit, step_ns);
         shape_hits[hit.shape as usize] += 1;
         if hit.segment != NO_SEGMENT {
             segment_hits[usize::from(hit.segment)] += 1;
@@ -108,9 +112,19 @@ pub(crate) fn survey(
             seconds,
             why,
             others: others.collect(),
+            cuts: 0,
             histogram: histogram.collect(),
         },
     })
+}
+
+/// The request as a clock of this step shows it. Their order stays.
+fn shown(hit: Hit, step_ns: u64) -> Hit {
+    let beyond_ns = hit.time_ns.rem_euclid(step_ns.max(1).cast_signed());
+    Hit {
+        time_ns: hit.time_ns - beyond_ns,
+        ..hit
+    }
 }
 
 /// The bin of a time; what is below a second is in the first.
@@ -138,10 +152,11 @@ fn valley(bins: &[u64]) -> Option<f64> {
         .last()?;
     let before = (0..begin).map(smooth).fold(0.0, f64::max);
     let behind = (end + 1..bins.len()).map(smooth).fold(0.0, f64::max);
-    let counted: u64 = bins[(end + 1).min(bins.len())..].iter().sum();
+    let sides = [&bins[..begin], &bins[(end + 1).min(bins.len())..]];
+    let hills = sides.map(|side| side.iter().sum::<u64>() >= HILL_MIN);
     let deep = lowest <= VALLEY_DEPTH * before.min(behind);
     let middle = (from_s(begin) * from_s(end + 1)).sqrt();
-    (deep && counted >= HILL_MIN).then(|| middle.round())
+    (deep && hills == [true; 2]).then(|| middle.round())
 }
 
 /// A request of a session.
@@ -152,21 +167,26 @@ pub(crate) struct Visit {
     pub(crate) status: u16,
 }
 
-/// Hands over each session: its segment where a request told one, and its requests in their order.
+/// Hands over each session: its segment where a request told one, and its requests in their order. Returns how
+/// often one was cut for its length.
 pub(crate) fn sessions(
-    runs: &[Run<Hit>],
+    (runs, step_ns): (&[Run<Hit>], u64),
     gap_s: f64,
     mut each: impl FnMut(u16, &[Visit]),
-) -> io::Result<()> {
+) -> io::Result<u64> {
     let gap_ns = (gap_s * 1e9) as i64;
     let mut visits: Vec<Visit> = Vec::new();
     let mut segment = NO_SEGMENT;
     let mut key = 0;
+    let mut cuts = 0;
     merge(runs, |hit| {
-        let ends = visits.last().is_some_and(|last| {
-            hit.key != key || hit.time_ns - last.time_ns > gap_ns || visits.len() == REQUESTS_MAX
-        });
-        if ends {
+        let hit = shown(hit, step_ns);
+        let ends = visits
+            .last()
+            .is_some_and(|last| hit.key != key || hit.time_ns - last.time_ns > gap_ns);
+        let cut = !ends && visits.len() == REQUESTS_MAX;
+        cuts += u64::from(cut);
+        if ends || cut {
             each(segment, &visits);
             visits.clear();
             segment = NO_SEGMENT;
@@ -184,7 +204,7 @@ pub(crate) fn sessions(
     if !visits.is_empty() {
         each(segment, &visits);
     }
-    Ok(())
+    Ok(cuts)
 }
 
 #[cfg(test)]
@@ -212,8 +232,21 @@ mod tests {
     fn a_session_ends_after_the_gap_and_not_at_it() {
         let runs = hits(&[(1, 0), (2, 5), (1, 600), (1, 1201), (2, 5)]);
         let mut lengths = Vec::new();
-        sessions(&runs, 600.0, |_, visits| lengths.push(visits.len())).unwrap();
+        sessions((&runs, 1), 600.0, |_, visits| lengths.push(visits.len())).unwrap();
         assert_eq!(lengths, [2, 1, 2]);
+    }
+
+    #[test]
+    fn cuts_of_endless_sessions_are_counted() {
+        let times: Vec<(u64, i64)> = (0..2 * REQUESTS_MAX as i64 + 1).map(|s| (1, s)).collect();
+        let mut lengths = Vec::new();
+        let cuts = sessions((&hits(&times), 1), 1800.0, |_, visits| {
+            lengths.push(visits.len());
+        });
+        assert_eq!(
+            (cuts.unwrap(), &lengths[..]),
+            (2, &[REQUESTS_MAX, REQUESTS_MAX, 1][..])
+        );
     }
 
     #[test]
@@ -222,7 +255,7 @@ mod tests {
         let times: Vec<(u64, i64)> = (0..200_i64)
             .flat_map(|day| (0..5).map(move |i| (day as u64 % 7, day * 86_400 + i * 7)))
             .collect();
-        let found = survey(&hits(&times), (1, 0), None).unwrap();
+        let found = survey((&hits(&times), 1), (1, 0), None).unwrap();
         assert_eq!((found.gap.why, found.users), (GapReason::Valley, 7));
         assert!(
             (60.0..21_600.0).contains(&found.gap.seconds),
@@ -230,12 +263,21 @@ mod tests {
             found.gap.seconds
         );
         let even: Vec<(u64, i64)> = (0..500).map(|i| (1, i * 7)).collect();
-        let found = survey(&hits(&even), (1, 0), None).unwrap();
+        let found = survey((&hits(&even), 1), (1, 0), None).unwrap();
         assert_eq!(
             (found.gap.why, found.gap.seconds),
             (GapReason::Usual, 1800.0)
         );
-        let given = survey(&hits(&even), (1, 0), Some(5.0)).unwrap();
+        // Pollers: one hill, and nothing before it.
+        let polls: Vec<(u64, i64)> = (0..480)
+            .map(|i| ((i % 8) as u64, i / 8 * 600 + i * 7 % 60))
+            .collect();
+        let found = survey((&hits(&polls), 1), (1, 0), None).unwrap();
+        assert_eq!(
+            (found.gap.why, found.gap.seconds),
+            (GapReason::Usual, 1800.0)
+        );
+        let given = survey((&hits(&even), 1), (1, 0), Some(5.0)).unwrap();
         assert_eq!((given.gap.why, given.gap.seconds), (GapReason::Given, 5.0));
     }
 }

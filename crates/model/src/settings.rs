@@ -1,5 +1,6 @@
 //! What is asked of a log.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use regex::bytes::Regex;
@@ -50,20 +51,32 @@ pub struct Settings {
 #[derive(Debug, Clone)]
 pub struct Rule {
     pub(crate) name: String,
-    pub(crate) pattern: Regex,
+    of: Of,
+}
+
+/// Which texts `METHOD target` a rule is for.
+#[derive(Debug, Clone)]
+enum Of {
+    Pattern(Regex),
+    /// These alone: targets may be longer than patterns can be.
+    Texts(HashSet<Vec<u8>>),
 }
 
 impl Rule {
     /// The rule that a class's own targets match, and nothing else.
     pub(crate) fn of_class(class: &Class) -> Rule {
         let targets = class.targets.iter();
-        let texts: Vec<String> = targets
-            .map(|target| regex::escape(&format!("{} {}", target.method, target.target)))
-            .collect();
+        let texts = targets.map(|target| format!("{} {}", target.method, target.target));
         Rule {
             name: class.name.clone(),
-            pattern: Regex::new(&format!("^(?:{})$", texts.join("|")))
-                .expect("escaped texts of a line's length make a pattern"),
+            of: Of::Texts(texts.map(String::into_bytes).collect()),
+        }
+    }
+
+    pub(crate) fn matches(&self, text: &[u8]) -> bool {
+        match &self.of {
+            Of::Pattern(pattern) => pattern.is_match(text),
+            Of::Texts(texts) => texts.contains(text),
         }
     }
 }
@@ -80,7 +93,7 @@ impl std::str::FromStr for Rule {
         }
         Ok(Rule {
             name: name.to_owned(),
-            pattern: Regex::new(pattern).map_err(|error| error.to_string())?,
+            of: Of::Pattern(Regex::new(pattern).map_err(|error| error.to_string())?),
         })
     }
 }

@@ -77,7 +77,7 @@ impl Stated {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = (1..).zip(text.lines());
         let head: Vec<&str> = lines.next().map_or_else(Vec::new, |(_, line)| cells(line));
-        let columns = columns(&head, meaning)?;
+        let (of_share, of_path) = columns(&head, meaning)?;
         let mut stated = Stated {
             segments: Vec::new(),
             speed: meaning.speed,
@@ -100,8 +100,10 @@ impl Stated {
                 let problem = format!("there are more than {ROWS_MAX} rows");
                 return Err(wrong(line, head[0], problem));
             }
-            let mut numbers = Vec::with_capacity(columns.len());
-            for &column in &columns {
+            let share =
+                share(row[of_share]).map_err(|problem| wrong(line, head[of_share], problem))?;
+            let mut probabilities = Vec::with_capacity(of_path.len());
+            for &column in &of_path {
                 let (number, is_above) = probability(row[column], meaning.above_one_is_one)
                     .map_err(|problem| wrong(line, head[column], problem))?;
                 if is_above {
@@ -110,12 +112,12 @@ impl Stated {
                         head[column], row[column]
                     ));
                 }
-                numbers.push(number);
+                probabilities.push(number);
             }
             stated.segments.push(StatedSegment {
                 name: row[0].to_owned(),
-                rate_per_s: numbers[0],
-                probabilities: numbers.split_off(1),
+                rate_per_s: share,
+                probabilities,
             });
         }
         let sum: f64 = stated.segments.iter().map(|row| row.rate_per_s).sum();
@@ -123,8 +125,12 @@ impl Stated {
             let problem = "the shares come to nothing; some sessions have to be somebody's";
             return Err(wrong(1, &meaning.share, problem.to_owned()));
         }
+        if !sum.is_finite() {
+            let problem = "the shares are too great to be added up";
+            return Err(wrong(1, &meaning.share, problem.to_owned()));
+        }
         for segment in &mut stated.segments {
-            segment.rate_per_s *= meaning.rate_per_s / sum;
+            segment.rate_per_s = segment.rate_per_s / sum * meaning.rate_per_s;
         }
         Ok(stated)
     }
@@ -143,13 +149,12 @@ fn wrong(line: usize, column: &str, problem: String) -> StatedError {
 }
 
 /// The places of the share and of each class but the path's first.
-fn columns(head: &[&str], meaning: &StatedAs) -> Result<Vec<usize>, StatedError> {
+fn columns(head: &[&str], meaning: &StatedAs) -> Result<(usize, Vec<usize>), StatedError> {
     if meaning.path.len() > PATH_MAX {
         let problem = format!("a path goes through {PATH_MAX} classes at most");
         return Err(wrong(1, &meaning.path[PATH_MAX], problem));
     }
-    let wanted = std::iter::once(&meaning.share).chain(meaning.path.iter().skip(1));
-    let found = wanted.map(|name| {
+    let place = |name: &String| {
         let place = head.iter().position(|column| column == name);
         place.filter(|&place| place > 0).ok_or_else(|| {
             let problem = format!(
@@ -158,8 +163,17 @@ fn columns(head: &[&str], meaning: &StatedAs) -> Result<Vec<usize>, StatedError>
             );
             wrong(1, name, problem)
         })
-    });
-    found.collect()
+    };
+    let share = place(&meaning.share)?;
+    let path: Result<Vec<usize>, StatedError> = meaning.path.iter().skip(1).map(place).collect();
+    Ok((share, path?))
+}
+
+/// A share: they count relative to their sum, so that counts and percentages do as well.
+fn share(cell: &str) -> Result<f64, String> {
+    let value = cell.parse::<f64>().ok();
+    let value = value.filter(|value| value.is_finite() && *value >= 0.0);
+    value.ok_or_else(|| format!("{cell:?} should be a number from 0 on"))
 }
 
 /// A probability, and whether it stood above 1.
@@ -211,6 +225,17 @@ mod tests {
     }
 
     #[test]
+    fn shares_may_be_counts() {
+        let stated = read("a,120,0.1,0\nb,40,0.1,0\n", &meaning()).unwrap();
+        let rates: Vec<f64> = stated.segments.iter().map(|row| row.rate_per_s).collect();
+        assert_eq!(rates, [22.5, 7.5]);
+        assert!(stated.repairs.is_empty());
+        // Numbers whose sum is beyond all numbers are none.
+        let error = read("a,1e308,0,0\nb,1e308,0,0\n", &meaning()).unwrap_err();
+        assert!(error.to_string().contains("too great"), "{error}");
+    }
+
+    #[test]
     fn a_probability_above_one_is_refused_or_told_with_its_place() {
         let rows = "a,0.5,0.1,0\nb,0.5,3.375,0\n";
         let error = read(rows, &meaning()).unwrap_err();
@@ -239,7 +264,8 @@ mod tests {
             ("a,0,0,0\n", "line 1, column share", "come to nothing"),
             ("a,0.5,0\n", "line 2, column 3", "3 cells, and 4 columns"),
             ("a,1,0,0\na,1,0,0\n", "line 3, column who", "line 2 already"),
-            ("a,-1,0,0\n", "line 2, column share", "from 0 to 1"),
+            ("a,-1,0,0\n", "line 2, column share", "from 0 on"),
+            ("a,inf,0,0\n", "line 2, column share", "from 0 on"),
             ("a,1,nan,0\n", "line 2, column seen", "from 0 to 1"),
             ("a,1,0,often\n", "line 2, column bought", "\"often\""),
         ] {

@@ -5,8 +5,9 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 
 /// Seconds of a day.
 pub(crate) const DAY_S: i64 = 86_400;
-/// Times are told in nanoseconds in 64 bits: 1677 to 2262.
-const SECONDS_MAX: i64 = i64::MAX / 1_000_000_000 - 1;
+/// Times are told in nanoseconds in 64 bits, and so are their differences: 1824 to 2116. Zones may move a clock by
+/// more than a day.
+const SECONDS_MAX: i64 = i64::MAX / 2_000_000_000 - 2 * DAY_S;
 
 /// A time as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +106,10 @@ fn epoch(text: &[u8], digits: usize) -> Result<Stamp, TimeFault> {
         (18..=19, []) => (whole / 1_000_000_000, whole % 1_000_000_000),
         _ => return Err(TimeFault::Unknown),
     };
+    // As of a date and a clock in one number, 20250517100503.
+    if seconds > SECONDS_MAX {
+        return Err(TimeFault::OutOfRange);
+    }
     Ok(Stamp {
         seconds,
         nanos: nanos as u32,
@@ -169,13 +174,13 @@ fn offset(text: &[u8]) -> Result<Option<i32>, TimeFault> {
 /// Leading digits as a number, and what follows.
 fn number(text: &[u8]) -> Result<(i64, &[u8]), TimeFault> {
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    if digits == 0 || digits > 18 {
+    if digits == 0 {
         return Err(TimeFault::Unknown);
     }
-    let value = text[..digits]
-        .iter()
-        .fold(0, |value, b| value * 10 + i64::from(b - b'0'));
-    Ok((value, &text[digits..]))
+    let value = text[..digits].iter().try_fold(0_i64, |value, b| {
+        value.checked_mul(10)?.checked_add(i64::from(b - b'0'))
+    });
+    Ok((value.ok_or(TimeFault::Unknown)?, &text[digits..]))
 }
 
 /// Digits behind a point, in nanoseconds, and what follows.
@@ -265,6 +270,7 @@ mod tests {
             ("1431857103.5", (may, 500_000_000, Some(0))),
             ("1431857103500", (may, 500_000_000, Some(0))),
             ("1431857103500000", (may, 500_000_000, Some(0))),
+            ("1431857103500000000", (may, 500_000_000, Some(0))),
             (
                 "29/Feb/2024:23:59:60 -0330",
                 (1_709_263_800, 0, Some(-12_600)),
@@ -283,11 +289,31 @@ mod tests {
             ("17/May/2015:25:05:03 +0000", TimeFault::OutOfRange),
             ("17/May/2015:10:05:03 +9900", TimeFault::OutOfRange),
             ("99999999999999999999", TimeFault::Unknown),
+            // Far enough that two of them may be further apart than can be told.
+            ("20250517100503", TimeFault::OutOfRange),
+            ("99999999999", TimeFault::OutOfRange),
+            ("9223372036854775807", TimeFault::OutOfRange),
+            ("1700-01-01T00:00:00Z", TimeFault::OutOfRange),
+            ("2200-01-01T00:00:00Z", TimeFault::OutOfRange),
             ("", TimeFault::Unknown),
             ("-", TimeFault::Unknown),
         ] {
             assert_eq!(seconds(text), Err(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn two_times_are_never_further_apart_than_can_be_told() {
+        let west = TimeZone::fixed(jiff::tz::offset(-25));
+        let (first, last) = ("1824-01-01 00:00:00", "2115-12-31 23:59:59");
+        let ns = |text: &str| {
+            let Some(Placed::Once(seconds)) = place(any(text.as_bytes()).unwrap().seconds, &west)
+            else {
+                panic!("{text}");
+            };
+            seconds * 1_000_000_000
+        };
+        assert!(ns(last).checked_sub(ns(first)).is_some());
     }
 
     #[test]

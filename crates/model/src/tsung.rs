@@ -7,8 +7,8 @@
 mod xml;
 
 use crate::durations::Durations;
-use crate::scenario::{names, number, targets_max};
-use crate::{ArrivalsLaw, BehaviourKind, Class, Made, Model, Segment, Target};
+use crate::scenario::{is_chain, names, number, targets_max};
+use crate::{ArrivalsLaw, Class, Made, Model, Segment, Target};
 use stats::fit::Family;
 use xml::Xml;
 
@@ -115,26 +115,14 @@ type Phases = Vec<(f64, f64)>;
 fn phases(made: &Made) -> Phases {
     let arrivals = &made.model.arrivals;
     let span_s = arrivals.span_s;
-    let hours = arrivals
-        .cycle
-        .as_ref()
-        .filter(|cycle| cycle.rates.len() <= 24);
+    let hours = arrivals.hours().filter(|hours| !hours.is_weekly());
     let mut phases = match (arrivals.law, &made.whole, hours) {
         (ArrivalsLaw::Trace, Some(bins), _) => binned(bins, arrivals.trace_bin_s as f64, span_s),
         (ArrivalsLaw::Cycle, Some(bins), _) => binned(bins, 3_600.0, span_s),
-        (ArrivalsLaw::Cycle, None, Some(cycle)) => {
-            let mean = cycle.rates.iter().sum::<f64>() / cycle.rates.len() as f64;
-            let (mut at_s, mut phases) = (0.0, Vec::new());
-            while at_s < span_s {
-                let clock_s = arrivals.local_s + at_s as i64;
-                let hour = clock_s.div_euclid(3_600);
-                let length_s = (((hour + 1) * 3_600 - clock_s) as f64).min(span_s - at_s);
-                let rate = cycle.rates[hour.rem_euclid(cycle.rates.len() as i64) as usize];
-                phases.push((length_s, rate / mean * arrivals.rate_per_s));
-                at_s += length_s;
-            }
-            phases
-        }
+        (ArrivalsLaw::Cycle, None, Some(hours)) => hours
+            .stretches(arrivals.local_s, span_s)
+            .map(|(length_s, share)| (length_s, share * arrivals.rate_per_s))
+            .collect(),
         _ => vec![(span_s, arrivals.rate_per_s)],
     };
     let together = phases.len().div_ceil(PHASES_MAX);
@@ -236,8 +224,9 @@ impl Writer<'_> {
             );
         }
         let lengths = |segment: &Segment| segment.behaviour.lengths.keys().last().copied();
-        let longest = self.model.segments.iter().filter_map(lengths).max();
-        if self.model.behaviour == BehaviourKind::Chain && longest >= Some(ROUNDS_MAX) {
+        let segments = self.model.segments.iter();
+        let chains = segments.filter(|segment| is_chain(self.model, segment));
+        if chains.filter_map(lengths).max() >= Some(ROUNDS_MAX) {
             told.push(format!(
                 "a session ends after {ROUNDS_MAX} rounds, some had more requests"
             ));
@@ -248,9 +237,9 @@ impl Writer<'_> {
     fn sessions(&mut self) {
         self.xml.open("sessions", &[]);
         for (segment, name) in self.model.segments.iter().zip(names(self.model)) {
-            match self.model.behaviour {
-                BehaviourKind::Chain => self.chain(segment, &name),
-                BehaviourKind::Sequences => self.sequences(segment, &name),
+            match is_chain(self.model, segment) {
+                true => self.chain(segment, &name),
+                false => self.sequences(segment, &name),
             }
         }
         self.xml.close("sessions");

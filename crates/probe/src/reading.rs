@@ -40,6 +40,8 @@ pub(crate) struct Answer {
 pub(crate) struct Reading {
     teller: Teller,
     metrics: HashMap<(Option<Teller>, String), Metric>,
+    /// Answers that were begun.
+    answers: u64,
     at_ns: i64,
     /// When the last answer was begun.
     before_ns: Option<i64>,
@@ -50,6 +52,8 @@ pub(crate) struct Reading {
 #[derive(Debug)]
 struct Metric {
     number: u32,
+    /// The last answer that told it.
+    answer: u64,
     last: Option<(i64, f64)>,
 }
 
@@ -58,6 +62,7 @@ impl Reading {
         Reading {
             teller,
             metrics: HashMap::new(),
+            answers: 0,
             at_ns: 0,
             before_ns: None,
             answer: Answer::default(),
@@ -70,6 +75,7 @@ impl Reading {
         if !self.metrics.is_empty() {
             self.before_ns = Some(self.at_ns);
         }
+        self.answers += 1;
         self.at_ns = at_ns;
         self.answer = Answer::default();
     }
@@ -131,11 +137,21 @@ impl Reading {
         }
     }
 
+    /// The metric, once in each answer.
     fn metric(&mut self, teller: Option<Teller>, metric: &str, unit: &str) -> Option<&mut Metric> {
         let key = (teller, metric.to_owned());
+        let answer = self.answers;
         // Looked up twice, for the borrow ends with the first.
-        if self.metrics.contains_key(&key) {
-            return self.metrics.get_mut(&key);
+        if let Some(known) = self.metrics.get(&key) {
+            if known.answer == answer {
+                self.remark(
+                    "a metric that is told twice at once counts as it was told first".to_owned(),
+                );
+                return None;
+            }
+            let known = self.metrics.get_mut(&key)?;
+            known.answer = answer;
+            return Some(known);
         }
         if self.metrics.len() >= METRICS_MAX || metric.len() > METRIC_BYTES_MAX {
             self.remark(format!(
@@ -159,7 +175,11 @@ impl Reading {
             unit: unit.to_owned(),
             via,
         });
-        let metric = Metric { number, last: None };
+        let metric = Metric {
+            number,
+            answer,
+            last: None,
+        };
         Some(self.metrics.entry(key).or_insert(metric))
     }
 }
@@ -229,5 +249,22 @@ pub(crate) mod tests {
         reading.begin(1);
         reading.gauge("another", "1", 0.0);
         assert_eq!(reading.take(), Answer::default(), "told once");
+    }
+
+    #[test]
+    fn what_is_told_again_at_once_does_not_count() {
+        let (mut reading, mut names) = (reading(), Names::new());
+        reading.begin(0);
+        for value in [5.0, 6.0, 7.0] {
+            reading.gauge("users", "1", value);
+            reading.counter("sent", "B/s", 1000.0 * value);
+        }
+        let answer = reading.take();
+        assert_eq!(answer.remarks.len(), 1, "{:?}", answer.remarks);
+        assert_eq!(names.told(answer), ["users 1 5"]);
+        reading.begin(1_000_000_000);
+        reading.gauge("users", "1", 8.0);
+        reading.counter("sent", "B/s", 5100.0);
+        assert_eq!(names.told(reading.take()), ["users 1 8", "sent B/s 100"]);
     }
 }

@@ -1,13 +1,15 @@
 //! Redis: `INFO`, by its own protocol.
 
-use redis::{Client, Connection};
+mod connection;
+
+use std::io::{self, ErrorKind};
+
+use redis::{ConnectionInfo, IntoConnectionInfo};
 use scenario::probes::Secret;
 
 use crate::reading::Reading;
-use crate::source::{ANSWER_MAX, ProbeError, ReadError, Source};
-
-/// Most bytes of an `INFO`; that of a server with many databases has 10 KB.
-const INFO_BYTES_MAX: usize = 1 << 20;
+use crate::source::{ProbeError, ReadError, Source};
+use connection::Connection;
 
 /// Fields that are told as they are: the field, what it is called here, its unit.
 const GAUGES: &[(&str, &str, &str)] = &[
@@ -43,17 +45,18 @@ const CPU_MAIN: &[&str] = &["used_cpu_user_main_thread", "used_cpu_sys_main_thre
 
 /// One server.
 pub(crate) struct Redis {
-    client: Client,
+    info: ConnectionInfo,
     connection: Option<Connection>,
 }
 
 /// Tells whether the client takes the URL.
 pub(crate) fn check(url: &Secret) -> Result<(), ProbeError> {
-    client(url).map(drop)
+    info(url).map(drop)
 }
 
-fn client(url: &Secret) -> Result<Client, ProbeError> {
-    Client::open(url.reveal()).map_err(|error| ProbeError::Url {
+fn info(url: &Secret) -> Result<ConnectionInfo, ProbeError> {
+    let info = url.reveal().into_connection_info();
+    info.map_err(|error| ProbeError::Url {
         kind: "redis",
         problem: url.hide_in(&error.to_string()),
     })
@@ -62,47 +65,37 @@ fn client(url: &Secret) -> Result<Client, ProbeError> {
 impl Redis {
     pub(crate) fn new(url: &Secret) -> Result<Redis, ProbeError> {
         Ok(Redis {
-            client: client(url)?,
+            info: info(url)?,
             connection: None,
         })
     }
 
-    fn ask(&mut self) -> redis::RedisResult<String> {
-        let connection = match self.connection.take() {
-            Some(connection) => self.connection.insert(connection),
-            None => {
-                let new = self.client.get_connection_with_timeout(ANSWER_MAX)?;
-                new.set_read_timeout(Some(ANSWER_MAX))?;
-                new.set_write_timeout(Some(ANSWER_MAX))?;
-                self.connection.insert(new)
-            }
+    fn ask(&mut self) -> io::Result<String> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => Connection::open(&self.info)?,
         };
-        let answer = redis::cmd("INFO").query(connection);
-        // After a fault nobody knows what is still on its way.
-        if answer.is_err() {
-            self.connection = None;
-        }
-        answer
+        let answer = connection.ask(&["INFO"])?;
+        // Kept only now: after a fault nobody knows what is still on its way.
+        self.connection = Some(connection);
+        Ok(answer)
     }
 }
 
 impl Source for Redis {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
-        let answer = self.ask();
-        let text = answer.map_err(|error| {
-            ReadError::Unreachable(match error.is_timeout() {
-                true => "no answer in time".to_owned(),
-                false => error.to_string(),
-            })
-        })?;
-        tell(&text, reading)
+        let answer = self.ask().map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => ReadError::Nonsense(error.to_string()),
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                ReadError::Unreachable("no answer in time".to_owned())
+            }
+            _ => ReadError::Unreachable(error.to_string()),
+        });
+        tell(&answer?, reading)
     }
 }
 
 fn tell(text: &str, reading: &mut Reading) -> Result<(), ReadError> {
-    if text.len() > INFO_BYTES_MAX {
-        return Err(ReadError::Nonsense(format!("{} bytes of INFO", text.len())));
-    }
     let value = |name: &str| {
         let mut lines = text.lines();
         let text = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;

@@ -14,6 +14,8 @@ use crate::source::{ANSWER_MAX, ReadError};
 
 /// Most bytes of a page.
 const PAGE_BYTES_MAX: u64 = 8 << 20;
+/// Most bytes of what is answered to a post; of a larger one nothing is read.
+const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
 /// One page, again and again over one connection.
 #[derive(Debug)]
@@ -38,11 +40,7 @@ impl Web {
             request = request.header(name, value.reveal());
         }
         let mut response = request.call().map_err(unreachable)?;
-        if !response.status().is_success() {
-            // A redirection, which is not followed.
-            let status = response.status().as_u16();
-            return Err(ReadError::Nonsense(format!("http status: {status}")));
-        }
+        succeeded(&response).map_err(ReadError::Nonsense)?;
         let body = response.body_mut().with_config().limit(PAGE_BYTES_MAX);
         let bytes = body.read_to_vec().map_err(unreachable)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -95,16 +93,71 @@ impl Poster {
         }
     }
 
-    /// Posts JSON; what is answered does not matter but for its status. The error says why, without
-    /// the URL.
-    pub fn post_json(&self, body: &str) -> Result<(), String> {
+    /// Posts JSON and returns what is answered, as far as it can be read. The error says why there was no
+    /// success, without the URL.
+    pub fn post_json(&self, body: &str) -> Result<String, String> {
         let request = self
             .agent
             .post(&self.url)
             .header("content-type", "application/json");
-        request
-            .send(body)
-            .map(drop)
-            .map_err(|error| error.to_string())
+        let mut response = request.send(body).map_err(|error| error.to_string())?;
+        succeeded(&response)?;
+        let answer = response.body_mut().with_config().limit(ANSWER_BYTES_MAX);
+        Ok(answer.read_to_string().unwrap_or_default())
+    }
+}
+
+/// Redirections are not followed, and are no success.
+fn succeeded<T>(response: &ureq::http::Response<T>) -> Result<(), String> {
+    match response.status() {
+        status if status.is_success() => Ok(()),
+        status => Err(format!("http status: {}", status.as_u16())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// What is made of this answer to a post.
+    fn posted(status: &str) -> Result<String, String> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1/metrics", listener.local_addr().unwrap());
+        let head = format!(
+            "HTTP/1.1 {status}\r\nlocation: {url}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}"
+        );
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"{}") {
+                let mut piece = [0; 1024];
+                let n = stream.read(&mut piece).unwrap();
+                assert!(n > 0, "the post is not whole");
+                request.extend_from_slice(&piece[..n]);
+            }
+            stream.write_all(head.as_bytes()).unwrap();
+        });
+        let told = Poster::new(&url, ANSWER_MAX).post_json("{}");
+        server.join().unwrap();
+        told
+    }
+
+    #[test]
+    fn only_a_success_is_one() {
+        assert_eq!(posted("200 OK"), Ok("{}".to_owned()));
+        assert_eq!(posted("202 Accepted"), Ok("{}".to_owned()));
+        for status in [
+            "302 Found",
+            "304 Not Modified",
+            "308 Permanent Redirect",
+            "404 Not Found",
+            "503 Service Unavailable",
+        ] {
+            let told = posted(status).unwrap_err();
+            assert_eq!(told, format!("http status: {}", &status[..3]));
+        }
     }
 }

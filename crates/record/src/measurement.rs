@@ -82,7 +82,7 @@ outcomes! {
     Refused = 1 "refused",
     /// No route, network or host unreachable.
     Unreachable = 2 "unreachable",
-    /// No connection within the connect timeout.
+    /// No connection within the connect timeout, or the operation's own.
     ConnectTimeout = 3 "connect-timeout",
     /// The connection was reset.
     Reset = 4 "reset",
@@ -120,7 +120,7 @@ outcomes! {
     SelfConnect = 20 "self-connect",
     /// Still in flight when the run ended; not an error.
     Unfinished = 21 "unfinished",
-    /// Any other error of the operating system.
+    /// Any other error of the operating system, or a peer that does not read.
     Other = 22 "other",
     /// The peer broke the framing of its messages, or the protocol that they speak.
     Protocol = 23 "protocol",

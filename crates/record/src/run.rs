@@ -134,7 +134,7 @@ impl Run {
     pub fn series(&self) -> Result<Vec<SeriesRow>, RecordError> {
         let path = self.path.join(SERIES);
         if path.exists() {
-            series::read(&path)
+            series::read(&path, &self.info.phases)
         } else {
             Ok(Vec::new())
         }

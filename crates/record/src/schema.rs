@@ -148,15 +148,21 @@ pub struct SeriesRow {
     pub phase: u32,
     /// Gauge: users that have started and not finished.
     pub users: u64,
+    /// The most of them at once within the interval, each loop's own added up. In older files, which do
+    /// not tell, 0.
+    pub users_peak: u64,
     /// Gauge: connections that are open.
     pub connections: u64,
     /// Gauge: operations in flight.
     pub in_flight: u64,
     /// Users the plan wanted to start.
     pub users_due: u64,
-    /// Users that did start.
+    /// Users that did start, and sessions that users of a closed population started anew.
     pub users_started: u64,
-    /// Users whose session came to its end.
+    /// How many of those were sessions started anew. In older files, which do not tell, as many as were
+    /// due beyond the plan.
+    pub users_repeated: u64,
+    /// Sessions that came to their end.
     pub users_finished: u64,
     /// Not started for want of files, ports or memory.
     pub users_refused: u64,
@@ -170,7 +176,7 @@ pub struct SeriesRow {
     pub users_connected: u64,
     /// Connections that failed and were tried again (`options.connect_retries`).
     pub connects_retried: u64,
-    /// Operations begun (the closing of a TCP connection is none).
+    /// Operations begun (closing a connection is none).
     pub sends: u64,
     /// Operations ended, well or not.
     pub done: u64,
@@ -297,7 +303,7 @@ pub enum EventKind {
         told_ns: u64,
         /// Users it had at that time.
         users: u64,
-        /// Users it had started or refused by then.
+        /// Users it had started or refused by then, each once.
         users_begun: u64,
         /// Users it had connected by then.
         users_connected: u64,
@@ -477,13 +483,17 @@ pub struct ThresholdResult {
 pub struct UsersSummary {
     /// Users the plan starts; the expected number where arrivals are random.
     pub planned: f64,
-    /// Users that did start.
+    /// Users that did start, each once.
     pub started: u64,
+    /// Their sessions: more than users where a closed population starts them anew. 0 where an earlier
+    /// version, which did not tell them apart, wrote this.
+    #[serde(default)]
+    pub sessions: u64,
     /// Not started for want of files, ports or memory.
     pub refused: u64,
     /// Users whose first connection was made.
     pub connected: u64,
-    /// Users whose session came to its end.
+    /// Sessions that came to their end.
     pub finished: u64,
     /// Largest number at once.
     pub peak: u64,
@@ -598,7 +608,7 @@ pub struct PhaseSummary {
     pub start_ns: u64,
     /// Since the run's start.
     pub end_ns: u64,
-    /// Users that started in it.
+    /// Users that started in it, each once.
     pub users_started: u64,
     /// In the order of [`RunInfo::measures`], those that measured something.
     pub measures: Vec<MeasureSummary>,

@@ -115,6 +115,7 @@ struct Walk {
     unreadable: usize,
     deeper: usize,
     more: usize,
+    crowded: usize,
 }
 
 /// Looks for results. Names of runs begin with the time: from the last name to the first, so that where
@@ -132,6 +133,7 @@ pub fn walk(root: &Path) -> std::io::Result<Walked> {
         unreadable: 0,
         deeper: 0,
         more: 0,
+        crowded: 0,
     };
     walk.look(root, None, 0);
     let Walk {
@@ -140,6 +142,7 @@ pub fn walk(root: &Path) -> std::io::Result<Walked> {
         unreadable,
         deeper,
         more,
+        crowded,
         ..
     } = walk;
     let mut tell = |count: usize, text: &str| {
@@ -154,6 +157,9 @@ pub fn walk(root: &Path) -> std::io::Result<Walked> {
         more,
         "directories were not looked into, there being too many",
     );
+    let of_crowded =
+        format!("directories hold more than {NAMES_MAX} names, and only so many were looked at");
+    tell(crowded, &of_crowded);
     Ok(walked)
 }
 
@@ -164,10 +170,11 @@ impl Walk {
             return;
         }
         self.directories += 1;
-        let Some(names) = names(directory) else {
+        let Some((names, are_all)) = names(directory, NAMES_MAX) else {
             self.unreadable += 1;
             return;
         };
+        self.crowded += usize::from(!are_all);
         let is_there = |name: &str| names.iter().any(|entry| entry.file_name() == name);
         let kind = if is_there(RUN) {
             Some(Kind::Run)
@@ -218,10 +225,30 @@ impl Walk {
     }
 }
 
-/// What a directory holds, by name.
-fn names(directory: &Path) -> Option<Vec<DirEntry>> {
-    let entries = fs::read_dir(directory).ok()?;
-    let mut names: Vec<DirEntry> = entries.take(NAMES_MAX).filter_map(Result::ok).collect();
+/// What a directory holds, by name: so many at most, and whether these are all.
+fn names(directory: &Path, names_max: usize) -> Option<(Vec<DirEntry>, bool)> {
+    let mut entries = fs::read_dir(directory).ok()?;
+    let some = entries.by_ref().take(names_max);
+    let mut names: Vec<DirEntry> = some.filter_map(Result::ok).collect();
     names.sort_by_key(DirEntry::file_name);
-    Some(names)
+    Some((names, entries.next().is_none()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_too_many_are_not_all() {
+        let space = tempfile::tempdir().unwrap();
+        for name in ["c", "a", "b"] {
+            fs::write(space.path().join(name), "").unwrap();
+        }
+        let (all, are_all) = names(space.path(), 3).unwrap();
+        let read: Vec<_> = all.iter().map(DirEntry::file_name).collect();
+        assert!(are_all && read == ["a", "b", "c"], "{read:?}");
+        let (some, are_all) = names(space.path(), 2).unwrap();
+        assert!(!are_all && some.len() == 2);
+        assert!(names(&space.path().join("none"), 2).is_none());
+    }
 }

@@ -1,7 +1,7 @@
 //! Files that are written and read in one piece.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -21,19 +21,70 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
     fs::rename(from, to).map_err(RecordError::io("rename", from))
 }
 
-/// Replaces the file in one step: readers see the old content or the new.
+/// Replaces the file in one step: readers see the old content or the new. A link stays, and what it
+/// leads to is replaced. What is no regular file, as a device, a pipe or what a process has open
+/// (`/dev/stdout`), is written to as it is.
 ///
 /// # Errors
 /// What the system says; then the file is as it was.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
-    let temporary = temporary(path);
+    let Some(target) = replaceable(path) else {
+        return write_through(path, content).map_err(RecordError::io("write", path));
+    };
+    let temporary = temporary(&target);
     let written = fs::write(&temporary, content).map_err(RecordError::io("write", path));
     if written.is_err() {
         // The rest of a file that did not fit helps nobody, and the first error is the telling one.
         let _ = fs::remove_file(&temporary);
     }
     written?;
-    rename(&temporary, path)
+    rename(&temporary, &target)
+}
+
+/// Which file another can take the place of; `None` where that would not be what is meant.
+fn replaceable(path: &Path) -> Option<PathBuf> {
+    match fs::metadata(path) {
+        Ok(about) if about.is_file() && !is_open_file(path) => fs::canonicalize(path).ok(),
+        Ok(_) => None,
+        // Nothing is there yet, unless it is a link that leads nowhere.
+        Err(_) => fs::symlink_metadata(path).is_err().then(|| path.to_owned()),
+    }
+}
+
+/// Whether it is a process's name for a file that it has open: other names of that file may be gone, and
+/// what was written to it before is to stay.
+fn is_open_file(path: &Path) -> bool {
+    let named = |path: &Path| {
+        let folder = path
+            .parent()
+            .and_then(|folder| fs::canonicalize(folder).ok());
+        folder.is_some_and(|folder| folder.starts_with("/proc"))
+    };
+    named(path) || fs::read_link(path).is_ok_and(|target| named(&target))
+}
+
+fn write_through(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::options().create(true).append(true).open(path)?;
+    file.write_all(content)
+}
+
+/// Opens a file to be read. Whatever else may stand there is refused: to open a pipe, or to read a device,
+/// may take for ever.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        let what = "it is no regular file";
+        return Err(io::Error::new(ErrorKind::InvalidInput, what));
+    }
+    File::open(path)
+}
+
+fn bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Replaces the file by this value as indented JSON.
@@ -48,8 +99,11 @@ pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), RecordErro
 }
 
 /// The file's text; `None` where there is no such file.
-pub(crate) fn read(path: &Path) -> Result<Option<String>, RecordError> {
-    match fs::read(path) {
+///
+/// # Errors
+/// Where it cannot be read, is no regular file, or is no UTF-8.
+pub fn read(path: &Path) -> Result<Option<String>, RecordError> {
+    match bytes(path) {
         Ok(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),
             Err(error) => Err(RecordError::damaged(path, error.utf8_error().to_string())),
@@ -75,9 +129,76 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, RecordEr
 
 /// As [`read`], for files whose last character may be cut off: what is no UTF-8 is replaced.
 pub(crate) fn read_lossy(path: &Path) -> Result<Option<String>, RecordError> {
-    match fs::read(path) {
+    match bytes(path) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(RecordError::io("read", path)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn a_link_stays_and_its_target_is_replaced() {
+        let space = tempfile::tempdir().unwrap();
+        let path = |name: &str| space.path().join(name);
+        fs::create_dir(path("elsewhere")).unwrap();
+        fs::write(path("elsewhere/file"), "old").unwrap();
+        symlink("elsewhere/file", path("link")).unwrap();
+        write(&path("link"), b"new").unwrap();
+        assert_eq!(text(&path("elsewhere/file")), "new");
+        assert!(fs::symlink_metadata(path("link")).unwrap().is_symlink());
+        symlink("elsewhere/made", path("nowhere")).unwrap();
+        write(&path("nowhere"), b"made").unwrap();
+        assert_eq!(text(&path("elsewhere/made")), "made");
+        let names = fs::read_dir(path("elsewhere")).unwrap().count();
+        assert_eq!(names, 2, "nothing temporary stays");
+    }
+
+    #[test]
+    fn what_is_no_file_is_written_to_as_it_is() {
+        let null = Path::new("/dev/null");
+        write(null, b"gone").unwrap();
+        assert!(!fs::metadata(null).unwrap().is_file());
+        let full = write(Path::new("/dev/full"), b"too much").unwrap_err();
+        assert!(full.is_disk_full(), "{full:?}");
+        let space = tempfile::tempdir().unwrap();
+        assert!(write(space.path(), b"a directory").is_err());
+    }
+
+    /// As `throng … > file` where it is asked to write to `/dev/stdout`.
+    #[test]
+    fn a_file_that_is_open_is_written_to_and_not_replaced() {
+        use std::os::fd::AsRawFd;
+
+        let space = tempfile::tempdir().unwrap();
+        let path = space.path().join("file");
+        let mut open = File::create(&path).unwrap();
+        open.write_all(b"before ").unwrap();
+        let name = format!("/proc/self/fd/{}", open.as_raw_fd());
+        write(Path::new(&name), b"after").unwrap();
+        assert_eq!(text(&path), "before after");
+        let link = space.path().join("stdout");
+        symlink(&name, &link).unwrap();
+        write(&link, b", again").unwrap();
+        assert_eq!(text(&path), "before after, again");
+    }
+
+    #[test]
+    fn nothing_is_read_that_is_no_file() {
+        for path in ["/dev/zero", "/dev"] {
+            let error = read(Path::new(path)).unwrap_err();
+            let told = std::error::Error::source(&error).unwrap().to_string();
+            assert_eq!(told, "it is no regular file", "{path}");
+        }
+        assert_eq!(read(Path::new("/dev/none")).unwrap(), None);
     }
 }

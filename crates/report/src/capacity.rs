@@ -19,8 +19,8 @@ pub fn trial(number: usize, trial: &Trial, knob: &Knob, style: Style) -> String 
         format!(
             "  {} done, p50 {}, p99 {}, {} errors, {} in flight",
             words::rate(figures.per_s),
-            words::duration(figures.p50_ns as f64),
-            words::duration(figures.p99_ns as f64),
+            time(figures.p50()),
+            time(figures.p99()),
             words::share(figures.error_share),
             words::significant(figures.in_flight, 3)
         )
@@ -74,6 +74,14 @@ pub fn capacity(found: &Conclusion, knob: &Knob, directory: &str, style: Style) 
         .fold(String::new(), |text, line| text + &line + "\n")
 }
 
+fn none() -> String {
+    "–".to_owned()
+}
+
+fn time(ns: Option<u64>) -> String {
+    ns.map_or_else(none, |ns| words::duration(ns as f64))
+}
+
 fn cells(level: &LevelFigures, knob: &Knob) -> Vec<(Option<Tone>, String)> {
     let tone = match level.held {
         Some(true) => Tone::Good,
@@ -85,8 +93,6 @@ fn cells(level: &LevelFigures, knob: &Knob) -> Vec<(Option<Tone>, String)> {
         0 => "untrusted".to_owned(),
         _ => format!("{} of {trusted}", level.holds),
     };
-    let none = || "–".to_owned();
-    let time = |ns: Option<u64>| ns.map_or_else(none, |ns| words::duration(ns as f64));
     vec![
         (None, format!("{INDENT}{}", knob.shown(level.load))),
         (Some(tone), held),

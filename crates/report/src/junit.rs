@@ -72,9 +72,11 @@ pub fn run_junit(summary: &Summary) -> String {
         usize::from(!fatal.is_empty()),
     );
     let name = escaped(&summary.name);
+    let took_ns = summary.phases.last().map_or(0, |phase| phase.end_ns);
+    let took_s = took_ns as f64 / 1e9;
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {totals}>\n  <testsuite \
-         name=\"{name}\" {totals} time=\"0\">\n"
+         name=\"{name}\" {totals} time=\"{took_s}\">\n"
     );
     let (ending, message) = match fatal.first() {
         None => (Ending::Passed, ""),
@@ -87,7 +89,10 @@ pub fn run_junit(summary: &Summary) -> String {
             true => Ending::Passed,
             false => Ending::Failed,
         };
-        let message = format!("it is {}", threshold.shown);
+        let message = match threshold.value {
+            Some(_) => format!("it is {}", threshold.shown),
+            None => threshold.shown.clone(),
+        };
         let about = ("threshold", message.as_str());
         text += &case(("run", &threshold.text), ending, about, &message);
     }
@@ -121,18 +126,19 @@ mod tests {
         expect![[r#"
             <?xml version="1.0" encoding="UTF-8"?>
             <testsuites tests="4" failures="2" errors="0" skipped="0">
-              <testsuite name="football" tests="4" failures="2" errors="0" skipped="0" time="0">
+              <testsuite name="football" tests="4" failures="2" errors="0" skipped="0" time="500">
                 <testcase name="the run can be trusted" classname="throng.run" time="0"/>
                 <testcase name="connected &gt;= 99.9%" classname="throng.run" time="0"/>
                 <testcase name="p98(request) &lt; 10ms" classname="throng.run" time="0">
                   <failure message="it is 12.4 ms" type="threshold">it is 12.4 ms</failure>
                 </testcase>
                 <testcase name="max(broadcast) &lt; 1s" classname="throng.run" time="0">
-                  <failure message="it is nothing measured" type="threshold">it is nothing measured</failure>
+                  <failure message="nothing measured" type="threshold">nothing measured</failure>
                 </testcase>
                 <system-out>20261121T101500-football-3f2a</system-out>
               </testsuite>
             </testsuites>
-        "#]].assert_eq(&run_junit(&summary()));
+        "#]]
+        .assert_eq(&run_junit(&summary()));
     }
 }

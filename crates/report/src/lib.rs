@@ -42,9 +42,9 @@ pub use over_time::over_time;
 #[cfg(feature = "web")]
 pub use page::{LIVE_HTML, SCRIPT, SHELF_HTML, STYLE};
 pub use page::{LiveReport, Page, RunReport};
-pub use probes::probes;
+pub use probes::{probes, probes_json};
 pub use screen::Screen;
-pub use style::Style;
+pub use style::{Style, visible};
 pub use thesis::thesis;
 pub use tsung::{TsungLog, TsungRequest};
 pub use verdict::verdict;

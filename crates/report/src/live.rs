@@ -174,7 +174,9 @@ impl<'a> Live<'a> {
             .text(self.spark(users))
             .text(format!(
                 "  {} of {} started, {} arriving",
-                words::count(total(|row| row.users_started)),
+                words::count(total(
+                    |row| row.users_started - row.users_repeated.min(row.users_started)
+                )),
                 words::about(planned),
                 words::rate(now.started_per_s),
             ));

@@ -47,6 +47,7 @@ pub fn model(model: &Model, directory: &str, style: Style) -> String {
         lines.extend(told(finding, style));
     }
     lines.push(String::new());
+    let directory = directory.trim_end_matches('/');
     lines.push(format!(
         "{directory}/report.md has every test; run the crowd with"
     ));

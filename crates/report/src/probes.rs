@@ -1,9 +1,10 @@
-//! What probes told, as a table: a section a source, a line a metric.
+//! What probes told, as a table: a section a source, a line a metric; and as JSON.
 
 use judge::probes::{figures, shown};
 use judge::words;
 use record::Probes;
-use record::schema::RunInfo;
+use record::schema::{FORMAT_VERSION, RunInfo};
+use serde_json::{Value, json};
 
 use crate::style::{Line, Style};
 use crate::table::Table;
@@ -35,10 +36,38 @@ pub fn probes(probes: &Probes, info: &RunInfo, style: Style) -> String {
         ]);
     }
     let length = words::span(info.ended_ns);
-    let mut text = format!("PROBES  {} in {length}\n\n", info.name);
+    let title = Line::default().text(format!("PROBES  {} in {length}", info.name));
+    let mut text = title.render(COLUMNS, style) + "\n\n";
     for line in table.render(COLUMNS, style) {
         text += &line;
         text.push('\n');
     }
     text
+}
+
+/// The same for machines; `docs/probes.md` is its reference.
+pub fn probes_json(probes: &Probes, info: &RunInfo) -> String {
+    let told = figures(probes, i64::MIN, i64::MAX);
+    let told = told.iter().map(|probe| {
+        json!({
+            "role": probe.info.role,
+            "region": probe.info.region,
+            "source": probe.info.source,
+            "via": probe.info.via,
+            "metric": probe.info.metric,
+            "unit": probe.info.unit,
+            "count": probe.count,
+            "mean": probe.mean,
+            "min": probe.min,
+            "max": probe.max,
+        })
+    });
+    crate::json(&json!({
+        "format": FORMAT_VERSION,
+        "id": info.id,
+        "name": info.name,
+        "started_unix_ns": info.started_unix_ns,
+        "ended_ns": info.ended_ns,
+        "probes": told.collect::<Vec<Value>>(),
+    }))
 }

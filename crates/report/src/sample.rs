@@ -166,6 +166,7 @@ pub(crate) fn summary() -> Summary {
         users: UsersSummary {
             planned: 24_000.0,
             started: 24_000,
+            sessions: 24_000,
             refused: 0,
             connected: 24_000,
             finished: 24_000,

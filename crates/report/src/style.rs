@@ -21,15 +21,15 @@ impl Style {
         if self.unicode { unicode } else { ascii }
     }
 
-    /// The text with our own special characters spelled in ASCII where need be. Names that people
-    /// gave stay as they are.
+    /// The text without what would steer a terminal, and with our own special characters spelled in ASCII
+    /// where need be. Names that people gave stay as they are otherwise.
     fn spell(self, text: &str) -> String {
-        if self.unicode {
-            return text.to_owned();
-        }
         let mut out = String::with_capacity(text.len());
         for c in text.chars() {
             match c {
+                '\t' | '\n' | '\r' => out.push(' '),
+                c if steers(c) => out.push(self.pick(REPLACEMENT, '?')),
+                c if self.unicode => out.push(c),
                 'µ' => out.push('u'),
                 '×' => out.push('x'),
                 '…' => out.push_str("..."),
@@ -40,6 +40,47 @@ impl Style {
         }
         out
     }
+}
+
+/// Stands for what is not shown.
+const REPLACEMENT: char = '\u{fffd}';
+
+/// Whether a terminal takes the character for a command: controls, and what turns the direction of writing
+/// (Unicode Standard Annex 9), so that a text would read as another.
+fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text that was made elsewhere, of several lines and perhaps in colours, without anything else that would
+/// steer a terminal. Texts of this crate are so already.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let rendition = if c == '\x1b' {
+            rendition(rest.as_str())
+        } else {
+            None
+        };
+        if let Some(sequence) = rendition {
+            out.push(c);
+            out.push_str(sequence);
+            rest = rest.as_str()[sequence.len()..].chars();
+        } else if steers(c) && !matches!(c, '\n' | '\t') {
+            out.push(REPLACEMENT);
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// What follows an escape where it selects a graphic rendition, ECMA-48 section 8.3.117.
+fn rendition(rest: &str) -> Option<&str> {
+    let parameters = rest.strip_prefix('[')?;
+    let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    let is_one = parameters[end..].starts_with('m');
+    is_one.then(|| &rest[..end + "[m".len()])
 }
 
 /// What a piece of text is to the reader.
@@ -175,6 +216,22 @@ mod tests {
     fn ascii_spells_our_characters_and_leaves_names() {
         let line = Line::default().text("p99 3 µs – Fußball …");
         assert_eq!(line.render(80, Style::PLAIN), "p99 3 us - Fußball ...");
+    }
+
+    #[test]
+    fn nothing_that_is_told_steers_the_terminal() {
+        let told = "a\x1b]0;title\x07b\x1b[31mc\u{9b}2Jd\u{202e}e\nf";
+        let line = Line::default().tone(Tone::Good, told);
+        assert_eq!(
+            line.render(80, COLOUR),
+            "\x1b[32ma\u{fffd}]0;title\u{fffd}b\u{fffd}[31mc\u{fffd}2Jd\u{fffd}e f\x1b[0m"
+        );
+        assert_eq!(line.render(80, Style::PLAIN), "a?]0;title?b?[31mc?2Jd?e f");
+        assert_eq!(
+            visible(told),
+            "a\u{fffd}]0;title\u{fffd}b\x1b[31mc\u{fffd}2Jd\u{fffd}e\nf"
+        );
+        assert_eq!(visible("\x1b[1;2H\x1b["), "\u{fffd}[1;2H\u{fffd}[");
     }
 
     #[test]

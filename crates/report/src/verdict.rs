@@ -182,12 +182,20 @@ fn foot(summary: &Summary, directory: &str) -> Vec<Line> {
         line(
             "users",
             format!(
-                "{} of {} planned started, {} connected, {} refused, {} finished{}; {} at once",
+                "{} of {} planned started, {} connected, {} refused{}{}; {} at once",
                 words::count(users.started),
                 words::about(users.planned),
                 words::count(users.connected),
                 words::count(users.refused),
-                words::count(users.finished),
+                match users.sessions > users.started {
+                    // A closed population starts them anew: neither are users.
+                    true => format!(
+                        ", {}, {} finished",
+                        words::counted(users.sessions, "session"),
+                        words::count(users.finished)
+                    ),
+                    false => format!(", {} finished", words::count(users.finished)),
+                },
                 match users.lost {
                     0 => String::new(),
                     lost => format!(", {} lost", words::count(lost)),

@@ -69,15 +69,50 @@ pub struct Settings<'a> {
     pub files: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
+/// What is wrong with the settings of a built-in system, of which this crate knows the names only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemProblem {
+    /// What is wrong.
+    pub about: SystemPart,
+    /// In words.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// What of a built-in system's settings is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SystemPart {
+    /// The name of the setting of this number, from 0.
+    Key(usize),
+    /// Its value.
+    Value(usize),
+    /// They do not go together.
+    Together,
+}
+
+/// Looks at the settings of the system of this name, each a key and a value.
+pub type CheckSystem<'a> = dyn Fn(&str, &[(String, String)]) -> Vec<SystemProblem> + 'a;
+
 /// Checks a scenario and compiles it. All problems are told at once, in the order of the text;
 /// there is a plan exactly where none of them is an error.
 pub fn compile(source: Source<'_>, settings: &Settings<'_>) -> (Option<Plan>, Vec<Diagnostic>) {
+    compile_checking(source, settings, &|_, _| Vec::new())
+}
+
+/// As [`compile`], and has the settings of a built-in system looked at.
+pub fn compile_checking(
+    source: Source<'_>,
+    settings: &Settings<'_>,
+    check_system: &CheckSystem<'_>,
+) -> (Option<Plan>, Vec<Diagnostic>) {
     let mut told = Collector::new(source.text, settings.overrides);
     let Some(mut root) = yaml::parse(source.text, &mut told) else {
         return (None, told.finish());
     };
     overrides::apply(&mut root, settings.overrides, &mut told);
     let mut checker = Checker::new(told, settings);
+    checker.check_system = check_system;
     let plan = checker.document(&root, source.name);
     let plan = plan.filter(|_| !checker.told.has_errors());
     (plan, checker.told.finish())
@@ -106,6 +141,7 @@ pub(crate) fn experiment_checker<'a>(
 pub(crate) struct Checker<'a> {
     pub(crate) told: Collector<'a>,
     settings: &'a Settings<'a>,
+    check_system: &'a CheckSystem<'a>,
     params: Vec<Param>,
     endpoints: Vec<Endpoint>,
     /// `target.servers`: endpoint and weight.
@@ -126,6 +162,9 @@ pub(crate) struct Checker<'a> {
     secret_sets: Vec<usize>,
 }
 
+/// What steps are measured as that could not be done and are no operations.
+const FAULTS: &str = "steps";
+
 /// What can be numbered fits its type, for each takes several of the limited nodes.
 const _: () = assert!(yaml::NODES_MAX / 2 < u16::MAX as usize);
 
@@ -139,6 +178,7 @@ impl<'a> Checker<'a> {
         Checker {
             told,
             settings,
+            check_system: &|_, _| Vec::new(),
             params: Vec::new(),
             endpoints: Vec::new(),
             measures: vec![Measure {
@@ -175,6 +215,13 @@ impl Checker<'_> {
             }
             return index(at);
         }
+        let mut known = self.measures.iter().map(|m| m.name.as_str());
+        let mistaken = |known| mistaken(name, known).or_else(|| mistaken(known, name));
+        if let Some(message) = known.find_map(mistaken) {
+            self.told
+                .error("measure-conflict", place, message)
+                .hint("give it another name with `as`");
+        }
         self.measures.push(Measure {
             name: name.to_owned(),
             kind,
@@ -207,6 +254,17 @@ impl Checker<'_> {
         let hint = suggest::hint(written, what, known);
         self.told.error(code, place, message).hint_some(hint);
     }
+}
+
+/// What is wrong with a name where it is what some of the times of the measure `whole` are called: in
+/// thresholds, and where the run directory keeps them.
+fn mistaken(name: &str, whole: &str) -> Option<String> {
+    let times = match name.strip_prefix(whole)? {
+        ".service" => "service times",
+        ".lag" => "lag",
+        _ => return None,
+    };
+    Some(format!("`{name}` also means the {times} of `{whole}`"))
 }
 
 fn kind_name(kind: MeasureKind) -> &'static str {

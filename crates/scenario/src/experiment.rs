@@ -27,6 +27,8 @@ pub const RUNS_MAX: usize = 10_000;
 pub const CONFIDENCE: std::ops::RangeInclusive<f64> = 0.5..=0.9999;
 /// Most repetitions of one combination.
 pub const REPETITIONS_MAX: u64 = 1000;
+/// Where `before` and `after` find the run's number in their environment.
+pub const RUN_VARIABLE: &str = "THRONG_RUN";
 
 /// An experiment after all checks that need no scenario.
 #[derive(Debug, Clone, PartialEq)]
@@ -180,6 +182,16 @@ impl Experiment {
 }
 
 impl Factor {
+    /// Where `before` and `after` find its level in their environment: `THRONG_` and its name in
+    /// capitals, what is neither letter nor digit as `_`.
+    pub fn variable(&self) -> String {
+        let name = self.name.chars().map(|c| match c.is_ascii_alphanumeric() {
+            true => c.to_ascii_uppercase(),
+            false => '_',
+        });
+        "THRONG_".chars().chain(name).collect()
+    }
+
     /// The place that its levels are values of; `None` where they are variants.
     pub fn place_set(&self) -> Option<&str> {
         let mut places = self.levels.iter().map(|level| match &level.sets[..] {

@@ -26,7 +26,10 @@ mod units;
 mod url;
 mod yaml;
 
-pub use check::{Settings, Source, USERS_MAX, compile, figure, probes as probe_list, threshold};
+pub use check::{
+    CheckSystem, Settings, Source, SystemPart, SystemProblem, USERS_MAX, compile, compile_checking,
+    figure, probes as probe_list, threshold,
+};
 pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
 pub use experiment::{Experiment, experiment};
 pub use keys::{experiment_reference, reference};
@@ -35,7 +38,8 @@ pub use meters::meters;
 pub use plan::Plan;
 pub use prices::prices;
 pub use schema::{experiment_schema, schema};
-pub use url::{Load, UrlRun, url_scenario};
+pub use suggest::nearest;
+pub use url::{Load, UrlRun, split_url, url_scenario};
 pub use yaml::{DEPTH_MAX, NODES_MAX, TEXT_BYTES_MAX};
 
 /// A size as scenarios write it (`16MiB`), in bytes. The error says what was expected.

@@ -63,6 +63,9 @@ pub struct Plan {
     pub sessions: Vec<Session>,
     /// Everything that is measured, by name. The first entries are the [`builtin`] ones.
     pub measures: Vec<Measure>,
+    /// Where steps are counted that could not be done and are no operations: a `set` whose value cannot
+    /// be computed, a `feed` that finds no row. [`builtin::CONNECT`] where there are no such steps.
+    pub faults: MeasureId,
     /// Users' own data.
     pub data: Vec<Data>,
     /// Messages that arrive unasked, tried in order.
@@ -499,17 +502,17 @@ pub struct Options {
     /// TCP and TLS set-up of one connection.
     pub connect_timeout_ns: u64,
     pub connect_retries: ConnectRetries,
-    /// After the last phase no step begins; those in flight get this long.
     /// Connections that may be set up at once, in all loops together, before users that fall due
     /// have to wait; `None`: as the network takes them.
     pub connecting_max: Option<u64>,
+    /// After the last phase no step begins; those in flight get this long.
     pub drain_ns: u64,
     /// Local addresses to connect from, in turn. Empty: the kernel's choice, and 127.0.0.0/8 is
     /// used up address by address where the target is on loopback and ports run out.
     pub source_addresses: Vec<IpAddr>,
     pub tls: Tls,
     pub http_connections: HttpConnections,
-    /// Whole response head and body.
+    /// The body of an HTTP response, without chunked coding. Heads have a limit of their own.
     pub response_bytes_max: usize,
     /// One WebSocket message or server-sent event.
     pub message_bytes_max: usize,

@@ -4,10 +4,7 @@
 const NAMES_MAX: usize = 1000;
 
 /// The known name nearest to what was written, if one is near.
-pub(crate) fn nearest<'n>(
-    written: &str,
-    known: impl IntoIterator<Item = &'n str>,
-) -> Option<&'n str> {
+pub fn nearest<'n>(written: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let lower = written.to_lowercase();
     let mut best: Option<(f64, &str)> = None;
     for name in known.into_iter().take(NAMES_MAX) {

@@ -32,7 +32,7 @@ pub struct UrlRun<'a> {
 /// The scenario's text: one session with one request, repeated without a pause by each user of a
 /// closed load and made once by each user of an open one.
 pub fn url_scenario(run: &UrlRun<'_>) -> String {
-    let (origin, path) = split(run.url);
+    let (origin, path) = split_url(run.url);
     let method = run
         .method
         .unwrap_or(if run.body.is_some() { "POST" } else { "GET" });
@@ -69,13 +69,26 @@ pub fn url_scenario(run: &UrlRun<'_>) -> String {
     };
     let steps = steps.trim_end().replace('\n', "\n    ");
     format!(
-        "name: url\ntarget: {}\n{options}sessions:\n  request:\n    {steps}\narrivals:\n  - {phase}\n",
-        quoted(origin)
+        "name: url\ntarget: {}\n{options}sessions:\n  request:\n    {steps}\narrivals:\n  - {phase}\n\
+         thresholds:\n  - {}\n",
+        quoted(origin),
+        quoted(&threshold(method, &path))
     )
 }
 
-/// Scheme and host, and the path behind them.
-fn split(url: &str) -> (&str, String) {
+/// Who gives a URL says nothing of what must hold; but where nothing was answered, nothing was seen.
+/// Connections are no answers, so only the request counts.
+fn threshold(method: &str, path: &str) -> String {
+    let name = format!("{} {path}", method.to_ascii_uppercase());
+    if name.contains(['"', '$']) {
+        // A threshold has no way to write such a name.
+        return "error_rate < 100%".to_owned();
+    }
+    format!("error_rate(\"{name}\") < 100%")
+}
+
+/// A URL's scheme and host, and the path behind them.
+pub fn split_url(url: &str) -> (&str, String) {
     let url = url.split('#').next().unwrap_or(url);
     let host = url.find("://").map_or(0, |at| at + 3);
     let end = url[host..]

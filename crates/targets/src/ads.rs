@@ -37,6 +37,7 @@ use tokio::time::timeout;
 use crate::Stop;
 use crate::wire::metrics::Counter;
 use crate::wire::{Crew, Post, Setup, accept_all, run_until, serve_http, stopped};
+use http::{Guest, Stay};
 use hub::Hub;
 use offers::Step;
 
@@ -192,7 +193,7 @@ async fn start(hub: &Arc<Hub>) -> io::Result<Crew> {
 /// One app server.
 async fn work(post: Post, hub: Arc<Hub>, router: Router) {
     let Post { listener, mut stop } = post;
-    let (alive, mut all_gone) = mpsc::channel::<std::convert::Infallible>(1);
+    let (alive, mut all_gone) = mpsc::channel(1);
     let stopping = stop.clone();
     let places = Arc::new(tokio::sync::Semaphore::new(hub.options.connections_max));
     let open = |stream: TcpStream| {
@@ -202,11 +203,14 @@ async fn work(post: Post, hub: Arc<Hub>, router: Router) {
         };
         hub.metrics.connections_opened.add(1);
         let (hub, router) = (Arc::clone(&hub), router.clone());
-        let (stopping, alive) = (stopping.clone(), alive.clone());
+        let stay = Arc::new(Stay {
+            _place: place,
+            _alive: alive.clone(),
+        });
+        let stopping = stopping.clone();
         tokio::task::spawn_local(async move {
-            attend(stream, router, stopping).await;
+            attend(stream, stay, router, stopping).await;
             hub.metrics.connections_closed.add(1);
-            drop((place, alive));
         });
     };
     tokio::select! {
@@ -219,10 +223,15 @@ async fn work(post: Post, hub: Arc<Hub>, router: Router) {
     let _ = timeout(hub.options.stop_within, all_gone.recv()).await;
 }
 
-async fn attend(stream: TcpStream, router: Router, stopping: watch::Receiver<bool>) {
+async fn attend(
+    stream: TcpStream,
+    stay: Arc<Stay>,
+    router: Router,
+    stopping: watch::Receiver<bool>,
+) {
     // Who has left already is not served.
     if let Ok(peer) = stream.peer_addr() {
-        let router = router.layer(Extension(http::Peer(peer)));
+        let router = router.layer(Extension(Guest { peer, stay }));
         serve_http(stream, Vec::new(), router, stopping).await;
     }
 }

@@ -23,7 +23,8 @@ pub(crate) use probe::{ExportArgs, ExportRunArgs, ProbeArgs};
 pub(crate) use ui::UiArgs;
 
 use crate::settings::{
-    parse_confidence, parse_duration, parse_growth, parse_load, parse_part, parse_set, parse_size,
+    parse_address, parse_confidence, parse_duration, parse_growth, parse_load, parse_part,
+    parse_set, parse_size,
 };
 
 /// A scalability laboratory for real-time systems: models the crowd, sends it, judges the result.
@@ -50,6 +51,7 @@ pub(crate) enum Verb {
         what: SchemaOf,
     },
     /// Show the verdict of a run that is over, or what a killed run left
+    #[command(after_help = SHOW_CODES)]
     Show(ShowArgs),
     /// Browse past results in a browser: list, open and compare them
     Ui(UiArgs),
@@ -102,6 +104,13 @@ Exit codes:
   74   reading or writing failed
   130  ended at once, by the second Ctrl-C";
 
+const SHOW_CODES: &str = "\
+Exit codes:
+  0    shown, whatever the verdict: --json tells it as exit_code
+  64   the command line is wrong
+  66   the run cannot be read
+  74   reading or writing failed";
+
 const EXPERIMENT_CODES: &str = "\
 Exit codes:
   0    all runs are there and counted
@@ -142,8 +151,6 @@ pub(crate) struct ExperimentArgs {
     /// Analyse the experiment in this directory again, or a CSV file of factors and responses
     #[arg(long, value_name = "DIR|CSV")]
     pub(crate) analyze: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) table: TableArgs,
     /// Write a page of it, a self-contained HTML file [default: report.html in its directory]
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -153,6 +160,8 @@ pub(crate) struct ExperimentArgs {
     /// Print the analysis as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
 }
 
 /// Only with a CSV file: what an experiment's file would say.
@@ -178,14 +187,10 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) sets: SetArgs,
     #[command(flatten)]
-    pub(crate) load: LoadArgs,
-    #[command(flatten)]
     pub(crate) foreign: ForeignArgs,
     /// Write Tsung's `tsung.dump` of the run's HTTP requests, too, as with dumptraffic="protocol"
     #[arg(long, value_name = "FILE")]
     pub(crate) tsung_log: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) exports: ExportArgs,
     /// Where run directories are made
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub(crate) runs: PathBuf,
@@ -211,6 +216,10 @@ pub(crate) struct RunArgs {
     /// Print the summary as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    #[command(flatten)]
+    pub(crate) exports: ExportArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -341,16 +350,16 @@ pub(crate) enum Statics {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With a URL")]
 pub(crate) struct LoadArgs {
-    /// So many users, each asking again as soon as it has its answer
-    #[arg(long, value_name = "N", conflicts_with = "rate")]
+    /// So many users, each asking again as soon as it has its answer [default: 10]
+    #[arg(long, alias = "vus", value_name = "N", conflicts_with = "rate")]
     pub(crate) users: Option<u64>,
     /// So many requests a time, whether answers come or not, such as 500/s
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
-    /// For how long, such as 30s
-    #[arg(long = "for", value_name = "DURATION")]
+    /// For how long, such as 30s [default: 10s]
+    #[arg(long = "for", alias = "duration", value_name = "DURATION")]
     pub(crate) duration: Option<String>,
-    /// The request's method
+    /// The request's method [default: GET, or POST with a body]
     #[arg(long, value_name = "METHOD")]
     pub(crate) method: Option<String>,
     /// A header, as 'name: value'
@@ -568,8 +577,8 @@ pub(crate) enum System {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ListenArgs {
-    /// Where to listen; port 0 takes a free one
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    /// Where to listen; a port alone is one of loopback, and port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = parse_address)]
     pub(crate) listen: SocketAddr,
     /// Stop when standard input ends: the server then never outlives what started it
     #[arg(long)]
@@ -580,31 +589,31 @@ pub(crate) struct ListenArgs {
 pub(crate) struct MarketArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
-    /// Serving threads, at least [default: one for each core]
+    /// Serving threads, at least [default: one for each core, and at least 2]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Connections expected at once: starts as many threads as their open files need
     #[arg(long, value_name = "N")]
     pub(crate) connections: Option<usize>,
-    /// Games
+    /// Games [default: 4]
     #[arg(long, value_name = "N")]
     pub(crate) games: Option<u32>,
-    /// Least time between two distributions of a game
+    /// Least time between two distributions of a game [default: 3s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) batch: Option<Duration>,
     /// Distributions are filled up with blanks to so many bytes, such as 4KiB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) broadcast_size: Option<usize>,
-    /// Mean time between two goals of a game
+    /// Mean time between two goals of a game [default: 45s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) goal_every: Option<Duration>,
-    /// What a new account holds, in cents
+    /// What a new account holds, in cents [default: 100000]
     #[arg(long, value_name = "CENTS")]
     pub(crate) starting_balance: Option<u64>,
-    /// What the event feed is drawn from
+    /// What the event feed is drawn from [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Ping connections that were silent for so long; 0s never does
+    /// Ping connections that were silent for so long; 0s never does [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) ping_after: Option<Duration>,
     /// A planted fault: answers some requests so much later
@@ -619,7 +628,7 @@ pub(crate) struct MarketArgs {
 pub(crate) struct ChatArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
-    /// Serving threads, at least [default: one for each core]
+    /// Serving threads, at least [default: one for each core, and at least 2]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Connections expected at once: starts as many threads as their open files need
@@ -650,13 +659,13 @@ pub(crate) struct ChatArgs {
 pub(crate) struct StallArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
-    /// From a request to its answer
+    /// From a request to its answer [default: 1ms]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) delay: Option<Duration>,
-    /// How long a stall lasts
+    /// How long a stall lasts [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) stall: Option<Duration>,
-    /// From the end of one stall to the end of the next
+    /// From the end of one stall to the end of the next [default: 10s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) every: Option<Duration>,
 }
@@ -674,7 +683,7 @@ pub(crate) struct EchoArgs {
 pub(crate) struct SmallArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
-    /// Serving threads
+    /// Serving threads [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 }

@@ -1,5 +1,6 @@
 //! Exit codes, all of them, and how a failure is told.
 
+use std::error::Error as _;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -78,17 +79,47 @@ impl Failure {
         text
     }
 
-    /// Nothing was written yet that could be lost, so a failing standard error is passed over.
+    /// Says it.
     pub(crate) fn tell(self) -> Exit {
-        let _ = writeln!(std::io::stderr(), "{:?}", self.report);
+        say(&format!("{:?}", self.report));
         self.exit
     }
+}
+
+/// Tells something on standard error, beside a verb's output, whoever made the text. Where that is closed
+/// nobody is left to be told.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", report::visible(text));
+}
+
+/// What is said instead of a number that is none.
+const WANTED_NUMBER: &str = "expected a whole number";
+/// What clap says of a number that is none.
+const NO_NUMBER: &str = "invalid digit found in string";
+
+/// What clap says without its tips, as a part of a sentence.
+pub(crate) fn in_words(error: &clap::Error) -> String {
+    let text = error.to_string().replace(NO_NUMBER, WANTED_NUMBER);
+    let lines = text.lines().take_while(|line| !line.is_empty());
+    let lines: Vec<&str> = lines.map(str::trim).collect();
+    lines.join(" ").trim_start_matches("error: ").to_owned()
 }
 
 /// clap's own words, and our exit code for them.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     // As above: there is no better place to say that this failed.
-    let _ = error.print();
+    let _ = match error
+        .source()
+        .is_some_and(|source| source.to_string() == NO_NUMBER)
+    {
+        // It has the words of the standard library, which do not say what is expected.
+        true => write!(
+            std::io::stderr(),
+            "{}",
+            error.render().to_string().replace(NO_NUMBER, WANTED_NUMBER)
+        ),
+        false => error.print(),
+    };
     if error.use_stderr() {
         Exit::Usage.into()
     } else {

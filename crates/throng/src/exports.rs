@@ -1,12 +1,10 @@
 //! A run's seconds, handed on to those who asked for them.
 
-use std::io::Write;
-
 use controller::Tick;
-use export::{Exports, MeasureSecond, ProbeValue, Second, Targets};
+use export::{ExportError, Exports, MeasureSecond, ProbeValue, Second, Targets};
 
 use crate::args::ExportArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, say};
 
 /// Who is told of a run.
 pub(crate) struct Told(Exports);
@@ -21,7 +19,14 @@ pub(crate) fn start(args: &ExportArgs) -> Result<Option<Told>, Failure> {
     if args.prometheus.is_none() && args.otlp.is_none() && args.statsd.is_none() {
         return Ok(None);
     }
-    let exports = Exports::start(&targets).map_err(|error| Failure::new(Exit::System, error))?;
+    let exports = Exports::start(&targets).map_err(|error| match error {
+        ExportError::Listen { address, source } => Failure::hinted(
+            Exit::System,
+            format!("cannot serve metrics at {address}: {source}"),
+            "give another address, or port 0 for a free one",
+        ),
+        error => Failure::new(Exit::System, error),
+    })?;
     if let Some(address) = exports.page_address() {
         say(&format!("metrics at http://{address}/metrics"));
     }
@@ -65,9 +70,4 @@ impl Told {
             say(&format!("warning: {text}"));
         }
     }
-}
-
-/// Beside the run's own output. A closed standard error leaves nobody to tell.
-fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

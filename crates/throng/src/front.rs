@@ -1,5 +1,7 @@
 //! Where pages are served, and by which token they are seen.
 
+use std::io::ErrorKind;
+
 use live::{Front, FrontError};
 
 use crate::exit::{Exit, Failure};
@@ -13,7 +15,13 @@ pub(crate) fn open(address: &str, example: &str) -> Result<Front, Failure> {
     let chosen = std::env::var_os(TOKEN_ENV).map(|token| token.to_string_lossy().into_owned());
     Front::open(address, chosen).map_err(|error| match error {
         FrontError::Address { address, source } => Failure::hinted(
-            Exit::Usage,
+            match source.kind() {
+                // It was understood, and the system denies it.
+                ErrorKind::AddrInUse
+                | ErrorKind::AddrNotAvailable
+                | ErrorKind::PermissionDenied => Exit::System,
+                _ => Exit::Usage,
+            },
             format!("cannot serve the page at {address:?}: {source}"),
             &format!(
                 "give an address of this machine and a free port, as in {example}; port 0 is any"

@@ -13,6 +13,7 @@ mod live_page;
 mod page;
 mod settings;
 mod source;
+mod systems;
 mod terminal;
 mod verbs;
 

@@ -1,6 +1,19 @@
 //! What was typed, as values.
 
+use std::net::SocketAddr;
 use std::time::Duration;
+
+/// `ADDR:PORT`, or a port of loopback.
+pub(crate) fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let address = match text.trim_start_matches(':').parse::<u16>() {
+        Ok(port) => return Ok(([127, 0, 0, 1], port).into()),
+        Err(_) => text.parse(),
+    };
+    address.map_err(|_| {
+        "expected a numeric address with a port, such as 127.0.0.1:8080, or a port of this machine"
+            .to_owned()
+    })
+}
 
 /// `key=value`.
 pub(crate) fn parse_set(text: &str) -> Result<(String, String), String> {

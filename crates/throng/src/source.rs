@@ -16,7 +16,7 @@ use scenario::{
 };
 
 use crate::args::LoadArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, say};
 
 pub(crate) use foreign::{from_har, from_tsung};
 
@@ -42,6 +42,13 @@ pub(crate) struct Text {
 /// Reads a scenario, or makes one of a Tsung file; `-` is standard input.
 pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> {
     let bytes = read_bytes(name, scenario::TEXT_BYTES_MAX as u64)?;
+    if Path::new(name).extension().is_some_and(|e| e == "har") {
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!("{name} is a browser's recording, no scenario"),
+            &format!("make one of it: throng import {name} -o scenario.yaml"),
+        ));
+    }
     if scenario::foreign::is_xml(&bytes) {
         return from_tsung(name, &bytes, leniency);
     }
@@ -82,9 +89,21 @@ pub(crate) fn read_bytes(name: &str, bytes_max: u64) -> Result<Vec<u8>, Failure>
         Err(error) => Err(Failure::hinted(
             Exit::NoInput,
             format!("cannot read {name:?}: {error}"),
-            "give the path of a scenario file, a URL, or - for standard input",
+            match is_url(name) {
+                true => {
+                    "only `throng run` takes a URL; give the path of a file, or - for standard input"
+                }
+                false => "give the path of a file, or - for standard input",
+            },
         )),
     }
+}
+
+/// Whether this is a URL, as far as its beginning tells.
+pub(crate) fn is_url(text: &str) -> bool {
+    ["http://", "https://", "ws://", "wss://"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme))
 }
 
 /// A file that a scenario names, unpacked where its name ends in `.gz`. The error is for people.
@@ -112,6 +131,19 @@ fn folder(name: &str) -> PathBuf {
 
 /// The scenario that loading one URL stands for.
 pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
+    if let Some(scheme) = url.split("://").next().filter(|s| s.starts_with("ws")) {
+        let (origin, path) = scenario::split_url(url);
+        return Err(Failure::hinted(
+            Exit::Usage,
+            format!(
+                "a {scheme}:// URL is a connection, and what is said on it only a scenario tells"
+            ),
+            &format!(
+                "write one with `target: {origin}`, whose session begins `- ws: {path}` and then says \
+                 what is sent (docs/scenario.md#websocket)"
+            ),
+        ));
+    }
     let mut headers = Vec::new();
     for header in &args.headers {
         let Some((name, value)) = header.split_once(':') else {
@@ -194,7 +226,7 @@ pub(crate) fn try_compile(
         env: &env,
         files: &files,
     };
-    let (plan, diagnostics) = scenario::compile(source, &settings);
+    let (plan, diagnostics) = scenario::compile_checking(source, &settings, &crate::systems::check);
     let compiled = plan.map(|plan| Compiled {
         plan,
         inputs: asked.into_inner(),
@@ -277,8 +309,7 @@ pub(crate) fn tell(text: &Text, diagnostics: &[Diagnostic]) {
 
 fn print(diagnostic: MietteDiagnostic, source: NamedSource<String>) {
     let report = miette::Report::new(diagnostic).with_source_code(source);
-    // A closed standard error leaves nobody to tell.
-    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{report:?}\n"));
+    say(&format!("{report:?}"));
 }
 
 fn wrong(name: &str, diagnostics: &[Diagnostic], hint: &str) -> Failure {

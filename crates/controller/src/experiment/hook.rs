@@ -5,8 +5,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use scenario::Experiment;
+use scenario::experiment::RUN_VARIABLE;
 
 use super::state::RunRecord;
+use crate::conduct::Interrupt;
 use crate::process;
 
 /// How long a command may take.
@@ -27,14 +29,18 @@ pub enum HookError {
     },
     #[error("{command:?} took longer than {} s", TIME_MAX.as_secs())]
     Time { command: String },
+    #[error("{command:?} was ended with the experiment")]
+    Interrupted { command: String },
 }
 
 /// Runs a shell command, which finds the levels of the factors in its environment. What it prints
-/// goes to standard error: standard output is for the experiment's own.
+/// goes to standard error: standard output is for the experiment's own. When the user asks for the
+/// end, it is ended; one that begins after that, to clear up behind the last run, is not.
 pub(super) fn run(
     command: &str,
     experiment: &Experiment,
     run: &RunRecord,
+    interrupt: &Interrupt,
 ) -> Result<(), HookError> {
     let start = |source| HookError::Start {
         command: command.to_owned(),
@@ -48,13 +54,15 @@ pub(super) fn run(
     shell
         .args(["-c", command])
         .stdin(Stdio::null())
-        .stdout(output)
-        .env("THRONG_RUN", run.number.to_string());
+        .stdout(output);
     for (factor, level) in experiment.factors.iter().zip(&run.levels) {
-        shell.env(variable(&factor.name), level);
+        shell.env(factor.variable(), level);
     }
+    shell.env(RUN_VARIABLE, run.number.to_string());
+    let was_asked = interrupt.is_asked();
+    let is_asked = || !was_asked && interrupt.is_asked();
     let mut child = shell.spawn().map_err(start)?;
-    match process::wait_for_end(&mut child, TIME_MAX) {
+    match process::wait_unless(&mut child, TIME_MAX, &is_asked) {
         Some(status) if status.success() => Ok(()),
         Some(status) => Err(HookError::Status {
             command: command.to_owned(),
@@ -62,35 +70,65 @@ pub(super) fn run(
         }),
         None => {
             process::end(&mut child, Duration::ZERO);
-            Err(HookError::Time {
-                command: command.to_owned(),
+            let command = command.to_owned();
+            Err(match is_asked() {
+                true => HookError::Interrupted { command },
+                false => HookError::Time { command },
             })
         }
     }
 }
 
-/// `THRONG_` and the factor's name in capitals, what is neither letter nor digit as `_`.
-fn variable(factor: &str) -> String {
-    let name = factor.chars().map(|c| {
-        if c.is_ascii_alphanumeric() {
-            c.to_ascii_uppercase()
-        } else {
-            '_'
-        }
-    });
-    "THRONG_".chars().chain(name).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::{ExperimentState, order};
+
+    /// An experiment and its first run.
+    fn experiment() -> (Experiment, RunRecord) {
+        let text = "scenario: s\nfactors: { size: [1kB, 2kB] }\nresponses: [errors]\n";
+        let source = scenario::Source {
+            name: "it.yaml",
+            text,
+        };
+        let settings = scenario::Settings {
+            overrides: &[],
+            env: &|_| None,
+            files: &|_| Err(String::new()),
+        };
+        let (experiment, _) = scenario::experiment(source, &settings, false);
+        let experiment = experiment.expect("it is right");
+        let state = ExperimentState::new(&experiment, &order(&experiment), "it.yaml", "0", &[]);
+        let run = state.runs[0].clone();
+        (experiment, run)
+    }
 
     #[test]
-    fn names_of_variables() {
-        assert_eq!(variable("message size"), "THRONG_MESSAGE_SIZE");
-        assert_eq!(
-            variable("target.market.batch"),
-            "THRONG_TARGET_MARKET_BATCH"
+    fn commands_find_levels_and_number() {
+        let (experiment, run) = experiment();
+        let command = format!("test $THRONG_RUN-$THRONG_SIZE = 1-{}", run.levels[0]);
+        super::run(&command, &experiment, &run, &Interrupt::default()).unwrap();
+    }
+
+    #[test]
+    fn a_command_ends_when_the_end_is_asked_for_but_one_behind_that_does_not() {
+        let (experiment, run) = experiment();
+        let space = tempfile::tempdir().unwrap();
+        let begun = space.path().join("begun");
+        let interrupt = Interrupt::default();
+        let command = format!("touch {}; exec sleep 60", begun.display());
+        let ended = std::thread::scope(|threads| {
+            let command = threads.spawn(|| super::run(&command, &experiment, &run, &interrupt));
+            while !begun.exists() && !command.is_finished() {
+                std::thread::yield_now();
+            }
+            interrupt.ask();
+            command.join().unwrap()
+        });
+        assert!(
+            matches!(ended, Err(HookError::Interrupted { .. })),
+            "{ended:?}"
         );
+        super::run("exit 0", &experiment, &run, &interrupt).unwrap();
     }
 }

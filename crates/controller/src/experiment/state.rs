@@ -13,6 +13,8 @@ use crate::worker::protocol::hex_digest;
 
 /// The file in the experiment's directory.
 pub const STATE_FILE: &str = "experiment.json";
+/// Where run directories stand in the experiment's.
+pub(super) const RUNS: &str = "runs";
 /// Its format; raised when an old reader would misread a new file.
 const FORMAT: u32 = 1;
 
@@ -34,7 +36,8 @@ pub struct ExperimentState {
     pub seed: u64,
     /// In their order.
     pub runs: Vec<RunRecord>,
-    /// Directories of runs that were made anew.
+    /// Directories of runs that do not count: those that were made anew, and those that stood there
+    /// before the experiment began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discarded: Vec<String>,
 }
@@ -155,6 +158,35 @@ impl ExperimentState {
         self.runs.iter().filter(|run| run.stage == stage).count()
     }
 
+    /// Whether this run directory has its place here.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        let is_its = |run: &RunRecord| run.directory.as_deref() == Some(name);
+        self.runs.iter().any(is_its) || self.discarded.iter().any(|discarded| discarded == name)
+    }
+
+    /// Notes that the runs below this directory which have no place here do not count.
+    pub(super) fn discard_strangers(&mut self, runs: &Path) {
+        for (name, _) in complete_runs(runs) {
+            if !self.knows(&name) {
+                self.discarded.push(name);
+            }
+        }
+    }
+
+    /// Whether its runs are of this experiment: each with a level of each factor, as it is written.
+    pub fn fits(&self, experiment: &Experiment) -> bool {
+        let factors = &experiment.factors;
+        self.runs.iter().all(|run| {
+            let counts = [run.cell.len(), run.levels.len()];
+            let mut levels = factors.iter().zip(&run.cell).zip(&run.levels);
+            counts == [factors.len(); 2]
+                && levels.all(|((factor, &level), told)| {
+                    let level = factor.levels.get(level);
+                    level.is_some_and(|level| level.text == *told)
+                })
+        })
+    }
+
     /// Has runs that failed, or that cannot be trusted, made anew.
     pub fn retry(&mut self) {
         for run in &mut self.runs {
@@ -181,8 +213,10 @@ impl RunRecord {
         self.verdict = Some(verdict);
     }
 
-    pub(super) fn fail(&mut self, why: &str) {
+    /// It failed, maybe after something was made of it.
+    pub(super) fn fail(&mut self, why: &str, directory: Option<String>) {
         self.stage = RunStage::Failed;
+        self.directory = directory;
         self.why = Some(why.to_owned());
     }
 }
@@ -191,6 +225,12 @@ impl RunRecord {
 fn digest(texts: &[&str]) -> String {
     let each: Vec<String> = texts.iter().map(|text| hex_digest(text)).collect();
     hex_digest(&each.join(" "))
+}
+
+/// A run's directory as the experiment's file names it.
+pub(super) fn run_name(directory: &Path) -> String {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    format!("{RUNS}/{name}")
 }
 
 /// Runs below this directory that ended in order and were judged, by the names of theirs.
@@ -203,7 +243,7 @@ pub(super) fn complete_runs(runs: &Path) -> Vec<(String, Run)> {
             let entry = entry.ok()?;
             let run = Run::open(&entry.path()).ok()?;
             let is_whole = run.is_complete() && run.info().status == RunStatus::Complete;
-            is_whole.then(|| (entry.file_name().to_string_lossy().into_owned(), run))
+            is_whole.then(|| (run_name(&entry.path()), run))
         })
         .collect();
     found.sort_by(|(a, _), (b, _)| a.cmp(b));

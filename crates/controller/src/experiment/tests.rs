@@ -85,7 +85,7 @@ fn states_are_whole_and_later_ones_are_refused() {
         &["a", "b"],
     );
     state.runs[0].end("runs/x".to_owned(), Verdict::Untrusted);
-    state.runs[1].fail("no target");
+    state.runs[1].fail("no target", None);
     state.write(&path).unwrap();
     assert_eq!(ExperimentState::read(&path).unwrap().unwrap(), state);
     assert_eq!(

@@ -138,7 +138,7 @@ fn within(value: u64, max: u64, what: &'static str) -> Result<(), Impossible> {
 }
 
 /// All that is added up of an interval besides its measures.
-fn numbers(delta: &Delta) -> [u64; 22] {
+fn numbers(delta: &Delta) -> [u64; 26] {
     let Counts {
         users_repeated,
         users_started,
@@ -155,10 +155,14 @@ fn numbers(delta: &Delta) -> [u64; 22] {
         bytes_in,
         unmatched,
         stamps_ahead,
+        stamps_before,
         broadcasts_untold,
+        numbers_unaccounted,
+        unsolicited,
     } = delta.counts;
     let Gauges {
         users,
+        users_peak,
         connections,
         in_flight,
     } = delta.gauges;
@@ -183,8 +187,12 @@ fn numbers(delta: &Delta) -> [u64; 22] {
         bytes_in,
         unmatched,
         stamps_ahead,
+        stamps_before,
         broadcasts_untold,
+        numbers_unaccounted,
+        unsolicited,
         users,
+        users_peak,
         connections,
         in_flight,
         used_ns,

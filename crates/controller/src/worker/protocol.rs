@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
 /// Raised when a message changes its form or its meaning.
-pub(crate) const PROTOCOL_VERSION: u32 = 3;
+pub(crate) const PROTOCOL_VERSION: u32 = 4;
 /// How a worker's first message begins.
 pub(crate) const MAGIC: [u8; 6] = *b"throng";
 /// Frames of rows that a worker may send before the first of them was taken.
@@ -103,6 +103,21 @@ pub struct Inputs {
     pub env: Vec<(String, Option<String>)>,
     /// Texts of files by name, or why they could not be read.
     pub files: Vec<(String, Result<String, String>)>,
+}
+
+impl Inputs {
+    /// What was asked for, in words, each with a digest of the answer.
+    pub fn digests(&self) -> Vec<(String, String)> {
+        let env = self.env.iter().map(|(name, answer)| {
+            let what = format!("the environment variable {name:?}");
+            (what, hex_digest(&format!("{answer:?}")))
+        });
+        let files = self.files.iter().map(|(name, answer)| {
+            let what = format!("the file {name:?}");
+            (what, hex_digest(&format!("{answer:?}")))
+        });
+        env.chain(files).collect()
+    }
 }
 
 /// One worker's part of a run.

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 
 use record::Measurement;
-use rustix::event::epoll;
+use rustix::event::epoll::{self, EventFlags};
 use rustix::time::Timespec;
 use scenario::Plan;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,9 @@ const SPIN_NS: u64 = 60_000;
 const GATHER_NS: u64 = 300_000;
 /// The longest sleep, after which the stop flag is looked at.
 const SLEEP_MAX_NS: u64 = 50_000_000;
+/// After so long, sleep included, a round is over though there are more news: the stop flag, and who
+/// is told each second, must not be kept waiting.
+const ROUND_MAX_NS: u64 = 2 * SLEEP_MAX_NS;
 /// Events taken from the kernel at a time.
 const EVENTS_MAX: usize = 256;
 /// Due things done between two looks at the sockets.
@@ -55,6 +58,9 @@ const LATE_NS: u64 = 10_000_000;
 const CONNECTING_LOCAL_MAX: u64 = 4_096;
 /// Bytes received at a time.
 const RECEIVE_BYTES: usize = 256 << 10;
+/// Receives of one connection before the others, and what is due, get their turn: a peer may send
+/// faster than its bytes can be decoded.
+const RECEIVES_MAX: usize = 4;
 
 /// How a loop waits for due times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -279,11 +285,21 @@ impl EventLoop<'_> {
             self.hand_over(false);
             self.wait(setup.waiting, now_ns, &mut events);
             for event in events.drain(..) {
-                let now_ns = self.handle(event, &mut buffer);
-                self.woken_ns = now_ns;
+                let id = ConnId::from_bits(event.data.u64());
+                self.sockets.note(id, event.flags);
+            }
+            // Once each: those that come back have their next turn in the next round.
+            for _ in 0..self.sockets.ready_count() {
+                let Some((id, flags)) = self.sockets.next_ready() else {
+                    break;
+                };
+                self.handle(id, flags, &mut buffer);
                 // A due time that came while this was handled must not wait for the rest.
-                if self.worker.next_ns() <= now_ns {
+                if self.worker.next_ns() <= self.woken_ns {
                     self.advance();
+                }
+                if self.woken_ns > now_ns + ROUND_MAX_NS {
+                    break;
                 }
             }
         }
@@ -310,13 +326,14 @@ impl EventLoop<'_> {
         did
     }
 
-    /// Waits for events until the worker's next due time at most. It was `now_ns` a moment ago.
+    /// Waits for events until the worker's next due time at most, and not at all while there are
+    /// news already. It was `now_ns` a moment ago.
     fn wait(&mut self, waiting: Waiting, now_ns: u64, events: &mut Vec<epoll::Event>) {
-        let mut left_ns = self
-            .worker
-            .next_ns()
-            .saturating_sub(now_ns)
-            .min(SLEEP_MAX_NS);
+        let mut left_ns = match self.sockets.ready_count() {
+            0 => self.worker.next_ns().saturating_sub(now_ns),
+            _ => 0,
+        };
+        left_ns = left_ns.min(SLEEP_MAX_NS);
         let thick = now_ns.saturating_sub(self.woken_ns) < GATHER_NS;
         if waiting == Waiting::Wide && thick && left_ns > 0 {
             let gather_ns = GATHER_NS.min(left_ns);
@@ -344,13 +361,15 @@ impl EventLoop<'_> {
         }
     }
 
-    /// Tells the worker what an event brings. Each piece of news is carried out before the next
-    /// is asked for. Returns when the last one was in hand.
-    fn handle(&mut self, event: epoll::Event, buffer: &mut [u8]) -> u64 {
-        let id = ConnId::from_bits(event.data.u64());
-        let mut now_ns = 0;
-        while let Some(news) = self.sockets.next_news(id, event.flags, buffer) {
-            now_ns = self.look_at_clock();
+    /// Tells the worker what a connection has to tell. Each piece of news is carried out before the
+    /// next is asked for. A connection that goes on and on is put back among those with news.
+    fn handle(&mut self, id: ConnId, flags: EventFlags, buffer: &mut [u8]) {
+        for told in 1.. {
+            let Some(news) = self.sockets.next_news(id, flags, buffer) else {
+                return;
+            };
+            let now_ns = self.look_at_clock();
+            self.woken_ns = now_ns;
             let more = match news {
                 News::Connected => {
                     self.worker.handle_connected(now_ns, id);
@@ -375,10 +394,12 @@ impl EventLoop<'_> {
             };
             self.carry_out();
             if !more {
-                break;
+                return;
+            }
+            if told >= RECEIVES_MAX || self.worker.next_ns() <= now_ns {
+                return self.sockets.note(id, flags);
             }
         }
-        now_ns
     }
 
     /// Does what the worker wants done, and what it wants done because of that.

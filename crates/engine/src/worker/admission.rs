@@ -116,8 +116,8 @@ impl Worker<'_> {
         let session = &self.plan.sessions[arrival.session as usize];
         user.slots = vec![Default::default(); session.slots_count as usize].into();
         user.registers = vec![0; session.registers_count as usize].into();
-        self.recorder.counts.users_started += 1;
         let key = self.users.insert(user);
+        self.recorder.user_came(self.users.len());
         self.proceed(now_ns, key);
     }
 

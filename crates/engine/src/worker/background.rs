@@ -9,6 +9,7 @@ use record::{Measurement, Outcome};
 use scenario::plan::{MeasureId, Op};
 
 use super::Worker;
+use super::retry::timeout_ns;
 use super::session::blank;
 use crate::command::Command;
 use crate::conn::{Codec, Conn, Kind, Stage};
@@ -81,10 +82,11 @@ impl<'p> Worker<'p> {
     pub(super) fn begin_background(&mut self, now_ns: u64, slot: u32, due_ns: u64) {
         self.in_flight += 1;
         self.recorder.counts.sends += 1;
+        let sent_ns = now_ns.max(due_ns);
         let conn = &mut self.conns[slot];
         if let Some(background) = conn.background_mut() {
             background.planned_ns = due_ns;
-            background.sent_ns = now_ns.max(due_ns);
+            background.sent_ns = sent_ns;
             background.bytes_out = 0;
             background.bytes_in = 0;
         }
@@ -97,8 +99,9 @@ impl<'p> Worker<'p> {
         self.setting_up += 1;
         let conn = self.id(slot);
         self.commands.list.push(Command::Connect { conn, endpoint });
-        let end_ns = now_ns + self.plan.options.connect_timeout_ns;
-        self.due_in_background(slot, end_ns);
+        let end_ns = sent_ns.saturating_add(timeout_ns(self.background_op(slot)));
+        let connected_by_ns = now_ns + self.plan.options.connect_timeout_ns;
+        self.due_in_background(slot, connected_by_ns.min(end_ns));
     }
 
     /// Sends the request that was appended to the command bytes since `start`; its operation has

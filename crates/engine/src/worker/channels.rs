@@ -7,7 +7,7 @@ use scenario::plan::{ChannelOp, ChannelVerb, Expect, Op, Protocol};
 use super::Worker;
 use super::deflate::encode_deflated;
 use super::session::{Flow, excerpt};
-use super::websocket::SWITCHING;
+use super::websocket::{SWITCHING, wire_len};
 use crate::channels::{self, Channels, Heard, Said};
 use crate::conn::{Codec, Stage};
 use crate::extract::{Label, Received};
@@ -42,14 +42,14 @@ impl<'p> Worker<'p> {
     pub(super) fn begin_channel(&mut self, now_ns: u64, key: u32, op: &ChannelOp) -> Flow {
         self.begin(now_ns, key);
         let Some(slot) = self.open_stream(now_ns, key) else {
-            return Flow::End;
+            return Flow::Fail;
         };
         let start = self.commands.bytes.len();
         if let Err(error) = self.render_channel(now_ns, slot, op) {
             self.commands.bytes.truncate(start);
             self.explain(now_ns, key, Outcome::Step, || error);
             self.record_operation(now_ns, key, Outcome::Step, 0);
-            return Flow::End;
+            return Flow::Fail;
         }
         self.send(slot, start);
         let awaits = self.conns[slot]
@@ -160,6 +160,7 @@ impl<'p> Worker<'p> {
         let mut decoder = std::mem::take(&mut channels.ws);
         let mut taken = 0;
         loop {
+            let gathered_len = decoder.gathered_len();
             let (consumed, event) = match decoder.decode(&bytes[taken..], &self.limits) {
                 Ok((0, None)) => break,
                 Ok(decoded) => decoded,
@@ -169,11 +170,13 @@ impl<'p> Worker<'p> {
                 }
             };
             taken += consumed;
-            match event {
-                Some(Event::Text(text)) => self.hear(now_ns, slot, consumed, text.as_bytes()),
-                Some(Event::Binary(_)) => self.take_attachment(slot, consumed),
-                Some(event) => self.handle_event(now_ns, slot, consumed, &event),
-                None => {}
+            if let Some(event) = event {
+                let len = wire_len(&event, gathered_len, consumed);
+                match event {
+                    Event::Text(text) => self.hear(now_ns, slot, len, text.as_bytes()),
+                    Event::Binary(_) => self.take_attachment(slot, len),
+                    event => self.handle_event(now_ns, slot, len, &event),
+                }
             }
             if self.live(id).is_none() {
                 return bytes.len();
@@ -378,8 +381,7 @@ impl<'p> Worker<'p> {
                 encode_deflated(out, form, compression, &mut self.deflater, write);
             }
         }
-        self.recorder.counts.bytes_out += (self.commands.bytes.len() - start) as u64;
-        self.transmit(slot, start);
+        self.send_beside(slot, start);
     }
 
     /// A heartbeat is due, or the server was silent too long.

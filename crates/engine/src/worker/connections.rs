@@ -58,25 +58,44 @@ impl Worker<'_> {
         let result = tls.receive(bytes, &mut plain, &mut self.commands.bytes);
         let secured = !tls.is_handshaking();
         self.push_send(slot, start);
-        if let Err(failure) = result {
-            return self.secure_failed(now_ns, slot, failure);
-        }
+        let closed = match result {
+            Ok(closed) => closed,
+            Err(failure) => return self.secure_failed(now_ns, slot, failure),
+        };
         if secured && self.conns[slot].stage == Stage::Securing {
             self.established(now_ns, slot);
         }
         if !plain.is_empty() && self.live(id).is_some() {
             self.take_in(now_ns, slot, &plain);
         }
+        if closed && self.live(id).is_some() {
+            self.peer_closed(now_ns, slot);
+        }
     }
 
     /// The peer closed its side, or the connection broke: then `failure` says how.
     pub fn handle_closed(&mut self, now_ns: u64, id: ConnId, failure: Option<(Outcome, &str)>) {
         let Some(slot) = self.live(id) else { return };
-        if failure.is_none() && self.ended_by_close(now_ns, slot) {
-            return;
+        match failure {
+            Some((outcome, detail)) => self.lost(now_ns, slot, outcome, || detail.to_owned()),
+            // TLS closes before TCP does; without that anybody may have cut it short (RFC 9112 §9.8).
+            None if self.conns[slot].tls.is_some() => {
+                let detail = || "the peer closed the connection without closing TLS".to_owned();
+                self.lost(now_ns, slot, Outcome::Closed, detail);
+            }
+            None => self.peer_closed(now_ns, slot),
         }
-        let (outcome, detail) = failure.unwrap_or((Outcome::Closed, "the peer closed"));
-        self.lost(now_ns, slot, outcome, || detail.to_owned());
+    }
+
+    /// The peer closed its side in good order.
+    fn peer_closed(&mut self, now_ns: u64, slot: u32) {
+        match self.ended_by_close(now_ns, slot) {
+            Ok(true) => {}
+            Ok(false) => self.lost(now_ns, slot, Outcome::Closed, || {
+                "the peer closed".to_owned()
+            }),
+            Err(cut) => self.lost(now_ns, slot, Outcome::Closed, || cut.to_string()),
+        }
     }
 
     /// The slot of a connection that is still there.
@@ -102,7 +121,8 @@ impl Worker<'_> {
         self.setting_up += 1;
         let conn = self.id(slot);
         self.commands.list.push(Command::Connect { conn, endpoint });
-        let deadline_ns = now_ns + self.plan.options.connect_timeout_ns;
+        let connected_by_ns = now_ns + self.plan.options.connect_timeout_ns;
+        let deadline_ns = connected_by_ns.min(self.operation_end_ns(key));
         self.wait_for(key, Wait::Connect, deadline_ns);
     }
 
@@ -403,7 +423,9 @@ impl Worker<'_> {
             }
             Stage::Open | Stage::Closing => self.decode_frames(now_ns, slot, bytes),
             Stage::Connecting | Stage::Securing | Stage::Idle | Stage::Waiting => {
-                // Nothing was asked for: the peer and we do not agree on where a response ends.
+                // Nothing was asked for: the peer and we do not agree on where a response ends
+                // (RFC 9112 §9.2).
+                self.recorder.counts.unsolicited += 1;
                 if self.conns[slot].is_background() {
                     self.park(slot);
                 } else {

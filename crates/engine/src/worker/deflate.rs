@@ -5,6 +5,7 @@ use proto::ws::{self, Agreed, Deflater, HandshakeError, MessageKind};
 use scenario::plan::Op;
 
 use super::Worker;
+use super::websocket::wire_len;
 use crate::conn::Codec;
 use crate::deflate::Compression;
 
@@ -34,6 +35,7 @@ impl Worker<'_> {
         let mut reader = std::mem::take(&mut deflated.reader);
         let mut taken = 0;
         loop {
+            let gathered_len = reader.gathered_len();
             let (consumed, event) = match reader.decode(&bytes[taken..], &self.limits) {
                 Ok((0, None)) => break,
                 Ok(decoded) => decoded,
@@ -44,7 +46,8 @@ impl Worker<'_> {
             };
             taken += consumed;
             if let Some(event) = event {
-                self.handle_event(now_ns, slot, consumed, &event);
+                let len = wire_len(&event, gathered_len, consumed);
+                self.handle_event(now_ns, slot, len, &event);
             }
             if self.live(id).is_none() {
                 return bytes.len();

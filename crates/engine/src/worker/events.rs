@@ -27,7 +27,7 @@ impl<'p> Worker<'p> {
     pub(super) fn begin_events(&mut self, now_ns: u64, key: u32, open: &SseOpen) -> Flow {
         self.begin(now_ns, key);
         if self.has_stream(now_ns, key) {
-            return Flow::End;
+            return Flow::Fail;
         }
         self.connect_events(now_ns, key, open);
         Flow::Wait

@@ -1,6 +1,6 @@
 //! Steps that take a row of the users' own data.
 
-use scenario::plan::{Feed, Found, builtin};
+use scenario::plan::{Feed, Found};
 
 use super::Worker;
 use super::session::Flow;
@@ -19,7 +19,7 @@ impl Worker<'_> {
                 }
                 return Flow::Next;
             }
-            Found::Error => self.fault(now_ns, key, builtin::CONNECT, || {
+            Found::Error => self.fault(now_ns, key, self.plan.faults, || {
                 let rows = data.table.rows_count();
                 format!("the data {:?} have {rows} rows and no more", data.name)
             }),

@@ -95,7 +95,8 @@ impl<'p> Worker<'p> {
             match decoder.decode_whole(bytes, &self.limits) {
                 Ok(Some((taken, whole))) => {
                     self.count_in(key, taken);
-                    self.end_response(now_ns, slot, &whole.head, whole.body);
+                    let surplus = taken < bytes.len();
+                    self.end_response(now_ns, slot, &whole.head, whole.body, surplus);
                     return taken;
                 }
                 Ok(None) => {}
@@ -142,7 +143,7 @@ impl<'p> Worker<'p> {
                     }
                 }
                 Some(Event::End) => {
-                    self.end_pieces(now_ns, slot);
+                    self.end_pieces(now_ns, slot, taken < bytes.len());
                     return taken;
                 }
                 None if consumed == 0 => return taken,
@@ -151,8 +152,8 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// All pieces are there.
-    fn end_pieces(&mut self, now_ns: u64, slot: u32) {
+    /// All pieces are there; `surplus`: and bytes behind them.
+    fn end_pieces(&mut self, now_ns: u64, slot: u32, surplus: bool) {
         let Some(Pending::Response { head, body, .. }) =
             self.conns[slot].pending.take().map(|pending| *pending)
         else {
@@ -162,18 +163,28 @@ impl<'p> Worker<'p> {
         let mut decoder = http1::Decoder::new();
         decoder.begin(true);
         match decoder.decode(&head, &self.limits) {
-            Ok((_, Some(Event::Head(head)))) => self.end_response(now_ns, slot, &head, &body),
+            Ok((_, Some(Event::Head(head)))) => {
+                self.end_response(now_ns, slot, &head, &body, surplus);
+            }
             _ => unreachable!("a head that was read once can be read again"),
         }
     }
 
-    fn end_response(&mut self, now_ns: u64, slot: u32, head: &Head<'_>, body: &[u8]) {
+    fn end_response(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        head: &Head<'_>,
+        body: &[u8],
+        surplus: bool,
+    ) {
         let key = self.conns[slot].user;
         let http = self.http_op(key);
         let keep_alive = match &self.conns[slot].codec {
             Codec::Http(decoder) => decoder.keep_alive(),
             _ => false,
         };
+        let keep_alive = self.may_keep(keep_alive, surplus);
         self.keep_cookies(now_ns, slot, &http.headers, head);
         if http.digest.is_some() && self.is_challenged(slot, head) {
             return self.send_again(now_ns, key, slot, keep_alive);
@@ -196,6 +207,13 @@ impl<'p> Worker<'p> {
         self.conclude(now_ns, key, outcome, head.status);
     }
 
+    /// Whether an HTTP connection may serve again. Bytes behind a response would be taken for the
+    /// next one (RFC 9112 §9.2).
+    pub(super) fn may_keep(&mut self, keep_alive: bool, surplus: bool) -> bool {
+        self.recorder.counts.unsolicited += u64::from(surplus);
+        keep_alive && !surplus
+    }
+
     /// The request was challenged: it goes out once more, with the answer, as the same operation.
     fn send_again(&mut self, now_ns: u64, key: u32, slot: u32, keep_alive: bool) {
         if keep_alive {
@@ -216,25 +234,26 @@ impl<'p> Worker<'p> {
         len
     }
 
-    /// The peer closed: true where that is how the response ends (RFC 9112 §6.3 rule 8).
-    pub(super) fn ended_by_close(&mut self, now_ns: u64, slot: u32) -> bool {
+    /// The peer closed: true where that is how the response ends (RFC 9112 §6.3 rule 8). The error says
+    /// where it was cut off.
+    pub(super) fn ended_by_close(&mut self, now_ns: u64, slot: u32) -> Result<bool, http1::Error> {
         let conn = &mut self.conns[slot];
         if conn.stage != Stage::Busy {
-            return false;
+            return Ok(false);
         }
-        let finished = match &mut conn.codec {
-            Codec::Http(decoder) => decoder.finish(),
-            Codec::Poll(poller) => poller.http.finish(),
-            _ => return false,
+        let decoder = match &mut conn.codec {
+            Codec::Http(decoder) => decoder,
+            Codec::Poll(poller) => &mut poller.http,
+            _ => return Ok(false),
         };
-        if !matches!(finished, Ok(true)) {
-            return false;
+        if !decoder.finish()? {
+            return Ok(false);
         }
         match conn.kind {
-            Kind::Poll => self.end_poll(now_ns, slot),
-            _ => self.end_pieces(now_ns, slot),
+            Kind::Poll => self.end_poll(now_ns, slot, false),
+            _ => self.end_pieces(now_ns, slot, false),
         }
-        true
+        Ok(true)
     }
 
     fn count_in(&mut self, key: u32, bytes: usize) {

@@ -24,7 +24,7 @@ impl<'p> Worker<'p> {
         if self.stream_of(key).is_some() {
             self.begin(now_ns, key);
             self.has_stream(now_ns, key);
-            return Flow::End;
+            return Flow::Fail;
         }
         let user = &self.users[key];
         let (pc, due_ns) = (user.pc, user.due_ns);
@@ -94,7 +94,7 @@ impl<'p> Worker<'p> {
                 Some(Event::Head(head)) => poller.head = head.raw.to_vec(),
                 Some(Event::Body(piece)) => poller.body.extend_from_slice(piece),
                 Some(Event::End) => {
-                    self.end_poll(now_ns, slot);
+                    self.end_poll(now_ns, slot, taken < bytes.len());
                     return taken;
                 }
                 None if consumed == 0 => return taken,
@@ -103,8 +103,9 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// A response is there: its messages are handed on and the next request is planned.
-    pub(super) fn end_poll(&mut self, now_ns: u64, slot: u32) {
+    /// A response is there: its messages are handed on and the next request is planned. `surplus`:
+    /// there are bytes behind it.
+    pub(super) fn end_poll(&mut self, now_ns: u64, slot: u32, surplus: bool) {
         let poll = self.poll_op(slot);
         let Codec::Poll(poller) = &mut self.conns[slot].codec else {
             return;
@@ -116,6 +117,7 @@ impl<'p> Worker<'p> {
         let planned_ns = poller.background.planned_ns;
         let bytes_in = u64::from(poller.background.bytes_in);
         let keep_alive = poller.http.keep_alive();
+        let keep_alive = self.may_keep(keep_alive, surplus);
         let mut decoder = http1::Decoder::new();
         decoder.begin(true);
         let Ok((_, Some(Event::Head(head)))) = decoder.decode(&head, &self.limits) else {

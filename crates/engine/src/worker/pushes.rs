@@ -5,18 +5,18 @@ use scenario::plan::{Numbered, Unasked};
 
 use super::Worker;
 use super::session::excerpt;
+use super::stamps::Sent;
 use crate::extract::Received;
 use crate::pushes::{Broadcast, Got, sequence};
 
 impl Worker<'_> {
-    /// Accounts for a numbered message that was sent at `sent_ns`, where that is known. False where it
-    /// has no number.
+    /// Accounts for a numbered message. False where it has no number.
     pub(super) fn account(
         &mut self,
         now_ns: u64,
         key: u32,
         (unasked, numbered): (&Unasked, &Numbered),
-        sent_ns: Option<u64>,
+        sent: Sent,
         received: &Received<'_>,
     ) -> bool {
         let Some(number) = received.count(&numbered.from) else {
@@ -42,12 +42,25 @@ impl Worker<'_> {
                 self.recorder.count(numbered.duplicated, 1);
                 return true;
             }
+            Got::Anew { lost } => {
+                self.recorder.counts.numbers_unaccounted += 1;
+                self.recorder.count(numbered.lost, lost);
+            }
+            Got::Unfollowed => {
+                self.recorder.counts.numbers_unaccounted += 1;
+                return true;
+            }
         }
+        let sent_ns = match sent {
+            Sent::At(sent_ns) => sent_ns,
+            Sent::Unsaid => now_ns,
+            Sent::BeforeRun | Sent::Missing => return true,
+        };
         let told = self.recorder.broadcasts.add(Broadcast {
             message,
             sequence,
             number,
-            sent_ns: sent_ns.unwrap_or(now_ns),
+            sent_ns,
             first_ns: now_ns,
             last_ns: now_ns,
         });
@@ -70,8 +83,8 @@ impl Worker<'_> {
         if let Some(unasked) = found
             && let Some(numbered) = &unasked.numbered
         {
-            let sent_ns = self.stamp_of(now_ns, unasked, received);
-            self.account(now_ns, key, (unasked, numbered), sent_ns, received);
+            let sent = self.sent_of(now_ns, unasked, received);
+            self.account(now_ns, key, (unasked, numbered), sent, received);
         }
     }
 

@@ -43,24 +43,25 @@ impl Worker<'_> {
             Op::TcpOpen(open) => self.connect_tcp(now_ns, key, open),
             other => unreachable!("a connection is tried again for {other:?}"),
         }
-        if self.users[key].wait == Wait::Connect {
-            // The attempt ends with the operation's own time.
-            let end_ns = self.users[key].deadline_ns.min(self.operation_end_ns(key));
-            self.wait_for(key, Wait::Connect, end_ns);
-        }
     }
 
     /// When the time of the user's operation in flight is up.
-    fn operation_end_ns(&self, key: u32) -> u64 {
+    pub(super) fn operation_end_ns(&self, key: u32) -> u64 {
         let user = &self.users[key];
-        let timeout_ns = match &self.plan.sessions[user.session as usize].ops[user.pc as usize] {
-            Op::Http(http) => http.timeout_ns,
-            Op::WsOpen(open) => open.timeout_ns,
-            Op::SseOpen(open) => open.timeout_ns,
-            Op::TcpOpen(open) => open.timeout_ns,
-            _ => 0,
-        };
-        user.sent_ns.saturating_add(timeout_ns)
+        let op = &self.plan.sessions[user.session as usize].ops[user.pc as usize];
+        user.sent_ns.saturating_add(timeout_ns(op))
+    }
+}
+
+/// The time that an operation has which needs a connection, the making of that included.
+pub(super) fn timeout_ns(op: &Op) -> u64 {
+    match op {
+        Op::Http(http) => http.timeout_ns,
+        Op::WsOpen(open) => open.timeout_ns,
+        Op::SseOpen(open) => open.timeout_ns,
+        Op::TcpOpen(open) => open.timeout_ns,
+        Op::Poll(poll) => poll.timeout_ns,
+        _ => 0,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::user::{NO_CONN, User, Wait};
 
 /// Steps a user may take without waiting before others get their turn.
 const STEPS_MAX: u32 = 10_000;
-/// A closed population's user whose session failed to connect starts again no sooner than this.
+/// A closed population's user whose session could not go on starts again no sooner than this.
 const RESTART_NS: u64 = 100_000_000;
 
 /// What comes after an instruction.
@@ -24,6 +24,8 @@ pub(super) enum Flow {
     Wait,
     /// The session is over.
     End,
+    /// The step cannot be done, which is counted, and the session cannot go on.
+    Fail,
 }
 
 impl Worker<'_> {
@@ -44,6 +46,7 @@ impl Worker<'_> {
                 Flow::Wait => return,
                 Flow::End if self.repeats(now_ns, key) => self.restart(now_ns, key),
                 Flow::End => return self.leave(now_ns, key),
+                Flow::Fail => return self.give_up_session(now_ns, key),
             }
         }
         // Others get their turn; the steps that are due stay due.
@@ -94,10 +97,14 @@ impl Worker<'_> {
             | Op::JumpUnless { .. }
             | Op::ThinkFor(_) => self.compute(now_ns, key, op).unwrap_or_else(|error| {
                 let at = self.users[key].pc;
-                self.fault(now_ns, key, builtin::CONNECT, || {
+                let measure = match op {
+                    Op::Check { measure, .. } => *measure,
+                    _ => self.plan.faults,
+                };
+                self.fault(now_ns, key, measure, || {
                     format!("session {:?}, instruction {at}: {error}", session.name)
                 });
-                Flow::End
+                Flow::Fail
             }),
         }
     }
@@ -395,8 +402,8 @@ impl Worker<'_> {
         }
     }
 
-    /// The session cannot go on: the user starts it anew (closed populations) after a pause that
-    /// keeps a target that refuses from being hammered, or leaves.
+    /// The session cannot go on: the user starts it anew (closed populations) after a pause that keeps
+    /// a target that refuses from being hammered, and a step that cannot be done from spinning; or leaves.
     pub(super) fn give_up_session(&mut self, now_ns: u64, key: u32) {
         if self.repeats(now_ns, key) {
             self.restart(now_ns, key);

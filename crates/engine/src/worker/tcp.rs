@@ -13,7 +13,7 @@ impl<'p> Worker<'p> {
     pub(super) fn begin_tcp(&mut self, now_ns: u64, key: u32, open: &TcpOpen) -> Flow {
         self.begin(now_ns, key);
         if self.has_stream(now_ns, key) {
-            return Flow::End;
+            return Flow::Fail;
         }
         self.connect_tcp(now_ns, key, open);
         Flow::Wait

@@ -10,9 +10,10 @@ use super::Worker;
 use super::connections::http_outcome;
 use super::deflate::encode_deflated;
 use super::session::{Flow, blank, excerpt};
+use super::stamps::Sent;
 use crate::conn::{Codec, Conn, Kind, Pending, Stage};
 use crate::deflate::Deflated;
-use crate::extract::{Received, json_number, pointer};
+use crate::extract::Received;
 use crate::user::Wait;
 use crate::wire::Headers;
 
@@ -25,7 +26,7 @@ impl<'p> Worker<'p> {
     pub(super) fn begin_open(&mut self, now_ns: u64, key: u32, open: &WsOpen) -> Flow {
         self.begin(now_ns, key);
         if self.has_stream(now_ns, key) {
-            return Flow::End;
+            return Flow::Fail;
         }
         let endpoint = self.endpoint_of(key, open.endpoint);
         self.open_conn(now_ns, key, endpoint, Kind::WebSocket);
@@ -142,6 +143,7 @@ impl<'p> Worker<'p> {
             }
         };
         let pending = conn.pending.take();
+        self.users[key].bytes_in = taken as u32;
         if let Some(Op::WsOpen(open)) = self.op(key) {
             self.keep_cookies(now_ns, slot, &open.headers, &head);
         }
@@ -171,7 +173,6 @@ impl<'p> Worker<'p> {
         };
         conn.stage = Stage::Open;
         self.setting_up -= 1;
-        self.users[key].bytes_in = taken as u32;
         let id = self.id(slot);
         if !self.opens_channels(now_ns, slot) {
             self.complete(now_ns, key, Outcome::Ok, SWITCHING);
@@ -194,12 +195,14 @@ impl<'p> Worker<'p> {
         let mut decoder = std::mem::take(decoder);
         let mut taken = 0;
         loop {
+            let gathered_len = decoder.gathered_len();
             match decoder.decode(&bytes[taken..], &self.limits) {
                 Ok((0, None)) => break,
                 Ok((consumed, event)) => {
                     taken += consumed;
                     if let Some(event) = event {
-                        self.handle_event(now_ns, slot, consumed, &event);
+                        let len = wire_len(&event, gathered_len, consumed);
+                        self.handle_event(now_ns, slot, len, &event);
                     }
                     if self.live(id).is_none() {
                         return bytes.len();
@@ -215,7 +218,11 @@ impl<'p> Worker<'p> {
         taken
     }
 
+    /// A message arrived or a control frame, in `len` bytes.
     pub(super) fn handle_event(&mut self, now_ns: u64, slot: u32, len: usize, event: &Event<'_>) {
+        if !event.is_message() {
+            self.recorder.counts.bytes_in += len as u64;
+        }
         match *event {
             Event::Text(text) => {
                 let received = Received::message(text.as_bytes());
@@ -228,7 +235,7 @@ impl<'p> Worker<'p> {
                 let mask = self.mask();
                 let start = self.commands.bytes.len();
                 ws::encode_pong(&mut self.commands.bytes, payload, mask);
-                self.send(slot, start);
+                self.send_beside(slot, start);
             }
             Event::Pong(_) => {}
             Event::Close { code, reason } => self.handle_close(now_ns, slot, code, reason),
@@ -306,8 +313,8 @@ impl<'p> Worker<'p> {
         received: &Received<'_>,
     ) {
         let measure = unasked.measure;
-        let stamp_ns = self.stamp_of(now_ns, unasked, received);
-        if unasked.sent_at.is_some() && stamp_ns.is_none() {
+        let sent = self.sent_of(now_ns, unasked, received);
+        if sent == Sent::Missing {
             let user = self.users[key].number;
             self.recorder
                 .example(now_ns, measure, Outcome::Save, user, || {
@@ -316,16 +323,16 @@ impl<'p> Worker<'p> {
             return self.recorder.check(measure, Outcome::Save);
         }
         if let Some(numbered) = &unasked.numbered
-            && !self.account(now_ns, key, (unasked, numbered), stamp_ns, received)
+            && !self.account(now_ns, key, (unasked, numbered), sent, received)
         {
             return;
         }
-        let Some(stamp_ns) = stamp_ns else {
+        let Sent::At(sent_ns) = sent else {
             return self.recorder.check(measure, Outcome::Ok);
         };
         let row = Measurement {
-            due_ns: stamp_ns,
-            sent_ns: stamp_ns,
+            due_ns: sent_ns,
+            sent_ns,
             done_ns: now_ns,
             bytes_out: 0,
             bytes_in: len as u32,
@@ -334,29 +341,10 @@ impl<'p> Worker<'p> {
         self.recorder.operation(row, 0);
     }
 
-    /// When a message was sent, if it says so: since the run's zero, and not later than now.
-    pub(super) fn stamp_of(
-        &mut self,
-        now_ns: u64,
-        unasked: &Unasked,
-        received: &Received<'_>,
-    ) -> Option<u64> {
-        let sent_at = unasked.sent_at.as_ref()?;
-        let stamp = pointer(received.body, &sent_at.pointer).and_then(json_number);
-        let stamp = stamp.filter(|stamp| stamp.is_finite())?;
-        // Relative to the run's zero first: an f64 of nanoseconds since 1970 is 256 ns coarse,
-        // which is still finer than the clocks on both sides agree.
-        let stamp_ns = stamp * sent_at.unit_ns - self.started_unix_ns as f64;
-        if stamp_ns > now_ns as f64 {
-            self.recorder.counts.stamps_ahead += 1;
-        }
-        Some((stamp_ns.max(0.0) as u64).min(now_ns))
-    }
-
     pub(super) fn begin_send(&mut self, now_ns: u64, key: u32, send: &WsSend) -> Flow {
         self.begin(now_ns, key);
         let Some(slot) = self.open_stream(now_ns, key) else {
-            return Flow::End;
+            return Flow::Fail;
         };
         let start = self.commands.bytes.len();
         let rendered = match self.conns[slot].kind {
@@ -369,7 +357,7 @@ impl<'p> Worker<'p> {
             self.commands.bytes.truncate(start);
             self.explain(now_ns, key, Outcome::Step, || error);
             self.record_operation(now_ns, key, Outcome::Step, 0);
-            return Flow::End;
+            return Flow::Fail;
         }
         self.send(slot, start);
         match &send.reply {
@@ -432,7 +420,7 @@ impl<'p> Worker<'p> {
         if self.find_conn(key, Conn::is_background).is_none()
             && self.open_stream(now_ns, key).is_none()
         {
-            return Flow::End;
+            return Flow::Fail;
         }
         let deadline_ns = self.users[key].sent_ns + expect.timeout_ns;
         self.wait_for(key, Wait::Reply, deadline_ns);
@@ -449,7 +437,9 @@ impl<'p> Worker<'p> {
             self.close_conn(slot);
             return Flow::Next;
         }
-        self.begin(now_ns, key);
+        // No measured operation: it neither begins as one nor ends as one.
+        self.in_flight += 1;
+        self.users[key].sent_ns = now_ns;
         self.send_close(slot, code);
         self.wait_for(key, Wait::Close, now_ns + super::LEAVE_NS);
         Flow::Wait
@@ -459,8 +449,14 @@ impl<'p> Worker<'p> {
         let mask = self.mask();
         let start = self.commands.bytes.len();
         ws::encode_close(&mut self.commands.bytes, Some(code), "", mask);
-        self.send(slot, start);
+        self.send_beside(slot, start);
         self.conns[slot].stage = Stage::Closing;
+    }
+
+    /// As [`Worker::send`], of what belongs to no measured operation: control frames and heartbeats.
+    pub(super) fn send_beside(&mut self, slot: u32, start: usize) {
+        self.recorder.counts.bytes_out += (self.commands.bytes.len() - start) as u64;
+        self.transmit(slot, start);
     }
 
     /// The user goes: true where a close frame was sent whose answer is worth waiting for.
@@ -549,5 +545,14 @@ impl<'p> Worker<'p> {
             self.conns[slot].stage = Stage::Open;
         }
         self.lost(now_ns, slot, outcome, || error.to_string());
+    }
+}
+
+/// What an event took on the wire: a message all of its frames, of which the last took `consumed` bytes.
+pub(super) fn wire_len(event: &Event<'_>, gathered_len: usize, consumed: usize) -> usize {
+    if event.is_message() {
+        gathered_len + consumed
+    } else {
+        consumed
     }
 }

@@ -425,3 +425,27 @@ fn any_cut_reads_the_same() {
         assert_eq!(ran.total(|counts| counts.unmatched), 0, "{cut}");
     }
 }
+
+#[test]
+fn a_message_in_fragments_counts_all_of_them() {
+    let steps = "
+    - join: room
+    - think: 1s
+";
+    let said = r#"[null,null,"room","message",{"at":0}]"#;
+    let (begin, end) = said.split_at(20);
+    let mut peer = WsPeer::new(move |_, message| {
+        if !message.contains("phx_join") {
+            return vec![];
+        }
+        let reply = r#"["1","1","room","phx_reply",{"status":"ok","response":{}}]"#;
+        vec![
+            PeerAction::Send(frame(0x01, begin.as_bytes())),
+            PeerAction::Send(frame(0x80, end.as_bytes())),
+            text(reply),
+        ]
+    });
+    let ran = run(&scenario("protocol: phoenix", steps), &mut peer);
+    assert_eq!(ran.outcomes("join"), [Outcome::Ok], "{:?}", ran.details());
+    assert_eq!(ran.rows("said")[0].bytes_in as usize, 2 * 2 + said.len());
+}

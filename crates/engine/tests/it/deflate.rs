@@ -64,6 +64,29 @@ fn messages_are_compressed_both_ways() {
 }
 
 #[test]
+fn a_message_in_fragments_counts_all_of_them() {
+    for (headers, first, message) in [
+        (AGREED, 0x41, HELLO),
+        (AGREED, 0x01, &b"Hello"[..]),
+        ("", 0x01, b"Hello"),
+    ] {
+        let (begin, end) = message.split_at(3);
+        let mut peer = WsPeer::new(move |_, _| {
+            vec![
+                PeerAction::Send(frame(first, begin)),
+                PeerAction::Send(frame(0x89, b"there?")),
+                PeerAction::Send(frame(0x00, b"")),
+                PeerAction::Send(frame(0x80, end)),
+            ]
+        });
+        peer.headers = headers;
+        let ran = run(&scenario("compress: shared"), &mut peer);
+        assert_eq!(ran.outcomes("ask"), [Outcome::Ok], "{:?}", ran.details());
+        assert_eq!(ran.rows("ask")[0].bytes_in as usize, 3 * 2 + message.len());
+    }
+}
+
+#[test]
 fn what_was_not_agreed_on_is_told() {
     // It refers to a message that it promised not to refer to.
     let (ran, _) = answered("compress: separate", SEPARATE, AGAIN);

@@ -44,15 +44,60 @@ fn refused_connections_end_the_session() {
 
 #[test]
 fn a_lost_connect_times_out_on_the_nanosecond() {
-    let lose = link(|_, packet| match packet {
+    // The lesser of the connection's time and the operation's.
+    for (connect_s, end_s) in [(1, 1), (3, 2)] {
+        let text = TEXT.replace(
+            "connect_timeout: 3s",
+            &format!("connect_timeout: {connect_s}s"),
+        );
+        let ran = run_over(&text, &mut HttpPeer::new(|_| MS, |_| ok("ok")), deaf());
+        assert_eq!(ran.rows("first").len(), 10);
+        for row in ran.rows("first") {
+            assert_eq!(
+                (row.outcome, row.response_ns()),
+                (Outcome::ConnectTimeout, end_s * S)
+            );
+        }
+    }
+}
+
+/// No connection comes about.
+fn deaf() -> Link<'static> {
+    link(|_, packet| match packet {
         Packet::Connect => Verdict::Drop,
         _ => Verdict::Pass,
-    });
-    let ran = run_over(TEXT, &mut HttpPeer::new(|_| MS, |_| ok("ok")), lose);
-    for row in ran.rows("first") {
+    })
+}
+
+#[test]
+fn connecting_is_within_the_time_of_whatever_needs_the_connection() {
+    let steps = [
+        "get: /",
+        "ws: /",
+        "sse: /",
+        "tcp: target.test:81\n      framing: none",
+        "poll: /\n      every: 1h",
+    ];
+    for step in steps {
+        let text = format!(
+            "
+name: within
+target: http://target.test/
+sessions:
+  main:
+    - {step}
+      as: step
+      timeout: 700ms
+    - think: 5s
+arrivals: [ {{ constant: 1/s, for: 1s }}, {{ hold: 1s }} ]
+"
+        );
+        let ran = run_over(&text, &mut HttpPeer::new(|_| MS, |_| ok("ok")), deaf());
+        let row = ran.rows("step")[0];
         assert_eq!(
             (row.outcome, row.response_ns()),
-            (Outcome::ConnectTimeout, 3 * S)
+            (Outcome::ConnectTimeout, 700 * MS),
+            "{step}"
         );
     }
 }
@@ -76,28 +121,41 @@ fn an_answer_that_never_comes_costs_the_connection_but_not_the_session() {
 fn broken_responses_are_told_by_kind() {
     let send = |text: &str| PeerAction::Send(text.as_bytes().to_vec());
     let cases = [
-        (vec![PeerAction::Reset], Outcome::Reset),
-        (vec![PeerAction::Close], Outcome::Closed),
+        (vec![PeerAction::Reset], Outcome::Reset, "reset by the link"),
+        (
+            vec![PeerAction::Close],
+            Outcome::Closed,
+            "instead of answering",
+        ),
+        (
+            vec![send("HTTP/1.1 200 OK\r\ncontent-"), PeerAction::Close],
+            Outcome::Closed,
+            "within a response head",
+        ),
         (
             vec![
                 send("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhe"),
                 PeerAction::Close,
             ],
             Outcome::Closed,
+            "within a response body",
         ),
         (
             vec![send("SSH-2.0-OpenSSH_9.2\r\n\r\n")],
             Outcome::HttpProtocol,
+            "HTTP/1",
         ),
         (
             vec![send("HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n")],
             Outcome::TooLarge,
+            "over 1024 bytes",
         ),
     ];
-    for (answer, outcome) in cases {
+    for (answer, outcome, detail) in cases {
         let ran = run(TEXT, &mut HttpPeer::new(|_| MS, move |_| answer.clone()));
         assert_eq!(ran.outcomes("first"), [outcome; 10], "{:?}", ran.details());
         assert_eq!(ran.outcomes("second"), [outcome; 10]);
+        assert!(ran.details()[0].contains(detail), "{:?}", ran.details());
     }
 }
 

@@ -72,7 +72,7 @@ fn each_user_begins_with_its_own_row() {
 fn beyond_the_last_row_users_leave_for_good() {
     let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
     let ran = run(&text("order: unique", "users: 5, for: 1s"), &mut peer);
-    assert_eq!(ran.counted("connect", Outcome::Step), 2);
+    assert_eq!(ran.counted("steps", Outcome::Step), 2);
     assert_eq!(
         ran.total(|counts| counts.users_finished - counts.users_repeated),
         5
@@ -83,5 +83,5 @@ fn beyond_the_last_row_users_leave_for_good() {
     let ran = run(&text("end: stop", "users: 5, for: 1s"), &mut peer);
     // Three rows, from the user's own on: 3 and 2 and 1 requests.
     assert_eq!(ran.rows("get").len(), 6);
-    assert_eq!(ran.counted("connect", Outcome::Step), 0);
+    assert_eq!(ran.counted("steps", Outcome::Step), 0);
 }

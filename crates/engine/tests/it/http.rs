@@ -203,6 +203,47 @@ sessions:
     }
 }
 
+/// What stands behind a response is nobody's answer (RFC 9112 §9.2).
+#[test]
+fn bytes_behind_a_response_are_not_taken_for_the_next_one() {
+    let own = [
+        "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nown",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nown\r\n0\r\n\r\n",
+    ];
+    let surplus = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nother";
+    for (sharing, own) in ["user", "shared"].iter().zip(own) {
+        let text = format!(
+            "
+name: surplus
+target: http://target.test/
+options: {{ http_connections: {sharing} }}
+sessions:
+  main:
+    - loop: 3
+      steps: [ {{ get: /, as: request, save: {{ all: body }}, check: all == 'own' }} ]
+{ONE_USER}"
+        );
+        let both = format!("{own}{surplus}");
+        let respond = |_: &str| vec![PeerAction::Send(both.clone().into_bytes())];
+        let ran = run(&text, &mut HttpPeer::new(|_| MS, respond));
+        assert_eq!(ran.outcomes("request"), [Outcome::Ok; 3]);
+        assert_eq!(ran.rows("connect").len(), 3);
+        assert_eq!(ran.total(|counts| counts.unsolicited), 3);
+        // Between two requests they end the connection as well.
+        let text = text.replace("} ]\n", "}, { think: 50ms } ]\n");
+        let respond = |_: &str| {
+            [own, surplus]
+                .map(|part| PeerAction::Send(part.into()))
+                .to_vec()
+        };
+        let ran = run(&text, &mut HttpPeer::new(|_| MS, respond));
+        assert_eq!(ran.outcomes("request"), [Outcome::Ok; 3]);
+        assert_eq!(ran.rows("connect").len(), 3);
+        assert_eq!(ran.total(|counts| counts.unsolicited), 3);
+        assert_eq!(ran.total(|counts| counts.errors), 0);
+    }
+}
+
 #[test]
 fn shared_connections_serve_many_users() {
     let text = "

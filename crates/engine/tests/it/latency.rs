@@ -178,3 +178,19 @@ arrivals:
     assert_eq!(ran.rows("broadcast")[0].response_ns(), 90 * MS);
     assert_eq!(ran.total(|counts| counts.unmatched), 1);
 }
+
+#[test]
+fn the_most_users_at_once_are_those_within_the_second() {
+    let text = "
+name: peak
+target: http://target.test/
+sessions:
+  main: [ { get: / } ]
+arrivals: [ { constant: 100/s, for: 100ms }, { hold: 2s } ]
+";
+    let ran = run(text, &mut HttpPeer::new(|_| 50 * MS, |_| ok("ok")));
+    let gauges = ran.run.deltas.iter().map(|delta| delta.gauges);
+    let users: Vec<_> = gauges.map(|g| (g.users, g.users_peak)).collect();
+    // Each stays for 50 ms, and one comes every 10 ms.
+    assert_eq!(users[..3], [(4, 5), (0, 4), (0, 0)]);
+}

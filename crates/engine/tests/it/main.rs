@@ -1,4 +1,5 @@
-//! The engine's rules, tested on the simulated network: virtual time, scripted peers, faults.
+//! The engine's rules, tested on the simulated network: virtual time, scripted peers, faults; and on
+//! loopback, what only real sockets do.
 
 mod channels;
 mod closing;
@@ -17,8 +18,10 @@ mod pushes;
 mod recorded;
 mod reproducible;
 mod retries;
+mod sockets;
 mod steps;
 mod storms;
 mod support;
 mod tcp;
+mod tls;
 mod websocket;

@@ -200,6 +200,26 @@ fn a_connection_that_ended_in_good_order_is_no_error() {
     }
 }
 
+/// What stands behind a response is not taken for the next one.
+#[test]
+fn bytes_behind_a_response_end_the_connection() {
+    let both = [ok(r#"{"n":1}"#), ok(r#"{"n":2}"#)];
+    let both = both.concat().into_iter().map(|action| match action {
+        PeerAction::Send(bytes) => bytes,
+        other => panic!("a response is sent, not {other:?}"),
+    });
+    let both = PeerAction::Send(both.collect::<Vec<_>>().concat());
+    let mut peer = HttpPeer::new(|_| 0, |_| vec![both.clone()]);
+    let steps = "    - expect: { when: { /n: 2 }, within: 1s, as: second }";
+    let ran = run(&scenario("every: 400ms", steps, "1s"), &mut peer);
+    assert_eq!(ran.outcomes("poll"), [Outcome::Ok; 3]);
+    assert_eq!(ran.outcomes("second"), [Outcome::Timeout]);
+    assert_eq!(ran.rows("connect").len(), 3);
+    assert_eq!(ran.total(|counts| counts.unsolicited), 3);
+    let last = ran.run.deltas.last().expect("an interval");
+    assert_eq!((last.gauges.in_flight, last.gauges.connections), (0, 0));
+}
+
 /// A response reads the same however it is cut, and whatever says where it ends.
 #[test]
 fn any_cut_reads_the_same() {

@@ -117,3 +117,27 @@ arrivals: [ { users: 1, for: 3500ms } ]
     let ran = run(text, &mut peer);
     assert_eq!(counted(&ran), [8, 4, 0, 0]);
 }
+
+/// Nobody could add up what lies between.
+#[test]
+fn a_number_far_ahead_begins_anew_and_is_told() {
+    let far = 1 << 40;
+    let numbers = [1, far, 3, far + 2];
+    let mut peer = WsPeer::new(|_, _| numbers.iter().map(|&n| said(n, "a")).collect());
+    let ran = run(&scenario(1, ""), &mut peer);
+    assert_eq!(counted(&ran), [4, 1, 0, 1]);
+    assert_eq!(ran.total(|counts| counts.numbers_unaccounted), 1);
+}
+
+#[test]
+fn a_stamp_from_before_the_run_gives_no_time() {
+    let old = |number| text(&format!("{{\"t\":\"said\",\"n\":{number},\"at\":-5}}"));
+    // The last one is what the step waits for.
+    let mut peer = WsPeer::new(|_, _| vec![old(1), said(2, "a"), old(4)]);
+    let ran = run(&scenario(1, "sent_at: /at, unit: s"), &mut peer);
+    assert_eq!(counted(&ran), [2, 1, 0, 0]);
+    assert_eq!(ran.rows("said").len(), 1);
+    assert_eq!(ran.total(|counts| counts.stamps_before), 2);
+    let told = ran.run.deltas.iter().flat_map(|delta| &delta.broadcasts);
+    assert_eq!(told.map(|told| told.number).collect::<Vec<_>>(), [2]);
+}

@@ -136,10 +136,43 @@ arrivals:
 ";
     let ran = run(text, &mut HttpPeer::new(|_| MS, |_| ok(r#"{"n":0}"#)));
     assert_eq!(ran.outcomes("never"), []);
-    assert_eq!(ran.counted("connect", Outcome::Step), 1);
+    assert_eq!(ran.counted("steps", Outcome::Step), 1);
+    assert_eq!(ran.counted("connect", Outcome::Step), 0);
     assert!(
         ran.details()[0].contains("division by zero"),
         "{:?}",
         ran.details()
     );
+}
+
+/// It would find the same again at once, and stop every other user of its loop.
+#[test]
+fn a_closed_populations_user_pauses_after_a_step_that_cannot_be_done() {
+    for (steps, measure) in [
+        ("- { set: { m: \"${1 / (user - user)}\" } }", "steps"),
+        ("- { check: 1 / (user - user) > 0, as: sound }", "sound"),
+        (
+            "- { if: user > 9, then: [ { ws: /stream } ] }
+    - expect: { when: { body: x }, as: heard }",
+            "heard",
+        ),
+    ] {
+        let text = format!(
+            "
+name: spin
+target: http://target.test/
+sessions:
+  main:
+    - get: /
+    {steps}
+    - think: 1s
+arrivals: [ {{ users: 1, for: 950ms }} ]
+"
+        );
+        let ran = run(&text, &mut HttpPeer::new(|_| 0, |_| ok("ok")));
+        // Due at 0, 100, … 900 ms.
+        assert_eq!(ran.counted(measure, Outcome::Step), 10, "{steps}");
+        assert_eq!(ran.total(|counts| counts.users_repeated), 10, "{steps}");
+        assert_eq!(ran.rows("GET /").len(), 10, "{steps}");
+    }
 }

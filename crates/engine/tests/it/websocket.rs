@@ -94,6 +94,29 @@ fn pings_are_answered_and_messages_may_be_fragmented() {
         pongs,
         [&(10, b"still there?".to_vec()), &(10, b"now?".to_vec())]
     );
+    let (handshake, ask) = (ran.rows("handshake")[0], ran.rows("ask")[0]);
+    // Two frames of 6 bytes each; what was asked, masked.
+    assert_eq!((ask.bytes_in, ask.bytes_out), (16, 12 + 6));
+    // Besides, 12 and 4 bytes of pings and their pongs, and a close frame with its code each way.
+    assert_eq!(
+        ran.total(|counts| counts.bytes_in),
+        u64::from(handshake.bytes_in + ask.bytes_in) + 14 + 6 + 4
+    );
+    assert_eq!(
+        ran.total(|counts| counts.bytes_out),
+        u64::from(handshake.bytes_out + ask.bytes_out) + 18 + 10 + 8
+    );
+}
+
+#[test]
+fn a_handshake_that_is_declined_counts_its_bytes() {
+    let answer = || crate::peers::response("403 Forbidden", "", "no");
+    let mut peer = crate::peers::HttpPeer::new(|_| MS, |_| answer());
+    let ran = run(&scenario(ASK), &mut peer);
+    assert_eq!(ran.outcomes("handshake"), [Outcome::Status]);
+    // All but the body, which nobody waits for.
+    let head = "HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\n";
+    assert_eq!(ran.rows("handshake")[0].bytes_in as usize, head.len());
 }
 
 #[test]
@@ -184,6 +207,9 @@ fn closing_by_a_step_waits_for_the_peer() {
     // Two round trips to open, one to close.
     assert_eq!(ran.rows("second")[0].due_ns, 60 * MS);
     assert_eq!(peer.frames[0], (8, vec![0x03, 0xe8]));
+    // To close is no operation.
+    let (sends, done) = (ran.total(|c| c.sends), ran.total(|c| c.done));
+    assert_eq!((sends, done), (2, 2 + ran.rows("connect").len() as u64));
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub struct LevelFigures {
     pub per_s: Option<f64>,
     /// N = X · R, the same.
     pub in_flight: Option<f64>,
-    /// Median of the trials' medians.
+    /// Median of the trials' medians; `None` where nothing ended well.
     pub p50_ns: Option<u64>,
     /// Median of their 99th percentiles.
     pub p99_ns: Option<u64>,
@@ -177,8 +177,8 @@ fn figures(level: &Level, trials: &[Trial]) -> LevelFigures {
         let sum: f64 = all.iter().map(|figures| of(figures)).sum();
         (!all.is_empty()).then(|| sum / all.len() as f64)
     };
-    let median = |of: fn(&super::TrialFigures) -> u64| {
-        let mut values: Vec<u64> = all.iter().map(|figures| of(figures)).collect();
+    let median = |of: fn(&super::TrialFigures) -> Option<u64>| {
+        let mut values: Vec<u64> = all.iter().filter_map(|figures| of(figures)).collect();
         values.sort_unstable();
         values.get(values.len() / 2).copied()
     };
@@ -194,8 +194,8 @@ fn figures(level: &Level, trials: &[Trial]) -> LevelFigures {
         },
         per_s: mean(|f| f.per_s),
         in_flight: mean(|f| f.in_flight),
-        p50_ns: median(|f| f.p50_ns),
-        p99_ns: median(|f| f.p99_ns),
+        p50_ns: median(super::TrialFigures::p50),
+        p99_ns: median(super::TrialFigures::p99),
         error_share: mean(|f| f.error_share),
     }
 }

@@ -57,6 +57,18 @@ pub struct TrialFigures {
     pub error_share: f64,
 }
 
+impl TrialFigures {
+    /// [`p50_ns`](Self::p50_ns); `None` where nothing ended well, and so took no time.
+    pub fn p50(&self) -> Option<u64> {
+        (self.per_s > 0.0).then_some(self.p50_ns)
+    }
+
+    /// [`p99_ns`](Self::p99_ns), the same.
+    pub fn p99(&self) -> Option<u64> {
+        (self.per_s > 0.0).then_some(self.p99_ns)
+    }
+}
+
 impl Trial {
     /// A trial that left nothing but its outcome.
     pub fn new(load: f64, outcome: Outcome) -> Trial {

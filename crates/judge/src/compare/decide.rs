@@ -13,7 +13,7 @@ use stats::sample::Sample;
 use stats::student;
 
 use super::read::Measured;
-use super::{ComparedRun, Options};
+use super::{ComparedRun, Options, neighbours};
 
 /// Dealings of runs that are gone through at most; of more, so many are drawn.
 const DEALINGS_MAX: usize = 10_000;
@@ -32,7 +32,7 @@ pub enum Figure {
     Mean,
     /// Quantile of the time, of this share.
     Quantile(f64),
-    /// Operations that ended, per second: well or not, where the record tells these.
+    /// Operations that ended well, per second.
     Rate,
     /// Share of operations that ended ill.
     ErrorRate,
@@ -98,7 +98,7 @@ impl Rule {
 #[derive(Debug, Clone)]
 pub(crate) struct Unit {
     pub(crate) sample: Sample,
-    /// Per second.
+    /// Operations that ended well, per second.
     pub(crate) rate: f64,
     /// `None` where the record does not tell.
     pub(crate) error_rate: Option<f64>,
@@ -139,6 +139,9 @@ pub struct Change {
     pub p: f64,
     /// Corrected for all figures of all measures.
     pub p_adjusted: f64,
+    /// How neighbouring pairs of windows are correlated, −1 to 1; `None` where these do not decide, or all
+    /// differ by the same.
+    pub neighbours: Option<f64>,
     /// `p_adjusted` is at most α.
     pub seen: bool,
     /// Seen, and greater than the tolerance.
@@ -212,6 +215,10 @@ pub(crate) fn decide(
             .into_iter()
             .zip(tests.by_ref())
             .map(|(component, (t, p, p_adjusted))| {
+                let neighbours = match rule {
+                    Rule::Windows => neighbours::correlation(&component.values, first),
+                    _ => None,
+                };
                 let change = component.change;
                 let seen = p_adjusted <= options.alpha;
                 // From nothing to something is more than any share.
@@ -222,6 +229,7 @@ pub(crate) fn decide(
                     t,
                     p,
                     p_adjusted,
+                    neighbours,
                     seen,
                     counts: seen && beyond,
                     ..change
@@ -269,9 +277,7 @@ fn test(
         Rule::Windows => {
             let dealings = Dealings::of_pairs(first, DEALINGS_MAX, &mut rng);
             let t = |c: &Component, swapped: &[bool]| {
-                let (a, b) = c.values.split_at(first);
-                let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
-                paired_t(&differences, swapped, floor)
+                paired_t(&neighbours::differences(&c.values, first), swapped, floor)
             };
             let found = max_t(&dealings, |swapped| by_component(&|c| t(c, swapped).abs()));
             let unmoved = vec![false; first];
@@ -295,6 +301,7 @@ fn untested(figure: Figure, difference: f64, relative: Option<f64>) -> Change {
         t: 0.0,
         p: 1.0,
         p_adjusted: 1.0,
+        neighbours: None,
         seen: false,
         counts: false,
     }

@@ -8,6 +8,7 @@ use record::schema::{Finding, Severity};
 use super::verdict::{from_to, labels, of_changes, p_value, percent};
 use super::{
     ComparedMeasure, ComparedRun, Figure, Options, Rule, Serial, Side, Source, Verdict, alike,
+    neighbours,
 };
 use crate::words;
 
@@ -212,6 +213,7 @@ pub(crate) fn of_measures(
         let text = "no measure could be compared".to_owned();
         found.push(finding(Severity::Fatal, "nothing-compared", text));
     }
+    found.extend(neighbours::finding(measures, rule));
     found.extend(of_serial(measures, runs, rule));
     found.extend(of_sources(measures));
     found
@@ -265,7 +267,7 @@ fn is_broken(measure: &ComparedMeasure, runs: &[ComparedRun]) -> bool {
     let all_failed = measure
         .runs
         .iter()
-        .any(|run| run.count == 0 && run.rate > 0.0);
+        .any(|run| run.count == 0 && run.error_rate.is_some_and(|share| share > 0.0));
     let has_none = |side: Side| {
         let mut of_side = runs
             .iter()

@@ -296,11 +296,6 @@ impl Measured {
         }
     }
 
-    /// Operations that ended, well or not; where the record cannot tell, those that ended well.
-    pub(crate) fn ended(&self) -> u64 {
-        self.ends.map_or_else(|| self.count(), |ends| ends.ended)
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.count() == 0
     }
@@ -324,7 +319,7 @@ impl Measured {
             }
         };
         Some(Unit {
-            rate: self.ended() as f64 / seconds,
+            rate: self.count() as f64 / seconds,
             sample: sample.ok()?,
             error_rate: self.ends.map(Ends::error_rate),
         })
@@ -342,9 +337,8 @@ impl Measured {
                 };
                 let sample = sample.ok().filter(|s| s.count() >= WINDOW_COUNT_MIN)?;
                 let ends = self.window_ends.get(window);
-                let ended = ends.map_or(sample.count(), |ends| ends.ended);
                 Some(Unit {
-                    rate: ended as f64 / (seconds / WINDOWS as f64),
+                    rate: sample.count() as f64 / (seconds / WINDOWS as f64),
                     error_rate: ends.map(|ends| ends.error_rate()),
                     sample,
                 })

@@ -14,16 +14,16 @@ pub const COMPARISON_FORMAT: u32 = 1;
 pub enum Verdict {
     /// Nothing that counts was seen.
     NoDifference,
-    /// Times are longer, or fewer operations were done.
+    /// Times are longer, or fewer operations ended well.
     Slower,
-    /// Times are shorter, or more operations were done.
+    /// Times are shorter, or more operations ended well, errors being no more.
     Faster,
     /// The distributions differ, neither being slower or faster throughout; or runs fall into
     /// groups.
     ModesDiffer,
-    /// A greater share of operations ended ill, times being no different.
+    /// A greater share of operations ended ill, whatever the times of the others.
     MoreErrors,
-    /// A smaller share.
+    /// A smaller share, times being no different.
     FewerErrors,
     /// The data do not allow to tell.
     CannotTell,
@@ -62,8 +62,8 @@ impl Verdict {
             Verdict::FewerErrors => 2,
             Verdict::Faster => 3,
             Verdict::ModesDiffer => 4,
-            Verdict::MoreErrors => 5,
-            Verdict::Slower => 6,
+            Verdict::Slower => 5,
+            Verdict::MoreErrors => 6,
         }
     }
 }
@@ -187,7 +187,7 @@ pub struct ComparedMeasure {
 pub struct RunFigures {
     /// Operations that ended well.
     pub count: u64,
-    /// Operations that ended per second, well or not where the record tells these.
+    /// The same per second.
     pub rate: f64,
     /// Share of operations that ended ill; `None` where the record cannot tell it.
     pub error_rate: Option<f64>,

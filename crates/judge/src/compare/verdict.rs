@@ -3,12 +3,22 @@
 use super::{Change, ComparedRun, Figure, Verdict};
 use crate::words;
 
-/// What the changes of a measure come to, and the sentence that says so.
+/// What the changes of a measure come to, and the sentence that says so. Times are of operations that
+/// ended well: where more of them ended ill, shorter times are no better ones.
 pub(crate) fn of_changes(changes: &[Change]) -> (Verdict, String) {
     let counting = || changes.iter().filter(|change| change.counts);
+    let errors = counting().find(|change| change.figure == Figure::ErrorRate);
+    if let Some(errors) = errors.filter(|errors| errors.difference > 0.0) {
+        return (
+            Verdict::MoreErrors,
+            format!("more errors: {}", from_to(errors)),
+        );
+    }
     let times = || counting().filter(|c| !matches!(c.figure, Figure::Shape | Figure::ErrorRate));
     let slower = greatest(times().filter(|c| is_slower(c)));
-    let faster = greatest(times().filter(|c| !is_slower(c)));
+    // What no longer ends ill ends well: a rate that is greater for it says the same once more.
+    let follows = |c: &Change| errors.is_some() && c.figure == Figure::Rate;
+    let faster = greatest(times().filter(|c| !is_slower(c) && !follows(c)));
     match (slower, faster) {
         (Some(worse), Some(better)) => (
             Verdict::ModesDiffer,
@@ -20,24 +30,17 @@ pub(crate) fn of_changes(changes: &[Change]) -> (Verdict, String) {
         ),
         (Some(worse), None) => (Verdict::Slower, format!("slower by {}", by(worse))),
         (None, Some(better)) => (Verdict::Faster, format!("faster by {}", by(better))),
-        (None, None) => without_times(counting(), changes),
+        (None, None) => without_times(errors, changes),
     }
 }
 
-fn without_times<'a>(
-    counting: impl Iterator<Item = &'a Change>,
-    changes: &[Change],
-) -> (Verdict, String) {
-    let rest: Vec<&Change> = counting.collect();
-    if let Some(errors) = rest.iter().find(|c| c.figure == Figure::ErrorRate) {
-        let (verdict, word) = if errors.difference > 0.0 {
-            (Verdict::MoreErrors, "more errors")
-        } else {
-            (Verdict::FewerErrors, "fewer errors")
-        };
-        return (verdict, format!("{word}: {}", from_to(errors)));
+fn without_times(fewer_errors: Option<&Change>, changes: &[Change]) -> (Verdict, String) {
+    if let Some(errors) = fewer_errors {
+        let text = format!("fewer errors: {}", from_to(errors));
+        return (Verdict::FewerErrors, text);
     }
-    if let Some(shape) = rest.iter().find(|c| c.figure == Figure::Shape) {
+    let mut counting = changes.iter().filter(|change| change.counts);
+    if let Some(shape) = counting.find(|c| c.figure == Figure::Shape) {
         let text = format!(
             "modes differ: the distributions are {} apart (Kolmogorov–Smirnov)",
             words::share(shape.difference)
@@ -147,6 +150,7 @@ mod tests {
             t: 0.0,
             p: 0.0,
             p_adjusted: 0.0,
+            neighbours: None,
             seen: true,
             counts,
         }
@@ -212,5 +216,43 @@ mod tests {
             "no difference seen beyond the tolerance",
         );
         check(&[], Verdict::NoDifference, "no difference seen");
+    }
+
+    #[test]
+    fn a_rise_of_errors_outweighs_whatever_else_there_is() {
+        let errors = change(Figure::ErrorRate, 0.0, 0.5, true);
+        let faster = change(Figure::Quantile(0.99), 2.0e6, 1.0e6, true);
+        let slower = change(Figure::Mean, 1.0e6, 2.0e6, true);
+        let rate = change(Figure::Rate, 100.0, 50.0, true);
+        for beside in [&faster, &slower, &rate] {
+            check(
+                &[beside.clone(), errors.clone()],
+                Verdict::MoreErrors,
+                "more errors: 0 % to 50 %",
+            );
+        }
+        let tolerated = change(Figure::ErrorRate, 0.5, 0.501, false);
+        check(
+            &[faster, tolerated],
+            Verdict::Faster,
+            "faster by 1.00 ms at p99 (50 %)",
+        );
+    }
+
+    #[test]
+    fn a_rate_that_follows_from_fewer_errors_is_not_told_as_faster() {
+        let errors = change(Figure::ErrorRate, 0.5, 0.25, true);
+        let greater = change(Figure::Rate, 50.0, 75.0, true);
+        check(
+            &[greater, errors.clone()],
+            Verdict::FewerErrors,
+            "fewer errors: 50 % to 25 %",
+        );
+        let fewer = change(Figure::Rate, 50.0, 40.0, true);
+        check(
+            &[fewer, errors],
+            Verdict::Slower,
+            "slower by 10.0/s in rate (20 %)",
+        );
     }
 }

@@ -11,6 +11,9 @@ use super::seconds::Seconds;
 use super::{Course, Cut, SECOND_NS, SLOTS_MAX, probes};
 use crate::figures::Figures;
 
+/// Values of probes that are kept: 24 MiB, as many as 200 probes tell in an hour and a half.
+const PROBE_ROWS_MAX: usize = 1 << 20;
+
 /// What a measure did in one second.
 #[derive(Debug, Clone, Copy)]
 pub struct SecondOf<'a> {
@@ -37,8 +40,21 @@ pub struct Growing {
     errors: Errors,
     /// What is judged.
     figures: Figures,
-    /// When each probe told its newest value.
-    probed_ns: Vec<i64>,
+    /// By probe.
+    probed: Vec<Probed>,
+    /// Of so many values of a probe one is kept.
+    probe_every: u64,
+    /// More values of probes are thinned.
+    probe_rows_max: usize,
+}
+
+/// What came of a probe.
+#[derive(Debug)]
+struct Probed {
+    /// When it told its newest value.
+    newest_ns: i64,
+    /// Values so far.
+    count: u64,
 }
 
 impl Growing {
@@ -62,7 +78,9 @@ impl Growing {
                 .collect(),
             errors: Errors::default(),
             figures: Figures::new(running, Vec::new(), Vec::new()),
-            probed_ns: Vec::new(),
+            probed: Vec::new(),
+            probe_every: 1,
+            probe_rows_max: PROBE_ROWS_MAX,
         }
     }
 
@@ -100,17 +118,26 @@ impl Growing {
     }
 
     /// Adds the newest value of each probe where it is not known already. Probes keep their places; new
-    /// ones come after them.
+    /// ones come after them. Of a long run with many probes every second value is kept, then every fourth, and
+    /// so on: the record has them all.
     pub fn probes(&mut self, newest: impl Iterator<Item = (ProbeInfo, i64, Option<f64>)>) {
         let probes = &mut self.figures.probes;
         for (place, (info, at_ns, value)) in newest.enumerate() {
             if place >= probes.list.len() {
                 probes.list.push(info);
-                self.probed_ns.push(i64::MIN);
+                self.probed.push(Probed {
+                    newest_ns: i64::MIN,
+                    count: 0,
+                });
             }
-            let known_ns = &mut self.probed_ns[place];
-            if let Some(value) = value.filter(|_| at_ns > *known_ns) {
-                *known_ns = at_ns;
+            let probed = &mut self.probed[place];
+            let Some(value) = value.filter(|_| at_ns > probed.newest_ns) else {
+                continue;
+            };
+            let is_kept = probed.count.is_multiple_of(self.probe_every);
+            probed.newest_ns = at_ns;
+            probed.count += 1;
+            if is_kept {
                 let probe = place as u32;
                 probes.rows.push(ProbeRow {
                     at_ns,
@@ -119,6 +146,20 @@ impl Growing {
                 });
             }
         }
+        if probes.rows.len() > self.probe_rows_max {
+            self.thin_probes();
+        }
+    }
+
+    /// Keeps every second value of each probe, from its first on.
+    fn thin_probes(&mut self) {
+        self.probe_every *= 2;
+        let probes = &mut self.figures.probes;
+        let mut is_next_kept = vec![true; probes.list.len()];
+        probes.rows.retain(|row| {
+            let is_next = &mut is_next_kept[row.probe as usize];
+            std::mem::replace(is_next, !*is_next)
+        });
     }
 
     /// What runs.
@@ -304,6 +345,34 @@ mod tests {
             .collect();
         assert_eq!(told, [("a", 1), ("b", 1)]);
         assert_eq!(growing.figures.probes.rows.len(), 3);
+    }
+
+    #[test]
+    fn values_of_probes_do_not_grow_without_end() {
+        let mut growing = two_seconds();
+        growing.probe_rows_max = 100;
+        let info = ProbeInfo {
+            role: "servers".to_owned(),
+            region: String::new(),
+            source: "host".to_owned(),
+            metric: "cpu".to_owned(),
+            unit: "%".to_owned(),
+            via: "host".to_owned(),
+        };
+        for second in 0..1000 {
+            let value = (info.clone(), second, Some(second as f64));
+            let others = [(info.clone(), second, None), value.clone()];
+            growing.probes([value].into_iter().chain(others));
+        }
+        let rows = &growing.figures.probes.rows;
+        let times = |probe| -> Vec<i64> {
+            let rows = rows.iter().filter(|row| row.probe == probe);
+            rows.map(|row| row.at_ns).collect()
+        };
+        assert!(rows.len() <= 100, "{}", rows.len());
+        let expected: Vec<i64> = (0..1000).step_by(32).collect();
+        assert_eq!((times(0), times(2)), (expected.clone(), expected));
+        assert_eq!(times(1), [0; 0]);
     }
 
     #[test]

@@ -5,10 +5,14 @@
 //! section 4.3).
 
 use record::Run;
+use record::schema::{Finding, Severity};
 use serde::Serialize;
 use stats::sample::Sample;
 
 use crate::compare::{self, CompareError, Options, Similarity};
+use crate::findings::finding;
+use crate::limits::EXPERIMENT_BIN_OF_MEDIAN_MAX;
+use crate::words;
 
 /// Bins of a histogram.
 const BINS: usize = 40;
@@ -100,6 +104,29 @@ pub struct Mode {
 pub struct Histogram {
     /// By bin.
     pub counts: Vec<u64>,
+}
+
+/// Whether bins of this width, in nanoseconds, were too wide for the published way to see anything.
+pub fn wide_bins(ensembles: &[Ensemble], bin_ns: u64) -> Option<Finding> {
+    let measures = ensembles.iter().flat_map(|ensemble| &ensemble.measures);
+    let medians = measures
+        .filter(|measure| measure.published.is_some())
+        .flat_map(|measure| measure.medians_ns.iter().copied());
+    let least_ns = medians.reduce(f64::min)?;
+    let (bin_ns, most_ns) = (bin_ns as f64, least_ns * EXPERIMENT_BIN_OF_MEDIAN_MAX);
+    let text = format!(
+        "bins of {} are wide where a run's median is {}: the published way calls runs alike that \
+         differ within a bin; write `bin` of {} or less",
+        words::duration(bin_ns),
+        words::duration(least_ns),
+        words::duration(most_ns)
+    );
+    (bin_ns > most_ns).then(|| {
+        finding(Severity::Warning, "bins-wide", text)
+            .with("bin_ns", bin_ns)
+            .with("least_median_ns", least_ns)
+            .done()
+    })
 }
 
 /// Compares the runs of a combination, each with its number in the experiment.
@@ -256,6 +283,46 @@ mod tests {
                 .iter()
                 .all(|&count| count == 0)
         );
+    }
+
+    #[test]
+    fn bins_are_wide_beyond_a_tenth_of_the_least_median() {
+        let similarity = Similarity {
+            pairs: Vec::new(),
+            ks_cliques: Vec::new(),
+            ad_cliques: Vec::new(),
+            cut_off: false,
+        };
+        let of_medians = |medians_ns: &[f64]| {
+            vec![Ensemble {
+                levels: Vec::new(),
+                runs: Vec::new(),
+                why: None,
+                measures: vec![EnsembleMeasure {
+                    name: "ad".to_owned(),
+                    counts: Vec::new(),
+                    medians_ns: medians_ns.to_vec(),
+                    tested: Vec::new(),
+                    direct: None,
+                    published: Some(similarity.clone()),
+                    edges_ns: Vec::new(),
+                }],
+            }]
+        };
+        let fast = of_medians(&[500e3, 400e3]);
+        assert_eq!(wide_bins(&fast, 40_000), None);
+        let found = wide_bins(&fast, 1_000_000).unwrap();
+        assert_eq!(
+            (found.severity, &*found.code),
+            (Severity::Warning, "bins-wide")
+        );
+        assert_eq!(
+            found.text,
+            "bins of 1.00 ms are wide where a run's median is 400 µs: the published way calls runs \
+             alike that differ within a bin; write `bin` of 40.0 µs or less"
+        );
+        assert_eq!(wide_bins(&of_medians(&[12e6]), 1_000_000), None);
+        assert_eq!(wide_bins(&[], 1_000_000), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use record::schema::SeriesRow;
 
-use crate::figures::Figures;
+use crate::figures::{self, Figures};
 use crate::limits::{
     BUSY_INTERVAL_NS_MIN, CPU_WAIT_MIN, HELD_SHARE_MIN, LOOP_BUSY_MIN, STARTS_SHARE_MIN,
 };
@@ -62,7 +62,7 @@ impl Cause {
 pub(super) fn of(figures: &Figures) -> Cause {
     let limit_ns = figures.info.generator.lag_max_ns;
     let late = |row: &&SeriesRow| {
-        let begun = row.users_started + row.users_refused;
+        let begun = figures::users_begun(std::iter::once(*row));
         row.lag_p99_ns > limit_ns || (begun as f64) < STARTS_SHARE_MIN * figures.due_of_rest(row)
     };
     let rows: Vec<&SeriesRow> = match figures.series.iter().filter(late).collect::<Vec<_>>() {
@@ -105,22 +105,29 @@ pub(super) fn of(figures: &Figures) -> Cause {
 
 /// The share of the users started that had to wait until other connections were set up.
 fn held(rows: &[&SeriesRow]) -> f64 {
-    let sum = |count: fn(&SeriesRow) -> u64| rows.iter().map(|row| count(row)).sum::<u64>() as f64;
-    sum(|row| row.users_held) / sum(|row| row.users_started).max(1.0)
+    let held = rows.iter().map(|row| row.users_held).sum::<u64>();
+    held as f64 / figures::users_started(rows.iter().copied()).max(1) as f64
 }
 
-/// The busiest loop's largest share of a core in an interval that is long enough to say so.
+/// Intervals that are long enough to say how busy a loop was; all of them where none is.
+fn long_enough<'a>(
+    rows: impl Iterator<Item = &'a SeriesRow> + Clone,
+) -> impl Iterator<Item = &'a SeriesRow> {
+    let long = |row: &SeriesRow| row.end_ns.saturating_sub(row.start_ns) >= BUSY_INTERVAL_NS_MIN;
+    let any = rows.clone().any(long);
+    rows.filter(move |row| !any || long(row))
+}
+
+/// The busiest loop's largest share of a core.
 pub(super) fn busy_max(rows: &[SeriesRow]) -> f64 {
-    let long = |row: &&SeriesRow| row.end_ns.saturating_sub(row.start_ns) >= BUSY_INTERVAL_NS_MIN;
-    rows.iter()
-        .filter(long)
+    long_enough(rows.iter())
         .map(|row| row.loop_busy_max)
         .fold(0.0, f64::max)
 }
 
 /// The mean of the busiest loop's share of a core, each row by its length.
-pub(super) fn busy_mean<'a>(rows: impl Iterator<Item = &'a SeriesRow>) -> f64 {
-    let (busy_ns, time_ns) = rows.fold((0.0, 0.0), |(busy_ns, time_ns), row| {
+pub(super) fn busy_mean<'a>(rows: impl Iterator<Item = &'a SeriesRow> + Clone) -> f64 {
+    let (busy_ns, time_ns) = long_enough(rows).fold((0.0, 0.0), |(busy_ns, time_ns), row| {
         let length_ns = row.end_ns.saturating_sub(row.start_ns) as f64;
         (busy_ns + row.loop_busy_max * length_ns, time_ns + length_ns)
     });

@@ -4,7 +4,7 @@ use record::Outcome;
 use record::schema::{Finding, HealthSummary, PhaseInfo, RunStatus, Severity, UsersSummary};
 
 use super::cause;
-use crate::figures::Figures;
+use crate::figures::{self, Figures};
 use crate::findings::finding;
 use crate::limits::{FILES_IN_FLIGHT_MIN, POISSON_SIGMAS, STARTS_SHARE_MIN};
 use crate::words;
@@ -159,7 +159,7 @@ impl Starts {
             figures.rows(number).map(counter).sum()
         };
         // What lost workers would have started is told elsewhere.
-        let due: f64 = sum(|row| row.users_due) as f64;
+        let due = sum(|row| row.users_due.saturating_sub(row.users_repeated)) as f64;
         // So is who was due in a pause.
         let counted: f64 = figures
             .rows(number)
@@ -167,7 +167,8 @@ impl Starts {
             .sum();
         let counted = counted.max(0.0);
         let rest = if due > 0.0 { counted / due } else { 1.0 };
-        let started = sum(|row| row.users_started);
+        let refused = sum(|row| row.users_refused);
+        let started = figures::users_begun(figures.rows(number)).saturating_sub(refused);
         // Of a phase that was cut short only the engine knows how many were due.
         let whole =
             figures.info.status == RunStatus::Complete || figures.ended_ns() >= phase.end_ns;
@@ -183,12 +184,12 @@ impl Starts {
                 "poisson" => asked - POISSON_SIGMAS * asked.sqrt(),
                 _ => asked,
             },
-            // A closed phase starts its users anew; that makes up for nothing.
+            // More than all of a closed phase makes up for nothing.
             started: match phase.kind.as_str() {
                 "closed" => started.min(asked as u64),
                 _ => started,
             },
-            refused: sum(|row| row.users_refused),
+            refused,
         }
     }
 

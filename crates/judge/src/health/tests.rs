@@ -147,6 +147,46 @@ fn closed_phases_start_their_users_anew() {
 }
 
 #[test]
+fn sessions_begun_anew_are_no_users_that_were_due() {
+    let mut figures = figures();
+    figures.info.phases[0].kind = "closed".to_owned();
+    figures.info.phases[0].users_planned = 500.0;
+    for row in &mut figures.series {
+        (row.users_due, row.users_started, row.users_repeated) = (100, 100, 100);
+    }
+    // The first second: 300 of 500 came, and each many times.
+    let row = &mut figures.series[0];
+    (row.users_due, row.users_started) = (600, 400);
+    let summary = judged(&figures);
+    assert_eq!(
+        (summary.verdict, summary.users.started),
+        (Verdict::Untrusted, 300)
+    );
+    let text = &summary.findings[0].text;
+    assert!(
+        text.starts_with("asked for 500 users, reached 300"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_loop_is_at_most_as_busy_as_in_its_busiest_second() {
+    let mut figures = figures();
+    // All are let go within a few milliseconds.
+    let mut last = sample::row(60);
+    last.end_ns = last.start_ns + 5_000_000;
+    last.loop_busy_max = 1.0;
+    figures.series.push(last.clone());
+    let health = judged(&figures).health;
+    assert_eq!(health.loop_busy_max, 0.1);
+    assert!((health.loop_busy_mean - 0.1).abs() < 1e-9);
+    // Of a run of less than a second that is all there is.
+    figures.series = vec![last];
+    let health = judged(&figures).health;
+    assert_eq!((health.loop_busy_mean, health.loop_busy_max), (1.0, 1.0));
+}
+
+#[test]
 fn late_operations_name_their_cause() {
     let late = |change: fn(&mut SeriesRow)| {
         let mut figures = with_rows(|row| row.lag_p99_ns = 20 * US);

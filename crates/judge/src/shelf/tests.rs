@@ -1,6 +1,8 @@
 //! Directories made by hand, and what the list says of them.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +58,21 @@ fn runs_are_listed_newest_first_with_their_figures() {
     assert_eq!(list(space.path()).items[0].id, listing.items[0].id);
     assert_ne!(listing.items[0].id, listing.items[1].id);
     assert!(a.id.len() == 16 && a.id.bytes().all(|b| b.is_ascii_hexdigit()));
+}
+
+#[test]
+fn places_that_read_alike_have_ids_of_their_own() {
+    let space = tempfile::tempdir().unwrap();
+    for name in [&b"run \xff"[..], b"run \xfe"] {
+        let place = space.path().join(OsStr::from_bytes(name));
+        fs::rename(judged(space.path(), "a", 100), place).unwrap();
+    }
+    let listing = list(space.path());
+    let [one, other] = &listing.items[..] else {
+        panic!("{listing:?}");
+    };
+    assert_eq!(one.place, other.place);
+    assert_ne!(one.id, other.id);
 }
 
 #[test]

@@ -437,6 +437,9 @@ fn what_cannot_be_analysed_is_refused_with_a_reason() {
     };
     let made = Made::answering(60, |_| 10.0);
     let ask = Question::default;
+    let mut unknown = Made::answering(60, |_| 10.0);
+    unknown.series.clear();
+    assert!(matches!(refused(&unknown, ask()), AnalyzeError::NoSeries));
     let error = refused(&Made::answering(12, |_| 10.0), ask());
     assert!(matches!(error, AnalyzeError::TooShort { seconds: 12 }));
     let error = refused(

@@ -77,12 +77,6 @@ impl Cycle {
         self.rates.len() > 24
     }
 
-    /// The rate in the hour of this clock's time, as a share of the mean of all hours.
-    pub(crate) fn share(&self, local_s: i64) -> f64 {
-        let mean = self.rates.iter().sum::<f64>() / self.rates.len() as f64;
-        self.rates[slot(local_s, self.rates.len())] / mean
-    }
-
     /// Numbers that were taken from the counts.
     pub(super) fn fitted(&self) -> u64 {
         self.rates.len() as u64
@@ -102,6 +96,44 @@ impl Cycle {
     pub(super) fn rate_of(&self, counts: &Counts, bin: usize) -> f64 {
         let second = (bin as u64 * counts.bin_s) as i64;
         self.rates[slot(counts.local_s + second, self.rates.len())]
+    }
+}
+
+/// A cycle that users follow, with the rate of the recording that it was found in: the mean of the hours is
+/// not that rate where parts of days were recorded, or silences left out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hours<'m> {
+    cycle: &'m Cycle,
+    rate_per_s: f64,
+}
+
+impl<'m> Hours<'m> {
+    pub(super) fn new(cycle: &'m Cycle, rate_per_s: f64) -> Hours<'m> {
+        Hours { cycle, rate_per_s }
+    }
+
+    /// They are the week's, else the day's.
+    pub(crate) fn is_weekly(&self) -> bool {
+        self.cycle.is_weekly()
+    }
+
+    /// The rate in the hour of this clock's time, as a share of the recording's.
+    pub(crate) fn share(&self, local_s: i64) -> f64 {
+        let rates = &self.cycle.rates;
+        rates[slot(local_s, rates.len())] / self.rate_per_s
+    }
+
+    /// Stretches of so many seconds from this clock's time on, each within an hour: how long, and its share.
+    pub(crate) fn stretches(&self, local_s: i64, seconds: f64) -> impl Iterator<Item = (f64, f64)> {
+        let hours = *self;
+        let mut at_s = 0.0;
+        std::iter::from_fn(move || {
+            let clock_s = local_s + at_s as i64;
+            let left_s = (HOUR_S - clock_s.rem_euclid(HOUR_S)) as f64;
+            let length_s = left_s.min(seconds - at_s);
+            at_s += length_s;
+            (length_s > 0.0).then(|| (length_s, hours.share(clock_s)))
+        })
     }
 }
 

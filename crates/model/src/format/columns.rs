@@ -9,6 +9,8 @@ use crate::time::Form;
 
 /// Most columns.
 const COLUMNS_MAX: usize = 256;
+/// Longest row that is shown as names of columns when it was not said to be one.
+const NAMES_BYTES_MAX: usize = 1_000;
 
 /// What stands in which column.
 #[derive(Debug, Clone)]
@@ -56,6 +58,7 @@ impl Columns {
                 Meaning::Agent => entry.agent = value,
                 Meaning::User => entry.user = value,
                 Meaning::Method => entry.method = value,
+                Meaning::SmallMethod => entry.method = Cow::Owned(value.to_ascii_uppercase()),
                 Meaning::Target => entry.target = value,
                 Meaning::Query => entry.query = value,
                 Meaning::Request => {
@@ -128,15 +131,29 @@ pub(crate) fn split(line: &[u8], separator: u8) -> impl Iterator<Item = Option<C
     })
 }
 
+/// Whether a row has more than one value, whatever parts them.
+pub(super) fn has_several(row: &[u8]) -> bool {
+    split(row, separator(row)).nth(1).is_some()
+}
+
+/// Whether a row reads like names rather than like data or no text at all.
+pub(super) fn could_be_names(row: &[u8]) -> bool {
+    let is_text = |text: &str| !text.chars().any(|c| c.is_control() && c != '\t');
+    row.len() <= NAMES_BYTES_MAX && std::str::from_utf8(row).is_ok_and(is_text)
+}
+
+/// What parts the values of a row: a comma where it has one.
+fn separator(row: &[u8]) -> u8 {
+    let found = [b',', b';', b'\t'].into_iter().find(|s| row.contains(s));
+    found.unwrap_or(b',')
+}
+
 /// CSV with a first row of names, given meanings by the map, or by names that are common.
 ///
 /// # Errors
 /// What is missing.
 pub(super) fn csv(header: &[u8], map: &FieldMap) -> Result<Columns, String> {
-    let separator = [b';', b'\t']
-        .into_iter()
-        .find(|separator| !header.contains(&b',') && header.contains(separator))
-        .unwrap_or(b',');
+    let separator = separator(header);
     let names: Option<Vec<_>> = split(header, separator).collect();
     let names = names.ok_or("the first row has a quote that does not end")?;
     if names.len() > COLUMNS_MAX {

@@ -113,9 +113,20 @@ impl Names {
             let meaning = meaning(means).ok_or_else(|| format!("no field means {means:?}"))?;
             Ok((name.clone(), meaning))
         });
-        Ok(Names {
+        let names = Names {
             named: named.collect::<Result<_, String>>()?,
-        })
+        };
+        match (names.of(&Meaning::Date), names.of(&Meaning::Clock)) {
+            (Some(_), None) => Err("a date wants its clock: --field clock=NAME".to_owned()),
+            (None, Some(_)) => Err("a clock wants its date: --field date=NAME".to_owned()),
+            _ => Ok(names),
+        }
+    }
+
+    /// What the user calls this.
+    fn of(&self, meaning: &Meaning) -> Option<&str> {
+        let named = self.named.iter().find(|(_, means)| means == meaning)?;
+        Some(&named.0)
     }
 
     pub(super) fn parse<'a>(&self, line: &'a [u8]) -> Result<Entry<'a>, Kind> {
@@ -124,9 +135,22 @@ impl Names {
         // Objects inside are named by dots, as in `request.method`.
         let mut flat = Vec::new();
         flatten(None, object, &mut flat);
+        let value = |name: &str| {
+            flat.iter()
+                .find(|(own, _)| own == name)
+                .map(|found| &found.1)
+        };
+        let parted = self.of(&Meaning::Date).zip(self.of(&Meaning::Clock));
+        if let Some((date, clock)) = parted
+            && let Some((date, clock)) = value(date).zip(value(clock))
+        {
+            entry.time = Some(stamp(format!("{date} {clock}").as_bytes(), Form::Any)?);
+        }
         for (wanted, guesses) in GUESSES {
-            let place = match self.named.iter().find(|(_, means)| means == wanted) {
-                Some((name, _)) => flat.iter().position(|(own, _)| own == name),
+            let place = match self.of(wanted) {
+                Some(name) => flat.iter().position(|(own, _)| own == name),
+                // No name is guessed for what was named in two parts.
+                None if parted.is_some() && *wanted == Meaning::Time => None,
                 None => guesses
                     .iter()
                     .find_map(|guess| flat.iter().position(|(own, _)| own == guess)),

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use memchr::memmem::Finder;
 
+use super::client::Client;
 use super::{stamp, status};
 use crate::entry::{Entry, Meaning};
 use crate::faults::Kind;
 use crate::time::Form;
 
-const COMMON: &str =
-    "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent";
+/// Behind address, identity and user.
+const COMMON: &str = "[$time_local] \"$request\" $status $body_bytes_sent";
 const COMBINED: &str = " \"$http_referer\" \"$http_user_agent\"";
 /// Most variables of a format.
 const PARTS_MAX: usize = 64;
@@ -21,6 +22,8 @@ pub(crate) struct Template {
     parts: Vec<Part>,
     /// What stands before the first variable.
     before: Vec<u8>,
+    /// Who asked stands before that, as in common logs.
+    client: bool,
     /// From this part on a line may end.
     needed: usize,
     /// What is behind the last part is passed over.
@@ -43,7 +46,8 @@ impl Template {
     pub(crate) fn combined() -> Template {
         let mut template = Template::new(&format!("{COMMON}{COMBINED}"))
             .expect("the text is a pattern of the right form");
-        template.needed = 6;
+        template.needed = 4;
+        template.client = true;
         template.open = true;
         template.name = "combined or common log";
         template
@@ -106,6 +110,7 @@ impl Template {
             needed: parts.len(),
             parts,
             before: opening,
+            client: false,
             open: false,
             name: "log_format",
         })
@@ -117,21 +122,23 @@ impl Template {
 
     /// Whether a line begins as common logs do: something, a time in brackets, a quote.
     pub(crate) fn looks_combined(line: &[u8]) -> bool {
-        let Some(open) = memchr::memchr(b'[', line) else {
-            return false;
-        };
-        let Some(close) = memchr::memchr(b']', &line[open..]) else {
-            return false;
-        };
-        let inside = &line[open + 1..open + close];
-        line[open + close..].starts_with(b"] \"")
-            && inside.contains(&b'/')
-            && inside.contains(&b':')
+        bracket(line).is_some_and(|(_, close)| line[close..].starts_with(b"] \""))
     }
 
     pub(crate) fn parse<'a>(&'a self, line: &'a [u8]) -> Result<Entry<'a>, Kind> {
-        let mut rest = line.strip_prefix(&self.before[..]).ok_or(Kind::Format)?;
         let mut entry = Entry::default();
+        let mut rest = line;
+        if self.client {
+            let (open, _) = bracket(line).ok_or(Kind::Format)?;
+            // A bracket has a blank before it.
+            let client = Client::read(&line[..open - 1]).ok_or(Kind::Format)?;
+            let told = |part: &'a [u8]| Cow::Borrowed(if part == b"-" { &[][..] } else { part });
+            entry.address = told(client.address);
+            entry.user = told(client.user);
+            entry.host = told(client.host.unwrap_or_default());
+            rest = &line[open..];
+        }
+        rest = rest.strip_prefix(&self.before[..]).ok_or(Kind::Format)?;
         for (number, part) in self.parts.iter().enumerate() {
             let literal = part.until.needle();
             let end = if literal.is_empty() {
@@ -160,6 +167,17 @@ impl Template {
             Err(Kind::Format)
         }
     }
+}
+
+/// Where the brackets about the time of a common log stand: the first behind a blank in which a date and a clock
+/// could be. Addresses have brackets too.
+fn bracket(line: &[u8]) -> Option<(usize, usize)> {
+    let mut opens = memchr::memmem::find_iter(line, b" [").map(|blank| blank + 1);
+    opens.find_map(|open| {
+        let close = open + memchr::memchr(b']', &line[open..])?;
+        let inside = &line[open..close];
+        (inside.contains(&b'/') && inside.contains(&b':')).then_some((open, close))
+    })
 }
 
 /// Where a quoted value ends: at the first `literal` whose quote no backslash escapes.
@@ -199,6 +217,7 @@ fn set<'a>(entry: &mut Entry<'a>, part: &'a Part, value: &'a [u8]) -> Result<(),
         Meaning::Agent => entry.agent = borrowed,
         Meaning::User => entry.user = borrowed,
         Meaning::Method => entry.method = borrowed,
+        Meaning::SmallMethod => entry.method = Cow::Owned(value.to_ascii_uppercase()),
         Meaning::Target => entry.target = borrowed,
         Meaning::Query => entry.query = borrowed,
         Meaning::Host => entry.host = borrowed,

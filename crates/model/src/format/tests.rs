@@ -69,6 +69,31 @@ fn combined_and_common_lines() {
 }
 
 #[test]
+fn whoever_asked_is_known_in_common_logs_of_all_kinds() {
+    let rest = r#"[17/May/2015:10:05:03 +0000] "GET /[a/b:c] HTTP/1.1" 200 5"#;
+    for (client, address, user, host) in [
+        ("192.0.2.1 ident frank", "192.0.2.1", "frank", ""),
+        ("[2001:db8::1] - -", "2001:db8::1", "", ""),
+        (
+            "www.a.test:443 [2001:db8::1]:99 - -",
+            "2001:db8::1",
+            "",
+            "www.a.test",
+        ),
+    ] {
+        let line = format!("{client} {rest}");
+        let format = detected(&line);
+        assert_eq!(format.name(), "combined or common log");
+        let entry = format.parse(line.as_bytes()).unwrap();
+        let found =
+            [&entry.address, &entry.user, &entry.host].map(|part| String::from_utf8_lossy(part));
+        assert_eq!(found, [address, user, host], "{line}");
+        assert_eq!(&*entry.target, b"/[a/b:c]");
+    }
+    assert!(choose(&FormatSpec::Detect, rest.as_bytes(), &[]).is_err());
+}
+
+#[test]
 fn nginx_formats_of_ones_own() {
     let text = r#"[$time_iso8601] $host ${remote_addr} "$request_method $uri" $status $cookie_sid"#;
     let format = choose(&FormatSpec::Template(text.to_owned()), b"", &[]).unwrap();
@@ -119,6 +144,18 @@ fn json_lines() {
         shown(&own, r#"{"wann":"1431857103","wo":"/x"}"#),
         Ok(format!("  /x 0  {MAY}"))
     );
+    let field = |means: &str, name: &str| (means.to_owned(), name.to_owned());
+    let parted = [field("date", "tag"), field("clock", "uhr")];
+    let own = choose(&FormatSpec::Json, b"", &parted).unwrap();
+    assert_eq!(
+        shown(
+            &own,
+            r#"{"tag":"2015-05-17","uhr":"10:05:03Z","date":"never","uri":"/x"}"#
+        ),
+        Ok(format!("  /x 0  {MAY}"))
+    );
+    let told = choose(&FormatSpec::Json, b"", &parted[..1]).unwrap_err();
+    assert!(told.contains("--field clock=NAME"), "{told}");
     assert_eq!(shown(&format, "{").unwrap_err(), Kind::Format);
     assert_eq!(
         shown(
@@ -192,7 +229,7 @@ fn csv_and_tsung() {
         "#date;pid;id;http method;host;URL;HTTP status;size;duration;transaction;match;error;tag\n";
     let format = detected(head);
     let line = "1431857103.125;<0.122.0>;7;get;h.test;/a;200;12;3.4;-;-;-;-";
-    assert_eq!(shown(&format, line), Ok(format!(" get /a 200  {MAY}")));
+    assert_eq!(shown(&format, line), Ok(format!(" GET /a 200  {MAY}")));
     assert_eq!(
         format.parse(line.as_bytes()).unwrap().other("pid"),
         Some(&b"<0.122.0>"[..])

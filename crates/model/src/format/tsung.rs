@@ -4,6 +4,8 @@
 use super::Columns;
 use crate::entry::Meaning;
 
+pub(super) const NAME: &str = "Tsung's dump";
+
 pub(super) fn is_header(line: &[u8]) -> bool {
     line.starts_with(b"#date;pid;id;")
 }
@@ -19,14 +21,14 @@ pub(super) fn columns(first: &[u8]) -> Columns {
         .split(';')
         .map(|name| match name {
             "date" => Meaning::Time,
-            "http method" => Meaning::Method,
+            "http method" => Meaning::SmallMethod,
             "host" => Meaning::Host,
             "URL" => Meaning::Target,
             "HTTP status" => Meaning::Status,
             name => Meaning::Other(name.to_owned()),
         });
     Columns {
-        name: "Tsung's dump",
+        name: NAME,
         meanings: meanings.collect(),
         separator: b';',
         remark: Some(b'#'),

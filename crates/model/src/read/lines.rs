@@ -6,10 +6,12 @@ use std::io;
 
 use jiff::tz::TimeZone;
 
-use super::{LINE_BITS, SAMPLES_MAX, SEGMENTS_MAX, SHAPES_MAX, Work};
+use super::{LINE_BITS, SAMPLES_MAX, SEGMENTS_MAX, SHAPES_MAX, Steps, Work};
 use crate::entry::{Entry, clean_target};
 use crate::faults::{Faults, Kind};
+use crate::format::key;
 use crate::hit::{Hit, NO_SEGMENT};
+use crate::input::LINE_BYTES_MAX;
 use crate::part::Part;
 use crate::settings::Settings;
 use crate::shape::{Names, shape};
@@ -40,7 +42,8 @@ pub(super) struct Outcome {
     pub(super) runs: Vec<Run<Hit>>,
     pub(super) samples: Vec<Sample>,
     pub(super) faults: Faults,
-    pub(super) step_ns: u64,
+    /// By the place of the file.
+    pub(super) steps: BTreeMap<u32, Steps>,
     pub(super) offsets: BTreeMap<i32, u64>,
     pub(super) back_max_ns: i64,
     pub(super) span_ns: (i64, i64),
@@ -48,7 +51,6 @@ pub(super) struct Outcome {
 
 pub(super) struct Lines<'a> {
     settings: &'a Settings,
-    key: Vec<Part>,
     zone: Option<TimeZone>,
     shapes: &'a Names,
     segments: &'a Names,
@@ -57,6 +59,8 @@ pub(super) struct Lines<'a> {
     sorter: Sorter<'a, Hit>,
     samples: BinaryHeap<Sample>,
     outcome: Outcome,
+    /// Of the piece that is being read.
+    steps: Steps,
     shape: Vec<u8>,
 }
 
@@ -68,15 +72,8 @@ impl<'a> Lines<'a> {
         segments: &'a Names,
         (scratch, number, runs_in_memory): (&'a Scratch, usize, usize),
     ) -> Lines<'a> {
-        let part = |text: &str| text.parse::<Part>().expect("the text is a part");
-        // Tsung knows its users by two numbers of its own.
-        let key = match &settings.key {
-            Some(key) => vec![key.clone()],
-            None => vec![part("field:pid+field:id"), part("address+agent")],
-        };
         Lines {
             settings,
-            key,
             zone,
             shapes,
             segments,
@@ -91,16 +88,22 @@ impl<'a> Lines<'a> {
                 runs: Vec::new(),
                 samples: Vec::new(),
                 faults: Faults::default(),
-                step_ns: 1_000_000_000,
+                steps: BTreeMap::new(),
                 offsets: BTreeMap::new(),
                 back_max_ns: 0,
                 span_ns: (i64::MAX, i64::MIN),
             },
+            steps: Steps::default(),
             shape: Vec::new(),
         }
     }
 
     pub(super) fn piece(&mut self, work: &Work) -> io::Result<()> {
+        let usual = || {
+            let key = key(&work.format.name());
+            key.parse().expect("the keys of formats are parts")
+        };
+        let key = self.settings.key.clone().unwrap_or_else(usual);
         let mut last_ns = i64::MIN;
         let end = work.bytes.len();
         let mut at = 0;
@@ -109,6 +112,7 @@ impl<'a> Lines<'a> {
             let next = memchr::memchr(b'\n', &work.bytes[at..]).map_or(end, |found| at + found + 1);
             let line = work.bytes[at..next].trim_ascii_end();
             let whole = work.bytes[at..next].ends_with(b"\n");
+            let length = next - at - usize::from(whole);
             at = next;
             let place = (work.file, work.first_line + number);
             let order = work.number << LINE_BITS | number;
@@ -117,6 +121,12 @@ impl<'a> Lines<'a> {
                 continue;
             }
             self.outcome.lines += 1;
+            // Only those that reach beyond a piece are found while cutting pieces.
+            if length > LINE_BYTES_MAX {
+                let faults = &mut self.outcome.faults;
+                faults.add(Kind::TooLong, place, line, &work.name);
+                continue;
+            }
             if work.cut_off && !whole {
                 self.outcome
                     .faults
@@ -126,7 +136,7 @@ impl<'a> Lines<'a> {
             let hit = work
                 .format
                 .parse(line)
-                .and_then(|entry| self.hit(&entry, order));
+                .and_then(|entry| self.hit(&entry, &key, order));
             match hit {
                 Ok(Some((hit, odd))) => {
                     if let Some(kind) = odd {
@@ -152,11 +162,19 @@ impl<'a> Lines<'a> {
                 Err(kind) => self.outcome.faults.add(kind, place, line, &work.name),
             }
         }
+        let steps = std::mem::take(&mut self.steps);
+        let of_file = self.outcome.steps.entry(work.file).or_default();
+        of_file.merge(steps);
         Ok(())
     }
 
     /// The line in numbers, and what is odd of its time; `None` where the settings leave it out.
-    fn hit(&mut self, entry: &Entry<'_>, order: u64) -> Result<Option<(Hit, Option<Kind>)>, Kind> {
+    fn hit(
+        &mut self,
+        entry: &Entry<'_>,
+        key: &Part,
+        order: u64,
+    ) -> Result<Option<(Hit, Option<Kind>)>, Kind> {
         if self
             .settings
             .without
@@ -171,11 +189,7 @@ impl<'a> Lines<'a> {
             return Err(Kind::Request);
         }
         let target = clean_target(&entry.target).ok_or(Kind::NoPath)?;
-        let key = self
-            .key
-            .iter()
-            .find_map(|part| part.of(entry))
-            .ok_or(Kind::NoKey)?;
+        let key = key.of(entry).ok_or(Kind::NoKey)?;
         let mut hasher = DefaultHasher::new();
         hasher.write(&key);
         let method = if entry.method.is_empty() {
@@ -215,13 +229,7 @@ impl<'a> Lines<'a> {
                 (seconds, (stamp.seconds - seconds) as i32, odd)
             }
         };
-        let step_ns = match stamp.nanos {
-            0 => 1_000_000_000,
-            nanos if nanos.is_multiple_of(1_000_000) => 1_000_000,
-            nanos if nanos.is_multiple_of(1_000) => 1_000,
-            _ => 1,
-        };
-        self.outcome.step_ns = self.outcome.step_ns.min(step_ns);
+        self.steps.add(stamp.nanos);
         *self.outcome.offsets.entry(offset_s).or_default() += 1;
         Ok((seconds * 1_000_000_000 + i64::from(stamp.nanos), odd))
     }
@@ -230,11 +238,7 @@ impl<'a> Lines<'a> {
     fn shape(&mut self, method: &[u8], target: &[u8], query: &[u8]) -> u32 {
         let ruled = (!self.settings.rules.is_empty()).then(|| {
             let whole = [method, b" ", target].concat();
-            let found = self
-                .settings
-                .rules
-                .iter()
-                .find(|rule| rule.pattern.is_match(&whole));
+            let found = self.settings.rules.iter().find(|rule| rule.matches(&whole));
             found.map(|rule| format!("{RULE}{}", rule.name))
         });
         match ruled.flatten() {

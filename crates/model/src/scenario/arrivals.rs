@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use super::{names, number, rate_name};
-use crate::arrivals::{Arrivals, Cycle};
+use crate::arrivals::{Arrivals, Hours};
 use crate::{ArrivalsLaw, Model, TRACE_FILE, trace_file};
 
 /// A process as an item of the arrivals.
 struct Item<'m> {
     law: ArrivalsLaw,
-    cycle: Option<&'m Cycle>,
+    hours: Option<Hours<'m>>,
     /// Whose process it is.
     arrivals: &'m Arrivals,
     /// Users a second, as an expression.
@@ -61,7 +61,7 @@ fn items<'m>(model: &'m Model, names: &'m [String]) -> Vec<Item<'m>> {
             let own = segment.arrivals.as_ref().unwrap_or(whole);
             Some(Item {
                 law: process.law,
-                cycle: process.cycle(own, whole),
+                hours: process.hours(own, whole),
                 arrivals: own,
                 rate: rate_name(name),
                 file: trace_file(name),
@@ -74,7 +74,7 @@ fn items<'m>(model: &'m Model, names: &'m [String]) -> Vec<Item<'m>> {
     }
     vec![Item {
         law: whole.law,
-        cycle: whole.cycle.as_ref(),
+        hours: whole.hours(),
         arrivals: whole,
         rate: "rate".to_owned(),
         file: TRACE_FILE.to_owned(),
@@ -86,7 +86,7 @@ impl Item<'_> {
     fn is_trace(&self) -> bool {
         match self.law {
             ArrivalsLaw::Poisson => false,
-            ArrivalsLaw::Cycle => self.cycle.is_some_and(Cycle::is_weekly),
+            ArrivalsLaw::Cycle => self.hours.as_ref().is_some_and(Hours::is_weekly),
             ArrivalsLaw::Trace => true,
         }
     }
@@ -99,7 +99,7 @@ impl Item<'_> {
             session.unwrap_or_default()
         };
         let length = "for: \"${seconds / speed}s\"";
-        match self.cycle {
+        match self.hours {
             _ if self.is_trace() => {
                 let (bin, spacing) = match self.law {
                     ArrivalsLaw::Trace => (format!("{}s", self.arrivals.trace_bin_s), "even"),
@@ -114,13 +114,13 @@ impl Item<'_> {
                     last(&format!("\n{pad}  "))
                 );
             }
-            Some(cycle) if self.law == ArrivalsLaw::Cycle => {
+            Some(hours) if self.law == ArrivalsLaw::Cycle => {
                 let _ = writeln!(
                     out,
-                    "{pad}# the rate by the hour; their mean is `{rate}`\n{pad}- rates:"
+                    "{pad}# the rate by the hour, each a multiple of `{rate}`, which is that of the whole recording\n{pad}- rates:"
                 );
                 for hour in 0..24 {
-                    let share = number(cycle.share(hour * 3600));
+                    let share = number(hours.share(hour * 3600));
                     let _ = writeln!(
                         out,
                         "{pad}    \"{hour:02}:00\": \"${{{share} * {rate} * users * speed}}/s\""

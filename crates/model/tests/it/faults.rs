@@ -121,6 +121,87 @@ fn what_holds_nothing_is_told() {
 }
 
 #[test]
+fn a_finer_clock_among_coarser_ones_is_told_and_cut() {
+    let space = Space::new();
+    let json = |time: f64, user: u64| {
+        format!(
+            "{{\"time\":{time},\"client_ip\":\"10.0.0.{user}\",\"method\":\"GET\",\"path\":\"/a\"}}\n"
+        )
+    };
+    let begin = 1_735_689_600.0;
+    let asked = |n: u64| (begin + (n * 9 + n % 4 * n % 5) as f64, n / 4 % 200);
+    let seconds: String = (0..400).map(|n| json(asked(n).0, asked(n).1)).collect();
+    let clocks = |made: &model::Made| {
+        let found = made
+            .model
+            .findings
+            .iter()
+            .find(|f| f.code == "clocks-differ");
+        found
+            .map(|finding| finding.text.clone())
+            .unwrap_or_default()
+    };
+    let sound = space.model(&seconds, &space.settings()).unwrap();
+    assert_eq!((sound.model.log.step_s, &*clocks(&sound)), (1.0, ""));
+    // One fine line: all are taken as whole seconds, and fitted as such.
+    let one = seconds.clone() + &json(begin + 4_000.123, 250);
+    let one = space.model(&one, &space.settings()).unwrap();
+    assert_eq!((one.model.log.step_s, one.model.log.finer), (1.0, 1));
+    assert!(
+        clocks(&one).contains("1 lines have finer ones"),
+        "{}",
+        clocks(&one)
+    );
+    assert_eq!(one.model.segments[0].behaviour.thinks.step_s, 1.0);
+    // A server of seconds and one of milliseconds.
+    let fine: String = (0..400)
+        .map(|n| json(asked(n).0 + (n % 999 + 1) as f64 / 1e3, asked(n).1))
+        .collect();
+    let files = [
+        space.file("coarse.log", &seconds),
+        space.file("fine.log", &fine),
+    ];
+    let both = model::model(&files, &space.settings()).unwrap();
+    let told = clocks(&both);
+    assert!(
+        told.contains("1 s in ") && told.contains("0.001 s in "),
+        "{told}"
+    );
+    assert_eq!(both.model.log.step_s, 1.0);
+    let mut values = both.model.segments[0].behaviour.thinks.values.iter();
+    assert!(values.all(|value| value.0.fract() == 0.0));
+    let fine = space.model(&fine, &space.settings()).unwrap();
+    assert_eq!((fine.model.log.step_s, &*clocks(&fine)), (0.001, ""));
+}
+
+#[test]
+fn times_that_are_no_logs_are_told() {
+    let space = Space::new();
+    let json = |time: &str| {
+        format!(
+            "{{\"time\":{time},\"client_ip\":\"10.0.0.1\",\"method\":\"GET\",\"path\":\"/a\"}}\n"
+        )
+    };
+    // A date and a clock in one number, which are no milliseconds; and two that are five centuries apart.
+    for times in [
+        vec!["20250517100500".to_owned(), "20250517100501".to_owned()],
+        vec![
+            "\"1700-01-01T00:00:00Z\"".to_owned(),
+            "\"2200-01-01T00:00:00Z\"".to_owned(),
+        ],
+    ] {
+        let log: String = times.iter().map(|time| json(time)).collect();
+        let error = space.model(&log, &space.settings()).unwrap_err();
+        assert!(
+            matches!(error, ModelError::TooManyBad { bad: 2, .. }),
+            "{error}"
+        );
+        assert!(error.to_string().contains("no log's"), "{error}");
+    }
+    assert_eq!(model::clock_time("20250101000000"), None);
+}
+
+#[test]
 fn a_cut_off_archive_counts_as_far_as_it_goes() {
     let space = Space::new();
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -141,6 +222,60 @@ fn a_cut_off_archive_counts_as_far_as_it_goes() {
             .iter()
             .any(|finding| finding.code == "file-cut-off")
     );
+}
+
+#[test]
+fn an_archive_cut_off_before_its_first_line_is_told() {
+    let space = Space::new();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(sound(300).as_bytes()).unwrap();
+    let packed = packer.finish().unwrap();
+    let files = [
+        space.file("cut.gz", &packed[..12]),
+        space.file("access.log", sound(300)),
+    ];
+    let made = model::model(&files, &space.settings()).unwrap();
+    assert_eq!(made.model.log.requests, 900);
+    assert!(made.model.log.files[0].cut_off.is_some());
+    let codes: Vec<&str> = made
+        .model
+        .findings
+        .iter()
+        .map(|f| f.code.as_str())
+        .collect();
+    assert!(codes.contains(&"file-cut-off"), "{codes:?}");
+    let alone = model::model(&files[..1], &space.settings()).unwrap_err();
+    assert!(
+        alone.to_string().contains("cut.gz ends too early"),
+        "{alone}"
+    );
+}
+
+#[test]
+fn lines_that_are_too_long_are_told_wherever_they_stand() {
+    let space = Space::new();
+    let settings = Settings {
+        bad_max: 0.05,
+        ..space.settings()
+    };
+    let long = line(1, "192.0.2.1", &format!("GET /{}", "x".repeat(100_000)));
+    let longer = "x".repeat(2_000_000) + "\n";
+    for (log, at) in [
+        (sound(100) + &long + &sound(100), 301),
+        (longer.clone() + &sound(100) + "rubbish\n", 1),
+        (sound(100) + &longer + &sound(100), 301),
+    ] {
+        let made = space.model(&log, &settings).unwrap();
+        let found = &made.model.log.faults[&Kind::TooLong];
+        assert_eq!(found.lines, 1);
+        assert_eq!(
+            found.examples[0].at.rsplit(':').next(),
+            Some(&*at.to_string())
+        );
+        if let Some(other) = made.model.log.faults.get(&Kind::Format) {
+            assert!(other.examples[0].at.ends_with(":302"), "{other:?}");
+        }
+    }
 }
 
 #[test]

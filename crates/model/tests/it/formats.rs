@@ -51,6 +51,18 @@ fn text(head: &str, line: impl Fn(&Asked) -> String) -> String {
     format!("{head}{lines}")
 }
 
+/// As Tsung writes it, with its methods in small letters.
+fn tsungs_dump(method: &str) -> String {
+    let head =
+        "#date;pid;id;http method;host;URL;HTTP status;size;duration;transaction;match;error;tag\n";
+    text(head, |(second, user, path)| {
+        format!(
+            "{}.0;<0.{user}.0>;{user};{method};h.test;{path};200;9;1.0;-;-;-;-",
+            BEGIN_UNIX_S + second
+        )
+    })
+}
+
 fn made(text: impl AsRef<[u8]>, settings: Settings) -> Model {
     let space = Space::new();
     let settings = Settings {
@@ -203,16 +215,69 @@ fn columns_by_w3c_and_csv() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_a_name() {
+    let csv = text("\u{feff}time,address,target\n", |(second, user, path)| {
+        format!("{},{},{path}", BEGIN_UNIX_S + second, address(*user))
+    });
+    same(&made(csv, Settings::default()), "CSV");
+}
+
+#[test]
+fn a_user_of_two_hosts_is_one() {
+    let hosts = text("", |asked| {
+        format!("host{}.test:80 {}", asked.0 % 2, common(asked))
+    });
+    same(&made(hosts, Settings::default()), "combined or common log");
+}
+
+#[test]
 fn what_tsung_dumps() {
-    let head =
-        "#date;pid;id;http method;host;URL;HTTP status;size;duration;transaction;match;error;tag\n";
-    let dump = text(head, |(second, user, path)| {
+    same(
+        &made(tsungs_dump("get"), Settings::default()),
+        "Tsung's dump",
+    );
+}
+
+/// Many programs log their process and a request's number under Tsung's names.
+#[test]
+fn users_are_known_by_numbers_in_tsungs_dump_alone() {
+    let json = text("", |(second, user, path)| {
         format!(
-            "{}.0;<0.{user}.0>;{user};get;h.test;{path};200;9;1.0;-;-;-;-",
-            BEGIN_UNIX_S + second
+            "{{\"time\":{},\"ip\":\"{}\",\"path\":\"{path}\",\"pid\":812,\"id\":\"req-{second}-{path}\"}}",
+            BEGIN_UNIX_S + second,
+            address(*user)
         )
     });
-    same(&made(dump, Settings::default()), "Tsung's dump");
+    let json = made(json, Settings::default());
+    let usual = made(text("", common), Settings::default());
+    assert_eq!(
+        (json.users, json.key.as_str()),
+        (usual.users, "address+agent")
+    );
+    let dump = tsungs_dump("get");
+    let space = Space::new();
+    let files = [
+        space.file("a.log", text("", common)),
+        space.file("b.log", dump),
+    ];
+    let both = model::model(&files, &space.settings()).unwrap().model;
+    assert_eq!(
+        (both.users, both.key.as_str()),
+        (2 * usual.users, "address+agent or field:pid+field:id")
+    );
+}
+
+/// Tsung's dump has methods in small letters, as no other log and no server has.
+#[test]
+fn methods_of_tsungs_dump_are_the_servers() {
+    let dump = tsungs_dump("post");
+    let space = Space::new();
+    let made = space.model(dump, &space.settings()).unwrap();
+    assert_eq!(made.model.classes[0].targets[0].method, "POST");
+    assert!(made.model.findings.iter().any(|f| f.code == "no-bodies"));
+    let tsung = made.tsung();
+    assert!(tsung.text.contains("method=\"POST\"") && !tsung.text.contains("method=\"GET\""));
+    assert!(!tsung.told.iter().any(|told| told.contains("does not know")));
 }
 
 #[test]

@@ -3,8 +3,10 @@
 
 mod faults;
 mod formats;
+mod hours;
 mod real;
 mod segments;
+mod stored;
 mod truth;
 mod tsung;
 

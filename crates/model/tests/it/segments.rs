@@ -147,6 +147,111 @@ fn each_segment_arrives_by_a_process_of_its_own() {
     }
 }
 
+/// YAML takes one word for no text at all.
+#[test]
+fn segments_may_be_called_null() {
+    let crowds = [
+        poisson("null", 0.02, by_day),
+        poisson("null-session", 0.02, by_day),
+        poisson("night", 0.02, |at| 1.0 - by_day(at)),
+    ];
+    let made = made(&crowds, Settings::default());
+    let plan = compiled(&made);
+    assert!(matches!(plan.phases[0].kind, PhaseKind::Together(_)));
+    let mut sessions: Vec<&str> = plan.sessions.iter().map(|s| s.name.as_str()).collect();
+    sessions.sort_unstable();
+    assert_eq!(sessions[0], "night");
+    assert!(sessions[1].starts_with("null_session") && sessions[2].starts_with("null_session"));
+}
+
+/// A scenario has not room for all recorded sessions of many segments; those it has are no shorter for that.
+#[test]
+fn sequences_of_many_segments_are_as_many_of_each_and_no_shorter() {
+    let (segments, visits) = (6, 60);
+    let mut lines = Vec::new();
+    let mut requests = 0;
+    for segment in 0..segments {
+        for visit in 0..visits {
+            let user = segment * visits + visit;
+            let address = std::net::Ipv4Addr::from(0x0A00_0000 + user as u32).to_string();
+            // From one request to 60, the same lengths in each segment.
+            let length = 1 + (visit * 7) % 60;
+            requests += length;
+            for request in 0..length {
+                let second = 40 * user + 3 * request;
+                let path = format!("GET /s{segment}/{}", request % 3);
+                lines.push((second, line(second, &address, &path)));
+            }
+        }
+    }
+    lines.sort_by_key(|(second, _)| *second);
+    let log: String = lines.into_iter().map(|(_, line)| line).collect();
+    let space = Space::new();
+    let settings = Settings {
+        segment: Some("path=^/([^/]+)/".parse().unwrap()),
+        gap_s: Some(1800.0),
+        behaviour: model::BehaviourKind::Sequences,
+        ..space.settings()
+    };
+    let made = space.model(log, &settings).unwrap();
+    let plan = compiled(&made);
+    let mut found = 0;
+    let mut chosen = Vec::new();
+    for session in &plan.sessions {
+        for op in &session.ops {
+            match op {
+                scenario::plan::Op::Http(_) => found += 1,
+                scenario::plan::Op::Choose(branches) => chosen.push(branches.len()),
+                _ => {}
+            }
+        }
+    }
+    let each = chosen[0] as u64;
+    assert_eq!(chosen, vec![each as usize; segments as usize]);
+    assert!(each < visits && finding(&made, "sequences-few").contains(&each.to_string()));
+    let (mean, of_log) = (
+        found as f64 / (each * segments) as f64,
+        requests as f64 / (visits * segments) as f64,
+    );
+    assert!(
+        (mean / of_log - 1.0).abs() < 0.1,
+        "{mean} of {of_log}, {each} each"
+    );
+}
+
+#[test]
+fn a_segment_whose_sessions_are_all_too_long_for_sequences_is_a_chain() {
+    let mut lines = Vec::new();
+    for user in 0..30 {
+        let (path, length) = if user % 2 == 0 {
+            ("long", 70)
+        } else {
+            ("short", 3)
+        };
+        for request in 0..length {
+            let second = 40 * user + 3 * request;
+            let path = format!("GET /{path}/{}", request % 3);
+            lines.push((second, line(second, &format!("10.0.0.{user}"), &path)));
+        }
+    }
+    lines.sort_by_key(|(second, _)| *second);
+    let log: String = lines.into_iter().map(|(_, line)| line).collect();
+    let space = Space::new();
+    let settings = Settings {
+        segment: Some("path=^/([^/]+)/".parse().unwrap()),
+        behaviour: model::BehaviourKind::Sequences,
+        ..space.settings()
+    };
+    let made = space.model(log, &settings).unwrap();
+    assert!(finding(&made, "sequences-none").starts_with("of \"long\" no session"));
+    assert_eq!(compiled(&made).sessions.len(), 2);
+    assert!(made.tsung().text.contains("<session name=\"long\""));
+    // Counts have no sessions at all.
+    let counts = space.file("counts.txt", "1 0 2 5 0 1\n");
+    let made = model::counted(&counts, 1, 0, &settings).unwrap();
+    assert_eq!(compiled(&made).sessions.len(), 1);
+}
+
 /// The one-line variations of a load test: one source more, all more, longer, slower.
 #[test]
 fn knobs_turn_segments_that_arrive_apart() {

@@ -300,7 +300,7 @@ fn a_model_is_like_itself_and_unlike_another() {
     let space = Space::new();
     let one = space.model(log(), &settings(&space)).unwrap().model;
     assert!(
-        model::check(&one, &one)
+        model::check(&one, &one, Some(one.users as f64))
             .tests
             .iter()
             .all(|test| test.p > 0.99)
@@ -316,7 +316,7 @@ fn a_model_is_like_itself_and_unlike_another() {
             transition.count /= 2;
         }
     }
-    let found = model::check(&one, &other);
+    let found = model::check(&one, &other, None);
     assert!(
         !found.holds && found.tests[0].of == "transitions",
         "{:?}",

@@ -40,15 +40,23 @@ pub struct Decoder {
     closed: bool,
 }
 
+impl Event<'_> {
+    /// True for a message; false for what a control frame says.
+    pub fn is_message(&self) -> bool {
+        matches!(self, Self::Text(_) | Self::Binary(_))
+    }
+}
+
 impl Decoder {
     /// For a connection whose handshake is done.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether a message has begun whose last fragment is still to come.
-    pub fn in_message(&self) -> bool {
-        self.gathering.is_some()
+    /// What the fragments so far of the message under way took on the wire, frame headers included;
+    /// 0: none is under way.
+    pub fn gathered_len(&self) -> usize {
+        self.gathering.as_deref().map_or(0, Message::wire_len)
     }
 
     /// Decodes the frame at the front of `input`: the bytes consumed and the event, if it made
@@ -82,9 +90,9 @@ impl Decoder {
                 core::str::from_utf8(payload).map_err(|_| Error::InvalidUtf8)?,
             )),
             Opcode::Binary if header.fin => Some(Event::Binary(payload)),
-            Opcode::Text => self.gather_first(MessageKind::Text, payload)?,
-            Opcode::Binary => self.gather_first(MessageKind::Binary, payload)?,
-            Opcode::Continuation => self.gather(payload, header.fin)?,
+            Opcode::Text => self.gather_first(MessageKind::Text, payload, len)?,
+            Opcode::Binary => self.gather_first(MessageKind::Binary, payload, len)?,
+            Opcode::Continuation => self.gather(payload, len, header.fin)?,
             Opcode::Ping => Some(Event::Ping(payload)),
             Opcode::Pong => Some(Event::Pong(payload)),
             Opcode::Close => {
@@ -119,16 +127,22 @@ impl Decoder {
         &mut self,
         kind: MessageKind,
         fragment: &[u8],
+        frame_len: usize,
     ) -> Result<Option<Event<'_>>, Error> {
         self.gathering = Some(Box::new(Message::new(kind)));
-        self.gather(fragment, false)
+        self.gather(fragment, frame_len, false)
     }
 
-    fn gather(&mut self, fragment: &[u8], fin: bool) -> Result<Option<Event<'_>>, Error> {
+    fn gather(
+        &mut self,
+        fragment: &[u8],
+        frame_len: usize,
+        fin: bool,
+    ) -> Result<Option<Event<'_>>, Error> {
         let Some(mut message) = self.gathering.take() else {
             return Err(Error::UnexpectedContinuation);
         };
-        message.push(fragment)?;
+        message.push(fragment, frame_len)?;
         if fin {
             self.delivered.insert(message).event().map(Some)
         } else {
@@ -152,12 +166,17 @@ mod tests {
         let mut decoder = Decoder::new();
         let limits = Limits::DEFAULT;
         assert_eq!(decoder.decode(b"\x01\x01a", &limits), Ok((3, None)));
-        assert!(decoder.in_message());
+        assert_eq!(decoder.gathered_len(), 3);
+        assert_eq!(
+            decoder.decode(b"\x89\x00", &limits),
+            Ok((2, Some(Event::Ping(b""))))
+        );
+        assert_eq!(decoder.gathered_len(), 3, "a ping is no part of it");
         assert_eq!(
             decoder.decode(b"\x80\x01b", &limits),
             Ok((3, Some(Event::Text("ab"))))
         );
-        assert!(!decoder.in_message());
+        assert_eq!(decoder.gathered_len(), 0);
         assert_eq!(decoder.decode(b"", &limits), Ok((0, None)));
         assert!(decoder.delivered.is_none());
     }

@@ -18,10 +18,20 @@ pub struct InflatingDecoder {
     server_context: bool,
     /// What the server's messages refer to; made with the first that is compressed.
     inflater: Option<Inflater>,
-    /// The message under way: its kind, whether it is compressed, its payload so far.
-    under_way: Option<(MessageKind, bool, Vec<u8>)>,
+    under_way: Option<UnderWay>,
     delivered: Vec<u8>,
     closed: bool,
+}
+
+/// A message whose last frame is still to come.
+#[derive(Debug)]
+struct UnderWay {
+    kind: MessageKind,
+    compressed: bool,
+    /// The payload so far.
+    payload: Vec<u8>,
+    /// What its frames so far took on the wire.
+    wire_len: usize,
 }
 
 impl InflatingDecoder {
@@ -34,6 +44,13 @@ impl InflatingDecoder {
             delivered: Vec::new(),
             closed: false,
         }
+    }
+
+    /// As [`Decoder::gathered_len`](super::Decoder::gathered_len).
+    pub fn gathered_len(&self) -> usize {
+        self.under_way
+            .as_ref()
+            .map_or(0, |message| message.wire_len)
     }
 
     /// As [`Decoder::decode`](super::Decoder::decode). The limit on a message is on what it is
@@ -72,22 +89,28 @@ impl InflatingDecoder {
             Opcode::Continuation => None,
         };
         if let Some(kind) = kind {
-            self.under_way = Some((kind, compressed, Vec::new()));
+            self.under_way = Some(UnderWay {
+                kind,
+                compressed,
+                payload: Vec::new(),
+                wire_len: 0,
+            });
         }
-        let Some((kind, compressed, mut message)) = self.under_way.take() else {
+        let Some(mut message) = self.under_way.take() else {
             return Err(Error::UnexpectedContinuation);
         };
-        message.extend_from_slice(payload);
+        message.payload.extend_from_slice(payload);
+        message.wire_len = message.wire_len.saturating_add(len);
         if !header.fin {
-            self.under_way = Some((kind, compressed, message));
+            self.under_way = Some(message);
             return Ok((len, None));
         }
-        self.delivered = if compressed {
-            self.inflate(&message, limits.message_bytes_max)?
+        self.delivered = if message.compressed {
+            self.inflate(&message.payload, limits.message_bytes_max)?
         } else {
-            message
+            message.payload
         };
-        let event = match kind {
+        let event = match message.kind {
             MessageKind::Text => {
                 let text = core::str::from_utf8(&self.delivered);
                 Event::Text(text.map_err(|_| Error::InvalidUtf8)?)
@@ -126,7 +149,7 @@ impl InflatingDecoder {
                 return Err(Error::ReservedBits);
             }
             (Opcode::Continuation, None) => return Err(Error::UnexpectedContinuation),
-            (Opcode::Continuation, Some((_, _, message))) => message.len(),
+            (Opcode::Continuation, Some(message)) => message.payload.len(),
             (Opcode::Text | Opcode::Binary, Some(_)) => return Err(Error::InterleavedMessage),
             (Opcode::Text | Opcode::Binary, None) => 0,
             // At most 125 bytes, which count towards no message.
@@ -158,6 +181,14 @@ impl Default for Reader {
 }
 
 impl Reader {
+    /// As the decoder's own.
+    pub fn gathered_len(&self) -> usize {
+        match self {
+            Self::Plain(decoder) => decoder.gathered_len(),
+            Self::Inflating(decoder) => decoder.gathered_len(),
+        }
+    }
+
     /// As the decoder's own.
     ///
     /// # Errors

@@ -6,31 +6,49 @@ use alloc::vec::Vec;
 
 /// The fragments so far.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(super) struct Message {
+    content: Content,
+    /// What their frames took on the wire.
+    wire_len: usize,
+}
+
+#[derive(Debug)]
+enum Content {
     Text(TextBuffer),
     Binary(Vec<u8>),
 }
 
 impl Message {
     pub(super) fn new(kind: MessageKind) -> Self {
-        match kind {
-            MessageKind::Text => Self::Text(TextBuffer::default()),
-            MessageKind::Binary => Self::Binary(Vec::new()),
+        let content = match kind {
+            MessageKind::Text => Content::Text(TextBuffer::default()),
+            MessageKind::Binary => Content::Binary(Vec::new()),
+        };
+        Self {
+            content,
+            wire_len: 0,
         }
     }
 
     /// Payload bytes so far.
     pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Text(text) => text.len(),
-            Self::Binary(bytes) => bytes.len(),
+        match &self.content {
+            Content::Text(text) => text.len(),
+            Content::Binary(bytes) => bytes.len(),
         }
     }
 
-    pub(super) fn push(&mut self, fragment: &[u8]) -> Result<(), Error> {
-        match self {
-            Self::Text(text) => text.push(fragment),
-            Self::Binary(bytes) => {
+    /// Bytes of the frames so far, their headers included.
+    pub(super) fn wire_len(&self) -> usize {
+        self.wire_len
+    }
+
+    /// A fragment came, in a frame of so many bytes.
+    pub(super) fn push(&mut self, fragment: &[u8], frame_len: usize) -> Result<(), Error> {
+        self.wire_len = self.wire_len.saturating_add(frame_len);
+        match &mut self.content {
+            Content::Text(text) => text.push(fragment),
+            Content::Binary(bytes) => {
                 bytes.extend_from_slice(fragment);
                 Ok(())
             }
@@ -39,9 +57,9 @@ impl Message {
 
     /// The whole message, once its last fragment is in.
     pub(super) fn event(&self) -> Result<Event<'_>, Error> {
-        match self {
-            Self::Text(text) => text.finish().map(Event::Text),
-            Self::Binary(bytes) => Ok(Event::Binary(bytes)),
+        match &self.content {
+            Content::Text(text) => text.finish().map(Event::Text),
+            Content::Binary(bytes) => Ok(Event::Binary(bytes)),
         }
     }
 }

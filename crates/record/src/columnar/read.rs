@@ -10,8 +10,8 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::{FORMAT_KEY, Field, read_error};
-use crate::RecordError;
 use crate::schema::FORMAT_VERSION;
+use crate::{RecordError, whole};
 
 /// A table that can be read: a Parquet file with a format that we know.
 pub(crate) struct TableReader {
@@ -21,7 +21,7 @@ pub(crate) struct TableReader {
 
 impl TableReader {
     pub(crate) fn open(path: &Path) -> Result<TableReader, RecordError> {
-        let opened = File::open(path).map_err(RecordError::io("read", path))?;
+        let opened = whole::open(path).map_err(RecordError::io("read", path))?;
         let bytes = opened
             .metadata()
             .map_err(RecordError::io("read", path))?

@@ -1,6 +1,5 @@
 //! Reading an interval log.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
@@ -11,14 +10,14 @@ use hdrhistogram::serialization::Deserializer;
 use stats::hist::LogHistogram;
 
 use super::{Interval, line};
-use crate::RecordError;
+use crate::{RecordError, whole};
 
 /// Longest line that is still read: far above what a histogram over all of `u64` takes.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
 /// Hands over the intervals in the file's order, but for a last line that was cut off.
 pub(crate) fn read(path: &Path, mut each: impl FnMut(Interval)) -> Result<(), RecordError> {
-    let file = match File::open(path) {
+    let file = match whole::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(RecordError::io("read", path)(error)),

@@ -32,6 +32,17 @@ fn a_line_for_each_run() {
         }),
         ..Trial::new(760.0, Outcome::Breaks)
     };
+    let unanswered = Trial {
+        figures: Some(TrialFigures {
+            per_s: 0.0,
+            in_flight: 0.0,
+            service_ns: 0.0,
+            p50_ns: 0,
+            p99_ns: 0,
+            error_share: 1.0,
+        }),
+        ..Trial::new(800.0, Outcome::Breaks)
+    };
     let refused = Trial {
         why: vec!["this machine can hold about 20,000 users".to_owned()],
         ..Trial::new(50_000.0, Outcome::Untrusted)
@@ -39,11 +50,13 @@ fn a_line_for_each_run() {
     let lines = [
         trial(1, &Trial::new(100.0, Outcome::Holds), &knob(), STYLE),
         trial(8, &measured, &knob(), STYLE),
+        trial(9, &unanswered, &knob(), STYLE),
         trial(1234, &refused, &knob(), STYLE),
     ];
     expect![[r#"
           1  100/s        holds
           8  760/s        does not hold      751/s done, p50 88.0 ms, p99 341 ms, 0.120 % errors, 93.4 in flight  (p99(request) < 100ms: 341 ms)
+          9  800/s        does not hold      0/s done, p50 –, p99 –, 100 % errors, 0 in flight
         1234  50000/s      not to be trusted  (this machine can hold about 20,000 users)
     "#]].assert_eq(&(lines.join("\n") + "\n"));
 }

@@ -92,6 +92,18 @@ fn in_ascii_with_one_phase_and_no_thresholds() {
 }
 
 #[test]
+fn sessions_begun_anew_are_no_users() {
+    let mut summary = summary();
+    let users = &mut summary.users;
+    (users.planned, users.started, users.connected) = (4.0, 4, 4);
+    (users.sessions, users.finished, users.peak) = (160, 160, 4);
+    let text = verdict(&summary, &info(), "runs/x", UNICODE);
+    let told =
+        "4 of 4 planned started, 4 connected, 0 refused, 160 sessions, 160 finished; 4 at once";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
 fn colours_add_nothing_but_colour() {
     let coloured = verdict(&summary(), &info(), "runs/x", COLOUR);
     let mut stripped = coloured.clone();

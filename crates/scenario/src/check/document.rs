@@ -1,10 +1,13 @@
 //! The top level, in the order in which its parts depend on each other.
 
-use super::Checker;
 use super::fields::Fields;
+use super::program::may_fail_in;
+use super::{Checker, FAULTS, SystemPart};
 use crate::keys::{DOCUMENT, TARGET_URL};
 use crate::node::{Node, Place};
-use crate::plan::{Endpoint, Phase, Plan, Session, Single, Target};
+use crate::plan::{
+    Endpoint, Measure, MeasureId, MeasureKind, Phase, Plan, Session, Single, Target, builtin,
+};
 use crate::suggest;
 
 /// The systems that Throng itself can start.
@@ -49,10 +52,11 @@ impl Checker<'_> {
         let sessions = fields
             .get("sessions")
             .map_or_else(Vec::new, |node| self.sessions(node));
+        let faults = self.faults(&sessions);
         let (phases, singles) = self.arrivals_of(&fields, &sessions);
-        let thresholds = fields
-            .get("thresholds")
-            .map_or_else(Vec::new, |node| self.thresholds(node, &phases));
+        let thresholds = fields.get("thresholds").map_or_else(Vec::new, |node| {
+            self.thresholds(node, &phases, fields.get("sessions").is_some())
+        });
         let probes = match fields.get("probes").filter(|node| !node.is_null()) {
             Some(node) => self.probes(node),
             None => Vec::new(),
@@ -68,6 +72,7 @@ impl Checker<'_> {
             servers: std::mem::take(&mut self.servers),
             sessions,
             measures: std::mem::take(&mut self.measures),
+            faults,
             data,
             messages,
             phases,
@@ -77,6 +82,22 @@ impl Checker<'_> {
             secret_sets: self.finish_secrets(),
             probes,
         })
+    }
+
+    /// Where steps are counted that cannot be done and are no operations; made where there may be such.
+    fn faults(&mut self, sessions: &[Session]) -> MeasureId {
+        if !sessions.iter().any(|session| may_fail_in(&session.ops)) {
+            return builtin::CONNECT;
+        }
+        let mut name = FAULTS.to_owned();
+        while self.measures.iter().any(|measure| measure.name == name) {
+            name.push('_');
+        }
+        self.measures.push(Measure {
+            name,
+            kind: MeasureKind::Check,
+        });
+        super::index(self.measures.len() - 1)
     }
 
     fn arrivals_of(
@@ -122,7 +143,7 @@ impl Checker<'_> {
             );
             return None;
         };
-        let mut args = Vec::new();
+        let (mut args, mut places) = (Vec::new(), Vec::new());
         let settings = if entry.value.is_null() {
             Some(&[][..])
         } else {
@@ -133,10 +154,23 @@ impl Checker<'_> {
                 for entry in entries {
                     if let Some(word) = self.word(&entry.value, "a single value") {
                         args.push((entry.key.clone(), word.text));
+                        places.push((&entry.key_place, word.place));
                     }
                 }
             }
             None => self.expected(&entry.value, "a mapping of the system's settings"),
+        }
+        if BUILTIN_TARGETS.contains(&entry.key.as_str()) {
+            for problem in (self.check_system)(&entry.key, &args) {
+                let place = match problem.about {
+                    SystemPart::Key(number) => places[number].0,
+                    SystemPart::Value(number) => &places[number].1,
+                    SystemPart::Together => &entry.key_place,
+                };
+                self.told
+                    .error("bad-setting", place, problem.message)
+                    .hint_some(problem.hint);
+            }
         }
         self.builtin(&entry.key, &entry.key_place, args)
     }
@@ -160,7 +194,11 @@ impl Checker<'_> {
         if !BUILTIN_TARGETS.contains(&name) {
             let hint = match suggest::nearest(name, BUILTIN_TARGETS.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("write `market`, `chat`, or a URL like http://{name}/"),
+                None => {
+                    let names: Vec<String> =
+                        BUILTIN_TARGETS.iter().map(|n| format!("`{n}`")).collect();
+                    format!("write {}, or a URL like http://{name}/", names.join(", "))
+                }
             };
             self.told
                 .error(

@@ -32,7 +32,23 @@ impl Checker<'_> {
                 .error("too-many-probes", &node.place, message)
                 .hint("let one process tell of several sources: `throng probe --serve`");
         }
-        items.iter().filter_map(|item| self.probe(item)).collect()
+        let mut probes: Vec<Probe> = Vec::with_capacity(items.len().min(PROBES_MAX));
+        for item in items {
+            let Some(probe) = self.probe(item) else {
+                continue;
+            };
+            if probes.iter().any(|other| is_taken_for(&probe, other)) {
+                let entries = item.mapping().unwrap_or_default();
+                let place = entries.first().map_or(&item.place, |e| &e.key_place);
+                let source = probe.source();
+                let message = format!("the probe of {source} is there already");
+                self.told
+                    .error("duplicate-probe", place, message)
+                    .hint("leave it out, or give it a `name` or `role` of its own");
+            }
+            probes.push(probe);
+        }
+        probes
     }
 
     fn probe(&mut self, node: &Node) -> Option<Probe> {
@@ -297,6 +313,27 @@ impl Checker<'_> {
         }
         Some(secret)
     }
+}
+
+/// True where the record could not tell the two apart. Of one page several probes may keep different
+/// metrics.
+fn is_taken_for(probe: &Probe, other: &Probe) -> bool {
+    let known_as = |probe: &Probe| {
+        let (role, region) = (probe.role.clone(), probe.region.clone());
+        (probe.kind.word(), role, region, probe.source())
+    };
+    let of_page = |probe: &Probe| match &probe.kind {
+        ProbeKind::Prometheus { page, metrics } => Some((page.clone(), metrics.clone())),
+        _ => None,
+    };
+    let are_parts = match (of_page(probe), of_page(other)) {
+        (Some((page, metrics)), Some((other_page, others))) => {
+            let are_chosen = !metrics.is_empty() && !others.is_empty();
+            page == other_page && are_chosen && !metrics.iter().any(|m| others.contains(m))
+        }
+        _ => false,
+    };
+    known_as(probe) == known_as(other) && !are_parts
 }
 
 /// True where the text asks for an environment variable itself.

@@ -1,7 +1,7 @@
 //! A session while it is compiled.
 
 use super::index;
-use crate::expr::Expr;
+use crate::expr::{Expr, Part};
 use crate::plan::{ChannelVerb, DataId, Op, Pc, Protocol, Register, Slot, Visits};
 use stats::dist::Dist;
 
@@ -105,6 +105,25 @@ pub(super) fn wait_in(ops: &[Op]) -> bool {
         | Op::TransactionStart { .. }
         | Op::TransactionEnd { .. }
         | Op::Stop => false,
+    })
+}
+
+/// Whether any of these instructions may turn out not to be possible without being an operation.
+pub(super) fn may_fail_in(ops: &[Op]) -> bool {
+    let may_fail = |expr: &Expr| !matches!(expr, Expr::Const(_) | Expr::Var(_));
+    ops.iter().any(|op| match op {
+        Op::Set { value, .. } => value.parts.iter().any(|part| match part {
+            Part::Text(_) => false,
+            Part::Expr(expr, _) => may_fail(expr),
+        }),
+        // These want a number or a truth, which a variable need not hold.
+        Op::LoopStart { times: expr, .. }
+        | Op::JumpUnless {
+            condition: expr, ..
+        }
+        | Op::ThinkFor(expr) => !matches!(expr, Expr::Const(_)),
+        Op::Feed(_) => true,
+        _ => false,
     })
 }
 

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use super::Checker;
 use super::words::rate_in_range;
+use super::{Checker, FAULTS};
 use crate::node::Node;
 use crate::plan::{Basis, Comparison, Figure, MeasureId, Phase, Stat, Threshold, Wire};
 use crate::suggest;
@@ -46,6 +46,8 @@ enum Unit {
     Duration,
 }
 
+const UNKNOWN_MEASURE: &str = "unknown-measure";
+
 const FORMS: &str = "write it like `p98(request) < 250ms`, `connected >= 99.9%` or `errors == 0`";
 
 const STATS: &[&str] = &[
@@ -75,7 +77,14 @@ const COMPARISONS: &[(&str, Comparison)] = &[
 ];
 
 impl Checker<'_> {
-    pub(super) fn thresholds(&mut self, node: &Node, phases: &[Phase]) -> Vec<Threshold> {
+    /// `measured`: whether there are sessions to measure anything. Where they are missing, that is told,
+    /// and not of each measure that is missing with them.
+    pub(super) fn thresholds(
+        &mut self,
+        node: &Node,
+        phases: &[Phase],
+        measured: bool,
+    ) -> Vec<Threshold> {
         let items = match node.sequence() {
             Some(items) => items,
             None if node.is_null() => &[],
@@ -83,11 +92,11 @@ impl Checker<'_> {
         };
         items
             .iter()
-            .filter_map(|item| self.threshold(item, phases))
+            .filter_map(|item| self.threshold(item, phases, measured))
             .collect()
     }
 
-    fn threshold(&mut self, node: &Node, phases: &[Phase]) -> Option<Threshold> {
+    fn threshold(&mut self, node: &Node, phases: &[Phase], measured: bool) -> Option<Threshold> {
         let word = self.word(node, "a condition")?;
         let lines = Lines {
             measures: &self.measures.iter().map(|m| &*m.name).collect::<Vec<_>>(),
@@ -95,6 +104,7 @@ impl Checker<'_> {
         };
         match lines.threshold(&word.text) {
             Ok(threshold) => Some(threshold),
+            Err(fault) if fault.code == UNKNOWN_MEASURE && !measured => None,
             Err(fault) => {
                 // The parts of a text that was filled in stand nowhere.
                 let as_written = node.text() == Some(word.text.as_str());
@@ -303,7 +313,7 @@ impl Lines<'_> {
                 let hint = suggest::hint(&name, "the measures are", names);
                 let message = format!("nothing is measured as `{name}`");
                 Err(Fault {
-                    code: "unknown-measure",
+                    code: UNKNOWN_MEASURE,
                     span,
                     message,
                     hint,
@@ -313,7 +323,8 @@ impl Lines<'_> {
     }
 
     fn example_measure(&self) -> String {
-        let name = self.measures.last().map_or("request", |measure| *measure);
+        let mut names = self.measures.iter().copied().rev();
+        let name = names.find(|name| *name != FAULTS).unwrap_or("request");
         if name.contains([' ', ')']) {
             format!("\"{name}\"")
         } else {
@@ -346,6 +357,7 @@ fn stat(name: &str, span: Range<usize>) -> Result<(Stat, Unit), Fault> {
                 None => {
                     let names = ["connected", "users", "refused"].into_iter();
                     let names = names.chain(STATS.iter().copied());
+                    let names = names.chain(Wire::ALL.iter().map(|(name, _)| *name));
                     let hint = suggest::hint(name, "the figures are", names);
                     let message = format!("there is no figure `{name}`");
                     return Err(Fault {

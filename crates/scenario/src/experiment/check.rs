@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     CONFIDENCE, Compare, Design, Experiment, FACTORS_MAX, Factor, LEVELS_MAX, Level,
-    REPETITIONS_MAX, RUNS_MAX, Response,
+    REPETITIONS_MAX, RUN_VARIABLE, RUNS_MAX, Response,
 };
 use crate::check::{Checker, Fields, stem};
 use crate::keys::{COMPARE, DESIGNS, EXPERIMENT, FACTOR, RESPONSE};
@@ -61,6 +61,7 @@ impl Checker<'_> {
             compare: fields.get("compare").and_then(|node| self.compare(node)),
         };
         self.runs(&found, &root.place);
+        self.variables(&found);
         Some(found)
     }
 
@@ -386,6 +387,29 @@ impl Checker<'_> {
             })
         });
         found.unwrap_or(*CONFIDENCE.start())
+    }
+
+    /// Commands find each factor's level, and the run's number, under a name of its own.
+    fn variables(&mut self, experiment: &Experiment) {
+        if experiment.before.is_none() && experiment.after.is_none() {
+            return;
+        }
+        let number = (RUN_VARIABLE.to_owned(), "the run's number".to_owned());
+        let mut taken = HashMap::from([number]);
+        for factor in &experiment.factors {
+            let variable = factor.variable();
+            if let Some(by) = taken.get(&variable) {
+                let message = format!(
+                    "`before` and `after` would find `{}` as {variable}, which is {by}",
+                    factor.name
+                );
+                let place = Place::at(factor.place.clone());
+                self.told
+                    .error("same-variable", &place, message)
+                    .hint("give the factor another name, and name its place with `set`");
+            }
+            taken.insert(variable, format!("the level of `{}`", factor.name));
+        }
     }
 
     /// The number of runs must be bounded before combinations are listed.

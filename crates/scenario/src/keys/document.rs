@@ -49,7 +49,7 @@ pub(crate) static DOCUMENT: Table = Table {
             kind: Kind::Map(&Kind::Mapping(&MESSAGE)),
             default: Absent,
             doc: "Messages of WebSockets, TCP connections and polls, and server-sent events, tried in \
-                  this order before any reply",
+                  this order where no step waits for the one that came",
         },
         Key {
             name: "data",
@@ -179,7 +179,7 @@ pub(crate) static OPTIONS: Table = Table {
             name: "connect_timeout",
             kind: Kind::Duration,
             default: Text("10s"),
-            doc: "For the TCP and TLS set-up of one connection",
+            doc: "For the TCP and TLS set-up of one connection, within the `timeout` of what needs it",
         },
         Key {
             name: "connect_retries",
@@ -252,7 +252,7 @@ pub(crate) static OPTIONS: Table = Table {
             name: "response_max",
             kind: Kind::Size,
             default: Text("16MiB"),
-            doc: "Largest HTTP response, head and body; a larger one is an error",
+            doc: "Largest body of an HTTP response; a larger one is an error, and so is a head over 64 KiB",
         },
         Key {
             name: "message_max",

@@ -189,7 +189,8 @@ impl Phase {
     /// How many of them until `at_ns` of the run.
     pub fn users_by(&self, at_ns: u64) -> f64 {
         let at_ns = at_ns.min(self.end_ns());
-        let Some(into_ns) = at_ns.checked_sub(self.start_ns) else {
+        // The users of a closed population are due at its start: before it, nobody.
+        let Some(into_ns) = at_ns.checked_sub(self.start_ns).filter(|&ns| ns > 0) else {
             return 0.0;
         };
         let t = into_ns as f64 / 1e9;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use scenario::experiment::{Design, RUNS_MAX};
+use scenario::experiment::{Design, Factor, RUN_VARIABLE, RUNS_MAX};
 use scenario::{
     Diagnostic, Experiment, Settings, Source, experiment, experiment_reference, experiment_schema,
     render,
@@ -204,6 +204,16 @@ fn wrong_experiments_are_told_as_expected() {
             "{name}\n--- expected\n{expected}\n--- found\n{said}"
         );
     }
+}
+
+#[test]
+fn names_of_variables() {
+    let text = "scenario: s\nfactors: { message size: [1, 2], run: [1, 2] }\nresponses: [errors]\n";
+    // Without commands nobody looks for them, so that `run` is a name like others.
+    let experiment = right(text);
+    let variables = experiment.factors.iter().map(Factor::variable);
+    let variables: Vec<String> = variables.collect();
+    assert_eq!(variables, ["THRONG_MESSAGE_SIZE", RUN_VARIABLE]);
 }
 
 #[test]

@@ -210,3 +210,33 @@ fn unused_parameters_are_only_warned_of() {
     assert_eq!(diagnostics.len(), 1);
     assert_eq!(diagnostics[0].code, "unused-param");
 }
+
+#[test]
+fn steps_that_may_turn_out_impossible_have_a_measure() {
+    let named = |steps: &str| {
+        let plan = plan(&format!(
+            "target: http://t/\nsessions: {{ s: [ {steps}, {{ think: 1s }} ] }}\n\
+             arrivals: [ {{ constant: 1/s, for: 1s }} ]\n"
+        ));
+        plan.measures[usize::from(plan.faults)].name.clone()
+    };
+    for steps in [
+        "set: { a: 1 }",
+        "set: { a: x }",
+        "loop: 2, steps: [ { think: 1s } ]",
+        "check: user > 1",
+    ] {
+        assert_eq!(named(&format!("{{ {steps} }}")), "connect", "{steps}");
+    }
+    for steps in [
+        "set: { a: \"${1 / user}\" }",
+        "loop: user, steps: [ { think: 1s } ]",
+        "if: user > 1, then: [ { think: 1s } ]",
+        "think_seconds: user",
+    ] {
+        assert_eq!(named(&format!("{{ {steps} }}")), "steps", "{steps}");
+    }
+    // Another thing may have that name.
+    let taken = "{ get: /, as: steps }, { think_seconds: user }";
+    assert_eq!(named(taken), "steps_");
+}

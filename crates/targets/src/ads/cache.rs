@@ -4,11 +4,15 @@
 //! Each question is a script that Redis runs in one go, so that no two processes can both take a
 //! campaign's last place. One thread a process asks, all that waits in one message (`line`); once a
 //! second it takes over what others did to ads. What Redis has lost is made anew from the database.
+//!
+//! A request that is refused has changed nothing: what it took is given back, also where nobody could
+//! tell whether it was taken, as soon as Redis answers again.
 
 mod line;
 mod scripts;
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -27,6 +31,10 @@ use scripts::Script;
 
 /// Questions that may wait.
 const WAITING_MAX: usize = 16 * 1024;
+/// Of the name of a run of Redis so much tells it from all others, in hexadecimal digits.
+const RUN_CHARS: usize = 16;
+/// Most that is remembered of what Redis has to take back.
+const OWED_MAX: usize = 64 * 1024;
 /// How long Redis keeps an offer, in seconds; later it is found in the database.
 const OFFER_S: u32 = 3600;
 
@@ -63,8 +71,9 @@ pub(super) enum Taken {
 #[derive(Debug)]
 pub(super) struct Cache {
     questions: SyncSender<Question>,
-    keys: Keys,
     hall: Arc<Hall>,
+    /// Numbered as offers are: each process has numbers of its own.
+    next_change: AtomicU64,
 }
 
 /// What the app servers and the thread share.
@@ -73,12 +82,16 @@ struct Hall {
     settings: Settings,
     inventory: Arc<Inventory>,
     figures: Arc<Figures>,
+    /// As of the connection that there is, or was last.
+    keys: Mutex<Arc<Keys>>,
     ending: AtomicBool,
     waiting: AtomicUsize,
     /// This process's own figures as text, for the others of its group.
     own: Box<dyn Own>,
-    /// Theirs.
-    others: Mutex<Vec<String>>,
+    /// What each process of the group told last, as far as was heard here.
+    told: Mutex<BTreeMap<i64, String>>,
+    /// What Redis still has to take back.
+    owed: Mutex<Vec<Command>>,
 }
 
 /// Tells a process's figures, for others to add up.
@@ -86,27 +99,60 @@ pub(super) trait Own: Send + Sync + std::fmt::Debug {
     fn text(&self) -> String;
 }
 
-/// A script that is to be run.
-#[derive(Debug)]
-struct Question {
+/// A script that is to be run. Its keys and values tell all there is to know.
+#[derive(Debug, Clone)]
+struct Command {
     script: Script,
     keys: Vec<String>,
     values: Vec<String>,
+}
+
+impl Command {
+    /// What takes back what this may have done; of one that takes back, itself.
+    fn undo(self) -> Option<Command> {
+        let script = self.script.undo()?;
+        Some(Command { script, ..self })
+    }
+}
+
+/// A command, and who waits for the answer.
+#[derive(Debug)]
+struct Question {
+    command: Command,
     /// Whoever asked may be gone.
     done: oneshot::Sender<Result<Value, Fault>>,
 }
 
-/// Names of everything of one database.
-#[derive(Debug, Clone)]
+/// Who took an offer a step further: a number that no other change of any process has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Change(u64);
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{:016x}", self.0)
+    }
+}
+
+/// Names of everything of one database in one run of Redis: what one knows that began anew may be old.
+#[derive(Debug)]
 struct Keys {
     /// `ads:STORE:`
     prefix: String,
+    /// What stands there where the counts are those of this database, put there in this run.
+    mark: String,
+    /// A part of the run's name.
+    run: String,
 }
 
 impl Keys {
-    fn of(store: i64) -> Keys {
+    /// Those of a run by its own name.
+    fn of(settings: &Settings, run: &str) -> Keys {
+        let Begun { store, epoch, .. } = settings.begun;
+        let run: String = run.chars().take(RUN_CHARS).collect();
         Keys {
             prefix: format!("ads:{store:x}:"),
+            mark: format!("2 {epoch} {} {} {run}", settings.seed, settings.ads),
+            run,
         }
     }
 
@@ -114,8 +160,13 @@ impl Keys {
         format!("{}{what}", self.prefix)
     }
 
+    /// What a process tells stays in its run: figures that a snapshot holds are older.
+    fn figures(&self, group: &str) -> String {
+        format!("{}figures:{}:{group}", self.prefix, self.run)
+    }
+
     fn offer(&self, id: u64) -> String {
-        format!("{}offer:{id:x}", self.prefix)
+        format!("{}offer:{}:{id:x}", self.prefix, self.run)
     }
 }
 
@@ -135,26 +186,29 @@ impl Cache {
         own: Box<dyn Own>,
         figures: Arc<Figures>,
     ) -> Result<(Cache, JoinHandle<()>), CacheError> {
-        let keys = Keys::of(settings.begun.store);
+        let keys = Mutex::new(Arc::new(Keys::of(&settings, "")));
         let (questions, asked) = sync_channel(WAITING_MAX);
         let hall = Arc::new(Hall {
             settings,
             inventory,
             figures,
+            keys,
             ending: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             own,
-            others: Mutex::default(),
+            told: Mutex::default(),
+            owed: Mutex::default(),
         });
-        let line = Line::connect(Arc::clone(&hall), keys.clone(), asked).map_err(CacheError)?;
+        let next_change = AtomicU64::new(hall.settings.begun.first_offer);
+        let line = Line::connect(Arc::clone(&hall), asked).map_err(CacheError)?;
         let thread = std::thread::Builder::new()
             .name("cache".to_owned())
             .spawn(move || line.work())
             .map_err(|error| CacheError(format!("a thread cannot be started: {error}")))?;
         let cache = Cache {
             questions,
-            keys,
             hall,
+            next_change,
         };
         Ok((cache, thread))
     }
@@ -163,16 +217,15 @@ impl Cache {
     pub(super) async fn take(&self, offer: &Offer) -> Result<Taken, Fault> {
         let inventory = &self.hall.inventory;
         let campaign = inventory.campaign(offer.ad);
-        let values = vec![
-            self.hall.settings.mark(),
+        let values = [
             campaign.to_string(),
-            inventory.campaign_limit().to_string(),
             offer.ad.to_string(),
+            inventory.campaign_limit().to_string(),
             written(offer),
             OFFER_S.to_string(),
         ];
-        let keys = self.counts(offer.id);
-        let told: (i64, u32, u32) = self.ask(Script::Take, keys, values).await?;
+        let command = self.command(Script::Take, offer.id, values);
+        let told: (i64, u32, u32) = self.ask(command).await?;
         match told {
             (1, campaign_shown, shown) => {
                 inventory.told_campaign(campaign, campaign_shown);
@@ -187,95 +240,102 @@ impl Cache {
         }
     }
 
-    /// Undoes [`take`](Self::take): the offer could not be recorded.
-    pub(super) async fn give_back(&self, offer: &Offer) -> Result<(), Fault> {
+    /// Undoes [`take`](Self::take), now or as soon as Redis answers: the offer could not be recorded.
+    pub(super) async fn give_back(&self, offer: &Offer) {
         let campaign = self.hall.inventory.campaign(offer.ad);
-        let values = vec![
-            self.hall.settings.mark(),
-            campaign.to_string(),
-            offer.ad.to_string(),
-        ];
-        let keys = self.counts(offer.id);
-        let _: i64 = self.ask(Script::GiveBack, keys, values).await?;
-        Ok(())
+        let values = [campaign.to_string(), offer.ad.to_string()];
+        self.take_back(self.command(Script::GiveBack, offer.id, values))
+            .await;
     }
 
     /// Keeps an offer that was found in the database, unless it is kept already.
     pub(super) async fn put(&self, offer: &Offer) -> Result<(), Fault> {
-        let values = vec![written(offer), OFFER_S.to_string()];
-        let keys = vec![self.keys.offer(offer.id)];
-        let _: i64 = self.ask(Script::Put, keys, values).await?;
+        let values = [written(offer), OFFER_S.to_string()];
+        let command = self.command(Script::Put, offer.id, values);
+        let _: i64 = self.ask(command).await?;
         Ok(())
     }
 
     /// An offer; `None` where it is not kept.
     pub(super) async fn get(&self, id: u64) -> Result<Option<Offer>, Fault> {
-        let keys = vec![self.keys.offer(id)];
-        let text: Option<String> = self.ask(Script::Get, keys, Vec::new()).await?;
+        let command = self.command(Script::Get, id, []);
+        let text: Option<String> = self.ask(command).await?;
         text.map(|text| read(id, &text).ok_or(Fault::Cache))
             .transpose()
     }
 
-    /// Takes an offer a step further, as [`Offers::advance`](super::offers::Offers::advance) does;
-    /// `None` where it is not kept.
-    pub(super) async fn advance(&self, id: u64, to: Step) -> Result<Option<(Offer, bool)>, Fault> {
-        let mut keys = self.counts(id);
-        keys.rotate_right(1);
-        let values = vec![
-            (to as usize).to_string(),
-            i64::from(to == Step::Convert).to_string(),
-        ];
-        let text: Option<String> = self.ask(Script::Advance, keys, values).await?;
+    /// Takes an offer a step further, as [`Offers::advance`](super::offers::Offers::advance) does, and
+    /// tells by which change where that is new; `None` where it is not kept.
+    pub(super) async fn advance(
+        &self,
+        id: u64,
+        to: Step,
+    ) -> Result<Option<(Offer, Option<Change>)>, Fault> {
+        let change = Change(self.next_change.fetch_add(1, Ordering::Relaxed));
+        let advance = self.stepping(Script::Advance, id, to, change);
+        let text: Option<String> = self.ask(advance).await?;
         let Some(text) = text else {
             return Ok(None);
         };
         let mut offer = read(id, &text).ok_or(Fault::Cache)?;
         if offer.step >= to {
-            return Ok(Some((offer, false)));
+            return Ok(Some((offer, None)));
         }
         if to.before() != Some(offer.step) {
             let (wanted, found) = (to.before().unwrap_or(Step::Served), offer.step);
             return Err(Fault::TooEarly { wanted, found });
         }
         offer.step = to;
-        Ok(Some((offer, true)))
+        Ok(Some((offer, Some(change))))
     }
 
-    /// Undoes [`advance`](Self::advance): the event could not be recorded.
-    pub(super) async fn undo(&self, id: u64, step: Step) -> Result<(), Fault> {
-        let mut keys = self.counts(id);
-        keys.rotate_right(1);
-        let values = vec![
+    /// Undoes [`advance`](Self::advance), now or as soon as Redis answers: the event could not be
+    /// recorded.
+    pub(super) async fn undo(&self, id: u64, step: Step, change: Change) {
+        self.take_back(self.stepping(Script::Undo, id, step, change))
+            .await;
+    }
+
+    fn stepping(&self, script: Script, id: u64, step: Step, change: Change) -> Command {
+        let values = [
             (step as usize).to_string(),
+            change.to_string(),
             i64::from(step == Step::Convert).to_string(),
         ];
-        let _: i64 = self.ask(Script::Undo, keys, values).await?;
-        Ok(())
+        self.command(script, id, values)
     }
 
-    /// The names of all counts, and of an offer.
-    fn counts(&self, offer: u64) -> Vec<String> {
-        let mut keys: Vec<String> = scripts::COUNTS
-            .iter()
-            .map(|name| self.keys.name(name))
-            .collect();
-        keys.push(self.keys.offer(offer));
-        keys
+    /// A script about an offer.
+    fn command<const N: usize>(&self, script: Script, offer: u64, values: [String; N]) -> Command {
+        self.about(script, |keys| keys.offer(offer), values)
     }
 
-    async fn ask<T: redis::FromRedisValue>(
+    fn about<const N: usize>(
         &self,
         script: Script,
-        keys: Vec<String>,
-        values: Vec<String>,
-    ) -> Result<T, Fault> {
-        let (done, is_done) = oneshot::channel();
-        let question = Question {
+        name: impl Fn(&Keys) -> String,
+        values: [String; N],
+    ) -> Command {
+        let keys = self.hall.keys();
+        let counts = scripts::COUNTS.iter().map(|name| keys.name(name));
+        Command {
             script,
-            keys,
-            values,
-            done,
-        };
+            keys: counts.chain([name(&keys)]).collect(),
+            values: [keys.mark.clone()].into_iter().chain(values).collect(),
+        }
+    }
+
+    async fn take_back(&self, command: Command) {
+        let undone: Result<i64, Fault> = self.ask(command.clone()).await;
+        if undone == Err(Fault::Busy) {
+            // It may not even have been handed over. Twice is as good as once.
+            self.hall.owe([command]);
+        }
+    }
+
+    async fn ask<T: redis::FromRedisValue>(&self, command: Command) -> Result<T, Fault> {
+        let (done, is_done) = oneshot::channel();
+        let question = Question { command, done };
         self.hall.waiting.fetch_add(1, Ordering::Relaxed);
         if self.questions.try_send(question).is_err() {
             self.hall.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -301,10 +361,15 @@ impl Cache {
         self.hall.waiting.load(Ordering::Relaxed)
     }
 
-    /// What the other processes of the group told last.
-    pub(super) fn others(&self) -> Vec<String> {
-        let others = self.hall.others.lock();
-        others.unwrap_or_else(PoisonError::into_inner).clone()
+    /// What all processes of the group told last, this one too, so that any of them answers the same and
+    /// no sum ever falls; `None` where this one is alone. While Redis does not tell, what was heard last.
+    pub(super) async fn told(&self) -> Option<Vec<String>> {
+        let group = self.hall.settings.group.as_ref()?;
+        let command = self.about(Script::Figures, |keys| keys.figures(group), []);
+        let heard: Result<Vec<(i64, String)>, Fault> = self.ask(command).await;
+        let mut told = self.hall.told();
+        told.extend(heard.unwrap_or_default());
+        Some(told.values().cloned().collect())
     }
 
     /// Ends the thread.
@@ -313,15 +378,31 @@ impl Cache {
     }
 }
 
-impl Settings {
-    /// What stands in Redis where its counts are those of this database.
-    fn mark(&self) -> String {
-        let Begun { epoch, .. } = self.begun;
-        format!("1 {epoch} {} {}", self.seed, self.ads)
+impl Hall {
+    fn keys(&self) -> Arc<Keys> {
+        Arc::clone(&self.keys.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Has Redis take these back as soon as it can. Beyond so many, what was taken stays so.
+    fn owe(&self, commands: impl IntoIterator<Item = Command>) {
+        let mut owed = self.owed();
+        let room = OWED_MAX.saturating_sub(owed.len());
+        owed.extend(commands.into_iter().take(room));
+    }
+
+    fn told(&self) -> std::sync::MutexGuard<'_, BTreeMap<i64, String>> {
+        // No thread leaves it half changed.
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn owed(&self) -> std::sync::MutexGuard<'_, Vec<Command>> {
+        // No thread leaves them half changed.
+        self.owed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// An offer as Redis keeps it. Its step is the first character; keys and names have no blanks.
+/// An offer as Redis keeps it: its step, who took it there, and what does not change. Scripts know the
+/// places of the first two; keys and names have no blanks.
 fn written(offer: &Offer) -> String {
     let Offer {
         ad,
@@ -330,12 +411,14 @@ fn written(offer: &Offer) -> String {
         step,
         ..
     } = offer;
-    format!("{} {ad} {publisher} {user}", *step as usize)
+    let nobody = Change::default();
+    format!("{} {nobody} {ad} {publisher} {user}", *step as usize)
 }
 
 fn read(id: u64, text: &str) -> Option<Offer> {
-    let mut parts = text.splitn(4, ' ');
+    let mut parts = text.splitn(5, ' ');
     let step: usize = parts.next()?.parse().ok()?;
+    let _change = parts.next()?;
     Some(Offer {
         id,
         step: *Step::ALL.get(step)?,
@@ -359,10 +442,11 @@ mod tests {
                 user: user.into(),
                 step: Step::Click,
             };
-            assert_eq!(written(&offer), format!("3 123 p_1 {user}"));
+            let text = format!("3 0000000000000000 123 p_1 {user}");
+            assert_eq!(written(&offer), text);
             assert_eq!(read(7, &written(&offer)), Some(offer));
         }
-        for text in ["", "9 1 p u", "1 x p u", "1 2 p"] {
+        for text in ["", "9 0 1 p u", "1 0 x p u", "1 0 2 p"] {
             assert_eq!(read(7, text), None, "{text:?}");
         }
     }

@@ -1,5 +1,6 @@
 //! What is asked over HTTP.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -7,10 +8,12 @@ use axum::Router;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::{DefaultBodyLimit, Extension, Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::task::{JoinError, spawn_local};
 
 use super::fault::Fault;
 use super::hub::Hub;
@@ -32,8 +35,19 @@ const PIXEL: &[u8] = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xf
 type Ads = State<Arc<Hub>>;
 
 /// Who asks: the other end of the connection.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Peer(pub(super) SocketAddr);
+#[derive(Debug, Clone)]
+pub(super) struct Guest {
+    pub(super) peer: SocketAddr,
+    /// Kept until the last of its requests has ended.
+    pub(super) stay: Arc<Stay>,
+}
+
+/// A connection's place among all, and a sign of life to who waits for them to end.
+#[derive(Debug)]
+pub(super) struct Stay {
+    pub(super) _place: OwnedSemaphorePermit,
+    pub(super) _alive: mpsc::Sender<Infallible>,
+}
 
 /// Whose request it was, for the access log.
 #[derive(Debug, Clone)]
@@ -66,6 +80,7 @@ pub(super) fn router(hub: Arc<Hub>) -> Router {
         network = network.layer(from_fn_with_state(Arc::clone(&hub), logged));
     }
     network
+        .layer(from_fn(to_its_end))
         .route("/healthz", get(healthz))
         .route("/metrics", get(figures))
         .with_state(hub)
@@ -87,24 +102,17 @@ async fn serve(
     Path(key): Path<String>,
     asked: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
 ) -> Response {
-    let served = async {
-        let Query(asked) =
-            asked.map_err(|_| Fault::Invalid("sub_id is a number, and each name stands once"))?;
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        if asked.user_id.len() > USER_MAX || !asked.user_id.bytes().all(fits) {
-            let rule = "a user_id is at most 64 letters, digits, '-', '_' or '.'";
-            return Err(Fault::Invalid(rule));
-        }
-        let country = match asked.country_code.as_deref().unwrap_or("US").as_bytes() {
-            [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphabetic() => {
-                [a.to_ascii_uppercase(), b.to_ascii_uppercase()]
-            }
-            _ => return Err(Fault::Invalid("a country_code is two letters")),
-        };
-        let audience = Audience::new(country, asked.sub_id.unwrap_or(0));
-        hub.serve(&key, &asked.user_id, audience).await
+    let (user, audience) = match asked_for(asked) {
+        Ok(asked) => asked,
+        Err(fault) => return refused(&hub, fault),
     };
-    match served.await {
+    let served = hub.serve(&key, &user, audience).await;
+    // Whose request it was does not depend on whether there was an ad.
+    let whose = Extension(Whose {
+        publisher: key.into(),
+        user: user.into(),
+    });
+    match served {
         Ok(Some((offer, advertiser))) => {
             let id = offer.id;
             let body = format!(
@@ -115,11 +123,33 @@ async fn serve(
                 (header::CONTENT_TYPE, "application/json"),
                 (header::CACHE_CONTROL, "no-store"),
             ];
-            (Whose::of(&offer), head, body).into_response()
+            (whose, head, body).into_response()
         }
-        Ok(None) => StatusCode::NO_CONTENT.into_response(),
-        Err(fault) => refused(&hub, fault),
+        Ok(None) => (StatusCode::NO_CONTENT, whose).into_response(),
+        Err(fault @ (Fault::NoPublisher | Fault::TooManyPublishers)) => refused(&hub, fault),
+        Err(fault) => (whose, refused(&hub, fault)).into_response(),
     }
+}
+
+/// The user, and what else choosing takes.
+fn asked_for(
+    asked: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
+) -> Result<(String, Audience), Fault> {
+    let Query(asked) =
+        asked.map_err(|_| Fault::Invalid("sub_id is a number, and each name stands once"))?;
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if asked.user_id.len() > USER_MAX || !asked.user_id.bytes().all(fits) {
+        let rule = "a user_id is at most 64 letters, digits, '-', '_' or '.'";
+        return Err(Fault::Invalid(rule));
+    }
+    let country = match asked.country_code.as_deref().unwrap_or("US").as_bytes() {
+        [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphabetic() => {
+            [a.to_ascii_uppercase(), b.to_ascii_uppercase()]
+        }
+        _ => return Err(Fault::Invalid("a country_code is two letters")),
+    };
+    let audience = Audience::new(country, asked.sub_id.unwrap_or(0));
+    Ok((asked.user_id, audience))
 }
 
 async fn impression(State(hub): Ads, Path(id): Path<String>) -> Response {
@@ -223,9 +253,13 @@ async fn healthz(State(hub): Ads) -> (StatusCode, &'static str) {
 }
 
 async fn figures(State(hub): Ads) -> impl IntoResponse {
+    let told = match &hub.cache {
+        Some(cache) => cache.told().await,
+        None => None,
+    };
     (
         [(header::CONTENT_TYPE, METRICS_TYPE)],
-        metrics::render(&hub),
+        metrics::render(&hub, told),
     )
 }
 
@@ -237,10 +271,30 @@ fn now() -> std::time::Instant {
     std::time::Instant::now()
 }
 
+/// Serves a request in a task of its own: what has begun is done to its end, counted and logged, also
+/// where the client leaves meanwhile.
+async fn to_its_end(
+    Extension(Guest { stay, .. }): Extension<Guest>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let serving = spawn_local(async move {
+        let response = next.run(request).await;
+        drop(stay);
+        response
+    });
+    match serving.await.map_err(JoinError::try_into_panic) {
+        Ok(response) => response,
+        Err(Ok(panic)) => std::panic::resume_unwind(panic),
+        // The thread ends, and the connection with it.
+        Err(Err(_)) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}
+
 /// Answers, and has a line written of it.
 async fn logged(
     State(hub): Ads,
-    Extension(Peer(peer)): Extension<Peer>,
+    Extension(Guest { peer, .. }): Extension<Guest>,
     request: Request,
     next: Next,
 ) -> Response {

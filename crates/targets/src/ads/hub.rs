@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::AdsError;
-use super::cache::{self, Cache, Taken};
+use super::cache::{self, Cache, Change, Taken};
 use super::fault::Fault;
 use super::inventory::{Audience, Inventory, Lengths, List};
 use super::log::AccessLog;
@@ -95,7 +95,7 @@ impl Hub {
                 let (started, thread) = match started {
                     Ok(started) => started,
                     Err(source) => {
-                        end_pool(&records, writing);
+                        end_early(records, None, writing);
                         let at = address.to_string();
                         return Err(AdsError::Cache { at, source });
                     }
@@ -106,11 +106,14 @@ impl Hub {
         }
         let mut log = None;
         if let Some(path) = &options.access_log {
-            let started = AccessLog::start(path, options.log_format);
-            let (started, thread) = started.map_err(|source| AdsError::Log {
-                path: path.clone(),
-                source,
-            })?;
+            let (started, thread) = match AccessLog::start(path, options.log_format) {
+                Ok(started) => started,
+                Err(source) => {
+                    end_early(records, cache, writing);
+                    let path = path.clone();
+                    return Err(AdsError::Log { path, source });
+                }
+            };
             log = Some(started);
             writing.push(thread);
         }
@@ -156,9 +159,9 @@ impl Hub {
             return Ok(None);
         }
         if let Err(fault) = self.record(offer.clone(), Step::Served).await {
-            if let Some(cache) = &self.cache {
-                // Where that fails, the campaign is shown once less than it may be.
-                let _ = cache.give_back(&offer).await;
+            match &self.cache {
+                Some(cache) => cache.give_back(&offer).await,
+                None => self.inventory.give_back(offer.ad),
             }
             return Err(fault);
         }
@@ -195,15 +198,14 @@ impl Hub {
 
     /// Something happened to an offer; of the same event once more nothing is recorded.
     pub(super) async fn happened(&self, id: u64, step: Step) -> Result<Offer, Fault> {
-        let (offer, is_new) = self.advance(id, step).await?;
-        if !is_new {
+        let (offer, change) = self.advance(id, step).await?;
+        let Some(change) = change else {
             self.metrics.repeated.add(1);
             return Ok(offer);
-        }
+        };
         if let Err(fault) = self.record(offer.clone(), step).await {
             match &self.cache {
-                // Where that fails, the event counts as one that happened.
-                Some(cache) => drop(cache.undo(id, step).await),
+                Some(cache) => cache.undo(id, step, change).await,
                 None => self.offers().undo(id, step),
             }
             return Err(fault);
@@ -215,16 +217,18 @@ impl Hub {
         Ok(offer)
     }
 
-    /// Takes an offer a step further. True where that is new, and not the same event once more.
-    async fn advance(&self, id: u64, step: Step) -> Result<(Offer, bool), Fault> {
+    /// Takes an offer a step further, by a change where that is new and not the same event once more.
+    async fn advance(&self, id: u64, step: Step) -> Result<(Offer, Option<Change>), Fault> {
         let Some(cache) = &self.cache else {
-            let advanced = self.offers().advance(id, step);
-            if advanced != Err(Fault::NoOffer) || !self.records.is_server() {
-                return advanced;
+            let mut advanced = self.offers().advance(id, step);
+            if advanced == Err(Fault::NoOffer) && self.records.is_server() {
+                let found = self.records.find(id).await?;
+                let mut offers = self.offers();
+                offers.put_back(&found);
+                advanced = offers.advance(id, step);
             }
-            let found = self.records.find(id).await?;
-            self.offers().put_back(&found);
-            return self.offers().advance(id, step);
+            let (offer, is_new) = advanced?;
+            return Ok((offer, is_new.then(Change::default)));
         };
         if let Some(advanced) = cache.advance(id, step).await? {
             return Ok(advanced);
@@ -342,11 +346,16 @@ impl Hub {
     }
 }
 
-/// Ends the threads of a store that is not to be used after all.
-fn end_pool(records: &Records, threads: Writing) {
-    if let Records::Server(pool) = records {
+/// Ends the threads of a store and a cache that are not to be used after all.
+fn end_early(records: Records, cache: Option<Cache>, threads: Writing) {
+    if let Records::Server(pool) = &records {
         pool.end();
     }
+    if let Some(cache) = &cache {
+        cache.end();
+    }
+    // The embedded store's ends when nobody can ask it any more.
+    drop((records, cache));
     // Nothing was asked of them yet.
     threads.into_iter().for_each(|thread| drop(thread.join()));
 }

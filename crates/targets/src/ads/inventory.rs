@@ -133,10 +133,15 @@ impl Inventory {
             blocked.sort_unstable();
             blocked.dedup();
         }
+        let first = (draws.next() % self.ads.len() as u64) as usize;
+        let len = if is_long { lengths.long } else { lengths.short }.min(self.ads.len());
+        // A list may lie within the ads of a few advertisers; nobody blocks all that their list has.
+        let middle = advertiser((first + len / 2) % self.ads.len());
+        blocked.retain(|&blocked| blocked != middle);
         List {
             is_long,
-            first: (draws.next() % self.ads.len() as u64) as usize,
-            len: if is_long { lengths.long } else { lengths.short }.min(self.ads.len()),
+            first,
+            len,
             blocked,
             prior_rate: known.map_or(PRIOR_RATE, |publisher| publisher.steps.iter().product()),
         }
@@ -160,6 +165,17 @@ impl Inventory {
                     .fetch_add(1, Ordering::Relaxed);
                 return Some(chosen);
             }
+        }
+    }
+
+    /// Undoes what [`choose`](Self::choose) counted: the ad was not shown after all.
+    pub(super) fn give_back(&self, ad: u32) {
+        let Some(known) = self.ads.get(ad as usize) else {
+            return;
+        };
+        for count in [&self.campaigns[self.campaign(ad)], &known.shown] {
+            // It was counted, so it is above zero.
+            count.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
@@ -328,12 +344,34 @@ mod tests {
     }
 
     #[test]
+    fn every_publisher_has_something_to_show() {
+        let inventory = Inventory::new(50_000, 1_000, 1);
+        // Shorter than what one advertiser has.
+        let lengths = Lengths {
+            long: 200,
+            long_share: 1.0,
+            ..LENGTHS
+        };
+        for publisher in 0..2_000 {
+            let list = inventory.list(&format!("p{publisher}"), None, &lengths);
+            assert!(
+                inventory.choose(&list, audience(), publisher).is_some(),
+                "{list:?}"
+            );
+        }
+    }
+
+    #[test]
     fn a_campaign_is_shown_no_more_often_than_it_may_be() {
         let inventory = Inventory::new(40, 10, 1);
         let list = inventory.list("p", None, &LENGTHS);
         // One campaign for all forty ads.
-        let shown = (0..30).filter_map(|offer| inventory.choose(&list, audience(), offer));
-        assert_eq!(shown.count(), 10);
+        let choose = |offer| inventory.choose(&list, audience(), offer);
+        let shown: Vec<u32> = (0..30).filter_map(choose).collect();
+        assert_eq!(shown.len(), 10);
+        // A place that is given back can be taken again.
+        inventory.give_back(shown[3]);
+        assert_eq!((30..60).filter_map(choose).count(), 1);
     }
 
     #[test]

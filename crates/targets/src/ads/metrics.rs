@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::cache::{Cache, Own};
+use super::cache::Own;
 use super::database::Figures;
 use super::hub::Hub;
 use super::offers::Step;
@@ -68,10 +68,13 @@ impl Own for Arc<Metrics> {
     }
 }
 
-/// The numbers of this process, and those that the others of its group told last.
-fn added_up(hub: &Hub) -> [u64; TOLD] {
-    let mut all = hub.metrics.numbers();
-    for text in hub.cache.iter().flat_map(Cache::others) {
+/// What the processes of a group told, or where this one is alone its own numbers.
+fn added_up(hub: &Hub, told: Option<Vec<String>>) -> [u64; TOLD] {
+    let Some(told) = told else {
+        return hub.metrics.numbers();
+    };
+    let mut all = [0; TOLD];
+    for text in told {
         for (sum, number) in all.iter_mut().zip(text.split(' ')) {
             *sum += number.parse::<u64>().unwrap_or_default();
         }
@@ -80,7 +83,7 @@ fn added_up(hub: &Hub) -> [u64; TOLD] {
 }
 
 /// The figures in Prometheus' text format. Those of a group are of all its processes, but for what waits.
-pub(super) fn render(hub: &Hub) -> String {
+pub(super) fn render(hub: &Hub, told: Option<Vec<String>>) -> String {
     let mut page = Page::new("ads");
     let names = [
         ("served_total", "Ads served"),
@@ -94,7 +97,7 @@ pub(super) fn render(hub: &Hub) -> String {
         ("records_lost_total", "Records that could not be stored"),
         ("connections_total", "Connections opened"),
     ];
-    let all = added_up(hub);
+    let all = added_up(hub, told);
     for ((name, help), value) in names.iter().zip(all) {
         page.counter(name, help, value);
     }

@@ -1,6 +1,7 @@
 //! How an ad network is run.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +15,10 @@ use crate::wire;
 const ADS_MAX: usize = 1_000_000;
 /// Most offers that can be kept.
 const OFFERS_MAX: usize = 10_000_000;
+/// Most threads that serve. Each has a listener and a runtime, whose files are open in all of them.
+const THREADS_MAX: usize = 256;
+/// How long a request can wait for its store.
+const STORE_WAIT: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 /// Most connections to a database.
 const STORE_CONNECTIONS_MAX: usize = 1_000;
 
@@ -33,7 +38,7 @@ pub enum Writes {
 pub struct AdsOptions {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// App servers behind that address, each a thread with a listener of its own; 1 or more.
+    /// App servers behind that address, each a thread with a listener of its own; 1 to 256.
     pub threads: usize,
     /// Most connections at once of each; further ones are dropped.
     pub connections_max: usize,
@@ -57,7 +62,8 @@ pub struct AdsOptions {
     pub store: Option<StoreAddress>,
     /// Connections to a database server, 1 to 1,000.
     pub store_connections: usize,
-    /// How long a request waits for store and cache, and they for their servers.
+    /// How long a request waits for a database server and the cache, and they for their servers; 1 ms to
+    /// 1 h.
     pub store_wait: Duration,
     /// What processes share beside a database server; `None`, the default: this one is alone.
     pub cache: Option<ServerAddress>,
@@ -111,7 +117,10 @@ impl AdsOptions {
     /// On the first rule that does not hold.
     pub fn check(&self) -> Result<(), AdsError> {
         let rules = [
-            (self.threads >= 1, "threads must be at least 1"),
+            (
+                (1..=THREADS_MAX).contains(&self.threads),
+                "there can be 1 to 256 threads",
+            ),
             (
                 self.connections_max >= 1,
                 "there must be room for a connection",
@@ -141,8 +150,8 @@ impl AdsOptions {
                 "there can be 1 to 1,000 connections to a store",
             ),
             (
-                !self.store_wait.is_zero(),
-                "a request must be allowed to wait for its store",
+                STORE_WAIT.contains(&self.store_wait),
+                "a request can wait 1 ms to 1 h for its store",
             ),
             (
                 self.cache.is_none() || matches!(self.store, Some(StoreAddress::Server(_))),
@@ -167,8 +176,9 @@ mod tests {
     #[test]
     fn bad_options_are_named() {
         assert!(AdsOptions::default().check().is_ok());
-        let changes: [fn(&mut AdsOptions); 11] = [
+        let changes: [fn(&mut AdsOptions); 13] = [
             |options| options.threads = 0,
+            |options| options.threads = 257,
             |options| options.ads = 0,
             |options| options.short_list = 0,
             |options| options.long_list = options.short_list - 1,
@@ -176,7 +186,8 @@ mod tests {
             |options| options.long_share = f64::NAN,
             |options| options.offers_max = 0,
             |options| options.store_connections = 0,
-            |options| options.store_wait = Duration::ZERO,
+            |options| options.store_wait = Duration::from_micros(999),
+            |options| options.store_wait = Duration::from_secs(3601),
             |options| options.cache = ServerAddress::cache("redis://localhost/").ok(),
             |options| options.group = Some("1".to_owned()),
         ];

@@ -301,6 +301,30 @@ async fn each_request_has_its_line_and_who_it_was() {
 }
 
 #[tokio::test]
+async fn who_asked_is_logged_where_there_was_no_ad_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("json.log");
+    let mut options = options();
+    options.access_log = Some(path.clone());
+    options.log_format = LogFormat::Json;
+    options.campaign_limit = 1;
+    options.ads = 50;
+    (options.short_list, options.long_list) = (50, 50);
+    let network = Network::start(options).await;
+    for (user, status) in [("u-1", 200), ("u-2", 204)] {
+        let target = format!("/publishers/p1/api/?user_id={user}");
+        assert_eq!(network.ask("GET", &target).await.0, status);
+    }
+    network.stop().await;
+    let text = std::fs::read_to_string(path).unwrap();
+    let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (&last["status"], &last["publisher"], &last["user"]),
+        (&204.into(), &"p1".into(), &"u-2".into())
+    );
+}
+
+#[tokio::test]
 async fn app_servers_share_an_address_and_a_connection_too_many_is_dropped() {
     let mut options = options();
     options.threads = 2;

@@ -13,7 +13,7 @@ use crate::settings::{parse_duration, parse_part};
 pub(crate) struct AdsArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
-    /// App servers behind the address, a thread each [default: one for each core, and at least 2]
+    /// App servers behind the address, a thread each, at most 256 [default: one for each core, and at least 2]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Serve only these publishers: CSV with the columns publisher, session_probability,

@@ -8,7 +8,8 @@ use clap::{Args as ClapArgs, ValueEnum};
 use crate::settings::{parse_duration, parse_share};
 
 pub(super) const EXIT_CODES: &str = "\
-With a baseline, several runs a side: throng compare runs/new-* --baseline runs/old-*
+With a baseline, several runs a side, made with `throng run --runs runs/old` and `--runs runs/new`:
+throng compare runs/new/* --baseline runs/old/*
 Without one, all runs are compared with each other and grouped.
 
 Exit codes:
@@ -28,10 +29,6 @@ pub(crate) struct CompareArgs {
     /// Run directories to compare with
     #[arg(long, value_name = "RUN", num_args = 1..)]
     pub(crate) baseline: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) what: WhatArgs,
-    #[command(flatten)]
-    pub(crate) how: HowArgs,
     /// Write a JUnit report, a test case a measure
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
@@ -47,6 +44,10 @@ pub(crate) struct CompareArgs {
     /// Print the comparison as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) what: WhatArgs,
+    #[command(flatten)]
+    pub(crate) how: HowArgs,
 }
 
 /// What of the runs is compared.

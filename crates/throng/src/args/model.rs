@@ -115,11 +115,11 @@ pub(crate) struct ModelCheckArgs {
     /// Nothing is run: test the model against the rates and probabilities of a CSV table, a row a segment
     #[arg(long, value_name = "TABLE", requires = "rate", conflicts_with_all = ["sessions", "seed"])]
     pub(crate) against: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) stated: StatedArgs,
     /// Print what was found as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) stated: StatedArgs,
 }
 
 /// What the table says, and how.

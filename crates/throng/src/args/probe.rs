@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 
-use crate::settings::parse_duration;
+use crate::settings::{parse_address, parse_duration};
 
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
@@ -67,13 +67,4 @@ pub(crate) struct ProbeArgs {
     /// Where the directory of what is recorded is made [default: runs]
     #[arg(short, long, value_name = "DIR", requires = "time")]
     pub(crate) output: Option<PathBuf>,
-}
-
-/// `ADDR:PORT`, or a port of loopback.
-fn parse_address(text: &str) -> Result<SocketAddr, String> {
-    let address = match text.trim_start_matches(':').parse::<u16>() {
-        Ok(port) => return Ok(([127, 0, 0, 1], port).into()),
-        Err(_) => text.parse(),
-    };
-    address.map_err(|_| "expected an address with a port, such as 127.0.0.1:9979".to_owned())
 }

@@ -31,7 +31,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
 fn failure(error: AnalyzeError) -> Failure {
     let exit = match &error {
         AnalyzeError::Read(_) => Exit::NoInput,
-        AnalyzeError::TooShort { .. } => Exit::Data,
+        AnalyzeError::NoSeries | AnalyzeError::TooShort { .. } => Exit::Data,
         AnalyzeError::NoPhase { .. } | AnalyzeError::Window { .. } => Exit::Usage,
     };
     Failure::new(exit, error)

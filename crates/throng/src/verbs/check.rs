@@ -13,7 +13,8 @@ use crate::source::{self, Compiled};
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let text = source::scenario(&args.file, args.foreign.leniency())?;
     let Compiled { plan, .. } = source::compile(&text, &args.sets.sets)?;
-    written(write!(std::io::stdout(), "{}", describe(&text.name, &plan)))
+    let told = describe(&text.name, &plan);
+    written(write!(std::io::stdout(), "{}", report::visible(&told)))
 }
 
 /// What the plan would do, in a few lines.

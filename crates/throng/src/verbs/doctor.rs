@@ -140,9 +140,17 @@ fn about_users(users: u64) -> String {
 
 fn render(checks: &[Check]) -> String {
     let mut text = String::new();
+    let least = checks
+        .iter()
+        .filter_map(|check| Some((check.users?, check.name)))
+        .min();
     // Writing to a String cannot fail.
     for check in checks {
-        let mark = if check.mend.is_some() { "mend" } else { "ok" };
+        let mark = match &check.mend {
+            Some(_) => "mend",
+            None if least.is_some_and(|(_, name)| name == check.name) => "first",
+            None => "ok",
+        };
         let _ = writeln!(text, "{mark:<5} {:<26} {}", check.name, check.value);
         let _ = writeln!(text, "      {}", check.meaning);
         if let Some(users) = check.users {
@@ -152,13 +160,14 @@ fn render(checks: &[Check]) -> String {
             let _ = writeln!(text, "      to mend it: {mend}");
         }
     }
-    let least = checks
-        .iter()
-        .filter_map(|check| Some((check.users?, check.name)))
-        .min();
     if let Some((users, name)) = least {
+        let more = users.saturating_mul(2);
         let users = words::count(users);
-        let _ = writeln!(text, "\n{name} is the first limit: {users} users.");
+        let _ = writeln!(
+            text,
+            "\n{name} is the first limit: {users} users.\n`throng doctor --for {more}` says what \
+             more would take, with the commands."
+        );
     }
     text
 }

@@ -8,12 +8,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use controller::experiment::{
-    ExperimentError, ExperimentRequest, ExperimentState, RunStage, STATE_FILE, conduct_experiment,
+    ExperimentError, ExperimentRequest, ExperimentState, Lock, LockError, RunStage, STATE_FILE,
+    conduct_experiment,
 };
-use judge::experiment::{Analysis, analyze};
+use judge::experiment::{Analysis, analyze, wide_bins};
 use record::RecordError;
 use report::Page;
-use scenario::experiment::Table;
+use scenario::experiment::{Compare, Table};
 
 use crate::args::ExperimentArgs;
 use crate::exit::{Exit, Failure, written};
@@ -43,11 +44,14 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<Exit, Failure> {
         let name = format!("{}{in_full}", opened.experiment.name);
         Path::new("experiments").join(record::file_name(&name))
     });
-    let begun = begun(&directory, &opened)?;
     if args.plan {
+        let begun = begun(&directory, &opened)?;
         let text = progress::plan(&opened, &directory, begun.as_ref());
-        return written(write!(std::io::stdout(), "{text}"));
+        return written(write!(std::io::stdout(), "{}", report::visible(&text)));
     }
+    // Before the state is read, which another process may be about to replace.
+    let _lock = Lock::take(&directory).map_err(locked)?;
+    let begun = begun(&directory, &opened)?;
     let state = conduct(args, &opened, &directory, begun)?;
     finish(args, &opened.experiment, &directory, &state)
 }
@@ -98,8 +102,20 @@ fn begun(directory: &Path, opened: &Opened) -> Result<Option<ExperimentState>, F
             ),
             "begin another with --dir, or undo the change; what was begun with stands beside the runs",
         )),
+        Some(state) if !state.fits(&opened.experiment) => Err(unfit(&opened.text.name, directory)),
         state => Ok(state),
     }
+}
+
+fn unfit(experiment: &str, directory: &Path) -> Failure {
+    Failure::hinted(
+        Exit::Data,
+        format!(
+            "{experiment} and {} do not fit",
+            directory.join(STATE_FILE).display()
+        ),
+        "one of them was changed after the experiment was begun",
+    )
 }
 
 fn conduct(
@@ -116,13 +132,14 @@ fn conduct(
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
     let request = ExperimentRequest {
         experiment: &opened.experiment,
+        scenario: &opened.scenario.text,
+        is_new,
         directory,
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
         anyway: args.anyway,
         interrupt: interrupt()?,
     };
-    state.write(directory).map_err(refused)?;
     if is_new {
         let keep = |name: &str, text: &str| {
             record::whole::write(&directory.join(name), text.as_bytes()).map_err(refused)
@@ -186,6 +203,10 @@ fn analysis(
 ) -> Analysis {
     let mut analysis = analyze(&collect::data(experiment, state, directory));
     analysis.ensembles = collect::ensembles(experiment, state, directory);
+    let wide = |compare: &Compare| wide_bins(&analysis.ensembles, compare.bin_ns);
+    analysis
+        .findings
+        .extend(experiment.compare.as_ref().and_then(wide));
     analysis
 }
 
@@ -217,27 +238,16 @@ fn analyze_directory(args: &ExperimentArgs, directory: &Path) -> Result<Exit, Fa
 fn stored(directory: &Path) -> Result<(scenario::Experiment, ExperimentState), Failure> {
     let state = known(directory)?;
     let copy = directory.join(EXPERIMENT_COPY);
+    record::shelf::sound(&copy, u64::MAX).map_err(|why| {
+        let message = format!("cannot read {}: {why}", copy.display());
+        Failure::hinted(Exit::NoInput, message, "the directory is incomplete")
+    })?;
     let text = source::read(&copy.display().to_string())?;
     let mut experiment = source::experiment(&text, state.full)?;
     // One without a name of its own is called by its file, and this is a copy.
     experiment.name.clone_from(&state.name);
-    let is_its = state.runs.iter().all(|run| {
-        let factors = &experiment.factors;
-        let levels = factors
-            .iter()
-            .zip(&run.cell)
-            .map(|(factor, &level)| factor.levels.get(level));
-        run.cell.len() == factors.len()
-            && levels
-                .zip(&run.levels)
-                .all(|(level, told)| level.is_some_and(|l| l.text == *told))
-    });
-    if !is_its {
-        return Err(Failure::hinted(
-            Exit::Data,
-            format!("{} and {STATE_FILE} beside it do not fit", copy.display()),
-            "one of them was changed after the runs were made",
-        ));
+    if !state.fits(&experiment) {
+        return Err(unfit(&copy.display().to_string(), directory));
     }
     Ok((experiment, state))
 }
@@ -256,6 +266,17 @@ fn analyze_table(args: &ExperimentArgs, path: &Path) -> Result<Exit, Failure> {
         page::write(&Page::experiment(&analysis, page::VERSION), path)?;
     }
     print(args, &analysis, args.html.as_deref())
+}
+
+fn locked(error: LockError) -> Failure {
+    match error {
+        LockError::Record(error) => refused(error),
+        held @ LockError::Held { .. } => Failure::hinted(
+            Exit::Unavailable,
+            held.to_string(),
+            "wait until it has ended, or begin another with --dir",
+        ),
+    }
 }
 
 fn refused(error: RecordError) -> Failure {

@@ -1,23 +1,36 @@
 //! `throng export RUN`: a run that is over, in other forms.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use record::{Run, write_whole};
 
 use crate::args::ExportRunArgs;
 use crate::exit::{Exit, Failure, written};
-use crate::verbs::show::judged;
+use crate::verbs::show::{is_of_probes, judged};
 
 pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
+    let to_output = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    if to_output(&args.json) && to_output(&args.junit) {
+        return Err(Failure::hinted(
+            Exit::Usage,
+            "--json - and --junit - both write to standard output".to_owned(),
+            "give one of them a file",
+        ));
+    }
     let refuse = |error| Failure::new(Exit::NoInput, error);
     let run = Run::open(&args.run).map_err(refuse)?;
-    let summary = judged(&run, false)?;
-    if let Some(path) = &args.json {
-        write(path, &report::json(&summary))?;
+    // Probes alone are values without a verdict.
+    let values_only = is_of_probes(&run) && args.json.is_none() && args.junit.is_none();
+    let summary = match values_only {
+        true => None,
+        false => Some(judged(&run, false)?),
+    };
+    if let (Some(path), Some(summary)) = (&args.json, &summary) {
+        write(path, &report::json(summary))?;
     }
-    if let Some(path) = &args.junit {
-        write(path, &report::run_junit(&summary))?;
+    if let (Some(path), Some(summary)) = (&args.junit, &summary) {
+        write(path, &report::run_junit(summary))?;
     }
     let Some(folder) = &args.csv else {
         return Ok(Exit::Passed);
@@ -27,12 +40,11 @@ pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
         Failure::hinted(Exit::CannotCreate, message, "give another directory")
     };
     std::fs::create_dir_all(folder).map_err(cannot)?;
-    write(
-        &folder.join("measures.csv"),
-        &report::measures_csv(&summary),
-    )?;
-    let series = run.series().map_err(refuse)?;
-    write(&folder.join("series.csv"), &report::series_csv(&series))?;
+    if let Some(summary) = &summary {
+        write(&folder.join("measures.csv"), &report::measures_csv(summary))?;
+        let series = run.series().map_err(refuse)?;
+        write(&folder.join("series.csv"), &report::series_csv(&series))?;
+    }
     let probes = run.probes().map_err(refuse)?;
     if !probes.list.is_empty() {
         write(&folder.join("probes.csv"), &report::probes_csv(&probes))?;

@@ -7,11 +7,13 @@ use model::{BehaviourKind, FormatSpec, Made, ModelError, Settings};
 use report::Page;
 
 use crate::args::{ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelVerb};
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, say, written};
 use crate::{page, terminal};
 
 mod against;
 mod check;
+mod place;
+mod run;
 
 #[cfg(feature = "web")]
 pub(crate) use check::page_of;
@@ -29,7 +31,8 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
         .out
         .as_deref()
         .expect("clap requires it without a subcommand");
-    prepare(out)?;
+    refuse_idle(args)?;
+    place::prepare(out)?;
     let settings = settings(args, out);
     let made = match (args.format, &args.logs[..]) {
         (Some(LogFormat::Counts), [path]) => counted(args, path, &settings)?,
@@ -40,7 +43,9 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
                 "give the files one by one",
             ));
         }
-        (_, [run]) if run.is_dir() => model::recorded(run, &settings).map_err(failure)?,
+        (_, [run]) if run.is_dir() => {
+            model::recorded(run, &settings, &run::asked(run)).map_err(failure)?
+        }
         _ => model::model(&args.logs, &settings).map_err(failure)?,
     };
     write(out, &made)?;
@@ -58,25 +63,45 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
     written(writeln!(std::io::stdout(), "{text}"))
 }
 
-/// The directory: new, empty, or one with a model that is replaced.
-fn prepare(out: &Path) -> Result<(), Failure> {
-    let cannot = |error: std::io::Error| {
-        Failure::hinted(
-            Exit::CannotCreate,
-            format!("cannot make {}: {error}", out.display()),
-            "give another directory with -o",
-        )
+/// Refuses what would do nothing: who gives it expects something of it.
+fn refuse_idle(args: &ModelArgs) -> Result<(), Failure> {
+    let is_counts = args.format == Some(LogFormat::Counts);
+    let is_run = !is_counts && matches!(&args.logs[..], [run] if run.is_dir());
+    let of_lines = [
+        ("--as", args.format.is_some() && !is_counts),
+        ("--log-format", args.log_format.is_some()),
+        ("--field", !args.fields.is_empty()),
+        ("--key", args.key.is_some()),
+        ("--segment", args.segment.is_some()),
+        ("--class", !args.classes.is_empty()),
+        ("--without", !args.without.is_empty()),
+        ("--zone", args.zone.is_some()),
+    ];
+    let (what, hint, idle) = match (is_run, is_counts) {
+        (true, _) => (
+            "a run's directory",
+            "users are known by their numbers there; segments are its sessions, classes its measures",
+            of_lines.to_vec(),
+        ),
+        (_, true) => (
+            "counts",
+            "counts tell how many came, and nothing of who they were",
+            [&of_lines[..], &[("--gap", args.gap.is_some())]].concat(),
+        ),
+        _ => (
+            "lines of a log",
+            "their own times say when they were; --begin goes with --as counts",
+            vec![("--begin", args.begin.is_some())],
+        ),
     };
-    std::fs::create_dir_all(out).map_err(cannot)?;
-    let mut entries = std::fs::read_dir(out).map_err(cannot)?;
-    if entries.next().is_some() && !out.join(MODEL).exists() {
-        return Err(Failure::hinted(
-            Exit::CannotCreate,
-            format!("{} has files that are no model", out.display()),
-            "give a new directory, or that of a model to be replaced",
-        ));
+    match idle.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Failure::hinted(
+            Exit::Usage,
+            format!("{flag} does nothing with {what}"),
+            hint,
+        )),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn settings(args: &ModelArgs, out: &Path) -> Settings {
@@ -114,7 +139,7 @@ fn settings(args: &ModelArgs, out: &Path) -> Settings {
         },
         seed: args.seed,
         threads: args.threads.map_or_else(threads, usize::from),
-        scratch: out.join(format!(".sorting-{}", std::process::id())),
+        scratch: place::scratch(out),
     }
 }
 
@@ -127,6 +152,14 @@ fn counted(args: &ModelArgs, path: &Path, settings: &Settings) -> Result<Made, F
             "write it as 1995-07-01T00:00:00",
         )
     })?;
+    // Were a part of a second cut off, the rate would be another.
+    if args.bin.is_zero() || args.bin.subsec_nanos() > 0 {
+        return Err(Failure::hinted(
+            Exit::Usage,
+            format!("--bin {:?} is no whole number of seconds", args.bin),
+            "add the counts up to whole seconds, and give those",
+        ));
+    }
     model::counted(path, args.bin.as_secs(), local_s, settings).map_err(failure)
 }
 
@@ -135,6 +168,7 @@ fn write(out: &Path, made: &Made) -> Result<(), Failure> {
         record::write_whole(&out.join(name), text.as_bytes())
             .map_err(|error| Failure::new(Exit::Io, error))
     };
+    place::make_room(out)?;
     // model.json is what makes the directory one of a model: it comes last.
     put(SCENARIO, &made.scenario())?;
     for (name, text) in made.trace_texts() {
@@ -151,8 +185,8 @@ fn tsung(path: &Path, made: &Made) -> Result<(), Failure> {
     record::write_whole(path, written.text.as_bytes())
         .map_err(|error| Failure::new(Exit::Io, error))?;
     for line in written.told {
-        // Nobody may be listening; the file says it, too.
-        let _ = writeln!(std::io::stderr(), "{}: {line}", path.display());
+        // The file says it, too.
+        say(&format!("{}: {line}", path.display()));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use scenario::plan::Target;
 use scenario::probes::Probe;
 
 use crate::args::ProbeArgs;
-use crate::exit::{Exit, Failure, written};
+use crate::exit::{Exit, Failure, say, written};
 use crate::source::{self, Text};
 use crate::verbs::run::interrupt;
 
@@ -200,8 +200,7 @@ fn tell(crew: &Crew, news: &News) {
         News::Remark { source, text } => format!("{}: {text}", name(*source)),
         News::Probe { .. } | News::Row(_) => return,
     };
-    // A closed standard error leaves nobody to tell.
-    let _ = writeln!(std::io::stderr(), "{line}");
+    say(&line);
 }
 
 fn failure(error: ProbeError) -> Failure {

@@ -84,8 +84,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
-    if is_url(&args.what) {
+    if source::is_url(&args.what) {
         return source::for_url(&args.what, &args.load);
+    }
+    if let Some(url) = meant(&args.what) {
+        return Err(Failure::hinted(
+            Exit::Usage,
+            format!("{:?} is neither a file nor a URL", args.what),
+            &format!("write {url}"),
+        ));
     }
     let load = &args.load;
     let given = load.users.is_some()
@@ -104,10 +111,21 @@ fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
     source::scenario(&args.what, args.foreign.leniency())
 }
 
-fn is_url(what: &str) -> bool {
-    ["http://", "https://", "ws://", "wss://"]
-        .iter()
-        .any(|scheme| what.starts_with(scheme))
+/// The URL that was meant where its scheme was left out or mistyped, and there is no such file.
+fn meant(what: &str) -> Option<String> {
+    let host = |rest: &str| {
+        let host = rest.split(['/', '?']).next().unwrap_or_default();
+        let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+        host == "localhost" || matches!(port, Some(Ok(_)))
+    };
+    let rest = match what.split_once(":/") {
+        Some((scheme, rest)) if scheme.chars().all(|c| c.is_ascii_alphabetic()) => {
+            rest.trim_start_matches('/')
+        }
+        _ if host(what) => what,
+        _ => return None,
+    };
+    (!rest.is_empty() && !Path::new(what).exists()).then(|| format!("http://{rest}"))
 }
 
 /// Ctrl-C once ends the run in good order, twice at once. What the run wrote stays and says that
@@ -184,4 +202,26 @@ pub(crate) fn failure(error: ConductError) -> Failure {
         );
     }
     Failure::new(exit, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::meant;
+
+    #[test]
+    fn what_was_meant_as_a_url() {
+        for (what, url) in [
+            ("localhost:8080/hello", Some("http://localhost:8080/hello")),
+            ("localhost", Some("http://localhost")),
+            ("127.0.0.1:80", Some("http://127.0.0.1:80")),
+            ("htp://127.0.0.1/x", Some("http://127.0.0.1/x")),
+            ("http:/127.0.0.1/x", Some("http://127.0.0.1/x")),
+            ("first.yaml", None),
+            ("examples/first.yaml", None),
+            ("-", None),
+            ("", None),
+        ] {
+            assert_eq!(meant(what).as_deref(), url, "{what}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 mod ads;
 mod processes;
 
+use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -41,12 +42,11 @@ fn market(args: &MarketArgs) -> Result<Exit, Failure> {
     options.starting_balance = args.starting_balance.unwrap_or(options.starting_balance);
     options.seed = args.seed.unwrap_or(options.seed);
     options.ping_after = or_never(args.ping_after, options.ping_after);
-    let report = market::run(options, stop(&args.listen), listening).map_err(|error| {
-        let exit = match error {
-            MarketError::Options(_) => Exit::Usage,
-            _ => Exit::Unavailable,
-        };
-        Failure::new(exit, error)
+    let report = market::run(options, stop(&args.listen), listening);
+    let report = report.map_err(|error| match error {
+        MarketError::Options(_) => Failure::new(Exit::Usage, error),
+        MarketError::Listen { address, source } => taken(address, &source),
+        error => Failure::new(Exit::Unavailable, error),
     })?;
     if args.listen.until_stdin_closes {
         return Ok(Exit::Passed);
@@ -77,12 +77,11 @@ fn chat(args: &ChatArgs) -> Result<Exit, Failure> {
     options.rooms_max = args.rooms.unwrap_or(options.rooms_max);
     options.heartbeat = or_never(args.heartbeat, options.heartbeat);
     options.phoenix_timeout = or_never(args.phoenix_timeout, options.phoenix_timeout);
-    let report = chat::run(options, stop(&args.listen), listening).map_err(|error| {
-        let exit = match error {
-            ChatError::Options(_) => Exit::Usage,
-            _ => Exit::Unavailable,
-        };
-        Failure::new(exit, error)
+    let report = chat::run(options, stop(&args.listen), listening);
+    let report = report.map_err(|error| match error {
+        ChatError::Options(_) => Failure::new(Exit::Usage, error),
+        ChatError::Listen { address, source } => taken(address, &source),
+        error => Failure::new(Exit::Unavailable, error),
     })?;
     if !args.listen.until_stdin_closes {
         // The last line is for people, and may find nobody.
@@ -108,7 +107,8 @@ fn stall(args: &StallArgs) -> Result<Exit, Failure> {
     options.delay = args.delay.unwrap_or(options.delay);
     options.stall = args.stall.unwrap_or(options.stall);
     options.every = args.every.unwrap_or(options.every);
-    ended(stall::run(options, stop(&args.listen), listening))
+    let ended = stall::run(options, stop(&args.listen), listening);
+    or_failed(ended, &args.listen)
 }
 
 fn echo(EchoArgs { small, raw }: &EchoArgs) -> Result<Exit, Failure> {
@@ -117,22 +117,43 @@ fn echo(EchoArgs { small, raw }: &EchoArgs) -> Result<Exit, Failure> {
     options.threads = small.threads.unwrap_or(options.threads);
     options.raw = *raw;
     let scheme = if *raw { "tcp" } else { "http" };
-    ended(echo::run(options, stop(&small.listen), |address| {
+    let ended = echo::run(options, stop(&small.listen), |address| {
         listening_as(scheme, address);
-    }))
+    });
+    or_failed(ended, &small.listen)
 }
 
 fn hello(args: &SmallArgs) -> Result<Exit, Failure> {
     let mut options = HelloOptions::default();
     options.listen = args.listen.listen;
     options.threads = args.threads.unwrap_or(options.threads);
-    ended(hello::run(options, stop(&args.listen), listening))
+    let ended = hello::run(options, stop(&args.listen), listening);
+    or_failed(ended, &args.listen)
 }
 
-fn ended(result: std::io::Result<()>) -> Result<Exit, Failure> {
-    result
-        .map(|()| Exit::Passed)
-        .map_err(|error| Failure::new(Exit::Unavailable, error))
+/// How one of the smallest servers ended, which do not say what the system denied them.
+fn or_failed(ended: std::io::Result<()>, args: &ListenArgs) -> Result<Exit, Failure> {
+    match ended {
+        Ok(()) => Ok(Exit::Passed),
+        Err(error)
+            if matches!(
+                error.kind(),
+                AddrInUse | AddrNotAvailable | PermissionDenied
+            ) =>
+        {
+            Err(taken(args.listen, &error))
+        }
+        Err(error) => Err(Failure::new(Exit::Unavailable, error)),
+    }
+}
+
+/// The address cannot be listened at.
+fn taken(address: SocketAddr, source: &std::io::Error) -> Failure {
+    Failure::hinted(
+        Exit::Unavailable,
+        format!("cannot listen at {address}: {source}"),
+        "give another address with --listen, or port 0 for a free one",
+    )
 }
 
 fn stop(args: &ListenArgs) -> targets::Stop {

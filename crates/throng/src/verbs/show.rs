@@ -14,9 +14,13 @@ use crate::terminal;
 pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let refuse = |error: RecordError| Failure::new(Exit::NoInput, error);
     let run = Run::open(&args.run).map_err(refuse)?;
-    if run.info().generator.mode == PROBE_MODE {
+    if is_of_probes(&run) && args.html.is_none() && !args.rest.judge_rest {
         let probes = run.probes().map_err(refuse)?;
-        let text = report::probes(&probes, run.info(), terminal::style());
+        let text = if args.json {
+            report::probes_json(&probes, run.info())
+        } else {
+            report::probes(&probes, run.info(), terminal::style())
+        };
         return written(write!(std::io::stdout(), "{text}"));
     }
     let summary = judged(&run, args.rest.judge_rest)?;
@@ -60,9 +64,23 @@ fn over_time(course: Option<&Course>) -> String {
     lines.map_or(String::new(), |lines| format!("\n{lines}"))
 }
 
+/// Whether it is no run, but what `throng probe` recorded.
+pub(crate) fn is_of_probes(run: &Run) -> bool {
+    run.info().generator.mode == PROBE_MODE
+}
+
 /// The run's last verdict. One that was killed before it was judged is judged now, without thresholds,
-/// by what is there; so is one that is to be judged otherwise. The record stays as it is.
+/// by what is there; so is one that is to be judged otherwise. The record stays as it is. Of probes alone
+/// there is none.
 pub(crate) fn judged(run: &Run, judge_rest: bool) -> Result<Summary, Failure> {
+    if is_of_probes(run) {
+        let directory = run.path().display();
+        return Err(Failure::hinted(
+            Exit::Data,
+            format!("{directory} holds probes alone: nothing was sent that could be judged"),
+            "throng show sums them up, with --json too; throng export --csv writes their values",
+        ));
+    }
     let told = run
         .summary()
         .map_err(|error| Failure::new(Exit::NoInput, error))?;

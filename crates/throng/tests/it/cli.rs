@@ -50,6 +50,74 @@ fn check_reads_standard_input() {
 }
 
 #[test]
+fn a_url_that_is_none_is_told_as_it_was_meant() {
+    for load in [&[][..], &["--users", "5", "--for", "1s"]] {
+        for what in ["localhost:8080/hello", "htp://localhost:8080/hello"] {
+            let ended = at_root(&[&["run", what], load].concat()).with(64);
+            ended.told("is neither a file nor a URL");
+            ended.told("write http://localhost:8080/hello");
+        }
+    }
+    // Others take none.
+    for verb in ["check", "capacity", "experiment"] {
+        at_root(&[verb, "http://127.0.0.1:1/"])
+            .with(66)
+            .told("only `throng run` takes a URL");
+    }
+    let missing = at_root(&["experiment", "nowhere.yaml"]).with(66);
+    assert!(!missing.err.contains("URL"), "{}", missing.err);
+}
+
+#[test]
+fn numbers_and_addresses_say_what_is_expected() {
+    at_root(&["run", "http://127.0.0.1:1/", "--users", "abc"])
+        .with(64)
+        .told("expected a whole number");
+    at_root(&["serve", "hello", "--listen", "localhost:18082"])
+        .with(64)
+        .told("expected a numeric address with a port, such as 127.0.0.1:8080");
+}
+
+#[test]
+fn the_settings_of_a_built_in_system_are_looked_at_before_it_starts() {
+    let ended = at_root(&["check", "testdata/cli/bad-settings.yaml"]).with(65);
+    golden("bad-settings", &ended.err);
+    let space = Space::new();
+    let run = at_root(&[
+        "run",
+        "testdata/cli/bad-settings.yaml",
+        "--runs",
+        space.path("runs").to_str().unwrap(),
+    ])
+    .with(65);
+    assert_eq!(run.err, ended.err);
+}
+
+/// Each flag has its line, and no line is of a flag that is not there.
+#[test]
+fn the_flags_of_served_systems_are_in_their_documents() {
+    let own = ["--help", "--until-stdin-closes"];
+    for system in ["market", "chat", "ads"] {
+        let help = at_root(&["serve", system, "--help"]).with(0).out;
+        let starts = help.lines().map(str::trim_start);
+        let flags = starts
+            .filter_map(|line| line.strip_prefix("-h, ").unwrap_or(line).split(' ').next())
+            .filter(|flag| flag.starts_with("--") && !own.contains(flag));
+        let mut flags: Vec<&str> = flags.collect();
+        let document = std::fs::read_to_string(root().join(format!("docs/{system}.md"))).unwrap();
+        let rows = document.lines().filter(|line| line.starts_with("| `--"));
+        let columns = rows.map(|row| row.split(" | ").next().unwrap_or_default());
+        let mut told: Vec<&str> = columns
+            .flat_map(|column| column.split(['`', ' ', ',']))
+            .filter(|word| word.starts_with("--"))
+            .collect();
+        flags.sort_unstable();
+        told.sort_unstable();
+        assert_eq!(told, flags, "{system}");
+    }
+}
+
+#[test]
 fn a_missing_file_is_named() {
     for verb in ["check", "run"] {
         at_root(&[verb, "nowhere.yaml"])
@@ -99,6 +167,38 @@ fn help_and_version_are_no_errors() {
         version.out.trim(),
         concat!("throng ", env!("CARGO_PKG_VERSION"))
     );
+}
+
+#[test]
+fn options_stand_under_their_own_headings() {
+    let heading = |verb: &[&str], option: &str| {
+        let help = at_root(&[verb, &["--help"]].concat()).with(0).out;
+        let lines = help.lines().take_while(|line| !line.contains(option));
+        let headings = lines.filter(|line| line.ends_with(':') && !line.starts_with(' '));
+        headings.last().unwrap_or_default().to_owned()
+    };
+    for (verb, options) in [
+        (
+            &["run"][..],
+            &["--runs <", "--lenient", "--workers <", "--json"][..],
+        ),
+        (&["experiment"], &["--html <", "--json"]),
+        (&["compare"], &["--junit <", "--markdown <", "--json"]),
+        (&["model", "check"], &["--sessions <", "--json"]),
+    ] {
+        for option in options {
+            assert_eq!(heading(verb, option), "Options:", "{verb:?} {option}");
+        }
+    }
+    assert_eq!(heading(&["run"], "--users <"), "With a URL:");
+    assert_eq!(heading(&["run"], "--otlp <"), "Exports:");
+}
+
+#[test]
+fn a_recording_is_imported_first() {
+    at_root(&["run", "testdata/har/shop.har"])
+        .with(65)
+        .told("throng import testdata/har/shop.har");
 }
 
 #[test]

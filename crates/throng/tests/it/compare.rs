@@ -59,6 +59,9 @@ fn a_planted_delay_is_found_and_told_in_every_form() {
     golden("compare-slower-junit", &read("report.xml"));
     golden("compare-slower-markdown", &read("report.md"));
     assert!(!space.path("report.md.tmp").exists());
+    let through = ["--quiet", "--markdown", "/dev/stdout"];
+    let printed = compare(&space, "new", "old", &through).with(1);
+    assert_eq!(printed.out, read("report.md"));
 
     let ended = compare(&space, "new", "old", &["--json"]).with(1);
     let json: Value = serde_json::from_str(&ended.out).unwrap();
@@ -143,6 +146,29 @@ fn errors_are_compared() {
     compare(&space, "new", "old", &["--memory", "1B"])
         .with(1)
         .said("MORE ERRORS");
+}
+
+/// Half as many that end well, and those in a tenth of the time: nobody would call that faster.
+#[test]
+fn errors_are_not_outweighed_by_what_got_faster() {
+    let space = Space::new();
+    let failing = Recorded {
+        median_ns: 2e5,
+        fail_one_in: 2,
+        ..Recorded::new(0)
+    };
+    ensemble(&space, "old", 1..6, &Recorded::new(0));
+    ensemble(&space, "new", 11..16, &failing);
+    let ended = compare(&space, "new", "old", &["--json"]).with(1);
+    let json: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(json["verdict"], "more_errors");
+    assert_eq!(json["measures"][1]["verdict"], "more_errors");
+    let changes = json["measures"][1]["changes"].as_array().unwrap();
+    let rate = changes.iter().find(|c| c["figure"] == "rate").unwrap();
+    let relative = rate["relative"].as_f64().unwrap();
+    assert!((-0.6..-0.4).contains(&relative), "{rate}");
+    // The other way round it is the times that got worse, whatever ends well now.
+    compare(&space, "old", "new", &[]).with(1).said("SLOWER");
 }
 
 /// A target that answers nothing is not one that is no slower.
@@ -290,6 +316,28 @@ fn untrusted_runs_prove_nothing() {
         .with(2)
         .said("fatal: C1, C2, C3, C4, C5 are not to be trusted");
     compare(&space, "new", "old", &["--anyway"]).with(1);
+}
+
+#[test]
+fn nothing_in_a_record_steers_the_terminal() {
+    let space = Space::new();
+    let evil = Recorded {
+        name: "evil\u{1b}]0;title\u{7}\u{9b}2J",
+        ..Recorded::new(0)
+    };
+    ensemble(&space, "old", 1..3, &evil);
+    ensemble(&space, "new", 11..13, &evil);
+    let is_plain = |text: &str| !text.chars().any(|c| c.is_control() && c != '\n');
+    let run = space.path(&runs(&space, "new")[0]);
+    let shown = Ended::of(throng(["show"]).arg(&run)).with(0);
+    shown.said("evil");
+    let compared = compare(&space, "new", "old", &[]);
+    std::fs::write(run.join("run.json"), "{").unwrap();
+    let refused = Ended::of(throng(["show"]).arg(&run)).with(66);
+    refused.told("is damaged");
+    for text in [&shown.out, &compared.out, &refused.err] {
+        assert!(is_plain(text), "{text:?}");
+    }
 }
 
 #[test]

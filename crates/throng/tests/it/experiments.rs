@@ -36,6 +36,12 @@ fn written(space: &Space, change: impl Fn(String) -> String) -> PathBuf {
     space.file("it.yaml", &change(EXPERIMENT.to_owned()))
 }
 
+/// Each combination once.
+fn once(mut text: String) -> String {
+    text = text.replace("repetitions: 2", "repetitions: 1");
+    text
+}
+
 fn as_it_is(text: String) -> String {
     text
 }
@@ -150,6 +156,89 @@ fn a_run_that_was_judged_but_not_noted_is_taken() {
 }
 
 #[test]
+fn runs_that_stand_in_the_directory_of_a_new_experiment_do_not_count() {
+    let space = Space::new();
+    let file = written(&space, once);
+    Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
+    let (_, strangers) = stages(&space);
+    // Seeds follow from the experiment, so each of these runs has one of the new experiment's.
+    std::fs::remove_file(space.path("out/experiment.json")).unwrap();
+    space.file("scenario.yaml", &SCENARIO.replace("300ms", "400ms"));
+    let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
+    ended.said("4 of 4 runs to make");
+    ended.said("run 4 of 4");
+    let (stages, directories) = stages(&space);
+    assert_eq!(stages, ["done"; 4]);
+    assert!(directories.iter().all(|own| !strangers.contains(own)));
+    // Nor do they after that.
+    let path = space.path("out/experiment.json");
+    assert_eq!(json(&path)["discarded"].as_array().unwrap().len(), 4);
+    let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
+    ended.said("0 of 4 runs to make");
+}
+
+#[test]
+fn a_run_after_which_the_command_failed_is_made_anew() {
+    let space = Space::new();
+    let mended = space.path("mended");
+    let after = format!("after: test -e {}\n", mended.display());
+    let file = written(&space, |text| once(text) + &after);
+    Ended::of(&mut experiment(&space, &file, &[]))
+        .with(69)
+        .told("3 runs one after the other could not be made");
+    std::fs::write(&mended, "").unwrap();
+    let (_, failed) = stages(&space);
+    assert_eq!(failed.len(), 3);
+    let ended = Ended::of(&mut experiment(&space, &file, &["--retry"])).with(0);
+    ended.said("run 1 of 4");
+    let (stages, directories) = stages(&space);
+    assert_eq!(stages, ["done"; 4]);
+    assert!(directories.iter().all(|own| !failed.contains(own)));
+}
+
+#[test]
+fn a_directory_has_one_process_at_a_time() {
+    let space = Space::new();
+    let file = written(&space, |text| {
+        text + "set: { arrivals.1.hold: 20s, options.drain: 300ms }\n"
+    });
+    let mut running = Running::start(&mut experiment(&space, &file, &[]));
+    while !running.line().starts_with("run 1 of 8") {}
+    Ended::of(&mut experiment(&space, &file, &[]))
+        .with(69)
+        .told("conducts the experiment in");
+    // To look is no harm.
+    Ended::of(&mut experiment(&space, &file, &["--plan"])).with(0);
+    running.interrupt();
+    running.end().with(2);
+}
+
+#[test]
+fn a_damaged_state_is_refused_and_no_panic() {
+    let space = Space::new();
+    let file = written(&space, once);
+    Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
+    let path = space.path("out/experiment.json");
+    let whole = json(&path);
+    for (key, damaged) in [
+        ("cell", serde_json::json!([9, 0])),
+        ("cell", serde_json::json!([0])),
+        ("levels", serde_json::json!([])),
+    ] {
+        let mut state = whole.clone();
+        state["runs"][0][key] = damaged;
+        state["runs"][0]["stage"] = "pending".into();
+        std::fs::write(&path, state.to_string()).unwrap();
+        Ended::of(&mut experiment(&space, &file, &[]))
+            .with(65)
+            .told("do not fit");
+        Ended::of(throng(["experiment", "--analyze"]).arg(space.path("out")))
+            .with(65)
+            .told("do not fit");
+    }
+}
+
+#[test]
 fn ctrl_c_leaves_what_can_be_resumed() {
     let space = Space::new();
     let file = written(&space, |text| {
@@ -175,6 +264,25 @@ fn a_changed_experiment_is_refused() {
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(65);
     ended.told("has changed since the experiment in");
     ended.told("4 of its 4 runs were made as it was");
+}
+
+/// Also where only a level names the file.
+#[test]
+fn a_changed_file_is_refused_whichever_level_names_it() {
+    let space = Space::new();
+    let data = "data: { names: { file: a.csv } }\nsessions:";
+    let scenario = SCENARIO.replace("sessions:", data);
+    let file = written(&space, |text| {
+        once(text).replace("rate: [20/s, 40/s]", "data.names.file: [a.csv, b.csv]")
+    });
+    space.file("scenario.yaml", &scenario);
+    space.file("a.csv", "name\nanna\n");
+    space.file("b.csv", "name\nbert\n");
+    Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
+    space.file("b.csv", "name\nbodo\n");
+    Ended::of(&mut experiment(&space, &file, &[]))
+        .with(65)
+        .told("has changed since the experiment in");
 }
 
 #[test]
@@ -262,7 +370,11 @@ fn what_does_not_fit_the_scenario_is_told_at_its_place() {
     );
     told(
         &|text| text.replace("market.delay", "market.delays"),
-        &["unexpected argument '--delays'"],
+        &[
+            "`delays` is no setting of the market",
+            "did you mean `delay`?",
+            "cannot be a level of `delay`",
+        ],
     );
     told(
         &|text| text.replace("min(request)", "min(requests)"),
@@ -457,4 +569,24 @@ fn what_is_compared_must_be_measured() {
     });
     let ended = Ended::of(&mut experiment(&space, &file, &["--plan"])).with(65);
     ended.told("`nothing` is no measure of the runs");
+}
+
+#[test]
+fn what_cannot_be_compared_is_told_before_anything_runs() {
+    let told = |change: &dyn Fn(String) -> String, wanted: &str| {
+        let space = Space::new();
+        let file = written(&space, change);
+        Ended::of(&mut experiment(&space, &file, &["--plan"]))
+            .with(65)
+            .told(wanted);
+    };
+    let compare = "compare: { measures: request }\n";
+    told(
+        &|text| text.replace("repetitions: 2", "repetitions: 101") + compare,
+        "`compare` takes 100 runs of a combination at most, and `repetitions` is 101",
+    );
+    told(
+        &|text| text + &compare.replace(" }", ", skip: 10m }"),
+        "`compare` skips 10 min",
+    );
 }

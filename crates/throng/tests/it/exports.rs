@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use record::Run;
 use record::schema::EventKind;
+use serde_json::Value;
 
 use crate::support::{Ended, Running, Served, Space, throng};
 
@@ -82,8 +83,7 @@ fn a_run_is_told_to_all_who_asked() {
     let line = running.told();
     let url = line.trim_end().strip_prefix("metrics at ").unwrap();
 
-    let body: serde_json::Value =
-        serde_json::from_str(&bodies.recv_timeout(PATIENCE).unwrap()).unwrap();
+    let body: Value = serde_json::from_str(&bodies.recv_timeout(PATIENCE).unwrap()).unwrap();
     let metrics = &body["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
     let names: Vec<_> = metrics
         .as_array()
@@ -160,7 +160,10 @@ fn who_cannot_be_told_does_not_stop_a_run() {
             ["--otlp", "127.0.0.1:4318"],
             "write it like http://127.0.0.1:4318",
         ),
-        (["--prometheus", "here"], "expected an address with a port"),
+        (
+            ["--prometheus", "here"],
+            "expected a numeric address with a port",
+        ),
     ] {
         Ended::of(space.load(&hello.url, "1/s", "1s").args(args))
             .with(64)
@@ -219,4 +222,22 @@ fn probes_are_printed_served_and_recorded() {
     Ended::of(&mut throng(["show", &directory]))
         .with(0)
         .said("memory_used");
+    let shown = Ended::of(&mut throng(["show", &directory, "--json"])).with(0);
+    let shown: Value = serde_json::from_str(&shown.out).unwrap();
+    let metrics = shown["probes"].as_array().unwrap();
+    let memory = metrics.iter().find(|p| p["metric"] == "memory_used");
+    assert!(memory.unwrap()["mean"].as_f64().unwrap() > 0.0, "{shown}");
+    // Nothing was sent: there is no verdict that could be taken for a good one.
+    for args in [
+        ["export", &directory, "--json", "-"],
+        ["export", &directory, "--junit", "-"],
+        ["show", &directory, "--html", "report.html"],
+    ] {
+        let ended = Ended::of(throng(args).current_dir(space.path(""))).with(65);
+        ended.told("holds probes alone");
+    }
+    let csv = space.path("figures");
+    let mut command = throng(["export", &directory, "--csv"]);
+    Ended::of(command.arg(&csv)).with(0);
+    assert!(csv.join("probes.csv").exists() && !csv.join("measures.csv").exists());
 }

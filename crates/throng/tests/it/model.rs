@@ -112,6 +112,74 @@ fn a_log_becomes_a_crowd_that_runs_and_is_like_it() {
 }
 
 #[test]
+fn a_model_takes_the_place_of_all_that_was_the_old_ones() {
+    let space = Space::new();
+    let log = space.file("access.log", &log());
+    let out = space.path("model");
+    model(&log, &out, &["--quiet"]).with(0);
+    let stale = [
+        "check.json",
+        "simulated.log",
+        "against.json",
+        "arrivals-shop.txt",
+        "report.md.tmp",
+    ];
+    for name in stale {
+        std::fs::write(out.join(name), "old").unwrap();
+    }
+    std::fs::write(out.join("notes.txt"), "mine").unwrap();
+    // No model, no change.
+    let prose = space.file("prose.txt", "once upon\na time\n");
+    model(&prose, &out, &["--quiet"]).with(65);
+    assert!(out.join("model.json").exists() && out.join("check.json").exists());
+    let ended = model(&log, &out, &["--quiet", "--seed", "2"]).with(0);
+    assert_eq!(ended.err, "", "the scenario was as written");
+    for name in stale {
+        assert!(!out.join(name).exists(), "{name}");
+    }
+    assert!(out.join("notes.txt").exists());
+    // What somebody changed is kept.
+    let scenario = out.join("scenario.yaml");
+    let changed = std::fs::read_to_string(&scenario).unwrap() + "# mine\n";
+    std::fs::write(&scenario, &changed).unwrap();
+    let ended = model(&log, &out, &["--quiet"]).with(0);
+    ended.told("scenario.kept-1.yaml");
+    let kept = std::fs::read_to_string(out.join("scenario.kept-1.yaml")).unwrap();
+    assert_eq!(kept, changed);
+    assert!(
+        !std::fs::read_to_string(&scenario)
+            .unwrap()
+            .contains("# mine")
+    );
+}
+
+#[test]
+fn a_model_that_was_interrupted_does_not_block_its_directory() {
+    let space = Space::new();
+    let log = space.file("access.log", &log());
+    let out = space.path("model");
+    // No process has the first number.
+    let dead = out.join(".sorting-4194305");
+    let alive = out.join(format!(".sorting-{}", std::process::id()));
+    for scratch in [&dead, &alive] {
+        std::fs::create_dir_all(scratch).unwrap();
+        std::fs::write(scratch.join("hits-0"), "half").unwrap();
+    }
+    model(&log, &out, &["--quiet"]).with(0);
+    assert!(!dead.exists() && alive.exists());
+    // It ended when model.json was about to be written.
+    std::fs::remove_file(out.join("model.json")).unwrap();
+    std::fs::write(out.join("model.json.tmp"), "{").unwrap();
+    model(&log, &out, &["--quiet"]).with(0);
+    assert!(out.join("model.json").exists() && !out.join("model.json.tmp").exists());
+    // A scenario of somebody's own is no model.
+    let own = space.path("own");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(own.join("scenario.yaml"), "name: mine\n").unwrap();
+    model(&log, &own, &["--quiet"]).with(73);
+}
+
+#[test]
 fn what_comes_to_no_model_is_told() {
     let space = Space::new();
     let log = space.file("access.log", &log());
@@ -131,6 +199,12 @@ fn what_comes_to_no_model_is_told() {
         model(&prose, &space.path("b"), &[]),
         65,
         &["none of the formats", "--log-format"],
+    );
+    let table = space.file("publishers.csv", "publisher,share\nshop,0.3\n");
+    told(
+        model(&table, &space.path("b"), &[]),
+        65,
+        &["the columns are publisher, share", "--field time=NAME"],
     );
     let half = std::fs::read_to_string(&log).unwrap() + &"rubbish\n".repeat(100);
     let half = space.file("half.log", &half);
@@ -159,34 +233,58 @@ fn what_comes_to_no_model_is_told() {
         &["model.json"],
     );
     told(Ended::of(throng(["model"]).arg(&log)), 64, &["--out"]);
+    let counts = space.file("counts.txt", "1 2 3\n");
+    for bin in ["500ms", "1500ms"] {
+        told(
+            model(&counts, &space.path("g"), &["--as", "counts", "--bin", bin]),
+            64,
+            &["no whole number of seconds"],
+        );
+    }
+    // A model whose numbers cannot be is refused, not believed.
+    let out = space.path("f");
+    model(&log, &out, &["--quiet"]).with(0);
+    let mut made = json(&out.join("model.json"));
+    made["segments"][0]["behaviour"]["transitions"][0]["to"] = 99.into();
+    std::fs::write(out.join("model.json"), made.to_string()).unwrap();
+    told(
+        Ended::of(throng(["model", "check"]).arg(&out)),
+        66,
+        &["model.json", "class 99"],
+    );
+}
+
+/// A run of this scenario's sessions and arrivals; its directory.
+fn run(space: &Space, name: &str, text: &str) -> PathBuf {
+    let server = Served::start(&["hello"]);
+    let text = format!("target: {}\n{text}", server.url);
+    let scenario = space.file(&format!("{name}.yaml"), &text);
+    let runs = space.path(name);
+    Ended::of(
+        throng(["run", "--quiet"])
+            .arg(scenario)
+            .args(["--set", "first=7"])
+            .arg("--runs")
+            .arg(&runs),
+    )
+    .with(0);
+    let mut runs = std::fs::read_dir(runs).unwrap();
+    runs.next().unwrap().unwrap().path()
 }
 
 #[test]
 fn a_run_of_our_own_is_a_log_too() {
     let space = Space::new();
-    let server = Served::start(&["hello"]);
-    let text = format!(
-        "target: {}\nsessions:\n  buyer: [ {{ get: /, as: home }}, {{ think: 50ms }}, {{ get: /cart, as: cart }} ]\n  \
-         looker: [ {{ get: /, as: home }} ]\narrivals: [ {{ constant: 100/s, for: 2s }} ]\n",
-        server.url
+    let run = run(
+        &space,
+        "shop",
+        "params: { first: 1 }\nsessions:\n  \
+         buyer: [ { get: /, as: home }, { think: 50ms }, { post: \"/items/${first}\", as: item } ]\n  \
+         looker: [ { get: /, as: home }, { get: \"/of/${user}\", as: own } ]\n\
+         arrivals: [ { constant: 100/s, for: 2s } ]\n",
     );
-    let scenario = space.file("scenario.yaml", &text);
-    let ended = Ended::of(
-        throng(["run", "--quiet"])
-            .arg(scenario)
-            .arg("--runs")
-            .arg(space.path("runs")),
-    );
-    assert_eq!(ended.code, Some(0), "{}", ended.err);
-    let run = std::fs::read_dir(space.path("runs"))
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
     let out = space.path("model");
-    let ended = model(&run, &out, &["--gap", "5s"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    model(&run, &out, &["--gap", "5s"]).with(0);
     let made = json(&out.join("model.json"));
     assert_eq!(made["segments"].as_array().unwrap().len(), 2);
     let sessions = made["segments"].as_array().unwrap().iter();
@@ -196,7 +294,72 @@ fn a_run_of_our_own_is_a_log_too() {
             .sum::<u64>(),
         200
     );
-    assert_eq!(made["classes"][0]["name"], "home");
+    // What the scenario says is asked for again, and what it does not say is told.
+    let targets: Vec<(&str, String)> = made["classes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|class| {
+            let target = &class["targets"][0];
+            let line = format!(
+                "{} {}",
+                target["method"].as_str().unwrap(),
+                target["target"].as_str().unwrap()
+            );
+            (class["name"].as_str().unwrap(), line)
+        })
+        .collect();
+    let expected = [
+        ("home", "GET /"),
+        ("own", "GET /own"),
+        ("item", "POST /items/7"),
+    ];
+    for (name, line) in expected {
+        assert!(targets.contains(&(name, line.to_owned())), "{targets:?}");
+    }
+    let findings = made["findings"].as_array().unwrap();
+    let of = |code: &str| findings.iter().find(|finding| finding["code"] == code);
+    let told = of("targets-made-up").unwrap();
+    assert!(told["text"].as_str().unwrap().contains("say it of own:"));
+    assert!(of("targets-alike").is_none());
+    assert_eq!(made["key"], "user");
+    let ended = Ended::of(
+        throng(["model", "check"])
+            .arg(&out)
+            .args(["--sessions", "200"]),
+    );
+    let check = json(&out.join("check.json"));
+    for test in check["tests"].as_array().unwrap() {
+        let is_of_classes = ["starts", "transitions"].contains(&test["of"].as_str().unwrap());
+        assert!(!is_of_classes || test["refused"] == false, "{}", ended.out);
+    }
+}
+
+#[test]
+fn options_that_would_do_nothing_are_refused() {
+    let space = Space::new();
+    let run = space.path("run");
+    std::fs::create_dir(&run).unwrap();
+    for option in [
+        ["--key", "user"],
+        ["--segment", "path"],
+        ["--without", "agent=bot"],
+        ["--class", "a=b"],
+        ["--as", "json"],
+    ] {
+        let ended = model(&run, &space.path("a"), &option).with(64);
+        ended.told(&format!("{} does nothing with a run", option[0]));
+    }
+    let counts = space.file("counts.txt", "1 2 3\n");
+    let options = ["--as", "counts", "--gap", "5s"];
+    model(&counts, &space.path("b"), &options)
+        .with(64)
+        .told("--gap does nothing with counts");
+    let log = space.file("access.log", &log());
+    model(&log, &space.path("c"), &["--begin", "1995-07-01T00:00:00"])
+        .with(64)
+        .told("--begin does nothing with lines");
+    assert!(!space.path("a").exists(), "nothing was made");
 }
 
 /// The real log's first lines, at twenty times their speed.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use record::schema::{RunStatus, Severity, Summary, Verdict};
+use record::schema::{RunStatus, SeriesRow, Severity, Summary, Verdict};
 use record::{Outcome, Run};
 
 use crate::support::{Ended, Running, Served, Space, skip, throng, with_files};
@@ -188,6 +188,58 @@ arrivals: [ {{ constant: 400/s, for: 1s }}, {{ hold: 500ms }} ]
     );
     assert!(summary.users.connected > 150 && summary.users.connected < 200);
     assert_eq!(summary.users.started + summary.users.refused, 400);
+}
+
+#[test]
+fn users_of_a_closed_population_count_once() {
+    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let text = format!(
+        "
+target: {}
+sessions: {{ visitor: [ {{ get: /hello }}, {{ think: 50ms }} ] }}
+arrivals: [ {{ users: 4, for: 700ms }}, {{ users: 6, for: 400ms }} ]
+thresholds: [ connected >= 99.9%, users == 10 ]
+",
+        echo.url
+    );
+    let ended = Ended::of(&mut space.run_text(&text, &[])).with(0);
+    ended.said("10 of 10 planned started, 10 connected, 0 refused, ");
+    let users = space.summary().users;
+    assert_eq!((users.started, users.connected), (10, 10));
+    assert!(users.sessions > 40, "{users:?}");
+    assert!(ended.out.contains(&format!("{} sessions", users.sessions)));
+    let series = space.only().series().unwrap();
+    let sum = |of: fn(&SeriesRow) -> u64| series.iter().map(of).sum::<u64>();
+    assert_eq!(sum(|row| row.users_repeated), users.sessions - 10);
+    assert_eq!(sum(|row| row.users_due), users.sessions);
+}
+
+#[test]
+fn a_url_that_never_answers_fails() {
+    let space = Space::new();
+    // Nobody listens at a port that was free a moment ago.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", free.local_addr().unwrap());
+    drop(free);
+    // As k6 calls them.
+    let mut run = space.run(&[&url, "--vus", "2", "--duration", "200ms"]);
+    let ended = Ended::of(&mut run).with(1);
+    ended.said("error_rate(\"GET /\") < 100%");
+    ended.said(" × refused");
+    assert!(
+        ended.out.contains("2 of 2 planned started"),
+        "{}",
+        ended.out
+    );
+
+    let (space, echo) = (Space::new(), Served::start(&["echo"]));
+    let url = format!("{}/nowhere", echo.url);
+    let mut run = space.run(&[&url, "--rate", "20/s", "--for", "200ms"]);
+    let ended = Ended::of(&mut run).with(1);
+    ended.said("4 × status (first: 404)");
+    let url = echo.url.replace("http", "ws") + "/echo";
+    let ended = Ended::of(&mut space.run(&[&url, "--users", "2"])).with(64);
+    ended.told("session begins `- ws: /echo`");
 }
 
 #[test]

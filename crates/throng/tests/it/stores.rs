@@ -1,10 +1,13 @@
 //! The ad network on real database servers and a real cache: what is kept, what is shared, what happens
 //! when one of them is lost.
 
+mod outages;
+
 use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mysql::prelude::Queryable;
@@ -401,15 +404,28 @@ fn processes_share_campaigns_and_a_log() {
             log_name,
         ];
         let (running, url) = several(&database.url, &more);
+        let is_over = AtomicBool::new(false);
         // Each on a connection of its own, which the kernel gives to any of the processes.
         let served: usize = std::thread::scope(|scope| {
             let asking: Vec<_> = (0..4)
                 .map(|_| scope.spawn(|| (0..50).filter(|_| ad(&url).is_some()).count()))
                 .collect();
-            asking
+            // Whoever is asked meanwhile, no figure falls.
+            let watching = scope.spawn(|| {
+                let mut last = 0.0;
+                while !is_over.load(Ordering::Relaxed) {
+                    let now = metric(&url, "ads_served_total");
+                    assert!(now >= last, "{now} ads served after {last}");
+                    last = now;
+                }
+            });
+            let served: Vec<_> = asking
                 .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .sum()
+                .map(std::thread::ScopedJoinHandle::join)
+                .collect();
+            is_over.store(true, Ordering::Relaxed);
+            watching.join().unwrap();
+            served.into_iter().map(Result::unwrap).sum()
         });
         assert_eq!(served, 100, "{}", database.kind);
         // Whichever is asked for figures tells those of both.

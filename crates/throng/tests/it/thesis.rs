@@ -147,7 +147,11 @@ fn meters_and_cost_of_imported_results() {
 #[test]
 fn meters_of_a_run_of_our_own() {
     let space = Space::new();
-    Ended::of(&mut space.run_text(crate::runs::FANS, &["--set", "arrivals.1.hold=300ms"])).with(0);
+    let fans = crate::runs::FANS.replace(
+        "save: { pool: /pool } }",
+        "save: { pool: /pool }, as: request }",
+    );
+    Ended::of(&mut space.run_text(&fans, &["--set", "arrivals.1.hold=300ms"])).with(0);
     let meters = root().join("examples/meters/runs.yaml");
     let mut command = throng(["meters"]);
     command

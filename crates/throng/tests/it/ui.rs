@@ -189,6 +189,52 @@ fn nothing_outside_of_the_directory_is_served() {
     }
 }
 
+/// A pipe that nobody writes to, and a device without an end, wherever a file belongs.
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    let space = Space::new();
+    let runs = space.path("runs");
+    let run = Recorded::new(1).write(&runs);
+    let sound = Recorded::new(2).write(&runs);
+    let pipe = space.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let ui = Ui::start(&runs, None);
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let (id, other) = (ui.id(&name(&run)), ui.id(&name(&sound)));
+    for file in [
+        "run.json",
+        "summary.json",
+        "events.jsonl",
+        "tally.json",
+        "latency.hlog",
+        "requests.parquet",
+        "series.parquet",
+        "probes.parquet",
+        "import.json",
+    ] {
+        let (path, aside) = (run.join(file), space.path("aside"));
+        let is_there = path.exists();
+        if is_there {
+            std::fs::rename(&path, &aside).unwrap();
+        }
+        for target in [pipe.as_path(), Path::new("/dev/zero")] {
+            symlink(target, &path).unwrap();
+            ui.get("/list");
+            assert!(ui.get(&format!("/report/{id}")).status > 0, "{file}");
+            if file == "requests.parquet" {
+                let told = ui.compared(&format!("runs={id}&baseline={other}"));
+                assert_eq!(told["stage"], "failed", "{told}");
+            }
+            std::fs::remove_file(&path).unwrap();
+        }
+        if is_there {
+            std::fs::rename(&aside, &path).unwrap();
+        }
+    }
+    assert_eq!(ui.get(&format!("/report/{other}")).status, 200);
+}
+
 #[test]
 fn who_may_not_ask_is_refused() {
     let space = Space::new();

@@ -74,20 +74,22 @@ function graphSpec(doc: ComparisonDocument, way: Way, place: number): FigureSpec
     id: `similarity-${place}`,
     note: `A line where ${way.name} sees no difference; runs of one colour belong to one group.${sided ? ' Squares are the baseline.' : ''}`,
     height: 320,
+    // Each run has its row, also where none is like another.
     frame: () => [
-      column(
-        'run',
-        '',
-        edges(way).map(([a]) => doc.runs[a]?.label ?? ''),
-      ),
+      each(doc.runs, 'run', '', (run) => run.label),
       column(
         'is like',
         '',
-        edges(way).map(([, b]) => doc.runs[b]?.label ?? ''),
+        doc.runs.map((_, n) => labels(doc, alikeTo(way, n)) || 'none'),
       ),
     ],
     option: (theme) => graph({ nodes, edges: edges(way) }, theme),
   };
+}
+
+/** The runs that one is joined with. */
+function alikeTo(way: Way, run: number): number[] {
+  return edges(way).flatMap(([a, b]) => (a === run ? [b] : b === run ? [a] : []));
 }
 
 function labels(doc: ComparisonDocument, clique: number[]): string {

@@ -24,6 +24,7 @@ fn delta() -> Delta {
         },
         gauges: Gauges {
             users: 2,
+            users_peak: 3,
             connections: 2,
             in_flight: 1,
         },
@@ -94,7 +95,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 3);
+    assert_eq!(PROTOCOL_VERSION, 4);
     let hello = Hello {
         magic: MAGIC,
         protocol: 1,
@@ -135,7 +136,7 @@ fn messages_keep_their_form() {
             // News of a delta: loop, start, end, phase.
             "03001b8094ebdc0380a8d6b90701",
             // Counts and gauges.
-            "00000000000000000403000000000000020201",
+            "0000000000000000040300000000000000000002030201",
             // One measure: its number, and how often each outcome.
             "010103000000000000000000000000000000000000000000000000",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing.

@@ -19,6 +19,9 @@ use crate::traffic::Traffic;
 
 /// Places of the table that are looked at for a sample of open connections.
 const LOOKED_MAX: usize = 1_000;
+/// Bytes kept for a peer that does not read, beyond what both kernels hold for it. While so many wait
+/// nothing more is taken, so that one send of any length has its place.
+const BACKLOG_BYTES_MAX: usize = 16 << 20;
 
 /// What a socket has to tell.
 pub(super) enum News {
@@ -39,6 +42,8 @@ pub(super) enum News {
 pub(crate) struct Socket {
     fd: OwnedFd,
     generation: u32,
+    /// What the kernel told of it and was not looked at to the end; empty: it has no news.
+    news: EventFlags,
     connecting: bool,
     /// Whether the connection might be to itself.
     doubtful: bool,
@@ -54,6 +59,9 @@ pub(crate) struct Socket {
 pub(super) struct Sockets {
     pub(super) epoll: OwnedFd,
     table: Vec<Option<Socket>>,
+    /// Those with news, each once, and some that are gone. The kernel tells only what is new
+    /// (edge-triggered), so what is not looked at to the end is remembered here.
+    ready: VecDeque<ConnId>,
     addresses: Arc<[SocketAddr]>,
     sources: Sources,
     /// True where a target is at an IPv6 address, as all are then taken to be.
@@ -75,6 +83,7 @@ impl Sockets {
         Ok(Sockets {
             epoll,
             table: Vec::new(),
+            ready: VecDeque::new(),
             addresses: Arc::clone(&setup.addresses),
             ipv6: setup.addresses.iter().any(SocketAddr::is_ipv6),
             closed: Traffic::default(),
@@ -127,6 +136,7 @@ impl Sockets {
         let socket = Socket {
             fd,
             generation: id.generation,
+            news: EventFlags::empty(),
             connecting: true,
             doubtful: source.is_none_or(|source| source == address.ip()),
             backlog: None,
@@ -140,7 +150,33 @@ impl Sockets {
         (socket.generation == id.generation).then_some(socket)
     }
 
-    /// What the socket of an event has to tell next; `None`: nothing more.
+    /// Puts a socket among those with news, behind the others.
+    pub(super) fn note(&mut self, id: ConnId, flags: EventFlags) {
+        let Some(socket) = self.get(id) else { return };
+        let known = !socket.news.is_empty();
+        socket.news |= flags;
+        if !known {
+            self.ready.push_back(id);
+        }
+    }
+
+    /// How many may have news.
+    pub(super) fn ready_count(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Takes out the first of those with news, and what the kernel told of it.
+    pub(super) fn next_ready(&mut self) -> Option<(ConnId, EventFlags)> {
+        while let Some(id) = self.ready.pop_front() {
+            if let Some(socket) = self.get(id) {
+                let flags = std::mem::replace(&mut socket.news, EventFlags::empty());
+                return Some((id, flags));
+            }
+        }
+        None
+    }
+
+    /// What a socket with news has to tell next; `None`: nothing more.
     pub(super) fn next_news(
         &mut self,
         id: ConnId,
@@ -174,6 +210,14 @@ impl Sockets {
     /// Sends, or keeps what the kernel does not take now. Returns how the connection broke.
     pub(super) fn send(&mut self, id: ConnId, bytes: &[u8]) -> Option<(Outcome, String)> {
         let socket = self.get(id)?;
+        if is_full(socket) {
+            // There may be room by now that the kernel has not told of.
+            flush(socket);
+            if is_full(socket) {
+                let detail = "the peer does not read: 16 MiB wait to be sent".to_owned();
+                return Some((Outcome::Other, detail));
+            }
+        }
         if let Some(backlog) = &mut socket.backlog {
             backlog.extend(bytes);
             return None;
@@ -234,6 +278,11 @@ impl Sockets {
 fn keep(socket: &mut Socket, bytes: &[u8]) -> Option<(Outcome, String)> {
     socket.backlog = Some(Box::new(bytes.iter().copied().collect()));
     None
+}
+
+fn is_full(socket: &Socket) -> bool {
+    let backlog = socket.backlog.as_ref();
+    backlog.is_some_and(|backlog| backlog.len() >= BACKLOG_BYTES_MAX)
 }
 
 /// A failure shows at the next receive.
@@ -337,3 +386,6 @@ fn failure(errno: Errno) -> (Outcome, String) {
         .to_lowercase();
     (outcome, text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! The thread that asks Redis, and its connection.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use redis::{Connection, RedisError, Value, cmd, pipe};
 
 use super::scripts::{CAMPAIGNS, CHANGED, CHANGES, CONVERTED, MARK, SHOWN};
-use super::{Hall, Keys, Question};
+use super::{Command, Hall, Keys, Question};
 use crate::ads::database;
 use crate::ads::fault::Fault;
 
@@ -33,7 +33,6 @@ const FIGURES_S: u32 = 3600;
 /// The thread's own.
 pub(super) struct Line {
     hall: Arc<Hall>,
-    keys: Keys,
     asked: Receiver<Question>,
     connection: Option<Connection>,
     /// The last change that was taken over.
@@ -45,14 +44,9 @@ type Reason = String;
 
 impl Line {
     /// With a connection, and all counts in their place.
-    pub(super) fn connect(
-        hall: Arc<Hall>,
-        keys: Keys,
-        asked: Receiver<Question>,
-    ) -> Result<Line, Reason> {
+    pub(super) fn connect(hall: Arc<Hall>, asked: Receiver<Question>) -> Result<Line, Reason> {
         let mut line = Line {
             hall,
-            keys,
             asked,
             connection: None,
             seen: 0,
@@ -80,7 +74,7 @@ impl Line {
                 }
                 Err(_) => {
                     // The others shall know how it ended.
-                    let _ = self.refresh();
+                    let _ = self.settle().and_then(|()| self.refresh());
                     return false;
                 }
             };
@@ -95,7 +89,7 @@ impl Line {
                 return true;
             }
         }
-        if self.refresh().is_err() {
+        if self.settle().and_then(|()| self.refresh()).is_err() {
             self.lose();
         }
         true
@@ -103,40 +97,61 @@ impl Line {
 
     /// Asks, and hands the answers on; false when the connection was lost.
     fn answer(&mut self, mut batch: Vec<Question>) -> bool {
-        // Who has given up asks for nothing any more.
-        batch.retain(|question| !question.done.is_closed());
-        let mut message = pipe();
-        for Question {
-            script,
-            keys,
-            values,
-            ..
-        } in &batch
-        {
-            message.cmd("EVAL").arg(script.text()).arg(keys.len());
-            message.arg(keys).arg(values);
-        }
+        // Who has given up asks for nothing any more, but what was taken is taken back.
+        batch.retain(|question| !question.done.is_closed() || question.command.script.undoes());
+        let message = message(batch.iter().map(|question| &question.command));
         let answers: Result<Vec<Value>, RedisError> = match &mut self.connection {
             Some(connection) if !batch.is_empty() => message.query(connection),
             _ => return true,
         };
         let Ok(answers) = answers else {
-            batch.into_iter().for_each(refuse);
+            // What of it was done nobody knows.
+            for Question { command, done } in batch {
+                self.hall.owe(command.undo());
+                // Whoever asked may be gone.
+                let _ = done.send(Err(Fault::Cache));
+            }
             self.lose();
             return false;
         };
-        let mut is_whole = true;
+        let (mut is_whole, mark) = (true, self.hall.keys().mark.clone());
         for (question, answer) in batch.into_iter().zip(answers) {
-            is_whole &=
-                !matches!(&answer, Value::Array(all) if all.first() == Some(&Value::Int(-1)));
-            // Whoever asked may be gone.
-            let _ = question.done.send(Ok(answer));
+            let answer = match answer {
+                Value::Array(all) if all.first() == Some(&Value::Int(-1)) => {
+                    // What was asked before the last connection was made means another run.
+                    is_whole &= question.command.values.first() != Some(&mark);
+                    Err(Fault::Cache)
+                }
+                answer => Ok(answer),
+            };
+            if question.done.send(answer).is_err() {
+                // Who asked was refused meanwhile.
+                self.hall.owe(question.command.undo());
+            }
         }
-        if !is_whole {
-            // It is there and has forgotten: what is needed is put back as after a loss.
+        if !is_whole || self.settle().is_err() {
+            // It is there and has forgotten, what is needed is put back as after a loss; or it is lost.
             self.lose();
+            return false;
         }
-        is_whole
+        true
+    }
+
+    /// Takes back what is owed. What cannot be told now stays, for twice is as good as once.
+    fn settle(&mut self) -> Result<(), RedisError> {
+        let Some(connection) = &mut self.connection else {
+            return Ok(());
+        };
+        loop {
+            let some: Vec<Command> = self.hall.owed().iter().take(BATCH_MAX).cloned().collect();
+            if some.is_empty() {
+                return Ok(());
+            }
+            // Where the counts are others by now, they never had it.
+            message(&some).exec(connection)?;
+            // Nobody else takes any away, and more are put behind these.
+            self.hall.owed().drain(..some.len());
+        }
     }
 
     fn lose(&mut self) {
@@ -152,7 +167,7 @@ impl Line {
         loop {
             // Who waits meanwhile is refused.
             for _ in 0..pause {
-                refuse_for(LOOK, &self.asked, &self.hall.waiting);
+                refuse_for(LOOK, &self.asked, |question| refuse(&self.hall, question));
                 if self.hall.ending.load(Ordering::Relaxed) {
                     return false;
                 }
@@ -179,27 +194,36 @@ impl Line {
             .set_read_timeout(Some(settings.wait))
             .and_then(|()| connection.set_write_timeout(Some(settings.wait)))
             .map_err(told)?;
-        self.put_back(&mut connection)?;
+        let keys = Arc::new(Keys::of(settings, &run(&mut connection).map_err(told)?));
+        self.put_back(&mut connection, &keys)?;
+        *self
+            .hall
+            .keys
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = keys;
         // Another process may have put back less than what was seen.
         self.seen = 0;
         self.hall.inventory.forget();
         self.connection = Some(connection);
-        self.refresh().map_err(|error| {
-            self.connection = None;
-            self.hall.settings.address.hide_in(&error.to_string())
-        })?;
+        self.settle()
+            .and_then(|()| self.refresh())
+            .map_err(|error| {
+                self.connection = None;
+                self.hall.settings.address.hide_in(&error.to_string())
+            })?;
         self.hall.figures.open.store(1, Ordering::Relaxed);
         Ok(())
     }
 
     /// Sees that Redis has the counts; where it has not, one process puts them back and the others wait.
-    fn put_back(&self, connection: &mut Connection) -> Result<(), Reason> {
+    /// One that began anew may have old ones, so that its run stands in the mark.
+    fn put_back(&self, connection: &mut Connection, keys: &Keys) -> Result<(), Reason> {
         let settings = &self.hall.settings;
         let told = |error: RedisError| settings.address.hide_in(&error.to_string());
-        let (mark, lock) = (self.keys.name(MARK), self.keys.name("lock"));
+        let (mark, lock) = (keys.name(MARK), keys.name("lock"));
         for _ in 0..LOCK_LOOKS {
             let found: Option<String> = cmd("GET").arg(&mark).query(connection).map_err(told)?;
-            if found == Some(settings.mark()) {
+            if found.as_ref() == Some(&keys.mark) {
                 return Ok(());
             }
             let ours: Option<String> = cmd("SET")
@@ -211,7 +235,7 @@ impl Line {
                 .query(connection)
                 .map_err(told)?;
             if ours.is_some() {
-                let put = self.put_counts(connection);
+                let put = self.put_counts(connection, keys);
                 // What cannot be removed goes by itself.
                 let _ = cmd("DEL").arg(&lock).exec(connection);
                 return put;
@@ -221,7 +245,7 @@ impl Line {
         Err("another process takes too long to put back what it lost".to_owned())
     }
 
-    fn put_counts(&self, connection: &mut Connection) -> Result<(), Reason> {
+    fn put_counts(&self, connection: &mut Connection, keys: &Keys) -> Result<(), Reason> {
         let Hall {
             settings,
             inventory,
@@ -231,7 +255,7 @@ impl Line {
         let known = database::connect(&settings.store, settings.wait)
             .and_then(|mut sql| database::performance(&mut *sql))
             .map_err(|trouble| format!("the database does not tell the counts: {trouble}"))?;
-        let name = |what| self.keys.name(what);
+        let name = |what| keys.name(what);
         let mut clean = cmd("DEL");
         for what in super::scripts::COUNTS {
             clean.arg(name(what));
@@ -265,7 +289,7 @@ impl Line {
             .arg(change)
             .cmd("SET")
             .arg(name(MARK))
-            .arg(settings.mark())
+            .arg(&keys.mark)
             .exec(connection)
             .map_err(told)
     }
@@ -275,10 +299,10 @@ impl Line {
         let Some(connection) = &mut self.connection else {
             return Ok(());
         };
-        let inventory = &self.hall.inventory;
+        let (inventory, keys) = (&self.hall.inventory, self.hall.keys());
         loop {
             let changed: Vec<(u32, i64)> = cmd("ZRANGEBYSCORE")
-                .arg(self.keys.name(CHANGED))
+                .arg(keys.name(CHANGED))
                 .arg(format!("({}", self.seen))
                 .arg("+inf")
                 .arg("WITHSCORES")
@@ -291,12 +315,12 @@ impl Line {
             };
             let mut message = pipe();
             for what in [SHOWN, CONVERTED] {
-                message.cmd("HMGET").arg(self.keys.name(what));
+                message.cmd("HMGET").arg(keys.name(what));
                 for (ad, _) in &changed {
                     message.arg(*ad);
                 }
             }
-            message.cmd("HMGET").arg(self.keys.name(CAMPAIGNS));
+            message.cmd("HMGET").arg(keys.name(CAMPAIGNS));
             for (ad, _) in &changed {
                 message.arg(inventory.campaign(*ad));
             }
@@ -326,14 +350,11 @@ impl Line {
         else {
             return Ok(());
         };
-        let (name, own) = (
-            self.keys.name(&format!("figures:{group}")),
-            self.hall.settings.begun.process,
-        );
+        let name = self.hall.keys().figures(group);
         let (all,): (Vec<(i64, String)>,) = pipe()
             .cmd("HSET")
             .arg(&name)
-            .arg(own)
+            .arg(self.hall.settings.begun.process)
             .arg(self.hall.own.text())
             .ignore()
             .cmd("EXPIRE")
@@ -343,12 +364,7 @@ impl Line {
             .cmd("HGETALL")
             .arg(&name)
             .query(connection)?;
-        let others = all.into_iter().filter(|(process, _)| *process != own);
-        *self
-            .hall
-            .others
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = others.map(|(_, text)| text).collect();
+        self.hall.told().extend(all);
         Ok(())
     }
 }
@@ -361,16 +377,37 @@ fn now() -> Instant {
     Instant::now()
 }
 
+/// The name of the run that Redis is in, which it draws at each start.
+fn run(connection: &mut Connection) -> Result<String, RedisError> {
+    let told: String = cmd("INFO").arg("server").query(connection)?;
+    let run = told.lines().find_map(|line| line.strip_prefix("run_id:"));
+    // Without it nobody can tell whether the counts are as new as the database.
+    let why = (redis::ErrorKind::UnexpectedReturnType, "it tells no run_id");
+    run.map(str::to_owned).ok_or_else(|| why.into())
+}
+
+/// Commands as one message.
+fn message<'a>(commands: impl IntoIterator<Item = &'a Command>) -> redis::Pipeline {
+    let mut message = pipe();
+    for Command {
+        script,
+        keys,
+        values,
+    } in commands
+    {
+        message.cmd("EVAL").arg(script.text()).arg(keys.len());
+        message.arg(keys).arg(values);
+    }
+    message
+}
+
 /// Refuses whatever is asked within so long, and no longer, however much that is.
-fn refuse_for(time: Duration, asked: &Receiver<Question>, waiting: &AtomicUsize) {
+fn refuse_for(time: Duration, asked: &Receiver<Question>, refuse: impl Fn(Question)) {
     let until = now() + time;
     loop {
         let left = until.saturating_duration_since(now());
         match asked.recv_timeout(left) {
-            Ok(question) => {
-                waiting.fetch_sub(1, Ordering::Relaxed);
-                refuse(question);
-            }
+            Ok(question) => refuse(question),
             Err(_) => return,
         }
         if left.is_zero() {
@@ -379,14 +416,19 @@ fn refuse_for(time: Duration, asked: &Receiver<Question>, waiting: &AtomicUsize)
     }
 }
 
-fn refuse(question: Question) {
+/// Refuses what was not sent; what takes something back is kept.
+fn refuse(hall: &Hall, question: Question) {
+    hall.waiting.fetch_sub(1, Ordering::Relaxed);
+    if question.command.script.undoes() {
+        hall.owe([question.command]);
+    }
     // Whoever asked may be gone.
     let _ = question.done.send(Err(Fault::Cache));
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
     use std::sync::mpsc::sync_channel;
 
     use tokio::sync::oneshot;
@@ -402,19 +444,23 @@ mod tests {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
                     let (done, _) = oneshot::channel();
-                    let question = Question {
+                    let command = Command {
                         script: Script::Get,
                         keys: Vec::new(),
                         values: Vec::new(),
-                        done,
                     };
+                    let question = Question { command, done };
                     waiting.fetch_add(1, Ordering::Relaxed);
                     if asking.try_send(question).is_err() {
                         waiting.fetch_sub(1, Ordering::Relaxed);
                     }
                 }
             });
-            refuse_for(LOOK, &asked, &waiting);
+            refuse_for(LOOK, &asked, |question| {
+                waiting.fetch_sub(1, Ordering::Relaxed);
+                // Nobody waits.
+                drop(question);
+            });
             over.store(true, Ordering::Relaxed);
         });
         while asked.try_recv().is_ok() {

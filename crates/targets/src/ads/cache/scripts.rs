@@ -1,7 +1,9 @@
 //! What Redis does in one go, in Lua.
+//!
+//! All scripts take the same names, and the mark as their first value: where that is another, the counts
+//! are not whole, and nothing is done.
 
-/// The counts of a database, in the order in which scripts take their names. An offer's name follows
-/// where there is one, or goes before.
+/// What a database's names end with, in the order in which scripts take them; one more follows.
 pub(super) const COUNTS: [&str; 6] = [MARK, CAMPAIGNS, SHOWN, CONVERTED, CHANGED, CHANGES];
 /// There while the counts are whole.
 pub(super) const MARK: &str = "mark";
@@ -25,62 +27,85 @@ pub(super) enum Script {
     Get,
     Advance,
     Undo,
+    Figures,
 }
 
-/// Values: mark, campaign, its limit, ad, offer, seconds. Answers whether there was a place (-1: the
-/// counts are not whole), how often the campaign was shown, and the ad.
-const TAKE: &str = "
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {-1, 0, 0} end
-local campaign = tonumber(redis.call('HGET', KEYS[2], ARGV[2]) or 0)
-if campaign >= tonumber(ARGV[3]) then return {0, campaign, 0} end
-redis.call('HINCRBY', KEYS[2], ARGV[2], 1)
-local shown = redis.call('HINCRBY', KEYS[3], ARGV[4], 1)
-redis.call('ZADD', KEYS[5], redis.call('INCR', KEYS[6]), ARGV[4])
-redis.call('SET', KEYS[7], ARGV[5], 'EX', ARGV[6])
-return {1, campaign + 1, shown}";
+/// A script with what each begins with.
+macro_rules! where_whole {
+    ($script:literal) => {
+        concat!(
+            "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {-1} end\n",
+            $script
+        )
+    };
+}
 
-/// Values: mark, campaign, ad.
-const GIVE_BACK: &str = "
-redis.call('DEL', KEYS[7])
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+/// Values: campaign, ad, the campaign's limit, offer, seconds. Answers whether there was a place, how often the
+/// campaign was shown, and the ad.
+const TAKE: &str = where_whole!(
+    "
+local campaign = tonumber(redis.call('HGET', KEYS[2], ARGV[2]) or 0)
+if campaign >= tonumber(ARGV[4]) then return {0, campaign, 0} end
+redis.call('HINCRBY', KEYS[2], ARGV[2], 1)
+local shown = redis.call('HINCRBY', KEYS[3], ARGV[3], 1)
+redis.call('ZADD', KEYS[5], redis.call('INCR', KEYS[6]), ARGV[3])
+redis.call('SET', KEYS[7], ARGV[5], 'EX', ARGV[6])
+return {1, campaign + 1, shown}"
+);
+
+/// Values: campaign, ad; more do not matter. Where the offer is not there, its place was not taken, or was given back.
+const GIVE_BACK: &str = where_whole!(
+    "
+if redis.call('DEL', KEYS[7]) == 0 then return 0 end
 redis.call('HINCRBY', KEYS[2], ARGV[2], -1)
 redis.call('HINCRBY', KEYS[3], ARGV[3], -1)
 redis.call('ZADD', KEYS[5], redis.call('INCR', KEYS[6]), ARGV[3])
-return 1";
+return 1"
+);
 
 /// Values: offer, seconds.
-const PUT: &str = "
-if redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2], 'NX') then return 1 end
-return 0";
+const PUT: &str = where_whole!(
+    "
+if redis.call('SET', KEYS[7], ARGV[2], 'EX', ARGV[3], 'NX') then return 1 end
+return 0"
+);
 
-const GET: &str = "return redis.call('GET', KEYS[1])";
+const GET: &str = where_whole!("return redis.call('GET', KEYS[7])");
 
-/// The offer's name goes before. Values: the step, and whether it is what an ad's performance counts.
+/// Values: the step, who takes the offer there, and whether it is what an ad's performance counts.
 /// Answers the offer as it was.
-const ADVANCE: &str = "
-local offer = redis.call('GET', KEYS[1])
+const ADVANCE: &str = where_whole!(
+    "
+local offer = redis.call('GET', KEYS[7])
 if not offer then return false end
-if tonumber(string.sub(offer, 1, 1)) == ARGV[1] - 1 then
-  redis.call('SETRANGE', KEYS[1], 0, ARGV[1])
-  if ARGV[2] == '1' and redis.call('EXISTS', KEYS[2]) == 1 then
-    local ad = string.match(offer, '^%d (%d+) ')
-    redis.call('HINCRBY', KEYS[5], ad, 1)
-    redis.call('ZADD', KEYS[6], redis.call('INCR', KEYS[7]), ad)
+if tonumber(string.sub(offer, 1, 1)) == ARGV[2] - 1 then
+  redis.call('SETRANGE', KEYS[7], 0, ARGV[2] .. ' ' .. ARGV[3])
+  if ARGV[4] == '1' then
+    local ad = string.match(offer, '^%d %x+ (%d+) ')
+    redis.call('HINCRBY', KEYS[4], ad, 1)
+    redis.call('ZADD', KEYS[5], redis.call('INCR', KEYS[6]), ad)
   end
 end
-return offer";
+return offer"
+);
 
-/// As before; undoes it where nothing followed.
-const UNDO: &str = "
-local offer = redis.call('GET', KEYS[1])
-if not offer or string.sub(offer, 1, 1) ~= ARGV[1] then return 0 end
-redis.call('SETRANGE', KEYS[1], 0, ARGV[1] - 1)
-if ARGV[2] == '1' and redis.call('EXISTS', KEYS[2]) == 1 then
-  local ad = string.match(offer, '^%d (%d+) ')
-  redis.call('HINCRBY', KEYS[5], ad, -1)
-  redis.call('ZADD', KEYS[6], redis.call('INCR', KEYS[7]), ad)
+/// Values as before; undoes it where that was done, by whom it was, and nothing followed.
+const UNDO: &str = where_whole!(
+    "
+local offer = redis.call('GET', KEYS[7])
+local taken = ARGV[2] .. ' ' .. ARGV[3]
+if not offer or string.sub(offer, 1, #taken) ~= taken then return 0 end
+redis.call('SETRANGE', KEYS[7], 0, (ARGV[2] - 1) .. ' ' .. string.rep('0', #ARGV[3]))
+if ARGV[4] == '1' then
+  local ad = string.match(offer, '^%d %x+ (%d+) ')
+  redis.call('HINCRBY', KEYS[4], ad, -1)
+  redis.call('ZADD', KEYS[5], redis.call('INCR', KEYS[6]), ad)
 end
-return 1";
+return 1"
+);
+
+/// The name is that of a group's figures. Answers them by process.
+const FIGURES: &str = where_whole!("return redis.call('HGETALL', KEYS[7])");
 
 impl Script {
     pub(super) fn text(self) -> &'static str {
@@ -91,6 +116,21 @@ impl Script {
             Script::Get => GET,
             Script::Advance => ADVANCE,
             Script::Undo => UNDO,
+            Script::Figures => FIGURES,
         }
+    }
+
+    /// The script that takes back what this one may have done, with its names and values.
+    pub(super) fn undo(self) -> Option<Script> {
+        match self {
+            Script::Take | Script::GiveBack => Some(Script::GiveBack),
+            Script::Advance | Script::Undo => Some(Script::Undo),
+            Script::Put | Script::Get | Script::Figures => None,
+        }
+    }
+
+    /// Whether it takes back what another did. Once more it does nothing.
+    pub(super) fn undoes(self) -> bool {
+        self.undo() == Some(self)
     }
 }

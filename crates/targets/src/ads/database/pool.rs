@@ -197,7 +197,13 @@ impl Hall {
         // A thread that waits here waits for all: the others wait for their turn to wait.
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         let first = loop {
-            match tasks.recv_timeout(LOOK) {
+            // At the end nothing comes any more: all threads look at once whether something is left.
+            let pause = if self.is_ending() {
+                Duration::ZERO
+            } else {
+                LOOK
+            };
+            match tasks.recv_timeout(pause) {
                 Ok(task) => break task,
                 Err(RecvTimeoutError::Timeout) if !self.is_ending() => {}
                 Err(_) => return None,
@@ -263,7 +269,8 @@ impl Line {
     fn connect_again(&mut self) -> bool {
         let mut pause = PAUSE_FIRST;
         loop {
-            if self.connect() {
+            // At the end nothing is waited for a second time.
+            if !self.hall.is_ending() && self.connect() {
                 return true;
             }
             if self.hall.told.figures.open.load(Ordering::Relaxed) == 0 {
@@ -356,6 +363,7 @@ impl Line {
             match self.write(records) {
                 Ok(()) => return,
                 Err(Trouble::Lost(_)) if self.connect_again() => {}
+                Err(Trouble::Contended) if !self.hall.is_ending() => {}
                 // One of them is there already, or cannot be stored: the others can.
                 Err(Trouble::Duplicate | Trouble::Refused(_)) if records.len() > 1 => {
                     return records

@@ -17,6 +17,9 @@ use crate::ads::address::{AddressError, ServerAddress};
 /// Most statements that a connection keeps prepared; further ones are prepared each time.
 const PREPARED_MAX: usize = 32;
 
+/// How long after it was given up a statement may still run in the server.
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(1);
+
 const DIALECT: Dialect = Dialect {
     count_tables: "SELECT count(*) FROM information_schema.tables \
                    WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'",
@@ -70,8 +73,8 @@ pub(super) fn connect(
         limit,
         prepared: HashMap::new(),
     };
-    // What nobody waits for any more shall not go on there.
-    let limit_ms = limit.as_millis();
+    // What nobody waits for any more shall not go on there; that it is given up is told here first.
+    let limit_ms = (limit + GIVEN_UP_AFTER).as_millis();
     new.plain(&format!("SET statement_timeout = {limit_ms}"))?;
     Ok(new)
 }
@@ -99,8 +102,8 @@ fn trouble(error: &tokio_postgres::Error) -> Trouble {
         || *code == SqlState::T_R_SERIALIZATION_FAILURE
     {
         Trouble::Contended
-    } else if code.code().starts_with("57P") || code.code().starts_with("08") {
-        // It stops, or does not take sessions yet.
+    } else if code.code().starts_with("57") || code.code().starts_with("08") {
+        // It stops, does not take sessions yet, or took too long: nothing is wrong with what was asked.
         Trouble::Lost(told(error))
     } else {
         Trouble::Refused(told(error))

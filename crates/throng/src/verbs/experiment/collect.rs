@@ -121,7 +121,10 @@ pub(super) fn ensembles(
         keeps_untrusted: experiment.keeps_untrusted,
     };
     let of_cell = |cell: Vec<usize>| {
-        let made = state.runs.iter().filter(|run| run.cell == cell);
+        let made = state
+            .runs
+            .iter()
+            .filter(|run| run.cell == cell && run.stage == RunStage::Done);
         let counted = made
             .filter(|run| experiment.keeps_untrusted || run.verdict != Some(Verdict::Untrusted));
         let opened = counted.filter_map(|run| {

@@ -1,19 +1,16 @@
 //! An experiment's file with its scenario, checked before anything runs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::Path;
 
-use clap::Parser;
 use controller::ScenarioText;
 use controller::experiment::{ExperimentState, PlannedRun, order, time_ns};
 use judge::words;
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource};
 use scenario::foreign::Leniency;
-use scenario::plan::Target;
 use scenario::{Experiment, Plan, Severity};
 
-use crate::args::Args;
 use crate::exit::{Exit, Failure};
 use crate::source::{self, Compiled, Text};
 
@@ -28,8 +25,8 @@ pub(super) struct Opened {
     pub(super) runs: Vec<PlannedRun>,
     /// How long a run of each combination takes, in nanoseconds.
     times_ns: HashMap<Vec<usize>, u64>,
-    /// What the scenario asked for, in words.
-    inputs: String,
+    /// What the scenario asked for in any combination, each with a digest of the answer.
+    inputs: BTreeMap<String, String>,
 }
 
 impl Opened {
@@ -49,7 +46,7 @@ impl Opened {
             scenario,
             runs,
             times_ns: HashMap::new(),
-            inputs: String::new(),
+            inputs: BTreeMap::new(),
         };
         opened.check_levels()?;
         opened.check_cells()?;
@@ -64,7 +61,8 @@ impl Opened {
             |_| self.text.name.clone(),
             |file| file.display().to_string(),
         );
-        let mut texts = vec![self.text.text.as_str(), &self.scenario.text, &self.inputs];
+        let inputs = format!("{:?}", self.inputs);
+        let mut texts = vec![self.text.text.as_str(), &self.scenario.text, &inputs];
         texts.extend(self.full.then_some("full"));
         let version = env!("CARGO_PKG_VERSION");
         let state = ExperimentState::new(&self.experiment, &self.runs, &file, version, &texts);
@@ -101,6 +99,11 @@ impl Opened {
                 messages.join("; ")
             )
         })?;
+        for (what, digest) in inputs.digests() {
+            if self.inputs.get(&what) != Some(&digest) {
+                return Err(format!("{what} has changed since the experiment was begun"));
+            }
+        }
         let scenario = ScenarioText {
             name: self.scenario.name.clone(),
             text: self.scenario.text.clone(),
@@ -110,31 +113,22 @@ impl Opened {
         Ok((plan, scenario))
     }
 
-    /// Tries each level with the first ones of the other factors, so that what is wrong is told of
-    /// the level that it is wrong with.
-    fn check_levels(&mut self) -> Result<(), Failure> {
-        let first = vec![0; self.experiment.factors.len()];
-        let base = source::compile(&self.scenario, &self.experiment.sets)?;
-        self.inputs = format!("{:?}", base.inputs);
-        for (number, factor) in self.experiment.factors.iter().enumerate() {
-            for (at, level) in factor.levels.iter().enumerate() {
-                let mut cell = first.clone();
-                cell[number] = at;
-                // Only this factor's: another's first level may be what is wrong.
+    /// Tries each level without the other factors, so that what is wrong is told of the level that
+    /// it is wrong with.
+    fn check_levels(&self) -> Result<(), Failure> {
+        source::compile(&self.scenario, &self.experiment.sets)?;
+        for factor in &self.experiment.factors {
+            for level in &factor.levels {
                 let mut overrides = self.experiment.sets.clone();
                 overrides.extend(level.sets.iter().cloned());
                 let (compiled, diagnostics) = source::try_compile(&self.scenario, &overrides);
-                let problem = match &compiled {
-                    Some(compiled) => bad_target(&compiled.plan),
-                    None => Some("the scenario does not take it".to_owned()),
-                };
-                if let Some(problem) = problem {
+                if compiled.is_none() {
                     let errors = diagnostics
                         .into_iter()
                         .filter(|d| d.severity == Severity::Error);
                     source::tell(&self.scenario, &errors.collect::<Vec<_>>());
                     let message = format!(
-                        "`{}` cannot be a level of `{}`: {problem}",
+                        "`{}` cannot be a level of `{}`: the scenario does not take it",
                         level.text, factor.name
                     );
                     let sets = level.sets.iter();
@@ -153,17 +147,19 @@ impl Opened {
         for cell in self.experiment.cells() {
             let overrides = self.experiment.overrides(&cell);
             let (compiled, diagnostics) = source::try_compile(&self.scenario, &overrides);
-            let Some(Compiled { plan, .. }) = compiled else {
+            let Some(Compiled { plan, inputs }) = compiled else {
                 source::tell(&self.scenario, &diagnostics);
                 let set: Vec<String> = overrides.iter().map(|(k, v)| format!("{k}={v}")).collect();
                 return Err(Failure::hinted(
                     Exit::Data,
                     format!("levels do not go together: {}", set.join(" ")),
-                    "each is right with the first levels of the others; change one of them",
+                    "each is right without the others; change one of them",
                 ));
             };
             source::no_secrets(&plan, &overrides)?;
             self.check_responses(&plan)?;
+            self.check_compared(&plan)?;
+            self.inputs.extend(inputs.digests());
             self.times_ns.insert(cell, plan.end_ns());
         }
         Ok(())
@@ -185,6 +181,36 @@ impl Opened {
                 let hint = format!("there are {}", measures.join(", "));
                 return Err(self.at(place, message, hint));
             }
+        }
+        Ok(())
+    }
+
+    /// Whether there is something to compare of a run, and few enough runs.
+    fn check_compared(&self, plan: &Plan) -> Result<(), Failure> {
+        let Some(compare) = &self.experiment.compare else {
+            return Ok(());
+        };
+        let repetitions = self.experiment.repetitions as usize;
+        if repetitions > judge::compare::RUNS_MAX {
+            return Err(Failure::hinted(
+                Exit::Data,
+                format!(
+                    "`compare` takes {} runs of a combination at most, and `repetitions` is                      {repetitions}",
+                    judge::compare::RUNS_MAX
+                ),
+                "take fewer repetitions, or leave out `compare`",
+            ));
+        }
+        if plan.end_ns() <= compare.skip_ns {
+            return Err(Failure::hinted(
+                Exit::Data,
+                format!(
+                    "`compare` skips {}, and a run takes {}",
+                    words::span(compare.skip_ns),
+                    words::span(plan.end_ns())
+                ),
+                "skip less, or make the runs longer",
+            ));
         }
         Ok(())
     }
@@ -219,17 +245,4 @@ impl Opened {
             report.with_source_code(source.with_language("yaml")),
         )
     }
-}
-
-/// What a built-in target would say of its settings, before it is started.
-fn bad_target(plan: &Plan) -> Option<String> {
-    let Target::Builtin { name, args } = &plan.target else {
-        return None;
-    };
-    let fixed = ["throng", "serve", name].map(str::to_owned);
-    let settings = args.iter().map(|(key, value)| format!("--{key}={value}"));
-    let error = Args::try_parse_from(fixed.into_iter().chain(settings)).err()?;
-    let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default();
-    Some(first.trim_start_matches("error: ").to_owned())
 }

@@ -218,7 +218,7 @@ impl<'a> Watcher<'a> {
     fn say(&self, line: &str) {
         if !self.quiet {
             // Who closed standard output does not want to know.
-            let _ = writeln!(std::io::stdout(), "{line}");
+            let _ = writeln!(std::io::stdout(), "{}", report::visible(line));
         }
     }
 }

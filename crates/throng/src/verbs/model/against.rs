@@ -12,7 +12,7 @@ use crate::exit::{Exit, Failure, written};
 use crate::{source, terminal};
 
 /// What comes of it, beside the model.
-const AGAINST: &str = "against.json";
+pub(super) const AGAINST: &str = "against.json";
 
 pub(super) fn against(args: &ModelCheckArgs, table: &Path) -> Result<Exit, Failure> {
     let model = read(&args.dir)?;

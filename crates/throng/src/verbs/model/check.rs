@@ -8,14 +8,14 @@ use controller::simulate::{Asked, USER_HEADER, simulate};
 use model::{Model, Settings};
 use report::Page;
 
-use super::{MODEL, SCENARIO, against, failure};
+use super::{MODEL, SCENARIO, against, failure, place};
 use crate::args::ModelCheckArgs;
 use crate::exit::{Exit, Failure, written};
 use crate::{page, source, terminal};
 
 /// What comes of it, beside the model.
-const LOG: &str = "simulated.log";
-const CHECK: &str = "check.json";
+pub(super) const LOG: &str = "simulated.log";
+pub(super) const CHECK: &str = "check.json";
 /// Longest time that is simulated, seconds.
 const SECONDS_MAX: f64 = 14.0 * 86_400.0;
 
@@ -24,9 +24,10 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
         return against::against(args, table);
     }
     let first = read(&args.dir)?;
+    let scale = Scale::new(&first, args.sessions);
     let plan = {
         let text = source::read(&args.dir.join(SCENARIO).display().to_string())?;
-        source::compile(&text, &sets(&first, args))?.plan
+        source::compile(&text, &sets(&scale, args))?.plan
     };
     let asked = simulate(&plan).map_err(|error| Failure::new(Exit::Data, error))?;
     let sessions: Vec<&str> = plan
@@ -39,11 +40,12 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Io, error))?;
     let settings = Settings {
         seed: plan.seed.wrapping_add(1),
-        scratch: args.dir.join(format!(".sorting-{}", std::process::id())),
+        scratch: place::scratch(&args.dir),
         ..model::settings_of(&first)
     };
     let second = model::model(&[log], &settings).map_err(failure)?.model;
-    let found = model::check(&first, &second);
+    let expected = model::users_expected(&first, scale.seconds);
+    let found = model::check(&first, &second, expected.map(|users| users * scale.users));
     let json = report::json(&found);
     record::write_whole(&args.dir.join(CHECK), json.as_bytes())
         .map_err(|error| Failure::new(Exit::Io, error))?;
@@ -91,20 +93,30 @@ fn stored(dir: &Path) -> Result<Model, Failure> {
             "give the directory that `throng model LOG… -o DIR` made",
         )
     };
+    record::shelf::sound(&path, u64::MAX).map_err(unreadable)?;
     let text = std::fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
-    let model: Model =
-        serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
-    if model.format != model::FORMAT_VERSION {
-        return Err(unreadable(format!("it has the version {}", model.format)));
-    }
-    Ok(model)
+    Model::read(&text).map_err(|error| unreadable(error.to_string()))
 }
 
 /// All of the log's time with so many users that about as many sessions come as were asked for.
-fn sets(model: &Model, args: &ModelCheckArgs) -> Vec<(String, String)> {
-    let seconds = model.arrivals.span_s.min(SECONDS_MAX);
-    let sessions = model.arrivals.rate_per_s * seconds;
-    let users = f64::from(args.sessions) / sessions;
+struct Scale {
+    seconds: f64,
+    /// So many times as many as in the log.
+    users: f64,
+}
+
+impl Scale {
+    fn new(model: &Model, sessions: u32) -> Scale {
+        let seconds = model.arrivals.span_s.min(SECONDS_MAX);
+        Scale {
+            seconds,
+            users: f64::from(sessions) / (model.arrivals.rate_per_s * seconds),
+        }
+    }
+}
+
+fn sets(scale: &Scale, args: &ModelCheckArgs) -> Vec<(String, String)> {
+    let (users, seconds) = (scale.users, scale.seconds);
     let mut sets = vec![
         ("target", "http://model.test/".to_owned()),
         ("users", format!("{users}")),

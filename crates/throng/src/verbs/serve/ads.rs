@@ -8,9 +8,12 @@ use targets::ads::{
     Report, ServerAddress, StoreAddress, Writes,
 };
 
-use super::{listening, processes, stop};
+use super::{listening, processes, stop, taken};
 use crate::args::ads::{AboveOneArg, AdsArgs, LogFormatArg, WritesArg};
 use crate::exit::{Exit, Failure};
+
+/// So many processes are too many.
+const PROCESSES_OVER: u16 = 257;
 
 pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
     let mut options = AdsOptions::default();
@@ -52,7 +55,10 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Passed);
     }
     let figures = match args.processes.unwrap_or(1) {
-        0 => return Err(failed(AdsError::Options("there is one process at least"))),
+        0 | PROCESSES_OVER.. => {
+            let rule = "there can be 1 to 256 processes";
+            return Err(failed(AdsError::Options(rule)));
+        }
         1 => figures(ads::run(options, stop(&args.listen), listening).map_err(failed)?),
         count => {
             let group = processes::group();
@@ -91,11 +97,11 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
 }
 
 fn failed(error: AdsError) -> Failure {
-    let exit = match error {
-        AdsError::Options(_) => Exit::Usage,
-        _ => Exit::Unavailable,
-    };
-    Failure::new(exit, error)
+    match error {
+        AdsError::Options(_) => Failure::new(Exit::Usage, error),
+        AdsError::Listen { address, source } => taken(address, &source),
+        error => Failure::new(Exit::Unavailable, error),
+    }
 }
 
 /// What a server ends with; those of several processes are added up.

@@ -62,6 +62,23 @@ fn what_is_no_http() {
     fails_as("http-protocol", &format!("http://{babbling}/"), &[]);
 }
 
+/// They answer nobody: the request is answered, its connection closed, and the run says so.
+#[test]
+fn bytes_behind_a_response() {
+    let wordy = server(|mut stream| {
+        read_head(&mut stream)?;
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok and more")?;
+        stream.read_to_end(&mut Vec::new()).map(drop)
+    });
+    let space = Space::new();
+    Ended::of(&mut space.load(&format!("http://{wordy}/"), "20/s", "500ms")).with(0);
+    let findings = space.summary().findings;
+    let told = findings
+        .iter()
+        .any(|f| f.text.starts_with("10 HTTP connections") && f.text.contains("answer no request"));
+    assert!(told, "{findings:?}");
+}
+
 /// Ten users open a WebSocket and expect a message; all must fail in this one way.
 #[track_caller]
 fn websocket_fails_as(kind: &str, address: SocketAddr) {

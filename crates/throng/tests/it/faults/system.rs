@@ -35,6 +35,28 @@ fn a_port_that_is_taken() {
     for system in ["echo", "stall", "market"] {
         let ended = Ended::of(&mut throng(["serve", system, "--listen", &address])).with(69);
         ended.told("Address already in use");
+        ended.told("port 0 for a free one");
+    }
+    let url = "http://127.0.0.1:1/";
+    let run = |flag: &str| {
+        let space = Space::new();
+        let mut run = throng(["run", url, "--for", "1s", flag]);
+        Ended::of(run.arg("--runs").arg(space.path("runs")))
+    };
+    let mut ended = vec![
+        run(&format!("--prometheus={address}")),
+        Ended::of(&mut throng(["probe", "--serve", &address])),
+    ];
+    if cfg!(feature = "web") {
+        ended.push(run(&format!("--ui={address}")));
+        let space = Space::new();
+        let mut ui = throng(["ui", "--listen", &address]);
+        ended.push(Ended::of(ui.arg(space.path(""))));
+    }
+    for ended in ended {
+        let ended = ended.with(71);
+        ended.told("Address already in use");
+        ended.told("port 0");
     }
 }
 

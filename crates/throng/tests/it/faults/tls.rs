@@ -47,6 +47,36 @@ fn a_certificate_that_is_vouched_for() {
     assert!(summary.findings.iter().all(|f| f.code != "tls-unverified"));
 }
 
+/// A body that ends with the connection is whole where TLS was closed, and only there.
+#[test]
+fn a_connection_that_is_cut_behind_tls() {
+    let answer = |closes: bool| {
+        let tls = Tls::server(move |stream| {
+            read_head(stream)?;
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nok")?;
+            if closes {
+                stream.conn.send_close_notify();
+            }
+            stream.flush()
+        });
+        format!("https://{}/", tls.address)
+    };
+    let any = "options.tls.verify=false";
+    fails_as("closed", &answer(false), &[any]);
+    let space = Space::new();
+    let mut run = space.load(&answer(true), "20/s", "500ms");
+    Ended::of(run.args(["--set", any])).with(0);
+    assert_eq!(
+        space
+            .summary()
+            .measures
+            .iter()
+            .map(|m| m.errors)
+            .sum::<u64>(),
+        0
+    );
+}
+
 #[test]
 fn roots_that_are_none() {
     let space = Space::new();

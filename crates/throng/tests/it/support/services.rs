@@ -36,6 +36,13 @@ impl Services {
         }
         url
     }
+
+    /// The process of a server that there is.
+    pub(crate) fn pid(&self, name: &str) -> u32 {
+        let pid = self.told[name]["pid"].as_u64();
+        pid.and_then(|pid| u32::try_from(pid).ok())
+            .unwrap_or_else(|| panic!("no process of {name} in {}", self.told))
+    }
 }
 
 impl Drop for Services {

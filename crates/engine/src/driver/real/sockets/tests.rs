@@ -1,0 +1,95 @@
+use std::io::Read;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+use super::*;
+use crate::Setup;
+use crate::arrivals::Share;
+use crate::driver::real::Waiting;
+
+const ID: ConnId = ConnId {
+    slot: 3,
+    generation: 1,
+};
+
+/// A connection, and its other end.
+fn connected_pair() -> (Sockets, TcpStream) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let setup = LoopSetup {
+        worker: Setup {
+            share: Share { index: 0, of: 1 },
+            rows_max: 1,
+            tls: None,
+        },
+        waiting: Waiting::Wide,
+        addresses: vec![listener.local_addr().unwrap()].into(),
+        sources: Arc::new([]),
+        users_max: 1,
+        core: None,
+        gate: Arc::default(),
+        stop: Arc::default(),
+    };
+    let mut sockets = Sockets::new(&setup).unwrap();
+    sockets.connect(ID, 0).unwrap();
+    let (peer, _) = listener.accept().unwrap();
+    let connected = sockets.next_news(ID, EventFlags::OUT, &mut []);
+    assert!(matches!(connected, Some(News::Connected)));
+    (sockets, peer)
+}
+
+#[test]
+fn what_a_peer_does_not_read_is_kept_up_to_a_limit() {
+    let (mut sockets, _peer) = connected_pair();
+    let piece = vec![0; 1 << 20];
+    let mut sends = (0..100).map(|count| (count, sockets.send(ID, &piece)));
+    let refused = sends.find_map(|(count, broken)| Some((count, broken?)));
+    let (count, (outcome, detail)) = refused.unwrap();
+    assert!(count >= BACKLOG_BYTES_MAX >> 20, "{count}");
+    assert_eq!(outcome, Outcome::Other);
+    assert!(detail.contains("does not read"), "{detail}");
+}
+
+#[test]
+fn what_is_read_makes_room_and_nothing_is_lost() {
+    let (mut sockets, mut peer) = connected_pair();
+    let large = vec![7; 3 * BACKLOG_BYTES_MAX];
+    assert!(sockets.send(ID, &large).is_none(), "one send has its place");
+    let total = large.len() + 1;
+    let reader = std::thread::spawn(move || {
+        let mut got = vec![0; total];
+        peer.read_exact(&mut got).map(|()| got)
+    });
+    // Sending makes room; the kernel's word is not waited for.
+    while sockets.send(ID, &[9]).is_some() {
+        std::thread::yield_now();
+    }
+    while sockets.table[ID.slot as usize]
+        .as_ref()
+        .unwrap()
+        .backlog
+        .is_some()
+    {
+        sockets.next_news(ID, EventFlags::OUT, &mut []);
+        std::thread::yield_now();
+    }
+    let got = reader.join().unwrap().unwrap();
+    assert!(got[..large.len()] == large && got[large.len()..] == [9]);
+}
+
+/// The kernel tells of a socket once, so each stands among those with news until its turn.
+#[test]
+fn a_socket_has_news_once_however_often_it_is_told() {
+    let (mut sockets, _peer) = connected_pair();
+    sockets.note(ID, EventFlags::IN);
+    sockets.note(ID, EventFlags::RDHUP);
+    let gone = ConnId {
+        generation: 0,
+        ..ID
+    };
+    sockets.note(gone, EventFlags::IN);
+    assert_eq!(sockets.ready_count(), 1);
+    let both = EventFlags::IN | EventFlags::RDHUP;
+    assert!(sockets.next_ready() == Some((ID, both)));
+    sockets.note(ID, EventFlags::IN);
+    sockets.close(ID);
+    assert!(sockets.next_ready().is_none());
+}

@@ -1,0 +1,97 @@
+//! Models that were written down: what is taken, and what is refused instead of being believed.
+
+use model::{Made, Model, ModelFileError};
+use serde_json::{Value, json};
+
+use crate::{Space, line};
+
+fn made() -> Made {
+    let space = Space::new();
+    let mut log = String::new();
+    for visit in 0..60 {
+        log += &line(9 * visit, &format!("10.0.0.{visit}"), "GET /");
+        log += &line(9 * visit + 3, &format!("10.0.0.{visit}"), "GET /news");
+    }
+    space.model(log, &space.settings()).unwrap()
+}
+
+#[test]
+fn what_was_written_is_read_again() {
+    let made = made();
+    let text = serde_json::to_string(&made.model).unwrap();
+    let model = Model::read(&text).unwrap();
+    assert_eq!(model.classes, made.model.classes);
+    assert_eq!(model.scenario(), made.scenario());
+}
+
+#[test]
+fn numbers_that_cannot_be_are_refused() {
+    let text = serde_json::to_string(&made().model).unwrap();
+    let changed = |place: &str, value: Value| {
+        let mut model: Value = serde_json::from_str(&text).unwrap();
+        *model.pointer_mut(place).expect(place) = value;
+        Model::read(&model.to_string())
+    };
+    for (place, value, part) in [
+        (
+            "/segments/0/behaviour/transitions/0/to",
+            json!(9),
+            "class 9",
+        ),
+        (
+            "/segments/0/behaviour/transitions/0/from",
+            json!(2),
+            "class 2",
+        ),
+        ("/segments/0/behaviour/sequences/0/0/0", json!(7), "class 7"),
+        ("/segments/0/behaviour/exits", json!([1]), "exits has 1"),
+        ("/segments/0/behaviour/starts/0", json!(u64::MAX), "a start"),
+        (
+            "/segments/0/behaviour/lengths/2",
+            json!(u64::MAX),
+            "a length",
+        ),
+        ("/segments/0/sessions", json!(u64::MAX), "a segment"),
+        ("/segments", json!([]), "no segment"),
+        ("/classes/0/targets", json!([]), "no target"),
+        ("/arrivals/span_s", json!(0.0), "no length"),
+        ("/arrivals/local_s", json!(i64::MIN), "no clock"),
+    ] {
+        let Err(ModelFileError::Numbers(why)) = changed(place, value) else {
+            panic!("{place} is taken");
+        };
+        assert!(why.contains(part), "{place}: {why}");
+    }
+    assert!(matches!(
+        changed("/format", json!(2)),
+        Err(ModelFileError::Version(2))
+    ));
+    assert!(matches!(
+        changed("/classes", json!("none")),
+        Err(ModelFileError::Json(_))
+    ));
+}
+
+/// Targets may be as long as a line.
+#[test]
+fn classes_of_long_targets_are_found_again() {
+    let space = Space::new();
+    let mut log = String::new();
+    for visit in 0..36 {
+        let query = format!("{:x}", visit % 12).repeat(60_000);
+        log += &line(9 * visit, "10.0.0.1", &format!("GET /find?q={query}"));
+        log += &line(9 * visit + 3, "10.0.0.1", "GET /");
+    }
+    let first = space.model(&log, &space.settings()).unwrap().model;
+    assert!(first.classes.iter().any(|class| class.targets.len() == 12));
+    let own = model::Settings {
+        rules: model::settings_of(&first).rules,
+        ..space.settings()
+    };
+    let second = space.model(&log, &own).unwrap().model;
+    let names = |model: &Model| -> Vec<String> {
+        let classes = model.classes.iter();
+        classes.map(|class| class.name.clone()).collect()
+    };
+    assert_eq!(names(&second), names(&first));
+}

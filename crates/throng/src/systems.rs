@@ -1,0 +1,173 @@
+//! The settings that a scenario gives to a built-in system: they are the flags of `throng serve`.
+
+use clap::error::ErrorKind;
+use clap::{Arg, Command, CommandFactory, Error, Parser};
+use scenario::{SystemPart, SystemProblem};
+
+use crate::args::Args;
+use crate::exit::in_words;
+
+/// What the run itself sets.
+const OURS: &[&str] = &["listen", "until-stdin-closes"];
+
+/// Looks at the settings of the system of this name, before it is started.
+pub(crate) fn check(system: &str, settings: &[(String, String)]) -> Vec<SystemProblem> {
+    let mut args = Args::command();
+    // Flags have no words of their own before.
+    args.build();
+    let serve = args.find_subcommand("serve");
+    let Some(command) = serve.and_then(|serve| serve.find_subcommand(system)) else {
+        return Vec::new();
+    };
+    let each = settings.iter().enumerate();
+    let mut problems: Vec<SystemProblem> = each
+        .filter_map(|(number, (key, value))| setting(command, (system, number), key, value))
+        .collect();
+    // One that is wrong by itself would be told again.
+    if problems.is_empty() {
+        let listen = [("listen".to_owned(), "127.0.0.1:0".to_owned())];
+        let error = parse(system, listen.iter().chain(settings));
+        problems.extend(error.map(|error| SystemProblem {
+            about: SystemPart::Together,
+            message: format!("the settings do not go together: {}", in_words(&error)),
+            hint: None,
+        }));
+    }
+    problems
+}
+
+fn setting(
+    command: &Command,
+    (system, number): (&str, usize),
+    key: &str,
+    value: &str,
+) -> Option<SystemProblem> {
+    let Some(flag) = flags(command).find(|flag| flag.get_long() == Some(key)) else {
+        let (message, hint) = match OURS.contains(&key) {
+            true => (
+                format!("where the {system} listens, and until when, is up to the run"),
+                "leave it out".to_owned(),
+            ),
+            false => (
+                format!("`{key}` is no setting of the {system}"),
+                hint(command, key),
+            ),
+        };
+        return Some(SystemProblem {
+            about: SystemPart::Key(number),
+            message,
+            hint: Some(hint),
+        });
+    };
+    let error = parse(system, [&(key.to_owned(), value.to_owned())])?;
+    let is_its = !matches!(
+        error.kind(),
+        // It stands alone here; whether that is wrong is seen when all of them are looked at.
+        ErrorKind::MissingRequiredArgument | ErrorKind::ArgumentConflict
+    );
+    is_its.then(|| SystemProblem {
+        about: SystemPart::Value(number),
+        message: in_words(&error).replace(&format!("'{flag}'"), &format!("`{key}`")),
+        hint: None,
+    })
+}
+
+/// What a scenario may set.
+fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
+    let is_open = |flag: &&Arg| {
+        let ours = flag.get_long().is_none_or(|long| OURS.contains(&long));
+        !ours && !flag.is_hide_set() && flag.get_action().takes_values()
+    };
+    command.get_arguments().filter(is_open)
+}
+
+fn hint(command: &Command, key: &str) -> String {
+    let names: Vec<&str> = flags(command).filter_map(Arg::get_long).collect();
+    match scenario::nearest(key, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", names.join(", ")),
+    }
+}
+
+/// What `throng serve` would say.
+fn parse<'a>(
+    system: &str,
+    settings: impl IntoIterator<Item = &'a (String, String)>,
+) -> Option<Error> {
+    let fixed = ["throng", "serve", system].map(str::to_owned);
+    let flags = settings
+        .into_iter()
+        .map(|(key, value)| format!("--{key}={value}"));
+    Args::try_parse_from(fixed.into_iter().chain(flags)).err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(system: &str, settings: &[(&str, &str)]) -> Vec<(SystemPart, String, Option<String>)> {
+        let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+        let settings: Vec<(String, String)> = settings.iter().map(owned).collect();
+        let problems = check(system, &settings).into_iter();
+        problems
+            .map(|problem| (problem.about, problem.message, problem.hint))
+            .collect()
+    }
+
+    #[test]
+    fn what_serve_takes_is_right() {
+        let market = [("batch", "3s"), ("delay", "5ms"), ("delay-share", "10%")];
+        assert_eq!(told("market", &market), []);
+        assert_eq!(told("market", &[("broadcast-size", "200B")]), []);
+        assert_eq!(told("chat", &[("rooms", "5"), ("files", "1024")]), []);
+        assert_eq!(told("ads", &[("writes", "async"), ("seed", "3")]), []);
+    }
+
+    #[test]
+    fn names_and_values_are_told() {
+        let some = |text: &str| Some(text.to_owned());
+        let wrong = [
+            ("batch", "3"),
+            ("gmaes", "2"),
+            ("seed", "x"),
+            ("listen", "127.0.0.1:1"),
+        ];
+        let told_of = told("market", &wrong);
+        assert_eq!(
+            told_of[1..3],
+            [
+                (
+                    SystemPart::Key(1),
+                    "`gmaes` is no setting of the market".to_owned(),
+                    some("did you mean `games`?")
+                ),
+                (
+                    SystemPart::Value(2),
+                    "invalid value 'x' for `seed`: expected a whole number".to_owned(),
+                    None
+                ),
+            ]
+        );
+        assert_eq!(told_of[0].0, SystemPart::Value(0));
+        assert_eq!(told_of[3].2, some("leave it out"));
+        assert_eq!(
+            told("chat", &[("rooms_max", "5")])[0].2,
+            some("did you mean `rooms`?")
+        );
+        assert_eq!(
+            told("ads", &[("writes", "late")])[0].1,
+            "invalid value 'late' for `writes` [possible values: sync, async]"
+        );
+        // What no run may say is no setting either.
+        assert_eq!(told("ads", &[("process-of", "a@127.0.0.1:1")]).len(), 1);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_told_of_the_whole() {
+        let alone = told("market", &[("delay-share", "10%")]);
+        assert_eq!(alone[0].0, SystemPart::Together);
+        assert!(alone[0].1.ends_with("--delay <DURATION>"), "{alone:?}");
+        let both = told("chat", &[("files", "100"), ("connections", "5")]);
+        assert_eq!(both[0].0, SystemPart::Together, "{both:?}");
+    }
+}

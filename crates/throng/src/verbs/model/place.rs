@@ -1,0 +1,133 @@
+//! The directory of a model: new, or one whose model is replaced.
+//!
+//! The old model stays until the new one is known. Then model.json goes before everything else and comes
+//! after everything else, so that whoever reads it finds nothing of another model beside it.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use model::Model;
+
+use super::against::AGAINST;
+use super::check::{CHECK, LOG};
+use super::{MODEL, REPORT, SCENARIO};
+use crate::exit::{Exit, Failure};
+use crate::page;
+
+/// How scratch begins, before the number of its process.
+const SORTING: &str = ".sorting-";
+/// What a model and its checks leave, besides arrivals.
+const OWN: [&str; 7] = [MODEL, SCENARIO, REPORT, page::FILE, CHECK, LOG, AGAINST];
+/// How scenarios begin that somebody changed, and that are kept.
+const KEPT: &str = "scenario.kept-";
+
+/// Where a process keeps what it sorts.
+pub(super) fn scratch(out: &Path) -> PathBuf {
+    out.join(format!("{SORTING}{}", std::process::id()))
+}
+
+/// The directory: new, empty, or one with a model that is replaced. What a process that was killed left
+/// to sort goes.
+pub(super) fn prepare(out: &Path) -> Result<(), Failure> {
+    let cannot = |error: io::Error| {
+        Failure::hinted(
+            Exit::CannotCreate,
+            format!("cannot make {}: {error}", out.display()),
+            "give another directory with -o",
+        )
+    };
+    std::fs::create_dir_all(out).map_err(cannot)?;
+    let mut names = names(out).map_err(cannot)?;
+    for name in names.iter().filter(|name| is_left(name)) {
+        std::fs::remove_dir_all(out.join(name)).map_err(cannot)?;
+    }
+    names.retain(|name| !name.starts_with(SORTING) && !is_half(name));
+    let is_model = names.iter().any(|name| name == MODEL);
+    if names.is_empty() || is_model || is_begun(out, &names) {
+        return Ok(());
+    }
+    Err(Failure::hinted(
+        Exit::CannotCreate,
+        format!("{} has files that are no model", out.display()),
+        "give a new directory, or that of a model to be replaced",
+    ))
+}
+
+/// Takes away what belongs to the model that was here; other people's files stay, and so does a scenario
+/// that somebody changed.
+pub(super) fn make_room(out: &Path) -> Result<(), Failure> {
+    let cannot = |error: io::Error| {
+        let text = format!("cannot replace the model in {}: {error}", out.display());
+        Failure::hinted(Exit::Io, text, "give a new directory with -o")
+    };
+    keep_scenario(out).map_err(cannot)?;
+    let mut names = names(out).map_err(cannot)?;
+    // The new scenario takes the old one's place in one step.
+    names.retain(|name| name != SCENARIO && (is_own(name) || is_half(name)));
+    names.sort_by_key(|name| name != MODEL);
+    for name in names {
+        std::fs::remove_file(out.join(name)).map_err(cannot)?;
+    }
+    Ok(())
+}
+
+fn names(out: &Path) -> io::Result<Vec<String>> {
+    let entries = std::fs::read_dir(out)?;
+    entries
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect()
+}
+
+fn is_own(name: &str) -> bool {
+    let is_trace = name.starts_with("arrivals-") && name.ends_with(".txt");
+    is_trace || name == "arrivals.txt" || OWN.contains(&name)
+}
+
+/// A file of ours that was not whole yet.
+fn is_half(name: &str) -> bool {
+    name.strip_suffix(".tmp").is_some_and(is_own)
+}
+
+/// Scratch whose process is no more.
+fn is_left(name: &str) -> bool {
+    let process = name.strip_prefix(SORTING);
+    let number = process.and_then(|number| number.parse::<u32>().ok());
+    let processes = Path::new("/proc");
+    number.is_some_and(|number| {
+        processes.join("self").exists() && !processes.join(number.to_string()).exists()
+    })
+}
+
+/// Nothing but a model that was about to be written or replaced when something ended that.
+fn is_begun(out: &Path, names: &[String]) -> bool {
+    let known = |name: &String| is_own(name) || name.starts_with(KEPT);
+    let scenario = std::fs::read_to_string(out.join(SCENARIO));
+    names.iter().all(known) && scenario.is_ok_and(|text| text.starts_with(model::SCENARIO_BEGINS))
+}
+
+/// Puts a scenario aside that is not what the model beside it says, and tells where it is.
+fn keep_scenario(out: &Path) -> io::Result<()> {
+    let path = out.join(SCENARIO);
+    let text = match std::fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        text => text?,
+    };
+    let model = std::fs::read_to_string(out.join(MODEL)).ok();
+    let model = model.and_then(|text| Model::read(&text).ok());
+    if model.is_some_and(|model| model.scenario().as_bytes() == text) {
+        return Ok(());
+    }
+    let mut places = (1..).map(|number| out.join(format!("{KEPT}{number}.yaml")));
+    let kept = places
+        .find(|place| !place.exists())
+        .expect("there are more numbers than files");
+    std::fs::rename(&path, &kept)?;
+    // Nobody may be listening; the file is there.
+    let _ = writeln!(
+        io::stderr(),
+        "{} is not as its model has it, perhaps changed by hand: it is kept as {}",
+        path.display(),
+        kept.display()
+    );
+    Ok(())
+}

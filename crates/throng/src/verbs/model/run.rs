@@ -1,0 +1,60 @@
+//! `throng model RUN`: what a run's measures asked for, as far as its scenario says.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use model::Target;
+use record::Run;
+use scenario::Plan;
+use scenario::plan::Op;
+
+use super::SCENARIO;
+use crate::source;
+
+/// The targets of each measure that are known. A scenario that does not compile here, because it needs files or
+/// variables of the environment that are not here, says nothing; nor does a path that users fill in.
+pub(super) fn asked(directory: &Path) -> BTreeMap<String, Vec<Target>> {
+    let Ok(run) = Run::open(directory) else {
+        // Whoever reads the run tells what is wrong with it.
+        return BTreeMap::new();
+    };
+    let sets: Vec<(String, String)> = run
+        .info()
+        .overrides
+        .iter()
+        .filter_map(|set| set.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let path = directory.join(SCENARIO).display().to_string();
+    let plan = source::read(&path)
+        .ok()
+        .and_then(|text| source::try_compile(&text, &sets).0)
+        .map(|compiled| compiled.plan);
+    plan.map(|plan| of_plan(&plan)).unwrap_or_default()
+}
+
+fn of_plan(plan: &Plan) -> BTreeMap<String, Vec<Target>> {
+    let mut asked: BTreeMap<String, Vec<Target>> = BTreeMap::new();
+    let ops = plan.sessions.iter().flat_map(|session| &session.ops);
+    let requests = ops.filter_map(|op| match op {
+        Op::Http(op) => Some((op.measure, op.method.as_str(), &op.path)),
+        Op::Poll(op) => Some((op.measure, "GET", &op.path)),
+        _ => None,
+    });
+    for (measure, method, path) in requests {
+        let Some(path) = path.as_static().filter(|path| path.starts_with('/')) else {
+            continue;
+        };
+        let name = &plan.measures[usize::from(measure)].name;
+        let target = Target {
+            method: method.to_owned(),
+            target: path.to_owned(),
+            weight: 1,
+        };
+        let known = asked.entry(name.clone()).or_default();
+        if !known.contains(&target) {
+            known.push(target);
+        }
+    }
+    asked
+}

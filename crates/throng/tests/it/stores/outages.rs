@@ -1,0 +1,262 @@
+//! Clients that leave, databases that do not answer, and a cache that comes back with old counts: what was
+//! answered is recorded, and what was refused did not happen.
+
+use std::any::Any;
+use std::net::Ipv4Addr;
+use std::process::{Child, Command};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::*;
+
+impl Database {
+    /// Keeps everybody else from a table until what is returned is dropped.
+    fn lock(&self, table: &str) -> Box<dyn Any> {
+        match self.kind {
+            "mysql" => {
+                let mut client = mysql::Conn::new(&*self.url).unwrap();
+                client
+                    .query_drop(format!("LOCK TABLES {table} WRITE"))
+                    .unwrap();
+                Box::new(client)
+            }
+            _ => {
+                let mut client = self.postgres();
+                client
+                    .batch_execute(&format!("BEGIN; LOCK TABLE {table}"))
+                    .unwrap();
+                Box::new(client)
+            }
+        }
+    }
+
+    fn events(&self) -> i64 {
+        self.number("SELECT count(*) FROM ads_events")
+    }
+}
+
+/// A server's processes, stopped until this is dropped.
+struct Frozen(Vec<Pid>);
+
+impl Frozen {
+    fn now(services: &Services, name: &str) -> Frozen {
+        let pid = services.pid(name);
+        // PostgreSQL has a process for each connection.
+        let all = [pid.cast_signed()].into_iter().chain(children(pid));
+        let all: Vec<Pid> = all.filter_map(Pid::from_raw).collect();
+        all.iter()
+            .for_each(|pid| kill_process(*pid, Signal::STOP).unwrap());
+        Frozen(all)
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        for pid in &self.0 {
+            // It may have ended by itself.
+            let _ = kill_process(*pid, Signal::CONT);
+        }
+    }
+}
+
+/// So many more ads are served and no more, past those that are refused meanwhile. What others gave back is
+/// known a second later.
+fn serves_more(url: &str, wanted: usize, what: &str) {
+    let mut served = 0;
+    until(&wanted, || {
+        served += usize::from(ad(url).is_some());
+        served
+    });
+    std::thread::park_timeout(Duration::from_millis(1500));
+    assert_eq!(ask(url, "GET", "/publishers/p1/api/").0, 204, "{what}");
+}
+
+#[test]
+fn who_leaves_loses_nothing() {
+    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+        return;
+    };
+    let redis = services.url("redis");
+    for cache in [None, redis] {
+        let name = format!("ads_left_{}", cache.is_some());
+        for database in Database::each(&services, &name) {
+            let space = Space::new();
+            let log = space.path("access.log");
+            let mut more = vec!["--store-wait", "20s", "--access-log", log.to_str().unwrap()];
+            more.extend(cache.iter().flat_map(|cache| ["--cache", cache]));
+            let server = Served::start(&small(&database.url, &more));
+            let steps = events(&ad(&server.url).unwrap());
+            let lock = database.lock("ads_events");
+            let address: SocketAddr = server.url.trim_start_matches("http://").parse().unwrap();
+            let mut client = TcpStream::connect(address).unwrap();
+            let request = format!("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", steps[0].1);
+            client.write_all(request.as_bytes()).unwrap();
+            // Its record waits for the table when it leaves.
+            until(&1, || {
+                let waiting = match database.kind {
+                    "mysql" => {
+                        "SELECT count(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table%'"
+                    }
+                    _ => "SELECT count(*) FROM pg_locks WHERE NOT granted",
+                };
+                database.number(waiting)
+            });
+            drop(client);
+            std::thread::park_timeout(Duration::from_millis(200));
+            drop(lock);
+            let what = database.kind;
+            until(&1.0, || metric(&server.url, "ads_impressions_total"));
+            for ((method, path), status) in steps.iter().zip([200, 302, 302, 200]) {
+                assert_eq!(ask(&server.url, method, path).0, status, "{what} {path}");
+            }
+            assert_eq!(metric(&server.url, "ads_repeated_total"), 1.0, "{what}");
+            server.stop();
+            assert_eq!(database.events(), 5, "{what}");
+            let text = std::fs::read_to_string(&log).unwrap();
+            assert_eq!(text.lines().count(), 6, "{what}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_frozen_database_uses_up_no_campaign() {
+    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+        return;
+    };
+    let redis = services.url("redis");
+    for cache in [None, redis] {
+        let name = format!("ads_frozen_{}", cache.is_some());
+        for database in Database::each(&services, &name) {
+            let mut more = vec!["--campaign-limit", "3", "--store-connections", "2"];
+            more.extend(["--store-wait", "2s"]);
+            more.extend(cache.iter().flat_map(|cache| ["--cache", cache]));
+            let server = Served::start(&small(&database.url, &more));
+            let offer = ad(&server.url).unwrap();
+            let frozen = Frozen::now(&services, database.kind);
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| assert_eq!(ad(&server.url), None));
+                }
+            });
+            drop(frozen);
+            let what = database.kind;
+            serves_more(&server.url, 2, what);
+            let [(method, impression), ..] = events(&offer);
+            assert_eq!(ask(&server.url, method, &impression).0, 200, "{what}");
+        }
+    }
+}
+
+#[test]
+fn what_a_frozen_cache_refused_did_not_happen() {
+    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+        return;
+    };
+    let Some(redis) = services.url("redis") else {
+        return;
+    };
+    for database in Database::each(&services, "ads_stuck") {
+        let what = database.kind;
+        let more = ["--cache", redis, "--campaign-limit", "5"];
+        let more = [&more[..], &["--store-wait", "2s"]].concat();
+        let server = Served::start(&small(&database.url, &more));
+        let steps = events(&ad(&server.url).unwrap());
+        let frozen = Frozen::now(&services, "redis");
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(ask(&server.url, "GET", &steps[0].1).0, 503));
+            for _ in 0..4 {
+                scope.spawn(|| assert_eq!(ad(&server.url), None));
+            }
+        });
+        drop(frozen);
+        until(&200, || ask(&server.url, "GET", "/healthz").0);
+        for ((method, path), status) in steps.iter().zip([200, 302, 302, 200]) {
+            assert_eq!(ask(&server.url, method, path).0, status, "{what} {path}");
+        }
+        assert_eq!(metric(&server.url, "ads_repeated_total"), 0.0, "{what}");
+        serves_more(&server.url, 4, what);
+        server.stop();
+        assert_eq!(database.events(), 9, "{what}");
+    }
+}
+
+/// A cache of the test's own, which keeps what it is told to in a folder. It ends with the test.
+struct Keeping(Child);
+
+impl Keeping {
+    /// `None`, said aloud, where Redis is not installed.
+    fn start(folder: &Space, port: u16) -> Option<Keeping> {
+        let mut command = Command::new("redis-server");
+        command.args(["--port", &port.to_string(), "--bind", "127.0.0.1"]);
+        command.args(["--save", "", "--dir"]).arg(folder.path(""));
+        let Ok(child) = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn() else {
+            skip("no redis-server");
+            return None;
+        };
+        until(&true, || {
+            TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
+        });
+        Some(Keeping(child))
+    }
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_cache_that_returns_with_old_counts_is_not_believed() {
+    let Some(services) = Services::start(&["mysql", "postgres"]) else {
+        return;
+    };
+    for database in Database::each(&services, "ads_old") {
+        let (what, folder) = (database.kind, Space::new());
+        let free = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let Some(cache) = Keeping::start(&folder, port) else {
+            return;
+        };
+        let url = format!("redis://127.0.0.1:{port}/");
+        let more = ["--cache", &*url, "--campaign-limit", "20"];
+        let server = Served::start(&small(&database.url, &more));
+        let offer = ad(&server.url).unwrap();
+        let mut client = redis::Client::open(&*url).unwrap();
+        redis::cmd("SAVE").exec(&mut client).unwrap();
+        // Of all this the snapshot does not know.
+        let [(_, impression), ..] = events(&offer);
+        assert_eq!(ask(&server.url, "GET", &impression).0, 200, "{what}");
+        assert_eq!((0..9).filter_map(|_| ad(&server.url)).count(), 9, "{what}");
+        drop(cache);
+        assert_eq!(ad(&server.url), None, "{what}");
+        let _cache = Keeping::start(&folder, port).unwrap();
+        until(&200, || ask(&server.url, "GET", "/healthz").0);
+        assert_eq!(ask(&server.url, "GET", &impression).0, 200, "{what}");
+        assert_eq!(metric(&server.url, "ads_impressions_total"), 1.0, "{what}");
+        assert_eq!(metric(&server.url, "ads_repeated_total"), 1.0, "{what}");
+        serves_more(&server.url, 10, what);
+    }
+}
+
+#[test]
+fn records_that_nobody_waits_for_outlast_a_slow_database() {
+    let Some(services) = Services::start(&["mysql", "postgres"]) else {
+        return;
+    };
+    for database in Database::each(&services, "ads_slow") {
+        let more = ["--writes", "async", "--store-wait", "2s"];
+        let more = [&more[..], &["--store-connections", "2"]].concat();
+        let server = Served::start(&small(&database.url, &more));
+        let lock = database.lock("ads_events");
+        assert_eq!((0..20).filter_map(|_| ad(&server.url)).count(), 20);
+        // Several times as long as a statement may take.
+        std::thread::park_timeout(Duration::from_secs(9));
+        drop(lock);
+        until(&20, || database.events());
+        let lost = metric(&server.url, "ads_records_lost_total");
+        assert_eq!(lost, 0.0, "{}", database.kind);
+    }
+}
