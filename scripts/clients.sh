@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Other people's clients against `throng serve chat`: the JavaScript clients of Phoenix and Rails,
-# and a browser; and Throng beside Socket.IO's own client against a Socket.IO
-# server, and against a server that compresses. Installs what is missing, by name and in the versions of the lock file. What cannot
-# be had, for want of rights or of a network, is not tested; that is said, and counted as skipped.
+# and a browser; and Throng beside Socket.IO's own client against a Socket.IO server, and against a
+# server that compresses. Installs what is missing, by name and in the versions of the lock file.
+# What cannot be had, for want of rights or of a network, is not tested; that is said, and counted
+# as skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,7 +28,8 @@ skip() {
 
 need node nodejs || skip "there is no node"
 need npm npm || skip "there is no npm"
-# Beside the tests, as they are built: alone its dependencies would have other features, and be built anew.
+# With the tests, as these are built: alone its dependencies would have other features, and be
+# built anew.
 cargo build --quiet --locked --workspace --bin throng --test it
 install=(npm ci --prefix tests/clients --no-audit --no-fund --silent)
 if ! "${install[@]}"; then

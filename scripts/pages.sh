@@ -14,7 +14,8 @@ if ! command -v "${CHROMIUM:-chromium}" >/dev/null; then
     apt-get update -qq
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null
 fi
-# Beside the tests, as they are built: alone its dependencies would have other features, and be built anew.
+# With the tests, as these are built: alone its dependencies would have other features, and be
+# built anew.
 cargo build --quiet --locked --workspace --bin throng --test it
 cd web
 exec npm run --silent test:page -- --no-color

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use record::schema::{RunStatus, SeriesRow, Severity, Summary, Verdict};
 use record::{Outcome, Run};
 
-use crate::support::{Ended, Running, Served, Space, skip, throng, with_files};
+use crate::support::{Ended, Running, Served, Space, throng, with_files};
 
 /// Fans who stay, quickly; every run of it starts a market.
 pub(crate) const FANS: &str = r#"
@@ -264,11 +264,12 @@ fn more_requests_than_a_core_can_make() {
     assert!(is_told, "{first:?}");
 }
 
-/// Times of the stalling server below, in milliseconds.
-const DELAY_MS: f64 = 1.0;
-const STALL_MS: f64 = 200.0;
+/// Times of the stalling server below, in milliseconds: so long that what a busy machine adds to
+/// them is little. How exactly they are met on a quiet one is a benchmark's to say.
+const DELAY_MS: f64 = 20.0;
+const STALL_MS: f64 = 800.0;
 /// The share of the time that it stalls: a request in it waits for its end.
-const STALLED: f64 = 0.1;
+const STALLED: f64 = 0.4;
 
 /// The response time below which a share `q` of an even load lies.
 fn on_paper(q: f64) -> f64 {
@@ -281,28 +282,20 @@ static MACHINE: Mutex<()> = Mutex::new(());
 #[test]
 fn a_stall_is_seen_by_everybody_who_would_have_come() {
     let _quiet = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut attempts = Vec::new();
-    for _ in 0..3 {
+    let agrees = || {
         let space = Space::new();
         let summary = load_stalling_server(&space);
-        let Err(why) = agrees_with_paper(&space, &summary) else {
-            return;
-        };
-        let waited = summary.health.cpu_wait_ns as f64 / 4.3e9;
-        attempts.push((waited, why));
-    }
-    // The kernel's own figure: on a machine with nothing else to do it is about 2 %.
-    if attempts.iter().all(|&(waited, _)| waited > 0.04) {
-        skip("other processes leave too little CPU for punctual servers");
-        return;
-    }
-    panic!("(share of time waited for a core, disagreement): {attempts:?}");
+        agrees_with_paper(&space, &summary)
+    };
+    // The machine may stall as well, but hardly each time.
+    let disagreements: Vec<String> = (0..3).map_while(|_| agrees().err()).collect();
+    assert!(disagreements.len() < 3, "{disagreements:?}");
 }
 
 /// 200 requests a second for two periods of the server.
 fn load_stalling_server(space: &Space) -> Summary {
     let stall = Served::start(&[
-        "stall", "--delay", "1ms", "--stall", "200ms", "--every", "2s",
+        "stall", "--delay", "20ms", "--stall", "800ms", "--every", "2s",
     ]);
     Ended::of(&mut space.load(&stall.url, "200/s", "4s")).with(0);
     space.summary()
@@ -321,16 +314,16 @@ fn agrees_with_paper(space: &Space, summary: &Summary) -> Result<(), String> {
     ];
     for (name, q, found_ns) in figures {
         let (paper, found) = (on_paper(q), found_ns as f64 / 1e6);
-        if (found - paper).abs() > 0.05 * paper + 1.0 {
+        if (found - paper).abs() > 0.05 * paper + 30.0 {
             return Err(format!("{name} is {found} ms, on paper {paper} ms"));
         }
     }
     let times_ms = response_times_ms(&space.only());
-    for above_ms in [20.0, 50.0, 100.0, 150.0] {
+    for above_ms in [100.0, 200.0, 400.0, 600.0] {
         let count = times_ms.iter().filter(|&&time| time > above_ms).count();
         let found = count as f64 / times_ms.len() as f64;
         let paper = STALLED * (1.0 - (above_ms - DELAY_MS) / STALL_MS);
-        if (found - paper).abs() > 0.005 {
+        if (found - paper).abs() > 0.03 {
             return Err(format!("above {above_ms} ms are {found}, on paper {paper}"));
         }
     }
