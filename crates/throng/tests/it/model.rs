@@ -43,15 +43,12 @@ fn driven(out: &Path, sets: &[&str]) {
     let space = Space::new();
     let server = Served::start(&["hello"]);
     let target = format!("target={}", server.url);
-    let mut command = throng(["run"]);
-    command
-        .arg(out.join("scenario.yaml"))
-        .arg("--set")
-        .arg(target);
+    let mut command = space.run(&["--set", &target]);
+    command.arg(out.join("scenario.yaml"));
     for set in sets {
         command.args(["--set", set]);
     }
-    let ended = Ended::of(command.arg("--runs").arg(space.path("runs")));
+    let ended = Ended::of(&mut command);
     assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
     assert_eq!(space.summary().verdict, Verdict::Passed, "{}", ended.out);
 }
@@ -263,7 +260,7 @@ fn run(space: &Space, name: &str, text: &str) -> PathBuf {
     Ended::of(
         throng(["run", "--quiet"])
             .arg(scenario)
-            .args(["--set", "first=7"])
+            .args(["--set", "first=7", "--set", "options.lag_max=5s"])
             .arg("--runs")
             .arg(&runs),
     )
