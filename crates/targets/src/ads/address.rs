@@ -35,9 +35,10 @@ pub struct ServerAddress {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// The URL's scheme is of no database.
+    /// It names no database that keeps anything, or the URL's scheme is of none.
     #[error(
-        "{0:?} is no database that is known here: a store is a file, mysql://… or postgres://…"
+        "{0:?} is no database that is known here: a store is a file by its path, mysql://… or \
+         postgres://…"
     )]
     Store(String),
     /// The URL's scheme is not that of Redis.
@@ -57,12 +58,16 @@ pub enum AddressError {
 
 impl StoreAddress {
     /// `mysql://…`, `mariadb://…`, `postgres://…` and `postgresql://…` are servers, what has no `://`
-    /// is a file.
+    /// is the path of a file.
     ///
     /// # Errors
-    /// On other schemes, and on what the server's client cannot read.
+    /// On other schemes, on what the server's client cannot read, and on what SQLite would take for a
+    /// database that nothing is kept of: nothing, `:memory:` and its own URLs.
     pub fn parse(text: &str) -> Result<StoreAddress, AddressError> {
         let Some((scheme, rest)) = text.split_once("://") else {
+            if text.is_empty() || text == ":memory:" || text.starts_with("file:") {
+                return Err(AddressError::Store(text.to_owned()));
+            }
             return Ok(StoreAddress::File(text.into()));
         };
         let (kind, url) = match scheme {
@@ -190,12 +195,20 @@ mod tests {
                 other => panic!("{text}: {other:?}"),
             }
         }
-        for text in ["http://h/db", "redis://h/", "sqlite://x"] {
+        for text in [
+            "http://h/db",
+            "redis://h/",
+            "sqlite://x",
+            "",
+            ":memory:",
+            "file:x?mode=memory",
+            "file:///x",
+        ] {
             let error = StoreAddress::parse(text).unwrap_err();
             assert!(matches!(error, AddressError::Store(_)), "{error}");
         }
         assert!(ServerAddress::cache("redis://:p@h:6379/2").is_ok());
-        for text in ["rediss://h/", "h:6379", "mysql://h/db"] {
+        for text in ["", "rediss://h/", "h:6379", "mysql://h/db"] {
             let error = ServerAddress::cache(text).unwrap_err();
             assert!(matches!(error, AddressError::Cache(_)), "{error}");
         }

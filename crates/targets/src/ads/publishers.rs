@@ -79,16 +79,21 @@ impl Publishers {
         });
         let mut places = [0; COLUMNS.len()];
         for (place, column) in places.iter_mut().zip(COLUMNS) {
-            *place = names
-                .iter()
-                .position(|name| *name == column)
-                .ok_or_else(|| {
+            let named = (0..).zip(&names).filter(|(_, name)| **name == column);
+            let mut named = named.map(|(place, _)| place);
+            *place = match (named.next(), named.next()) {
+                (Some(only), None) => only,
+                (Some(_), Some(_)) => {
+                    return Err(wrong(1, format!("the column `{column}` is there twice")));
+                }
+                (None, _) => {
                     let problem = format!(
                         "there is no column `{column}`; wanted are {}",
                         COLUMNS.join(", ")
                     );
-                    wrong(1, problem)
-                })?;
+                    return Err(wrong(1, problem));
+                }
+            };
         }
         let mut found = Publishers::default();
         let mut seen: HashMap<&str, usize> = HashMap::new();
@@ -220,5 +225,9 @@ mod tests {
             error.problem.contains("no column `session_probability`"),
             "{error}"
         );
+        let twice = format!("click,{HEAD}0.5,a,0.5,0,0,0,0\n");
+        let error = Publishers::read(&twice, AboveOne::Refuse).unwrap_err();
+        assert_eq!(error.line, 1);
+        assert!(error.problem.contains("`click` is there twice"), "{error}");
     }
 }

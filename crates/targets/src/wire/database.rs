@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 /// What a server's database is.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +40,10 @@ impl Database<'_> {
             version: known,
             tables: sql,
         } = self;
-        let connection = Connection::open(path)?;
+        // A path is a path, whatever SQLite would take for something else: `:memory:`, URLs, and nothing
+        // at all would keep nothing.
+        let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_URI);
+        let connection = Connection::open_with_flags(Path::new(".").join(path), flags)?;
         // Another server holds it for as long as it runs: waiting would not help.
         connection.busy_timeout(Duration::ZERO)?;
         let pragma = |name: &str| {

@@ -27,6 +27,11 @@ fn a_probability_above_one_is_refused_or_taken_as_one() {
     Ended::of(&mut missing)
         .with(66)
         .told("cannot read /nowhere.csv");
+    // Which has no length, and no end.
+    let mut endless = throng(["serve", "ads", "--publishers", "/dev/zero"]);
+    Ended::of(&mut endless)
+        .with(66)
+        .told("it has more than 4194304 bytes");
 }
 
 #[test]
@@ -37,6 +42,19 @@ fn settings_that_cannot_be_are_refused() {
         .told("a short list has an ad at least");
     let mut wrong = throng(["serve", "ads", "--log-format", "xml"]);
     Ended::of(&mut wrong).with(64);
+    // Of these SQLite would keep nothing.
+    for store in ["", ":memory:", "file:ads?mode=memory"] {
+        let mut wrong = throng(["serve", "ads", "--store", store]);
+        Ended::of(&mut wrong)
+            .with(64)
+            .told("is no database that is known here");
+    }
+    for option in ["--store", "--cache"] {
+        let mut wrong = throng(["serve", "ads", option, "env:ADDRESS"]);
+        Ended::of(wrong.env("ADDRESS", ""))
+            .with(64)
+            .told("env:ADDRESS: environment variable is empty");
+    }
 }
 
 /// A publisher's share, and the chances of going on.

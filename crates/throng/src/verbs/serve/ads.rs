@@ -1,6 +1,7 @@
 //! `throng serve ads`.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use targets::ads::{
@@ -121,23 +122,31 @@ fn given(text: &str) -> Result<String, Failure> {
     let Some(name) = text.strip_prefix("env:") else {
         return Ok(text.to_owned());
     };
-    std::env::var(name).map_err(|error| {
+    let wrong = |why: &dyn std::fmt::Display| {
         Failure::hinted(
             Exit::Usage,
-            format!("{text}: {error}"),
+            format!("{text}: {why}"),
             "set the variable to the address of the server",
         )
-    })
+    };
+    let address = std::env::var(name).map_err(|error| wrong(&error))?;
+    match address.is_empty() {
+        true => Err(wrong(&"environment variable is empty")),
+        false => Ok(address),
+    }
 }
 
 fn publishers(path: &Path, above_one: AboveOneArg) -> Result<Vec<Publisher>, Failure> {
     let read = || {
-        let length = std::fs::metadata(path)?.len();
-        if length > PUBLISHERS_FILE_MAX as u64 {
+        let mut text = String::new();
+        let most = PUBLISHERS_FILE_MAX as u64 + 1;
+        // What a file says of its length may mean nothing: devices and pipes have none.
+        let length = File::open(path)?.take(most).read_to_string(&mut text)?;
+        if length > PUBLISHERS_FILE_MAX {
             let problem = format!("it has more than {PUBLISHERS_FILE_MAX} bytes");
             return Err(std::io::Error::other(problem));
         }
-        std::fs::read_to_string(path)
+        Ok(text)
     };
     let name = path.display();
     let text = read().map_err(|error| {
