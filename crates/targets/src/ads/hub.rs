@@ -70,7 +70,7 @@ impl Hub {
         for (ad, shown, converted) in past.ads {
             inventory.recall(ad, shown, converted);
         }
-        let mut next_offer = past.offers.last().map_or(1, |offer| offer.id + 1);
+        let mut next_offer = past.first_offer.max(1);
         past.offers.into_iter().for_each(|offer| offers.put(offer));
         let mut cache = None;
         if let Some((store, begun)) = server {

@@ -45,7 +45,7 @@ impl Records {
                 threads: Vec::new(),
             }),
             Some(StoreAddress::File(path)) => {
-                let store = Store::open(path, options.seed, options.ads)?;
+                let mut store = Store::open(path, options.seed, options.ads)?;
                 let past = store.past(options.offers_max)?;
                 let lost = move |count| counted.records_lost.add(count);
                 let (writer, thread) = store.start(Arc::clone(failing), lost)?;

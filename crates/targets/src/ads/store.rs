@@ -3,14 +3,19 @@
 //! A record never changes: what happened, to which offer, when. Beside them stands how often each ad
 //! was shown and did what. Serving threads hand records over; written synchronously, a request is
 //! answered when its record is safely stored, together with those that came meanwhile.
+//!
+//! A record that is lost stays lost, and so does what happens to an offer whose own record is. The numbers
+//! of offers are reserved when the store is opened, so that none is ever given twice.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, ErrorCode, params};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 use super::database::Unusable;
 use super::fault::Fault;
@@ -25,6 +30,10 @@ const VERSION: i64 = 1;
 const WAITING_MAX: usize = 16 * 1024;
 /// Most records written in one transaction.
 const BATCH_MAX: usize = 1024;
+/// How often it is tried whether a disk that refused is well again.
+const TRY: Duration = Duration::from_secs(1);
+/// More offers than one process serves in its life.
+const NUMBERS_EACH: i64 = 1 << 40;
 
 const TABLES: &str = "CREATE TABLE inventory (seed INTEGER NOT NULL, ads INTEGER NOT NULL) STRICT;
     CREATE TABLE offers (
@@ -45,6 +54,9 @@ const TABLES: &str = "CREATE TABLE inventory (seed INTEGER NOT NULL, ads INTEGER
         count INTEGER NOT NULL,
         PRIMARY KEY (ad, step)
     ) STRICT, WITHOUT ROWID";
+
+/// Older databases lack it.
+const NUMBERS: &str = "CREATE TABLE IF NOT EXISTS numbers (next INTEGER NOT NULL) STRICT";
 
 /// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +85,9 @@ pub enum StoreError {
         /// What the file says.
         ads: i64,
     },
+    /// Its offers have numbers up to the last one.
+    #[error("no numbers of offers are left in it; name a new file")]
+    Numbers,
     /// The thread that writes cannot be started.
     #[error("its thread cannot be started")]
     Thread(#[source] std::io::Error),
@@ -123,6 +138,8 @@ pub(super) struct Past {
     pub(super) offers: Vec<Offer>,
     /// By ad: how often it was shown, and converted.
     pub(super) ads: Vec<(u32, u32, u32)>,
+    /// The number of the next offer; 0 where that is not the store's to say.
+    pub(super) first_offer: u64,
 }
 
 impl Store {
@@ -138,6 +155,7 @@ impl Store {
             tables: &tables,
         }
         .open(path)?;
+        connection.execute_batch(NUMBERS)?;
         let found: (i64, i64) =
             connection.query_row("SELECT seed, ads FROM inventory", [], |row| {
                 Ok((row.get(0)?, row.get(1)?))
@@ -150,8 +168,11 @@ impl Store {
     }
 
     /// What was before, as far as `offers_max` offers go.
-    pub(super) fn past(&self, offers_max: usize) -> Result<Past, StoreError> {
-        let mut past = Past::default();
+    pub(super) fn past(&mut self, offers_max: usize) -> Result<Past, StoreError> {
+        let mut past = Past {
+            first_offer: self.reserve(offers_max)?,
+            ..Past::default()
+        };
         let mut query = self.connection.prepare(
             "SELECT id, publisher, user, ad, (SELECT max(step) FROM events WHERE offer = id)
              FROM offers ORDER BY id DESC LIMIT ?1",
@@ -182,13 +203,43 @@ impl Store {
         Ok(past)
     }
 
-    fn write<'a>(&mut self, records: impl Iterator<Item = &'a Record>) -> rusqlite::Result<()> {
+    /// Reserves numbers for the offers of this process's life, and answers the first: a number that
+    /// somebody was told is not given again, also where its record was lost or the process was killed.
+    fn reserve(&mut self, offers_max: usize) -> Result<u64, StoreError> {
+        let transaction = self.connection.transaction()?;
+        let (next, last, last_happened): (i64, i64, i64) = transaction.query_row(
+            "SELECT coalesce((SELECT max(next) FROM numbers), 1),
+                coalesce((SELECT max(id) FROM offers), 0),
+                coalesce((SELECT max(offer) FROM events), 0)",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        let first = next.max(last.max(last_happened).saturating_add(1));
+        // New ones go on behind the last one also by the places in which so many are kept, of which the
+        // oldest are to be taken first.
+        let behind = last.saturating_add(1).saturating_sub(first);
+        let first = first.checked_add(behind.rem_euclid(offers_max as i64));
+        let (first, end) = first
+            .and_then(|first| Some((first, first.checked_add(NUMBERS_EACH)?)))
+            .ok_or(StoreError::Numbers)?;
+        transaction.execute("DELETE FROM numbers", [])?;
+        transaction.execute("INSERT INTO numbers VALUES (?1)", [end])?;
+        transaction.commit()?;
+        Ok(first.cast_unsigned())
+    }
+
+    /// Writes records in one transaction, and tells of each whether it is stored: what happens to an
+    /// offer that was lost is lost with it.
+    fn write(&mut self, records: &[&Record]) -> rusqlite::Result<Vec<bool>> {
+        let mut stored = Vec::with_capacity(records.len());
         let transaction = self.connection.transaction()?;
         {
             let mut offers = transaction
                 .prepare("INSERT INTO offers (id, publisher, user, ad) VALUES (?1, ?2, ?3, ?4)")?;
-            let mut events = transaction
-                .prepare("INSERT INTO events (offer, step, at_ms) VALUES (?1, ?2, ?3)")?;
+            let mut events = transaction.prepare(
+                "INSERT INTO events (offer, step, at_ms) SELECT ?1, ?2, ?3
+                 WHERE EXISTS (SELECT 1 FROM offers WHERE id = ?1)",
+            )?;
             let mut performance = transaction.prepare(
                 "INSERT INTO performance (ad, step, count) VALUES (?1, ?2, 1)
                  ON CONFLICT (ad, step) DO UPDATE SET count = count + 1",
@@ -198,15 +249,39 @@ impl Store {
                 if *step == Step::Served {
                     offers.execute(params![id, &*offer.publisher, &*offer.user, offer.ad])?;
                 }
-                events.execute(params![id, step_number, at_ms])?;
-                performance.execute(params![offer.ad, step_number])?;
+                let is_stored = events.execute(params![id, step_number, at_ms])? > 0;
+                if is_stored {
+                    performance.execute(params![offer.ad, step_number])?;
+                }
+                stored.push(is_stored);
             }
         }
-        transaction.commit()
+        transaction.commit()?;
+        Ok(stored)
     }
 
-    /// Starts the thread that writes, until [`Writer::end`]. `failing` is set as long as writing
-    /// fails; `lost` is told how many records that nobody waited for could not be written.
+    /// Stores what can be. Tells of each record whether it is, and whether the disk is well.
+    fn keep(&mut self, records: &[&Record]) -> (Vec<bool>, bool) {
+        match self.write(records) {
+            Ok(stored) => (stored, true),
+            // One of them is there already, and the others shall not suffer for it.
+            Err(error) if is_constraint(&error) && records.len() > 1 => {
+                let each = records.chunks(1).map(|one| self.keep(one));
+                let (stored, well): (Vec<_>, Vec<_>) = each.unzip();
+                (stored.concat(), well.iter().all(|is_well| *is_well))
+            }
+            Err(error) => (vec![false; records.len()], is_constraint(&error)),
+        }
+    }
+
+    /// Whether the disk takes something. What changes nothing would not get there.
+    fn is_well(&self) -> bool {
+        let give_a_number_away = "UPDATE numbers SET next = next + 1";
+        self.connection.execute(give_a_number_away, []).is_ok()
+    }
+
+    /// Starts the thread that writes, until [`Writer::end`]. `failing` is set as long as the disk
+    /// refuses; `lost` is told how many records that nobody waited for could not be written.
     pub(super) fn start(
         mut self,
         failing: Arc<AtomicBool>,
@@ -214,32 +289,65 @@ impl Store {
     ) -> Result<(Writer, JoinHandle<()>), StoreError> {
         let (tasks, mut waiting) = mpsc::channel(WAITING_MAX);
         let thread = std::thread::Builder::new().name("store".to_owned());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .map_err(StoreError::Thread)?;
         let write = move || {
             let mut batch = Vec::with_capacity(BATCH_MAX);
-            let mut ended = false;
-            while !ended && waiting.blocking_recv_many(&mut batch, BATCH_MAX) > 0 {
-                ended = batch.iter().any(|task| matches!(task, Task::End));
-                let records = batch.iter().filter_map(|task| match task {
-                    Task::Write(record, _) => Some(record),
-                    Task::End => None,
-                });
-                let written = self.write(records).is_ok();
-                failing.store(!written, Ordering::Relaxed);
-                for task in batch.drain(..) {
-                    match task {
-                        Task::Write(_, Some(done)) => {
-                            // Whoever asked may be gone.
-                            let _ = done.send(if written { Ok(()) } else { Err(Fault::Store) });
-                        }
-                        Task::Write(_, None) if !written => lost(1),
-                        Task::Write(_, None) | Task::End => {}
+            let (mut is_well, mut ended) = (true, false);
+            while !ended {
+                let received = runtime.block_on(async {
+                    let received = waiting.recv_many(&mut batch, BATCH_MAX);
+                    match is_well {
+                        true => Some(received.await),
+                        // Who watches whether the disk is well may keep all records away until it is.
+                        false => timeout(TRY, received).await.ok(),
                     }
+                });
+                match received {
+                    Some(0) => return,
+                    Some(_) => (is_well, ended) = self.carry_out(&mut batch, &lost),
+                    None => is_well = self.is_well(),
                 }
+                failing.store(!is_well, Ordering::Relaxed);
             }
         };
         let thread = thread.spawn(write).map_err(StoreError::Thread)?;
         Ok((Writer { tasks }, thread))
     }
+
+    /// Does what the batch says, and empties it. Tells whether the disk is well, and whether the end has
+    /// come.
+    fn carry_out(&mut self, batch: &mut Vec<Task>, lost: impl Fn(u64)) -> (bool, bool) {
+        let ended = batch.iter().any(|task| matches!(task, Task::End));
+        let records = batch.iter().filter_map(|task| match task {
+            Task::Write(record, _) => Some(record),
+            Task::End => None,
+        });
+        let records: Vec<_> = records.collect();
+        let (stored, is_well) = self.keep(&records);
+        let written = batch.drain(..).filter_map(|task| match task {
+            Task::Write(_, done) => Some(done),
+            Task::End => None,
+        });
+        for (done, is_stored) in written.zip(stored) {
+            match (done, is_stored) {
+                (Some(done), _) => {
+                    // Whoever asked may be gone.
+                    let _ = done.send(is_stored.then_some(()).ok_or(Fault::Store));
+                }
+                (None, false) => lost(1),
+                (None, true) => {}
+            }
+        }
+        (is_well, ended)
+    }
+}
+
+/// Whether a record is to blame, and not the disk.
+fn is_constraint(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
 }
 
 impl Writer {
@@ -288,6 +396,16 @@ mod tests {
         }
     }
 
+    trait Each {
+        fn each(&self) -> Vec<&Record>;
+    }
+
+    impl Each for [Record] {
+        fn each(&self) -> Vec<&Record> {
+            self.iter().collect()
+        }
+    }
+
     #[test]
     fn what_was_written_is_known_again_up_to_a_number_of_offers() {
         let folder = tempfile::tempdir().unwrap();
@@ -297,15 +415,74 @@ mod tests {
             .map(|id| record(id, Step::Served))
             .chain([record(2, Step::Impression), record(3, Step::Impression)])
             .collect();
-        store.write(all.iter()).unwrap();
-        // An event is recorded once, and nothing of a batch that fails is.
-        let twice = [record(2, Step::Redeem), record(3, Step::Impression)];
-        assert!(store.write(twice.iter()).is_err());
+        assert_eq!(store.keep(&all.each()), (vec![true; 5], true));
+        // An event is recorded once, and others that were written with it are none the worse for that.
+        let some = [record(1, Step::Impression), record(3, Step::Impression)];
+        assert!(store.write(&some.each()).is_err());
+        assert_eq!(store.keep(&some.each()), (vec![true, false], true));
         drop(store);
         let past = Store::open(&path, 1, 100).unwrap().past(2).unwrap();
         let offers: Vec<_> = past.offers.iter().map(|o| (o.id, o.step)).collect();
         assert_eq!(offers, [(2, Step::Impression), (3, Step::Impression)]);
         assert_eq!(past.ads, [(7, 3, 0)]);
+    }
+
+    #[test]
+    fn no_number_is_given_twice_whatever_was_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ads.sqlite");
+        let open = || Store::open(&path, 1, 100).unwrap();
+        let mut store = open();
+        assert_eq!(store.past(10).unwrap().first_offer, 1);
+        store.keep(&[record(1, Step::Served)].each());
+        drop(store);
+        // Whoever was killed may have told any of its numbers.
+        let mut store = open();
+        let next = store.past(10).unwrap().first_offer;
+        assert!(next > NUMBERS_EACH.cast_unsigned(), "{next}");
+        // In the place behind the last one.
+        assert_eq!(next % 10, 2);
+        store.keep(&[record(next, Step::Served)].each());
+        assert!(store.is_well());
+        // A database of before, and events without their offers in it.
+        let older = format!(
+            "DROP TABLE numbers; INSERT INTO events VALUES ({}, 1, 0)",
+            next + 9
+        );
+        store.connection.execute_batch(&older).unwrap();
+        drop(store);
+        let after = open().past(10).unwrap().first_offer;
+        assert!(after > next + 9 && after % 10 == 3, "{after}");
+    }
+
+    #[test]
+    fn what_a_full_disk_refused_stays_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("ads.sqlite"), 1, 100).unwrap();
+        store.past(10).unwrap();
+        let limit = |store: &Store, pages: i64| {
+            let limited =
+                store
+                    .connection
+                    .pragma_update_and_check(None, "max_page_count", pages, |row| {
+                        row.get::<_, i64>(0)
+                    });
+            limited.unwrap()
+        };
+        // As many as there are.
+        limit(&store, 1);
+        let many: Vec<Record> = (1..500).map(|id| record(id, Step::Served)).collect();
+        assert_eq!(store.keep(&many.each()), (vec![false; 499], false));
+        limit(&store, 1_000_000);
+        assert!(store.is_well());
+        let later = [
+            record(7, Step::Impression),
+            record(500, Step::Served),
+            record(500, Step::Impression),
+        ];
+        assert_eq!(store.keep(&later.each()), (vec![false, true, true], true));
+        let past = store.past(10).unwrap();
+        assert_eq!((past.offers.len(), &past.ads[..]), (1, &[(7, 1, 0)][..]));
     }
 
     #[test]
@@ -334,11 +511,19 @@ mod tests {
         ));
     }
 
+    #[test]
+    fn a_store_is_never_what_keeps_nothing() {
+        assert!(matches!(
+            Store::open(Path::new(""), 1, 100),
+            Err(StoreError::Sqlite(_))
+        ));
+    }
+
     #[tokio::test]
     async fn a_record_that_cannot_be_stored_is_told_to_who_waits_and_else_counted() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(&folder.path().join("ads.sqlite"), 1, 100).unwrap();
-        store.write([record(1, Step::Served)].iter()).unwrap();
+        store.keep(&[record(1, Step::Served)].each());
         let failing = Arc::new(AtomicBool::new(false));
         let (told, lost) = std::sync::mpsc::channel();
         let (writer, thread) = store
@@ -348,11 +533,11 @@ mod tests {
             writer.write(record(1, Step::Served)).await,
             Err(Fault::Store)
         );
-        assert!(failing.load(Ordering::Relaxed));
         writer.write_later(record(1, Step::Served)).unwrap();
         // Before anything else is in its batch.
         assert_eq!(lost.recv(), Ok(1));
         assert_eq!(writer.write(record(2, Step::Served)).await, Ok(()));
+        // None of that is the disk's fault.
         assert!(!failing.load(Ordering::Relaxed));
         writer.end().await;
         thread.join().unwrap();

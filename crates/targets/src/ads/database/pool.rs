@@ -25,6 +25,8 @@ const WAITING_MAX: usize = 16 * 1024;
 const BATCH_MAX: usize = 1024;
 /// How often a thread that waits looks whether it shall end.
 const LOOK: Duration = Duration::from_millis(20);
+/// How often it is tried whether a database that refused takes records again, in looks.
+const TRY: u32 = 50;
 /// Pauses between attempts to connect, in looks: the first, and the longest.
 const PAUSE_FIRST: u32 = 5;
 const PAUSE_MAX: u32 = 100;
@@ -192,10 +194,12 @@ impl Hall {
         self.ending.load(Ordering::Relaxed)
     }
 
-    /// What is to be done next, at least one thing; `None` at the end.
+    /// What is to be done next; nothing where it is time to try whether records can be stored again. `None`
+    /// at the end.
     fn next(&self) -> Option<Vec<Task>> {
         // A thread that waits here waits for all: the others wait for their turn to wait.
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut looks = 0;
         let first = loop {
             // At the end nothing comes any more: all threads look at once whether something is left.
             let pause = if self.is_ending() {
@@ -205,7 +209,12 @@ impl Hall {
             };
             match tasks.recv_timeout(pause) {
                 Ok(task) => break task,
-                Err(RecvTimeoutError::Timeout) if !self.is_ending() => {}
+                Err(RecvTimeoutError::Timeout) if !self.is_ending() => {
+                    looks += 1;
+                    if looks >= TRY && self.told.failing.load(Ordering::Relaxed) {
+                        return Some(Vec::new());
+                    }
+                }
                 Err(_) => return None,
             }
         };
@@ -260,7 +269,10 @@ impl Line {
             let Some(batch) = self.hall.next() else {
                 return;
             };
-            self.carry_out(batch);
+            match batch.is_empty() {
+                true => self.try_out(),
+                false => self.carry_out(batch),
+            }
         }
     }
 
@@ -274,7 +286,7 @@ impl Line {
                 return true;
             }
             if self.hall.told.figures.open.load(Ordering::Relaxed) == 0 {
-                self.hall.told.failing.store(true, Ordering::Relaxed);
+                self.tell(false);
             }
             for _ in 0..pause {
                 self.hall.refuse();
@@ -298,7 +310,7 @@ impl Line {
         self.session = Some(session);
         self.hall.told.figures.open.fetch_add(1, Ordering::Relaxed);
         self.hall.told.figures.renewed.add(1);
-        self.hall.told.failing.store(false, Ordering::Relaxed);
+        self.tell(true);
         true
     }
 
@@ -375,16 +387,24 @@ impl Line {
         }
     }
 
+    /// Who watches whether records can be stored may keep all of them away until they can.
+    fn try_out(&mut self) {
+        let tried = self.attempt(tables::try_out);
+        self.tell(tried.is_ok());
+    }
+
+    fn tell(&self, is_well: bool) {
+        let failing = &self.hall.told.failing;
+        failing.store(!is_well, Ordering::Relaxed);
+    }
+
     fn write(&mut self, records: &[Record]) -> Result<(), Trouble> {
         let mut written = self.attempt(|sql| tables::write(sql, records));
         // Stored before a connection was lost that could not tell so any more.
         if records.len() == 1 && written == Err(Trouble::Duplicate) {
             written = Ok(());
         }
-        self.hall
-            .told
-            .failing
-            .store(written.is_err(), Ordering::Relaxed);
+        self.tell(written.is_ok());
         written
     }
 }

@@ -246,8 +246,26 @@ pub(super) fn find(sql: &mut dyn Sql, id: u64) -> Result<Option<Offer>, Trouble>
 
 /// Writes records in a transaction: all or none.
 pub(super) fn write(sql: &mut dyn Sql, records: &[Record]) -> Result<(), Trouble> {
+    in_one(sql, |sql| fill(sql, records))
+}
+
+/// Writes something and takes it back, so that it is known whether records can be stored.
+pub(super) fn try_out(sql: &mut dyn Sql) -> Result<(), Trouble> {
+    in_one(sql, |sql| {
+        // No ad has this number.
+        let nothing = [-1, 0, 0].map(Value::Int);
+        sql.change("INSERT INTO ads_performance VALUES (?, ?, ?)", &nothing)?;
+        sql.change("DELETE FROM ads_performance WHERE ad = ?", &nothing[..1])
+    })
+}
+
+/// Does something in a transaction: all or nothing.
+fn in_one(
+    sql: &mut dyn Sql,
+    what: impl FnOnce(&mut dyn Sql) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
     sql.plain("BEGIN")?;
-    let written = fill(sql, records).and_then(|()| sql.plain("COMMIT"));
+    let written = what(sql).and_then(|()| sql.plain("COMMIT"));
     if written
         .as_ref()
         .is_err_and(|why| !matches!(why, Trouble::Lost(_)))
