@@ -6,7 +6,8 @@
 //! second it takes over what others did to ads. What Redis has lost is made anew from the database.
 //!
 //! A request that is refused has changed nothing: what it took is given back, also where nobody could
-//! tell whether it was taken, as soon as Redis answers again.
+//! tell whether it was taken, as soon as Redis answers again. An event has happened when it is recorded;
+//! until then its offer is pending, and no other process takes it any further.
 
 mod line;
 mod scripts;
@@ -25,7 +26,7 @@ use super::address::{AddressError, ServerAddress};
 use super::database::{Begun, Figures};
 use super::fault::Fault;
 use super::inventory::Inventory;
-use super::offers::{Offer, Step};
+use super::offers::{Change, Offer, Step};
 use line::Line;
 use scripts::Script;
 
@@ -33,10 +34,15 @@ use scripts::Script;
 const WAITING_MAX: usize = 16 * 1024;
 /// Of the name of a run of Redis so much tells it from all others, in hexadecimal digits.
 const RUN_CHARS: usize = 16;
-/// Most that is remembered of what Redis has to take back.
+/// Most that is remembered of what Redis still has to do.
 const OWED_MAX: usize = 64 * 1024;
 /// How long Redis keeps an offer, in seconds; later it is found in the database.
 const OFFER_S: u32 = 3600;
+/// How much longer than requests wait Redis keeps an offer that somebody is taking a step further. Who died
+/// meanwhile is not waited for: what became of it is found in the database.
+const PENDING_MORE: Duration = Duration::from_secs(1);
+/// How names and values are written. Others mean nothing here.
+const LAYOUT: u32 = 3;
 
 /// How a cache is used.
 #[derive(Debug, Clone)]
@@ -90,7 +96,7 @@ struct Hall {
     own: Box<dyn Own>,
     /// What each process of the group told last, as far as was heard here.
     told: Mutex<BTreeMap<i64, String>>,
-    /// What Redis still has to take back.
+    /// What Redis still has to do.
     owed: Mutex<Vec<Command>>,
 }
 
@@ -108,9 +114,9 @@ struct Command {
 }
 
 impl Command {
-    /// What takes back what this may have done; of one that takes back, itself.
-    fn undo(self) -> Option<Command> {
-        let script = self.script.undo()?;
+    /// What is to be done where nobody can tell whether this was.
+    fn amends(self) -> Option<Command> {
+        let script = self.script.amends()?;
         Some(Command { script, ..self })
     }
 }
@@ -121,16 +127,6 @@ struct Question {
     command: Command,
     /// Whoever asked may be gone.
     done: oneshot::Sender<Result<Value, Fault>>,
-}
-
-/// Who took an offer a step further: a number that no other change of any process has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Change(u64);
-
-impl std::fmt::Display for Change {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{:016x}", self.0)
-    }
 }
 
 /// Names of everything of one database in one run of Redis: what one knows that began anew may be old.
@@ -151,7 +147,7 @@ impl Keys {
         let run: String = run.chars().take(RUN_CHARS).collect();
         Keys {
             prefix: format!("ads:{store:x}:"),
-            mark: format!("2 {epoch} {} {} {run}", settings.seed, settings.ads),
+            mark: format!("{LAYOUT} {epoch} {} {} {run}", settings.seed, settings.ads),
             run,
         }
     }
@@ -166,7 +162,7 @@ impl Keys {
     }
 
     fn offer(&self, id: u64) -> String {
-        format!("{}offer:{}:{id:x}", self.prefix, self.run)
+        format!("{}offer{LAYOUT}:{}:{id:x}", self.prefix, self.run)
     }
 }
 
@@ -244,7 +240,7 @@ impl Cache {
     pub(super) async fn give_back(&self, offer: &Offer) {
         let campaign = self.hall.inventory.campaign(offer.ad);
         let values = [campaign.to_string(), offer.ad.to_string()];
-        self.take_back(self.command(Script::GiveBack, offer.id, values))
+        self.see_to(self.command(Script::GiveBack, offer.id, values))
             .await;
     }
 
@@ -260,12 +256,12 @@ impl Cache {
     pub(super) async fn get(&self, id: u64) -> Result<Option<Offer>, Fault> {
         let command = self.command(Script::Get, id, []);
         let text: Option<String> = self.ask(command).await?;
-        text.map(|text| read(id, &text).ok_or(Fault::Cache))
-            .transpose()
+        let found = text.map(|text| read(id, &text).ok_or(Fault::Cache));
+        Ok(found.transpose()?.map(|(offer, _)| offer))
     }
 
-    /// Takes an offer a step further, as [`Offers::advance`](super::offers::Offers::advance) does, and
-    /// tells by which change where that is new; `None` where it is not kept.
+    /// Begins to take an offer a step further, as [`Offers::advance`](super::offers::Offers::advance) does;
+    /// `None` where it is not kept.
     pub(super) async fn advance(
         &self,
         id: u64,
@@ -277,30 +273,32 @@ impl Cache {
         let Some(text) = text else {
             return Ok(None);
         };
-        let mut offer = read(id, &text).ok_or(Fault::Cache)?;
-        if offer.step >= to {
+        let (mut offer, pending) = read(id, &text).ok_or(Fault::Cache)?;
+        if !offer.is_next(to, pending.is_somebody())? {
             return Ok(Some((offer, None)));
-        }
-        if to.before() != Some(offer.step) {
-            let (wanted, found) = (to.before().unwrap_or(Step::Served), offer.step);
-            return Err(Fault::TooEarly { wanted, found });
         }
         offer.step = to;
         Ok(Some((offer, Some(change))))
     }
 
-    /// Undoes [`advance`](Self::advance), now or as soon as Redis answers: the event could not be
-    /// recorded.
-    pub(super) async fn undo(&self, id: u64, step: Step, change: Change) {
-        self.take_back(self.stepping(Script::Undo, id, step, change))
-            .await;
+    /// Ends what [`advance`](Self::advance) began, now or as soon as Redis answers.
+    pub(super) async fn settle(&self, id: u64, to: Step, change: Change, is_recorded: bool) {
+        let script = match is_recorded {
+            true => Script::Confirm,
+            false => Script::Undo,
+        };
+        self.see_to(self.stepping(script, id, to, change)).await;
     }
 
-    fn stepping(&self, script: Script, id: u64, step: Step, change: Change) -> Command {
+    fn stepping(&self, script: Script, id: u64, to: Step, change: Change) -> Command {
+        // Nobody who lives has it pending for longer: one wait for the database, one for Redis.
+        let pending = 2 * self.hall.settings.wait + PENDING_MORE;
         let values = [
-            (step as usize).to_string(),
-            change.to_string(),
-            i64::from(step == Step::Convert).to_string(),
+            (to as usize).to_string(),
+            digits(change),
+            i64::from(to == Step::Convert).to_string(),
+            pending.as_millis().to_string(),
+            OFFER_S.to_string(),
         ];
         self.command(script, id, values)
     }
@@ -325,9 +323,10 @@ impl Cache {
         }
     }
 
-    async fn take_back(&self, command: Command) {
-        let undone: Result<i64, Fault> = self.ask(command.clone()).await;
-        if undone == Err(Fault::Busy) {
+    /// Has something done that must be, now or later.
+    async fn see_to(&self, command: Command) {
+        let done: Result<i64, Fault> = self.ask(command.clone()).await;
+        if done == Err(Fault::Busy) {
             // It may not even have been handed over. Twice is as good as once.
             self.hall.owe([command]);
         }
@@ -383,7 +382,7 @@ impl Hall {
         Arc::clone(&self.keys.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Has Redis take these back as soon as it can. Beyond so many, what was taken stays so.
+    /// Has Redis do these as soon as it can. Beyond so many, places that were taken stay so.
     fn owe(&self, commands: impl IntoIterator<Item = Command>) {
         let mut owed = self.owed();
         let room = OWED_MAX.saturating_sub(owed.len());
@@ -401,8 +400,8 @@ impl Hall {
     }
 }
 
-/// An offer as Redis keeps it: its step, who took it there, and what does not change. Scripts know the
-/// places of the first two; keys and names have no blanks.
+/// An offer as Redis keeps it: its step, who is taking it to the next one, and what does not change. Scripts
+/// know the places of the first two; keys and names have no blanks.
 fn written(offer: &Offer) -> String {
     let Offer {
         ad,
@@ -411,21 +410,26 @@ fn written(offer: &Offer) -> String {
         step,
         ..
     } = offer;
-    let nobody = Change::default();
+    let nobody = digits(Change::default());
     format!("{} {nobody} {ad} {publisher} {user}", *step as usize)
 }
 
-fn read(id: u64, text: &str) -> Option<Offer> {
+fn digits(Change(number): Change) -> String {
+    format!("{number:016x}")
+}
+
+fn read(id: u64, text: &str) -> Option<(Offer, Change)> {
     let mut parts = text.splitn(5, ' ');
     let step: usize = parts.next()?.parse().ok()?;
-    let _change = parts.next()?;
-    Some(Offer {
+    let pending = u64::from_str_radix(parts.next()?, 16).ok()?;
+    let offer = Offer {
         id,
         step: *Step::ALL.get(step)?,
         ad: parts.next()?.parse().ok()?,
         publisher: parts.next()?.into(),
         user: parts.next()?.into(),
-    })
+    };
+    Some((offer, Change(pending)))
 }
 
 #[cfg(test)]
@@ -444,9 +448,11 @@ mod tests {
             };
             let text = format!("3 0000000000000000 123 p_1 {user}");
             assert_eq!(written(&offer), text);
-            assert_eq!(read(7, &written(&offer)), Some(offer));
+            assert_eq!(read(7, &text), Some((offer.clone(), Change::default())));
+            let text = format!("3 00000000000000ff 123 p_1 {user}");
+            assert_eq!(read(7, &text), Some((offer, Change(255))));
         }
-        for text in ["", "9 0 1 p u", "1 0 x p u", "1 0 2 p"] {
+        for text in ["", "9 0 1 p u", "1 0 x p u", "1 0 2 p", "1 z 2 p u"] {
             assert_eq!(read(7, text), None, "{text:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! What can be wrong with a request.
 
 use axum::Json;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use super::offers::Step;
@@ -19,6 +19,15 @@ pub(super) enum Fault {
     TooEarly { wanted: Step, found: Step },
     #[error("{0}")]
     Invalid(&'static str),
+    #[error("no such path")]
+    NoPath,
+    /// With the method that is.
+    #[error("this is asked by {0}")]
+    Method(&'static str),
+    #[error("the body is too long")]
+    TooLong,
+    #[error("this event, or the one before it, is still being recorded; try again")]
+    Pending,
     #[error("too much waits for the store or the cache; try again")]
     Busy,
     #[error("the record could not be stored")]
@@ -30,12 +39,16 @@ pub(super) enum Fault {
 impl Fault {
     fn status(&self) -> StatusCode {
         match self {
-            Fault::NoPublisher | Fault::NoOffer => StatusCode::NOT_FOUND,
+            Fault::NoPublisher | Fault::NoOffer | Fault::NoPath => StatusCode::NOT_FOUND,
+            Fault::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Fault::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
             Fault::TooEarly { .. } => StatusCode::CONFLICT,
             Fault::Invalid(_) => StatusCode::BAD_REQUEST,
-            Fault::TooManyPublishers | Fault::Busy | Fault::Store | Fault::Cache => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Fault::TooManyPublishers
+            | Fault::Pending
+            | Fault::Busy
+            | Fault::Store
+            | Fault::Cache => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -47,7 +60,10 @@ impl Fault {
             Fault::NoOffer => "no_offer",
             Fault::TooEarly { .. } => "too_early",
             Fault::Invalid(_) => "invalid",
-            Fault::Busy => "busy",
+            Fault::NoPath => "no_path",
+            Fault::Method(_) => "method",
+            Fault::TooLong => "too_long",
+            Fault::Pending | Fault::Busy => "busy",
             Fault::Store => "store",
             Fault::Cache => "cache",
         }
@@ -58,6 +74,14 @@ impl IntoResponse for Fault {
     /// `{"error":{"code":…,"message":…}}`
     fn into_response(self) -> Response {
         let error = serde_json::json!({"code": self.code(), "message": self.to_string()});
-        (self.status(), Json(serde_json::json!({ "error": error }))).into_response()
+        let body = Json(serde_json::json!({ "error": error }));
+        let status = self.status();
+        match self {
+            Fault::Method(allowed) => (status, [(header::ALLOW, allowed)], body).into_response(),
+            Fault::Pending | Fault::Busy | Fault::Store | Fault::Cache => {
+                (status, [(header::RETRY_AFTER, "1")], body).into_response()
+            }
+            _ => (status, body).into_response(),
+        }
     }
 }

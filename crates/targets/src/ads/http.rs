@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Bytes, HttpBody};
-use axum::extract::{DefaultBodyLimit, Extension, Path, Query, Request, State};
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::{DefaultBodyLimit, Extension, FromRequestParts, Path, Query, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{JoinError, spawn_local};
@@ -68,22 +70,52 @@ impl Whose {
 /// All routes. Those of the network are logged, those that watch it are not.
 pub(super) fn router(hub: Arc<Hub>) -> Router {
     let mut network = Router::new()
-        .route("/publishers/{key}/api/", get(serve))
-        .route("/offers/{id}/impression.gif", get(impression))
-        .route("/offers/{id}/redeem/", post(redeem))
-        .route("/offers/{id}/claim/", get(claim))
-        .route("/advertisers/{name}/convert.gif", get(convert))
-        .route("/advertisers/{name}/landing/", get(landing))
-        .fallback(|| async { (StatusCode::NOT_FOUND, "no such path\n") })
+        .route("/publishers/{key}/api/", by_get(get(serve)))
+        .route("/offers/{id}/impression.gif", by_get(get(impression)))
+        .route("/offers/{id}/redeem/", post(redeem).fallback(wants_post))
+        .route("/offers/{id}/claim/", by_get(get(claim)))
+        .route("/advertisers/{name}/convert.gif", by_get(get(convert)))
+        .route("/advertisers/{name}/landing/", by_get(get(landing)))
+        .fallback(no_path)
         .layer(DefaultBodyLimit::max(BODY_MAX));
     if hub.log.is_some() {
         network = network.layer(from_fn_with_state(Arc::clone(&hub), logged));
     }
     network
-        .layer(from_fn(to_its_end))
+        .layer(from_fn_with_state(Arc::clone(&hub), to_its_end))
         .route("/healthz", get(healthz))
         .route("/metrics", get(figures))
         .with_state(hub)
+}
+
+/// By GET alone: these requests have effects, and HEAD would have them without an answer to show for it.
+fn by_get(route: MethodRouter<Arc<Hub>>) -> MethodRouter<Arc<Hub>> {
+    route.head(wants_get).fallback(wants_get)
+}
+
+async fn wants_get() -> Fault {
+    Fault::Method("GET")
+}
+
+async fn wants_post() -> Fault {
+    Fault::Method("POST")
+}
+
+async fn no_path() -> Fault {
+    Fault::NoPath
+}
+
+/// What a path names.
+struct Named(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Fault> {
+        let named = Path::<String>::from_request_parts(parts, state).await;
+        let Path(name) = named.map_err(|_| Fault::Invalid("a path is written in UTF-8"))?;
+        Ok(Named(name))
+    }
 }
 
 /// What is known of whom an ad is asked for. Other parameters mean nothing here.
@@ -99,12 +131,12 @@ struct Asked {
 
 async fn serve(
     State(hub): Ads,
-    Path(key): Path<String>,
-    asked: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
+    Named(key): Named,
+    asked: Result<Query<Asked>, QueryRejection>,
 ) -> Response {
     let (user, audience) = match asked_for(asked) {
         Ok(asked) => asked,
-        Err(fault) => return refused(&hub, fault),
+        Err(fault) => return fault.into_response(),
     };
     let served = hub.serve(&key, &user, audience).await;
     // Whose request it was does not depend on whether there was an ad.
@@ -126,15 +158,13 @@ async fn serve(
             (whose, head, body).into_response()
         }
         Ok(None) => (StatusCode::NO_CONTENT, whose).into_response(),
-        Err(fault @ (Fault::NoPublisher | Fault::TooManyPublishers)) => refused(&hub, fault),
-        Err(fault) => (whose, refused(&hub, fault)).into_response(),
+        Err(fault @ (Fault::NoPublisher | Fault::TooManyPublishers)) => fault.into_response(),
+        Err(fault) => (whose, fault).into_response(),
     }
 }
 
 /// The user, and what else choosing takes.
-fn asked_for(
-    asked: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
-) -> Result<(String, Audience), Fault> {
+fn asked_for(asked: Result<Query<Asked>, QueryRejection>) -> Result<(String, Audience), Fault> {
     let Query(asked) =
         asked.map_err(|_| Fault::Invalid("sub_id is a number, and each name stands once"))?;
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -152,22 +182,33 @@ fn asked_for(
     Ok((asked.user_id, audience))
 }
 
-async fn impression(State(hub): Ads, Path(id): Path<String>) -> Response {
-    pixel(&hub, event(&hub, &id, Step::Impression).await)
+async fn impression(State(hub): Ads, Named(id): Named) -> Response {
+    pixel(event(&hub, &id, Step::Impression).await)
 }
 
 /// The form is read to its end and not kept.
-async fn redeem(State(hub): Ads, Path(id): Path<String>, _form: Bytes) -> Response {
+async fn redeem(
+    State(hub): Ads,
+    Named(id): Named,
+    form: Result<Bytes, BytesRejection>,
+) -> Response {
+    if let Err(why) = form {
+        let fault = match why.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => Fault::TooLong,
+            _ => Fault::Invalid("the body breaks off"),
+        };
+        return fault.into_response();
+    }
     let to = |offer: &Offer| format!("/offers/{:016x}/claim/", offer.id);
-    found(&hub, event(&hub, &id, Step::Redeem).await, to)
+    found(event(&hub, &id, Step::Redeem).await, to)
 }
 
-async fn claim(State(hub): Ads, Path(id): Path<String>) -> Response {
+async fn claim(State(hub): Ads, Named(id): Named) -> Response {
     let to = |offer: &Offer| {
         let (advertiser, id) = (hub.advertiser(offer), offer.id);
         format!("/advertisers/a{advertiser}/landing/?offer_id={id:016x}")
     };
-    found(&hub, event(&hub, &id, Step::Click).await, to)
+    found(event(&hub, &id, Step::Click).await, to)
 }
 
 /// Which offer is meant.
@@ -178,8 +219,8 @@ struct Meant {
 
 async fn convert(
     State(hub): Ads,
-    Path(name): Path<String>,
-    meant: Result<Query<Meant>, axum::extract::rejection::QueryRejection>,
+    Named(name): Named,
+    meant: Result<Query<Meant>, QueryRejection>,
 ) -> Response {
     let event = async {
         let Query(meant) = meant.map_err(|_| Fault::Invalid("an offer_id is wanted"))?;
@@ -190,7 +231,7 @@ async fn convert(
             .await?;
         event(&hub, &meant.offer_id, Step::Convert).await
     };
-    pixel(&hub, event.await)
+    pixel(event.await)
 }
 
 async fn landing() -> &'static str {
@@ -208,30 +249,25 @@ fn number(id: &str) -> Result<u64, Fault> {
     number.ok_or(Fault::NoOffer)
 }
 
-fn pixel(hub: &Hub, event: Result<Offer, Fault>) -> Response {
+fn pixel(event: Result<Offer, Fault>) -> Response {
     let head = [
         (header::CONTENT_TYPE, "image/gif"),
         (header::CACHE_CONTROL, "no-store"),
     ];
     match event {
         Ok(offer) => (Whose::of(&offer), head, PIXEL).into_response(),
-        Err(fault) => refused(hub, fault),
+        Err(fault) => fault.into_response(),
     }
 }
 
-fn found(hub: &Hub, event: Result<Offer, Fault>, to: impl Fn(&Offer) -> String) -> Response {
+fn found(event: Result<Offer, Fault>, to: impl Fn(&Offer) -> String) -> Response {
     match event {
         Ok(offer) => {
             let head = [(header::LOCATION, to(&offer))];
             (StatusCode::FOUND, Whose::of(&offer), head).into_response()
         }
-        Err(fault) => refused(hub, fault),
+        Err(fault) => fault.into_response(),
     }
-}
-
-fn refused(hub: &Hub, fault: Fault) -> Response {
-    hub.metrics.refused.add(1);
-    fault.into_response()
 }
 
 async fn healthz(State(hub): Ads) -> (StatusCode, &'static str) {
@@ -274,12 +310,17 @@ fn now() -> std::time::Instant {
 /// Serves a request in a task of its own: what has begun is done to its end, counted and logged, also
 /// where the client leaves meanwhile.
 async fn to_its_end(
+    State(hub): Ads,
     Extension(Guest { stay, .. }): Extension<Guest>,
     request: Request,
     next: Next,
 ) -> Response {
     let serving = spawn_local(async move {
         let response = next.run(request).await;
+        let status = response.status();
+        if status.is_client_error() || status.is_server_error() {
+            hub.metrics.refused.add(1);
+        }
         drop(stay);
         response
     });
@@ -351,7 +392,11 @@ fn write_line(
             "HTTP/1.1"
         },
         status: response.status().as_u16(),
-        bytes: response.body().size_hint().exact().unwrap_or(0),
+        bytes: match head.method {
+            // The body is not sent.
+            "HEAD" => 0,
+            _ => response.body().size_hint().exact().unwrap_or(0),
+        },
         referer: referer.as_deref(),
         agent: agent.as_deref(),
         publisher: whose.map(|whose| &*whose.publisher),

@@ -4,19 +4,23 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::AdsError;
-use super::cache::{self, Cache, Change, Taken};
+use super::cache::{self, Cache, Taken};
 use super::fault::Fault;
 use super::inventory::{Audience, Inventory, Lengths, List};
 use super::log::AccessLog;
 use super::metrics::Metrics;
-use super::offers::{Offer, Offers, Step};
+use super::offers::{Change, Offer, Offers, Step};
 use super::options::AdsOptions;
 use super::publishers::{self, Publisher};
 use super::records::{Opened, Records};
 use super::store::Record;
 use crate::wire::wall_ms;
+
+/// How often who waits for another's record looks whether it is there.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// A publisher that was asked for.
 #[derive(Debug)]
@@ -198,18 +202,18 @@ impl Hub {
 
     /// Something happened to an offer; of the same event once more nothing is recorded.
     pub(super) async fn happened(&self, id: u64, step: Step) -> Result<Offer, Fault> {
-        let (offer, change) = self.advance(id, step).await?;
+        let (offer, change) = self.advance_in_turn(id, step).await?;
         let Some(change) = change else {
             self.metrics.repeated.add(1);
             return Ok(offer);
         };
-        if let Err(fault) = self.record(offer.clone(), step).await {
-            match &self.cache {
-                Some(cache) => cache.undo(id, step, change).await,
-                None => self.offers().undo(id, step),
-            }
-            return Err(fault);
+        let recorded = self.record(offer.clone(), step).await;
+        let is_recorded = recorded.is_ok();
+        match &self.cache {
+            Some(cache) => cache.settle(id, step, change, is_recorded).await,
+            None => self.offers().settle(id, step, change, is_recorded),
         }
+        recorded?;
         self.metrics.steps[step as usize].add(1);
         if step == Step::Convert && self.cache.is_none() {
             self.inventory.converted(offer.ad);
@@ -217,18 +221,33 @@ impl Hub {
         Ok(offer)
     }
 
-    /// Takes an offer a step further, by a change where that is new and not the same event once more.
+    /// Takes an offer a step further when it is known what came of whoever is doing so, now or at another
+    /// process.
+    async fn advance_in_turn(&self, id: u64, step: Step) -> Result<(Offer, Option<Change>), Fault> {
+        let mut waited = Duration::ZERO;
+        loop {
+            match self.advance(id, step).await {
+                Err(Fault::Pending) if waited < self.options.store_wait => {
+                    tokio::time::sleep(LOOK).await;
+                    waited += LOOK;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Begins to take an offer a step further, by a change where that is new and not the same event once
+    /// more.
     async fn advance(&self, id: u64, step: Step) -> Result<(Offer, Option<Change>), Fault> {
         let Some(cache) = &self.cache else {
-            let mut advanced = self.offers().advance(id, step);
+            let advanced = self.offers().advance(id, step);
             if advanced == Err(Fault::NoOffer) && self.records.is_server() {
                 let found = self.records.find(id).await?;
                 let mut offers = self.offers();
                 offers.put_back(&found);
-                advanced = offers.advance(id, step);
+                return offers.advance(id, step);
             }
-            let (offer, is_new) = advanced?;
-            return Ok((offer, is_new.then(Change::default)));
+            return advanced;
         };
         if let Some(advanced) = cache.advance(id, step).await? {
             return Ok(advanced);

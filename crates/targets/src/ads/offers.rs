@@ -51,11 +51,45 @@ pub(super) struct Offer {
     pub(super) step: Step,
 }
 
+impl Offer {
+    /// Whether it is to be taken this step further now: false where it was, which is the same event once
+    /// more. While it is being taken one further, nobody can tell of that step and of the next.
+    pub(super) fn is_next(&self, to: Step, is_pending: bool) -> Result<bool, Fault> {
+        match (to as usize).saturating_sub(self.step as usize) {
+            0 => Ok(false),
+            1 if !is_pending => Ok(true),
+            1 | 2 if is_pending => Err(Fault::Pending),
+            _ => Err(Fault::TooEarly {
+                wanted: to.before().unwrap_or(Step::Served),
+                found: self.step,
+            }),
+        }
+    }
+}
+
+/// Who takes an offer a step further: a number that no other change has, of any process. Zero is nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Change(pub(super) u64);
+
+impl Change {
+    pub(super) fn is_somebody(self) -> bool {
+        self != Change::default()
+    }
+}
+
+/// An offer, and who is taking it a step further: that it came there is known when it is recorded.
+#[derive(Debug, Clone)]
+struct Kept {
+    offer: Offer,
+    pending: Change,
+}
+
 /// The last offers, each at its number modulo how many are kept.
 #[derive(Debug)]
 pub(super) struct Offers {
-    kept: Vec<Option<Offer>>,
+    kept: Vec<Option<Kept>>,
     max: usize,
+    changes: u64,
 }
 
 impl Offers {
@@ -63,6 +97,7 @@ impl Offers {
         Offers {
             kept: Vec::new(),
             max,
+            changes: 0,
         }
     }
 
@@ -76,7 +111,10 @@ impl Offers {
         if place >= self.kept.len() {
             self.kept.resize(place + 1, None);
         }
-        self.kept[place] = Some(offer);
+        self.kept[place] = Some(Kept {
+            offer,
+            pending: Change::default(),
+        });
     }
 
     /// Keeps an offer of before again, unless it is kept already.
@@ -86,36 +124,40 @@ impl Offers {
         }
     }
 
-    fn get_mut(&mut self, id: u64) -> Option<&mut Offer> {
+    fn find(&mut self, id: u64) -> Option<&mut Kept> {
         let place = self.place(id);
         let kept = self.kept.get_mut(place)?.as_mut();
-        kept.filter(|offer| offer.id == id)
+        kept.filter(|kept| kept.offer.id == id)
     }
 
     pub(super) fn get(&mut self, id: u64) -> Option<&Offer> {
-        self.get_mut(id).map(|offer| &*offer)
+        self.find(id).map(|kept| &kept.offer)
     }
 
-    /// Takes an offer a step further. True where it is new, and not the same event once more.
-    pub(super) fn advance(&mut self, id: u64, to: Step) -> Result<(Offer, bool), Fault> {
-        let offer = self.get_mut(id).ok_or(Fault::NoOffer)?;
-        if offer.step >= to {
-            return Ok((offer.clone(), false));
+    /// Begins to take an offer a step further, and tells by which change where that is new, and not the
+    /// same event once more. Until that is [settled](Self::settle) nobody else takes it any further.
+    pub(super) fn advance(&mut self, id: u64, to: Step) -> Result<(Offer, Option<Change>), Fault> {
+        self.changes += 1;
+        let change = Change(self.changes);
+        let kept = self.find(id).ok_or(Fault::NoOffer)?;
+        let mut offer = kept.offer.clone();
+        if !offer.is_next(to, kept.pending.is_somebody())? {
+            return Ok((offer, None));
         }
-        if to.before() != Some(offer.step) {
-            let (wanted, found) = (to.before().unwrap_or(Step::Served), offer.step);
-            return Err(Fault::TooEarly { wanted, found });
-        }
+        kept.pending = change;
         offer.step = to;
-        Ok((offer.clone(), true))
+        Ok((offer, Some(change)))
     }
 
-    /// Undoes [`advance`](Self::advance): the event could not be recorded.
-    pub(super) fn undo(&mut self, id: u64, step: Step) {
-        if let (Some(offer), Some(before)) = (self.get_mut(id), step.before())
-            && offer.step == step
-        {
-            offer.step = before;
+    /// Ends what [`advance`](Self::advance) began: the offer came that step further if it is recorded, and
+    /// else stays where it was.
+    pub(super) fn settle(&mut self, id: u64, to: Step, change: Change, is_recorded: bool) {
+        // One that was forgotten meanwhile and found again is nobody's, or another's.
+        if let Some(kept) = self.find(id).filter(|kept| kept.pending == change) {
+            kept.pending = Change::default();
+            if is_recorded {
+                kept.offer.step = to;
+            }
         }
     }
 }
@@ -146,14 +188,40 @@ mod tests {
             })
         ));
         for step in [Step::Impression, Step::Redeem, Step::Click, Step::Convert] {
-            assert!(offers.advance(9, step).unwrap().1, "{step:?}");
-            assert!(!offers.advance(9, step).unwrap().1, "{step:?} again");
+            let (offer, change) = offers.advance(9, step).unwrap();
+            assert_eq!(offer.step, step);
+            offers.settle(9, step, change.unwrap(), true);
+            let (offer, again) = offers.advance(9, step).unwrap();
+            assert_eq!((offer.step, again), (step, None));
         }
-        offers.undo(9, Step::Convert);
-        assert_eq!(offers.get(9).unwrap().step, Step::Click);
-        // Something else has happened meanwhile: nothing is undone.
-        offers.undo(9, Step::Redeem);
-        assert_eq!(offers.get(9).unwrap().step, Step::Click);
+    }
+
+    #[test]
+    fn nobody_is_told_of_a_step_before_it_is_recorded() {
+        let mut offers = Offers::new(4);
+        offers.put(offer(9));
+        let (_, change) = offers.advance(9, Step::Impression).unwrap();
+        // The same once more, and the next one, depend on how that ends; a later one comes too early.
+        for step in [Step::Impression, Step::Redeem] {
+            assert_eq!(offers.advance(9, step), Err(Fault::Pending));
+        }
+        assert!(matches!(
+            offers.advance(9, Step::Click),
+            Err(Fault::TooEarly { .. })
+        ));
+        assert_eq!(offers.get(9).unwrap().step, Step::Served);
+        // What was refused did not happen, and happens when it is asked again.
+        offers.settle(9, Step::Impression, change.unwrap(), false);
+        assert!(matches!(
+            offers.advance(9, Step::Redeem),
+            Err(Fault::TooEarly { .. })
+        ));
+        let (_, again) = offers.advance(9, Step::Impression).unwrap();
+        // Whoever was refused settles no more.
+        offers.settle(9, Step::Impression, change.unwrap(), true);
+        assert_eq!(offers.get(9).unwrap().step, Step::Served);
+        offers.settle(9, Step::Impression, again.unwrap(), true);
+        assert_eq!(offers.get(9).unwrap().step, Step::Impression);
     }
 
     #[test]

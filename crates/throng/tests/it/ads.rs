@@ -1,6 +1,8 @@
 //! The ad network from the command line: publishers by a file, the published workload, the log that
 //! it leaves.
 
+mod disk;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 

@@ -107,7 +107,7 @@ fn small<'a>(store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Status and text of an answer, on a connection of its own.
-fn ask(url: &str, method: &str, path: &str) -> (u16, String) {
+pub(crate) fn ask(url: &str, method: &str, path: &str) -> (u16, String) {
     let address: SocketAddr = url.trim_start_matches("http://").parse().unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     stream
@@ -124,13 +124,13 @@ fn ask(url: &str, method: &str, path: &str) -> (u16, String) {
     (status, answer)
 }
 
-fn ad(url: &str) -> Option<Value> {
+pub(crate) fn ad(url: &str) -> Option<Value> {
     let (status, text) = ask(url, "GET", "/publishers/p1/api/?user_id=u1");
     (status == 200).then(|| serde_json::from_str(text.split("\r\n\r\n").nth(1).unwrap()).unwrap())
 }
 
 /// The requests of an offer's events, in their order.
-fn events(ad: &Value) -> [(&'static str, String); 4] {
+pub(crate) fn events(ad: &Value) -> [(&'static str, String); 4] {
     let text = |name: &str| ad[name].as_str().unwrap().to_owned();
     let (id, advertiser) = (text("offer_id"), text("advertiser"));
     [
@@ -144,7 +144,7 @@ fn events(ad: &Value) -> [(&'static str, String); 4] {
     ]
 }
 
-fn metric(url: &str, name: &str) -> f64 {
+pub(crate) fn metric(url: &str, name: &str) -> f64 {
     let (_, text) = ask(url, "GET", "/metrics");
     let mut lines = text.lines();
     let found = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -155,7 +155,7 @@ fn metric(url: &str, name: &str) -> f64 {
 }
 
 /// Asks until the answer is this one; what never comes fails the test by its own patience.
-fn until<T: PartialEq + std::fmt::Debug>(wanted: &T, mut look: impl FnMut() -> T) {
+pub(crate) fn until<T: PartialEq + std::fmt::Debug>(wanted: &T, mut look: impl FnMut() -> T) {
     let mut last = None;
     for _ in 0..400 {
         let found = look();

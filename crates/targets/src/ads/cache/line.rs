@@ -97,8 +97,8 @@ impl Line {
 
     /// Asks, and hands the answers on; false when the connection was lost.
     fn answer(&mut self, mut batch: Vec<Question>) -> bool {
-        // Who has given up asks for nothing any more, but what was taken is taken back.
-        batch.retain(|question| !question.done.is_closed() || question.command.script.undoes());
+        // Who has given up asks for nothing any more, but what was begun is ended.
+        batch.retain(|question| !question.done.is_closed() || question.command.script.must_be());
         let message = message(batch.iter().map(|question| &question.command));
         let answers: Result<Vec<Value>, RedisError> = match &mut self.connection {
             Some(connection) if !batch.is_empty() => message.query(connection),
@@ -107,7 +107,7 @@ impl Line {
         let Ok(answers) = answers else {
             // What of it was done nobody knows.
             for Question { command, done } in batch {
-                self.hall.owe(command.undo());
+                self.hall.owe(command.amends());
                 // Whoever asked may be gone.
                 let _ = done.send(Err(Fault::Cache));
             }
@@ -126,7 +126,7 @@ impl Line {
             };
             if question.done.send(answer).is_err() {
                 // Who asked was refused meanwhile.
-                self.hall.owe(question.command.undo());
+                self.hall.owe(question.command.amends());
             }
         }
         if !is_whole || self.settle().is_err() {
@@ -137,7 +137,7 @@ impl Line {
         true
     }
 
-    /// Takes back what is owed. What cannot be told now stays, for twice is as good as once.
+    /// Does what is owed. What cannot be told now stays, for twice is as good as once.
     fn settle(&mut self) -> Result<(), RedisError> {
         let Some(connection) = &mut self.connection else {
             return Ok(());
@@ -416,10 +416,10 @@ fn refuse_for(time: Duration, asked: &Receiver<Question>, refuse: impl Fn(Questi
     }
 }
 
-/// Refuses what was not sent; what takes something back is kept.
+/// Refuses what was not sent; what must be done is kept.
 fn refuse(hall: &Hall, question: Question) {
     hall.waiting.fetch_sub(1, Ordering::Relaxed);
-    if question.command.script.undoes() {
+    if question.command.script.must_be() {
         hall.owe([question.command]);
     }
     // Whoever asked may be gone.

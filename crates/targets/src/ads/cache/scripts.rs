@@ -26,6 +26,7 @@ pub(super) enum Script {
     Put,
     Get,
     Advance,
+    Confirm,
     Undo,
     Figures,
 }
@@ -72,35 +73,45 @@ return 0"
 
 const GET: &str = where_whole!("return redis.call('GET', KEYS[7])");
 
-/// Values: the step, who takes the offer there, and whether it is what an ad's performance counts.
-/// Answers the offer as it was.
+/// Values: the step, who takes the offer there, whether it is what an ad's performance counts, and how long
+/// the offer is kept while that is pending, in milliseconds, and later, in seconds. Answers the offer as it
+/// was.
 const ADVANCE: &str = where_whole!(
     "
 local offer = redis.call('GET', KEYS[7])
 if not offer then return false end
-if tonumber(string.sub(offer, 1, 1)) == ARGV[2] - 1 then
-  redis.call('SETRANGE', KEYS[7], 0, ARGV[2] .. ' ' .. ARGV[3])
-  if ARGV[4] == '1' then
-    local ad = string.match(offer, '^%d %x+ (%d+) ')
-    redis.call('HINCRBY', KEYS[4], ad, 1)
-    redis.call('ZADD', KEYS[5], redis.call('INCR', KEYS[6]), ad)
-  end
+local free = (ARGV[2] - 1) .. ' ' .. string.rep('0', #ARGV[3])
+if string.sub(offer, 1, #free) == free then
+  redis.call('SETRANGE', KEYS[7], 2, ARGV[3])
+  redis.call('PEXPIRE', KEYS[7], ARGV[5])
 end
 return offer"
 );
 
-/// Values as before; undoes it where that was done, by whom it was, and nothing followed.
+/// Values as before: the step is recorded. Nothing where that is settled, or not by whom it was begun.
+const CONFIRM: &str = where_whole!(
+    "
+local offer = redis.call('GET', KEYS[7])
+local pending = (ARGV[2] - 1) .. ' ' .. ARGV[3]
+if not offer or string.sub(offer, 1, #pending) ~= pending then return 0 end
+redis.call('SETRANGE', KEYS[7], 0, ARGV[2] .. ' ' .. string.rep('0', #ARGV[3]))
+redis.call('EXPIRE', KEYS[7], ARGV[6])
+if ARGV[4] == '1' then
+  local ad = string.match(offer, '^%d %x+ (%d+) ')
+  redis.call('HINCRBY', KEYS[4], ad, 1)
+  redis.call('ZADD', KEYS[5], redis.call('INCR', KEYS[6]), ad)
+end
+return 1"
+);
+
+/// Values as before: the step could not be recorded.
 const UNDO: &str = where_whole!(
     "
 local offer = redis.call('GET', KEYS[7])
-local taken = ARGV[2] .. ' ' .. ARGV[3]
-if not offer or string.sub(offer, 1, #taken) ~= taken then return 0 end
-redis.call('SETRANGE', KEYS[7], 0, (ARGV[2] - 1) .. ' ' .. string.rep('0', #ARGV[3]))
-if ARGV[4] == '1' then
-  local ad = string.match(offer, '^%d %x+ (%d+) ')
-  redis.call('HINCRBY', KEYS[4], ad, -1)
-  redis.call('ZADD', KEYS[5], redis.call('INCR', KEYS[6]), ad)
-end
+local pending = (ARGV[2] - 1) .. ' ' .. ARGV[3]
+if not offer or string.sub(offer, 1, #pending) ~= pending then return 0 end
+redis.call('SETRANGE', KEYS[7], 2, string.rep('0', #ARGV[3]))
+redis.call('EXPIRE', KEYS[7], ARGV[6])
 return 1"
 );
 
@@ -115,22 +126,25 @@ impl Script {
             Script::Put => PUT,
             Script::Get => GET,
             Script::Advance => ADVANCE,
+            Script::Confirm => CONFIRM,
             Script::Undo => UNDO,
             Script::Figures => FIGURES,
         }
     }
 
-    /// The script that takes back what this one may have done, with its names and values.
-    pub(super) fn undo(self) -> Option<Script> {
+    /// What is to be done, with the same names and values, where nobody can tell whether this was, or who
+    /// asked for it does not listen any more: what was begun is taken back, what ends it is done again.
+    pub(super) fn amends(self) -> Option<Script> {
         match self {
             Script::Take | Script::GiveBack => Some(Script::GiveBack),
             Script::Advance | Script::Undo => Some(Script::Undo),
+            Script::Confirm => Some(Script::Confirm),
             Script::Put | Script::Get | Script::Figures => None,
         }
     }
 
-    /// Whether it takes back what another did. Once more it does nothing.
-    pub(super) fn undoes(self) -> bool {
-        self.undo() == Some(self)
+    /// Whether it ends what another began. It is done whoever listens; once more it does nothing.
+    pub(super) fn must_be(self) -> bool {
+        self.amends() == Some(self)
     }
 }

@@ -30,6 +30,17 @@ impl Database {
         }
     }
 
+    /// Returns when somebody waits for what is locked.
+    fn is_waited_for(&self) {
+        let waiting = match self.kind {
+            "mysql" => {
+                "SELECT count(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table%'"
+            }
+            _ => "SELECT count(*) FROM pg_locks WHERE NOT granted",
+        };
+        until(&1, || self.number(waiting));
+    }
+
     fn events(&self) -> i64 {
         self.number("SELECT count(*) FROM ads_events")
     }
@@ -92,15 +103,7 @@ fn who_leaves_loses_nothing() {
             let request = format!("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", steps[0].1);
             client.write_all(request.as_bytes()).unwrap();
             // Its record waits for the table when it leaves.
-            until(&1, || {
-                let waiting = match database.kind {
-                    "mysql" => {
-                        "SELECT count(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table%'"
-                    }
-                    _ => "SELECT count(*) FROM pg_locks WHERE NOT granted",
-                };
-                database.number(waiting)
-            });
+            database.is_waited_for();
             drop(client);
             std::thread::park_timeout(Duration::from_millis(200));
             drop(lock);
@@ -115,6 +118,92 @@ fn who_leaves_loses_nothing() {
             let text = std::fs::read_to_string(&log).unwrap();
             assert_eq!(text.lines().count(), 6, "{what}: {text}");
         }
+    }
+}
+
+#[test]
+fn nobody_is_told_of_an_event_that_waits_for_its_record() {
+    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+        return;
+    };
+    let redis = services.url("redis");
+    for cache in [None, redis] {
+        let name = format!("ads_pending_{}", cache.is_some());
+        for database in Database::each(&services, &name) {
+            let mut more = vec!["--store-wait", "2s"];
+            more.extend(cache.iter().flat_map(|cache| ["--cache", cache]));
+            let server = Served::start(&small(&database.url, &more));
+            let what = database.kind;
+            let steps = events(&ad(&server.url).unwrap());
+            let lock = database.lock("ads_events");
+            std::thread::scope(|scope| {
+                let (url, [impression, redeem, ..]) = (&server.url, &steps);
+                scope.spawn(move || assert_eq!(ask(url, "GET", &impression.1).0, 503));
+                database.is_waited_for();
+                scope.spawn(move || assert_eq!(ask(url, "GET", &impression.1).0, 503));
+                scope.spawn(move || {
+                    let status = ask(url, "POST", &redeem.1).0;
+                    assert!([409, 503].contains(&status), "{what}: {status}");
+                });
+            });
+            drop(lock);
+            // What was refused did not happen, and happens now.
+            until(&200, || ask(&server.url, "GET", &steps[0].1).0);
+            for ((method, path), status) in steps.iter().zip([200, 302, 302, 200]).skip(1) {
+                assert_eq!(ask(&server.url, method, path).0, status, "{what} {path}");
+            }
+            server.stop();
+            assert_eq!(database.events(), 5, "{what}");
+        }
+    }
+}
+
+#[test]
+fn who_dies_while_an_event_is_recorded_is_not_waited_for() {
+    let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
+        return;
+    };
+    let Some(redis) = services.url("redis") else {
+        return;
+    };
+    for database in Database::each(&services, "ads_died") {
+        let what = database.kind;
+        let more = ["--cache", redis, "--store-wait", "1s"];
+        let survivor = Served::start(&small(&database.url, &more));
+        let victim = Served::start(&small(&database.url, &more));
+        let steps = events(&ad(&victim.url).unwrap());
+        let lock = database.lock("ads_events");
+        let address: SocketAddr = victim.url.trim_start_matches("http://").parse().unwrap();
+        let mut client = TcpStream::connect(address).unwrap();
+        let request = format!("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", steps[0].1);
+        client.write_all(request.as_bytes()).unwrap();
+        database.is_waited_for();
+        drop(victim);
+        drop(lock);
+        // Whether it was recorded or not is found in the database.
+        until(&200, || ask(&survivor.url, "GET", &steps[0].1).0);
+        assert_eq!(ask(&survivor.url, "POST", &steps[1].1).0, 302, "{what}");
+        survivor.stop();
+        assert_eq!(database.events(), 3, "{what}");
+    }
+}
+
+#[test]
+fn a_database_that_takes_records_again_is_noticed_without_any() {
+    let Some(services) = Services::start(&["mysql", "postgres"]) else {
+        return;
+    };
+    for database in Database::each(&services, "ads_refusing") {
+        let server = Served::start(&small(&database.url, &[]));
+        let rename = |from: &str, to: &str| {
+            database.run(&format!("ALTER TABLE {from} RENAME TO {to}"));
+        };
+        rename("ads_performance", "elsewhere");
+        assert_eq!(ad(&server.url), None, "{}", database.kind);
+        assert_eq!(ask(&server.url, "GET", "/healthz").0, 503);
+        rename("elsewhere", "ads_performance");
+        until(&200, || ask(&server.url, "GET", "/healthz").0);
+        assert!(ad(&server.url).is_some(), "{}", database.kind);
     }
 }
 
