@@ -593,3 +593,29 @@ fn memory_that_ran_short_ends_the_ramp_and_the_trust() {
     "#]],
     );
 }
+
+#[test]
+fn a_target_that_ended_is_told_before_what_came_of_it() {
+    let mut figures = figures();
+    figures.info.status = RunStatus::Failed;
+    for what in [
+        EventKind::TargetEnded {
+            target: "ads".to_owned(),
+            pid: 4321,
+            why: "signal: 9 (SIGKILL)".to_owned(),
+        },
+        EventKind::Note {
+            text: "a message was stamped later than it arrived".to_owned(),
+        },
+    ] {
+        let at_ns = 17 * SECOND;
+        figures.events.push(Event { at_ns, what });
+    }
+    figures.series.truncate(18);
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+        "#]],
+    );
+}

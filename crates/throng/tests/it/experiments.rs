@@ -562,6 +562,42 @@ fn an_ensemble_is_run_and_its_modes_are_told() {
 }
 
 #[test]
+fn a_run_whose_target_dies_is_left_out() {
+    let space = Space::new();
+    let scenario = SCENARIO.replace("hold: 100ms", "hold: \"${hold}\"");
+    let scenario = scenario.replace("params: {", "params: { hold: 100ms,");
+    space.file("scenario.yaml", &scenario);
+    let text = "scenario: scenario.yaml\nfactors: { hold: [100ms, 100s] }\n\
+                responses: [min(request)]\nrepetitions: 1\npause: 0\n";
+    let file = space.file("it.yaml", text);
+    let mut running = Running::start(&mut experiment(&space, &file, &[]));
+    let line = loop {
+        let line = running.line();
+        if line.starts_with("run ") && line.contains("100s") {
+            break line;
+        }
+    };
+    let number: usize = line.split(' ').nth(1).unwrap().parse().unwrap();
+    let begun = || {
+        let runs = std::fs::read_dir(space.path("out/runs"));
+        let runs = runs.into_iter().flatten().flatten();
+        runs.filter(|run| run.path().join("events.jsonl").exists())
+            .count()
+    };
+    while begun() < number {
+        std::thread::yield_now();
+    }
+    running.kill_child();
+    let ended = running.end().with(2);
+    ended.said("the target market ended at");
+    let (stages, directories) = stages(&space);
+    assert!(stages.contains(&"failed".to_owned()), "{stages:?}");
+    assert_eq!(directories.len(), 2, "what was made of it is named");
+    let analysis = json(&space.path("out/analysis.json"));
+    assert_eq!(analysis["left_out"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn what_is_compared_must_be_measured() {
     let space = Space::new();
     let file = written(&space, |text| {
