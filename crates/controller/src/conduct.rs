@@ -120,7 +120,8 @@ pub fn conduct(
     probe::check(&plan.probes)?;
     let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
     let warning = preflight::check(&plan, layout.users_max, request.anyway)?;
-    let target = start_target(&mut plan, request.program)?;
+    let folder = Path::new(&request.scenario.name).parent();
+    let target = start_target(&mut plan, request.program, folder.unwrap_or(Path::new("")))?;
     let plan = Arc::new(plan);
     let address = target.as_ref().map(|target| target.address);
     let preparation = prepare(&plan, address, layout)?;

@@ -57,11 +57,13 @@ impl TargetProcess {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Starts `program serve name` on a free port of loopback and waits until it listens.
+    /// Starts `program serve name` in a folder, which may have no name, on a free port of loopback and
+    /// waits until it listens.
     pub(crate) fn start(
         program: &Path,
         name: &str,
         args: &[(String, String)],
+        folder: &Path,
     ) -> Result<TargetProcess, TargetError> {
         let mut command = Command::new(program);
         command.args([
@@ -73,6 +75,9 @@ impl TargetProcess {
         ]);
         for (key, value) in args {
             command.arg(format!("--{key}={value}"));
+        }
+        if !folder.as_os_str().is_empty() {
+            command.current_dir(folder);
         }
         // A process group of its own: Ctrl-C ends the run in good order before its target.
         command
@@ -158,7 +163,7 @@ mod tests {
         let script = "#!/bin/sh\necho listening on http://127.0.0.1:1\nread asked\nexit 3\n";
         std::fs::write(&program, script).unwrap();
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
-        let mut target = TargetProcess::start(&program, "market", &[]).unwrap();
+        let mut target = TargetProcess::start(&program, "market", &[], Path::new("")).unwrap();
         assert_eq!(target.ended(), None);
         // What it waits for.
         drop(target.leash.take());

@@ -286,6 +286,34 @@ fn a_changed_file_is_refused_whichever_level_names_it() {
 }
 
 #[test]
+fn files_of_a_built_in_target_are_sought_beside_the_scenario_and_must_not_change() {
+    let space = Space::new();
+    let scenario = "\
+target: { ads: { threads: 1, ads: 200, long-list: 100, publishers: table.csv } }
+params: { rate: 20/s }
+options: { lag_max: 10s }
+sessions: { one: [ { get: /publishers/abc/api/, as: ad, status: 200 } ] }
+arrivals: [ { constant: \"${rate}\", for: 300ms }, { hold: 100ms } ]
+";
+    let scenario = space.file("scenario.yaml", scenario);
+    let text = "scenario: scenario.yaml\nfactors: { rate: [20/s, 40/s] }\n\
+                responses: [min(ad)]\nrepetitions: 1\npause: 0\n";
+    let file = space.file("it.yaml", text);
+    let gone = "`table.csv` cannot be read";
+    Ended::of(throng(["check"]).arg(&scenario))
+        .with(65)
+        .told(gone);
+    let table = "publisher,session_probability,impression,redeem,click,convert\nabc,1,0,0,0,0\n";
+    space.file("table.csv", table);
+    Ended::of(throng(["check"]).arg(&scenario)).with(0);
+    Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
+    space.file("table.csv", &table.replace("abc", "abd"));
+    Ended::of(&mut experiment(&space, &file, &[]))
+        .with(65)
+        .told("has changed since the experiment in");
+}
+
+#[test]
 fn runs_that_cannot_be_trusted_are_left_out() {
     let space = Space::new();
     let file = written(&space, |text| {
