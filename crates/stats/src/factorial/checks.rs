@@ -213,7 +213,8 @@ fn each_pairing(x: &[i64], y: &mut [i64], sum: i64, found: &mut impl FnMut(i64))
     };
     for place in 0..y.len() {
         y.swap(0, place);
-        each_pairing(others, &mut y[1..], sum + first * y[0], found);
+        let so_far = sum + first * y[0];
+        each_pairing(others, &mut y[1..], so_far, found);
         y.swap(0, place);
     }
 }
