@@ -611,11 +611,20 @@ fn a_target_that_ended_is_told_before_what_came_of_it() {
         let at_ns = 17 * SECOND;
         figures.events.push(Event { at_ns, what });
     }
-    figures.series.truncate(18);
+    figures.series.truncate(17);
+    figures.info.ended_ns = 17_100 * MS;
     check(
         &figures,
         Verdict::Untrusted,
         &expect![[r#"
-        "#]],
+        Fatal target-ended
+            the target ads ended at 17.0 s (signal: 9 (SIGKILL)), though the run did not end
+            it: nothing was left to measure
+        Fatal run-incomplete
+            the run failed after 17 s of 1 min: its target had ended
+        Good generator-healthy
+            the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+            memory (precise mode, 1 loop)
+    "#]],
     );
 }
