@@ -32,6 +32,17 @@ def signs(levels, factors):
     return numpy.prod([2.0 * levels[:, f] - 1.0 for f in factors], axis=0)
 
 
+def trend(frame, formula):
+    """Whether the values rise or fall with their order, beyond what the model says: its coefficient
+    as one more column, as a partial correlation."""
+    model = smf.ols(formula + " + order", frame.assign(order=numpy.arange(len(frame)))).fit()
+    if model.df_resid < 1:
+        return None
+    t = float(model.tvalues["order"])
+    r = t / (t * t + float(model.df_resid)) ** 0.5
+    return {"statistic": r, "p": float(model.pvalues["order"])}
+
+
 def two_level(name, levels, values, terms):
     """Coefficients of sign columns, with intervals; sums of squares where a term is left out."""
     levels, values = numpy.array(levels), numpy.array(values, dtype=float)
@@ -42,6 +53,7 @@ def two_level(name, levels, values, terms):
     total = float(((values - values.mean()) ** 2).sum())
     has_error = model.df_resid > 0
     interval = model.conf_int(alpha=1.0 - CONFIDENCE)
+    drift = trend(frame, "y ~ " + " + ".join(names)) if has_error else None
     told = {}
     for term, column in zip(terms, names):
         others = [n for n in names if n != column]
@@ -63,6 +75,7 @@ def two_level(name, levels, values, terms):
         "total_ss": total,
         "error_ss": float(model.ssr) if has_error else None,
         "error_df": int(model.df_resid),
+        "trend": drift,
         "terms": told,
     }
 
@@ -103,6 +116,7 @@ def several_levels(name, levels_count, levels, values):
         "total_ss": float(((values - values.mean()) ** 2).sum()),
         "error_ss": float(model.ssr),
         "error_df": int(model.df_resid),
+        "trend": trend(frame, "y ~ " + " * ".join(wrapped)),
         "terms": told,
         "level_effects": effects,
         "level_intervals": [[float(x) for x in row] for row in intervals],
@@ -183,6 +197,17 @@ def tests():
         y = numpy.round(slope * x + RANDOM.normal(0.0, 1.0, 20), 1)
         rho, p = stats.spearmanr(x, y)
         trends.append({"x": x.tolist(), "y": y.tolist(), "statistic": float(rho), "p": float(p)})
+    # Few numbers: every pairing is looked at. The last has ties on both sides.
+    for count, decimals in ((4, 3), (5, 3), (6, 3), (7, 3), (8, 0)):
+        x = numpy.round(RANDOM.normal(0.0, 1.0, count), decimals)
+        y = numpy.round(x + RANDOM.normal(0.0, 1.0, count), decimals)
+        rho = lambda x: stats.spearmanr(x, y).statistic
+        # More resamples than there are pairings: all of them.
+        exact = stats.permutation_test((x,), rho, permutation_type="pairings", n_resamples=10**6)
+        # Its p-value is twice the smaller tail; ours is of all that is as far from 0.
+        far = abs(exact.null_distribution) >= abs(exact.statistic) - 1e-9
+        told = {"statistic": float(exact.statistic), "p": float(far.mean())}
+        trends.append({"x": x.tolist(), "y": y.tolist(), **told})
     return {"shapiro_wilk": normality, "brown_forsythe": variances, "spearman": trends}
 
 

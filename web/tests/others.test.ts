@@ -1,5 +1,6 @@
 /** The pages of comparisons, experiments, searches and meters. */
 
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -26,6 +27,8 @@ beforeAll(async () => {
   await throng(['experiment', '--analyze', table, '--html', at('experiment.html')]);
   const fraction = 'testdata/cli/fraction.csv';
   await throng(['experiment', '--analyze', fraction, '--html', at('fraction.html')]);
+  const ensembles = ['web/tests/ensembles.yaml', '--dir', at('ensembles')];
+  await throng(['experiment', ...ensembles, '--html', at('ensembles.html')], [0, 2]);
   const meters = ['--meters', 'web/tests/meters.yaml', '--reference', 'crowd'];
   await throng(['meters', a, ...meters, '--html', at('meters.html')]);
   const search = [
@@ -55,6 +58,7 @@ const PAGES: [string, string[]][] = [
   ['all', ['distributions-0', 'tails-0', 'similarity-0']],
   ['experiment', ['main-0', 'variation-0']],
   ['fraction', ['effects-0', 'main-0', 'interaction-0-0']],
+  ['ensembles', ['main-0', 'modes-0-0', 'modes-0-1', 'modes-1-0']],
   ['capacity', ['latency', 'law', 'trials']],
   ['meters', ['cured', 'published-0', 'cured-0']],
 ];
@@ -129,5 +133,36 @@ test('runs are grouped by the test that is chosen', async () => {
   await page.locator('#similarity-0 .numbers > summary').press('Enter');
   await page.locator('#similarity-0 tbody tr').first().waitFor();
   expect(await page.locator('#similarity-0 tbody tr').count()).toBe(4);
+  await close();
+});
+
+test('the modes of each combination are told by the test that is chosen, as in analysis.json', async () => {
+  interface Analysis {
+    ensembles: {
+      levels: string[];
+      measures: { name: string; tested: { tests: string[]; modes: { count: number }[] }[] }[];
+    }[];
+  }
+  const text = readFileSync(join(at('ensembles'), 'analysis.json'), 'utf8');
+  const { ensembles } = JSON.parse(text) as Analysis;
+  const { page, close } = await open(chrome, at('ensembles.html'));
+  expect(ensembles.map((one) => one.levels)).toEqual([['20/s'], ['40/s']]);
+  for (const [place, { levels, measures }] of ensembles.entries()) {
+    for (const [n, { name, tested }] of measures.entries()) {
+      const title = `${name} of ${levels.join(', ')}`;
+      const modes = page.getByRole('region', { name: `Modes of ${title}`, exact: true });
+      const counts = tested.flatMap((one) => one.modes);
+      expect(await modes.locator('tbody tr').count()).toBe(counts.length);
+      const figure = page.locator(`#modes-${place}-${n}`);
+      const last = tested.at(-1);
+      if (tested.length > 1)
+        await figure.getByRole('combobox').selectOption({ index: tested.length - 1 });
+      expect(await figure.locator('.note').innerText()).toContain(`by ${last?.tests.join(', ')}.`);
+      // From, to, and a column for each mode; a row for each bin.
+      await figure.locator('.numbers > summary').press('Enter');
+      expect(await figure.locator('.numbers thead th').count()).toBe(2 + (last?.modes.length ?? 0));
+      expect(await figure.locator('.numbers tbody tr').count()).toBe(40);
+    }
+  }
   await close();
 });

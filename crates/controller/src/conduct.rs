@@ -26,7 +26,7 @@ use crate::prepare::{cores, prepare, start_target};
 use crate::probing::{self, Probing};
 use crate::secrets::Secrets;
 use crate::starts;
-use crate::target::TargetError;
+use crate::target::{TargetError, TargetProcess};
 use crate::tick::{self, Tick};
 use crate::worker::protocol::{ScenarioText, Usage};
 
@@ -120,7 +120,8 @@ pub fn conduct(
     probe::check(&plan.probes)?;
     let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
     let warning = preflight::check(&plan, layout.users_max, request.anyway)?;
-    let target = start_target(&mut plan, request.program)?;
+    let folder = Path::new(&request.scenario.name).parent();
+    let target = start_target(&mut plan, request.program, folder.unwrap_or(Path::new("")))?;
     let plan = Arc::new(plan);
     let address = target.as_ref().map(|target| target.address);
     let preparation = prepare(&plan, address, layout)?;
@@ -171,15 +172,14 @@ pub fn conduct(
         oddities: Oddities::default(),
         ended_ns: 0,
         probing,
+        target,
+        target_ended: false,
         journal,
     };
     let outcome = run.play(&mut crew, on_tick);
     // The record is closed once nobody sends rows any more.
     drop(crew);
-    let conducted = run.conclude(outcome);
-    // The target has served its run; its end is part of ours.
-    drop(target);
-    conducted
+    run.conclude(outcome)
 }
 
 /// The run's zero: in a moment.
@@ -215,6 +215,10 @@ struct Conductor<'a> {
     oddities: Oddities,
     ended_ns: u64,
     probing: Option<Probing>,
+    /// It has served its run when this is dropped; its end is part of ours.
+    target: Option<TargetProcess>,
+    /// Whether it ended before the run did.
+    target_ended: bool,
 }
 
 impl Conductor<'_> {
@@ -257,6 +261,7 @@ impl Conductor<'_> {
             }
             self.heed_interrupt()?;
             self.heed_pause()?;
+            self.heed_target()?;
             for what in self.guard.heed(&self.stop, self.users) {
                 self.journal.event(self.ended_ns, what)?;
             }
@@ -315,6 +320,30 @@ impl Conductor<'_> {
             Some(what) => self.journal.event(at_ns, what),
             None => Ok(()),
         }
+    }
+
+    /// A target that is no more ends the run: whatever were measured from then on, it would not be
+    /// the target.
+    fn heed_target(&mut self) -> Result<(), RecordError> {
+        let Some(target) = self.target.as_mut().filter(|_| !self.target_ended) else {
+            return Ok(());
+        };
+        let Some(status) = target.ended() else {
+            return Ok(());
+        };
+        let what = EventKind::TargetEnded {
+            target: target.name().to_owned(),
+            pid: target.pid(),
+            why: status.to_string(),
+        };
+        self.target_ended = true;
+        self.stop.drain();
+        self.journal.event(self.now_ns(), what)
+    }
+
+    /// True where the run did not come to its end for a fault.
+    fn has_failed(&self) -> bool {
+        self.all_lost() || self.guard.has_ended_run() || self.target_ended
     }
 
     /// Since the run's start.
@@ -427,7 +456,9 @@ impl Conductor<'_> {
 
     /// Closes the record, judges it, and writes the verdict into it.
     fn conclude(mut self, played: Result<(), ConductError>) -> Result<Conducted, ConductError> {
-        let status = if played.is_err() || self.all_lost() || self.guard.has_ended_run() {
+        // It may have ended with the last of its users.
+        let heeded = self.heed_target();
+        let status = if played.is_err() || self.has_failed() {
             RunStatus::Failed
         } else if self.interrupted {
             RunStatus::Interrupted
@@ -439,7 +470,7 @@ impl Conductor<'_> {
         info.status = status;
         info.ended_ns = self.ended_ns;
         let probed = self.end_probing();
-        let noted = self.note_end(&played).and(probed);
+        let noted = self.note_end(&played).and(probed).and(heeded);
         let finished = self.journal.finish(&info);
         played?;
         noted?;

@@ -298,9 +298,10 @@ impl Conductor<'_> {
             RunStatus::Interrupted => Err(Lost::Interrupted),
             RunStatus::Running | RunStatus::Failed => {
                 let first = conducted.summary.findings.first();
-                Err(Lost::failed(
-                    first.map_or_else(String::new, |f| f.text.clone()),
-                ))
+                Err(Lost::Failed {
+                    why: first.map_or_else(String::new, |f| f.text.clone()),
+                    directory: Some(conducted.directory),
+                })
             }
         }
     }

@@ -48,15 +48,17 @@ pub(crate) fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
 }
 
-/// Starts the target where it is a built-in one, and tells the plan where it listens.
+/// Starts the target where it is a built-in one, and tells the plan where it listens. `folder`: the
+/// scenario's, in which it runs, so that files of its settings are sought as all that a scenario names.
 pub(crate) fn start_target(
     plan: &mut Plan,
     program: &Path,
+    folder: &Path,
 ) -> Result<Option<TargetProcess>, ConductError> {
     let Target::Builtin { name, args } = &plan.target else {
         return Ok(None);
     };
-    let process = TargetProcess::start(program, name, args)?;
+    let process = TargetProcess::start(program, name, args, folder)?;
     let address = process.address;
     plan.set_target(&address.ip().to_string(), address.port());
     Ok(Some(process))

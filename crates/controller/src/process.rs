@@ -3,6 +3,8 @@
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
+use engine::driver::real::{is_group_left, kill_group, terminate_group};
+
 /// How often a process that is to end is looked at.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -25,10 +27,14 @@ pub(crate) fn wait_unless(
             // It cannot be asked; then it is none of ours any more.
             Err(_) => return None,
         }
-        #[expect(clippy::disallowed_methods, reason = "waiting for another process")]
-        std::thread::sleep(POLL);
+        rest();
         left = left.saturating_sub(POLL);
     }
+}
+
+fn rest() {
+    #[expect(clippy::disallowed_methods, reason = "waiting for another process")]
+    std::thread::sleep(POLL);
 }
 
 /// Waits as long, then kills it.
@@ -37,5 +43,54 @@ pub(crate) fn end(child: &mut Child, patience: Duration) {
         // An error means that it has ended by itself.
         let _ = child.kill();
         let _ = child.wait();
+    }
+}
+
+/// Ends a process that leads a group, and all that it started: asks them to, and kills who is left
+/// after `patience`.
+pub(crate) fn end_group(leader: &mut Child, patience: Duration) {
+    terminate_group(leader);
+    let mut left = patience;
+    loop {
+        // A leader that has ended is left in the group until it is waited for.
+        let has_ended = !matches!(leader.try_wait(), Ok(None));
+        if has_ended && !is_group_left(leader) {
+            return;
+        }
+        if left.is_zero() {
+            break;
+        }
+        rest();
+        left = left.saturating_sub(POLL);
+    }
+    kill_group(leader);
+    // An error means that it was waited for already.
+    let _ = leader.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Whoever holds the pipe's other end is still there.
+    #[test]
+    fn a_group_ends_with_its_leader_even_where_it_does_not_heed() {
+        for script in [
+            "sleep 60 & echo ready; wait",
+            "trap '' TERM; sleep 60 & echo ready; while :; do wait; done",
+        ] {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", script]).process_group(0);
+            let mut leader = shell.stdout(Stdio::piped()).spawn().unwrap();
+            let mut lines = BufReader::new(leader.stdout.take().unwrap()).lines();
+            assert_eq!(lines.next().unwrap().unwrap(), "ready");
+            end_group(&mut leader, Duration::from_millis(100));
+            assert!(lines.next().is_none(), "{script}");
+            assert!(leader.try_wait().unwrap().is_some(), "{script}");
+        }
     }
 }

@@ -56,6 +56,7 @@ impl Secrets {
             | EventKind::ArrivalsPaused
             | EventKind::ArrivalsResumed
             | EventKind::MemoryPressure { .. }
+            | EventKind::TargetEnded { .. }
             | EventKind::ProbeBack { .. }
             | EventKind::ProbeSource { .. } => {}
         }

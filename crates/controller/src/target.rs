@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -33,6 +33,7 @@ pub enum TargetError {
 /// A running target. It stops when this is dropped.
 #[derive(Debug)]
 pub(crate) struct TargetProcess {
+    name: String,
     child: Child,
     /// The target lives while this is open, so that it never outlives us.
     leash: Option<ChildStdin>,
@@ -45,11 +46,24 @@ impl TargetProcess {
         self.child.id()
     }
 
-    /// Starts `program serve name` on a free port of loopback and waits until it listens.
+    /// The built-in system that it is.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How it ended, though nobody asked it to; `None` while it runs.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        // One that cannot be asked is none of ours, which cannot be while we own it.
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Starts `program serve name` in a folder, which may have no name, on a free port of loopback and
+    /// waits until it listens.
     pub(crate) fn start(
         program: &Path,
         name: &str,
         args: &[(String, String)],
+        folder: &Path,
     ) -> Result<TargetProcess, TargetError> {
         let mut command = Command::new(program);
         command.args([
@@ -61,6 +75,9 @@ impl TargetProcess {
         ]);
         for (key, value) in args {
             command.arg(format!("--{key}={value}"));
+        }
+        if !folder.as_os_str().is_empty() {
+            command.current_dir(folder);
         }
         // A process group of its own: Ctrl-C ends the run in good order before its target.
         command
@@ -80,6 +97,7 @@ impl TargetProcess {
             .and_then(|said| parse_address(said.as_ref().ok()?))
         {
             Some(address) => Ok(TargetProcess {
+                name: name.to_owned(),
                 child,
                 leash,
                 address,
@@ -130,4 +148,30 @@ fn parse_address(line: &str) -> Option<SocketAddr> {
     let rest = line.split_once(LISTENING)?.1;
     let rest = rest.strip_prefix("http://").unwrap_or(rest);
     rest.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_target_that_ends_by_itself_is_noticed() {
+        let space = tempfile::tempdir().unwrap();
+        let program = space.path().join("target");
+        let script = "#!/bin/sh\necho listening on http://127.0.0.1:1\nread asked\nexit 3\n";
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
+        let mut target = TargetProcess::start(&program, "market", &[], Path::new("")).unwrap();
+        assert_eq!(target.ended(), None);
+        // What it waits for.
+        drop(target.leash.take());
+        let status = std::iter::repeat_with(|| target.ended()).find_map(|ended| {
+            std::thread::yield_now();
+            ended
+        });
+        assert_eq!(status.and_then(|status| status.code()), Some(3));
+        assert_eq!(target.ended(), status, "it is remembered");
+    }
 }

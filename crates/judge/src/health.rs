@@ -1,7 +1,7 @@
 //! Was the generator the limit? The first finding of every run.
 //!
 //! Findings that make a run untrusted come first, the one that explains most at the head: users
-//! with a worker that was lost, users that could not be started, load that was not reached,
+//! with a worker that was lost, a target that ended, users that could not be started, load that was not reached,
 //! operations begun too late, an end before the plan's, arrivals that were paused. What is only worth
 //! knowing follows.
 
@@ -11,6 +11,7 @@ mod losses;
 mod memory;
 mod starts;
 mod storms;
+mod target;
 
 use record::schema::{
     EventKind, Finding, HealthSummary, MeasureSummary, RunStatus, Severity, UsersSummary,
@@ -76,7 +77,8 @@ pub(crate) fn findings(
     findings.extend(told);
     findings.extend(surroundings(figures, health));
     // What is said of the others is said after who they are.
-    lost.into_iter().chain(findings).collect()
+    let heads = lost.into_iter().chain(target::ended(figures));
+    heads.chain(findings).collect()
 }
 
 /// Lag above the run's limit, although all users were started.
@@ -115,7 +117,7 @@ fn incomplete(figures: &Figures) -> Option<Finding> {
         RunStatus::Interrupted => format!("the run was interrupted {at}"),
         RunStatus::Running => format!("the run was killed, or still runs: its record ends {at}"),
         RunStatus::Failed => {
-            let reason = figures
+            let note = figures
                 .events
                 .iter()
                 .rev()
@@ -123,6 +125,8 @@ fn incomplete(figures: &Figures) -> Option<Finding> {
                     EventKind::Note { text } => Some(text.as_str()),
                     _ => None,
                 });
+            let ended = target::ended(figures).map(|_| "its target had ended");
+            let reason = ended.or(note);
             format!(
                 "the run failed {at}{}",
                 reason.map(|r| format!(": {r}")).unwrap_or_default()

@@ -73,8 +73,13 @@ pub const EXPERIMENT_SIGNIFICANCE: f64 = 0.05;
 /// Greatest value by least from which logarithms are advised; Jain (1991), section 18.8, would
 /// have them where the range covers several orders of magnitude.
 pub const EXPERIMENT_SPAN_FOR_LOG: f64 = 10.0;
-/// The same where residuals grow with the predicted value.
+/// The same where repetitions scatter more where their mean is greater.
 pub const EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD: f64 = 3.0;
+/// Repetitions from which a combination has a spread, and combinations from which spreads are held
+/// against means: of four not even the rarest order is as rare as one in twenty.
+pub const EXPERIMENT_SPREAD_REPETITIONS: usize = 3;
+/// See [`EXPERIMENT_SPREAD_REPETITIONS`].
+pub const EXPERIMENT_SPREAD_CELLS: usize = 5;
 /// Share of the variation from which a second and third term are told beside the largest.
 pub const EXPERIMENT_SHARE_TOLD: f64 = 0.01;
 /// Combinations that are told one by one where runs are missing.

@@ -162,6 +162,14 @@ pub fn significant(x: f64, digits: usize) -> String {
     }
 }
 
+/// A probability with its name: `p 0.032`, `p < 0.0001`.
+pub fn p_value(p: f64) -> String {
+    if p < 1e-4 {
+        return "p < 0.0001".to_owned();
+    }
+    format!("p {}", significant(p, 2))
+}
+
 /// Puts a comma before every third digit from the right.
 fn group(digits: &str) -> String {
     let (sign, digits) = match digits.strip_prefix('-') {
@@ -247,6 +255,15 @@ mod tests {
         assert_eq!(share_to(0.998_999, 4), "99.9 %");
         assert_eq!(share_to(0.998_999, 5), "99.8999 %");
         assert_eq!(percent(0.414), "41 %");
+    }
+
+    #[test]
+    fn probabilities_have_an_end() {
+        assert_eq!(p_value(0.0321), "p 0.032");
+        assert_eq!(p_value(1.0), "p 1.0");
+        assert_eq!(p_value(1e-4), "p 0.00010");
+        assert_eq!(p_value(f64::MIN_POSITIVE), "p < 0.0001");
+        assert_eq!(p_value(0.0), "p < 0.0001");
     }
 
     #[test]

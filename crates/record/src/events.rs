@@ -48,6 +48,7 @@ const KNOWN: &[&str] = &[
     "arrivals_resumed",
     "worker_lost",
     "memory_pressure",
+    "target_ended",
     "probe_lost",
     "probe_back",
     "probe_source",
@@ -126,6 +127,11 @@ mod tests {
             EventKind::MemoryPressure {
                 available_bytes: u64::MAX,
                 users: 2,
+            },
+            EventKind::TargetEnded {
+                target: text(),
+                pid: u32::MAX,
+                why: text(),
             },
             EventKind::ProbeLost {
                 role: text(),

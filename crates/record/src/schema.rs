@@ -319,6 +319,15 @@ pub enum EventKind {
         /// Users that were present.
         users: u64,
     },
+    /// The built-in target ended, though the run did not end it. The run ends there.
+    TargetEnded {
+        /// Its name.
+        target: String,
+        /// Its process.
+        pid: u32,
+        /// With which exit status, or by which signal, in words.
+        why: String,
+    },
     /// A source of probes does not answer any more.
     ProbeLost {
         /// What it is to the system.

@@ -146,6 +146,9 @@ pub struct Factorial {
     pub fitted: Vec<f64>,
     /// Observations less what the model says.
     pub residuals: Vec<f64>,
+    /// Whether values rise or fall in their order: the partial correlation with it, given the model,
+    /// and its p-value by Student's t. `None` where nothing is left to tell that from.
+    pub trend: Option<Test>,
 }
 
 /// Analyses a design whose factors have so many levels. `confidence`: of the intervals, strictly
@@ -194,6 +197,7 @@ pub fn factorial(
         total_ss,
         error,
         terms,
+        trend: model.trend(&values),
         fitted: fit.fitted,
         residuals: fit.residuals,
     })
@@ -299,6 +303,26 @@ fn largest_model<'t>(
 impl Model<'_> {
     fn first_column(&self, term: usize) -> usize {
         1 + self.terms[..term].iter().map(|term| term.df).sum::<usize>()
+    }
+
+    /// Whether values rise or fall in their order, given the model: the order as one more column of
+    /// it. Residuals against the order would not do, since they are not independent of each other.
+    fn trend(&self, values: &[f64]) -> Option<Test> {
+        let mut columns = self.columns.clone();
+        columns.push((0..values.len()).map(|at| at as f64).collect());
+        // An order that the model knows already makes no further column.
+        let fit = least_squares(&columns, values).ok()?;
+        let (slope, before) = fit.coefficients.split_last()?;
+        let mut unit = vec![0.0; before.len()];
+        unit.push(1.0);
+        let ss = slope * slope / fit.unscaled_variance(&unit);
+        let all_ss = ss + fit.residual_ss;
+        if fit.residual_df == 0 || all_ss <= 0.0 {
+            return None;
+        }
+        let statistic = (ss / all_ss).sqrt().copysign(*slope);
+        let p = checks::correlation_p(statistic, fit.residual_df)?;
+        Some(Test { statistic, p })
     }
 
     /// What the error grows by where the term is left out.

@@ -226,7 +226,12 @@ pub(crate) fn try_compile(
         env: &env,
         files: &files,
     };
-    let (plan, diagnostics) = scenario::compile_checking(source, &settings, &crate::systems::check);
+    let check = |system: &str, given: &[(String, String)]| {
+        let mut problems = crate::systems::check(system, given);
+        problems.extend(crate::systems::unreadable(system, given, &files));
+        problems
+    };
+    let (plan, diagnostics) = scenario::compile_checking(source, &settings, &check);
     let compiled = plan.map(|plan| Compiled {
         plan,
         inputs: asked.into_inner(),

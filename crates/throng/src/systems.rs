@@ -7,6 +7,8 @@ use scenario::{SystemPart, SystemProblem};
 use crate::args::Args;
 use crate::exit::in_words;
 
+/// Settings that name a file which the system reads, each behind the system's name.
+const READ: &[(&str, &str)] = &[("ads", "publishers")];
 /// What the run itself sets.
 const OURS: &[&str] = &["listen", "until-stdin-closes"];
 
@@ -34,6 +36,26 @@ pub(crate) fn check(system: &str, settings: &[(String, String)]) -> Vec<SystemPr
         }));
     }
     problems
+}
+
+/// Files that the system of this name would look for in vain. All that it would read are asked for, so
+/// that who asks knows of them.
+pub(crate) fn unreadable(
+    system: &str,
+    settings: &[(String, String)],
+    files: &dyn Fn(&str) -> Result<String, String>,
+) -> Vec<SystemProblem> {
+    let each = settings.iter().enumerate();
+    let named = each.filter(|(_, (key, _))| READ.contains(&(system, key)));
+    let problems = named.filter_map(|(number, (_, name))| {
+        let reason = files(name).err()?;
+        Some(SystemProblem {
+            about: SystemPart::Value(number),
+            message: format!("`{name}` cannot be read: {reason}"),
+            hint: Some("it is sought beside the scenario".to_owned()),
+        })
+    });
+    problems.collect()
 }
 
 fn setting(
@@ -121,6 +143,30 @@ mod tests {
         assert_eq!(told("market", &[("broadcast-size", "200B")]), []);
         assert_eq!(told("chat", &[("rooms", "5"), ("files", "1024")]), []);
         assert_eq!(told("ads", &[("writes", "async"), ("seed", "3")]), []);
+    }
+
+    #[test]
+    fn files_that_are_read_must_be_there() {
+        let asked = std::cell::RefCell::new(Vec::new());
+        let files = |name: &str| {
+            asked.borrow_mut().push(name.to_owned());
+            match name {
+                "there.csv" => Ok(String::new()),
+                _ => Err("gone".to_owned()),
+            }
+        };
+        let told = |system: &str, name: &str| {
+            let written = ("access-log".to_owned(), "access.log".to_owned());
+            let read = ("publishers".to_owned(), name.to_owned());
+            unreadable(system, &[written, read], &files)
+        };
+        assert_eq!(told("ads", "there.csv"), []);
+        assert_eq!(told("market", "away.csv"), []);
+        let problems = told("ads", "away.csv");
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].about, SystemPart::Value(1));
+        assert_eq!(problems[0].message, "`away.csv` cannot be read: gone");
+        assert_eq!(asked.into_inner(), ["there.csv", "away.csv"]);
     }
 
     #[test]

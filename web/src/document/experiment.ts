@@ -44,6 +44,37 @@ export interface Response {
   } | null;
 }
 
+/** Runs of which each is like each. */
+export interface Mode {
+  /** Numbers in the experiment. */
+  runs: number[];
+  count: number;
+  median_ns: number;
+  histogram: { counts: number[] };
+}
+
+/** Of the runs of one combination. */
+export interface EnsembleMeasure {
+  name: string;
+  /** By run. */
+  counts: number[];
+  medians_ns: number[];
+  /** Tests that find the same modes stand together. */
+  tested: { tests: string[]; modes: Mode[]; modes_left_out: number }[];
+  /** One more than bins, equally far apart on a logarithmic axis. */
+  edges_ns: number[];
+}
+
+export interface Ensemble {
+  /** By factor. */
+  levels: string[];
+  /** Numbers in the experiment. */
+  runs: number[];
+  why: string | null;
+  measures: EnsembleMeasure[];
+  measures_left_out: number;
+}
+
 export interface ExperimentDocument {
   kind: 'experiment';
   format: number;
@@ -58,4 +89,6 @@ export interface ExperimentDocument {
   findings: Finding[];
   responses: Response[];
   responses_left_out: number;
+  ensembles: Ensemble[];
+  ensembles_left_out: number;
 }

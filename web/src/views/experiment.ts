@@ -8,6 +8,7 @@ import { each } from '../frame';
 import { page, type Section } from '../shell';
 import { table } from '../table';
 import { interactions, mainEffects } from './experiment/effects';
+import { ensembles } from './experiment/ensembles';
 import { effects, residuals, variation } from './experiment/terms';
 
 export function experiment(doc: ExperimentDocument): void {
@@ -37,6 +38,7 @@ export function experiment(doc: ExperimentDocument): void {
       },
       { title: 'Factors', content: [factors(doc)] },
       ...doc.responses.map((response, place) => section(doc, response, place)),
+      { title: 'Ensembles', content: ensembles(doc) },
       { title: 'What is missing', content: missing(doc) },
     ],
     doc.throng,

@@ -1,6 +1,7 @@
 //! Commands before and after a run.
 
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ use crate::process;
 
 /// How long a command may take.
 const TIME_MAX: Duration = Duration::from_secs(600);
+/// How long one that is ended, with all that it started, may take to clear up.
+const END_MAX: Duration = Duration::from_secs(2);
 
 /// Why a command did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +38,8 @@ pub enum HookError {
 
 /// Runs a shell command, which finds the levels of the factors in its environment. What it prints
 /// goes to standard error: standard output is for the experiment's own. When the user asks for the
-/// end, it is ended; one that begins after that, to clear up behind the last run, is not.
+/// end, it is ended with all that it started; one that begins after that, to clear up behind the
+/// last run, is not. What one that ended by itself leaves running, such as a server, goes on.
 pub(super) fn run(
     command: &str,
     experiment: &Experiment,
@@ -54,7 +58,8 @@ pub(super) fn run(
     shell
         .args(["-c", command])
         .stdin(Stdio::null())
-        .stdout(output);
+        .stdout(output)
+        .process_group(0);
     for (factor, level) in experiment.factors.iter().zip(&run.levels) {
         shell.env(factor.variable(), level);
     }
@@ -69,7 +74,7 @@ pub(super) fn run(
             status,
         }),
         None => {
-            process::end(&mut child, Duration::ZERO);
+            process::end_group(&mut child, END_MAX);
             let command = command.to_owned();
             Err(match is_asked() {
                 true => HookError::Interrupted { command },
@@ -81,6 +86,8 @@ pub(super) fn run(
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
     use crate::experiment::{ExperimentState, order};
 
@@ -116,14 +123,22 @@ mod tests {
         let space = tempfile::tempdir().unwrap();
         let begun = space.path().join("begun");
         let interrupt = Interrupt::default();
-        let command = format!("touch {}; exec sleep 60", begun.display());
+        // The shell waits for what it started.
+        let command = format!("mkfifo {0}; sleep 60 > {0}; true", begun.display());
         let ended = std::thread::scope(|threads| {
             let command = threads.spawn(|| super::run(&command, &experiment, &run, &interrupt));
             while !begun.exists() && !command.is_finished() {
                 std::thread::yield_now();
             }
+            // Opened as soon as the other end is, and at its end once nobody has that any more.
+            let mut pipe = std::fs::File::open(&begun).unwrap();
             interrupt.ask();
-            command.join().unwrap()
+            let ended = command.join().unwrap();
+            let (sender, told) = std::sync::mpsc::channel();
+            std::thread::spawn(move || sender.send(pipe.read_to_end(&mut Vec::new()).is_ok()));
+            let is_gone = told.recv_timeout(Duration::from_secs(20));
+            assert_eq!(is_gone, Ok(true), "what it started lives on");
+            ended
         });
         assert!(
             matches!(ended, Err(HookError::Interrupted { .. })),

@@ -9,6 +9,7 @@ mod cores;
 mod cpu;
 mod files;
 mod gate;
+mod groups;
 pub(crate) mod sockets;
 mod sources;
 mod traffic;
@@ -34,6 +35,7 @@ pub use cores::LoopCores;
 pub use cpu::monotonic_ns;
 pub use files::{OPEN_FILES_RESERVED, open_files_max};
 pub use gate::{Gate, Zero};
+pub use groups::{is_group_left, kill_group, terminate_group};
 
 /// The precise mode stops sleeping this long before a due time: waking takes about as long here.
 const SPIN_NS: u64 = 60_000;

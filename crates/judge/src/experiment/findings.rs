@@ -5,12 +5,12 @@ use scenario::experiment::letter;
 use stats::factorial::{FactorialError, Test, brown_forsythe, shapiro_wilk, spearman};
 
 use super::analysis::{CellFigures, FitFigures, MissingCell};
-use super::response::problem_in_words;
+use super::response::{deviation, mean, problem_in_words};
 use super::{Data, ResponseData};
 use crate::findings::finding as draft;
 use crate::limits::{
     EXPERIMENT_CELLS_TOLD, EXPERIMENT_SHARE_TOLD, EXPERIMENT_SIGNIFICANCE, EXPERIMENT_SPAN_FOR_LOG,
-    EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD,
+    EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD, EXPERIMENT_SPREAD_CELLS, EXPERIMENT_SPREAD_REPETITIONS,
 };
 use crate::words;
 
@@ -29,6 +29,8 @@ pub(super) struct Seen<'a> {
     pub(super) rows_without: usize,
     pub(super) problem: Option<&'a FactorialError>,
     pub(super) fit: Option<&'a FitFigures>,
+    /// Whether values rise or fall in the order in which they were measured.
+    pub(super) trend: Option<Test>,
 }
 
 fn finding(severity: Severity, code: &str, text: String, evidence: &[(&str, f64)]) -> Finding {
@@ -249,21 +251,14 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
         let text = "repetitions do not differ at all: the model leaves nothing over";
         return vec![finding(Severity::Note, "no-errors", text.to_owned(), &[])];
     }
-    let sizes: Vec<f64> = fit
-        .residuals
-        .iter()
-        .map(|residual| residual.abs())
-        .collect();
-    let order: Vec<f64> = (0..sizes.len()).map(|at| at as f64).collect();
-    let groups: Vec<Vec<f64>> = seen.cells.iter().map(|cell| cell.values.clone()).collect();
-    let variances = if seen.multiplicative {
-        let logs = groups
-            .iter()
-            .map(|group| group.iter().map(|v| v.log10()).collect());
-        brown_forsythe(&logs.collect::<Vec<_>>())
-    } else {
-        brown_forsythe(&groups)
-    };
+    let groups = seen.cells.iter().map(|cell| {
+        let values = cell.values.iter().copied();
+        match seen.multiplicative {
+            true => values.map(f64::log10).collect(),
+            false => values.collect(),
+        }
+    });
+    let groups: Vec<Vec<f64>> = groups.collect();
     let checks: [(&str, &str, Option<Test>, &str); 4] = [
         (
             "residuals-not-normal",
@@ -273,8 +268,8 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
         ),
         (
             "spread-follows-size",
-            "residuals grow or shrink with the predicted value (Spearman's ρ",
-            spearman(&fit.fitted, &sizes),
+            "repetitions scatter more, or less, where their mean is greater (Spearman's ρ",
+            spread_by_size(&groups),
             match seen.multiplicative {
                 true => "errors are not alike everywhere, not even as factors",
                 false => "a multiplicative model may fit better",
@@ -283,13 +278,13 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
         (
             "spread-differs",
             "repetitions scatter more in some combinations than in others (Brown-Forsythe F",
-            variances,
+            brown_forsythe(&groups),
             "intervals are too wide for some and too narrow for others",
         ),
         (
             "drift",
-            "residuals rise or fall in the order of the runs (Spearman's ρ",
-            spearman(&order, &fit.residuals),
+            "values rise or fall in the order of the runs (partial correlation r",
+            seen.trend,
             "the machine or the target changed during the experiment",
         ),
     ];
@@ -299,9 +294,9 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
             continue;
         };
         let text = format!(
-            "{text} {}, p {}): {advice}",
+            "{text} {}, {}): {advice}",
             words::significant(test.statistic, 3),
-            words::significant(test.p, 2)
+            words::p_value(test.p)
         );
         let evidence = [("statistic", test.statistic), ("p", test.p)];
         findings.push(finding(Severity::Warning, code, text, &evidence));
@@ -310,11 +305,28 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
         let text = format!(
             "residuals look like errors: {} of them, normal, as large everywhere, without a trend in \
              time, as far as so many can tell",
-            words::count(sizes.len() as u64)
+            words::count(fit.residuals.len() as u64)
         );
         findings.push(finding(Severity::Good, "residuals", text, &[]));
     }
     findings
+}
+
+/// The spread of each combination against its mean, which are independent where errors are normal.
+/// Single residuals would not do: those of two repetitions are of one size.
+fn spread_by_size(groups: &[Vec<f64>]) -> Option<Test> {
+    let mut means = Vec::new();
+    let mut deviations = Vec::new();
+    for group in groups {
+        if group.len() >= EXPERIMENT_SPREAD_REPETITIONS {
+            means.push(mean(group));
+            deviations.push(deviation(group)?);
+        }
+    }
+    if means.len() < EXPERIMENT_SPREAD_CELLS {
+        return None;
+    }
+    spearman(&means, &deviations)
 }
 
 /// Whether logarithms should be tried.

@@ -49,6 +49,7 @@ pub(super) fn analyze(data: &Data, number: usize) -> ResponseAnalysis {
         rows_without: data.rows.len() - measured.len(),
         problem: fitted.as_ref().err(),
         fit: fit.as_ref(),
+        trend: fitted.as_ref().ok().and_then(|fit| fit.trend),
     });
     ResponseAnalysis {
         name: response.name.clone(),
@@ -121,11 +122,11 @@ fn cells(measured: &[(&[usize], f64)]) -> Vec<CellFigures> {
     figures.collect()
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn deviation(values: &[f64]) -> Option<f64> {
+pub(super) fn deviation(values: &[f64]) -> Option<f64> {
     let middle = mean(values);
     let square: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
     (values.len() > 1).then(|| (square / (values.len() - 1) as f64).sqrt())

@@ -1,4 +1,8 @@
+use std::collections::BTreeMap;
+
+use record::schema::Severity;
 use scenario::experiment::Table;
+use stats::rng::{Purpose, Rng};
 
 use super::*;
 
@@ -286,11 +290,7 @@ fn effects_may_multiply() {
     });
     let added = analyze(&data);
     let all = codes(&added);
-    assert!(
-        all.contains(&"try-logarithms")
-            && all.contains(&"spread-differs") | all.contains(&"spread-follows-size"),
-        "{all:?}"
-    );
+    assert!(all.contains(&"try-logarithms"), "{all:?}");
     data.responses[0].multiplicative = true;
     let found = analyze(&data);
     let response = &found.responses[0];
@@ -314,6 +314,66 @@ fn effects_may_multiply() {
     let zero = analyze(&data);
     assert_eq!(zero.responses[0].model, "additive");
     assert!(codes(&zero).contains(&"not-positive"));
+}
+
+#[test]
+fn spreads_that_grow_with_the_mean_are_found() {
+    let found = analyze(&data(&[6], 4, |cell, time| {
+        let size = 2_f64.powi(cell[0] as i32);
+        Some(size * (10.0 + noise(cell, time)))
+    }));
+    let told = text(&found, "spread-follows-size");
+    assert!(
+        told.contains("a multiplicative model may fit better"),
+        "{told}"
+    );
+    assert!(codes(&found).contains(&"try-logarithms"));
+}
+
+/// Four numbers in pairs: sizes of residuals are what they are by how residuals are made.
+#[test]
+fn pairs_say_nothing_of_their_spread() {
+    let values = [[500.0, 520.0], [400.0, 410.0]];
+    let found = analyze(&data(&[2], 2, |cell, time| Some(values[cell[0]][time])));
+    assert_eq!(codes(&found), ["variation", "residuals"]);
+}
+
+#[test]
+fn checks_of_residuals_warn_of_noise_one_time_in_twenty_at_most() {
+    const ROUNDS: u64 = 400;
+    // Four standard deviations above the level.
+    const MOST: usize = 37;
+    for (seed, cells, times) in [
+        (1, 2, 2),
+        (2, 4, 2),
+        (3, 8, 2),
+        (4, 2, 3),
+        (5, 6, 3),
+        (6, 7, 5),
+    ] {
+        let mut warned: BTreeMap<String, usize> = BTreeMap::new();
+        for round in 0..ROUNDS {
+            let mut rng = Rng::new(seed, round, Purpose::Value);
+            // Box and Muller (1958).
+            let mut normal = || {
+                let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
+                radius * (std::f64::consts::TAU * rng.unit()).cos()
+            };
+            let drawn: Vec<f64> = (0..cells * times).map(|_| normal()).collect();
+            let found = analyze(&data(&[cells], times, |cell, time| {
+                Some(100.0 + drawn[cell[0] + cells * time])
+            }));
+            for finding in &found.responses[0].findings {
+                if finding.severity == Severity::Warning {
+                    *warned.entry(finding.code.clone()).or_default() += 1;
+                }
+            }
+        }
+        assert!(
+            warned.values().all(|count| *count <= MOST),
+            "{cells} × {times}: {warned:?} of {ROUNDS}"
+        );
+    }
 }
 
 #[test]

@@ -593,3 +593,38 @@ fn memory_that_ran_short_ends_the_ramp_and_the_trust() {
     "#]],
     );
 }
+
+#[test]
+fn a_target_that_ended_is_told_before_what_came_of_it() {
+    let mut figures = figures();
+    figures.info.status = RunStatus::Failed;
+    for what in [
+        EventKind::TargetEnded {
+            target: "ads".to_owned(),
+            pid: 4321,
+            why: "signal: 9 (SIGKILL)".to_owned(),
+        },
+        EventKind::Note {
+            text: "a message was stamped later than it arrived".to_owned(),
+        },
+    ] {
+        let at_ns = 17 * SECOND;
+        figures.events.push(Event { at_ns, what });
+    }
+    figures.series.truncate(17);
+    figures.info.ended_ns = 17_100 * MS;
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+        Fatal target-ended
+            the target ads ended at 17.0 s (signal: 9 (SIGKILL)), though the run did not end
+            it: nothing was left to measure
+        Fatal run-incomplete
+            the run failed after 17 s of 1 min: its target had ended
+        Good generator-healthy
+            the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+            memory (precise mode, 1 loop)
+    "#]],
+    );
+}

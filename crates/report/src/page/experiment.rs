@@ -1,8 +1,8 @@
 //! The document of an experiment.
 
 use judge::experiment::{
-    Analysis, CellFigures, ErrorFigures, EstimateFigures, FactorFigures, InteractionTable, LeftOut,
-    MissingCell, ResponseAnalysis, TermFigures,
+    Analysis, CellFigures, Ensemble, EnsembleMeasure, ErrorFigures, EstimateFigures, FactorFigures,
+    InteractionTable, LeftOut, MissingCell, Mode, ResponseAnalysis, TermFigures,
 };
 use judge::words::Unit;
 use record::schema::Finding;
@@ -16,6 +16,11 @@ const OBSERVATIONS_MAX: usize = 2_000;
 const TERMS_MAX: usize = 500;
 const RESPONSES_MAX: usize = 24;
 const LEFT_OUT_MAX: usize = 200;
+const ENSEMBLES_MAX: usize = 48;
+/// Of a combination.
+const MEASURES_MAX: usize = 6;
+/// Of a test; there can be more than anybody reads.
+const MODES_MAX: usize = 12;
 
 #[derive(Serialize)]
 struct ExperimentDocument<'a> {
@@ -29,6 +34,34 @@ struct ExperimentDocument<'a> {
     findings: &'a [Finding],
     responses: Vec<Response<'a>>,
     responses_left_out: usize,
+    ensembles: Vec<ShownEnsemble<'a>>,
+    ensembles_left_out: usize,
+}
+
+/// The runs of a combination, without the pairs that they were compared in.
+#[derive(Serialize)]
+struct ShownEnsemble<'a> {
+    levels: &'a [String],
+    runs: Vec<usize>,
+    why: Option<&'a str>,
+    measures: Vec<ShownMeasure<'a>>,
+    measures_left_out: usize,
+}
+
+#[derive(Serialize)]
+struct ShownMeasure<'a> {
+    name: &'a str,
+    counts: &'a [u64],
+    medians_ns: &'a [f64],
+    tested: Vec<ShownModes<'a>>,
+    edges_ns: &'a [f64],
+}
+
+#[derive(Serialize)]
+struct ShownModes<'a> {
+    tests: &'a [String],
+    modes: &'a [Mode],
+    modes_left_out: usize,
 }
 
 #[derive(Serialize)]
@@ -60,6 +93,7 @@ impl Page {
     /// The page of an experiment's analysis.
     pub fn experiment(analysis: &Analysis, throng: &str) -> Page {
         let responses = first(&analysis.responses, RESPONSES_MAX);
+        let ensembles = first(&analysis.ensembles, ENSEMBLES_MAX);
         let document = ExperimentDocument {
             name: &analysis.name,
             confidence: analysis.confidence,
@@ -71,6 +105,8 @@ impl Page {
             findings: &analysis.findings,
             responses: responses.iter().map(response).collect(),
             responses_left_out: analysis.responses.len() - responses.len(),
+            ensembles: ensembles.iter().map(ensemble).collect(),
+            ensembles_left_out: analysis.ensembles.len() - ensembles.len(),
         };
         let of_responses = analysis.responses.iter().flat_map(|r| &r.findings);
         let findings = analysis.findings.iter().chain(of_responses);
@@ -101,6 +137,35 @@ fn response(response: &ResponseAnalysis) -> Response<'_> {
             observations_left_out: fit.residuals.len().saturating_sub(OBSERVATIONS_MAX),
             interactions: first(&fit.interactions, TERMS_MAX),
         }),
+    }
+}
+
+fn ensemble(ensemble: &Ensemble) -> ShownEnsemble<'_> {
+    let measures = first(&ensemble.measures, MEASURES_MAX);
+    ShownEnsemble {
+        levels: &ensemble.levels,
+        runs: ensemble.runs.iter().map(|run| run.number).collect(),
+        why: ensemble.why.as_deref(),
+        measures: measures.iter().map(measure).collect(),
+        measures_left_out: ensemble.measures.len() - measures.len(),
+    }
+}
+
+fn measure(measure: &EnsembleMeasure) -> ShownMeasure<'_> {
+    let tested = measure.tested.iter().map(|tested| {
+        let modes = first(&tested.modes, MODES_MAX);
+        ShownModes {
+            tests: &tested.tests,
+            modes,
+            modes_left_out: tested.modes.len() - modes.len(),
+        }
+    });
+    ShownMeasure {
+        name: &measure.name,
+        counts: &measure.counts,
+        medians_ns: &measure.medians_ns,
+        tested: tested.collect(),
+        edges_ns: &measure.edges_ns,
     }
 }
 

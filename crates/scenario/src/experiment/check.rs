@@ -81,10 +81,17 @@ impl Checker<'_> {
     }
 
     fn factors(&mut self, node: &Node, sets: &[(String, String, Place)]) -> Vec<Factor> {
-        let Some(entries) = node.mapping().filter(|entries| !entries.is_empty()) else {
+        let Some(entries) = node.mapping() else {
             self.expected(node, "a mapping of factors and their levels");
             return Vec::new();
         };
+        if entries.is_empty() {
+            self.told
+                .error("no-factors", &node.place, "there is no factor")
+                .hint(
+                    "name what is changed from run to run, like `factors: { rate: [20/s, 40/s] }`",
+                );
+        }
         if entries.len() > FACTORS_MAX {
             let message = format!(
                 "{} factors; an experiment has at most {FACTORS_MAX}",
@@ -335,6 +342,11 @@ impl Checker<'_> {
         let fields = self.fields(node, &COMPARE, "`compare`")?;
         let measures = fields.get("measures");
         let words = measures.map_or_else(Vec::new, |node| self.one_or_more(node).to_vec());
+        if let (Some(node), true) = (measures, words.is_empty()) {
+            self.told
+                .error("no-measures", &node.place, "no measure is named")
+                .hint("name those whose response times are compared, or leave out `compare`");
+        }
         let words = words.iter().filter_map(|node| {
             let word = self.word(node, "the name of a measure")?;
             Some((word.text, word.place.span))
@@ -378,11 +390,19 @@ impl Checker<'_> {
         let what = ("bad-share", "a percentage");
         let node = fields.get_or_default("confidence");
         let found = node.and_then(|node| {
-            self.unit(&node, what, |text| match units::share(text)? {
-                share if CONFIDENCE.contains(&share) => Ok(share),
-                _ => Err(UnitError {
+            self.unit(&node, what, |text| match units::share(text) {
+                Ok(share) if CONFIDENCE.contains(&share) => Ok(share),
+                Ok(_) => Err(UnitError {
                     message: format!("`{text}` is out of range"),
                     hint: "write 50% to 99.99%".to_owned(),
+                }),
+                Err(error) => Err(match units::number(text) {
+                    // Of 1, as others write it.
+                    Ok(share) if CONFIDENCE.contains(&share) => UnitError {
+                        hint: format!("write {}%", (1e6 * share).round() / 1e4),
+                        ..error
+                    },
+                    _ => error,
                 }),
             })
         });

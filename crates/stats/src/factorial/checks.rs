@@ -159,17 +159,64 @@ fn median(numbers: &[f64]) -> f64 {
     }
 }
 
-/// Spearman's rank correlation (1904), its p-value by Student's t with n − 2 degrees of freedom.
-/// `None` for fewer than four pairs, and where one side does not vary.
+/// Most pairs of which [`spearman`] looks at every pairing: 9! are looked at in a moment.
+const SPEARMAN_EXACT_MAX: usize = 9;
+
+/// Spearman's rank correlation (1904). Its p-value is the share of all pairings whose correlation
+/// is as far from 0, ties as they are; of many pairs it is that of Student's t with n − 2 degrees of
+/// freedom. `None` for fewer than four pairs, and where one side does not vary.
 pub fn spearman(x: &[f64], y: &[f64]) -> Option<Test> {
     if x.len() != y.len() || x.len() < 4 {
         return None;
     }
-    let rho = correlation(&ranks(x), &ranks(y))?;
-    let df = (x.len() - 2) as f64;
-    let t = rho * (df / ((1.0 - rho) * (1.0 + rho)).max(f64::MIN_POSITIVE)).sqrt();
-    let p = 2.0 * StudentsT::new(0.0, 1.0, df).ok()?.sf(t.abs());
-    Some(Test { statistic: rho, p })
+    let (x, y) = (ranks(x), ranks(y));
+    let statistic = correlation(&x, &y)?;
+    let p = if x.len() <= SPEARMAN_EXACT_MAX {
+        share_of_pairings(&x, &y)
+    } else {
+        // Not even the two extreme pairings are rarer than two of all.
+        let least = (1..=x.len()).fold(2.0, |p, n| p / n as f64);
+        correlation_p(statistic, x.len() - 2)?.max(least)
+    };
+    Some(Test { statistic, p })
+}
+
+/// The probability of a correlation as far from 0, by Student's t with so many degrees of freedom.
+pub(super) fn correlation_p(r: f64, df: usize) -> Option<f64> {
+    let df = df as f64;
+    let t = r.abs() * (df / ((1.0 - r) * (1.0 + r)).max(f64::MIN_POSITIVE)).sqrt();
+    Some(2.0 * StudentsT::new(0.0, 1.0, df).ok()?.sf(t))
+}
+
+/// The share of pairings of these ranks whose correlation is as far from 0 as that of the one given,
+/// by looking at each. Ranks are halves at most, so that all sums are whole numbers.
+fn share_of_pairings(x: &[f64], y: &[f64]) -> f64 {
+    let twice = |ranks: &[f64]| -> Vec<i64> { ranks.iter().map(|r| (2.0 * r) as i64).collect() };
+    let (x, mut y) = (twice(x), twice(y));
+    let n = x.len() as i64;
+    let expected = x.iter().sum::<i64>() * y.iter().sum::<i64>();
+    let far = |sum: i64| (n * sum - expected).abs();
+    let seen = far(x.iter().zip(&y).map(|(x, y)| x * y).sum());
+    let (mut extreme, mut all) = (0_u64, 0_u64);
+    each_pairing(&x, &mut y, 0, &mut |sum| {
+        all += 1;
+        extreme += u64::from(far(sum) >= seen);
+    });
+    extreme as f64 / all as f64
+}
+
+/// Hands over the sum of products of each pairing; `sum` is that of the pairs before those that are
+/// left.
+fn each_pairing(x: &[i64], y: &mut [i64], sum: i64, found: &mut impl FnMut(i64)) {
+    let Some((first, others)) = x.split_first() else {
+        return found(sum);
+    };
+    for place in 0..y.len() {
+        y.swap(0, place);
+        let so_far = sum + first * y[0];
+        each_pairing(others, &mut y[1..], so_far, found);
+        y.swap(0, place);
+    }
 }
 
 /// From 1; those of equal numbers are their mean.

@@ -2,8 +2,10 @@
 //! tables.
 
 use serde_json::Value;
+use statrs::distribution::Normal;
 
 use super::*;
+use crate::rng::{Purpose, Rng};
 
 const GOLDEN: &str = include_str!("../../../../testdata/golden/factorial.json");
 
@@ -80,6 +82,13 @@ fn designs_agree_with_statsmodels() {
                 let interval = term.effect.unwrap().interval.unwrap();
                 close(interval.low, number(&bounds[0]), &what);
                 close(interval.high, number(&bounds[1]), &what);
+            }
+        }
+        match (&found.trend, design["trend"].is_null()) {
+            (None, is_null) => assert!(is_null, "{what}: no trend"),
+            (Some(trend), _) => {
+                close(trend.statistic, number(&design["trend"]["statistic"]), what);
+                close(trend.p, number(&design["trend"]["p"]), what);
             }
         }
         if let Some(effects) = design.get("level_effects") {
@@ -345,6 +354,65 @@ fn checks_need_numbers_that_vary() {
     assert_eq!(brown_forsythe(&[vec![1.0; 3], vec![2.0; 3]]), None);
     assert_eq!(spearman(&[1.0; 5], &[1.0, 2.0, 3.0, 4.0, 5.0]), None);
     assert_eq!(spearman(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]), None);
-    let exact = spearman(&[1.0, 2.0, 3.0, 4.0], &[2.0, 4.0, 6.0, 8.0]).unwrap();
-    assert!(exact.statistic > 0.999_999 && exact.p < 1e-6);
+    let least = spearman(&[1.0, 2.0, 3.0, 4.0], &[2.0, 4.0, 6.0, 8.0]).unwrap();
+    assert!(least.statistic > 0.999_999);
+    assert_eq!(least.p, 2.0 / 24.0, "rising or falling of 4! pairings");
+    // By Student's t it would be 0.
+    let rising: Vec<f64> = (0..12).map(f64::from).collect();
+    let least = spearman(&rising, &rising).unwrap().p;
+    assert!((least * 479_001_600.0 - 2.0).abs() < 1e-9, "{least}");
+}
+
+/// How often a check warns of normal errors alone, at 5 %.
+fn warns(
+    seed: u64,
+    cells: usize,
+    times: usize,
+    check: impl Fn(&[Vec<f64>]) -> Option<Test>,
+) -> f64 {
+    const ROUNDS: u64 = 2_000;
+    let normal = Normal::standard();
+    let warned = (0..ROUNDS).filter(|round| {
+        let mut rng = Rng::new(seed, *round, Purpose::Value);
+        let mut number = || normal.inverse_cdf(rng.unit().max(f64::MIN_POSITIVE));
+        let groups: Vec<Vec<f64>> = (0..times)
+            .map(|_| (0..cells).map(|_| 100.0 + number()).collect())
+            .collect();
+        check(&groups).is_some_and(|test| test.p < 0.05)
+    });
+    warned.count() as f64 / ROUNDS as f64
+}
+
+#[test]
+fn a_trend_is_seen_in_noise_one_time_in_twenty() {
+    for (seed, cells, times) in [(1, 2, 2), (2, 4, 2), (3, 8, 2), (4, 2, 3), (5, 4, 5)] {
+        // Each repetition of all cells is a block, as experiments are run.
+        let share = warns(seed, cells, times, |blocks| {
+            let rows = blocks.iter().flat_map(|block| block.iter().enumerate());
+            let rows = rows.map(|(cell, &value)| Observation {
+                levels: vec![cell],
+                value,
+            });
+            factorial(&[cells], &rows.collect::<Vec<_>>(), 0.95)
+                .unwrap()
+                .trend
+        });
+        // Four standard deviations about the level, which is met exactly.
+        assert!((0.03..0.07).contains(&share), "{cells} × {times}: {share}");
+    }
+}
+
+#[test]
+fn a_trend_that_is_there_is_seen() {
+    let rows: Vec<Observation> = (0..24)
+        .map(|at| Observation {
+            levels: vec![at % 4],
+            value: f64::from(at as u32) + if at % 3 == 0 { 4.0 } else { 0.0 },
+        })
+        .collect();
+    let trend = factorial(&[4], &rows, 0.95).unwrap().trend.unwrap();
+    assert!(trend.statistic > 0.9 && trend.p < 1e-6, "{trend:?}");
+    // One observation of each cell: its place says its cell.
+    let once = factorial(&[4], &rows[..4], 0.95).unwrap();
+    assert_eq!(once.trend, None);
 }

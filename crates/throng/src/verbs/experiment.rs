@@ -93,8 +93,8 @@ fn begun(directory: &Path, opened: &Opened) -> Result<Option<ExperimentState>, F
         Some(state) if state.digest != fresh.digest => Err(Failure::hinted(
             Exit::Data,
             format!(
-                "{} or its scenario has changed since the experiment in {} was begun: {} of its {} \
-                 runs were made as it was",
+                "{}, its scenario or a file that this names has changed since the experiment in {} was \
+                 begun: {} of its {} runs were made as it was",
                 opened.text.name,
                 directory.display(),
                 state.count(RunStage::Done),

@@ -286,6 +286,34 @@ fn a_changed_file_is_refused_whichever_level_names_it() {
 }
 
 #[test]
+fn files_of_a_built_in_target_are_sought_beside_the_scenario_and_must_not_change() {
+    let space = Space::new();
+    let scenario = "\
+target: { ads: { threads: 1, ads: 200, long-list: 100, publishers: table.csv } }
+params: { rate: 20/s }
+options: { lag_max: 10s }
+sessions: { one: [ { get: /publishers/abc/api/, as: ad, status: 200 } ] }
+arrivals: [ { constant: \"${rate}\", for: 300ms }, { hold: 100ms } ]
+";
+    let scenario = space.file("scenario.yaml", scenario);
+    let text = "scenario: scenario.yaml\nfactors: { rate: [20/s, 40/s] }\n\
+                responses: [min(ad)]\nrepetitions: 1\npause: 0\n";
+    let file = space.file("it.yaml", text);
+    let gone = "`table.csv` cannot be read";
+    Ended::of(throng(["check"]).arg(&scenario))
+        .with(65)
+        .told(gone);
+    let table = "publisher,session_probability,impression,redeem,click,convert\nabc,1,0,0,0,0\n";
+    space.file("table.csv", table);
+    Ended::of(throng(["check"]).arg(&scenario)).with(0);
+    Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
+    space.file("table.csv", &table.replace("abc", "abd"));
+    Ended::of(&mut experiment(&space, &file, &[]))
+        .with(65)
+        .told("has changed since the experiment in");
+}
+
+#[test]
 fn runs_that_cannot_be_trusted_are_left_out() {
     let space = Space::new();
     let file = written(&space, |text| {
@@ -559,6 +587,42 @@ fn an_ensemble_is_run_and_its_modes_are_told() {
     // In full it is another experiment.
     let ended = Ended::of(&mut experiment(&space, &file, &["--full"])).with(65);
     ended.told("has changed");
+}
+
+#[test]
+fn a_run_whose_target_dies_is_left_out() {
+    let space = Space::new();
+    let scenario = SCENARIO.replace("hold: 100ms", "hold: \"${hold}\"");
+    let scenario = scenario.replace("params: {", "params: { hold: 100ms,");
+    space.file("scenario.yaml", &scenario);
+    let text = "scenario: scenario.yaml\nfactors: { hold: [100ms, 100s] }\n\
+                responses: [min(request)]\nrepetitions: 1\npause: 0\n";
+    let file = space.file("it.yaml", text);
+    let mut running = Running::start(&mut experiment(&space, &file, &[]));
+    let line = loop {
+        let line = running.line();
+        if line.starts_with("run ") && line.contains("100s") {
+            break line;
+        }
+    };
+    let number: usize = line.split(' ').nth(1).unwrap().parse().unwrap();
+    let begun = || {
+        let runs = std::fs::read_dir(space.path("out/runs"));
+        let runs = runs.into_iter().flatten().flatten();
+        runs.filter(|run| run.path().join("events.jsonl").exists())
+            .count()
+    };
+    while begun() < number {
+        std::thread::yield_now();
+    }
+    running.kill_child();
+    let ended = running.end().with(2);
+    ended.said("the target market ended at");
+    let (stages, directories) = stages(&space);
+    assert!(stages.contains(&"failed".to_owned()), "{stages:?}");
+    assert_eq!(directories.len(), 2, "what was made of it is named");
+    let analysis = json(&space.path("out/analysis.json"));
+    assert_eq!(analysis["left_out"].as_array().unwrap().len(), 1);
 }
 
 #[test]

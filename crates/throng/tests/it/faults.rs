@@ -4,6 +4,7 @@ mod interrupt;
 mod peers;
 mod preflight;
 mod system;
+mod target;
 mod tls;
 
 use record::schema::{EventKind, Summary};

@@ -103,6 +103,29 @@ impl Running {
         self.child.id()
     }
 
+    /// The processes that it has started.
+    pub(crate) fn children(&self) -> Vec<Pid> {
+        let parent = self.pid().to_string();
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let children = entries.filter_map(|entry| {
+            let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+            let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+            // Behind its name, which may hold anything: its state, its parent.
+            let (_, fields) = stat.rsplit_once(')')?;
+            let is_child = fields.split_whitespace().nth(1)? == parent;
+            is_child.then(|| Pid::from_raw(pid))?
+        });
+        children.collect()
+    }
+
+    /// Kills the only process that it has started.
+    #[track_caller]
+    pub(crate) fn kill_child(&self) {
+        let children = self.children();
+        assert_eq!(children.len(), 1, "not one child");
+        kill_process(children[0], Signal::KILL).unwrap();
+    }
+
     /// Ctrl-C.
     pub(crate) fn interrupt(&self) {
         // It may have ended by itself just now.

@@ -1,0 +1,24 @@
+//! A built-in target that ended before its run.
+
+use record::schema::{EventKind, Finding, Severity};
+
+use crate::figures::Figures;
+use crate::findings::finding;
+use crate::words;
+
+/// Where the target ended by itself, or somebody else ended it.
+pub(super) fn ended(figures: &Figures) -> Option<Finding> {
+    let mut told = figures.events.iter();
+    told.find_map(|event| {
+        let EventKind::TargetEnded { target, why, .. } = &event.what else {
+            return None;
+        };
+        let text = format!(
+            "the target {target} ended at {} ({why}), though the run did not end it: nothing was \
+             left to measure",
+            words::duration(event.at_ns as f64),
+        );
+        let draft = finding(Severity::Fatal, "target-ended", text);
+        Some(draft.with("at_ns", event.at_ns as f64).done())
+    })
+}

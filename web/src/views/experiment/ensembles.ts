@@ -1,0 +1,142 @@
+/** The runs of each combination in modes that are alike: their histograms, medians and runs. */
+
+import { type Line, lines } from '../../chart/lines';
+import type {
+  Ensemble,
+  EnsembleMeasure,
+  ExperimentDocument,
+  Mode,
+} from '../../document/experiment';
+import { type Child, el } from '../../dom';
+import { type FigureSpec, figure } from '../../figure';
+import { column, each } from '../../frame';
+import { table } from '../../table';
+
+type Tested = EnsembleMeasure['tested'][number];
+
+export function ensembles(doc: ExperimentDocument): Child[] {
+  if (doc.ensembles.length === 0) return [];
+  const left = doc.ensembles_left_out;
+  return [
+    el(
+      'p',
+      { class: 'note' },
+      `The runs of each combination, compared in pairs. Runs of which each is like each by a test are a mode; a run may be in several.${left > 0 ? ` ${left} more combinations are in analysis.json.` : ''}`,
+    ),
+    ...doc.ensembles.flatMap((ensemble, place) => combination(ensemble, place)),
+  ];
+}
+
+function combination(ensemble: Ensemble, place: number): Child[] {
+  const name = ensemble.levels.join(', ');
+  const left = ensemble.measures_left_out;
+  return [
+    el('h3', { class: 'apart' }, name),
+    ensemble.why !== null && el('p', {}, `Not compared: ${ensemble.why}.`),
+    left > 0 && el('p', { class: 'note' }, `${left} more measures are in analysis.json.`),
+    ...ensemble.measures.flatMap((measure, n) =>
+      ofMeasure(ensemble, measure, `${measure.name} of ${name}`, `${place}-${n}`),
+    ),
+  ];
+}
+
+function ofMeasure(
+  ensemble: Ensemble,
+  measure: EnsembleMeasure,
+  name: string,
+  id: string,
+): Child[] {
+  const { tested } = measure;
+  const first = tested[0];
+  if (!first) return [];
+  const select: HTMLSelectElement = el(
+    'select',
+    {
+      'aria-label': `Test that tells the modes of ${name}`,
+      onchange: () => show(tested[select.selectedIndex] ?? first),
+    },
+    ...tested.map((one) => el('option', {}, one.tests.join(', '))),
+  );
+  const controls = tested.length > 1 ? [select] : [];
+  // Drawing the figure again draws the one that is there.
+  const show = (one: Tested) => figure({ ...histograms(measure, one, name, id), controls });
+  return [show(first), modes(measure, name), runs(ensemble, measure, name)];
+}
+
+/** `{5 12}`. */
+function label(mode: Mode): string {
+  return `{${mode.runs.join(' ')}}`;
+}
+
+function histograms(
+  measure: EnsembleMeasure,
+  tested: Tested,
+  name: string,
+  id: string,
+): FigureSpec {
+  const { modes: all, modes_left_out: left } = tested;
+  const edges = measure.edges_ns;
+  const share = (mode: Mode, bin: number) =>
+    (mode.histogram.counts[bin] ?? 0) / Math.max(1, mode.count);
+  const drawn = all.map((mode, style): Line => ({
+    name: label(mode),
+    unit: 'share',
+    style,
+    step: true,
+    // The last bin ends where it would begin once more.
+    points: edges.map((edge, n) => [edge, share(mode, Math.min(n, edges.length - 2))]),
+  }));
+  return {
+    title: `Modes: ${name}`,
+    id: `modes-${id}`,
+    note: `The share of a mode’s operations in each bin, by ${tested.tests.join(', ')}. Bins are equally wide on the logarithmic axis; what is beyond them is in the outermost.${left > 0 ? ` ${left} more modes are in analysis.json.` : ''}`,
+    height: 280,
+    legend: drawn.map((line, style) => ({ name: line.name, style })),
+    frame: () => [
+      column('from', 'ns', edges.slice(0, -1)),
+      column('to', 'ns', edges.slice(1)),
+      ...all.map((mode) => column(label(mode), 'count', mode.histogram.counts)),
+    ],
+    option: (theme, hidden) =>
+      lines(
+        {
+          x: { unit: 'ns', name: 'response', log: true, min: edges[0], max: edges.at(-1) },
+          y: { unit: 'share', name: 'share of operations' },
+          lines: drawn.filter((line) => !hidden.has(line.name)),
+        },
+        theme,
+      ),
+  };
+}
+
+function modes(measure: EnsembleMeasure, name: string): HTMLElement {
+  const all = measure.tested.flatMap(({ tests, modes: found }) =>
+    found.map((mode) => ({ test: tests.join(', '), mode })),
+  );
+  return table({
+    title: `Modes of ${name}`,
+    frame: [
+      each(all, 'test', '', (one) => one.test),
+      each(all, 'mode', '', (one) => label(one.mode)),
+      each(all, 'runs', 'count', (one) => one.mode.runs.length),
+      each(all, 'operations', 'count', (one) => one.mode.count),
+      each(all, 'median', 'ns', (one) => one.mode.median_ns),
+    ],
+  });
+}
+
+function runs(ensemble: Ensemble, measure: EnsembleMeasure, name: string): HTMLElement {
+  return el(
+    'details',
+    { class: 'phase' },
+    el('summary', {}, 'Runs'),
+    table({
+      title: `Runs of ${name}`,
+      frame: [
+        each(ensemble.runs, 'run', 'count', (run) => run),
+        each(ensemble.runs, 'operations', 'count', (_, n) => measure.counts[n] ?? null),
+        each(ensemble.runs, 'median', 'ns', (_, n) => measure.medians_ns[n] ?? null),
+      ],
+    }),
+  );
+}
