@@ -160,6 +160,7 @@ test('the modes of each combination are told by the test that is chosen, as in a
       expect(await figure.locator('.note').innerText()).toContain(`by ${last?.tests.join(', ')}.`);
       // From, to, and a column for each mode; a row for each bin.
       await figure.locator('.numbers > summary').press('Enter');
+      await figure.locator('tbody tr').first().waitFor();
       expect(await figure.locator('.numbers thead th').count()).toBe(2 + (last?.modes.length ?? 0));
       expect(await figure.locator('.numbers tbody tr').count()).toBe(40);
     }

@@ -9,6 +9,7 @@ import type {
 } from '../../document/experiment';
 import { type Child, el } from '../../dom';
 import { type FigureSpec, figure } from '../../figure';
+import { duration } from '../../format';
 import { column, each } from '../../frame';
 import { table } from '../../table';
 
@@ -89,7 +90,7 @@ function histograms(
   return {
     title: `Modes: ${name}`,
     id: `modes-${id}`,
-    note: `The share of a mode’s operations in each bin, by ${tested.tests.join(', ')}. Bins are equally wide on the logarithmic axis; what is beyond them is in the outermost.${left > 0 ? ` ${left} more modes are in analysis.json.` : ''}`,
+    note: `The share of a mode’s operations in each bin, by ${tested.tests.join(', ')}. Bins from ${duration(edges[0] ?? 0)} to ${duration(edges.at(-1) ?? 0)}, equally wide on the logarithmic axis; what is beyond them is in the outermost.${left > 0 ? ` ${left} more modes are in analysis.json.` : ''}`,
     height: 280,
     legend: drawn.map((line, style) => ({ name: line.name, style })),
     frame: () => [
