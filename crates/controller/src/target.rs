@@ -152,8 +152,6 @@ fn parse_address(line: &str) -> Option<SocketAddr> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     #[test]
@@ -161,8 +159,10 @@ mod tests {
         let space = tempfile::tempdir().unwrap();
         let program = space.path().join("target");
         let script = "#!/bin/sh\necho listening on http://127.0.0.1:1\nread asked\nexit 3\n";
-        std::fs::write(&program, script).unwrap();
-        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
+        // Written by another process: a fork of another test must not have it open for writing.
+        let mut writer = Command::new("sh");
+        writer.args(["-c", "printf '%s' \"$1\" > \"$0\" && chmod 700 \"$0\""]);
+        assert!(writer.arg(&program).arg(script).status().unwrap().success());
         let mut target = TargetProcess::start(&program, "market", &[], Path::new("")).unwrap();
         assert_eq!(target.ended(), None);
         // What it waits for.
