@@ -1,7 +1,7 @@
 //! A recording that is counts alone: so many requests in each second.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use crate::arrivals::{self, COUNTS_MAX, Counts};
@@ -26,11 +26,14 @@ pub fn counted(
     local_s: i64,
     settings: &Settings,
 ) -> Result<Made, ModelError> {
-    let bins = numbers(path)?;
+    let (bins, cut_off) = numbers(path)?;
     let lines = bins.len() as u64;
     let users: u64 = bins.iter().map(|&count| u64::from(count)).sum();
     if users == 0 {
-        let why = ": every count is 0".to_owned();
+        let why = match &cut_off {
+            Some(why) => format!(": it ends too early: {why}"),
+            None => ": every count is 0".to_owned(),
+        };
         return Err(ModelError::Nothing { lines, why });
     }
     let counts = Counts {
@@ -55,7 +58,7 @@ pub fn counted(
                 format: "counts".to_owned(),
                 lines,
                 step_s: Some(counts.bin_s as f64),
-                cut_off: None,
+                cut_off,
             }],
             lines,
             requests: users,
@@ -101,7 +104,8 @@ pub fn counted(
     Ok(Made::together(model, whole))
 }
 
-fn numbers(path: &Path) -> Result<Vec<u32>, ModelError> {
+/// The numbers of a file; and why there are not more, where it is packed, and damaged or cut off.
+fn numbers(path: &Path) -> Result<(Vec<u32>, Option<String>), ModelError> {
     let unreadable = |source| ModelError::Read {
         path: path.to_owned(),
         source,
@@ -118,14 +122,18 @@ fn numbers(path: &Path) -> Result<Vec<u32>, ModelError> {
     let mut file = Input::open_whole(path).map_err(unreadable)?;
     let mut buffer = vec![0; 1 << 18];
     loop {
-        let got = file.read(&mut buffer).map_err(unreadable)?;
-        if got == 0 {
-            break;
+        match file.read(&mut buffer) {
+            Ok(0) => {
+                input.end();
+                return Ok((input.bins, None));
+            }
+            Ok(got) => input.take(&buffer[..got]).map_err(bad)?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.raw_os_error().is_some() => return Err(unreadable(error)),
+            // The number before the cut may have had more digits.
+            Err(error) => return Ok((input.bins, Some(error.to_string()))),
         }
-        input.take(&buffer[..got]).map_err(bad)?;
     }
-    input.end();
-    Ok(input.bins)
 }
 
 /// Numbers as they come, in pieces cut anywhere.

@@ -100,6 +100,42 @@ impl<'a> Entry<'a> {
         }
         true
     }
+
+    /// The same, or a path alone, as some collectors keep it where the method stands elsewhere.
+    pub(crate) fn set_request_or_target(&mut self, value: Cow<'a, [u8]>) -> bool {
+        let is_path = !self.method.is_empty() && is_path(&value);
+        if is_path {
+            self.target = value;
+            return true;
+        }
+        self.set_request(value)
+    }
+
+    /// Puts the query behind the target where the log writes it apart, so that nothing depends on how it does.
+    pub(crate) fn join_query(&mut self) {
+        if self.query.is_empty() || self.target.is_empty() {
+            return;
+        }
+        let query = std::mem::take(&mut self.query);
+        // Apache writes it with its question mark.
+        let query = query.strip_prefix(b"?").unwrap_or(&query);
+        if !self.target.contains(&b'?') {
+            self.target = Cow::Owned([&self.target[..], b"?", query].concat());
+        }
+    }
+}
+
+/// Whether a text begins as a path or a whole URL does.
+fn is_path(text: &[u8]) -> bool {
+    let first = text.split(|&b| b == b' ').next().unwrap_or_default();
+    first.starts_with(b"/") || memchr::memmem::find(first, b"://").is_some()
+}
+
+/// Whether a text can be a method: letters, with hyphens between. What servers write for a request that they could
+/// not read is none: `-`.
+pub(crate) fn is_method(text: &[u8]) -> bool {
+    text.first().is_some_and(u8::is_ascii_alphabetic)
+        && text.iter().all(|b| b.is_ascii_alphabetic() || *b == b'-')
 }
 
 fn split_target(target: &[u8]) -> (&[u8], &[u8]) {
@@ -112,10 +148,7 @@ fn split_target(target: &[u8]) -> (&[u8], &[u8]) {
 /// Where method and target stand. A target may hold blanks, though it should not.
 fn request_line(line: &[u8]) -> Option<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     let method = memchr::memchr(b' ', line)?;
-    let named = method > 0
-        && line[..method]
-            .iter()
-            .all(|b| b.is_ascii_alphabetic() || *b == b'-');
+    let named = is_method(&line[..method]);
     let end = match memchr::memrchr(b' ', line)? {
         last if last > method && line[last + 1..].starts_with(b"HTTP/") => last,
         // HTTP/0.9 has no version.
@@ -193,9 +226,57 @@ mod tests {
         assert_eq!(request("GET /a b.html HTTP/1.0"), pair("GET", "/a b.html"));
         assert_eq!(request("GET /old"), pair("GET", "/old"));
         assert_eq!(request("M-SEARCH * HTTP/1.1"), pair("M-SEARCH", "*"));
-        for bad in ["", "-", "GET", "\\x16\\x03\\x01 /", " / HTTP/1.1"] {
+        for bad in [
+            "",
+            "-",
+            "GET",
+            "\\x16\\x03\\x01 /",
+            " / HTTP/1.1",
+            "- /x HTTP/1.1",
+            "--- /x HTTP/1.1",
+            "- http://lb.test:80- -",
+        ] {
             assert_eq!(request(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_path_is_a_request_where_the_method_stands_elsewhere() {
+        let told = |method: &'static str, request: &'static str| {
+            let mut entry = Entry {
+                method: Cow::Borrowed(method.as_bytes()),
+                ..Entry::default()
+            };
+            let sound = entry.set_request_or_target(Cow::Borrowed(request.as_bytes()));
+            let both = [entry.method, entry.target].map(|part| String::from_utf8(part.to_vec()));
+            sound.then(|| both.map(Result::unwrap).join(" "))
+        };
+        assert_eq!(told("POST", "/cart").as_deref(), Some("POST /cart"));
+        assert_eq!(told("POST", "/a b").as_deref(), Some("POST /a b"));
+        assert_eq!(told("GET", "http://h/a").as_deref(), Some("GET http://h/a"));
+        assert_eq!(told("GET", "PUT /a HTTP/1.1").as_deref(), Some("PUT /a"));
+        assert_eq!(told("", "/cart"), None);
+        assert_eq!(told("GET", "- http://lb.test:80- -"), None);
+    }
+
+    #[test]
+    fn a_query_told_apart_is_joined_once() {
+        let joined = |target: &'static str, query: &'static str| {
+            let mut entry = Entry {
+                target: Cow::Borrowed(target.as_bytes()),
+                query: Cow::Borrowed(query.as_bytes()),
+                ..Entry::default()
+            };
+            entry.join_query();
+            entry.join_query();
+            let told = [&*entry.target, entry.path(), entry.query()];
+            told.map(|part| String::from_utf8_lossy(part).into_owned())
+        };
+        assert_eq!(joined("/a", "x=1"), ["/a?x=1", "/a", "x=1"]);
+        assert_eq!(joined("/a", "?x=1"), ["/a?x=1", "/a", "x=1"]);
+        assert_eq!(joined("/a?x=1", "x=1"), ["/a?x=1", "/a", "x=1"]);
+        assert_eq!(joined("/a", ""), ["/a", "/a", ""]);
+        assert_eq!(joined("", "x=1"), ["", "", "x=1"]);
     }
 
     #[test]

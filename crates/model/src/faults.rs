@@ -135,6 +135,13 @@ impl Faults {
         }
     }
 
+    /// The kind that most of the lines have that were left out.
+    pub(crate) fn most(&self) -> Kind {
+        let bad = self.kinds.iter().filter(|(kind, _)| kind.is_bad());
+        let most = bad.max_by_key(|(_, count)| count.lines);
+        most.map_or(Kind::Format, |(kind, _)| *kind)
+    }
+
     /// Lines that were left out.
     pub(crate) fn bad(&self) -> u64 {
         let bad = self.kinds.iter().filter(|(kind, _)| kind.is_bad());

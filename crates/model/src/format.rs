@@ -10,10 +10,12 @@ mod w3c;
 
 use crate::entry::{Entry, Meaning};
 use crate::faults::Kind;
+use crate::input::without_end;
 use crate::recorded;
 use crate::time::{self, Form, TimeFault};
 
-pub(crate) use columns::Columns;
+pub(crate) use columns::{CSV, Columns};
+pub(crate) use json::NAME as JSON;
 pub(crate) use template::Template;
 
 /// Lines looked at to tell the format.
@@ -83,6 +85,13 @@ pub(crate) fn meaning(name: &str) -> Option<Meaning> {
 
 /// The format asked for, or the one that the first lines have. The error says what is wrong.
 pub(crate) fn choose(spec: &FormatSpec, head: &[u8], map: &FieldMap) -> Result<Format, String> {
+    for (place, (means, name)) in map.iter().enumerate() {
+        if let Some((_, other)) = map[..place].iter().find(|(other, _)| other == means) {
+            return Err(format!(
+                "the {means} is given two names, {other:?} and {name:?}"
+            ));
+        }
+    }
     match spec {
         FormatSpec::Detect => detect(head, map),
         FormatSpec::Combined => Ok(Format::Template(Template::combined())),
@@ -97,7 +106,7 @@ pub(crate) fn choose(spec: &FormatSpec, head: &[u8], map: &FieldMap) -> Result<F
 
 fn first_line(head: &[u8]) -> &[u8] {
     let end = memchr::memchr(b'\n', head).unwrap_or(head.len());
-    head[..end].trim_ascii_end()
+    without_end(&head[..end])
 }
 
 fn detect(head: &[u8], map: &FieldMap) -> Result<Format, String> {
@@ -111,8 +120,8 @@ fn detect(head: &[u8], map: &FieldMap) -> Result<Format, String> {
     // The first line may be a bad one: the format that most of the first lines have counts.
     let lines = || {
         head.split(|&b| b == b'\n')
-            .map(<[u8]>::trim_ascii_end)
-            .filter(|line| !line.is_empty())
+            .map(without_end)
+            .filter(|line| !line.trim_ascii().is_empty())
     };
     let most = |count: usize| count * 2 > lines().take(SNIFFED_LINES).count();
     let like = |f: fn(&[u8]) -> bool| lines().take(SNIFFED_LINES).filter(|line| f(line)).count();
@@ -142,7 +151,7 @@ impl Format {
     pub(crate) fn name(&self) -> String {
         match self {
             Format::Template(template) => template.name(),
-            Format::Json(_) => "JSON lines".to_owned(),
+            Format::Json(_) => json::NAME.to_owned(),
             Format::Columns(columns) => columns.name.to_owned(),
         }
     }
@@ -168,6 +177,22 @@ impl Format {
     /// Whether lines can say what the columns are from then on.
     pub(crate) fn has_directives(&self) -> bool {
         matches!(self, Format::Columns(columns) if columns.name == w3c::NAME)
+    }
+
+    /// Whether each line brings names of its own.
+    pub(crate) fn brings_names(&self) -> bool {
+        matches!(self, Format::Json(_))
+    }
+
+    /// Those of the first of these lines.
+    pub(crate) fn names(&self, head: &[u8]) -> Vec<String> {
+        match self {
+            Format::Json(_) => {
+                let lines = head.split(|&b| b == b'\n').take(SNIFFED_LINES);
+                lines.flat_map(json::names).collect()
+            }
+            Format::Template(_) | Format::Columns(_) => Vec::new(),
+        }
     }
 
     /// Takes a line apart.

@@ -124,6 +124,14 @@ impl Input {
     }
 }
 
+/// A line without its end. Blanks stay: where tabulators part values, one may be all that tells of the last value.
+pub(crate) fn without_end(mut line: &[u8]) -> &[u8] {
+    while let [rest @ .., b'\n' | b'\r'] = line {
+        line = rest;
+    }
+    line
+}
+
 /// The first bytes, which stay to be read.
 fn peek(reader: &mut BufReader<File>) -> io::Result<&[u8]> {
     let head = io::BufRead::fill_buf(reader)?;

@@ -16,6 +16,7 @@
 mod against;
 mod arrivals;
 mod arrived;
+mod asked;
 mod behaviour;
 mod check;
 mod class;
@@ -41,7 +42,7 @@ mod stored;
 mod time;
 mod tsung;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -71,8 +72,9 @@ pub use tsung::Tsung;
 use arrivals::Hours;
 use arrived::{Arrived, Own};
 use behaviour::Tally;
+use class::Classes;
 use hit::{NO_SEGMENT, Start};
-use read::Reading;
+use read::{RULE, Reading};
 use sorter::{Scratch, Sorter};
 
 /// The version of `model.json`.
@@ -302,6 +304,24 @@ pub enum ModelError {
         /// What is wrong.
         why: String,
     },
+    /// No line has a name that was given for a field.
+    #[error("no line has {name:?} for the {means}; the names in the first lines are {names}")]
+    Field {
+        /// What it was given for, of [`MEANINGS`].
+        means: String,
+        /// As given.
+        name: String,
+        /// Names that lines have.
+        names: String,
+    },
+    /// Something was asked for that the log's format has no place for.
+    #[error("{option} does nothing with {what}")]
+    Idle {
+        /// How it was asked for.
+        option: &'static str,
+        /// The format.
+        what: String,
+    },
     /// Too many lines are bad.
     #[error("{bad} of {lines} lines are bad, more than {:.3} %:\n{told}", max * 100.0)]
     TooManyBad {
@@ -311,6 +331,8 @@ pub enum ModelError {
         lines: u64,
         /// The share that may be.
         max: f64,
+        /// The kind that most of them have.
+        most: Kind,
         /// Kinds with examples.
         told: String,
     },
@@ -355,12 +377,14 @@ pub enum ModelFileError {
 /// Where a file cannot be read, its format is not known, too many lines are bad, or nothing is left.
 pub fn model(paths: &[PathBuf], settings: &Settings) -> Result<Made, ModelError> {
     let scratch = scratch(settings)?;
-    let reading = read::read(paths, settings, &scratch)?;
+    let mut reading = read::read(paths, settings, &scratch)?;
+    asked::refused(&reading, settings)?;
     if reading.faults.bad() as f64 > settings.bad_max * reading.lines as f64 {
         return Err(ModelError::TooManyBad {
             bad: reading.faults.bad(),
             lines: reading.lines,
             max: settings.bad_max,
+            most: reading.faults.most(),
             told: findings::told(&reading.faults),
         });
     }
@@ -380,10 +404,14 @@ pub fn model(paths: &[PathBuf], settings: &Settings) -> Result<Made, ModelError>
     let name = paths
         .first()
         .map_or_else(|| "model".to_owned(), |path| stem(path));
-    made(reading, settings, &scratch, name).map_err(|source| ModelError::Scratch {
+    let noticed = std::mem::take(&mut reading.noticed);
+    let made = made(reading, settings, &scratch, name);
+    let mut made = made.map_err(|source| ModelError::Scratch {
         path: scratch.path().to_owned(),
         source,
-    })
+    })?;
+    asked::tell(&mut made.model, &noticed, settings);
+    Ok(made)
 }
 
 fn scratch(settings: &Settings) -> Result<Scratch, ModelError> {
@@ -449,6 +477,23 @@ fn segments(names: &[String], hits: &[u64], max: usize) -> Segments {
     }
 }
 
+/// Gives a class another name where one of a rule has it, or another: who runs the model measures by names.
+fn tell_apart(classes: &mut Classes, shapes: &[String]) {
+    let is_ruled = |shape: &String| shape.starts_with(RULE);
+    let ruled = shapes.iter().zip(&classes.of_shape);
+    let ruled: BTreeSet<u16> = ruled
+        .filter_map(|(shape, &class)| is_ruled(shape).then_some(class))
+        .collect();
+    let taken = ruled.iter().map(|&class| &classes.all[usize::from(class)]);
+    let mut taken: BTreeSet<String> = taken.map(|class| class.name.clone()).collect();
+    let others = (0..).zip(&mut classes.all);
+    for (_, class) in others.filter(|(place, _)| !ruled.contains(place)) {
+        while !taken.insert(class.name.clone()) {
+            class.name.push_str(" (others)");
+        }
+    }
+}
+
 fn made(
     reading: Reading,
     settings: &Settings,
@@ -463,6 +508,7 @@ fn made(
         &reading.samples,
         settings.classes_max,
     );
+    tell_apart(&mut classes, &reading.shapes);
     let segments = segments(
         &reading.segments,
         &survey.segment_hits,

@@ -9,6 +9,8 @@ use crate::entry::Entry;
 
 /// Most parts joined.
 const PARTS_MAX: usize = 8;
+/// Between parts that are joined: stands in none of them, and is shown as a blank.
+pub(crate) const JOINED: char = '\0';
 
 /// Where a text is taken from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +32,8 @@ enum Source {
 
 /// One or more parts of a line, as `address+agent`, `query:user_id` or `path=^/shop/([^/]+)`.
 ///
-/// With a regular expression only what its first group matches counts, or all that it matches.
+/// With a regular expression only what its first group matches counts, or all that it matches; parts that are joined
+/// have a blank between them there.
 #[derive(Debug, Clone)]
 pub struct Part {
     text: String,
@@ -99,16 +102,21 @@ fn source(text: &str) -> Result<Source, String> {
 }
 
 impl Part {
-    /// The text of this part of a line, parts joined by a byte that stands in none of them; `None`
-    /// where one is missing, or does not match.
+    /// The text of this part of a line; `None` where one is missing, or does not match.
     pub(crate) fn of<'e>(&self, entry: &'e Entry<'_>) -> Option<Cow<'e, [u8]>> {
         let whole = match &self.sources[..] {
             [only] => one(only, entry)?,
             several => {
+                let between = match self.pattern {
+                    Some(_) => b' ',
+                    None => JOINED as u8,
+                };
                 let mut joined = Vec::new();
-                for source in several {
+                for (number, source) in several.iter().enumerate() {
+                    if number > 0 {
+                        joined.push(between);
+                    }
                     joined.extend_from_slice(&one(source, entry)?);
-                    joined.push(0);
                 }
                 Cow::Owned(joined)
             }
@@ -172,9 +180,19 @@ fn header<'e>(entry: &'e Entry<'_>, name: &str) -> Option<&'e [u8]> {
         snake,
         format!("cs({name})"),
         format!("request.{name}"),
+        format!("request_{name}"),
         format!("headers.{name}"),
+        format!("request.headers.{name}"),
     ];
-    names.iter().find_map(|name| entry.other(name))
+    let found = names.iter().find_map(|name| entry.other(name));
+    // Some have a place of their own.
+    let known = || match &*names[2] {
+        "user_agent" => Some(&*entry.agent),
+        "referer" => Some(&*entry.referer),
+        "host" => Some(&*entry.host),
+        _ => None,
+    };
+    found.or_else(known)
 }
 
 #[cfg(test)]
@@ -203,7 +221,13 @@ mod tests {
         assert_eq!(of("cookie:sid", &entry), some("abc"));
         assert_eq!(of("header:X-User", &entry), some("9"));
         assert_eq!(of("path=^/publishers/([^/]+)/", &entry), some("k1"));
-        assert_eq!(of("address+agent", &entry), some("::1\0\0"));
+        assert_eq!(of("address+agent", &entry), some("::1\0"));
+        assert_eq!(of("address+path", &entry), some("::1\0/publishers/k1/api/"));
+        assert_eq!(of("address+path=/api/$", &entry), some("/api/"));
+        assert_eq!(
+            of("address+path=^::1 (/[a-z]+)", &entry),
+            some("/publishers")
+        );
         assert_eq!(of("query:none", &entry), None);
         assert_eq!(of("user", &entry), None);
         assert_eq!(of("path=^/offers/([^/]+)/", &entry), None);

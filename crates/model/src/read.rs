@@ -4,9 +4,10 @@
 //! sampled is chosen by them.
 
 mod lines;
+mod noticed;
 mod steps;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -19,12 +20,14 @@ use crate::faults::{Faults, Kind};
 use crate::format::{self, Format};
 use crate::hit::{Hit, NO_SEGMENT};
 use crate::input::{Input, Piece};
+use crate::part::JOINED;
 use crate::settings::Settings;
 use crate::shape::Names;
 use crate::sorter::{Run, Scratch};
 
 use lines::{Lines, Outcome};
 pub(crate) use lines::{RULE, Sample};
+pub(crate) use noticed::Noticed;
 use steps::Steps;
 
 /// Shapes of requests that are told apart while reading.
@@ -68,6 +71,7 @@ pub(crate) struct Reading {
     pub(crate) segments: Vec<String>,
     pub(crate) samples: Vec<Sample>,
     pub(crate) faults: Faults,
+    pub(crate) noticed: Noticed,
     /// Good and bad.
     pub(crate) lines: u64,
     pub(crate) hits: u64,
@@ -83,6 +87,16 @@ pub(crate) struct Reading {
     pub(crate) back_max_ns: i64,
     /// `(first, last)`, nanoseconds since the epoch.
     pub(crate) span_ns: (i64, i64),
+}
+
+/// What is known of the files before their lines are taken apart.
+#[derive(Default)]
+struct Fed {
+    files: Vec<FileRead>,
+    /// Lines that reach beyond a piece.
+    faults: Faults,
+    /// Of the first lines, where fields were named.
+    names: BTreeSet<String>,
 }
 
 /// A piece with what it takes to read it.
@@ -107,9 +121,7 @@ pub(crate) fn read(
     let shapes = Names::new(SHAPES_MAX);
     let segments = Names::new(SEGMENTS_MAX);
     let threads = settings.threads.max(1);
-    let mut files = Vec::new();
-    let mut faults = Faults::default();
-    let outcomes = std::thread::scope(|scope| -> Result<Vec<Outcome>, ModelError> {
+    let (outcomes, fed) = std::thread::scope(|scope| -> Result<_, ModelError> {
         let (sender, receiver) = sync_channel::<Work>(PIECES_WAITING * threads);
         let receiver = Arc::new(Mutex::new(receiver));
         let readers: Vec<_> = (0..threads)
@@ -127,7 +139,7 @@ pub(crate) fn read(
             })
             .collect();
         drop(receiver);
-        let fed = feed(paths, settings, &sender, &mut faults, &mut files);
+        let fed = feed(paths, settings, &sender);
         drop(sender);
         let outcomes: io::Result<Vec<Outcome>> = readers
             .into_iter()
@@ -137,15 +149,18 @@ pub(crate) fn read(
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })
             .collect();
-        fed?;
-        outcomes.map_err(|source| ModelError::Scratch {
+        let fed = fed?;
+        let outcomes = outcomes.map_err(|source| ModelError::Scratch {
             path: scratch.path().to_owned(),
             source,
-        })
+        })?;
+        Ok((outcomes, fed))
     })?;
-    let mut reading = gather(outcomes, files, faults);
+    let mut reading = gather(outcomes, fed);
     reading.shapes = shapes.into_texts();
-    reading.segments = segments.into_texts();
+    let segments = segments.into_texts().into_iter();
+    reading.segments = segments.map(|text| text.replace(JOINED, " ")).collect();
+    reading.noticed.segmented = !reading.segments.is_empty();
     Ok(reading)
 }
 
@@ -177,9 +192,8 @@ fn feed(
     paths: &[PathBuf],
     settings: &Settings,
     sender: &SyncSender<Work>,
-    faults: &mut Faults,
-    files: &mut Vec<FileRead>,
-) -> Result<(), ModelError> {
+) -> Result<Fed, ModelError> {
+    let mut fed = Fed::default();
     let mut number = 0;
     for (file, path) in paths.iter().enumerate() {
         let unreadable = |source| ModelError::Read {
@@ -213,6 +227,9 @@ fn feed(
                 None => {
                     let known = chosen(path, &bytes, settings, cut_off.as_deref())?;
                     told.format = known.name();
+                    if !settings.fields.is_empty() {
+                        fed.names.extend(known.names(&bytes));
+                    }
                     by_format(bytes, &Arc::new(known))
                 }
             };
@@ -226,26 +243,25 @@ fn feed(
                     format: Arc::clone(&known),
                     bytes,
                 };
-                let lines = line_count(&work.bytes);
-                line += lines;
-                told.lines += lines;
+                line += line_count(&work.bytes);
                 number += 1;
                 format = Some(known);
                 if sender.send(work).is_err() {
                     // A reader that failed tells why when it is joined.
-                    return Ok(());
+                    return Ok(fed);
                 }
             }
             for _ in 0..too_long {
-                faults.add(Kind::TooLong, (file as u32, line), b"", &name);
+                let place = (file as u32, line);
+                fed.faults.add(Kind::TooLong, place, b"", &name);
                 line += 1;
                 told.lines += 1;
             }
             told.cut_off = cut_off;
         }
-        files.push(told);
+        fed.files.push(told);
     }
-    Ok(())
+    Ok(fed)
 }
 
 fn chosen(
@@ -289,15 +305,19 @@ fn line_count(bytes: &[u8]) -> u64 {
     ends + u64::from(!bytes.is_empty() && !bytes.ends_with(b"\n"))
 }
 
-fn gather(outcomes: Vec<Outcome>, files: Vec<FileRead>, faults: Faults) -> Reading {
+fn gather(outcomes: Vec<Outcome>, fed: Fed) -> Reading {
     let mut reading = Reading {
-        lines: faults.bad(),
-        files,
+        lines: fed.faults.bad(),
+        files: fed.files,
         runs: Vec::new(),
         shapes: Vec::new(),
         segments: Vec::new(),
         samples: Vec::new(),
-        faults,
+        faults: fed.faults,
+        noticed: Noticed {
+            names: fed.names,
+            ..Noticed::default()
+        },
         hits: 0,
         without: 0,
         step_ns: 0,
@@ -314,7 +334,9 @@ fn gather(outcomes: Vec<Outcome>, files: Vec<FileRead>, faults: Faults) -> Readi
         reading.runs.extend(outcome.runs);
         reading.samples.extend(outcome.samples);
         reading.faults.merge(outcome.faults);
-        for (file, own) in outcome.steps {
+        reading.noticed.merge(outcome.noticed);
+        for (file, (lines, own)) in outcome.of_files {
+            reading.files[file as usize].lines += lines;
             steps[file as usize].merge(own);
         }
         reading.back_max_ns = reading.back_max_ns.max(outcome.back_max_ns);

@@ -8,7 +8,7 @@ use record::Run;
 use crate::faults::Faults;
 use crate::findings::{Severity, add};
 use crate::hit::Hit;
-use crate::read::{FileRead, RULE, Reading, Sample};
+use crate::read::{FileRead, Noticed, RULE, Reading, Sample};
 use crate::settings::Settings;
 use crate::sorter::Sorter;
 use crate::{Class, Made, Model, ModelError, Target};
@@ -99,6 +99,7 @@ pub fn recorded(
         segments: info.sessions.clone(),
         samples,
         faults: Faults::default(),
+        noticed: Noticed::default(),
         lines,
         hits: lines,
         without: 0,

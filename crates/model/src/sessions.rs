@@ -156,6 +156,8 @@ fn valley(bins: &[u64]) -> Option<f64> {
     let hills = sides.map(|side| side.iter().sum::<u64>() >= HILL_MIN);
     let deep = lowest <= VALLEY_DEPTH * before.min(behind);
     let middle = (from_s(begin) * from_s(end + 1)).sqrt();
+    // The bins at both ends reach beyond.
+    let middle = middle.clamp(VALLEY_FROM_S, VALLEY_UPTO_S);
     (deep && hills == [true; 2]).then(|| middle.round())
 }
 
@@ -276,6 +278,18 @@ mod tests {
         assert_eq!(
             (found.gap.why, found.gap.seconds),
             (GapReason::Usual, 1800.0)
+        );
+        // A valley in the bin that a minute lies in, which begins before.
+        let gaps = (0..30).map(|_| 7.0).chain((25..60).map(from_s));
+        let near = gaps.scan(0.0, |at, gap| {
+            *at += gap + 1.0;
+            Some((1, *at as i64))
+        });
+        let near: Vec<(u64, i64)> = near.collect();
+        let found = survey((&hits(&near), 1), (1, 0), None).unwrap();
+        assert_eq!(
+            (found.gap.why, found.gap.seconds),
+            (GapReason::Valley, 60.0)
         );
         let given = survey((&hits(&even), 1), (1, 0), Some(5.0)).unwrap();
         assert_eq!((given.gap.why, given.gap.seconds), (GapReason::Given, 5.0));

@@ -31,7 +31,7 @@ pub struct Settings {
     pub classes_max: usize,
     /// Lines of which this part matches are left out.
     pub without: Vec<Part>,
-    /// Where times name no zone, and by whose clock days begin; `None`: UTC, or the log's own.
+    /// Where the clock hung that names no zone; `None`: UTC.
     pub zone: Option<String>,
     /// The share of bad lines above which there is no model.
     pub bad_max: f64,

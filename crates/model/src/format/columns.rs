@@ -7,6 +7,8 @@ use crate::entry::{Entry, Meaning};
 use crate::faults::Kind;
 use crate::time::Form;
 
+/// What such a table is called.
+pub(crate) const CSV: &str = "CSV";
 /// Most columns.
 const COLUMNS_MAX: usize = 256;
 /// Longest row that is shown as names of columns when it was not said to be one.
@@ -37,8 +39,13 @@ impl Columns {
 
     pub(super) fn parse<'a>(&'a self, line: &'a [u8]) -> Result<Entry<'a>, Kind> {
         let mut entry = Entry::default();
-        let (mut date, mut clock) = (None, None);
+        let (mut date, mut clock, mut request) = (None, None, None);
         let mut count = 0;
+        // Behind the last separator there may be nothing, which is a value too.
+        let line = match self.separator {
+            b'\t' => line,
+            _ => line.trim_ascii_end(),
+        };
         for value in split(line, self.separator) {
             let value = value.ok_or(Kind::Format)?;
             let Some(meaning) = self.meanings.get(count) else {
@@ -61,11 +68,7 @@ impl Columns {
                 Meaning::SmallMethod => entry.method = Cow::Owned(value.to_ascii_uppercase()),
                 Meaning::Target => entry.target = value,
                 Meaning::Query => entry.query = value,
-                Meaning::Request => {
-                    if !entry.set_request(value) {
-                        return Err(Kind::Request);
-                    }
-                }
+                Meaning::Request => request = Some(value),
                 Meaning::Status => entry.status = status(&value),
                 Meaning::Host => entry.host = value,
                 Meaning::Referer => entry.referer = value,
@@ -76,6 +79,12 @@ impl Columns {
         let known = self.meanings.len();
         if count < known || (count > known && !self.more) {
             return Err(Kind::Format);
+        }
+        // The method may stand in a column behind it.
+        if let Some(request) = request
+            && !entry.set_request_or_target(request)
+        {
+            return Err(Kind::Request);
         }
         if let Some((date, clock)) = date.zip(clock) {
             let both = [&date[..], b" ", &clock[..]].concat();
@@ -188,7 +197,7 @@ pub(super) fn csv(header: &[u8], map: &FieldMap) -> Result<Columns, String> {
         ));
     }
     Ok(Columns {
-        name: "CSV",
+        name: CSV,
         meanings,
         separator,
         remark: None,

@@ -9,7 +9,14 @@ use crate::entry::{Entry, Meaning};
 use crate::faults::Kind;
 use crate::time::Form;
 
-/// Names that servers and collectors give these things, tried in this order.
+/// What such a log is called.
+pub(crate) const NAME: &str = "JSON lines";
+/// Longer names of what stands inside other objects are passed over: a line of many such names would take far more
+/// memory than it has bytes.
+const NAME_BYTES_MAX: usize = 256;
+
+/// Names that servers and collectors give these things, tried in this order; those with points are of nginx's and
+/// Apache's logs in the Elastic Common Schema, and of Caddy.
 const GUESSES: &[(Meaning, &[&str])] = &[
     (
         Meaning::Time,
@@ -39,6 +46,12 @@ const GUESSES: &[(Meaning, &[&str])] = &[
             "ClientHost",
             "remote_host",
             "host_ip",
+            "client.ip",
+            "source.ip",
+            "client.address",
+            "source.address",
+            "request.client_ip",
+            "request.remote_ip",
         ],
     ),
     (
@@ -49,9 +62,15 @@ const GUESSES: &[(Meaning, &[&str])] = &[
             "agent",
             "useragent",
             "UserAgent",
+            "request_User-Agent",
+            "user_agent.original",
+            "request.headers.User-Agent",
         ],
     ),
-    (Meaning::User, &["remote_user", "user", "auth", "username"]),
+    (
+        Meaning::User,
+        &["remote_user", "user", "auth", "username", "ClientUsername"],
+    ),
     (
         Meaning::Method,
         &[
@@ -60,6 +79,8 @@ const GUESSES: &[(Meaning, &[&str])] = &[
             "verb",
             "RequestMethod",
             "http_method",
+            "http.request.method",
+            "request.method",
         ],
     ),
     (
@@ -72,9 +93,15 @@ const GUESSES: &[(Meaning, &[&str])] = &[
             "target",
             "RequestPath",
             "request_path",
+            "url.original",
+            "url.path",
+            "request.uri",
         ],
     ),
-    (Meaning::Query, &["query_string", "args", "query"]),
+    (
+        Meaning::Query,
+        &["query_string", "args", "query", "url.query"],
+    ),
     (Meaning::Request, &["request", "request_line"]),
     (
         Meaning::Status,
@@ -85,13 +112,32 @@ const GUESSES: &[(Meaning, &[&str])] = &[
             "status_code",
             "DownstreamStatus",
             "http_status",
+            "http.response.status_code",
         ],
     ),
     (
         Meaning::Host,
-        &["http_host", "host", "vhost", "server_name"],
+        &[
+            "http_host",
+            "host",
+            "vhost",
+            "server_name",
+            "RequestHost",
+            "url.domain",
+            "request.host",
+        ],
     ),
-    (Meaning::Referer, &["http_referer", "referer", "referrer"]),
+    (
+        Meaning::Referer,
+        &[
+            "http_referer",
+            "referer",
+            "referrer",
+            "request_Referer",
+            "http.request.referrer",
+            "request.headers.Referer",
+        ],
+    ),
 ];
 
 /// Which name means what.
@@ -134,7 +180,7 @@ impl Names {
         let mut entry = Entry::default();
         // Objects inside are named by dots, as in `request.method`.
         let mut flat = Vec::new();
-        flatten(None, object, &mut flat);
+        flatten("", object, &mut flat);
         let value = |name: &str| {
             flat.iter()
                 .find(|(own, _)| own == name)
@@ -170,8 +216,9 @@ impl Names {
                 Meaning::Method => entry.method = text,
                 Meaning::Target => entry.target = text,
                 Meaning::Query => entry.query = text,
-                Meaning::Request if entry.target.is_empty() => {
-                    let is_one = entry.set_request(text);
+                // Beside a target it counts only where it was named.
+                Meaning::Request if entry.target.is_empty() || self.of(wanted).is_some() => {
+                    let is_one = entry.set_request_or_target(text);
                     is_one.then_some(()).ok_or(Kind::Request)?;
                 }
                 Meaning::Status => entry.status = super::status(&text),
@@ -185,19 +232,38 @@ impl Names {
     }
 }
 
-fn flatten(prefix: Option<&str>, object: Map<String, Value>, flat: &mut Vec<(String, String)>) {
+/// The names that a line has; none where it is no object.
+pub(super) fn names(line: &[u8]) -> Vec<String> {
+    let mut flat = Vec::new();
+    if let Ok(object) = serde_json::from_slice(line) {
+        flatten("", object, &mut flat);
+    }
+    flat.into_iter().map(|(name, _)| name).collect()
+}
+
+/// `prefix` is empty, or ends with a point.
+fn flatten(prefix: &str, object: Map<String, Value>, flat: &mut Vec<(String, String)>) {
     for (name, value) in object {
-        let name = match prefix {
-            Some(prefix) => format!("{prefix}.{name}"),
-            None => name,
-        };
-        match value {
-            Value::String(text) => flat.push((name, text)),
-            Value::Number(number) => flat.push((name, number.to_string())),
-            Value::Bool(truth) => flat.push((name, truth.to_string())),
-            // One level: deeper ones hold nothing that this looks for.
-            Value::Object(inner) if prefix.is_none() => flatten(Some(&name), inner, flat),
-            Value::Object(_) | Value::Array(_) | Value::Null => {}
+        if prefix.is_empty() {
+            put(name, value, flat);
+        } else if prefix.len() + name.len() <= NAME_BYTES_MAX {
+            put(format!("{prefix}{name}"), value, flat);
         }
+    }
+}
+
+fn put(name: String, value: Value, flat: &mut Vec<(String, String)>) {
+    match value {
+        Value::String(text) => flat.push((name, text)),
+        Value::Number(number) => flat.push((name, number.to_string())),
+        Value::Bool(truth) => flat.push((name, truth.to_string())),
+        Value::Object(inner) => flatten(&format!("{name}."), inner, flat),
+        // Programs written in Go have a list of each header's values, of which there is mostly one.
+        Value::Array(list) => {
+            if let Ok([only]) = <[Value; 1]>::try_from(list) {
+                put(name, only, flat);
+            }
+        }
+        Value::Null => {}
     }
 }

@@ -129,6 +129,7 @@ impl Template {
         let mut entry = Entry::default();
         let mut rest = line;
         if self.client {
+            let line = line.trim_ascii_end();
             let (open, _) = bracket(line).ok_or(Kind::Format)?;
             // A bracket has a blank before it.
             let client = Client::read(&line[..open - 1]).ok_or(Kind::Format)?;
@@ -142,6 +143,7 @@ impl Template {
         for (number, part) in self.parts.iter().enumerate() {
             let literal = part.until.needle();
             let end = if literal.is_empty() {
+                rest = rest.trim_ascii_end();
                 Some(rest.len())
             } else if part.quoted {
                 quoted_end(rest, literal)

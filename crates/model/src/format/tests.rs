@@ -236,6 +236,34 @@ fn csv_and_tsung() {
     );
 }
 
+/// An empty text behind the last separator is a value, whatever the separator is.
+#[test]
+fn the_last_value_may_be_empty() {
+    for separator in [",", ";", "\t"] {
+        let text = |row: &str| row.replace('|', separator);
+        let head = text("time|target|agent\r\n");
+        let format = detected(&head);
+        assert!(format.is_remark(head.trim_end().as_bytes()));
+        let line = text("1431857103|/a|");
+        assert_eq!(shown(&format, &line), Ok(format!("  /a 0  {MAY}")));
+    }
+    let own = FormatSpec::Template("$msec\t$request_uri\t$http_user_agent".to_owned());
+    let own = choose(&own, b"", &[]).unwrap();
+    for line in ["1431857103.000\t/a\t", "1431857103.000\t/a\t  "] {
+        assert_eq!(shown(&own, line), Ok(format!("  /a 0  {MAY}")));
+    }
+}
+
+#[test]
+fn names_of_what_stands_inside_are_bounded() {
+    let deep = |levels: usize| "{\"a\":".repeat(levels) + "1" + &"}".repeat(levels);
+    let names = |line: &str| detected("{}").names(line.as_bytes());
+    assert_eq!(names(&deep(3)), ["a.a.a"]);
+    assert_eq!(names(&deep(100))[0].len(), 199);
+    assert!(names(&format!("{{\"{}\":{{\"a\":1}}}}", "x".repeat(300))).is_empty());
+    assert!(names(&deep(30_000)).is_empty());
+}
+
 #[test]
 fn what_is_no_log_is_told() {
     assert!(choose(&FormatSpec::Detect, b"once upon a time\nthere was\n", &[]).is_err());

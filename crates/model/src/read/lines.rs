@@ -6,12 +6,12 @@ use std::io;
 
 use jiff::tz::TimeZone;
 
-use super::{LINE_BITS, SAMPLES_MAX, SEGMENTS_MAX, SHAPES_MAX, Steps, Work};
-use crate::entry::{Entry, clean_target};
+use super::{LINE_BITS, Noticed, SAMPLES_MAX, SEGMENTS_MAX, SHAPES_MAX, Steps, Work};
+use crate::entry::{Entry, clean_target, is_method};
 use crate::faults::{Faults, Kind};
-use crate::format::key;
+use crate::format::{Format, key};
 use crate::hit::{Hit, NO_SEGMENT};
-use crate::input::LINE_BYTES_MAX;
+use crate::input::{LINE_BYTES_MAX, without_end};
 use crate::part::Part;
 use crate::settings::Settings;
 use crate::shape::{Names, shape};
@@ -42,8 +42,9 @@ pub(super) struct Outcome {
     pub(super) runs: Vec<Run<Hit>>,
     pub(super) samples: Vec<Sample>,
     pub(super) faults: Faults,
-    /// By the place of the file.
-    pub(super) steps: BTreeMap<u32, Steps>,
+    /// By the place of the file: its lines, good and bad, and the steps of its clock.
+    pub(super) of_files: BTreeMap<u32, (u64, Steps)>,
+    pub(super) noticed: Noticed,
     pub(super) offsets: BTreeMap<i32, u64>,
     pub(super) back_max_ns: i64,
     pub(super) span_ns: (i64, i64),
@@ -88,7 +89,8 @@ impl<'a> Lines<'a> {
                 runs: Vec::new(),
                 samples: Vec::new(),
                 faults: Faults::default(),
-                steps: BTreeMap::new(),
+                of_files: BTreeMap::new(),
+                noticed: Noticed::new(settings),
                 offsets: BTreeMap::new(),
                 back_max_ns: 0,
                 span_ns: (i64::MAX, i64::MIN),
@@ -105,19 +107,21 @@ impl<'a> Lines<'a> {
         };
         let key = self.settings.key.clone().unwrap_or_else(usual);
         let mut last_ns = i64::MIN;
+        let before = self.outcome.lines;
+        let named = work.format.brings_names() && !self.settings.fields.is_empty();
         let end = work.bytes.len();
         let mut at = 0;
         let mut number = 0;
         while at < end {
             let next = memchr::memchr(b'\n', &work.bytes[at..]).map_or(end, |found| at + found + 1);
-            let line = work.bytes[at..next].trim_ascii_end();
+            let line = without_end(&work.bytes[at..next]);
             let whole = work.bytes[at..next].ends_with(b"\n");
             let length = next - at - usize::from(whole);
             at = next;
             let place = (work.file, work.first_line + number);
             let order = work.number << LINE_BITS | number;
             number += 1;
-            if line.is_empty() || work.format.is_remark(line) {
+            if line.trim_ascii_start().is_empty() || work.format.is_remark(line) {
                 continue;
             }
             self.outcome.lines += 1;
@@ -133,10 +137,14 @@ impl<'a> Lines<'a> {
                     .add(Kind::CutOff, place, line, &work.name);
                 continue;
             }
-            let hit = work
-                .format
-                .parse(line)
-                .and_then(|entry| self.hit(&entry, &key, order));
+            let parsed = work.format.parse(line);
+            if named {
+                self.names(&parsed, line, &work.format);
+            }
+            let hit = parsed.and_then(|mut entry| {
+                entry.join_query();
+                self.hit(&entry, &key, order)
+            });
             match hit {
                 Ok(Some((hit, odd))) => {
                     if let Some(kind) = odd {
@@ -163,9 +171,25 @@ impl<'a> Lines<'a> {
             }
         }
         let steps = std::mem::take(&mut self.steps);
-        let of_file = self.outcome.steps.entry(work.file).or_default();
+        let (lines, of_file) = self.outcome.of_files.entry(work.file).or_default();
+        *lines += self.outcome.lines - before;
         of_file.merge(steps);
         Ok(())
+    }
+
+    /// Looks which of the names that were given for fields a line has; of a bad one, too.
+    fn names(&mut self, parsed: &Result<Entry<'_>, Kind>, line: &[u8], format: &Format) {
+        let given = &self.settings.fields;
+        let noticed = &mut self.outcome.noticed;
+        match parsed {
+            Ok(entry) => noticed.names(given, |name| entry.named.iter().any(|own| own.0 == name)),
+            Err(_) => {
+                let names = format.names(line);
+                if !names.is_empty() {
+                    noticed.names(given, |name| names.iter().any(|own| own == name));
+                }
+            }
+        }
     }
 
     /// The line in numbers, and what is odd of its time; `None` where the settings leave it out.
@@ -175,12 +199,7 @@ impl<'a> Lines<'a> {
         key: &Part,
         order: u64,
     ) -> Result<Option<(Hit, Option<Kind>)>, Kind> {
-        if self
-            .settings
-            .without
-            .iter()
-            .any(|part| part.of(entry).is_some())
-        {
+        if self.is_left_out(entry) {
             return Ok(None);
         }
         let stamp = entry.time.ok_or(Kind::NoTime)?;
@@ -197,12 +216,13 @@ impl<'a> Lines<'a> {
         } else {
             &entry.method[..]
         };
-        if !method.iter().all(|b| b.is_ascii_alphabetic() || *b == b'-') {
+        if !is_method(method) {
             return Err(Kind::Request);
         }
-        let shape = self.shape(method, &target, entry.query.as_ref());
+        self.outcome.noticed.request(entry);
+        let shape = self.shape(method, &target);
         let segment = self.segment(entry);
-        self.sample(order, shape, method, &target, entry.query.as_ref());
+        self.sample(order, shape, method, &target);
         let span = &mut self.outcome.span_ns;
         *span = (span.0.min(time_ns), span.1.max(time_ns));
         let hit = Hit {
@@ -216,7 +236,21 @@ impl<'a> Lines<'a> {
         Ok(Some((hit, odd)))
     }
 
+    /// Whether a part that leaves lines out matches. Each that has not matched yet is asked, so that those which never
+    /// do are known.
+    fn is_left_out(&mut self, entry: &Entry<'_>) -> bool {
+        let mut out = false;
+        let matched = &mut self.outcome.noticed.without;
+        for (part, matched) in self.settings.without.iter().zip(matched) {
+            if (!out || !*matched) && part.of(entry).is_some() {
+                (out, *matched) = (true, true);
+            }
+        }
+        out
+    }
+
     fn time(&mut self, stamp: Stamp) -> Result<(i64, Option<Kind>), Kind> {
+        self.outcome.noticed.no_zone += u64::from(stamp.offset_s.is_none());
         let (seconds, offset_s, odd) = match (stamp.offset_s, &self.zone) {
             (Some(offset_s), _) => (stamp.seconds, offset_s, None),
             (None, None) => (stamp.seconds, 0, Some(Kind::NoZone)),
@@ -235,23 +269,20 @@ impl<'a> Lines<'a> {
     }
 
     /// The number of the request's shape, or of the first rule that it matches.
-    fn shape(&mut self, method: &[u8], target: &[u8], query: &[u8]) -> u32 {
-        let ruled = (!self.settings.rules.is_empty()).then(|| {
+    fn shape(&mut self, method: &[u8], target: &[u8]) -> u32 {
+        let rules = &self.settings.rules;
+        let ruled = (!rules.is_empty()).then(|| {
             let whole = [method, b" ", target].concat();
-            let found = self.settings.rules.iter().find(|rule| rule.matches(&whole));
-            found.map(|rule| format!("{RULE}{}", rule.name))
+            rules.iter().position(|rule| rule.matches(&whole))
         });
         match ruled.flatten() {
-            Some(name) => {
+            Some(place) => {
+                self.outcome.noticed.rules[place] += 1;
+                let name = format!("{RULE}{}", rules[place].name);
                 self.shape.clear();
                 self.shape.extend_from_slice(name.as_bytes());
             }
-            None => {
-                shape(method, target, &mut self.shape);
-                if !query.is_empty() && !self.shape.ends_with(b"?") {
-                    self.shape.push(b'?');
-                }
-            }
+            None => shape(method, target, &mut self.shape),
         }
         if let Some(&number) = self.known_shapes.get(&self.shape) {
             return number;
@@ -283,7 +314,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Keeps the targets of the lines with the lowest lots, which follow from their places alone.
-    fn sample(&mut self, order: u64, shape: u32, method: &[u8], target: &[u8], query: &[u8]) {
+    fn sample(&mut self, order: u64, shape: u32, method: &[u8], target: &[u8]) {
         let mut hasher = DefaultHasher::new();
         hasher.write_u64(order);
         let lot = hasher.finish();
@@ -291,19 +322,11 @@ impl<'a> Lines<'a> {
         if full && self.samples.peek().is_some_and(|last| last.lot < lot) {
             return;
         }
-        let mut target = String::from_utf8_lossy(target).into_owned();
-        if !query.is_empty()
-            && !target.contains('?')
-            && let Some(query) = clean_target(&[b"/", query].concat())
-        {
-            target.push('?');
-            target.push_str(&String::from_utf8_lossy(&query)[1..]);
-        }
         self.samples.push(Sample {
             lot,
             shape,
             method: String::from_utf8_lossy(method).into_owned(),
-            target,
+            target: String::from_utf8_lossy(target).into_owned(),
         });
         if full {
             self.samples.pop();

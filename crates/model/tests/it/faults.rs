@@ -225,6 +225,42 @@ fn a_cut_off_archive_counts_as_far_as_it_goes() {
 }
 
 #[test]
+fn cut_off_counts_count_as_far_as_they_go() {
+    let space = Space::new();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let counts: String = (0..60_000_u64)
+        .map(|second| format!("{}\n", second * second * 7_919 % 1_009 / 100))
+        .collect();
+    packer.write_all(counts.as_bytes()).unwrap();
+    let packed = packer.finish().unwrap();
+    let path = space.file("counts.gz", &packed[..packed.len() / 2]);
+    let made = model::counted(&path, 1, 0, &space.settings()).unwrap();
+    let file = &made.model.log.files[0];
+    assert!(file.cut_off.is_some());
+    assert!((1_000..59_000).contains(&file.lines), "{}", file.lines);
+    assert!(made.model.findings.iter().any(|f| f.code == "file-cut-off"));
+    let path = space.file("counts.gz", &packed[..12]);
+    let error = model::counted(&path, 1, 0, &space.settings()).unwrap_err();
+    assert!(error.to_string().contains("ends too early"), "{error}");
+}
+
+#[test]
+fn lines_of_files_are_those_that_are_no_remarks() {
+    let space = Space::new();
+    let blank = sound(100).replace('\n', "\r\n\r\n") + "  \n\n";
+    let table = "#Version: 1.0\n#Fields: date time c-ip cs-uri-stem\n2015-05-17 12:00:00 ::1 /\n";
+    let long = "x".repeat(2_000_000) + "\n";
+    let files = [
+        space.file("blank.log", blank),
+        space.file("table.log", table),
+        space.file("long.log", sound(100) + &long),
+    ];
+    let made = model::model(&files, &space.settings()).unwrap();
+    let lines: Vec<u64> = made.model.log.files.iter().map(|file| file.lines).collect();
+    assert_eq!((lines, made.model.log.lines), (vec![300, 1, 301], 602));
+}
+
+#[test]
 fn an_archive_cut_off_before_its_first_line_is_told() {
     let space = Space::new();
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -44,36 +44,36 @@ pub(crate) struct ModelArgs {
     /// What sessions are told apart by, as path=^/publishers/([^/]+)/
     #[arg(long, value_name = "PART[=REGEX]")]
     pub(crate) segment: Option<Part>,
-    /// Segments with a model of their own; the smaller ones are put together
-    #[arg(long, value_name = "N", default_value = "40", value_parser = clap::value_parser!(u16).range(1..=200))]
-    pub(crate) segments_max: u16,
+    /// Segments with a model of their own; the smaller ones are put together [default: 40]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=200))]
+    pub(crate) segments_max: Option<u16>,
     /// A session ends when nothing was asked for so long [default: found in the log]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) gap: Option<std::time::Duration>,
     /// A class of requests of your own: those whose METHOD and target match; may be given again
     #[arg(long = "class", value_name = "NAME=REGEX")]
     pub(crate) classes: Vec<Rule>,
-    /// Classes that the other requests are put together to
-    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u16).range(1..=100))]
-    pub(crate) classes_max: u16,
+    /// Classes that the other requests are put together to [default: 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub(crate) classes_max: Option<u16>,
     /// Leave out lines of which this part matches, as agent=(?i)bot; may be given again
     #[arg(long, value_name = "PART=REGEX")]
     pub(crate) without: Vec<Part>,
     /// Where the clock hung that names no zone, as Europe/Berlin
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
-    /// The share of bad lines above which there is no model
-    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = parse_part)]
-    pub(crate) bad_max: f64,
+    /// The share of bad lines above which there is no model [default: 1%]
+    #[arg(long, value_name = "SHARE", value_parser = parse_part)]
+    pub(crate) bad_max: Option<f64>,
     /// How users arrive [default: the simplest way that the log does not refuse]
     #[arg(long, value_name = "LAW")]
     pub(crate) arrivals: Option<ArrivalsArg>,
-    /// What users do: a chain of classes, or sessions as they were
-    #[arg(long, value_name = "KIND", default_value = "chain")]
-    pub(crate) behaviour: BehaviourArg,
-    /// With --as counts: how long each number counts
-    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration)]
-    pub(crate) bin: std::time::Duration,
+    /// What users do: a chain of classes, or sessions as they were [default: chain]
+    #[arg(long, value_name = "KIND")]
+    pub(crate) behaviour: Option<BehaviourArg>,
+    /// With --as counts: how long each number counts [default: 1s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) bin: Option<std::time::Duration>,
     /// With --as counts: what the clock showed at the first, as 1995-07-01T00:00:00
     #[arg(long, value_name = "TIME")]
     pub(crate) begin: Option<String>,

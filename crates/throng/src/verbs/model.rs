@@ -2,8 +2,9 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
-use model::{BehaviourKind, FormatSpec, Made, ModelError, Settings};
+use model::{BehaviourKind, FormatSpec, Kind, Made, ModelError, Settings};
 use report::Page;
 
 use crate::args::{ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelVerb};
@@ -74,24 +75,35 @@ fn refuse_idle(args: &ModelArgs) -> Result<(), Failure> {
         ("--key", args.key.is_some()),
         ("--segment", args.segment.is_some()),
         ("--class", !args.classes.is_empty()),
+        ("--classes-max", args.classes_max.is_some()),
         ("--without", !args.without.is_empty()),
         ("--zone", args.zone.is_some()),
+        ("--bad-max", args.bad_max.is_some()),
+    ];
+    let of_users = [
+        ("--gap", args.gap.is_some()),
+        ("--segments-max", args.segments_max.is_some()),
+        ("--behaviour", args.behaviour.is_some()),
+    ];
+    let of_counts = [
+        ("--begin", args.begin.is_some()),
+        ("--bin", args.bin.is_some()),
     ];
     let (what, hint, idle) = match (is_run, is_counts) {
         (true, _) => (
             "a run's directory",
             "users are known by their numbers there; segments are its sessions, classes its measures",
-            of_lines.to_vec(),
+            [&of_lines[..], &of_counts].concat(),
         ),
         (_, true) => (
             "counts",
             "counts tell how many came, and nothing of who they were",
-            [&of_lines[..], &[("--gap", args.gap.is_some())]].concat(),
+            [&of_lines[..], &of_users].concat(),
         ),
         _ => (
             "lines of a log",
-            "their own times say when they were; --begin goes with --as counts",
-            vec![("--begin", args.begin.is_some())],
+            "their own times say when they were; --begin and --bin go with --as counts",
+            of_counts.to_vec(),
         ),
     };
     match idle.iter().find(|(_, given)| *given) {
@@ -116,26 +128,27 @@ fn settings(args: &ModelArgs, out: &Path) -> Settings {
         (None, Some(LogFormat::Alb)) => FormatSpec::Alb,
         (None, Some(LogFormat::Tsung)) => FormatSpec::Tsung,
     };
+    let usual = Settings::default();
     Settings {
         format,
         fields: args.fields.clone(),
         key: args.key.clone(),
         segment: args.segment.clone(),
-        segments_max: usize::from(args.segments_max),
+        segments_max: args.segments_max.map_or(usual.segments_max, usize::from),
         gap_s: args.gap.map(|gap| gap.as_secs_f64()),
         rules: args.classes.clone(),
-        classes_max: usize::from(args.classes_max),
+        classes_max: args.classes_max.map_or(usual.classes_max, usize::from),
         without: args.without.clone(),
         zone: args.zone.clone(),
-        bad_max: args.bad_max,
+        bad_max: args.bad_max.unwrap_or(usual.bad_max),
         arrivals: args.arrivals.map(|law| match law {
             ArrivalsArg::Poisson => model::ArrivalsLaw::Poisson,
             ArrivalsArg::Cycle => model::ArrivalsLaw::Cycle,
             ArrivalsArg::Trace => model::ArrivalsLaw::Trace,
         }),
         behaviour: match args.behaviour {
-            BehaviourArg::Chain => BehaviourKind::Chain,
-            BehaviourArg::Sequences => BehaviourKind::Sequences,
+            None | Some(BehaviourArg::Chain) => BehaviourKind::Chain,
+            Some(BehaviourArg::Sequences) => BehaviourKind::Sequences,
         },
         seed: args.seed,
         threads: args.threads.map_or_else(threads, usize::from),
@@ -152,15 +165,16 @@ fn counted(args: &ModelArgs, path: &Path, settings: &Settings) -> Result<Made, F
             "write it as 1995-07-01T00:00:00",
         )
     })?;
+    let bin = args.bin.unwrap_or(Duration::from_secs(1));
     // Were a part of a second cut off, the rate would be another.
-    if args.bin.is_zero() || args.bin.subsec_nanos() > 0 {
+    if bin.is_zero() || bin.subsec_nanos() > 0 {
         return Err(Failure::hinted(
             Exit::Usage,
-            format!("--bin {:?} is no whole number of seconds", args.bin),
+            format!("--bin {bin:?} is no whole number of seconds"),
             "add the counts up to whole seconds, and give those",
         ));
     }
-    model::counted(path, args.bin.as_secs(), local_s, settings).map_err(failure)
+    model::counted(path, bin.as_secs(), local_s, settings).map_err(failure)
 }
 
 fn write(out: &Path, made: &Made) -> Result<(), Failure> {
@@ -196,23 +210,45 @@ pub(super) fn failure(error: ModelError) -> Failure {
     let exit = match &error {
         ModelError::Read { .. } | ModelError::Run(_) => Exit::NoInput,
         ModelError::Scratch { .. } => Exit::Io,
-        ModelError::Zone { .. } => Exit::Usage,
+        ModelError::Zone { .. } | ModelError::Idle { .. } => Exit::Usage,
         ModelError::Format { .. }
+        | ModelError::Field { .. }
         | ModelError::TooManyBad { .. }
         | ModelError::Nothing { .. }
         | ModelError::Counts { .. } => Exit::Data,
     };
-    match &error {
-        ModelError::TooManyBad { .. } => Failure::hinted(
-            exit,
-            error.to_string(),
-            "say how lines are written with --as or --log-format, or how many may be bad with --bad-max",
-        ),
-        ModelError::Format { .. } => Failure::hinted(
-            exit,
-            error.to_string(),
-            "say how lines are written with --as, --log-format or --field; docs/modelling.md lists formats",
-        ),
-        _ => Failure::new(exit, error),
+    let hint = match &error {
+        ModelError::TooManyBad { most, .. } => bad_lines(*most),
+        ModelError::Format { .. } => {
+            "say how lines are written with --as, --log-format or --field; docs/modelling.md lists formats"
+        }
+        ModelError::Field { .. } => {
+            "names of what stands inside other objects are joined by points, as in http.request.method"
+        }
+        ModelError::Idle { .. } => {
+            "names are given for JSON and CSV; --log-format says how other lines are written"
+        }
+        _ => return Failure::new(exit, error),
+    };
+    Failure::hinted(exit, error.to_string(), hint)
+}
+
+/// What helps against bad lines of this kind.
+fn bad_lines(kind: Kind) -> &'static str {
+    match kind {
+        Kind::NoKey => {
+            "say what one user's lines have in common with --key, as --key address or --key field:NAME, or how many \
+             may be bad with --bad-max"
+        }
+        Kind::NoTime => {
+            "say what JSON or CSV calls the time with --field time=NAME, or how many may be bad with --bad-max"
+        }
+        Kind::Request => {
+            "say what JSON or CSV calls method and path with --field method=NAME --field target=NAME, as \
+             target=request where that holds a path, or how many may be bad with --bad-max"
+        }
+        _ => {
+            "say how lines are written with --as or --log-format, or how many may be bad with --bad-max"
+        }
     }
 }

@@ -343,20 +343,49 @@ fn options_that_would_do_nothing_are_refused() {
         ["--without", "agent=bot"],
         ["--class", "a=b"],
         ["--as", "json"],
+        ["--classes-max", "1"],
+        ["--bad-max", "5%"],
+        ["--bin", "5s"],
+        ["--begin", "1995-07-01T00:00:00"],
     ] {
         let ended = model(&run, &space.path("a"), &option).with(64);
         ended.told(&format!("{} does nothing with a run", option[0]));
     }
     let counts = space.file("counts.txt", "1 2 3\n");
-    let options = ["--as", "counts", "--gap", "5s"];
-    model(&counts, &space.path("b"), &options)
-        .with(64)
-        .told("--gap does nothing with counts");
+    for option in [["--gap", "5s"], ["--behaviour", "chain"]] {
+        let options = [&["--as", "counts"][..], &option].concat();
+        model(&counts, &space.path("b"), &options)
+            .with(64)
+            .told(&format!("{} does nothing with counts", option[0]));
+    }
     let log = space.file("access.log", &log());
-    model(&log, &space.path("c"), &["--begin", "1995-07-01T00:00:00"])
+    for option in [["--begin", "1995-07-01T00:00:00"], ["--bin", "5s"]] {
+        model(&log, &space.path("c"), &option)
+            .with(64)
+            .told(&format!("{} does nothing with lines", option[0]));
+    }
+    for out in ["a", "b", "c"] {
+        assert!(!space.path(out).exists(), "nothing was made");
+    }
+    // What format it is only its lines tell.
+    model(&log, &space.path("d"), &["--field", "target=zzz"])
         .with(64)
-        .told("--begin does nothing with lines");
-    assert!(!space.path("a").exists(), "nothing was made");
+        .told("--field does nothing with combined or common log");
+}
+
+/// The help names the options that mend what is wrong.
+#[test]
+fn bad_lines_are_told_with_what_helps() {
+    let space = Space::new();
+    let json = "{\"time\":1431857103,\"request\":\"/a\"}\n".repeat(9);
+    let log = space.file("paths.log", &json);
+    let out = space.path("a");
+    model(&log, &out, &[]).with(65).told("--field method=NAME");
+    let mended = ["--field", "target=request", "--key", "user"];
+    model(&log, &out, &mended).with(65).told("--key address");
+    let nope = ["--field", "method=nope"];
+    let ended = model(&log, &out, &nope).with(65);
+    ended.told("\"nope\" for the method; the names in the first lines are request, time");
 }
 
 /// The real log's first lines, at twenty times their speed.
