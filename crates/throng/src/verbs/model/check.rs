@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use controller::simulate::{Asked, USER_HEADER, simulate};
-use model::{Model, Settings};
+use model::{Model, Played, Settings};
 use report::Page;
 
 use super::{MODEL, SCENARIO, against, failure, place};
@@ -16,15 +16,15 @@ use crate::{page, source, terminal};
 /// What comes of it, beside the model.
 pub(super) const LOG: &str = "simulated.log";
 pub(super) const CHECK: &str = "check.json";
-/// Longest time that is simulated, seconds.
-const SECONDS_MAX: f64 = 14.0 * 86_400.0;
+/// Longest time that a scenario lasts, seconds.
+const SECONDS_MAX: f64 = 366.0 * 86_400.0;
 
 pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
     if let Some(table) = &args.against {
         return against::against(args, table);
     }
     let first = read(&args.dir)?;
-    let scale = Scale::new(&first, args.sessions);
+    let scale = scale(&first, args.sessions);
     let plan = {
         let text = source::read(&args.dir.join(SCENARIO).display().to_string())?;
         source::compile(&text, &sets(&scale, args))?.plan
@@ -44,8 +44,7 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
         ..model::settings_of(&first)
     };
     let second = model::model(&[log], &settings).map_err(failure)?.model;
-    let expected = model::users_expected(&first, scale.seconds);
-    let found = model::check(&first, &second, expected.map(|users| users * scale.users));
+    let found = model::check(&first, &second, scale);
     let json = report::json(&found);
     record::write_whole(&args.dir.join(CHECK), json.as_bytes())
         .map_err(|error| Failure::new(Exit::Io, error))?;
@@ -99,23 +98,15 @@ fn stored(dir: &Path) -> Result<Model, Failure> {
 }
 
 /// All of the log's time with so many users that about as many sessions come as were asked for.
-struct Scale {
-    seconds: f64,
-    /// So many times as many as in the log.
-    users: f64,
-}
-
-impl Scale {
-    fn new(model: &Model, sessions: u32) -> Scale {
-        let seconds = model.arrivals.span_s.min(SECONDS_MAX);
-        Scale {
-            seconds,
-            users: f64::from(sessions) / (model.arrivals.rate_per_s * seconds),
-        }
+fn scale(model: &Model, sessions: u32) -> Played {
+    let seconds = model.arrivals.span_s.min(SECONDS_MAX);
+    Played {
+        seconds,
+        users: f64::from(sessions) / (model.arrivals.rate_per_s * seconds),
     }
 }
 
-fn sets(scale: &Scale, args: &ModelCheckArgs) -> Vec<(String, String)> {
+fn sets(scale: &Played, args: &ModelCheckArgs) -> Vec<(String, String)> {
     let (users, seconds) = (scale.users, scale.seconds);
     let mut sets = vec![
         ("target", "http://model.test/".to_owned()),
