@@ -333,24 +333,6 @@ fn days_that_are_all_alike_make_a_model_that_can_be_read() {
 }
 
 #[test]
-fn a_recording_of_more_than_two_weeks_is_checked_against_all_of_it() {
-    // Bursts, and from the twentieth day on at other hours, more of them, and other ones.
-    let day = |day: u64| {
-        let (hour, bursts) = if day < 20 { (2, 6) } else { (12, 18) };
-        (0..bursts).flat_map(move |burst| {
-            let at = day * 86_400 + hour * 3_600 + (burst * 2_654_435 + day * 977) % 14_400;
-            (0..6).map(move |k| at + k % 3)
-        })
-    };
-    let mut seconds: Vec<u64> = (0..28).flat_map(day).collect();
-    seconds.sort_unstable();
-    let (code, check) = checked(&Space::new(), &begins(seconds.into_iter()), &[]);
-    assert_eq!(code, Some(0), "{check:#}");
-    let sessions = check["sessions"][1].as_u64().unwrap();
-    assert!((1_700..2_300).contains(&sessions), "{sessions}");
-}
-
-#[test]
 fn a_law_that_was_asked_for_and_does_not_rise_as_the_log_does_is_refused() {
     // Within an hour, the later the more.
     let rising = (0..900_u64).map(|user| (3_500.0 * (user as f64 / 900.0).sqrt()) as u64);

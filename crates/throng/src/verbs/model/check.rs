@@ -141,3 +141,22 @@ fn lines(model: &Model, asked: &[Asked], sessions: &[&str]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_a_recording_of_weeks_is_played_with_as_many_sessions_as_were_asked_for() {
+        let space = tempfile::tempdir().unwrap();
+        let path = space.path().join("counts.txt");
+        // The first half of forty days has three times as many as the second.
+        let counts = (0..960).map(|hour| if hour < 480 { "30 " } else { "10 " });
+        std::fs::write(&path, counts.collect::<String>()).unwrap();
+        let made = model::counted(&path, 3_600, 0, &Settings::default()).unwrap();
+        let played = scale(&made.model, 5_000);
+        assert_eq!(played.seconds, 40.0 * 86_400.0);
+        let users = model::users_expected(&made.model, played.seconds).unwrap() * played.users;
+        assert!((users - 5_000.0).abs() < 1e-6, "{users}");
+    }
+}
