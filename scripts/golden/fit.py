@@ -278,7 +278,14 @@ def hurst():
         x = fractional(h, 1024).round(6)
         value, error = wavelet(x, 2, 6)
         found.append(
-            {"h": h, "series": x.tolist(), "whittle": whittle(x, 90), "wavelet": value, "wavelet_error": error}
+            {
+                "h": h,
+                "series": x.tolist(),
+                "whittle": whittle(x, 90),
+                "whittle_of_1000": whittle(x[:1000], 90),
+                "wavelet": value,
+                "wavelet_error": error,
+            }
         )
     return found
 

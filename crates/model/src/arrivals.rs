@@ -5,7 +5,7 @@ mod pictures;
 mod scales;
 
 pub(crate) use cycle::Hours;
-pub use cycle::{Break, Cycle, DaysTest};
+pub use cycle::{Break, Cycle, DaysTest, NoCycle};
 pub use pictures::{CountsBar, CountsPicture, Pictures};
 pub use scales::{Hurst, HurstEstimate, Scale, Silence};
 
@@ -71,8 +71,15 @@ pub struct Arrivals {
     pub by_hour: Vec<u64>,
     /// Counts at 1, 10, 100 and 1,000 bins.
     pub scales: Vec<Scale>,
+    /// Whether users come the more often the later it is, or the less; missing of few, and in models of older
+    /// versions.
+    #[serde(default)]
+    pub trend: Option<Trend>,
     /// The day and the week.
     pub cycle: Option<Cycle>,
+    /// Why there is no cycle, where there is none; missing in models of older versions.
+    #[serde(default)]
+    pub no_cycle: Option<NoCycle>,
     /// Counts in windows of equal expected users, time rescaled by the cycle: of a Poisson process whose
     /// rate is the cycle's they are Poisson.
     pub rescaled: Option<Rescaled>,
@@ -88,6 +95,9 @@ pub struct Arrivals {
     pub law: ArrivalsLaw,
     /// It was asked for, not found.
     pub law_given: bool,
+    /// The cycle was asked for, and there is none to follow.
+    #[serde(default)]
+    pub cycle_wanted: bool,
     /// The law is not refused.
     pub law_fits: bool,
     /// Bins of the trace that is written where the law is one, seconds.
@@ -95,6 +105,16 @@ pub struct Arrivals {
     /// What pictures are drawn from; empty in models of older versions.
     #[serde(default)]
     pub pictures: Pictures,
+}
+
+/// Laplace's test of a trend.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Trend {
+    /// The users' mean time after the middle of the recording, in standard deviations: above 0 where they
+    /// become more.
+    pub z: f64,
+    /// P(as far either way), arrivals being Poisson with one rate.
+    pub p: f64,
 }
 
 /// Counts after the cycle has been taken out of time.
@@ -111,6 +131,11 @@ pub struct Rescaled {
 }
 
 impl Arrivals {
+    /// Whether any test refuses a Poisson process of one rate.
+    pub(crate) fn poisson_refused(&self) -> bool {
+        refuses_poisson(&self.scales, self.trend)
+    }
+
     /// The hours of the cycle, where there is one.
     pub(crate) fn hours(&self) -> Option<Hours<'_>> {
         let cycle = self.cycle.as_ref()?;
@@ -128,13 +153,19 @@ pub(crate) fn analyse(
     let users: u64 = counts.bins.iter().map(|&count| u64::from(count)).sum();
     let span_s = (counts.bins.len() as u64 * counts.bin_s) as f64;
     let (silences, silent_share) = scales::silences(counts);
-    let cycle = cycle::find(counts, &silences, seed);
+    let found = cycle::find(counts, &silences, seed);
+    let (cycle, no_cycle) = match found {
+        Ok(cycle) => (Some(cycle), None),
+        Err(why) => (None, Some(why)),
+    };
     let rescaled = cycle
         .as_ref()
         .and_then(|cycle| rescaled(counts, cycle, &silences));
     let scales = scales::scales(counts);
     let hurst = scales::hurst(counts, cycle.as_ref());
-    let poisson = is_poisson(&scales);
+    let between = between(&counts.bins);
+    let trend = counts::laplace(between).map(|counts::Trend { z, p }| Trend { z, p });
+    let poisson = !scales.is_empty() && !refuses_poisson(&scales, trend);
     let follows = rescaled.as_ref().is_some_and(|rescaled| {
         rescaled.p >= ALPHA || (INDEX_NEAR.0..=INDEX_NEAR.1).contains(&rescaled.index)
     });
@@ -143,8 +174,8 @@ pub(crate) fn analyse(
         (false, true) => ArrivalsLaw::Cycle,
         (false, false) => ArrivalsLaw::Trace,
     };
-    // Without a cycle there is none to follow.
-    let wanted = wanted.filter(|law| *law != ArrivalsLaw::Cycle || cycle.is_some());
+    let cycle_wanted = wanted == Some(ArrivalsLaw::Cycle) && cycle.is_none();
+    let wanted = wanted.filter(|_| !cycle_wanted);
     let law = wanted.unwrap_or(found);
     let law_fits = match law {
         ArrivalsLaw::Poisson => poisson,
@@ -152,7 +183,6 @@ pub(crate) fn analyse(
         ArrivalsLaw::Trace => true,
     };
     let (rate_low, rate_high) = rate_interval(users, span_s);
-    let between = between(&counts.bins);
     let pictures = pictures::pictures(counts, law, cycle.as_ref());
     Arrivals {
         users,
@@ -166,7 +196,9 @@ pub(crate) fn analyse(
         local_s: counts.local_s,
         by_hour: by_hour(counts),
         scales,
+        trend,
         cycle,
+        no_cycle,
         rescaled,
         hurst,
         silences,
@@ -174,6 +206,7 @@ pub(crate) fn analyse(
         gaps,
         law,
         law_given: wanted.is_some(),
+        cycle_wanted,
         law_fits,
         trace_bin_s: counts.bin_s * (counts.bins.len().div_ceil(TRACE_BINS_MAX) as u64).max(1),
         pictures,
@@ -194,8 +227,17 @@ fn by_hour(counts: &Counts) -> Vec<u64> {
         .enumerate()
         .filter(|(_, count)| **count > 0)
     {
-        let local_s = counts.local_s + (bin as u64 * counts.bin_s) as i64;
-        hours[local_s.div_euclid(3600).rem_euclid(24) as usize] += u64::from(count);
+        // A bin of several hours is spread over them evenly.
+        let (begin_s, bin_s) = (bin as u64 * counts.bin_s, counts.bin_s);
+        let upto = |second: u64| u64::from(count) * second / bin_s;
+        let mut from_s = 0;
+        while from_s < bin_s {
+            let local_s = counts.local_s + (begin_s + from_s) as i64;
+            let left_s = 3600 - local_s.rem_euclid(3600) as u64;
+            let next_s = (from_s + left_s).min(bin_s);
+            hours[local_s.div_euclid(3600).rem_euclid(24) as usize] += upto(next_s) - upto(from_s);
+            from_s = next_s;
+        }
     }
     hours
 }
@@ -209,10 +251,12 @@ fn rate_interval(users: u64, span_s: f64) -> (f64, f64) {
     (low / span_s, bound(n + 1.0, Z) / span_s)
 }
 
-/// Whether no scale's counts refuse to be Poisson, the level shared among them.
-fn is_poisson(scales: &[Scale]) -> bool {
-    let level = ALPHA / scales.len().max(1) as f64;
-    !scales.is_empty() && scales.iter().all(|scale| scale.p_dispersion >= level)
+/// Whether a scale's dispersion, a scale's dependence or the trend refuses Poisson, the level shared among all.
+fn refuses_poisson(scales: &[Scale], trend: Option<Trend>) -> bool {
+    let all = scales.iter().flat_map(Scale::deciding);
+    let all: Vec<f64> = all.chain(trend.map(|trend| trend.p)).collect();
+    let level = ALPHA / all.len().max(1) as f64;
+    all.iter().any(|&p| p < level)
 }
 
 /// The dispersion in windows in each of which the cycle expects ten users.

@@ -90,19 +90,35 @@ impl Tests {
     }
 }
 
-/// Holds the second model against the first. Classes are matched by name, segments by the names that
-/// sessions have in the first one's scenario ([`session_names`](crate::session_names)). `expected`: how many users
-/// the second's log should have; `None` where that is not known.
-pub fn check(first: &Model, second: &Model, expected: Option<f64>) -> Check {
+/// What of the first model's log the second's is of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Played {
+    /// So many seconds from its beginning on.
+    pub seconds: f64,
+    /// So many times as many users.
+    pub users: f64,
+}
+
+/// Holds the second model against the first, by which the second's log was played. Classes are matched by name,
+/// segments by the names that sessions have in the first one's scenario
+/// ([`session_names`](crate::session_names)).
+pub fn check(first: &Model, second: &Model, played: Played) -> Check {
     let mut tests = Tests::default();
     let names = crate::session_names(first);
     let sessions = |model: &Model| model.segments.iter().map(|s| s.sessions).sum::<u64>();
-    tests.rows(
-        "arrivals",
-        "by the hour of the day",
-        &first.arrivals.by_hour,
-        &second.arrivals.by_hour,
-    );
+    // A part of a recording may have other hours than its whole, and other segments.
+    let expected = users_expected(first, played.seconds);
+    if expected.is_some() {
+        tests.rows(
+            "arrivals",
+            "by the hour of the day",
+            &first.arrivals.by_hour,
+            &second.arrivals.by_hour,
+        );
+    }
+    let (a, b) = over_time(&first.arrivals, &second.arrivals, played.seconds);
+    tests.rows("arrivals", "over the time of the log", &a, &b);
+    let expected = expected.map(|expected| expected * played.users);
     if let Some(expected) = expected.filter(|&expected| expected > 0.0) {
         tests.number("arrivals", "users in all", expected, second.users);
     }
@@ -124,7 +140,9 @@ pub fn check(first: &Model, second: &Model, expected: Option<f64>) -> Check {
         .iter()
         .map(|pair| pair.1.map_or(0, |s| s.sessions))
         .collect();
-    tests.rows("segments", "sessions of each", &a, &b);
+    if expected.is_some() {
+        tests.rows("segments", "sessions of each", &a, &b);
+    }
     let places: Vec<Option<usize>> = first
         .classes
         .iter()
@@ -153,6 +171,36 @@ pub fn check(first: &Model, second: &Model, expected: Option<f64>) -> Check {
         holds: tests.iter().all(|test| !test.refused),
         tests,
     }
+}
+
+/// Users of both in about so many pieces of the time that was played.
+fn over_time(first: &Arrivals, second: &Arrivals, seconds: f64) -> (Vec<u64>, Vec<u64>) {
+    const PIECES: usize = 20;
+    let slots = |arrivals: &Arrivals, shift_s: f64| {
+        let slot_s = arrivals.pictures.slot_s as f64;
+        let users = arrivals.pictures.users.clone();
+        let slots = users.into_iter().enumerate();
+        slots.map(move |(at, users)| (shift_s + at as f64 * slot_s, slot_s, users))
+    };
+    // Pieces are slots of the first put together, of which the last may be longer than what was played.
+    let slot_s = first.pictures.slot_s.max(1) as f64;
+    let whole = (first.pictures.users.len()).min((seconds / slot_s).ceil() as usize);
+    let piece_s = slot_s * whole.div_ceil(PIECES) as f64;
+    let pieces = (whole as f64 * slot_s / piece_s).ceil() as usize;
+    let in_pieces = |slots: &mut dyn Iterator<Item = (f64, f64, u64)>| {
+        let mut sums = vec![0.0; pieces];
+        for (from_s, length_s, users) in slots {
+            for (piece, sum) in sums.iter_mut().enumerate() {
+                let (begin_s, end_s) = (piece as f64 * piece_s, (piece + 1) as f64 * piece_s);
+                let common_s = end_s.min(from_s + length_s) - begin_s.max(from_s);
+                *sum += common_s.max(0.0) / length_s * users as f64;
+            }
+        }
+        sums.into_iter().map(|sum| sum.round() as u64).collect()
+    };
+    let shift_s = (second.local_s - first.local_s) as f64;
+    let a = in_pieces(&mut slots(first, 0.0).take(whole));
+    (a, in_pieces(&mut slots(second, shift_s)))
 }
 
 /// How many users come in the first so many seconds, by the laws that the model lets them come by. `None` where

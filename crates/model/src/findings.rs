@@ -4,7 +4,7 @@ mod segments;
 
 use serde::{Deserialize, Serialize};
 
-use crate::arrivals::Arrivals;
+use crate::arrivals::{Arrivals, HurstEstimate, NoCycle};
 use crate::durations::Outcome;
 use crate::faults::{Faults, Kind};
 use crate::scenario::{SEQUENCE_REQUESTS_MAX, is_chain, sequences_each};
@@ -254,29 +254,36 @@ fn of_arrivals(arrivals: &Arrivals, found: &mut Found) {
         .scales
         .iter()
         .map(|scale| {
-            let p = p_value(scale.p_dispersion);
-            format!("{:.2} at {} s (p {p})", scale.index, scale.window_s)
+            let mut p = format!("p {}", p_value(scale.p_dispersion));
+            if scale.dependence_decides() {
+                p += &format!(", of dependence p {}", p_value(scale.p_dependence));
+            }
+            format!("{:.2} at {} s ({p})", scale.index, scale.window_s)
         })
         .collect();
-    let dispersion = format!(
+    let mut tests = format!(
         "variance over mean of the counts, which is 1 for Poisson, is {}",
         scales.join(", ")
     );
+    if let Some(trend) = arrivals.trend {
+        let how = if trend.z > 0.0 { "rises" } else { "falls" };
+        tests += &format!("; for a rate that {how}, p {}", p_value(trend.p));
+    }
     match first {
         None => found.add(
             Severity::Warning,
             "arrivals-short",
             "the log is too short to judge how users arrive".to_owned(),
         ),
-        Some(_) if poisson_refused(arrivals) => found.add(
+        Some(_) if arrivals.poisson_refused() => found.add(
             Severity::Note,
             "poisson-refused",
-            format!("arrivals are no Poisson process of one rate: {dispersion}"),
+            format!("arrivals are no Poisson process of one rate: {tests}"),
         ),
         Some(_) => found.add(
             Severity::Good,
             "poisson",
-            format!("arrivals are not told apart from a Poisson process: {dispersion}"),
+            format!("arrivals are not told apart from a Poisson process: {tests}"),
         ),
     }
     if let Some(cycle) = &arrivals.cycle {
@@ -307,6 +314,13 @@ fn of_arrivals(arrivals: &Arrivals, found: &mut Found) {
             );
             found.add(Severity::Warning, "day-moved", text);
         }
+    }
+    if arrivals.no_cycle == Some(NoCycle::Bins) {
+        let text = format!(
+            "counts of {} s do not add up to hours: neither the day nor the week is looked for; give counts whose              --bin divides an hour, such as 1s, 10s, 1m or 1h",
+            arrivals.bin_s
+        );
+        found.add(Severity::Warning, "bins-no-hours", text);
     }
     if let Some(longest) = arrivals.silences.first() {
         let text = format!(
@@ -350,11 +364,40 @@ fn p_value(p: f64) -> String {
     }
 }
 
+fn about(estimate: &HurstEstimate) -> &'static str {
+    match estimate.about_cycle {
+        true => " about the cycle",
+        false => "",
+    }
+}
+
 fn of_hurst(arrivals: &Arrivals, found: &mut Found) {
     let estimates = arrivals.hurst.iter().flat_map(|hurst| &hurst.estimates);
     let with_interval: Vec<_> = estimates
+        .clone()
         .filter(|estimate| estimate.low.is_some())
         .collect();
+    let beyond: Vec<String> = estimates
+        .filter(|estimate| !estimate.is_stationary())
+        .map(|e| {
+            format!(
+                "{:.3} by {}{} over {:.0} to {:.0} s",
+                e.h,
+                e.method,
+                about(e),
+                e.from_s,
+                e.upto_s
+            )
+        })
+        .collect();
+    if !beyond.is_empty() {
+        let text = format!(
+            "the counts are not stationary at these scales, or too few: Hurst's H, which is between 0 and 1, \
+             would be {}",
+            beyond.join("; ")
+        );
+        found.add(Severity::Note, "hurst-beyond", text);
+    }
     let told: Vec<String> = with_interval
         .iter()
         .map(|e| {
@@ -365,11 +408,7 @@ fn of_hurst(arrivals: &Arrivals, found: &mut Found) {
                 e.low.unwrap_or(f64::NAN),
                 e.high.unwrap_or(f64::NAN),
                 e.method,
-                if e.about_cycle {
-                    " about the cycle"
-                } else {
-                    ""
-                },
+                about(e),
                 e.from_s,
                 e.upto_s,
                 if straight {
@@ -389,14 +428,6 @@ fn of_hurst(arrivals: &Arrivals, found: &mut Found) {
     let text = format!("Hurst's H is {}", told.join("; "));
     let code = if long { "self-similar" } else { "hurst" };
     found.add(Severity::Note, code, text);
-}
-
-fn poisson_refused(arrivals: &Arrivals) -> bool {
-    let level = 0.01 / arrivals.scales.len().max(1) as f64;
-    arrivals
-        .scales
-        .iter()
-        .any(|scale| scale.p_dispersion < level)
 }
 
 fn extremes(rates: &[f64]) -> (f64, f64) {

@@ -49,11 +49,11 @@ use serde::{Deserialize, Serialize};
 
 pub use against::{Against, AgainstError, StatedFigure, against};
 pub use arrivals::{
-    Arrivals, Break, CountsBar, CountsPicture, Cycle, DaysTest, Hurst, HurstEstimate, Pictures,
-    Rescaled, Scale, Silence,
+    Arrivals, Break, CountsBar, CountsPicture, Cycle, DaysTest, Hurst, HurstEstimate, NoCycle,
+    Pictures, Rescaled, Scale, Silence, Trend,
 };
 pub use behaviour::{Behaviour, Transition};
-pub use check::{Check, CheckTest, LEVEL, check, users_expected};
+pub use check::{Check, CheckTest, LEVEL, Played, check, users_expected};
 pub use class::{Class, Target};
 pub use counted::counted;
 pub use curves::{Bar, Curves, LawCurve};

@@ -66,6 +66,10 @@ fn arrivals(arrivals: &Arrivals) -> Result<(), String> {
         ));
     }
     counts("the users of an hour", arrivals.by_hour.iter().copied())?;
+    counts(
+        "the users of a slot",
+        arrivals.pictures.users.iter().copied(),
+    )?;
     counts("the number of users", [arrivals.users])
 }
 

@@ -32,7 +32,66 @@ pub fn dispersion(counts: impl Iterator<Item = u64> + Clone) -> Option<Dispersio
         return None;
     }
     let mean = sum as f64 / windows as f64;
-    about(counts.map(|count| (count, mean)), 1)
+    let found = about(counts.clone().map(|count| (count, mean)), 1)?;
+    if mean >= MEAN_CHI_SQUARED {
+        return Some(found);
+    }
+    let pairs = counts.map(|count| count as f64 * (count as f64 - 1.0) / 2.0);
+    Some(Dispersion {
+        p: meetings(pairs.sum(), sum as f64, windows as f64),
+        ..found
+    })
+}
+
+/// Counts whose mean is less do not make χ² of the statistic.
+const MEAN_CHI_SQUARED: f64 = 1.0;
+
+/// P(as far from the mean either way) of how many pairs among `n` users come in one of `windows`, which is
+/// all that the statistic holds, given n. Two pairs do not depend on each other, three do: mean and variance are
+/// those of Poisson's distribution, and the skewness is 1 + 2n / windows times as great. Above it is Poisson's
+/// in such steps; below, where less skewness says more, in steps of one.
+fn meetings(pairs: f64, n: f64, windows: f64) -> f64 {
+    let expected = n * (n - 1.0) / 2.0 / windows;
+    if expected <= 0.0 {
+        return 1.0;
+    }
+    let step = 1.0 + 2.0 * n / windows;
+    let mean = expected / step / step;
+    let above = match (pairs - expected) / step + mean {
+        at if at > 0.0 => gamma_p(at, mean),
+        _ => 1.0,
+    };
+    let below = 1.0 - gamma_p(pairs + 1.0, expected);
+    (2.0 * above.min(below)).min(1.0)
+}
+
+/// Whether events come the more often the later it is, or the less.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Trend {
+    /// Their mean time's distance from the middle, in standard deviations: above 0 where they become more.
+    pub z: f64,
+    /// P(as far either way).
+    pub p: f64,
+}
+
+/// Laplace's test of a Poisson process of one rate, whose events are spread evenly (Cox and Lewis 1966,
+/// section 3.3), by counts in windows of one length. `None` of fewer than two windows, or ten events.
+pub fn laplace(counts: &[u32]) -> Option<Trend> {
+    const EVENTS_MIN: f64 = 10.0;
+    let windows = counts.len() as f64;
+    let events = counts.iter().map(|&count| f64::from(count)).sum::<f64>();
+    if counts.len() < 2 || events < EVENTS_MIN {
+        return None;
+    }
+    let times = counts.iter().enumerate();
+    let sum: f64 = times
+        .map(|(at, &count)| f64::from(count) * (at as f64 + 0.5))
+        .sum();
+    // The variance of a whole number that is drawn evenly.
+    let deviation = ((windows * windows - 1.0) / 12.0 / events).sqrt();
+    let z = (sum / events - windows / 2.0) / deviation;
+    let p = 2.0 * Normal::standard().sf(z.abs());
+    Some(Trend { z, p })
 }
 
 /// The same about expected counts, of which `fitted` numbers were taken from the counts themselves.
@@ -139,6 +198,9 @@ pub struct Groups {
     pub explained: f64,
 }
 
+/// An F that is greater is told as this: groups within which nothing varies have none that is finite.
+const F_MAX: f64 = 1e6;
+
 /// One-way analysis of variance. Empty groups are passed over; `None` where fewer than two are left,
 /// or no group has two numbers, or nothing varies.
 pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
@@ -160,10 +222,11 @@ pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
         return None;
     }
     let f = (between / between_freedom as f64) / (within / within_freedom as f64);
+    let f = f.min(F_MAX);
     let law = FisherSnedecor::new(between_freedom as f64, within_freedom as f64).ok()?;
     Some(Groups {
         f,
-        p: if f.is_finite() { law.sf(f) } else { 0.0 },
+        p: law.sf(f),
         explained: between / (between + within),
     })
 }

@@ -60,6 +60,36 @@ fn times(a: Complex, b: Complex) -> Complex {
     (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0)
 }
 
+/// Series are transformed in so many interleaved parts at least: a number of values that those have not
+/// in common is left out.
+const PARTS_MIN: usize = 256;
+
+/// |X_k|² for k from 1 to `count`, of so many values at the beginning as can be parted into interleaved
+/// rows whose length is a power of two: all but less than one in 256. Also how many values that is.
+///
+/// One step of Cooley's and Tukey's, for any number of rows; few of the rows' sums are needed.
+pub(crate) fn lowest_powers(x: &[f64], count: usize) -> (usize, Vec<f64>) {
+    let each = 1 << (x.len() / PARTS_MIN).max(1).ilog2();
+    let rows = x.len() / each;
+    let length = rows * each;
+    let mut sums = vec![(0.0, 0.0); count];
+    for first in 0..rows {
+        let of_row = x[first..length].iter().step_by(rows);
+        let mut row: Vec<Complex> = of_row.map(|&x| (x, 0.0)).collect();
+        transform(&mut row);
+        let (sin, cos) = (TAU * first as f64 / length as f64).sin_cos();
+        let turn = (cos, -sin);
+        let mut turned = turn;
+        for (k, sum) in (1..).zip(&mut sums) {
+            let term = times(row[k % each], turned);
+            *sum = (sum.0 + term.0, sum.1 + term.1);
+            turned = times(turned, turn);
+        }
+    }
+    let powers = sums.iter().map(|x| x.0 * x.0 + x.1 * x.1).collect();
+    (length, powers)
+}
+
 /// Of long series so few lags are summed one by one, which is faster than to transform all.
 const LAGS_SUMMED_MAX: usize = 100;
 const LENGTH_SUMMED_MIN: usize = 1 << 16;
@@ -102,6 +132,33 @@ fn product(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_lowest_powers_of_any_length_are_those_of_the_definition() {
+        for (given, used) in [
+            (100, 100),
+            (256, 256),
+            (511, 511),
+            (515, 514),
+            (3_000, 3_000),
+        ] {
+            let x: Vec<f64> = (0..given).map(|i| (i * i % 23) as f64 - 11.0).collect();
+            let (length, powers) = lowest_powers(&x, 40);
+            assert_eq!((length, powers.len()), (used, 40));
+            for (k, power) in (1..).zip(powers) {
+                let (mut re, mut im) = (0.0, 0.0);
+                for (j, x) in x[..length].iter().enumerate() {
+                    let (sin, cos) = (TAU * (j * k % length) as f64 / length as f64).sin_cos();
+                    (re, im) = (re + x * cos, im - x * sin);
+                }
+                let expected = re * re + im * im;
+                assert!(
+                    (power - expected).abs() < 1e-6,
+                    "{power} and {expected} at {k} of {given}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn sums_and_transforms_agree() {

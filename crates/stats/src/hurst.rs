@@ -31,6 +31,20 @@ pub struct Estimate {
     pub high: Option<f64>,
 }
 
+/// The local Whittle estimate and what it was made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Whittle {
+    /// H.
+    pub estimate: Estimate,
+    /// So many numbers from the series' beginning on: all of them, or all but less than one in 256.
+    pub length: usize,
+    /// Its lowest frequencies, so many.
+    pub frequencies: usize,
+}
+
+/// Where the local Whittle estimate looks for H, and how near to an end of that it has found none.
+const SEARCHED: (f64, f64) = (0.01, 1.49);
+const AT_END: f64 = 1e-3;
 /// Least numbers of a series of which anything is told.
 pub const LENGTH_MIN: usize = 256;
 /// Least number of blocks whose variance or range is taken.
@@ -119,21 +133,21 @@ fn slope(points: &[(f64, f64)]) -> Option<f64> {
 /// curvature that it has for as many frequencies as there are, of which Robinson's √frequencies is the
 /// limit, which is too narrow for some hundreds.
 ///
-/// The transform takes a number of values that is a power of two; what is beyond it at the series' end
-/// is left out. `None` where that is too short, or constant.
-pub fn local_whittle(series: &[f64], frequencies: usize, confidence: f64) -> Option<Estimate> {
+/// `None` where the series is too short, or constant, or the least value lies at an end of what is searched:
+/// then there is no such H.
+pub fn local_whittle(series: &[f64], frequencies: usize, confidence: f64) -> Option<Whittle> {
     if series.len() < LENGTH_MIN {
         return None;
     }
-    let length = 1_usize << series.len().ilog2();
-    let frequencies = frequencies.clamp(8, length / 2 - 1);
-    let mean = series[..length].iter().sum::<f64>() / length as f64;
-    let mut x: Vec<fft::Complex> = series[..length].iter().map(|x| (x - mean, 0.0)).collect();
-    fft::transform(&mut x);
-    let points: Vec<(f64, f64)> = (1..=frequencies)
-        .map(|j| {
-            let frequency = std::f64::consts::TAU * j as f64 / length as f64;
-            (frequency.ln(), x[j].0 * x[j].0 + x[j].1 * x[j].1)
+    let frequencies = frequencies.clamp(8, series.len() / 2 - 1);
+    let mean = series.iter().sum::<f64>() / series.len() as f64;
+    let centred: Vec<f64> = series.iter().map(|x| x - mean).collect();
+    let (length, powers) = fft::lowest_powers(&centred, frequencies);
+    let points: Vec<(f64, f64)> = (1..)
+        .zip(powers)
+        .map(|(j, power)| {
+            let frequency = std::f64::consts::TAU * f64::from(j) / length as f64;
+            (frequency.ln(), power)
         })
         .collect();
     let logs = points.iter().map(|p| p.0).sum::<f64>() / frequencies as f64;
@@ -148,13 +162,20 @@ pub fn local_whittle(series: &[f64], frequencies: usize, confidence: f64) -> Opt
             .sum();
         (sum / frequencies as f64).ln()
     };
-    let h = golden_section(0.01, 1.49, objective);
+    let h = golden_section(SEARCHED.0, SEARCHED.1, objective);
+    if h - SEARCHED.0 < AT_END || SEARCHED.1 - h < AT_END {
+        return None;
+    }
     let spread: f64 = points.iter().map(|(log, _)| (log - logs).powi(2)).sum();
     let off = Normal::standard().inverse_cdf(0.5 + confidence / 2.0) / 2.0 / spread.sqrt();
-    Some(Estimate {
-        h,
-        low: Some(h - off),
-        high: Some(h + off),
+    Some(Whittle {
+        estimate: Estimate {
+            h,
+            low: Some(h - off),
+            high: Some(h + off),
+        },
+        length,
+        frequencies,
     })
 }
 

@@ -151,9 +151,25 @@ struct Hour {
     from_s: i64,
 }
 
-pub(super) fn find(counts: &Counts, silences: &[Silence], seed: u64) -> Option<Cycle> {
+/// Why there is no cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoCycle {
+    /// The counts do not add up to hours.
+    Bins,
+    /// There are less than three days of it.
+    Short,
+    /// The hours of the day do not differ.
+    Flat,
+}
+
+pub(super) fn find(counts: &Counts, silences: &[Silence], seed: u64) -> Result<Cycle, NoCycle> {
+    let span_s = counts.bins.len() as u64 * counts.bin_s;
+    if span_s < (DAYS_MIN * DAY_S) as u64 {
+        return Err(NoCycle::Short);
+    }
     if HOUR_S % counts.bin_s as i64 != 0 {
-        return None;
+        return Err(NoCycle::Bins);
     }
     let mut hours = hours(counts);
     hours.retain(|hour| {
@@ -165,22 +181,22 @@ pub(super) fn find(counts: &Counts, silences: &[Silence], seed: u64) -> Option<C
     let broken = find_break(&hours, seed);
     if let Some(broken) = &broken {
         // The longer side has a clock of its own that is right.
-        let first = hours.first()?.from_s;
+        let (first, end) = ends(&hours).ok_or(NoCycle::Short)?;
         let cut = first + broken.day as i64 * DAY_S;
-        let last = hours.last()?.from_s;
+        let last = end - HOUR_S;
         if cut - first >= last - cut {
             hours.retain(|hour| hour.from_s < cut - DAY_S);
         } else {
             hours.retain(|hour| hour.from_s >= cut + DAY_S);
         }
     }
-    let (first, last) = (hours.first()?.from_s, hours.last()?.from_s + HOUR_S);
+    let (first, last) = ends(&hours).ok_or(NoCycle::Short)?;
     if last - first < DAYS_MIN * DAY_S {
-        return None;
+        return Err(NoCycle::Short);
     }
-    let day: DaysTest = test(&hours, 24)?.into();
+    let day: DaysTest = test(&hours, 24).ok_or(NoCycle::Flat)?.into();
     if day.p >= ALPHA {
-        return None;
+        return Err(NoCycle::Flat);
     }
     let week: Option<DaysTest> = (last - first >= WEEK_DAYS_MIN * DAY_S)
         .then(|| weekdays(&hours))
@@ -191,7 +207,7 @@ pub(super) fn find(counts: &Counts, silences: &[Silence], seed: u64) -> Option<C
     } else {
         24
     };
-    Some(Cycle {
+    Ok(Cycle {
         rates: rates(&hours, slots),
         day,
         week,
@@ -199,6 +215,11 @@ pub(super) fn find(counts: &Counts, silences: &[Silence], seed: u64) -> Option<C
         upto_s: last as u64,
         broken,
     })
+}
+
+/// Where the first of these hours begins, and where the last ends.
+fn ends(hours: &[Hour]) -> Option<(i64, i64)> {
+    Some((hours.first()?.from_s, hours.last()?.from_s + HOUR_S))
 }
 
 fn hours(counts: &Counts) -> Vec<Hour> {

@@ -15,6 +15,13 @@ pub(super) const WINDOWS_MIN: usize = 50;
 const PICTURE_BINS: usize = 300;
 /// Lags of the autocorrelation.
 const LAGS: usize = 60;
+/// Windows for each lag: of fewer the test of dependence refuses what is independent.
+const WINDOWS_OF_LAG: usize = 4;
+/// Pairs of users that are to be expected a lag apart for the test of dependence to decide: of fewer its
+/// statistic is no χ².
+const PAIRS_MIN: f64 = 20.0;
+/// Users of whose counts self-similarity is told.
+const HURST_USERS_MIN: u64 = 50;
 /// The series whose self-similarity is estimated has at most so many numbers.
 const SERIES_MAX: usize = 1 << 20;
 /// Scales of the wavelet estimate, seconds: above the clock's step, below the cycle of the day; from the
@@ -79,9 +86,9 @@ pub struct HurstEstimate {
     pub from_s: f64,
     /// To so many seconds.
     pub upto_s: f64,
-    /// H.
+    /// H; not between 0 and 1 where the counts are not stationary at these scales.
     pub h: f64,
-    /// Lower bound of its 95 % interval, where the method has one.
+    /// Lower bound of its 95 % interval, where the method has one and there is such an H.
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
@@ -97,6 +104,27 @@ pub struct Silence {
     pub from_s: u64,
     /// How long, seconds.
     pub length_s: u64,
+}
+
+impl Scale {
+    /// The probabilities by which it refuses Poisson: that of the dispersion, and that of dependence where there
+    /// is enough to tell it.
+    pub(crate) fn deciding(&self) -> impl Iterator<Item = f64> {
+        let depends = self.dependence_decides().then_some(self.p_dependence);
+        std::iter::once(self.p_dispersion).chain(depends)
+    }
+
+    /// Whether the test of dependence has enough users to go by.
+    pub(crate) fn dependence_decides(&self) -> bool {
+        self.mean * self.mean * self.windows as f64 >= PAIRS_MIN
+    }
+}
+
+impl HurstEstimate {
+    /// Whether it can be of counts that are stationary at these scales.
+    pub(crate) fn is_stationary(&self) -> bool {
+        is_h(self.h)
+    }
 }
 
 impl Silence {
@@ -121,7 +149,8 @@ pub(super) fn scales(counts: &Counts) -> Vec<Scale> {
         let together = put_together(bins, factor);
         let found = dispersion(together.clone())?;
         let numbers: Vec<f64> = together.clone().map(|count| count as f64).collect();
-        let correlations = autocorrelation(&numbers, LAGS).unwrap_or_default();
+        let lags = LAGS.min(windows / WINDOWS_OF_LAG);
+        let correlations = autocorrelation(&numbers, lags).unwrap_or_default();
         let depend = dependence(&correlations, windows);
         let from = middle(&numbers)
             .saturating_sub(PICTURE_BINS / 2)
@@ -200,6 +229,10 @@ pub(super) fn silences(counts: &Counts) -> (Vec<Silence>, f64) {
 }
 
 pub(super) fn hurst(counts: &Counts, cycle: Option<&Cycle>) -> Option<Hurst> {
+    let users: u64 = counts.bins.iter().map(|&count| u64::from(count)).sum();
+    if users < HURST_USERS_MIN {
+        return None;
+    }
     let factor = counts.bins.len().div_ceil(SERIES_MAX).max(1);
     let series: Vec<f64> = put_together(&counts.bins, factor)
         .map(|count| count as f64)
@@ -228,19 +261,27 @@ pub(super) fn hurst(counts: &Counts, cycle: Option<&Cycle>) -> Option<Hurst> {
     (!found.estimates.is_empty()).then_some(found)
 }
 
+/// Hurst's H of counts that are stationary is between 0 and 1.
+fn is_h(h: f64) -> bool {
+    h > 0.0 && h < 1.0
+}
+
 fn estimates(series: &[f64], number_s: f64, about_cycle: bool, found: &mut Hurst) {
     let length_s = series.len() as f64 * number_s;
     let mut add =
         |method: &str, scales: (f64, f64), estimate: Option<hurst::Estimate>, p_straight| {
             if let Some(estimate) = estimate {
+                // What is not between 0 and 1 is no H, and has no interval.
+                let bounds = is_h(estimate.h).then_some((estimate.low, estimate.high));
+                let (low, high) = bounds.unwrap_or_default();
                 found.estimates.push(HurstEstimate {
                     method: method.to_owned(),
                     about_cycle,
                     from_s: scales.0,
                     upto_s: scales.1,
                     h: estimate.h,
-                    low: estimate.low,
-                    high: estimate.high,
+                    low,
+                    high,
                     p_straight,
                 });
             }
@@ -262,12 +303,11 @@ fn estimates(series: &[f64], number_s: f64, about_cycle: bool, found: &mut Hurst
         None,
     );
     let frequencies = (series.len() as f64).powf(WHITTLE_POWER) as usize;
-    add(
-        "local-whittle",
-        (length_s / frequencies as f64, length_s),
-        hurst::local_whittle(series, frequencies, CONFIDENCE),
-        None,
-    );
+    if let Some(whittle) = hurst::local_whittle(series, frequencies, CONFIDENCE) {
+        let used_s = whittle.length as f64 * number_s;
+        let scales = (used_s / whittle.frequencies as f64, used_s);
+        add("local-whittle", scales, Some(whittle.estimate), None);
+    }
     let octave = |seconds: f64| (seconds / number_s).log2().round().max(1.0) as u32;
     let (from, upto) = (
         octave(WAVELET_FROM_S).max(WAVELET_OCTAVE_MIN),

@@ -4,7 +4,11 @@ use super::*;
 
 /// Counts drawn bin by bin, as Poisson with this rate a second at this second of the recording.
 fn drawn(seconds: usize, rate: impl Fn(usize) -> f64) -> Counts {
-    let mut rng = Rng::new(11, 0, Purpose::Arrivals);
+    drawn_by(11, seconds, rate)
+}
+
+fn drawn_by(seed: u64, seconds: usize, rate: impl Fn(usize) -> f64) -> Counts {
+    let mut rng = Rng::new(seed, 0, Purpose::Arrivals);
     let mut bins = vec![0; seconds];
     for (second, bin) in bins.iter_mut().enumerate() {
         // Knuth's product (1969).
@@ -101,4 +105,96 @@ fn silences_are_told_and_leave_the_cycle_alone() {
 fn little_is_said_of_little() {
     let found = analyse(&drawn(40, |_| 0.4), None, None, 1);
     assert!(found.scales.is_empty() && found.cycle.is_none() && found.hurst.is_none());
+}
+
+/// How many of so many recordings are not taken for Poisson.
+fn refused(rounds: u64, seconds: usize, rate: impl Fn(usize) -> f64) -> usize {
+    let counts = (1..=rounds).map(|seed| drawn_by(seed, seconds, &rate));
+    let found = counts.filter(|counts| analyse(counts, None, None, 1).poisson_refused());
+    found.count()
+}
+
+#[test]
+fn a_poisson_process_is_refused_as_seldom_as_the_level_says() {
+    // At 1 % more than three of sixty in less than one of two hundred such tests.
+    for rate in [0.02, 0.1, 1.0] {
+        let refused = refused(60, 3_600, |_| rate);
+        assert!(refused <= 3, "{refused} at {rate}");
+    }
+    // 250 users in four days: each second's count is 0 or 1.
+    let refused = refused(2, 345_600, |_| 250.0 / 345_600.0);
+    assert_eq!(refused, 0);
+}
+
+#[test]
+fn what_rises_steps_or_swells_is_no_poisson_process_of_one_rate() {
+    let rising = |second| 0.02 + 0.2 * second as f64 / 3_600.0;
+    let stepping = |second| if second < 1_800 { 0.1 } else { 0.2 };
+    let swelling = |second| 0.02 + 0.4 * (std::f64::consts::PI * second as f64 / 3_600.0).sin();
+    assert!(refused(10, 3_600, rising) >= 9);
+    assert!(refused(10, 3_600, stepping) >= 9);
+    assert!(refused(10, 3_600, swelling) >= 9);
+    let found = analyse(&drawn(3_600, rising), None, None, 1);
+    assert_eq!(found.law, ArrivalsLaw::Trace);
+    assert!(found.trend.unwrap().z > 4.0);
+}
+
+#[test]
+fn why_there_is_no_cycle_is_known() {
+    let of = |counts: &Counts| {
+        let found = analyse(counts, None, Some(ArrivalsLaw::Cycle), 1);
+        assert_eq!(found.cycle_wanted, found.cycle.is_none());
+        assert_eq!(found.law_given, found.cycle.is_some());
+        found.no_cycle
+    };
+    assert_eq!(of(&drawn(86_400, day)), Some(NoCycle::Short));
+    let in_bins = |bin_s: u64, rate: &dyn Fn(usize) -> f64| {
+        let bins = 4 * 86_400 / bin_s as usize;
+        let of_bin = |bin: usize| rate(bin * bin_s as usize) * bin_s as f64;
+        Counts {
+            bin_s,
+            ..drawn(bins, of_bin)
+        }
+    };
+    assert_eq!(of(&in_bins(60, &|_| 0.3)), Some(NoCycle::Flat));
+    assert_eq!(of(&in_bins(70, &day)), Some(NoCycle::Bins));
+    assert_eq!(of(&in_bins(60, &day)), None);
+}
+
+#[test]
+fn bins_of_several_hours_are_spread_over_them() {
+    let counts = Counts {
+        bins: vec![10, 3],
+        bin_s: 7_200,
+        local_s: 1_800,
+    };
+    let hours = by_hour(&counts);
+    assert_eq!(hours[..6], [2, 5, 3, 2, 1, 0]);
+    assert_eq!(hours.iter().sum::<u64>(), 13);
+}
+
+#[test]
+fn days_that_are_all_alike_have_figures_that_can_be_written() {
+    let bins = (0..4 * 24).map(|hour| 5 + hour % 24 * 7 % 11).collect();
+    let counts = Counts {
+        bins,
+        bin_s: 3_600,
+        local_s: 0,
+    };
+    let found = analyse(&counts, None, None, 1);
+    assert!(found.cycle.as_ref().unwrap().day.f.is_finite());
+    let text = serde_json::to_string(&found).unwrap();
+    assert_eq!(serde_json::from_str::<Arrivals>(&text).unwrap(), found);
+}
+
+#[test]
+fn self_similarity_is_not_told_of_a_few_users() {
+    let few = analyse(&drawn(20_000, |_| 0.001), None, None, 1);
+    assert!(few.users < 50 && few.hurst.is_none());
+    let many = analyse(&drawn(20_000, |_| 0.1), None, None, 1)
+        .hurst
+        .unwrap();
+    let whittle = many.estimates.iter().find(|e| e.method == "local-whittle");
+    // All of it but less than one in 256.
+    assert!(whittle.unwrap().upto_s > 20_000.0 * 255.0 / 256.0);
 }

@@ -1,7 +1,7 @@
 //! How segments arrive: all by one process, or each by its own.
 
-use super::{Found, Severity, poisson_refused};
-use crate::{Arrivals, ArrivalsLaw, Model, ProcessReason, SESSIONS_FEW, Segment};
+use super::{Found, Severity};
+use crate::{Arrivals, ArrivalsLaw, Model, NoCycle, ProcessReason, SESSIONS_FEW, Segment};
 
 /// Segments named in a sentence.
 const NAMED_MAX: usize = 5;
@@ -15,17 +15,21 @@ pub(super) fn alike(model: &Model, found: &mut Found) {
         let text = "users arrive by a law that the log refuses, as was asked for";
         found.add(Severity::Warning, "law-refused", text.to_owned());
     } else if whole.law == ArrivalsLaw::Trace {
+        let (severity, why) = why_recorded(whole);
         let text = format!(
-            "no process of the simple ones fits: the scenario lets users arrive as often as recorded in each \
-             {} s, so that another seed brings other users at the same times",
+            "{why}: the scenario lets users arrive as often as recorded in each {} s, so that another seed brings \
+             other users at the same times",
             whole.trace_bin_s
         );
-        found.add(Severity::Warning, "arrivals-by-trace", text);
-        if model.segments.len() > 1 {
+        found.add(severity, "arrivals-by-trace", text);
+        if model.segments.len() > 1 && !whole.law_given && !whole.scales.is_empty() {
             let text = "all segments together come in bursts that none has alone: the scenario lets all of them \
                         arrive as recorded, and draws whose users they are evenly";
             found.add(Severity::Note, "segments-together", text.to_owned());
         }
+    }
+    if let Some(why) = whole.no_cycle.filter(|_| whole.cycle_wanted) {
+        no_cycle("", why, found);
     }
     for segment in &model.segments {
         if let Some(own) = &segment.arrivals {
@@ -34,9 +38,37 @@ pub(super) fn alike(model: &Model, found: &mut Found) {
     }
 }
 
+/// Why users arrive as recorded, and how much that matters.
+fn why_recorded(arrivals: &Arrivals) -> (Severity, &'static str) {
+    match (arrivals.law_given, arrivals.scales.is_empty()) {
+        (true, _) => (
+            Severity::Note,
+            "users arrive as they did in the log, as was asked for",
+        ),
+        (_, true) => (
+            Severity::Warning,
+            "the log is too short to tell by what process users arrive",
+        ),
+        (_, false) => (Severity::Warning, "no process of the simple ones fits"),
+    }
+}
+
+/// That there is no cycle, of all users or of those named, though it was asked for.
+fn no_cycle(of: &str, why: NoCycle, found: &mut Found) {
+    let why = match why {
+        NoCycle::Bins => "the counts do not add up to hours",
+        NoCycle::Short => "that takes three days",
+        NoCycle::Flat => "the hours of the day do not differ by more than chance",
+    };
+    let text = format!(
+        "the cycle of the day was asked for, and there is none{of}: {why}; users arrive by the law that was found"
+    );
+    found.add(Severity::Warning, "no-cycle", text);
+}
+
 /// A segment whose own arrivals are otherwise than the scenario lets them be.
 fn of_one(name: &str, own: &Arrivals, whole: &Arrivals, found: &mut Found) {
-    if whole.law == ArrivalsLaw::Poisson && poisson_refused(own) {
+    if whole.law == ArrivalsLaw::Poisson && own.poisson_refused() {
         let text = format!(
             "{name:?} alone does not arrive as a Poisson process of one rate, though all together do; the \
              scenario draws its users from all evenly"
@@ -110,11 +142,24 @@ pub(super) fn apart(model: &Model, found: &mut Found) {
             found.add(Severity::Warning, "law-refused", text);
         }
     }
+    for why in [NoCycle::Bins, NoCycle::Short, NoCycle::Flat] {
+        let without = model.segments.iter().filter(|segment| {
+            let own = segment.arrivals.as_ref();
+            let follows = segment.process.map(|process| process.law) == Some(ArrivalsLaw::Cycle);
+            !follows && own.is_some_and(|own| own.cycle_wanted && own.no_cycle == Some(why))
+        });
+        let without: Vec<&Segment> = without.collect();
+        if !without.is_empty() {
+            no_cycle(&format!(" in {}", named(&without)), why, found);
+        }
+    }
     let traced = with(ProcessReason::Own, ArrivalsLaw::Trace);
+    // Segments are as long as the log, which is too short for all of them or for none.
     if let Some(first) = traced.first().and_then(|segment| segment.arrivals.as_ref()) {
         let text = format!(
-            "no process of the simple ones fits {}: the scenario lets their users arrive as often as recorded \
+            "{} for {}: the scenario lets their users arrive as often as recorded \
              in each {} s, so that another seed brings other users at the same times",
+            why_recorded(first).1,
             named(&traced),
             first.trace_bin_s
         );

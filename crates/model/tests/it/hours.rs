@@ -57,8 +57,12 @@ fn half_a_day_more_is_no_more_users() {
     // All hours together bring as many as there were.
     let users = model::users_expected(model, model.arrivals.span_s).unwrap();
     assert!((users / model.users as f64 - 1.0).abs() < 0.001, "{users}");
-    assert!(model::check(model, model, Some(users)).holds);
-    let many = model::check(model, model, Some(users * 0.9));
+    let of = |users: f64| model::Played {
+        seconds: model.arrivals.span_s,
+        users,
+    };
+    assert!(model::check(model, model, of(1.0)).holds);
+    let many = model::check(model, model, of(0.9));
     assert!(!many.holds && many.tests[0].what == "users in all");
     // A part of a recording has a number of its own.
     let mut recorded = model.clone();

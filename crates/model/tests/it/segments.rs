@@ -356,3 +356,63 @@ fn a_law_that_is_asked_for_is_each_segments() {
     }
     compiled(&made);
 }
+
+#[test]
+fn a_cycle_that_was_asked_for_and_is_not_there_is_told() {
+    let flat = poisson("flat", 0.02, |_| 1.0);
+    let crowds = [poisson("days", 0.04, by_day), flat];
+    let asked = Settings {
+        arrivals: Some(ArrivalsLaw::Cycle),
+        ..Settings::default()
+    };
+    let made = made(&crowds, asked);
+    assert_eq!(
+        process(&made, "days"),
+        (ArrivalsLaw::Cycle, ProcessReason::Given)
+    );
+    let told = finding(&made, "no-cycle");
+    assert!(
+        told.contains("\"flat\": the hours of the day do not differ") && !told.contains("days\""),
+        "{told}"
+    );
+}
+
+/// Counts as a file, and what is found of them.
+fn counted(counts: impl Iterator<Item = u32>, bin_s: u64, law: Option<ArrivalsLaw>) -> Made {
+    let space = Space::new();
+    let text: Vec<String> = counts.map(|count| count.to_string()).collect();
+    let path = space.file("counts.txt", text.join(" "));
+    let settings = Settings {
+        arrivals: law,
+        ..space.settings()
+    };
+    model::counted(&path, bin_s, 0, &settings).unwrap()
+}
+
+#[test]
+fn why_users_arrive_as_recorded_is_told_as_it_is() {
+    let bursts = || (0..2_000).map(|second| u32::from(second % 50 == 0) * 9);
+    let short = counted(bursts().take(40), 1, None);
+    assert!(finding(&short, "arrivals-by-trace").starts_with("the log is too short"));
+    let asked = counted(bursts(), 1, Some(ArrivalsLaw::Trace));
+    assert!(finding(&asked, "arrivals-by-trace").contains("as was asked for"));
+    let found = counted(bursts(), 1, None);
+    assert!(finding(&found, "arrivals-by-trace").starts_with("no process of the simple ones fits"));
+    for made in [&short, &found] {
+        assert!(finding(made, "no-cycle").is_empty());
+    }
+    let short = counted(bursts(), 1, Some(ArrivalsLaw::Cycle));
+    assert!(finding(&short, "no-cycle").contains("that takes three days"));
+}
+
+#[test]
+fn counts_that_do_not_add_up_to_hours_are_told() {
+    let bins = || (0..100).map(|bin| 20 + bin % 7);
+    let odd = counted(bins(), 7_200, None);
+    let told = finding(&odd, "bins-no-hours");
+    assert!(
+        told.contains("counts of 7200 s") && told.contains("--bin"),
+        "{told}"
+    );
+    assert!(finding(&counted(bins(), 3_600, None), "bins-no-hours").is_empty());
+}

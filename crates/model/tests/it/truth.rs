@@ -1,6 +1,6 @@
 //! A crowd whose law is known, its log, and what is found of it.
 
-use model::{AgainstError, ArrivalsLaw, BehaviourKind, Settings, Stated, StatedAs};
+use model::{AgainstError, ArrivalsLaw, BehaviourKind, Played, Settings, Stated, StatedAs};
 use stats::dist::Dist;
 use stats::rng::{Purpose, Rng};
 
@@ -295,12 +295,20 @@ fn sequences_are_kept_whole() {
     compiled(&made);
 }
 
+/// All of a model's time, with as many users.
+fn whole(model: &model::Model) -> Played {
+    Played {
+        seconds: model.arrivals.span_s,
+        users: 1.0,
+    }
+}
+
 #[test]
 fn a_model_is_like_itself_and_unlike_another() {
     let space = Space::new();
     let one = space.model(log(), &settings(&space)).unwrap().model;
     assert!(
-        model::check(&one, &one, Some(one.users as f64))
+        model::check(&one, &one, whole(&one))
             .tests
             .iter()
             .all(|test| test.p > 0.99)
@@ -316,7 +324,7 @@ fn a_model_is_like_itself_and_unlike_another() {
             transition.count /= 2;
         }
     }
-    let found = model::check(&one, &other, None);
+    let found = model::check(&one, &other, whole(&one));
     assert!(
         !found.holds && found.tests[0].of == "transitions",
         "{:?}",

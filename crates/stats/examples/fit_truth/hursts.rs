@@ -55,7 +55,7 @@ fn estimates(h: f64, length: usize, samples: u64) -> [Estimates; 4] {
         [
             hurst::aggregated_variance(&series),
             hurst::rescaled_range(&series),
-            hurst::local_whittle(&series, frequencies, 0.95),
+            hurst::local_whittle(&series, frequencies, 0.95).map(|whittle| whittle.estimate),
             hurst::wavelet(&series, 4, 12, 0.95).map(|wavelet| wavelet.estimate),
         ]
     });

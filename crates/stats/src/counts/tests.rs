@@ -1,4 +1,5 @@
 use super::*;
+use crate::rng::{Purpose, Rng};
 
 #[test]
 fn nothing_is_said_of_too_little() {
@@ -41,4 +42,59 @@ fn poissons_distribution_is_that_of_the_tables() {
         );
     }
     assert_eq!(poisson_upto(0, 0.0), 1.0);
+}
+
+#[test]
+fn groups_that_do_not_vary_within_have_an_f_that_can_be_written() {
+    let alike = groups(&[vec![1.0; 4], vec![2.0; 4]]).unwrap();
+    assert!(alike.f.is_finite() && alike.p < 1e-12, "{alike:?}");
+    assert_eq!(alike.explained, 1.0);
+}
+
+/// So many users, each in one of the windows.
+fn spread(users: u64, windows: u64, rng: &mut Rng) -> Vec<u64> {
+    let mut counts = vec![0; windows as usize];
+    for _ in 0..users {
+        counts[rng.below(windows) as usize] += 1;
+    }
+    counts
+}
+
+#[test]
+fn few_counts_that_are_poisson_are_refused_as_seldom_as_the_level_says() {
+    const ROUNDS: usize = 1_000;
+    for (users, windows) in [(20, 50), (45, 50), (100, 4_000), (400, 1_000)] {
+        let mut rng = Rng::new(3, users, Purpose::Arrivals);
+        let refused = (0..ROUNDS).filter(|_| {
+            let counts = spread(users, windows, &mut rng);
+            dispersion(counts.into_iter()).unwrap().p < 0.01
+        });
+        let refused = refused.count();
+        // Of 1,000 at a level of 1 %, 10 ± 3 where each number of pairs were possible.
+        assert!(refused <= 18, "{refused} of {users} users in {windows}");
+    }
+}
+
+#[test]
+fn few_that_come_together_are_seen() {
+    let mut rng = Rng::new(3, 1, Purpose::Arrivals);
+    let mut counts = spread(100, 100_000, &mut rng);
+    assert!(dispersion(counts.iter().copied()).unwrap().p > 0.05);
+    counts[500] += 4;
+    assert!(dispersion(counts.into_iter()).unwrap().p < 1e-4);
+}
+
+#[test]
+fn laplaces_test_is_the_distance_of_the_mean_time_from_the_middle() {
+    assert_eq!(laplace(&[9]), None);
+    assert_eq!(laplace(&[4, 5]), None);
+    let even = laplace(&[7, 7, 7]).unwrap();
+    assert!(
+        even.z.abs() < 1e-12 && (even.p - 1.0).abs() < 1e-12,
+        "{even:?}"
+    );
+    // All ten at 1/4 of the time, whose standard deviation is 1/4 / sqrt(10).
+    let early = laplace(&[10, 0]).unwrap();
+    assert!((early.z + 10_f64.sqrt()).abs() < 1e-12, "{early:?}");
+    assert!((early.p - 0.001_565_402).abs() < 1e-8, "{early:?}");
 }

@@ -13,3 +13,13 @@ fn a_valley_is_found() {
     let found = golden_section(0.0, 10.0, |x| (x - 3.3).powi(2));
     assert!((found - 3.3).abs() < 1e-6);
 }
+
+#[test]
+fn no_h_is_told_where_there_is_none() {
+    // All its power lies at the highest frequency that is taken.
+    let turn = std::f64::consts::TAU * 60.0 / 1_000.0;
+    let wave: Vec<f64> = (0..1_000).map(|i| (turn * f64::from(i)).sin()).collect();
+    assert_eq!(local_whittle(&wave, 60, 0.95), None);
+    let ramp: Vec<f64> = (0..1_000).map(|i| f64::from(i).powi(3)).collect();
+    assert_eq!(local_whittle(&ramp, 20, 0.95), None);
+}

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use model::{BehaviourKind, FormatSpec, Kind, Made, ModelError, Settings};
+use model::{BehaviourKind, FormatSpec, Kind, Made, Model, ModelError, Settings};
 use report::Page;
 
 use crate::args::{ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelVerb};
@@ -33,6 +33,9 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
         .as_deref()
         .expect("clap requires it without a subcommand");
     refuse_idle(args)?;
+    if let Some(tsung) = &args.tsung {
+        place::refuse_to_replace(tsung, &args.logs, out)?;
+    }
     place::prepare(out)?;
     let settings = settings(args, out);
     let made = match (args.format, &args.logs[..]) {
@@ -182,6 +185,9 @@ fn write(out: &Path, made: &Made) -> Result<(), Failure> {
         record::write_whole(&out.join(name), text.as_bytes())
             .map_err(|error| Failure::new(Exit::Io, error))
     };
+    let json = report::json(&made.model);
+    // Better the old model than one that nothing can read.
+    Model::read(&json).map_err(|error| Failure::new(Exit::Data, error))?;
     place::make_room(out)?;
     // model.json is what makes the directory one of a model: it comes last.
     put(SCENARIO, &made.scenario())?;
@@ -190,7 +196,7 @@ fn write(out: &Path, made: &Made) -> Result<(), Failure> {
     }
     put(REPORT, &report::model_markdown(&made.model))?;
     page::beside(&Page::model(&made.model, None, page::VERSION), out, None)?;
-    put(MODEL, &report::json(&made.model))
+    put(MODEL, &json)
 }
 
 /// The model as Tsung's file; what that cannot say is told.

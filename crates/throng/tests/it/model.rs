@@ -251,6 +251,99 @@ fn what_comes_to_no_model_is_told() {
     );
 }
 
+#[test]
+fn tsungs_file_replaces_nothing_that_is_read_or_the_models_own() {
+    let space = Space::new();
+    let text = log();
+    let log = space.file("access.log", &text);
+    let out = space.path("model");
+    let link = space.path("link.log");
+    std::fs::hard_link(&log, &link).unwrap();
+    let named = |path: &Path| path.to_str().unwrap().to_owned();
+    let dotted = format!("{}/../{}/access.log", named(&out), "x");
+    std::fs::create_dir(space.path("x")).unwrap();
+    std::fs::rename(&log, space.path("x").join("access.log")).unwrap();
+    let log = space.path("x").join("access.log");
+    for tsung in [named(&log), named(&link), named(&out.join("model.json"))] {
+        let ended = model(&log, &out, &["--quiet", "--tsung", &tsung]).with(64);
+        ended.told("--tsung");
+        assert!(!out.exists(), "nothing is begun");
+    }
+    model(&log, &out, &["--quiet"]).with(0);
+    let made = std::fs::read(out.join("model.json")).unwrap();
+    let ours = [
+        "model.json",
+        "scenario.yaml",
+        "arrivals.txt",
+        "report.md.tmp",
+    ];
+    let ours = ours.map(|name| named(&out.join(name)));
+    for tsung in ours.into_iter().chain([dotted]) {
+        model(&log, &out, &["--quiet", "--tsung", &tsung]).with(64);
+    }
+    assert_eq!(std::fs::read(out.join("model.json")).unwrap(), made);
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), text);
+    // Nor is anything of a run that is read.
+    let run = space.path("run");
+    std::fs::create_dir(&run).unwrap();
+    let inside = named(&run.join("summary.json"));
+    model(&run, &out, &["--tsung", &inside])
+        .with(64)
+        .told("which is read");
+    // Its own name, beside the model's files, is free.
+    let free = named(&out.join("tsung.xml"));
+    model(&log, &out, &["--quiet", "--tsung", &free]).with(0);
+    assert!(out.join("tsung.xml").exists());
+}
+
+/// A line a user, at these seconds after the 1st of November 2015.
+fn begins(seconds: impl Iterator<Item = u64>) -> String {
+    let line = |(user, at): (usize, u64)| {
+        let (day, hour) = (1 + at / 86_400, at / 3600 % 24);
+        format!(
+            "10.0.{}.{} - - [{day:02}/Nov/2015:{hour:02}:{:02}:{:02} +0000] \"GET /a HTTP/1.1\" 200 9 \"-\" \"x\"\n",
+            user / 200,
+            user % 200,
+            at / 60 % 60,
+            at % 60
+        )
+    };
+    seconds.enumerate().map(line).collect()
+}
+
+fn checked(space: &Space, text: &str, more: &[&str]) -> (Option<i32>, Value) {
+    let log = space.file("access.log", text);
+    let out = space.path("model");
+    model(&log, &out, &[&["--quiet"], more].concat()).with(0);
+    let sessions = ["--sessions", "2000"];
+    let ended = Ended::of(throng(["model", "check"]).arg(&out).args(sessions));
+    assert!(matches!(ended.code, Some(0 | 1)), "{}", ended.err);
+    (ended.code, json(&out.join("check.json")))
+}
+
+/// What a monitor that asks at set times leaves.
+#[test]
+fn days_that_are_all_alike_make_a_model_that_can_be_read() {
+    let of_day = |day: u64| {
+        let hours = (0..24).flat_map(|hour| (0..5 + hour * 7 % 11).map(move |k| (hour, k)));
+        hours.map(move |(hour, k)| day * 86_400 + hour * 3_600 + k * 200)
+    };
+    let begins_at = (0..4).flat_map(of_day).chain([4 * 86_400]);
+    checked(&Space::new(), &begins(begins_at), &[]);
+}
+
+#[test]
+fn a_law_that_was_asked_for_and_does_not_rise_as_the_log_does_is_refused() {
+    // Within an hour, the later the more.
+    let rising = (0..900_u64).map(|user| (3_500.0 * (user as f64 / 900.0).sqrt()) as u64);
+    let text = begins(rising);
+    let (code, check) = checked(&Space::new(), &text, &["--arrivals", "poisson"]);
+    assert_eq!(code, Some(1), "{check:#}");
+    assert_eq!(check["tests"][0]["what"], "over the time of the log");
+    let (code, check) = checked(&Space::new(), &text, &["--arrivals", "trace"]);
+    assert_eq!(code, Some(0), "{check:#}");
+}
+
 /// A run of this scenario's sessions and arrivals; its directory.
 fn run(space: &Space, name: &str, text: &str) -> PathBuf {
     let server = Served::start(&["hello"]);

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use controller::simulate::{Asked, USER_HEADER, simulate};
-use model::{Model, Settings};
+use model::{Model, Played, Settings};
 use report::Page;
 
 use super::{MODEL, SCENARIO, against, failure, place};
@@ -16,15 +16,15 @@ use crate::{page, source, terminal};
 /// What comes of it, beside the model.
 pub(super) const LOG: &str = "simulated.log";
 pub(super) const CHECK: &str = "check.json";
-/// Longest time that is simulated, seconds.
-const SECONDS_MAX: f64 = 14.0 * 86_400.0;
+/// Longest time that a scenario lasts, seconds.
+const SECONDS_MAX: f64 = 366.0 * 86_400.0;
 
 pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
     if let Some(table) = &args.against {
         return against::against(args, table);
     }
     let first = read(&args.dir)?;
-    let scale = Scale::new(&first, args.sessions);
+    let scale = scale(&first, args.sessions);
     let plan = {
         let text = source::read(&args.dir.join(SCENARIO).display().to_string())?;
         source::compile(&text, &sets(&scale, args))?.plan
@@ -44,8 +44,7 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
         ..model::settings_of(&first)
     };
     let second = model::model(&[log], &settings).map_err(failure)?.model;
-    let expected = model::users_expected(&first, scale.seconds);
-    let found = model::check(&first, &second, expected.map(|users| users * scale.users));
+    let found = model::check(&first, &second, scale);
     let json = report::json(&found);
     record::write_whole(&args.dir.join(CHECK), json.as_bytes())
         .map_err(|error| Failure::new(Exit::Io, error))?;
@@ -99,23 +98,15 @@ fn stored(dir: &Path) -> Result<Model, Failure> {
 }
 
 /// All of the log's time with so many users that about as many sessions come as were asked for.
-struct Scale {
-    seconds: f64,
-    /// So many times as many as in the log.
-    users: f64,
-}
-
-impl Scale {
-    fn new(model: &Model, sessions: u32) -> Scale {
-        let seconds = model.arrivals.span_s.min(SECONDS_MAX);
-        Scale {
-            seconds,
-            users: f64::from(sessions) / (model.arrivals.rate_per_s * seconds),
-        }
+fn scale(model: &Model, sessions: u32) -> Played {
+    let seconds = model.arrivals.span_s.min(SECONDS_MAX);
+    Played {
+        seconds,
+        users: f64::from(sessions) / (model.arrivals.rate_per_s * seconds),
     }
 }
 
-fn sets(scale: &Scale, args: &ModelCheckArgs) -> Vec<(String, String)> {
+fn sets(scale: &Played, args: &ModelCheckArgs) -> Vec<(String, String)> {
     let (users, seconds) = (scale.users, scale.seconds);
     let mut sets = vec![
         ("target", "http://model.test/".to_owned()),
@@ -149,4 +140,23 @@ fn lines(model: &Model, asked: &[Asked], sessions: &[&str]) -> String {
         let _ = writeln!(text, "{line}");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_a_recording_of_weeks_is_played_with_as_many_sessions_as_were_asked_for() {
+        let space = tempfile::tempdir().unwrap();
+        let path = space.path().join("counts.txt");
+        // The first half of forty days has three times as many as the second.
+        let counts = (0..960).map(|hour| if hour < 480 { "30 " } else { "10 " });
+        std::fs::write(&path, counts.collect::<String>()).unwrap();
+        let made = model::counted(&path, 3_600, 0, &Settings::default()).unwrap();
+        let played = scale(&made.model, 5_000);
+        assert_eq!(played.seconds, 40.0 * 86_400.0);
+        let users = model::users_expected(&made.model, played.seconds).unwrap() * played.users;
+        assert!((users - 5_000.0).abs() < 1e-6, "{users}");
+    }
 }

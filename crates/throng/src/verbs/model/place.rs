@@ -4,6 +4,7 @@
 //! after everything else, so that whoever reads it finds nothing of another model beside it.
 
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use model::Model;
@@ -76,6 +77,54 @@ fn names(out: &Path) -> io::Result<Vec<String>> {
     entries
         .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
         .collect()
+}
+
+/// Refuses to write Tsung's file over what is read, or over what the model itself leaves.
+pub(super) fn refuse_to_replace(tsung: &Path, logs: &[PathBuf], out: &Path) -> Result<(), Failure> {
+    let refused = |what: String| {
+        let text = format!("--tsung {} {what}", tsung.display());
+        Failure::hinted(Exit::Usage, text, "give the file another name")
+    };
+    // A file is written beside its place first, under this name.
+    let mut half = tsung.as_os_str().to_owned();
+    half.push(".tmp");
+    for log in logs {
+        if is_same(tsung, log) || is_same(Path::new(&half), log) {
+            return Err(refused(format!("is {}, which is read", log.display())));
+        }
+        if log.is_dir() && folder(tsung).is_some_and(|folder| is_within(&folder, log)) {
+            return Err(refused(format!("is in {}, which is read", log.display())));
+        }
+    }
+    let name = tsung.file_name().map(|name| name.to_string_lossy());
+    let is_ours = name.is_some_and(|name| is_own(&name) || is_half(&name));
+    let here = folder(tsung).zip(folder(&out.join(MODEL)));
+    if is_ours && here.is_some_and(|(folder, out)| folder == out) {
+        return Err(refused("is a file of the model's own".to_owned()));
+    }
+    // A link to such a file is that file.
+    let names = names(out).unwrap_or_default();
+    let mut own = names.iter().filter(|name| is_own(name));
+    match own.find(|name| is_same(tsung, &out.join(name))) {
+        Some(name) => Err(refused(format!("is {name} of the model"))),
+        None => Ok(()),
+    }
+}
+
+/// Whether both names are of one file that there is.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let file = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino()));
+    matches!((file(a), file(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+/// The directory that a file is in or would be in, by its one name as far as it has one already.
+fn folder(path: &Path) -> Option<PathBuf> {
+    let folder = std::path::absolute(path).ok()?.parent()?.to_owned();
+    Some(std::fs::canonicalize(&folder).unwrap_or(folder))
+}
+
+fn is_within(folder: &Path, run: &Path) -> bool {
+    std::fs::canonicalize(run).is_ok_and(|run| folder.starts_with(run))
 }
 
 fn is_own(name: &str) -> bool {
