@@ -193,6 +193,16 @@ def fits():
         data = np.floor(data + rng_later.random(150))
         p, likelihood = maximum(make, data, start, transform)
         cases.append({"family": name, "step": 1, "values": data.tolist(), "parameters": p, "log_likelihood": likelihood})
+    # At and below the clock's step, where most of what it shows is 0.
+    for name, truth in [("exponential", [0.4]), ("weibull", [0.5, 0.5]), ("lognormal", [0.4, 1.3]), ("gamma", [0.8, 0.4])]:
+        make = FAMILIES[name][0]
+        data = np.floor(make(truth).rvs(300, random_state=rng_later) + rng_later.random(300))
+        p, likelihood = maximum(make, data, np.log(truth), np.exp)
+        cases.append({"family": name, "step": 1, "values": data.tolist(), "parameters": p, "log_likelihood": likelihood})
+    small = np.where(rng_later.random(300) < 0.7, rng_later.exponential(0.3, 300), rng_later.exponential(4, 300))
+    data = np.floor(small + rng_later.random(300))
+    p, likelihood = maximum(Hyper, data, [0.8, -1.2, 1.3], to)
+    cases.append({"family": "hyperexponential", "step": 1, "values": data.tolist(), "parameters": p, "log_likelihood": likelihood})
     return cases
 
 

@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         model::model(&logs, &settings)?
     };
     // All that the program writes is made, so that its time counts.
-    let traces: usize = made.trace_texts().map(|(_, text)| text.len()).sum();
+    let traces: usize = made.files().map(|(_, text)| text.len()).sum();
     let written = made.scenario().len() + traces;
     writeln!(std::io::stderr(), "scenario and trace have {written} bytes")?;
     let json = serde_json::to_string(&made.model)?;

@@ -17,7 +17,7 @@ const LAWS_MAX: usize = 24;
 /// Transitions seen more seldom have the law of their state.
 const LAW_COUNT_MIN: u64 = 50;
 /// Whole sequences kept of each segment, and their longest.
-const SEQUENCES_MAX: usize = 60;
+pub(crate) const SEQUENCES_MAX: usize = 60;
 const SEQUENCE_REQUESTS_MAX: usize = 60;
 
 /// A segment's behaviour. Classes are told by their places in the model.
@@ -29,8 +29,8 @@ pub struct Behaviour {
     pub exits: Vec<u64>,
     /// From class to class.
     pub transitions: Vec<Transition>,
-    /// Thinks after each class that has no law of its own for the transition; those of classes seen
-    /// too seldom are missing, and `thinks` stands for them.
+    /// Thinks after each class of all transitions that have no law of their own, together; missing where each has
+    /// one, or nothing follows.
     pub class_thinks: Vec<Option<Durations>>,
     /// Thinks of all transitions.
     pub thinks: Durations,
@@ -38,6 +38,13 @@ pub struct Behaviour {
     pub lengths: BTreeMap<u64, u64>,
     /// Whole sessions as they were: for each request its class and the seconds since the one before.
     pub sequences: Vec<Vec<(usize, f64)>>,
+    /// For each request of `sequences` the place among its class's targets of what it asked for; empty where that
+    /// is not known.
+    #[serde(default)]
+    pub sequences_asked: Vec<Vec<usize>>,
+    /// The places of these requests in the log, until what they asked for was looked up.
+    #[serde(skip)]
+    pub(crate) sequence_orders: Vec<Vec<u64>>,
     /// Sessions too long to be kept whole.
     pub sequences_too_long: u64,
 }
@@ -72,10 +79,11 @@ pub(crate) struct Tally {
     starts: Vec<u64>,
     exits: Vec<u64>,
     cells: BTreeMap<(u16, u16), Reservoir>,
-    of_class: BTreeMap<u16, Reservoir>,
     of_all: Reservoir,
     lengths: BTreeMap<u64, u64>,
     sequences: Vec<Vec<(usize, f64)>>,
+    /// The places in the log of their requests.
+    sequence_orders: Vec<Vec<u64>>,
     sequences_seen: u64,
     sequences_too_long: u64,
     rng: stats::rng::Rng,
@@ -93,10 +101,10 @@ impl Tally {
             starts: vec![0; classes],
             exits: vec![0; classes],
             cells: BTreeMap::new(),
-            of_class: BTreeMap::new(),
             of_all: Reservoir::new(SAMPLE_MAX, seed, 1),
             lengths: BTreeMap::new(),
             sequences: Vec::new(),
+            sequence_orders: Vec::new(),
             sequences_seen: 0,
             sequences_too_long: 0,
             rng: stats::rng::Rng::new(seed, 2, stats::rng::Purpose::Resample),
@@ -125,10 +133,6 @@ impl Tally {
             let cell = self.cells.entry((from, to));
             cell.or_insert_with(|| Reservoir::new(keep, seed, number))
                 .add(seconds);
-            let of_class = self.of_class.entry(from);
-            of_class
-                .or_insert_with(|| Reservoir::new(SAMPLE_MAX, seed, number | 1 << 40))
-                .add(seconds);
             self.of_all.add(seconds);
         }
         self.keep_sequence(visits, class_of);
@@ -142,6 +146,7 @@ impl Tally {
         self.sequences_seen += 1;
         let place = if self.sequences.len() < SEQUENCES_MAX {
             self.sequences.push(Vec::new());
+            self.sequence_orders.push(Vec::new());
             self.sequences.len() - 1
         } else {
             let place = self.rng.below(self.sequences_seen) as usize;
@@ -150,6 +155,7 @@ impl Tally {
             }
             place
         };
+        self.sequence_orders[place] = visits.iter().map(|visit| visit.order).collect();
         let mut before = visits[0].time_ns;
         self.sequences[place] = visits
             .iter()
@@ -180,13 +186,18 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
         own.iter()
             .map(|(_, number, cell)| (&tallies[*number].cells[cell], tallies[*number].seed)),
     );
+    let pools: Vec<BTreeMap<u16, Reservoir>> = tallies
+        .iter()
+        .enumerate()
+        .map(|(number, tally)| {
+            tally.pools(|cell| own.iter().any(|(_, at, law)| (*at, *law) == (number, cell)))
+        })
+        .collect();
     let mut places = Vec::new();
-    for (number, tally) in tallies.iter().enumerate() {
-        for (&class, reservoir) in &tally.of_class {
-            if reservoir.count >= LAW_COUNT_MIN {
-                places.push((number, Some(class)));
-                jobs.push((reservoir, tally.seed));
-            }
+    for (number, (tally, pools)) in tallies.iter().zip(&pools).enumerate() {
+        for (&class, pool) in pools {
+            places.push((number, Some(class)));
+            jobs.push((pool, tally.seed));
         }
         places.push((number, None));
         jobs.push((&tally.of_all, tally.seed));
@@ -224,6 +235,8 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
             thinks: pooled[&(number, None)].clone(),
             lengths: tally.lengths.clone(),
             sequences: tally.sequences.clone(),
+            sequences_asked: Vec::new(),
+            sequence_orders: tally.sequence_orders.clone(),
             sequences_too_long: tally.sequences_too_long,
         });
     }
@@ -231,6 +244,23 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
 }
 
 impl Tally {
+    /// The thinks after each class, those of transitions with a law of their own aside: whoever is given what is
+    /// left over thinks as long as those did.
+    fn pools(&self, has_law: impl Fn((u16, u16)) -> bool) -> BTreeMap<u16, Reservoir> {
+        let mut parts: BTreeMap<u16, Vec<&Reservoir>> = BTreeMap::new();
+        for (&cell, reservoir) in self.cells.iter().filter(|(cell, _)| !has_law(**cell)) {
+            parts.entry(cell.0).or_default().push(reservoir);
+        }
+        let pool = |(class, parts): (u16, Vec<&Reservoir>)| {
+            let number = u64::from(class) << 16 | 1 << 40;
+            (
+                class,
+                Reservoir::pooled(&parts, SAMPLE_MAX, self.seed, number),
+            )
+        };
+        parts.into_iter().map(pool).collect()
+    }
+
     /// How often something followed a class, the session's end included.
     fn left(&self, class: u16) -> u64 {
         let cells = self.cells.range((class, 0)..=(class, u16::MAX));

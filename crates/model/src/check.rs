@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use stats::counts::{poisson_upto, two_rows};
 use stats::ks;
+use stats::means::two_means;
 use stats::multiple::holm;
+use stats::rng::{Purpose, Rng};
 use stats::sample::Sample;
 
 use crate::arrivals::{Arrivals, Hours};
@@ -30,11 +32,12 @@ pub struct Check {
 /// A test of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckTest {
-    /// `arrivals`, `segments`, `starts`, `transitions`, `thinks` or `lengths`.
+    /// `arrivals`, `segments`, `starts`, `transitions`, `thinks`, `mean thinks` or `lengths`.
     pub of: String,
     /// Of which segment, and from which class to which.
     pub what: String,
-    /// Greatest difference of two shares, or Kolmogorov's distance; of a number its share too many or too few.
+    /// Greatest difference of two shares, or Kolmogorov's distance; of a number or a mean its share too many or
+    /// too few.
     pub distance: f64,
     /// P(as different).
     pub p: f64,
@@ -86,6 +89,23 @@ impl Tests {
         if let (Ok(a), Ok(b)) = samples {
             let found = ks::two_samples(&a, &b);
             self.add(of, what, found.distance, found.p);
+        }
+    }
+
+    /// A tail of a share that distances of distributions do not show may be most of a mean.
+    fn means(&mut self, of: &str, what: &str, a: &[(f64, u64)], b: &[(f64, u64)]) {
+        let numbers = |values: &[(f64, u64)]| -> Vec<f64> {
+            let each = values.iter();
+            each.flat_map(|&(x, count)| std::iter::repeat_n(x, count as usize))
+                .collect()
+        };
+        let mut rng = Rng::new(self.0.len() as u64, 0, Purpose::Resample);
+        if let Some(found) = two_means(&numbers(a), &numbers(b), &mut rng) {
+            let apart = match found.second == found.first {
+                true => 0.0,
+                false => (found.second / found.first - 1.0).abs(),
+            };
+            self.add(of, what, apart, found.p);
         }
     }
 }
@@ -292,20 +312,14 @@ fn segment(
                 &model.classes[transition.from].name,
                 &model.classes[transition.to].name,
             );
-            tests.values(
-                "thinks",
-                &format!("{name}: {from} to {to}"),
-                &own.values,
-                &other.values,
-            );
+            let what = format!("{name}: {from} to {to}");
+            tests.values("thinks", &what, &own.values, &other.values);
+            tests.means("mean thinks", &what, &own.values, &other.values);
         }
     }
-    tests.values(
-        "thinks",
-        &format!("{name}: all"),
-        &a.thinks.values,
-        &b.thinks.values,
-    );
+    let what = format!("{name}: all");
+    tests.values("thinks", &what, &a.thinks.values, &b.thinks.values);
+    tests.means("mean thinks", &what, &a.thinks.values, &b.thinks.values);
     let lengths = |behaviour: &crate::Behaviour| -> Vec<(f64, u64)> {
         behaviour
             .lengths

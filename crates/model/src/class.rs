@@ -14,8 +14,8 @@ use crate::shape::OVERFLOW;
 
 /// The share of all requests that makes a class.
 const SHARE_MIN: f64 = 0.01;
-/// Targets that stand for a class.
-const TARGETS_MAX: usize = 12;
+/// Bytes of the targets that are kept, of all classes together.
+const TARGET_BYTES_MAX: usize = 16 << 20;
 
 /// A class of requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,7 +26,8 @@ pub struct Class {
     pub state: String,
     /// Requests.
     pub requests: u64,
-    /// What of it is asked for, the most frequent first.
+    /// What of it is asked for, the most frequent first: all targets of a sample of the log's lines, and those of
+    /// sequences that are not among them.
     pub targets: Vec<Target>,
     /// Statuses that were told, with how often.
     pub statuses: BTreeMap<u16, u64>,
@@ -39,7 +40,7 @@ pub struct Target {
     pub method: String,
     /// Path and query.
     pub target: String,
-    /// How often among the lines looked at.
+    /// How often among the lines of the sample.
     pub weight: u64,
 }
 
@@ -269,10 +270,16 @@ fn state(name: &str, taken: &[String]) -> String {
         .expect("there are more numbers than states")
 }
 
-/// The most frequent targets of each class among the samples.
+/// The targets of each class among the samples, the most frequent first.
 fn targets(of_shape: &[u16], classes: usize, samples: &[Sample]) -> Vec<Vec<Target>> {
     let mut counts: Vec<BTreeMap<(&str, &str), u64>> = vec![BTreeMap::new(); classes];
+    let mut bytes = 0;
     for sample in samples {
+        // They are in no order that means anything: the first ones are a sample, too.
+        bytes += sample.target.len();
+        if bytes > TARGET_BYTES_MAX {
+            break;
+        }
         let class = of_shape[sample.shape as usize];
         *counts[usize::from(class)]
             .entry((&sample.method, &sample.target))
@@ -283,7 +290,6 @@ fn targets(of_shape: &[u16], classes: usize, samples: &[Sample]) -> Vec<Vec<Targ
         .map(|counts| {
             let mut targets: Vec<_> = counts.into_iter().collect();
             targets.sort_by(|a, b| (b.1, a.0).cmp(&(a.1, b.0)));
-            targets.truncate(TARGETS_MAX);
             let target = |((method, target), weight): ((&str, &str), u64)| Target {
                 method: method.to_owned(),
                 target: target.to_owned(),

@@ -1,7 +1,7 @@
 //! Durations as a log shows them, and the law that made them, if one did.
 
 use serde::{Deserialize, Serialize};
-use stats::fit::{self, Family, Fitted, Observed};
+use stats::fit::{self, Family, Fitted, Law, Observed};
 use stats::rng::{Purpose, Rng};
 
 /// Fewer are not fitted.
@@ -19,8 +19,11 @@ const NEAR: f64 = 0.05;
 /// A clock finer than this share of the mean is taken to step so: nothing is lost, and a duration that it
 /// showed as 0 needs no density there.
 const STEP_SHARE: f64 = 1e-4;
-/// Points that stand for the values where no law does.
-const POINTS: usize = 40;
+/// Points that stand for the values where no law does, and what part of them is for the tail.
+pub(crate) const POINTS_MAX: usize = 40;
+const TAIL_PART: usize = 5;
+/// So many standard errors a law's mean may be off that of the durations.
+const MEAN_ERRORS: f64 = 4.0;
 /// The confidence of intervals.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
@@ -49,7 +52,7 @@ pub struct Durations {
 pub enum Outcome {
     /// The law was not refused, and is used.
     Fits,
-    /// The law was refused, but is never more than 5 % of the durations off, and is used.
+    /// The law was refused, but neither is ever more than 5 % of the durations off nor is its mean, and is used.
     Near,
     /// No law fits; the values themselves are used.
     NoLaw,
@@ -142,20 +145,71 @@ impl Durations {
         }
     }
 
-    /// Values that are alike likely and stand for all: 40 quantiles.
-    pub fn points(&self) -> Vec<f64> {
-        let total: u64 = self.values.iter().map(|&(_, count)| count).sum();
-        let mut points = Vec::with_capacity(POINTS);
-        let (mut upto, mut next) = (0, 0);
-        for &(value, count) in &self.values {
-            upto += count;
-            while next < POINTS && (next as f64 + 0.5) / POINTS as f64 * total as f64 <= upto as f64
-            {
-                points.push(value);
-                next += 1;
+    /// Values that stand for all, at most so many, each with its weight. Their mean is that of all: the values
+    /// themselves where they are few, else means of equal shares of the sample, and of ever smaller ones towards
+    /// its upper end, where a small share may be most of the mean.
+    pub(crate) fn points(&self, most: usize) -> Vec<(f64, f64)> {
+        let values = self.calibrated();
+        if values.len() <= most {
+            return values;
+        }
+        let total: f64 = values.iter().map(|value| value.1).sum();
+        let tail = most / TAIL_PART;
+        let body = most - tail;
+        let share = |place: usize| match place.checked_sub(body) {
+            None => 1.0,
+            // Halves of the last equal share, the last of them twice.
+            Some(number) => 0.5_f64.powi((number + 1).min(tail - 1) as i32),
+        };
+        let unit = total / (body + usize::from(tail > 0)) as f64;
+        let mut points = Vec::with_capacity(most);
+        let mut left = values.into_iter().peekable();
+        for place in 0..most {
+            let weight = unit * share(place);
+            let (mut wanted, mut sum) = (weight, 0.0);
+            while let Some((value, there)) = left.peek_mut() {
+                let taken = wanted.min(*there);
+                sum += taken * *value;
+                wanted -= taken;
+                *there -= taken;
+                if wanted > 0.0 {
+                    left.next();
+                } else {
+                    break;
+                }
+            }
+            if weight > wanted {
+                points.push((sum / (weight - wanted), weight));
             }
         }
         points
+    }
+
+    /// The sample's values, their weights changed as little as it takes for their mean to be that of all (the
+    /// regression estimator; Deville and Särndal 1992): a sample of 2,000 has more or fewer of the seldom and great
+    /// ones than all have.
+    fn calibrated(&self) -> Vec<(f64, f64)> {
+        let total: f64 = self.values.iter().map(|&(_, count)| count as f64).sum();
+        let moment = |of: &dyn Fn(f64) -> f64| -> f64 {
+            let values = self.values.iter();
+            values.map(|&(x, count)| of(x) * count as f64).sum::<f64>() / total
+        };
+        let mean = moment(&|x| x);
+        let variance = moment(&|x| (x - mean).powi(2));
+        let is_whole = self.count as f64 == total;
+        let by = if variance > 0.0 && !is_whole {
+            (self.mean_s - mean) / variance
+        } else {
+            0.0
+        };
+        let factor = |x: f64| 1.0 + by * (x - mean);
+        // A weight below 0 is none: then the sample stands as it is.
+        let sound = self.values.iter().all(|value| factor(value.0) > 0.0);
+        let weight = |&(x, count): &(f64, u64)| {
+            let factor = if sound { factor(x) } else { 1.0 };
+            (x, count as f64 * factor)
+        };
+        self.values.iter().map(weight).collect()
     }
 }
 
@@ -209,9 +263,10 @@ pub(crate) fn describe(
     });
     durations.outcome = Outcome::NoLaw;
     if let Some((count, test)) = tested {
+        let (share, errors) = off_mean(&best.law, &observed, mean_s);
         durations.outcome = match test.p_distance.min(test.p_anderson) * 2.0 {
-            p if p >= ALPHA => Outcome::Fits,
-            _ if test.distance <= NEAR => Outcome::Near,
+            p if p >= ALPHA && (share <= NEAR || errors <= MEAN_ERRORS) => Outcome::Fits,
+            _ if test.distance <= NEAR && share <= NEAR => Outcome::Near,
             _ => Outcome::NoLaw,
         };
         durations.test = Some(Test {
@@ -225,6 +280,15 @@ pub(crate) fn describe(
         });
     }
     durations
+}
+
+/// How far the law's mean is from that of the durations, as a share of it and in standard errors, where nothing is
+/// longer than the longest of them. A share of them that is too small for the tests may be most of their mean.
+fn off_mean(law: &Law, observed: &Observed, mean_s: f64) -> (f64, f64) {
+    let longest = observed.values().last().map_or(0.0, |value| value.0);
+    let off = (law.mean_upto(longest) - mean_s).abs();
+    let error = observed.variation() * observed.mean() / (observed.count() as f64).sqrt();
+    (off / mean_s, off / error)
 }
 
 /// A sample of durations of a bounded size, each as likely to be in it (Vitter 1985, algorithm R).
@@ -261,6 +325,35 @@ impl Reservoir {
         }
     }
 
+    /// One of what several have seen together: of each as much of the sample as it has of all.
+    pub(crate) fn pooled(parts: &[&Reservoir], max: usize, seed: u64, number: u64) -> Reservoir {
+        let mut pool = Reservoir::new(max, seed, number);
+        pool.count = parts.iter().map(|part| part.count).sum();
+        pool.sum_s = parts.iter().map(|part| part.sum_s).sum();
+        let mut samples: Vec<Vec<f64>> = parts.iter().map(|part| part.shuffled()).collect();
+        let mut left: Vec<u64> = parts.iter().map(|part| part.count).collect();
+        let mut all = pool.count;
+        while all > 0 && pool.sample.len() < max {
+            // One of all that are left, whose part has then one less.
+            let mut draw = pool.rng.below(all);
+            let Some(place) = left.iter().position(|&count| {
+                let found = draw < count;
+                draw = if found { draw } else { draw - count };
+                found
+            }) else {
+                break;
+            };
+            // A part that kept but a few of its own has no more to give.
+            let Some(seconds) = samples[place].pop() else {
+                break;
+            };
+            pool.sample.push(seconds);
+            left[place] -= 1;
+            all -= 1;
+        }
+        pool
+    }
+
     /// The sample in an order that means nothing: its first part is a sample too.
     fn shuffled(&self) -> Vec<f64> {
         let mut sample = self.sample.clone();
@@ -274,5 +367,94 @@ impl Reservoir {
     pub(crate) fn describe(&self, step_s: f64, seed: u64) -> Durations {
         let mean_s = self.sum_s / self.count.max(1) as f64;
         describe(&self.shuffled(), self.count, mean_s, step_s, seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn durations(numbers: &[f64]) -> Durations {
+        let mean_s = numbers.iter().sum::<f64>() / numbers.len() as f64;
+        describe(numbers, numbers.len() as u64, mean_s, 1.0, 1)
+    }
+
+    fn mean(points: &[(f64, f64)]) -> f64 {
+        let weights: f64 = points.iter().map(|point| point.1).sum();
+        points.iter().map(|(x, weight)| x * weight).sum::<f64>() / weights
+    }
+
+    #[test]
+    fn points_keep_the_mean_and_the_tail() {
+        // Few values are themselves.
+        let mut few = vec![2.0; 500];
+        few.extend([4.0; 490]);
+        few.extend([900.0; 10]);
+        let found = durations(&few);
+        assert_eq!(found.outcome, Outcome::NoLaw);
+        assert_eq!(
+            found.points(40),
+            [(2.0, 500.0), (4.0, 490.0), (900.0, 10.0)]
+        );
+        // Of many there are means, those of the tail of small shares.
+        let mut many: Vec<f64> = (0..990).map(|n| f64::from(n % 90)).collect();
+        many.extend([5_000.0; 10]);
+        let found = durations(&many);
+        for most in [40, 20, 10, 5, 4, 2, 1] {
+            let points = found.points(most);
+            assert!(points.len() <= most, "{points:?}");
+            let off = mean(&points) / found.mean_s - 1.0;
+            assert!(off.abs() < 1e-9, "{most}: {off}");
+        }
+        let last = found.points(40).last().copied().unwrap();
+        assert!(last.0 > 4_000.0 && last.1 < 10.0, "{last:?}");
+    }
+
+    #[test]
+    fn the_mean_of_all_is_kept_though_the_sample_has_another() {
+        let mut sample = vec![1.0; 1_980];
+        sample.extend([600.0; 20]);
+        let found = describe(&sample, 100_000, 8.5, 1.0, 1);
+        assert!((mean(&found.points(40)) - 8.5).abs() < 1e-9);
+        // What no change of weights can bring about leaves them alone.
+        let found = describe(&sample, 100_000, 700.0, 1.0, 1);
+        assert!((mean(&found.points(40)) - 6.99).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_law_is_held_against_the_mean_too() {
+        let law = Law::Exponential { mean: 3.2 };
+        let mut numbers: Vec<f64> = (0..990)
+            .map(|n| -3.2 * (1.0 - f64::from(n) / 990.0).ln())
+            .collect();
+        let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len() as f64;
+        let off = |numbers: &[f64]| {
+            let observed = Observed::new(numbers, 0.0).unwrap();
+            off_mean(&law, &observed, mean(numbers))
+        };
+        assert!(off(&numbers).0 < 0.01, "{:?}", off(&numbers));
+        // One in a hundred is very long.
+        numbers.extend([900.0; 40]);
+        let (share, errors) = off(&numbers);
+        assert!(share > 0.9 && errors > MEAN_ERRORS, "{share} {errors}");
+    }
+
+    #[test]
+    fn a_pool_has_of_each_part_what_it_has_of_all() {
+        let part = |seconds: f64, count: u64, max: usize| {
+            let mut part = Reservoir::new(max, 1, 1);
+            (0..count).for_each(|_| part.add(seconds));
+            part
+        };
+        let (often, seldom) = (part(1.0, 9_000, 1_500), part(200.0, 1_000, 2_000));
+        let pool = Reservoir::pooled(&[&often, &seldom], 1_000, 1, 7);
+        assert_eq!((pool.count, pool.sum_s), (10_000, 209_000.0));
+        let long = pool.sample.iter().filter(|&&s| s == 200.0).count();
+        assert_eq!(pool.sample.len(), 1_000);
+        assert!((60..140).contains(&long), "{long}");
+        let small = Reservoir::pooled(&[&part(3.0, 2, 9), &part(5.0, 1, 9)], 9, 1, 7);
+        let mut sample = small.sample.clone();
+        sample.sort_by(f64::total_cmp);
+        assert_eq!(sample, [3.0, 3.0, 5.0]);
     }
 }

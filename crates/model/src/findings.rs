@@ -5,9 +5,12 @@ mod segments;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, HurstEstimate, NoCycle};
+use crate::behaviour::SEQUENCES_MAX;
 use crate::durations::Outcome;
+use crate::durations::POINTS_MAX;
 use crate::faults::{Faults, Kind};
-use crate::scenario::{SEQUENCE_REQUESTS_MAX, is_chain, sequences_each};
+use crate::recorded;
+use crate::scenario::{Room, SEQUENCE_REQUESTS_MAX, drawn, is_chain, sequences_each};
 use crate::sessions::REQUESTS_MAX;
 use crate::{GapReason, Log, Model, SESSIONS_FEW};
 
@@ -16,6 +19,9 @@ const H_LONG: f64 = 0.6;
 /// The share of sessions of one request above which there are hardly any sessions.
 const SHORT_SHARE: f64 = 0.95;
 
+/// The share of requests for targets that the scenario lacks from which on that is told, and warned of.
+const TARGETS_MISSED_TOLD: f64 = 0.01;
+const TARGETS_MISSED_MUCH: f64 = 0.1;
 /// Files whose clocks are told.
 const FILES_TOLD: usize = 5;
 
@@ -90,7 +96,9 @@ pub(crate) fn findings(model: &Model) -> Vec<Finding> {
         false => segments::alike(model, &mut found),
     }
     of_behaviour(model, &mut found);
+    of_targets(model, &mut found);
     of_sequences(model, &mut found);
+    of_room(model, &mut found);
     // Stable: within a severity as they were found.
     found.0.sort_by_key(|finding| finding.severity);
     found.0
@@ -463,6 +471,7 @@ fn of_sequences(model: &Model, found: &mut Found) {
     if model.behaviour != crate::BehaviourKind::Sequences {
         return;
     }
+    of_drawn(model, found);
     let behaviours = || model.segments.iter().map(|segment| &segment.behaviour);
     let too_long: u64 = behaviours().map(|b| b.sequences_too_long).sum();
     if too_long > 0 {
@@ -484,13 +493,86 @@ fn of_sequences(model: &Model, found: &mut Found) {
         );
         found.add(Severity::Warning, "sequences-none", text);
     }
-    let kept = behaviours().map(|b| b.sequences.len()).max().unwrap_or(0);
+    let segments = model.segments.iter();
+    let short = segments.map(|segment| segment.sessions - segment.behaviour.sequences_too_long);
+    let kept = short.max().unwrap_or(0).min(SEQUENCES_MAX as u64);
     let each = sequences_each(model);
-    if each < kept {
+    if (each as u64) < kept {
         let text = format!(
             "the scenario draws from {each} recorded sessions of each segment instead of {kept}: it has room for \
              {SEQUENCE_REQUESTS_MAX} requests of them together; fewer segments (--segments-max) leave more to each"
         );
         found.add(Severity::Warning, "sequences-few", text);
     }
+}
+
+/// What the requests of recorded sessions asked for, where that is not known.
+fn of_drawn(model: &Model, found: &mut Found) {
+    let known = |asked: &Vec<usize>| !asked.is_empty();
+    let (mut drawn, mut all) = (0, 0);
+    for segment in &model.segments {
+        let behaviour = &segment.behaviour;
+        all += behaviour.sequences.len();
+        let known = behaviour
+            .sequences_asked
+            .iter()
+            .filter(|asked| known(asked));
+        drawn += behaviour.sequences.len() - known.count();
+    }
+    let several = model.classes.iter().any(|class| class.targets.len() > 1);
+    if drawn > 0 && several {
+        let text = format!(
+            "what the requests of {drawn} of {all} recorded sessions asked for is not known, since the log cannot be \
+             read a second time: they ask for targets of their classes, as often as all requests do"
+        );
+        found.add(Severity::Warning, "sequences-targets", text);
+    }
+}
+
+/// Whether the scenario asks for all that the log's users asked for.
+fn of_targets(model: &Model, found: &mut Found) {
+    let is_run = |name: &str| name == recorded::FORMAT;
+    if model.gap.is_none() || model.log.files.iter().any(|file| is_run(&file.format)) {
+        return;
+    }
+    let targets = || model.classes.iter().flat_map(drawn);
+    let sample: u64 = targets().map(|target| target.weight).sum();
+    // A share as great as that of what the sample has once is not in it at all (Good 1953).
+    let once = targets().filter(|target| target.weight == 1).count();
+    let share = once as f64 / sample.max(1) as f64;
+    if sample >= model.log.requests || share < TARGETS_MISSED_TOLD {
+        return;
+    }
+    let severity = match share < TARGETS_MISSED_MUCH {
+        true => Severity::Note,
+        false => Severity::Warning,
+    };
+    let text = format!(
+        "chains ask for {} different targets, those of {sample} requests drawn from the log's {}, as often as they \
+         asked: {:.1} % of the log's requests ask for one of these, the others for what the scenario never asks \
+         for, and a cache that holds targets does better than it did",
+        targets().count(),
+        model.log.requests,
+        (1.0 - share) * 100.0
+    );
+    found.add(severity, "targets-sampled", text);
+}
+
+/// Whether the scenario has room for all of the model.
+fn of_room(model: &Model, found: &mut Found) {
+    let Some(room) = Room::of(model).filter(|room| room.points < POINTS_MAX) else {
+        return;
+    };
+    let sequences = match model.behaviour {
+        crate::BehaviourKind::Chain => String::new(),
+        crate::BehaviourKind::Sequences => {
+            format!(", and {} recorded sessions of each segment", room.sequences)
+        }
+    };
+    let text = format!(
+        "the scenario has room for {} values instead of {POINTS_MAX} where those stand for thinks{sequences}; fewer \
+         segments or classes (--segments-max, --classes-max) leave more to each",
+        room.points
+    );
+    found.add(Severity::Warning, "scenario-short", text);
 }

@@ -31,6 +31,7 @@ mod hit;
 mod input;
 mod part;
 mod read;
+mod recalled;
 mod recorded;
 mod scenario;
 mod sessions;
@@ -42,7 +43,7 @@ mod stored;
 mod time;
 mod tsung;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -74,7 +75,7 @@ use arrived::{Arrived, Own};
 use behaviour::Tally;
 use class::Classes;
 use hit::{NO_SEGMENT, Start};
-use read::{RULE, Reading};
+use read::{Again, RULE, Reading};
 use sorter::{Scratch, Sorter};
 
 /// The version of `model.json`.
@@ -237,9 +238,28 @@ impl Made {
     }
 
     /// The files that the scenario names, each with its text.
-    pub fn trace_texts(&self) -> impl Iterator<Item = (&str, String)> {
+    pub fn files(&self) -> impl Iterator<Item = (String, String)> {
         let traces = self.traces.iter();
-        traces.map(|(name, bins)| (name.as_str(), scenario::trace_text(bins)))
+        let traces = traces.map(|(name, bins)| (name.clone(), scenario::trace_text(bins)));
+        traces.chain(scenario::files(&self.model))
+    }
+
+    /// The model with what its sequences asked for, where `look` can tell that of the log's lines, and with what
+    /// there is to say of it.
+    fn finished(
+        mut self,
+        look: impl FnOnce(&[u64]) -> Result<HashMap<u64, (String, String)>, ModelError>,
+    ) -> Result<Self, ModelError> {
+        let model = &mut self.model;
+        recalled::recall(model, look)?;
+        if scenario::Room::of(model).is_none() {
+            return Err(ModelError::NoRoom {
+                segments: model.segments.len(),
+                classes: model.classes.len(),
+            });
+        }
+        model.findings = findings::findings(model);
+        Ok(self)
     }
 
     /// The model as Tsung's file, and what of it stands for something that Tsung cannot say.
@@ -347,6 +367,14 @@ pub enum ModelError {
     /// A recorded run cannot be read.
     #[error("cannot read the run")]
     Run(#[from] record::RecordError),
+    /// A scenario may not be as long as this model's would be.
+    #[error("{segments} segments of {classes} classes are more than a scenario has room for")]
+    NoRoom {
+        /// How many segments.
+        segments: usize,
+        /// How many classes.
+        classes: usize,
+    },
     /// A file of counts is none.
     #[error("{}: {why}", path.display())]
     Counts {
@@ -377,6 +405,7 @@ pub enum ModelFileError {
 /// Where a file cannot be read, its format is not known, too many lines are bad, or nothing is left.
 pub fn model(paths: &[PathBuf], settings: &Settings) -> Result<Made, ModelError> {
     let scratch = scratch(settings)?;
+    let again = Again::of(paths);
     let mut reading = read::read(paths, settings, &scratch)?;
     asked::refused(&reading, settings)?;
     if reading.faults.bad() as f64 > settings.bad_max * reading.lines as f64 {
@@ -405,11 +434,11 @@ pub fn model(paths: &[PathBuf], settings: &Settings) -> Result<Made, ModelError>
         .first()
         .map_or_else(|| "model".to_owned(), |path| stem(path));
     let noticed = std::mem::take(&mut reading.noticed);
-    let made = made(reading, settings, &scratch, name);
-    let mut made = made.map_err(|source| ModelError::Scratch {
+    let made = made(reading, settings, &scratch, name).map_err(|source| ModelError::Scratch {
         path: scratch.path().to_owned(),
         source,
     })?;
+    let mut made = made.finished(|orders| read::asked(paths, settings, &again, orders))?;
     asked::tell(&mut made.model, &noticed, settings);
     Ok(made)
 }
@@ -584,7 +613,7 @@ fn made(
         .collect();
     parts.sort_by(|(a, _), (b, _)| (b.sessions, &a.name).cmp(&(a.sessions, &b.name)));
     let (parts, of_segments): (Vec<Segment>, Vec<_>) = parts.into_iter().unzip();
-    let mut model = Model {
+    let model = Model {
         format: FORMAT_VERSION,
         name,
         key: key(&reading.files, settings),
@@ -599,7 +628,6 @@ fn made(
         seed: settings.seed,
         findings: Vec::new(),
     };
-    model.findings = findings::findings(&model);
     let whole = arrived::trace_of_all(&arrived.all, &model.arrivals);
     if !apart {
         return Ok(Made::together(model, whole));

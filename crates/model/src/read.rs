@@ -3,6 +3,7 @@
 //! What comes out does not depend on how many they are: places in the log order everything, and what is
 //! sampled is chosen by them.
 
+mod again;
 mod lines;
 mod noticed;
 mod steps;
@@ -25,6 +26,7 @@ use crate::settings::Settings;
 use crate::shape::Names;
 use crate::sorter::{Run, Scratch};
 
+pub(crate) use again::{Again, asked};
 use lines::{Lines, Outcome};
 pub(crate) use lines::{RULE, Sample};
 pub(crate) use noticed::Noticed;

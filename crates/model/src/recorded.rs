@@ -1,6 +1,6 @@
 //! A run of our own as a log: `requests.parquet`, whose users are known by their numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use record::Run;
@@ -109,7 +109,8 @@ pub fn recorded(
         back_max_ns: 0,
         span_ns,
     };
-    let mut made = crate::made(reading, settings, &scratch, info.name.clone()).map_err(kept)?;
+    let made = crate::made(reading, settings, &scratch, info.name.clone()).map_err(kept)?;
+    let mut made = made.finished(|_| Ok(HashMap::new()))?;
     tell(&mut made.model, asked);
     Ok(made)
 }

@@ -1,31 +1,22 @@
 //! The model as a scenario that can be run and scaled.
 
 mod arrivals;
+mod asked;
+mod room;
 
 use std::fmt::Write as _;
 
 use stats::fit::Family;
 
 use crate::durations::{Durations, Fit};
-use crate::{BehaviourKind, Class, Model, SCENARIO_BEGINS, Segment};
+use crate::{BehaviourKind, Model, SCENARIO_BEGINS, Segment};
+
+pub(crate) use asked::{drawn, files, inline_max, of_sequence};
+pub(crate) use room::Room;
 
 /// A run lasts so long unless asked otherwise, in the log's time.
 const SECONDS_MAX: f64 = 3_600.0;
-/// Targets of a class where there is one segment, and where there are many: a scenario has at most
-/// 100,000 values.
-const TARGETS_FEW: usize = 12;
-const TARGETS_MANY: usize = 3;
-
-/// How many of a class's targets stand for it.
-pub(crate) fn targets_max(model: &Model) -> usize {
-    if model.segments.len() > 4 {
-        TARGETS_MANY
-    } else {
-        TARGETS_FEW
-    }
-}
-
-/// About so many requests of all sequences together, for the same reason.
+/// About so many requests of all sequences together.
 pub(crate) const SEQUENCE_REQUESTS_MAX: usize = 8_000;
 
 /// How many recorded sessions of each segment the scenario has. It follows from how long sessions are on
@@ -55,12 +46,18 @@ pub(crate) fn sequences_each(model: &Model) -> usize {
 
 /// `scenario.yaml`.
 pub(crate) fn text(model: &Model) -> String {
+    written(model, Room::of(model).unwrap_or_default())
+}
+
+/// The same with so much of the model.
+fn written(model: &Model, room: Room) -> String {
     let mut out = head(model);
     let names = names(model);
     params(model, &names, &mut out);
+    asked::data(model, &mut out);
     out.push_str("sessions:\n");
     for (segment, name) in model.segments.iter().zip(&names) {
-        session(model, segment, name, &mut out);
+        session(model, segment, name, room, &mut out);
     }
     arrivals::arrivals(model, &names, &mut out);
     out
@@ -208,7 +205,7 @@ fn ends_by_chance(model: &Model) -> bool {
     })
 }
 
-fn session(model: &Model, segment: &Segment, name: &str, out: &mut String) {
+fn session(model: &Model, segment: &Segment, name: &str, room: Room, out: &mut String) {
     let _ = write!(
         out,
         "  {name}: # {:?}, {} sessions\n    weight: \"${{{}}}\"\n    steps:\n",
@@ -217,12 +214,12 @@ fn session(model: &Model, segment: &Segment, name: &str, out: &mut String) {
         rate_name(name)
     );
     match is_chain(model, segment) {
-        true => chain(model, segment, out),
-        false => sequences(model, segment, out),
+        true => chain(model, segment, room, out),
+        false => sequences(model, segment, room, out),
     }
 }
 
-fn chain(model: &Model, segment: &Segment, out: &mut String) {
+fn chain(model: &Model, segment: &Segment, room: Room, out: &mut String) {
     let behaviour = &segment.behaviour;
     let classes = &model.classes;
     let sessions: u64 = behaviour.starts.iter().sum();
@@ -256,12 +253,13 @@ fn chain(model: &Model, segment: &Segment, out: &mut String) {
             continue;
         }
         let _ = write!(out, "            {}:\n              steps:\n", class.state);
-        request(class, targets_max(model), 16, out);
+        asked::request(model, class, 16, out);
         let think = behaviour.class_thinks[number_of]
             .as_ref()
             .unwrap_or(&behaviour.thinks);
         if leaving.iter().any(|t| t.think.is_none()) {
-            let _ = writeln!(out, "              think: {}", distribution(think, model));
+            let think = distribution(think, model, room);
+            let _ = writeln!(out, "              think: {think}");
         }
         out.push_str("              next:\n");
         let exit = exits as f64 / seen as f64;
@@ -272,7 +270,7 @@ fn chain(model: &Model, segment: &Segment, out: &mut String) {
                 Some(think) => writeln!(
                     out,
                     "                {to}: {{ p: {p}, think: {} }}",
-                    distribution(think, model)
+                    distribution(think, model, room)
                 ),
                 None => writeln!(out, "                {to}: {p}"),
             };
@@ -298,66 +296,21 @@ fn probability(p: f64, exit: f64) -> String {
     format!("\"${{{p} * length / ({e} + {on} * length)}}\"")
 }
 
-/// One of a class's requests.
-fn request(class: &Class, targets: usize, indent: usize, out: &mut String) {
-    let pad = " ".repeat(indent);
-    let mut rest = String::new();
-    // What the log's server answered is no error here; what it failed at is.
-    let told: Vec<String> = class
-        .statuses
-        .keys()
-        .filter(|status| (400..500).contains(*status))
-        .map(u16::to_string)
-        .collect();
-    if !told.is_empty() {
-        let _ = write!(rest, ", status: [100..399, {}]", told.join(", "));
-    }
-    let name = quoted(&class.name);
-    let step = |method: &str, target: &str| {
-        let target = target.replace("${", "%24%7B");
-        let verb = method.to_ascii_lowercase();
-        let asked = match verb.as_str() {
-            "get" | "head" | "post" | "put" | "patch" | "delete" => {
-                format!("{verb}: {}", quoted(&target))
-            }
-            _ => format!("http: {}", quoted(&format!("{method} {target}"))),
-        };
-        format!("{{ {asked}, as: {name}{rest} }}")
-    };
-    if let [only] = &class.targets[..] {
-        let _ = writeln!(out, "{pad}- {}", step(&only.method, &only.target));
-        return;
-    }
-    let _ = writeln!(out, "{pad}- choose:");
-    for target in class.targets.iter().take(targets) {
-        let step = step(&target.method, &target.target);
-        let _ = writeln!(
-            out,
-            "{pad}    - {{ weight: {}, steps: [ {step} ] }}",
-            target.weight
-        );
-    }
-}
-
-fn sequences(model: &Model, segment: &Segment, out: &mut String) {
+fn sequences(model: &Model, segment: &Segment, room: Room, out: &mut String) {
     out.push_str("      - choose:\n");
     let kept = &segment.behaviour.sequences;
-    let taken = sequences_each(model).min(kept.len());
+    let taken = room.sequences.min(kept.len());
     for number_of in 0..taken {
         // From all over the kept ones, whatever order those may have.
-        let sequence = &kept[number_of * kept.len() / taken];
+        let sequence = number_of * kept.len() / taken;
         out.push_str("          - steps:\n");
-        for (place, &(class, before_s)) in sequence.iter().enumerate() {
+        for (place, &(class, before_s)) in kept[sequence].iter().enumerate() {
             if place > 0 && before_s > 0.0 {
                 let _ = writeln!(out, "              - think: {}", scaled(before_s));
             }
-            let class = &model.classes[class];
-            let target = &class.targets[(number_of + place) % class.targets.len()];
-            let one = Class {
-                targets: vec![target.clone()],
-                ..class.clone()
-            };
-            request(&one, 1, 14, out);
+            let target = of_sequence(model, &segment.behaviour, sequence, place);
+            let step = asked::step(&model.classes[class], target);
+            let _ = writeln!(out, "              - {step}");
         }
     }
 }
@@ -367,18 +320,36 @@ fn scaled(seconds: f64) -> String {
     format!("\"${{{} * think / speed}}s\"", number(seconds))
 }
 
-fn distribution(durations: &Durations, model: &Model) -> String {
+fn distribution(durations: &Durations, model: &Model, room: Room) -> String {
     let gap_s = model.gap.as_ref().map_or(f64::INFINITY, |gap| gap.seconds);
     if let Some(law) = durations.law().and_then(|fit| law(fit, gap_s)) {
         return law;
     }
-    let points = durations.points();
-    match &points[..] {
+    empirical(&durations.points(room.points))
+}
+
+/// Values with their weights, those alike in weight together.
+fn empirical(points: &[(f64, f64)]) -> String {
+    let parts: Vec<(f64, String)> = points
+        .chunk_by(|a, b| (a.1 - b.1).abs() <= 1e-9 * a.1)
+        .map(|alike| {
+            let values: Vec<String> = alike.iter().map(|&(value, _)| scaled(value)).collect();
+            let weight = alike.iter().map(|point| point.1).sum();
+            match &values[..] {
+                [only] => (weight, only.clone()),
+                values => (weight, format!("{{ empirical: [{}] }}", values.join(", "))),
+            }
+        })
+        .collect();
+    match &parts[..] {
         [] => "0s".to_owned(),
-        [first, ..] if points.iter().all(|point| point == first) => scaled(*first),
-        points => {
-            let points: Vec<String> = points.iter().map(|&point| scaled(point)).collect();
-            format!("{{ empirical: [{}] }}", points.join(", "))
+        [(_, only)] => only.clone(),
+        parts => {
+            let part = |(weight, of): &(f64, String)| {
+                format!("{{ weight: {}, of: {of} }}", number(*weight))
+            };
+            let parts: Vec<String> = parts.iter().map(part).collect();
+            format!("{{ mixture: [{}] }}", parts.join(", "))
         }
     }
 }

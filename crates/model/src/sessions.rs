@@ -165,6 +165,8 @@ fn valley(bins: &[u64]) -> Option<f64> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Visit {
     pub(crate) time_ns: i64,
+    /// Its place among all lines.
+    pub(crate) order: u64,
     pub(crate) shape: u32,
     pub(crate) status: u16,
 }
@@ -199,6 +201,7 @@ pub(crate) fn sessions(
         }
         visits.push(Visit {
             time_ns: hit.time_ns,
+            order: hit.order,
             shape: hit.shape,
             status: hit.status,
         });

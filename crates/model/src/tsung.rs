@@ -7,7 +7,7 @@
 mod xml;
 
 use crate::durations::Durations;
-use crate::scenario::{is_chain, names, number, targets_max};
+use crate::scenario::{drawn, inline_max, is_chain, names, number, of_sequence};
 use crate::{ArrivalsLaw, Class, Made, Model, Segment, Target};
 use stats::fit::Family;
 use xml::Xml;
@@ -63,6 +63,7 @@ pub(crate) fn written(made: &Made) -> Tsung {
         thinks: 0,
         other_laws: 0,
         methods: Vec::new(),
+        few: false,
     };
     writer.sessions();
     let phases = phases(made);
@@ -193,6 +194,8 @@ struct Writer<'m> {
     other_laws: usize,
     /// Methods that Tsung has not.
     methods: Vec<String>,
+    /// Classes have more targets than are written.
+    few: bool,
 }
 
 impl Writer<'_> {
@@ -203,6 +206,12 @@ impl Writer<'_> {
                 "Tsung draws thinks of exponential laws only: {} of {} have another one here, and an exponential \
                  of their mean stands for it",
                 self.other_laws, self.thinks
+            ));
+        }
+        if self.few {
+            told.push(format!(
+                "of each class the {} targets most asked for stand for all",
+                inline_max(self.model)
             ));
         }
         if !self.methods.is_empty() {
@@ -316,7 +325,7 @@ impl Writer<'_> {
                     self.xml.empty("thinktime", &[("value", &number(before_s))]);
                 }
                 let class = &self.model.classes[class];
-                let target = &class.targets[(number_of + place) % class.targets.len()];
+                let target = of_sequence(self.model, &segment.behaviour, number_of, place);
                 self.xml.open("transaction", &[("name", &class.state)]);
                 self.request(target);
                 self.xml.close("transaction");
@@ -328,17 +337,15 @@ impl Writer<'_> {
     /// One of a class's targets, in a transaction of its name.
     fn requests(&mut self, class: &Class) {
         self.xml.open("transaction", &[("name", &class.state)]);
-        let few = class.targets.len().min(targets_max(self.model));
-        if let [only] = &class.targets[..few] {
+        let targets: Vec<&Target> = drawn(class).take(inline_max(self.model)).collect();
+        self.few |= targets.len() < drawn(class).count();
+        if let [only] = targets[..] {
             self.request(only);
         } else {
-            let all: u64 = class.targets[..few]
-                .iter()
-                .map(|target| target.weight)
-                .sum();
+            let all: u64 = targets.iter().map(|target| target.weight).sum();
             self.draw("pick", all);
             let mut upto = 0;
-            for target in &class.targets[..few] {
+            for target in targets {
                 let range = (upto, upto + target.weight);
                 upto = range.1;
                 self.within("pick", range, |writer| writer.request(target));

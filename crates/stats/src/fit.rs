@@ -22,6 +22,8 @@ const STEPS_EXACT: f64 = 64.0;
 const HYPER_VARIATION_MIN: f64 = 1.05;
 /// What stands for a likelihood of 0.
 const IMPOSSIBLE: f64 = 1e300;
+/// How often the first guess may be made twice as wide until it explains every number.
+const WIDENED_MAX: u32 = 40;
 
 /// The families, in the order of the number of their parameters.
 #[derive(
@@ -258,17 +260,25 @@ fn maximum(family: Family, observed: &Observed, start: &[f64]) -> Option<Vec<f64
         // The likelihood rises with the scale up to the least number, where it ends.
         return Some(start.to_vec());
     }
-    let place = minimum(start, |at| {
-        minus_log_likelihood(&Law::of(family, at), observed)
-    });
-    place.iter().all(|x| x.is_finite()).then_some(place)
+    let loss = |at: &[f64]| minus_log_likelihood(&Law::of(family, at), observed);
+    // Among laws that cannot have made the numbers there is no way down.
+    let mut start = start.to_vec();
+    for _ in 0..WIDENED_MAX {
+        if loss(&start) < IMPOSSIBLE {
+            break;
+        }
+        start = law::widened(family, &start)?;
+    }
+    let place = minimum(&start, loss);
+    let found = place.iter().all(|x| x.is_finite()) && loss(&place) < IMPOSSIBLE;
+    found.then_some(place)
 }
 
 fn minus_log_likelihood(law: &Law, observed: &Observed) -> f64 {
     let mut sum = 0.0;
     for &(x, count) in &observed.values {
         let one = if observed.step > 0.0 && x < STEPS_EXACT * observed.step {
-            law.shown(x, observed.step).ln()
+            law.ln_shown(x, observed.step)
         } else {
             law.ln_density(x)
                 + if observed.step > 0.0 {
@@ -282,7 +292,7 @@ fn minus_log_likelihood(law: &Law, observed: &Observed) -> f64 {
         }
         sum -= one * count as f64;
     }
-    sum
+    sum.min(IMPOSSIBLE)
 }
 
 fn intervals(family: Family, observed: &Observed, at: &[f64], confidence: f64) -> Vec<Parameter> {

@@ -17,6 +17,7 @@ pub mod hurst;
 pub mod interval;
 pub mod ks;
 pub mod mean;
+pub mod means;
 pub mod modes;
 pub mod multiple;
 pub mod permute;

@@ -5,6 +5,7 @@ mod asked;
 mod faults;
 mod formats;
 mod hours;
+mod kept;
 mod real;
 mod segments;
 mod stored;
@@ -61,8 +62,7 @@ pub(crate) fn line(second: u64, address: &str, request: &str) -> String {
 pub(crate) fn compiled(made: &Made) -> scenario::Plan {
     let text = made.scenario();
     let files = |name: &str| {
-        let mut traces = made.trace_texts();
-        let found = traces.find(|(file, _)| *file == name);
+        let found = made.files().find(|(file, _)| file == name);
         found.map(|(_, text)| text).ok_or(format!("no file {name}"))
     };
     let source = scenario::Source {

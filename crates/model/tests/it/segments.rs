@@ -258,8 +258,7 @@ fn knobs_turn_segments_that_arrive_apart() {
     let made = made(&mixed(), Settings::default());
     let text = made.scenario();
     let files = |name: &str| {
-        let mut traces = made.trace_texts();
-        let found = traces.find(|(file, _)| *file == name);
+        let found = made.files().find(|(file, _)| file == name);
         found.map(|(_, text)| text).ok_or(format!("no file {name}"))
     };
     let planned = |sets: &[(&str, &str)]| {

@@ -240,6 +240,10 @@ fn every_knob_turns_one_thing() {
     let space = Space::new();
     let made = space.model(log(), &settings(&space)).unwrap();
     let text = made.scenario();
+    let files = |name: &str| {
+        let found = made.files().find(|(file, _)| file == name);
+        found.map(|(_, text)| text).ok_or(format!("no file {name}"))
+    };
     let planned = |sets: &[(&str, &str)]| {
         let sets: Vec<(String, String)> = sets
             .iter()
@@ -252,7 +256,7 @@ fn every_knob_turns_one_thing() {
         let settings = scenario::Settings {
             overrides: &sets,
             env: &|_| None,
-            files: &|_| Err("there are none".to_owned()),
+            files: &files,
         };
         let (plan, told) = scenario::compile(source, &settings);
         assert!(told.is_empty(), "{told:?}");

@@ -8,6 +8,16 @@ use super::{Family, Observed};
 use crate::dist::Dist;
 use crate::special::gamma_p;
 
+/// A second difference below this share of what it is the difference of is mostly rounding.
+const CANCELLED: f64 = 1e-9;
+/// Gauss's and Legendre's nodes above 0 with their weights, for eight points on −1..1.
+const LEGENDRE: [(f64, f64); 4] = [
+    (0.183_434_642_495_649_8, 0.362_683_783_378_362),
+    (0.525_532_409_916_329, 0.313_706_645_877_887_3),
+    (0.796_666_477_413_626_7, 0.222_381_034_453_374_48),
+    (0.960_289_856_497_536_3, 0.101_228_536_290_376_26),
+];
+
 /// A law with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
@@ -217,25 +227,60 @@ impl Law {
                 mean,
                 other_mean,
             } => {
-                let one = share / mean * (-x / mean).exp();
-                (one + (1.0 - share) / other_mean * (-x / other_mean).exp()).ln()
+                // The greater one is taken out of the sum: far out both are below what a number can be.
+                let one = (share / mean).ln() - x / mean;
+                let other = ((1.0 - share) / other_mean).ln() - x / other_mean;
+                let (greater, less) = (one.max(other), one.min(other));
+                greater + (less - greater).exp().ln_1p()
             }
         }
     }
 
-    /// P(a clock with this step shows `x`), a multiple of it, for a number of this law.
-    pub(super) fn shown(&self, x: f64, step: f64) -> f64 {
+    /// ln P(a clock with this step shows `x`), a multiple of it, for a number of this law; −∞ where it cannot.
+    pub(super) fn ln_shown(&self, x: f64, step: f64) -> f64 {
+        let upto = self.integral(x + step);
         let before = if x > 0.0 {
             self.integral(x - step)
         } else {
             0.0
         };
-        (self.integral(x + step) - 2.0 * self.integral(x) + before) / step
+        let difference = upto - 2.0 * self.integral(x) + before;
+        // Far out the integrals are nearly alike, and what is left of their difference is rounding. Of the first
+        // two steps nothing cancels, and the density may have no bound there.
+        if x > 1.5 * step && difference < CANCELLED * upto {
+            self.ln_shown_by_density(x, step)
+        } else {
+            (difference / step).ln()
+        }
+    }
+
+    /// The same by the density: ∫ f(x + t) (1 − |t| / step) dt over a step to both sides.
+    fn ln_shown_by_density(&self, x: f64, step: f64) -> f64 {
+        let mut terms = [f64::NEG_INFINITY; 4 * LEGENDRE.len()];
+        let places = LEGENDRE
+            .iter()
+            .flat_map(|&(node, weight)| [(0.5 - 0.5 * node, weight), (0.5 + 0.5 * node, weight)]);
+        for (pair, (away, weight)) in terms.chunks_exact_mut(2).zip(places) {
+            let share = (0.5 * weight * (1.0 - away) * step).ln();
+            pair[0] = share + self.ln_density(x + away * step);
+            pair[1] = share + self.ln_density(x - away * step);
+        }
+        let greatest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if greatest == f64::NEG_INFINITY {
+            return greatest;
+        }
+        let sum: f64 = terms.iter().map(|term| (term - greatest).exp()).sum();
+        greatest + sum.ln()
     }
 
     /// P(a clock with this step shows `x` or less).
     pub fn shown_upto(&self, x: f64, step: f64) -> f64 {
         ((self.integral(x + step) - self.integral(x)) / step).clamp(0.0, 1.0)
+    }
+
+    /// The mean of numbers of this law of which what is above `most` counts as that.
+    pub fn mean_upto(&self, most: f64) -> f64 {
+        most - self.integral(most)
     }
 
     /// ∫₀ˣ F = x F(x) − E[X; X ≤ x].
@@ -281,6 +326,18 @@ impl Law {
 /// Gauss's distribution function.
 fn phi(z: f64) -> f64 {
     0.5 * erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// A place whose law spreads twice as far, or has a heavier tail; `None` where the family has no such parameter.
+pub(super) fn widened(family: Family, at: &[f64]) -> Option<Vec<f64>> {
+    let by = match family {
+        Family::Weibull | Family::Gamma | Family::Pareto => -std::f64::consts::LN_2,
+        Family::Lognormal => std::f64::consts::LN_2,
+        Family::Exponential | Family::Hyperexponential => return None,
+    };
+    let mut wide = at.to_vec();
+    wide[1] += by;
+    Some(wide)
 }
 
 /// Where the search begins: by moments, or the maximum itself where it is known in closed form.

@@ -48,7 +48,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=200))]
     pub(crate) segments_max: Option<u16>,
     /// A session ends when nothing was asked for so long [default: found in the log]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_gap)]
     pub(crate) gap: Option<std::time::Duration>,
     /// A class of requests of your own: those whose METHOD and target match; may be given again
     #[arg(long = "class", value_name = "NAME=REGEX")]
@@ -207,4 +207,14 @@ fn parse_field(text: &str) -> Result<(String, String), String> {
         ));
     }
     Ok((meaning.to_owned(), name.to_owned()))
+}
+
+/// The longest that a scenario's users can think.
+fn parse_gap(text: &str) -> Result<std::time::Duration, String> {
+    const DAYS_MAX: u64 = 366;
+    let gap = parse_duration(text)?;
+    if gap > std::time::Duration::from_secs(DAYS_MAX * 86_400) {
+        return Err(format!("nobody waits for longer than {DAYS_MAX}d"));
+    }
+    Ok(gap)
 }

@@ -191,8 +191,8 @@ fn write(out: &Path, made: &Made) -> Result<(), Failure> {
     place::make_room(out)?;
     // model.json is what makes the directory one of a model: it comes last.
     put(SCENARIO, &made.scenario())?;
-    for (name, text) in made.trace_texts() {
-        put(name, &text)?;
+    for (name, text) in made.files() {
+        put(&name, &text)?;
     }
     put(REPORT, &report::model_markdown(&made.model))?;
     page::beside(&Page::model(&made.model, None, page::VERSION), out, None)?;
@@ -221,6 +221,7 @@ pub(super) fn failure(error: ModelError) -> Failure {
         | ModelError::Field { .. }
         | ModelError::TooManyBad { .. }
         | ModelError::Nothing { .. }
+        | ModelError::NoRoom { .. }
         | ModelError::Counts { .. } => Exit::Data,
     };
     let hint = match &error {
@@ -231,6 +232,7 @@ pub(super) fn failure(error: ModelError) -> Failure {
         ModelError::Field { .. } => {
             "names of what stands inside other objects are joined by points, as in http.request.method"
         }
+        ModelError::NoRoom { .. } => "ask for fewer with --segments-max or --classes-max",
         ModelError::Idle { .. } => {
             "names are given for JSON and CSV; --log-format says how other lines are written"
         }

@@ -17,7 +17,7 @@ use crate::page;
 
 /// How scratch begins, before the number of its process.
 const SORTING: &str = ".sorting-";
-/// What a model and its checks leave, besides arrivals.
+/// What a model and its checks leave, besides arrivals and targets.
 const OWN: [&str; 7] = [MODEL, SCENARIO, REPORT, page::FILE, CHECK, LOG, AGAINST];
 /// How scenarios begin that somebody changed, and that are kept.
 const KEPT: &str = "scenario.kept-";
@@ -128,8 +128,9 @@ fn is_within(folder: &Path, run: &Path) -> bool {
 }
 
 fn is_own(name: &str) -> bool {
-    let is_trace = name.starts_with("arrivals-") && name.ends_with(".txt");
-    is_trace || name == "arrivals.txt" || OWN.contains(&name)
+    let is = |begin: &str, end: &str| name.starts_with(begin) && name.ends_with(end);
+    let is_named = is("arrivals-", ".txt") || is("targets-", ".csv");
+    is_named || name == "arrivals.txt" || OWN.contains(&name)
 }
 
 /// A file of ours that was not whole yet.

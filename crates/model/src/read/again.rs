@@ -1,0 +1,118 @@
+//! A second look at single lines of logs that were read before: at what they asked for.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::mpsc::sync_channel;
+
+use super::{LINE_BITS, PIECES_WAITING, Work, feed};
+use crate::ModelError;
+use crate::entry::clean_target;
+use crate::input::without_end;
+use crate::settings::Settings;
+
+/// Bytes of targets that are looked up; a scenario has no room for more.
+const BYTES_MAX: usize = 8 << 20;
+
+/// Whether logs can be read a second time: what they were when they were read first.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Again(Option<Vec<(u64, u64, u64)>>);
+
+impl Again {
+    /// Files as they are now.
+    pub(crate) fn of(paths: &[PathBuf]) -> Again {
+        let files = paths.iter().map(|path| {
+            let file = std::fs::metadata(path).ok()?;
+            // A pipe is empty once it was read.
+            file.is_file().then(|| (file.dev(), file.ino(), file.len()))
+        });
+        Again(files.collect())
+    }
+
+    /// Whether the files are the same still, but for lines that came to the last one.
+    fn holds(&self, paths: &[PathBuf]) -> bool {
+        let (Some(before), Some(now)) = (&self.0, Again::of(paths).0) else {
+            return false;
+        };
+        let last = before.len().saturating_sub(1);
+        let pairs = before.iter().zip(&now).enumerate();
+        pairs.into_iter().all(|(place, (before, now))| {
+            let grown = place == last && before.2 <= now.2;
+            (before.0, before.1) == (now.0, now.1) && (grown || before.2 == now.2)
+        })
+    }
+}
+
+/// The method and the target of each line of these places, in order; missing where that cannot be told.
+pub(crate) fn asked(
+    paths: &[PathBuf],
+    settings: &Settings,
+    again: &Again,
+    orders: &[u64],
+) -> Result<HashMap<u64, (String, String)>, ModelError> {
+    let mut found = HashMap::new();
+    if !again.holds(paths) {
+        return Ok(found);
+    }
+    std::thread::scope(|scope| {
+        let (sender, receiver) = sync_channel::<Work>(PIECES_WAITING);
+        // What is wrong with the lines was told when they were read first.
+        let fed = scope.spawn(move || feed(paths, settings, &sender));
+        let (mut left, mut bytes) = (orders, 0);
+        for work in &receiver {
+            let end = left.partition_point(|order| order >> LINE_BITS <= work.number);
+            let (here, later) = left.split_at(end);
+            left = later;
+            for (order, (method, target)) in of_piece(&work, here) {
+                bytes += target.len();
+                if bytes <= BYTES_MAX {
+                    found.insert(order, (method, target));
+                }
+            }
+            if left.is_empty() {
+                break;
+            }
+        }
+        // Who feeds ends when nobody listens.
+        drop(receiver);
+        fed.join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    Ok(found)
+}
+
+/// What these lines of a piece ask for.
+fn of_piece(work: &Work, orders: &[u64]) -> Vec<(u64, (String, String))> {
+    let mut found = Vec::new();
+    let mut orders = orders.iter().copied().peekable();
+    let mut at = 0;
+    for number in 0.. {
+        let Some(&order) = orders.peek() else {
+            break;
+        };
+        if at >= work.bytes.len() {
+            break;
+        }
+        let rest = &work.bytes[at..];
+        let next = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+        at += next;
+        if order == work.number << LINE_BITS | number {
+            orders.next();
+            let entry = work.format.parse(without_end(&rest[..next]));
+            let asked = entry.ok().and_then(|mut entry| {
+                entry.join_query();
+                let target = clean_target(&entry.target)?;
+                let method = String::from_utf8_lossy(&entry.method);
+                let method = if method.is_empty() {
+                    "GET".into()
+                } else {
+                    method
+                };
+                let target = String::from_utf8_lossy(&target);
+                Some((method.into_owned(), target.into_owned()))
+            });
+            found.extend(asked.map(|asked| (order, asked)));
+        }
+    }
+    found
+}

@@ -1,0 +1,92 @@
+//! What the requests of kept sessions asked for, which their hits do not say: the log is asked again.
+
+use std::collections::HashMap;
+
+use crate::scenario::sequences_each;
+use crate::{BehaviourKind, Class, Model, ModelError, Target};
+
+/// Methods and targets of lines, by their places in the log.
+type Asked = HashMap<u64, (String, String)>;
+
+/// Leaves the model the sequences that its scenario has room for, and gives each of their requests its own target.
+/// `look`: what lines at these places ask for, as far as that can be told.
+pub(crate) fn recall(
+    model: &mut Model,
+    look: impl FnOnce(&[u64]) -> Result<Asked, ModelError>,
+) -> Result<(), ModelError> {
+    // Where lines stood is of no use to whoever has the model.
+    let segments = model.segments.iter_mut();
+    let mut orders: Vec<Vec<Vec<u64>>> = segments
+        .map(|segment| std::mem::take(&mut segment.behaviour.sequence_orders))
+        .collect();
+    if model.behaviour != BehaviourKind::Sequences {
+        return Ok(());
+    }
+    let each = sequences_each(model);
+    for (segment, orders) in model.segments.iter_mut().zip(&mut orders) {
+        let behaviour = &mut segment.behaviour;
+        let kept = behaviour.sequences.len();
+        let taken = each.min(kept);
+        // From all over the kept ones, whatever order those may have.
+        let places = || (0..taken).map(|number| number * kept / taken);
+        behaviour.sequences = places()
+            .map(|place| behaviour.sequences[place].clone())
+            .collect();
+        *orders = places().map(|place| orders[place].clone()).collect();
+    }
+    let mut lines: Vec<u64> = orders.iter().flatten().flatten().copied().collect();
+    lines.sort_unstable();
+    let asked = look(&lines)?;
+    let mut known: Vec<Known> = model.classes.iter().map(Known::of).collect();
+    for (segment, orders) in model.segments.iter_mut().zip(&orders) {
+        let behaviour = &mut segment.behaviour;
+        let sequences = behaviour.sequences.iter().zip(orders);
+        let places = sequences.map(|(sequence, orders)| -> Vec<usize> {
+            let steps = sequence.iter().zip(orders);
+            let places = steps.map(|(&(class, _), order)| {
+                let asked = asked.get(order)?;
+                Some(known[class].place(asked))
+            });
+            places.collect::<Option<_>>().unwrap_or_default()
+        });
+        behaviour.sequences_asked = places.collect();
+    }
+    for (class, known) in model.classes.iter_mut().zip(known) {
+        class.targets.extend(known.more);
+    }
+    Ok(())
+}
+
+/// The targets of a class by their places, and those that came to them.
+struct Known {
+    places: HashMap<(String, String), usize>,
+    more: Vec<Target>,
+}
+
+impl Known {
+    fn of(class: &Class) -> Known {
+        let targets = class.targets.iter().enumerate();
+        let places = targets.map(|(place, target)| {
+            let asked = (target.method.clone(), target.target.clone());
+            (asked, place)
+        });
+        Known {
+            places: places.collect(),
+            more: Vec::new(),
+        }
+    }
+
+    fn place(&mut self, asked: &(String, String)) -> usize {
+        if let Some(&place) = self.places.get(asked) {
+            return place;
+        }
+        let place = self.places.len();
+        self.places.insert(asked.clone(), place);
+        self.more.push(Target {
+            method: asked.0.clone(),
+            target: asked.1.clone(),
+            weight: 0,
+        });
+        place
+    }
+}

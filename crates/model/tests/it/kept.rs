@@ -1,0 +1,241 @@
+//! What a scenario keeps of its log: what was asked for, how long users thought, and all of it in the room there is.
+
+use model::{BehaviourKind, Made, Outcome, Settings};
+use scenario::plan::{Op, Plan};
+
+use crate::{Space, compiled, line};
+
+fn finding<'m>(made: &'m Made, code: &str) -> &'m str {
+    let found = made.model.findings.iter().find(|f| f.code == code);
+    found.map_or("", |found| &found.text)
+}
+
+/// The paths that a plan's requests have, as often as it has them.
+fn paths(plan: &Plan) -> Vec<String> {
+    let ops = plan.sessions.iter().flat_map(|session| &session.ops);
+    let paths = ops.filter_map(|op| match op {
+        Op::Http(http) => http.path.as_static().map(str::to_owned),
+        _ => None,
+    });
+    paths.collect()
+}
+
+/// A small file that nearly everybody asks for, and large ones that nobody else does.
+fn files(space: &Space, settings: &Settings) -> Made {
+    let mut log = String::new();
+    for visit in 0..200_u64 {
+        for request in 0..3 {
+            let path = match (visit % 50, request) {
+                (17, 1) => format!("/files/huge-{}.iso", visit / 50),
+                _ => "/files/small.txt".to_owned(),
+            };
+            let second = 60 * visit + 5 * request;
+            log += &line(second, &format!("10.0.0.{visit}"), &format!("GET {path}"));
+        }
+    }
+    let settings = Settings {
+        rules: vec!["files=/files/".parse().unwrap()],
+        ..settings.clone()
+    };
+    space.model(log, &settings).unwrap()
+}
+
+#[test]
+fn sequences_ask_for_what_their_sessions_asked_for() {
+    let space = Space::new();
+    let settings = Settings {
+        behaviour: BehaviourKind::Sequences,
+        ..space.settings()
+    };
+    let made = files(&space, &settings);
+    assert_eq!(finding(&made, "sequences-targets"), "");
+    let paths = paths(&compiled(&made));
+    let huge = paths.iter().filter(|path| path.contains("huge")).count();
+    // 4 of 200 sessions have one; 60 are kept.
+    assert!(paths.len() == 180 && huge <= 4, "{huge}: {paths:?}");
+    // It is their own: the second of three requests.
+    for trio in paths.chunks(3) {
+        assert!(
+            trio[0].ends_with("small.txt") && trio[2].ends_with("small.txt"),
+            "{trio:?}"
+        );
+    }
+    // What is asked for in a sequence is its class's, so that a check finds it again.
+    let model = &made.model;
+    let asked = model.segments[0].behaviour.sequences_asked.iter().flatten();
+    assert_eq!(asked.count(), 180);
+    let text = serde_json::to_string(model).unwrap();
+    assert_eq!(
+        model::Model::read(&text).unwrap().scenario(),
+        made.scenario()
+    );
+}
+
+/// Where the log is gone, targets are drawn as often as they were asked for.
+#[test]
+fn sequences_of_a_log_that_cannot_be_read_again_ask_by_weight() {
+    let space = Space::new();
+    let settings = Settings {
+        behaviour: BehaviourKind::Sequences,
+        ..space.settings()
+    };
+    let mut made = files(&space, &settings);
+    for segment in &mut made.model.segments {
+        segment.behaviour.sequences_asked.clear();
+    }
+    let paths = paths(&compiled(&made));
+    let huge = paths.iter().filter(|path| path.contains("huge")).count();
+    assert!(paths.len() == 180 && huge < 12, "{huge}");
+}
+
+#[test]
+fn targets_are_as_many_and_as_often_as_in_the_log() {
+    let space = Space::new();
+    let mut log = String::new();
+    let mut items = std::collections::BTreeMap::<String, u64>::new();
+    for visit in 0..900_u64 {
+        for request in 0..2 {
+            let item = match visit % 3 {
+                0 => "/items/7?a=1,2".to_owned(),
+                _ => format!("/items/{}", 100 + 2 * visit + request),
+            };
+            let method = if visit % 10 == 9 { "PUT" } else { "GET" };
+            log += &line(
+                20 * visit + 3 * request,
+                "10.0.0.1",
+                &format!("{method} {item}"),
+            );
+            *items.entry(format!("{method} {item}")).or_default() += 1;
+        }
+    }
+    let settings = Settings {
+        rules: vec!["items=/items/".parse().unwrap()],
+        ..space.settings()
+    };
+    let made = space.model(&log, &settings).unwrap();
+    let targets = &made.model.classes[0].targets;
+    let found = targets
+        .iter()
+        .map(|t| (format!("{} {}", t.method, t.target), t.weight));
+    assert_eq!(found.collect::<std::collections::BTreeMap<_, _>>(), items);
+    // Every line was looked at.
+    assert_eq!(finding(&made, "targets-sampled"), "");
+    let plan = compiled(&made);
+    let rows: usize = plan.data.iter().map(|data| data.table.rows_count()).sum();
+    assert_eq!((plan.data.len(), rows), (2, 1_800));
+    assert!(paths(&plan).is_empty(), "all are drawn from the tables");
+    // Of many lines a part is, which is told.
+    let more: String = (0..40_000_u64)
+        .map(|n| {
+            line(
+                2 * n,
+                "10.0.0.1",
+                &format!("GET /items/{}", n * 7_919 % 39_989),
+            )
+        })
+        .collect();
+    let made = space.model(&more, &settings).unwrap();
+    assert!(finding(&made, "targets-sampled").contains("different targets"));
+    assert!(made.model.classes[0].targets.len() > 10_000);
+    compiled(&made);
+}
+
+/// A frequent transition has a law of its own; what follows the same class seldom is another matter.
+#[test]
+fn a_class_has_the_thinks_of_the_transitions_without_a_law() {
+    let space = Space::new();
+    let mut log = String::new();
+    for visit in 0..600_u64 {
+        let (path, think) = match visit % 30 {
+            0 => ("/c", 180 + visit % 7),
+            _ => ("/b", 1 + visit % 3),
+        };
+        let address = format!("10.0.{}.{}", visit / 250, visit % 250);
+        log += &line(40 * visit, &address, "GET /a");
+        log += &line(40 * visit + think, &address, &format!("GET {path}"));
+    }
+    let settings = Settings {
+        gap_s: Some(1800.0),
+        ..space.settings()
+    };
+    let made = space.model(log, &settings).unwrap();
+    let behaviour = &made.model.segments[0].behaviour;
+    let class = |name: &str| {
+        made.model
+            .classes
+            .iter()
+            .position(|c| c.name == name)
+            .unwrap()
+    };
+    let pool = behaviour.class_thinks[class("GET /a")].as_ref().unwrap();
+    assert_eq!((pool.count, pool.outcome), (20, Outcome::TooFew));
+    assert!(pool.mean_s > 180.0, "{}", pool.mean_s);
+    // All together think as long as in the log.
+    let of = |t: &model::Transition| {
+        let think = t.think.as_ref().unwrap_or(pool);
+        think.mean_s * t.count as f64
+    };
+    let sum: f64 = behaviour.transitions.iter().map(of).sum();
+    assert!((sum / (behaviour.thinks.mean_s * 600.0) - 1.0).abs() < 1e-9);
+    assert!(behaviour.class_thinks[class("GET /b")].is_none());
+}
+
+#[test]
+fn a_check_sees_a_mean_that_is_not_the_logs() {
+    let space = Space::new();
+    let visits = |long: bool| -> String {
+        let mut log = String::new();
+        for visit in 0..800_u64 {
+            let think = match visit % 100 {
+                50 if long => 900,
+                _ => 2 + 2 * (visit % 2),
+            };
+            let address = format!("10.0.{}.{}", visit / 250, visit % 250);
+            log += &line(20 * visit, &address, "GET /a");
+            log += &line(20 * visit + think, &address, "GET /a");
+        }
+        log
+    };
+    let settings = Settings {
+        gap_s: Some(1800.0),
+        ..space.settings()
+    };
+    let one = space.model(visits(true), &settings).unwrap().model;
+    let other = space.model(visits(false), &settings).unwrap().model;
+    let found = model::check(&one, &other, None);
+    let refused = |of: &str| found.tests.iter().any(|test| test.of == of && test.refused);
+    assert!(refused("mean thinks") && !refused("thinks"), "{found:?}");
+    assert!(model::check(&one, &one, None).holds);
+}
+
+/// A scenario may have 4 MiB: where all of a model would be more, what stands for thinks is put shorter.
+#[test]
+fn what_is_too_much_for_a_scenario_is_put_shorter() {
+    let space = Space::new();
+    let settings = Settings {
+        classes_max: 30,
+        ..space.settings()
+    };
+    let mut log = String::new();
+    let mut second = 0;
+    for visit in 0..1_200_u64 {
+        second += 1 + visit * visit % 53;
+        log += &line(
+            second,
+            "10.0.0.1",
+            &format!("GET /{}/x", char::from(b'a' + (visit * 7 % 26) as u8)),
+        );
+    }
+    let mut made = space.model(log, &settings).unwrap();
+    let whole = made.scenario();
+    let segment = made.model.segments[0].clone();
+    made.model.segments = (0..120)
+        .map(|number| model::Segment {
+            name: format!("s{number}"),
+            ..segment.clone()
+        })
+        .collect();
+    let text = made.scenario();
+    assert!(text.len() <= scenario::TEXT_BYTES_MAX && text.len() < 100 * whole.len());
+    compiled(&made);
+}
