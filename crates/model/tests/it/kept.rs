@@ -3,7 +3,7 @@
 use model::{BehaviourKind, Made, Outcome, Settings};
 use scenario::plan::{Op, Plan};
 
-use crate::{Space, compiled, line};
+use crate::{Space, compiled, line, whole};
 
 fn finding<'m>(made: &'m Made, code: &str) -> &'m str {
     let found = made.model.findings.iter().find(|f| f.code == code);
@@ -202,10 +202,10 @@ fn a_check_sees_a_mean_that_is_not_the_logs() {
     };
     let one = space.model(visits(true), &settings).unwrap().model;
     let other = space.model(visits(false), &settings).unwrap().model;
-    let found = model::check(&one, &other, None);
+    let found = model::check(&one, &other, whole(&one));
     let refused = |of: &str| found.tests.iter().any(|test| test.of == of && test.refused);
     assert!(refused("mean thinks") && !refused("thinks"), "{found:?}");
-    assert!(model::check(&one, &one, None).holds);
+    assert!(model::check(&one, &one, whole(&one)).holds);
 }
 
 /// A scenario may have 4 MiB: where all of a model would be more, what stands for thinks is put shorter.

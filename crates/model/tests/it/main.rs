@@ -82,3 +82,11 @@ pub(crate) fn compiled(made: &Made) -> scenario::Plan {
     );
     plan.unwrap()
 }
+
+/// All of a model's time, with as many users.
+pub(crate) fn whole(model: &model::Model) -> model::Played {
+    model::Played {
+        seconds: model.arrivals.span_s,
+        users: 1.0,
+    }
+}

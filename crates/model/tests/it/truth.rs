@@ -1,10 +1,10 @@
 //! A crowd whose law is known, its log, and what is found of it.
 
-use model::{AgainstError, ArrivalsLaw, BehaviourKind, Played, Settings, Stated, StatedAs};
+use model::{AgainstError, ArrivalsLaw, BehaviourKind, Settings, Stated, StatedAs};
 use stats::dist::Dist;
 use stats::rng::{Purpose, Rng};
 
-use crate::{Space, compiled, line};
+use crate::{Space, compiled, line, whole};
 
 /// The advertiser's crowd: publishers with rates, and what follows an ad with these probabilities.
 const PUBLISHERS: [(&str, f64, [f64; 3]); 3] = [
@@ -297,14 +297,6 @@ fn sequences_are_kept_whole() {
     let longest = sequences.iter().map(Vec::len).max();
     assert_eq!(longest, Some(4), "nobody does more than four things");
     compiled(&made);
-}
-
-/// All of a model's time, with as many users.
-fn whole(model: &model::Model) -> Played {
-    Played {
-        seconds: model.arrivals.span_s,
-        users: 1.0,
-    }
 }
 
 #[test]
