@@ -26,6 +26,7 @@ export interface Axis {
 export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
 export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
+  const ticks: Option = { show: isX, lineStyle: { color: theme.faint } };
   const common: Option = {
     name: spec.name,
     nameTextStyle: { color: theme.faint, fontSize: 12, align: isX ? 'center' : 'left' },
@@ -33,7 +34,7 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
     nameGap: isX ? 27 : 12,
     // Axes stay at the edges, wherever zero is.
     axisLine: { show: isX, onZero: false, lineStyle: { color: theme.faint } },
-    axisTick: { show: isX, lineStyle: { color: theme.faint } },
+    axisTick: ticks,
     splitLine: { show: !isX, lineStyle: { color: theme.rule } },
     min: spec.min,
     max: spec.max,
@@ -59,10 +60,13 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
   }
   const bytesStep = spec.unit.startsWith('B') ? binaryStep(spec.top ?? 0) : undefined;
   const step = isX && spec.unit === 's' ? timeStep(spec) : undefined;
+  const marks = spec.log ? logMarks(spec) : undefined;
   // The ends of an axis are no round numbers, and need no label.
   const isRound = (value: number) =>
     (!step || value % step === 0) &&
-    (!spec.log || Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-6);
+    (!spec.log ||
+      marks !== undefined ||
+      Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-6);
   return {
     ...common,
     type: spec.log ? 'log' : 'value',
@@ -72,8 +76,10 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
     ...(bytesStep
       ? { interval: bytesStep, max: bytesStep * Math.ceil((spec.top ?? 0) / bytesStep) }
       : {}),
+    ...(marks ? { axisTick: { ...ticks, customValues: marks } } : {}),
     axisLabel: {
       ...label,
+      ...(marks ? { customValues: marks } : {}),
       formatter: (value: number) => (isRound(value) ? tick(value, spec.unit) : ''),
     },
     axisPointer: {
@@ -93,6 +99,16 @@ function timeStep(spec: Axis): number | undefined {
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400,
   ];
   return steps.find((step) => step >= wanted) ?? Math.ceil(wanted / 86400) * 86400;
+}
+
+/** Powers of ten alone would be one mark or none on a logarithmic axis of less than two of them. */
+function logMarks(spec: Axis): number[] | undefined {
+  const { min, max } = spec;
+  if (min === undefined || max === undefined || min <= 0 || max >= 100 * min) return undefined;
+  const from = Math.floor(Math.log10(min));
+  const powers = [0, 1, 2].map((more) => 10 ** (from + more));
+  const marks = powers.flatMap((power) => [1, 2, 5].map((times) => times * power));
+  return marks.filter((mark) => min <= mark && mark <= max);
 }
 
 /** Bytes are counted in powers of two: five steps at most. */
