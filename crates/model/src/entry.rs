@@ -58,6 +58,14 @@ impl<'a> Entry<'a> {
         split_target(&self.target).0
     }
 
+    /// The method; where the log tells none, the one by which nearly all is asked for.
+    pub(crate) fn method_or_get(&self) -> &[u8] {
+        match self.method.is_empty() {
+            true => b"GET",
+            false => &self.method,
+        }
+    }
+
     /// The query, wherever it was told.
     pub(crate) fn query(&self) -> &[u8] {
         if self.query.is_empty() {

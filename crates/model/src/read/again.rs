@@ -102,14 +102,9 @@ fn of_piece(work: &Work, orders: &[u64]) -> Vec<(u64, (String, String))> {
             let asked = entry.ok().and_then(|mut entry| {
                 entry.join_query();
                 let target = clean_target(&entry.target)?;
-                let method = String::from_utf8_lossy(&entry.method);
-                let method = if method.is_empty() {
-                    "GET".into()
-                } else {
-                    method
-                };
-                let target = String::from_utf8_lossy(&target);
-                Some((method.into_owned(), target.into_owned()))
+                let asked = [entry.method_or_get(), &target];
+                let [method, target] = asked.map(|part| String::from_utf8_lossy(part).into_owned());
+                Some((method, target))
             });
             found.extend(asked.map(|asked| (order, asked)));
         }

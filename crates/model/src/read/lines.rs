@@ -211,11 +211,7 @@ impl<'a> Lines<'a> {
         let key = key.of(entry).ok_or(Kind::NoKey)?;
         let mut hasher = DefaultHasher::new();
         hasher.write(&key);
-        let method = if entry.method.is_empty() {
-            b"GET"
-        } else {
-            &entry.method[..]
-        };
+        let method = entry.method_or_get();
         if !is_method(method) {
             return Err(Kind::Request);
         }
