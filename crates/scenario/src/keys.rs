@@ -1,7 +1,7 @@
 //! What can be written: every mapping of the language as a table of keys.
 //!
 //! The tables are the only place where a key's name, type, default and meaning stand. The check
-//! for unknown keys, the JSON Schema and the reference in `docs/scenario.md` follow from them.
+//! for unknown keys, the JSON Schema and the reference in `docs/scenario-reference.md` follow from them.
 
 mod arrivals;
 mod auth;

@@ -2,7 +2,7 @@
 //!
 //! [`compile`] reads a scenario's text: `yaml` makes a tree of it that remembers places
 //! (`node`), `overrides` changes the tree, `check` turns it into a [`Plan`]. What keys there are
-//! is said once, in `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario.md`
+//! is said once, in `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario-reference.md`
 //! follow from it. [`mod@experiment`] reads experiments by the same means. The crate does no I/O: texts of files and of the environment are handed in.
 
 mod check;

@@ -496,7 +496,7 @@ pub mod builtin {
     pub const COUNT: usize = 1;
 }
 
-/// Run-wide settings. Defaults are in `docs/scenario.md`.
+/// Run-wide settings. Defaults are in `docs/scenario-reference.md`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// TCP and TLS set-up of one connection.

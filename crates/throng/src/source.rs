@@ -190,7 +190,7 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled
         wrong(
             &text.name,
             &diagnostics,
-            "docs/scenario.md lists every key; `throng schema` helps editors",
+            "docs/scenario-reference.md lists every key; `throng schema` helps editors",
         )
     })
 }

@@ -311,7 +311,7 @@ pub(crate) static MESSAGE: Table = Table {
             kind: Kind::Text,
             default: Absent,
             doc: "Where its number is, which grows by one from message to message: a JSON pointer, or \
-                  a number at a place (`u32be@4`). Then [lost and repeated ones](#numbered-messages) \
+                  a number at a place (`u32be@4`). Then [lost and repeated ones](scenario.md#numbered-messages) \
                   are told",
         },
         Key {

@@ -14,18 +14,21 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).expect("the file is part of the project")
 }
 
+const GUIDE: &str = "docs/scenario.md";
+const REFERENCE: &str = "docs/scenario-reference.md";
+
 /// Every table of keys stands in the reference between `<!-- keys: NAME -->` and `<!-- end -->`;
 /// `UPDATE=1` writes them there.
 #[test]
 fn the_reference_has_every_key() {
-    let before = read("docs/scenario.md");
+    let before = read(REFERENCE);
     let mut text = before.clone();
     let mut place = 0;
     for (name, rows) in reference() {
         let begin = format!("<!-- keys: {name} -->\n");
-        let start = text[place..].find(&begin).unwrap_or_else(|| {
-            panic!("docs/scenario.md lacks the marker {begin:?} (in this order)")
-        });
+        let start = text[place..]
+            .find(&begin)
+            .unwrap_or_else(|| panic!("{REFERENCE} lacks the marker {begin:?} (in this order)"));
         let start = place + start + begin.len();
         let end = start
             + text[start..]
@@ -35,11 +38,11 @@ fn the_reference_has_every_key() {
         place = start;
     }
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(root().join("docs/scenario.md"), &text).unwrap();
+        std::fs::write(root().join(REFERENCE), &text).unwrap();
     } else {
         assert!(
             text == before,
-            "docs/scenario.md is behind the tables of keys: run with UPDATE=1"
+            "{REFERENCE} is behind the tables of keys: run with UPDATE=1"
         );
     }
 }
@@ -47,8 +50,8 @@ fn the_reference_has_every_key() {
 /// Code blocks say what they are: ```yaml scenario, steps, phases, top (top-level keys) or
 /// distribution; each compiles in its place.
 #[test]
-fn the_examples_of_the_reference_compile() {
-    let text = read("docs/scenario.md");
+fn the_examples_of_the_documents_compile() {
+    let text = read(GUIDE) + &read(REFERENCE);
     let mut blocks_count = 0;
     for block in text.split("```yaml").skip(1) {
         let (kind, rest) = block.split_once('\n').unwrap();
@@ -64,7 +67,7 @@ fn the_examples_of_the_reference_compile() {
                     plan(&with_steps(line));
                 }
             }
-            other => panic!("docs/scenario.md has a yaml block of the unknown kind {other:?}"),
+            other => panic!("a yaml block of the unknown kind {other:?}"),
         }
     }
     assert!(blocks_count >= 8, "only {blocks_count} examples found");
@@ -176,31 +179,31 @@ fn a_bare_url_is_an_ordinary_scenario() {
     }
 }
 
-/// Links inside the reference lead to headings of it.
+/// Links between guide and reference, and within each, lead to headings.
 #[test]
-fn the_links_of_the_reference_lead_somewhere() {
-    let text = read("docs/scenario.md");
-    let slug = |line: &str| {
-        line.trim_start_matches('#')
-            .trim()
-            .to_lowercase()
-            .replace(' ', "-")
-    };
-    let headings: Vec<String> = text
-        .lines()
-        .filter(|l| l.starts_with('#'))
-        .map(slug)
-        .collect();
-    let links: Vec<&str> = text
-        .split("](#")
-        .skip(1)
-        .filter_map(|rest| rest.split(')').next())
-        .collect();
-    assert!(links.len() > 15);
-    for link in links {
-        assert!(
-            headings.iter().any(|heading| heading == link),
-            "no heading for #{link}"
-        );
+fn links_lead_to_headings() {
+    let mut links_count = 0;
+    for (own, other) in [(GUIDE, REFERENCE), (REFERENCE, GUIDE)] {
+        let text = read(own);
+        let name = other.rsplit('/').next().unwrap();
+        for (begin, file) in [("](#".to_owned(), own), (format!("]({name}#"), other)] {
+            let headings = headings(&read(file));
+            for rest in text.split(&begin).skip(1) {
+                let link = rest.split(')').next().unwrap();
+                assert!(
+                    headings.iter().any(|heading| heading == link),
+                    "{own}: no heading for #{link} in {file}"
+                );
+                links_count += 1;
+            }
+        }
     }
+    assert!(links_count > 40, "only {links_count} links found");
+}
+
+/// The anchors of a document's headings.
+fn headings(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let anchors = headings.map(|line| line.trim_start_matches('#').trim().to_lowercase());
+    anchors.map(|anchor| anchor.replace(' ', "-")).collect()
 }
