@@ -6,8 +6,6 @@
 mod limits;
 mod setting;
 
-use judge::words;
-
 use crate::doctor::Facts;
 use crate::layout::{LOOPS_MAX, connections_per_loop};
 
@@ -158,7 +156,7 @@ fn least<'l>(
 /// A number of users to three digits, rounded down: `1,230,000`.
 pub fn about(users: u64) -> String {
     let unit = 10u64.pow(users.checked_ilog10().unwrap_or(0).saturating_sub(2));
-    words::count(users / unit * unit)
+    units::count(users / unit * unit)
 }
 
 /// Loops that hold so many users.

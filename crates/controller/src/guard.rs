@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use engine::driver::real::StopFlag;
-use judge::words;
 use record::schema::EventKind;
 
 use crate::memory::Place;
@@ -84,7 +83,7 @@ impl Guard {
             stop.drain();
             let text = format!(
                 "memory ran out, with {} left: the run ended there",
-                words::bytes(place.left_bytes)
+                units::bytes(place.left_bytes)
             );
             told.push(EventKind::Note { text });
         }

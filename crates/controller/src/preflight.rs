@@ -12,7 +12,6 @@ use crate::capacity::{Capacity, Demand, Sources, about};
 use crate::conduct::ConductError;
 use crate::doctor::Facts;
 use crate::prepare::resolve;
-use judge::words;
 
 /// The machine is too small for the run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +21,7 @@ use judge::words;
      `--anyway` runs nevertheless",
     about(*.holds),
     if *.target_here { " with the target on it" } else { "" },
-    words::count(*.users),
+    units::count(*.users),
     if *.target_here { "" } else { " --target-elsewhere" }
 )]
 pub struct TooSmall {

@@ -29,8 +29,6 @@ pub use laws::{Laws, Little, ResponseLaw, Utilisation};
 pub use steady::{Settled, WarmUp};
 pub use windows::{Evenness, Known, MeasureParts, Part, ThroughputParts};
 
-use crate::words;
-
 /// Of all intervals and tests.
 pub const CONFIDENCE: f64 = 0.95;
 /// What is analysed must be as long as this, in seconds of the record.
@@ -96,7 +94,7 @@ pub enum AnalyzeError {
         seconds: usize,
     },
     /// The window does not fit.
-    #[error("windows of {} do not fit: {problem}", words::span(*window_ns))]
+    #[error("windows of {} do not fit: {problem}", units::span(*window_ns))]
     Window {
         /// As asked for.
         window_ns: u64,
@@ -220,7 +218,7 @@ fn window(question: &Question, length_ns: u64) -> Result<u64, AnalyzeError> {
     if length_ns < 2 * window_ns {
         return refuse(&format!(
             "there are {} to cut up, and it takes two windows at least",
-            words::span(length_ns)
+            units::span(length_ns)
         ));
     }
     if length_ns / window_ns > WINDOWS_MAX as u64 {

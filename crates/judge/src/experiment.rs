@@ -24,8 +24,8 @@ pub use runs::{figure_unit, run_values};
 
 use scenario::experiment::letter;
 
-use crate::words::Unit;
 use findings::{left_out, missing};
+use units::Unit;
 
 /// What was measured, in the order in which it was measured.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,6 @@ use crate::figures::Figures;
 use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, ERROR_TEXT_CHARS_MAX, NOTES_MAX};
 use crate::probes;
 use crate::summary::per_second;
-use crate::words;
 
 /// A finding being put together.
 pub(crate) struct Draft(Finding);
@@ -94,8 +93,8 @@ pub(crate) fn errors(measures: &[MeasureSummary], events: &[Event]) -> Vec<Findi
         let others = failing.len() - ERROR_FINDINGS_MAX;
         let text = format!(
             "{} more in {}",
-            words::counted(untold, "error"),
-            words::counted(others as u64, "other measure")
+            units::counted(untold, "error"),
+            units::counted(others as u64, "other measure")
         );
         let draft = finding(Severity::Warning, "errors", text);
         findings.push(draft.with("errors", untold as f64).done());
@@ -112,20 +111,20 @@ fn errors_of(measure: &MeasureSummary, events: &[Event]) -> Finding {
         .map(|(kind, n)| {
             let first = first_text(events, &measure.name, kind);
             let first = first.map_or(String::new(), |text| format!(" (first: {text})"));
-            format!("{} × {kind}{first}", words::count(**n))
+            format!("{} × {kind}{first}", units::count(**n))
         })
         .collect();
     let rest: u64 = kinds.iter().skip(ERROR_KINDS_MAX).map(|(_, n)| **n).sum();
     if rest > 0 {
-        told.push(words::counted(rest, "other"));
+        told.push(units::counted(rest, "other"));
     }
     let share = measure.errors as f64 / measure.count.max(1) as f64;
     let text = format!(
         "{}: {} of {} failed ({}): {}",
         measure.name,
-        words::count(measure.errors),
-        words::count(measure.count),
-        words::share(share),
+        units::count(measure.errors),
+        units::count(measure.count),
+        units::share(share),
         told.join(", ")
     );
     let mut draft = finding(Severity::Warning, "errors", text)
@@ -166,7 +165,7 @@ fn retried(figures: &Figures) -> Option<Finding> {
         1 => "1 connection failed and was tried again".to_owned(),
         _ => format!(
             "{} connections failed and were tried again",
-            words::count(n)
+            units::count(n)
         ),
     };
     let finding = finding(Severity::Note, "connects-retried", text);
@@ -181,7 +180,7 @@ fn held(figures: &Figures) -> Option<Finding> {
     let text = format!(
         "{} started late: as many connections were being set up at once as may be \
          (`options.connecting_max`)",
-        words::counted(n, "user")
+        units::counted(n, "user")
     );
     let finding = finding(Severity::Note, "users-held", text);
     Some(finding.with("users", n as f64).done())
@@ -207,10 +206,10 @@ fn pushes(figures: &Figures) -> Vec<Finding> {
     let told = amiss.map(|(name, received, lost, duplicated, out_of_order)| {
         let text = format!(
             "of `{name}` users got {} and missed {}; {} came twice, {} out of order",
-            words::counted(received, "message"),
-            words::count(lost),
-            words::count(duplicated),
-            words::count(out_of_order),
+            units::counted(received, "message"),
+            units::count(lost),
+            units::count(duplicated),
+            units::count(out_of_order),
         );
         let severity = if lost > 0 {
             Severity::Warning
@@ -234,7 +233,7 @@ fn unmatched(figures: &Figures) -> Option<Finding> {
     }
     let text = format!(
         "{} that nobody waited for and no entry of `messages` matched",
-        words::counted(n, "message")
+        units::counted(n, "message")
     );
     Some(
         finding(Severity::Note, "unmatched-messages", text)
@@ -267,11 +266,11 @@ fn throughput(figures: &Figures) -> Finding {
     let per_s = per_second(done, seconds);
     let text = format!(
         "{} in {}: {}, {} sent, {} received",
-        words::counted(done, "operation"),
-        words::span((seconds * 1e9) as u64),
-        words::rate(per_s),
-        words::bytes(sent),
-        words::bytes(received)
+        units::counted(done, "operation"),
+        units::span((seconds * 1e9) as u64),
+        units::rate(per_s),
+        units::bytes(sent),
+        units::bytes(received)
     );
     finding(Severity::Note, "throughput", text)
         .with("operations", done as f64)
@@ -288,14 +287,14 @@ fn traffic(figures: &Figures) -> Option<Finding> {
     let text = format!(
         "{} over TCP: {} segments out and {} in, {} sent again; about {} of IP packets out and {} in, \
          {} and {} a connection",
-        words::counted(told.connections, "connection"),
-        words::count(total.segments_out as u64),
-        words::count(total.segments_in as u64),
-        words::count(total.retransmits as u64),
-        words::bytes(total.ip_bytes_out as u64),
-        words::bytes(total.ip_bytes_in as u64),
-        words::bytes(each.ip_bytes_out as u64),
-        words::bytes(each.ip_bytes_in as u64),
+        units::counted(told.connections, "connection"),
+        units::count(total.segments_out as u64),
+        units::count(total.segments_in as u64),
+        units::count(total.retransmits as u64),
+        units::bytes(total.ip_bytes_out as u64),
+        units::bytes(total.ip_bytes_in as u64),
+        units::bytes(each.ip_bytes_out as u64),
+        units::bytes(each.ip_bytes_in as u64),
     );
     let told = finding(Severity::Note, "traffic", text)
         .with("connections", told.connections as f64)

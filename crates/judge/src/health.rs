@@ -20,7 +20,7 @@ use record::schema::{
 use crate::figures::Figures;
 use crate::findings::finding;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
-use crate::{pauses, words};
+use crate::pauses;
 
 /// The code of a run that did not come to its planned end.
 pub(crate) const INCOMPLETE: &str = "run-incomplete";
@@ -90,10 +90,10 @@ fn too_late(figures: &Figures, health: &HealthSummary) -> Finding {
     let reached = crate::summary::per_second(sends, seconds);
     let text = format!(
         "1 % of the operations began more than {} late (limit {}): {}; reached {} operations/s",
-        words::duration(health.lag_p99_ns as f64),
-        words::duration(limit_ns as f64),
+        units::duration(health.lag_p99_ns as f64),
+        units::duration(limit_ns as f64),
         cause.words(),
-        words::rate(reached).trim_end_matches("/s"),
+        units::rate(reached).trim_end_matches("/s"),
     );
     finding(Severity::Fatal, cause.code(), text)
         .with("lag_p99_ns", health.lag_p99_ns as f64)
@@ -109,8 +109,8 @@ fn incomplete(figures: &Figures) -> Option<Finding> {
     let ended_ns = figures.ended_ns();
     let at = format!(
         "after {} of {}",
-        words::span(ended_ns.min(figures.planned_end_ns())),
-        words::span(figures.planned_end_ns())
+        units::span(ended_ns.min(figures.planned_end_ns())),
+        units::span(figures.planned_end_ns())
     );
     let text = match figures.info.status {
         RunStatus::Complete => return None,
@@ -160,10 +160,10 @@ fn lag_warning(health: &HealthSummary, measures: &[MeasureSummary]) -> Option<Fi
     let text = format!(
         "lag p99 {} is {} of {}'s median response of {}: its percentiles hold some of the \
          generator's own lateness; service times do not",
-        words::duration(health.lag_p99_ns as f64),
-        words::share(share),
+        units::duration(health.lag_p99_ns as f64),
+        units::share(share),
         shortest.1,
-        words::duration(shortest.0 as f64),
+        units::duration(shortest.0 as f64),
     );
     let finding = finding(Severity::Warning, "generator-lag", text)
         .with("lag_p99_ns", health.lag_p99_ns as f64)
@@ -174,11 +174,11 @@ fn lag_warning(health: &HealthSummary, measures: &[MeasureSummary]) -> Option<Fi
 fn healthy(figures: &Figures, health: &HealthSummary) -> Finding {
     let text = format!(
         "the generator kept up: lag p99 {}, busiest loop {} of a core, {} of memory ({} mode, {})",
-        words::duration(health.lag_p99_ns as f64),
-        words::percent(health.loop_busy_max),
-        words::bytes(health.rss_peak_bytes),
+        units::duration(health.lag_p99_ns as f64),
+        units::percent(health.loop_busy_max),
+        units::bytes(health.rss_peak_bytes),
         figures.info.generator.mode,
-        words::counted(u64::from(figures.info.generator.loops), "loop"),
+        units::counted(u64::from(figures.info.generator.loops), "loop"),
     );
     finding(Severity::Good, "generator-healthy", text)
         .with("lag_p99_ns", health.lag_p99_ns as f64)
@@ -207,8 +207,8 @@ fn sampled(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     let text = format!(
         "requests.parquet holds {} of the operations, sampled from {} on ({reason}); percentiles \
          and counts are of all of them",
-        words::share(health.rows_kept),
-        words::span(at_ns),
+        units::share(health.rows_kept),
+        units::span(at_ns),
     );
     let finding = finding(Severity::Note, "rows-sampled", text).with("kept", health.rows_kept);
     Some(finding.done())

@@ -8,7 +8,7 @@ use record::schema::{
 
 use crate::figures::Figures;
 use crate::findings::{errors, finding};
-use crate::{exit_code, summary, told, words};
+use crate::{exit_code, summary, told};
 
 /// Judges imported results: figures and findings, without thresholds. Nothing is known of the
 /// generator, and that is the first finding.
@@ -64,8 +64,8 @@ fn unreachable(import: &Import) -> Option<Finding> {
     let count = import.unreachable.len();
     let text = format!(
         "{} of {} left no readable report, and no figure holds what they measured; the first is {} in {}: {}",
-        words::count(count as u64),
-        words::counted((count + import.clients.len()) as u64, "client"),
+        units::count(count as u64),
+        units::counted((count + import.clients.len()) as u64, "client"),
         first.host,
         first.region,
         first.why,
@@ -81,7 +81,7 @@ fn repaired(repair: &record::import::Repair) -> Finding {
     };
     let text = format!(
         "{} × {} (`{}`; first: {})",
-        words::count(repair.count),
+        units::count(repair.count),
         repair.text,
         repair.code,
         repair.first
@@ -93,8 +93,8 @@ fn repaired(repair: &record::import::Repair) -> Finding {
 fn bounded(import: &Import) -> Finding {
     let text = format!(
         "percentiles of {} cannot be merged: told are the bounds between which they lie, to {}",
-        words::counted(import.clients.len() as u64, "client"),
-        words::duration(import.resolution_ns as f64),
+        units::counted(import.clients.len() as u64, "client"),
+        units::duration(import.resolution_ns as f64),
     );
     finding(Severity::Note, "percentiles-bounded", text).done()
 }

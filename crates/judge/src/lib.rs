@@ -30,7 +30,6 @@ mod summary;
 pub mod thesis;
 mod threshold;
 pub mod told;
-pub mod words;
 
 pub use figures::{Cell, Figures, LostUsers};
 pub use imported::judge as judge_imported;

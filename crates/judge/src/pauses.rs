@@ -5,7 +5,6 @@ use record::schema::{Event, EventKind, Finding, Severity};
 use crate::figures::Figures;
 use crate::findings::finding;
 use crate::limits::{PAUSES_TOLD_MAX, STARTS_SHARE_MIN};
-use crate::words;
 
 /// A time without arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,13 +52,13 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
         _ => format!(
             "{} of {} due did not come then; the load was not the planned one, and figures over all of \
              the run mix times with arrivals and without",
-            words::count(kept_away),
-            words::counted(due, "user"),
+            units::count(kept_away),
+            units::counted(due, "user"),
         ),
     };
     let text = format!(
         "arrivals were paused for {} ({}): {load}",
-        words::span(paused_ns),
+        units::span(paused_ns),
         told(&pauses)
     );
     let severity = match kept_away {
@@ -80,9 +79,9 @@ fn told(pauses: &[Pause]) -> String {
     let first = pauses.iter().take(PAUSES_TOLD_MAX);
     let mut told: Vec<String> = first
         .map(|pause| {
-            let from = words::span(pause.from_ns);
+            let from = units::span(pause.from_ns);
             match pause.until_ns {
-                Some(until_ns) => format!("from {from} to {}", words::span(until_ns)),
+                Some(until_ns) => format!("from {from} to {}", units::span(until_ns)),
                 None => format!("from {from} on"),
             }
         })

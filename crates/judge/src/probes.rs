@@ -10,7 +10,6 @@ use record::{ProbeInfo, Probes};
 use crate::figures::Figures;
 use crate::findings::finding;
 use crate::limits::{PROBE_FINDINGS_MAX, PROBE_LIMIT_READINGS_MIN, PROBE_LIMIT_SHARE_MIN};
-use crate::words;
 use limits::{COUNTED, Counted, LIMITS, Limit, Of};
 
 /// The role under which a source's own cost is recorded.
@@ -136,7 +135,7 @@ impl Told<'_> {
             let own = self.generators_share();
             text += &format!(
                 "; the generator, on the same machine, took {}",
-                words::percent(own)
+                units::percent(own)
             );
             draft = draft.with("generator_share", own);
         }
@@ -160,9 +159,9 @@ impl Told<'_> {
         let text = format!(
             "{}: {} {}, the first {} into the run",
             name(info),
-            words::count(count.round() as u64),
+            units::count(count.round() as u64),
             counted.words,
-            words::span(u64::try_from(*first_ns).unwrap_or(0)),
+            units::span(u64::try_from(*first_ns).unwrap_or(0)),
         );
         let draft = finding(Severity::Warning, counted.code, text).with("count", count.round());
         // Behind what was at its limit for as long as it happened.
@@ -219,7 +218,7 @@ fn told_limit(limit: &Limit, full: f64, info: &ProbeInfo) -> String {
     match limit.of {
         Of::Itself => format!("{} or more", shown(limit.least, &info.unit)),
         Of::Cores | Of::Metric(_) => {
-            let least = words::percent(limit.least);
+            let least = units::percent(limit.least);
             format!("{least} of {} or more", shown(full, &info.unit))
         }
     }
@@ -228,12 +227,12 @@ fn told_limit(limit: &Limit, full: f64, info: &ProbeInfo) -> String {
 /// A value of a probe in its unit, for people.
 pub fn shown(value: f64, unit: &str) -> String {
     match unit {
-        "B" if value >= 0.0 => words::bytes(value as u64),
-        "B/s" if value >= 0.0 => format!("{}/s", words::bytes(value as u64)),
-        "s" if value >= 0.0 => words::duration(value * 1e9),
-        "1/s" => format!("{}/s", words::significant(value, 3)),
-        "1" | "" => words::significant(value, 3),
-        unit => format!("{} {unit}", words::significant(value, 3)),
+        "B" if value >= 0.0 => units::bytes(value as u64),
+        "B/s" if value >= 0.0 => format!("{}/s", units::bytes(value as u64)),
+        "s" if value >= 0.0 => units::duration(value * 1e9),
+        "1/s" => format!("{}/s", units::significant(value, 3)),
+        "1" | "" => units::significant(value, 3),
+        unit => format!("{} {unit}", units::significant(value, 3)),
     }
 }
 
@@ -264,8 +263,8 @@ fn lost(run: &Figures) -> Vec<Finding> {
         });
         let text = format!(
             "probe {role} {source}: {} of {} answers are missing{}",
-            words::count(*missed),
-            words::count(readings + missed),
+            units::count(*missed),
+            units::count(readings + missed),
             why.unwrap_or_default()
         );
         let draft = finding(Severity::Warning, "probe-lost", text)
@@ -293,9 +292,9 @@ fn cost(run: &Figures) -> Option<Finding> {
     let share = cpu_ns as f64 / run.ended_ns().max(1) as f64;
     let text = format!(
         "{} told {}; asking took {} of a core",
-        words::counted(sources, "source"),
-        words::counted(metrics, "metric"),
-        words::share(share),
+        units::counted(sources, "source"),
+        units::counted(metrics, "metric"),
+        units::share(share),
     );
     let draft = finding(Severity::Note, "probes", text)
         .with("sources", sources as f64)

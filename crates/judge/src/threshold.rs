@@ -6,7 +6,7 @@ use stats::hist::LogHistogram;
 
 use crate::figures::Figures;
 use crate::summary::{own_total, per_second, traffic};
-use crate::words::Unit;
+use units::Unit;
 
 /// Significant digits of a value, and as many as it gets where it is close to its limit.
 const DIGITS: usize = 3;
@@ -149,7 +149,7 @@ pub(crate) fn unit(figure: &Figure) -> Unit {
 
 /// The value for people, with as many digits as it takes to tell it from the limit.
 fn shown(unit: Unit, value: f64, limit: f64) -> String {
-    let text = |value: f64, digits: usize| unit.told(value, digits);
+    let text = |value: f64, digits: usize| unit.format(value, digits);
     let told_apart =
         |digits: &usize| value == limit || text(value, *digits) != text(limit, *digits);
     text(

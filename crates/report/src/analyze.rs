@@ -1,7 +1,6 @@
 //! What was found within a run, in words: findings, figures after the warm-up, trends, outages.
 
 use judge::analyze::{Analysis, Drift, MeasureParts, Outage};
-use judge::words;
 
 use crate::live::chart::sparkline;
 use crate::style::{Line, Style, Tone};
@@ -46,10 +45,10 @@ fn headline(analysis: &Analysis) -> Line {
         .tone(Tone::Strong, analysis.name.clone())
         .text(format!(
             "  {} to {} of {}, {} of it warm-up",
-            words::span(analysis.start_ns),
-            words::span(analysis.end_ns),
+            units::span(analysis.start_ns),
+            units::span(analysis.end_ns),
             analysis.id,
-            words::span(analysis.warm_up.cut_ns)
+            units::span(analysis.warm_up.cut_ns)
         ))
 }
 
@@ -78,20 +77,20 @@ fn cells(measure: &MeasureParts) -> Vec<(Option<Tone>, String)> {
     let kept = &measure.kept;
     let answered = kept.count > 0;
     let time = |ns: f64| match answered {
-        true => words::duration(ns),
+        true => units::duration(ns),
         false => "–".to_owned(),
     };
     let bound = |of: fn(&judge::analyze::Known) -> f64| match &measure.response {
-        Some(known) => words::duration(of(known).max(0.0)),
+        Some(known) => units::duration(of(known).max(0.0)),
         None => "–".to_owned(),
     };
     vec![
         (None, format!("{INDENT}{}", measure.name)),
-        (None, words::count(kept.count + kept.errors)),
-        (None, words::rate(kept.rate_per_s)),
+        (None, units::count(kept.count + kept.errors)),
+        (None, units::rate(kept.rate_per_s)),
         (
             (kept.errors > 0).then_some(Tone::Bad),
-            words::count(kept.errors),
+            units::count(kept.errors),
         ),
         (None, time(kept.mean_ns)),
         (None, bound(|known| known.low)),
@@ -103,7 +102,7 @@ fn cells(measure: &MeasureParts) -> Vec<(Option<Tone>, String)> {
             Some(Tone::Dim),
             match measure.whole.count {
                 0 => "–".to_owned(),
-                _ => words::duration(measure.whole.mean_ns),
+                _ => units::duration(measure.whole.mean_ns),
             },
         ),
     ]
@@ -111,7 +110,7 @@ fn cells(measure: &MeasureParts) -> Vec<(Option<Tone>, String)> {
 
 /// A line of windows for throughput and the mean response of each measure.
 fn windows(analysis: &Analysis, style: Style) -> Vec<String> {
-    let title = format!("windows of {}", words::span(analysis.window_ns));
+    let title = format!("windows of {}", units::span(analysis.window_ns));
     let mut table = Table::new(&[&title, "", "least", "mean", "most", "variation"]);
     let mut row = |name: &str, values: &[f64], show: fn(f64) -> String, even: &_| {
         let Some(even): &Option<judge::analyze::Evenness> = even else {
@@ -123,19 +122,19 @@ fn windows(analysis: &Analysis, style: Style) -> Vec<String> {
             (None, show(even.min)),
             (None, show(even.mean)),
             (None, show(even.max)),
-            (None, words::share(even.variation)),
+            (None, units::share(even.variation)),
         ]);
     };
     let throughput = &analysis.throughput;
     row(
         "throughput",
         &throughput.windows_per_s,
-        words::rate,
+        units::rate,
         &throughput.rates,
     );
     for measure in &analysis.measures {
         let means: Vec<f64> = measure.windows.iter().map(|part| part.mean_ns).collect();
-        row(&measure.name, &means, words::duration, &measure.means);
+        row(&measure.name, &means, units::duration, &measure.means);
     }
     table.render(COLUMNS, style)
 }
@@ -188,11 +187,11 @@ fn shown(drift: &Drift, value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     let size = value.abs();
     let text = match drift.unit {
-        "per_s" => words::rate(size),
-        "share" => words::share(size),
-        "bytes" => words::bytes(size as u64),
-        "ns" => words::duration(size),
-        _ => words::significant(size, 3),
+        "per_s" => units::rate(size),
+        "share" => units::share(size),
+        "bytes" => units::bytes(size as u64),
+        "ns" => units::duration(size),
+        _ => units::significant(size, 3),
     };
     format!("{sign}{text}")
 }
@@ -218,16 +217,16 @@ fn outages(analysis: &Analysis, style: Style) -> Vec<String> {
     {
         table.row(vec![
             (None, format!("{INDENT}{}", number + 1)),
-            (None, words::span(*start_ns)),
-            (None, words::span(*end_ns)),
-            (None, words::span(end_ns - start_ns)),
-            (None, words::count(*due)),
-            (None, words::count(*failed)),
+            (None, units::span(*start_ns)),
+            (None, units::span(*end_ns)),
+            (None, units::span(end_ns - start_ns)),
+            (None, units::count(*due)),
+            (None, units::count(*failed)),
         ]);
     }
     let more = found.failures.saturating_sub(OUTAGES_TOLD as u64);
     if more > 0 {
-        table.section(Line::default().text(format!("{INDENT}and {} more", words::count(more))));
+        table.section(Line::default().text(format!("{INDENT}and {} more", units::count(more))));
     }
     table.render(COLUMNS, style)
 }

@@ -1,7 +1,6 @@
 //! A search for capacity in words: a line for each run, and what they come to.
 
 use judge::capacity::{Conclusion, LevelFigures, Outcome, Trial};
-use judge::words;
 use scenario::Knob;
 
 use crate::style::{Line, Style, Tone};
@@ -18,11 +17,11 @@ pub fn trial(number: usize, trial: &Trial, knob: &Knob, style: Style) -> String 
     let figures = trial.figures.as_ref().map_or(String::new(), |figures| {
         format!(
             "  {} done, p50 {}, p99 {}, {} errors, {} in flight",
-            words::rate(figures.per_s),
+            units::rate(figures.per_s),
             time(figures.p50()),
             time(figures.p99()),
-            words::share(figures.error_share),
-            words::significant(figures.in_flight, 3)
+            units::share(figures.error_share),
+            units::significant(figures.in_flight, 3)
         )
     });
     let why = match trial.why.first() {
@@ -79,7 +78,7 @@ fn none() -> String {
 }
 
 fn time(ns: Option<u64>) -> String {
-    ns.map_or_else(none, |ns| words::duration(ns as f64))
+    ns.map_or_else(none, |ns| units::duration(ns as f64))
 }
 
 fn cells(level: &LevelFigures, knob: &Knob) -> Vec<(Option<Tone>, String)> {
@@ -96,16 +95,16 @@ fn cells(level: &LevelFigures, knob: &Knob) -> Vec<(Option<Tone>, String)> {
     vec![
         (None, format!("{INDENT}{}", knob.shown(level.load))),
         (Some(tone), held),
-        (None, level.per_s.map_or_else(none, words::rate)),
+        (None, level.per_s.map_or_else(none, units::rate)),
         (
             None,
             level
                 .in_flight
-                .map_or_else(none, |n| words::significant(n, 3)),
+                .map_or_else(none, |n| units::significant(n, 3)),
         ),
         (None, time(level.p50_ns)),
         (None, time(level.p99_ns)),
-        (None, level.error_share.map_or_else(none, words::share)),
+        (None, level.error_share.map_or_else(none, units::share)),
     ]
 }
 

@@ -7,7 +7,6 @@ use judge::compare::{
     Change, ComparedMeasure, Comparison, Evidence, Figure, Rule, Side, Similarity, Verdict, labels,
     p_value, percent, shown,
 };
-use judge::words;
 
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
@@ -60,12 +59,12 @@ fn asked(comparison: &Comparison) -> String {
     let who = match runs(Side::Baseline) {
         0 => format!(
             "{} with each other",
-            words::counted(runs(Side::Candidate), "run")
+            units::counted(runs(Side::Candidate), "run")
         ),
         baselines => format!(
             "{} against {} of the baseline",
-            words::counted(runs(Side::Candidate), "run"),
-            words::count(baselines)
+            units::counted(runs(Side::Candidate), "run"),
+            units::count(baselines)
         ),
     };
     let mut text = format!(
@@ -78,7 +77,7 @@ fn asked(comparison: &Comparison) -> String {
         text += &format!(", phase {phase}");
     }
     if options.skip_ns > 0 {
-        text += &format!(", without the first {}", words::span(options.skip_ns));
+        text += &format!(", without the first {}", units::span(options.skip_ns));
     }
     text
 }
@@ -126,7 +125,7 @@ fn title(measure: &ComparedMeasure) -> Line {
         .tone(tone_of(measure.verdict), measure.text.clone())
         .tone(
             Tone::Dim,
-            format!("  {}", words::counted(operations, "operation")),
+            format!("  {}", units::counted(operations, "operation")),
         )
 }
 
@@ -170,14 +169,14 @@ fn figures_of_runs(comparison: &Comparison) -> Table {
             let missing = || "–".to_owned();
             let mut cells = vec![
                 format!("  {}", run.label),
-                words::count(figures.count),
-                words::rate(figures.rate),
-                figures.error_rate.map_or_else(missing, words::share),
-                figures.mean_ns.map_or_else(missing, words::duration),
+                units::count(figures.count),
+                units::rate(figures.rate),
+                figures.error_rate.map_or_else(missing, units::share),
+                figures.mean_ns.map_or_else(missing, units::duration),
             ];
             cells.extend((0..quantiles.len()).map(|place| {
                 let quantile = figures.quantiles_ns.get(place);
-                quantile.map_or_else(missing, |&ns| words::duration(ns))
+                quantile.map_or_else(missing, |&ns| units::duration(ns))
             }));
             table.row(cells.into_iter().map(|text| (None, text)).collect());
         }
@@ -205,7 +204,7 @@ fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
         tell("groups", groups(similarity, comparison));
     }
     if let (Some(similarity), Some(bins)) = (&measure.published, measure.published_bins) {
-        let bins = words::counted(bins, "bin");
+        let bins = units::counted(bins, "bin");
         tell(
             "published",
             format!("{}, {bins}", groups(similarity, comparison)),
@@ -218,8 +217,8 @@ fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
             .map(|peak| {
                 format!(
                     "{} ({})",
-                    words::duration(peak.at_ns),
-                    words::percent(peak.share)
+                    units::duration(peak.at_ns),
+                    units::percent(peak.share)
                 )
             })
             .collect();
@@ -247,13 +246,13 @@ fn pooled(evidence: &Evidence) -> String {
     format!(
         "Kolmogorov–Smirnov {} apart (p {}), Anderson–Darling {} (p {}), Mann–Whitney p {}, \
          shift {}{interval}, Cliff's delta {}",
-        words::share(evidence.ks.statistic),
+        units::share(evidence.ks.statistic),
         p_value(evidence.ks.p_adjusted),
-        words::significant(evidence.ad.statistic, 3),
+        units::significant(evidence.ad.statistic, 3),
         p_value(evidence.ad.p_adjusted),
         p_value(evidence.mann_whitney.p_adjusted),
         signed(Figure::Mean, evidence.shift_ns),
-        words::significant(evidence.cliffs_delta, 2),
+        units::significant(evidence.cliffs_delta, 2),
     )
 }
 
@@ -294,7 +293,7 @@ fn foot(comparison: &Comparison) -> Vec<Line> {
         let text = format!(
             "{}, {} of {}{}",
             run.directory,
-            words::span((run.seconds * 1e9) as u64),
+            units::span((run.seconds * 1e9) as u64),
             run.target,
             if run.trusted {
                 ""
@@ -310,7 +309,7 @@ fn foot(comparison: &Comparison) -> Vec<Line> {
 /// How it was decided, and how many tests that was corrected for.
 fn rule(comparison: &Comparison) -> String {
     let figures: usize = comparison.measures.iter().map(|m| m.changes.len()).sum();
-    let figures = words::counted(figures as u64, "figure");
+    let figures = units::counted(figures as u64, "figure");
     match comparison.rule {
         Some(Rule::Permutation) => format!(
             "permutation of runs, corrected for {figures} at once (max-T, Westfall and Young)"

@@ -6,7 +6,6 @@ mod numbers;
 mod tables;
 
 use judge::experiment::{Analysis, FactorFigures, ResponseAnalysis, TermFigures};
-use judge::words;
 
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
@@ -60,8 +59,8 @@ fn headline(analysis: &Analysis) -> Line {
         .text(format!(
             "  {} levels, {}, intervals of {}",
             levels.join(" × "),
-            words::counted(analysis.observations as u64, "observation"),
-            words::share(analysis.confidence)
+            units::counted(analysis.observations as u64, "observation"),
+            units::share(analysis.confidence)
         ))
 }
 
@@ -110,8 +109,8 @@ fn of_response(analysis: &Analysis, response: &ResponseAnalysis, style: Style) -
             format!(
                 "  {} model, {} in {}",
                 response.model,
-                words::counted(values as u64, "value"),
-                words::counted(response.cells.len() as u64, "combination")
+                units::counted(values as u64, "value"),
+                units::counted(response.cells.len() as u64, "combination")
             ),
         );
     let mut lines = vec![heading.render(COLUMNS, style)];

@@ -1,7 +1,6 @@
 //! Imported results in words: findings, figures as the clients told them, regions.
 
 use judge::told::{self, SHARES, Told};
-use judge::words;
 use record::import::Import;
 use record::schema::{RunInfo, Summary};
 
@@ -24,8 +23,8 @@ pub fn imported(
         .tone(Tone::Strong, summary.name.clone())
         .text(format!(
             "  {} in {}",
-            words::counted(clients, "client"),
-            words::span(info.ended_ns)
+            units::counted(clients, "client"),
+            units::span(info.ended_ns)
         ));
     let mut lines = vec![headline.render(COLUMNS, style), String::new()];
     for finding in &summary.findings {
@@ -44,8 +43,8 @@ pub fn imported(
     }
     let users = format!(
         "{} of {} planned connected",
-        words::count(summary.users.connected),
-        words::about(summary.users.planned)
+        units::count(summary.users.connected),
+        units::about(summary.users.planned)
     );
     lines.push(foot("users", users).render(COLUMNS, style));
     lines.push(foot("record", directory.to_owned()).render(COLUMNS, style));
@@ -62,7 +61,7 @@ fn foot(head: &str, text: String) -> Line {
 
 /// Each measure over all clients; the percentiles as bounds.
 fn figures(summary: &Summary, info: &RunInfo, import: &Import) -> Table {
-    let shares = SHARES.map(|share| format!("p{}", words::significant(100.0 * share, 2)));
+    let shares = SHARES.map(|share| format!("p{}", units::significant(100.0 * share, 2)));
     let mut header = vec![
         "told",
         "count",
@@ -91,15 +90,15 @@ fn row(name: &str, errors: u64, told: &Told) -> Vec<(Option<Tone>, String)> {
     let failed = (errors > 0).then_some(Tone::Bad);
     let mut cells = vec![
         (None, format!("{INDENT}{name}")),
-        (None, words::count(pooled.count)),
-        (failed, words::count(errors)),
-        (None, words::duration(pooled.mean)),
-        (None, words::duration(pooled.within)),
-        (None, words::duration(pooled.total)),
-        (None, words::duration(told.min_ns as f64)),
+        (None, units::count(pooled.count)),
+        (failed, units::count(errors)),
+        (None, units::duration(pooled.mean)),
+        (None, units::duration(pooled.within)),
+        (None, units::duration(pooled.total)),
+        (None, units::duration(told.min_ns as f64)),
     ];
     cells.extend(told.bounds_ns.iter().map(|bounds| (None, between(*bounds))));
-    cells.push((None, words::duration(told.max_ns as f64)));
+    cells.push((None, units::duration(told.max_ns as f64)));
     cells
 }
 
@@ -109,9 +108,9 @@ fn between(bounds: Option<(f64, f64)>) -> String {
         return "–".to_owned();
     };
     if low == high {
-        return words::duration(low);
+        return units::duration(low);
     }
-    let (low, high) = (words::duration(low), words::duration(high));
+    let (low, high) = (units::duration(low), units::duration(high));
     match (low.rsplit_once(' '), high.rsplit_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}…{high}"),
         _ => format!("{low}…{high}"),
@@ -131,7 +130,7 @@ fn by_region(info: &RunInfo, import: &Import) -> Table {
             .collect();
         let sum = |of: fn(&record::import::ClientReport) -> u64| {
             let sum = clients.iter().map(|client| of(client)).sum::<u64>();
-            (None, words::count(sum))
+            (None, units::count(sum))
         };
         let mut cells = vec![
             (None, format!("{INDENT}{region}")),
@@ -144,8 +143,8 @@ fn by_region(info: &RunInfo, import: &Import) -> Table {
             let told = told::told(import, place, |client| client.region == region);
             let (count, mean) = match told {
                 Some(told) => (
-                    words::count(told.pooled.count),
-                    words::duration(told.pooled.mean),
+                    units::count(told.pooled.count),
+                    units::duration(told.pooled.mean),
                 ),
                 None => ("0".to_owned(), "–".to_owned()),
             };

@@ -5,7 +5,6 @@
 pub(crate) mod chart;
 mod heat;
 
-use judge::words;
 use record::schema::{RunInfo, SeriesRow};
 
 use crate::style::{Line, Style, Tone};
@@ -147,7 +146,7 @@ impl<'a> Live<'a> {
             .filter(|_| matches!(state.stage, Stage::Running | Stage::Paused))
         else {
             let waiting = state.rows.last().map_or(0, |row| row.in_flight);
-            let text = format!("draining, {} in flight  ", words::count(waiting));
+            let text = format!("draining, {} in flight  ", units::count(waiting));
             return line.text(text).tone(Tone::Dim, whole);
         };
         let past = state.now_ns.saturating_sub(phase.start_ns);
@@ -169,20 +168,20 @@ impl<'a> Live<'a> {
         let refused = total(|row| row.users_refused);
         let planned: f64 = self.info.phases.iter().map(|p| p.users_planned).sum();
         let users = state.rows.iter().map(|row| row.users as f64);
-        let present = words::count(state.rows.last().map_or(0, |row| row.users));
+        let present = units::count(state.rows.last().map_or(0, |row| row.users));
         let line = label("users", &present)
             .text(self.spark(users))
             .text(format!(
                 "  {} of {} started, {} arriving",
-                words::count(total(
+                units::count(total(
                     |row| row.users_started - row.users_repeated.min(row.users_started)
                 )),
-                words::about(planned),
-                words::rate(now.started_per_s),
+                units::about(planned),
+                units::rate(now.started_per_s),
             ));
         match refused {
             0 => line,
-            n => line.tone(Tone::Bad, format!("  {} refused", words::count(n))),
+            n => line.tone(Tone::Bad, format!("  {} refused", units::count(n))),
         }
     }
 
@@ -192,12 +191,12 @@ impl<'a> Live<'a> {
             .iter()
             .map(|row| per_second(row.done, length_ns(row)));
         let last = state.rows.last();
-        label("operations", &words::rate(now.done_per_s))
+        label("operations", &units::rate(now.done_per_s))
             .text(self.spark(rates))
             .text(format!(
                 "  {} in flight, {} connections open",
-                words::count(last.map_or(0, |row| row.in_flight)),
-                words::count(last.map_or(0, |row| row.connections)),
+                units::count(last.map_or(0, |row| row.in_flight)),
+                units::count(last.map_or(0, |row| row.connections)),
             ))
     }
 
@@ -210,7 +209,7 @@ impl<'a> Live<'a> {
         let rows = heat::rows(state.heat, self.spark_columns(), self.style);
         let lines = rows.into_iter().enumerate().map(|(place, row)| {
             let from = match row.from_ns {
-                Some(ns) => format!("from {}", words::duration(ns)),
+                Some(ns) => format!("from {}", units::duration(ns)),
                 None => "below".to_owned(),
             };
             label(if place == 0 { "response" } else { "" }, &from).text(row.cells)
@@ -243,16 +242,16 @@ impl<'a> Live<'a> {
         }
         let mut table = Table::new(&heads);
         let time = |ns: Option<u64>| match ns {
-            Some(ns) => (None, words::duration(ns as f64)),
+            Some(ns) => (None, units::duration(ns as f64)),
             None => (None, "–".to_owned()),
         };
         for measure in state.measures.iter().take(room) {
             let mut cells = vec![
                 (None, format!("  {}", measure.name)),
-                (None, words::rate(measure.rate_per_s)),
+                (None, units::rate(measure.rate_per_s)),
                 (
                     (measure.errors > 0).then_some(Tone::Bad),
-                    words::count(measure.errors),
+                    units::count(measure.errors),
                 ),
                 time(measure.p50_ns),
                 time(measure.p95_ns),
@@ -285,22 +284,22 @@ pub fn plain_line(info: &RunInfo, state: &LiveState<'_>) -> String {
     let mut text = format!(
         "{:>7}  {stage}  users {} (+{})  operations {}  errors {}",
         clock(state.now_ns),
-        words::count(last.map_or(0, |row| row.users)),
-        words::rate(now.started_per_s),
-        words::rate(now.done_per_s),
-        words::count(state.rows.iter().map(|row| row.errors).sum()),
+        units::count(last.map_or(0, |row| row.users)),
+        units::rate(now.started_per_s),
+        units::rate(now.done_per_s),
+        units::count(state.rows.iter().map(|row| row.errors).sum()),
     );
     for measure in state.measures.iter().take(PLAIN_MEASURES) {
         if let (Some(p50_ns), Some(p99_ns)) = (measure.p50_ns, measure.p99_ns) {
             let (p50, p99) = (
-                words::duration(p50_ns as f64),
-                words::duration(p99_ns as f64),
+                units::duration(p50_ns as f64),
+                units::duration(p99_ns as f64),
             );
             text += &format!("  {} p50 {p50} p99 {p99}", measure.name);
         }
     }
     let lag_ns = last.map_or(0, |row| row.lag_p99_ns);
-    text + &format!("  lag p99 {}", words::duration(lag_ns as f64))
+    text + &format!("  lag p99 {}", units::duration(lag_ns as f64))
 }
 
 /// Rates of the moment.
@@ -333,11 +332,11 @@ fn errors(state: &LiveState<'_>) -> Line {
     let done: u64 = state.rows.iter().map(|row| row.done).sum();
     let tone = (errors > 0).then_some(Tone::Bad);
     let share = errors as f64 / done.max(1) as f64;
-    let line = name("errors").maybe(tone, format!("{:>12}", words::count(errors)));
+    let line = name("errors").maybe(tone, format!("{:>12}", units::count(errors)));
     line.text(format!(
         "  {} of {} operations",
-        words::share(share),
-        words::count(done)
+        units::share(share),
+        units::count(done)
     ))
 }
 
@@ -346,7 +345,7 @@ fn generator(info: &RunInfo, state: &LiveState<'_>) -> Line {
         return name("generator");
     };
     let late = row.lag_p99_ns > info.generator.lag_max_ns;
-    let lag = format!("lag p99 {}", words::duration(row.lag_p99_ns as f64));
+    let lag = format!("lag p99 {}", units::duration(row.lag_p99_ns as f64));
     let line = name("generator");
     let line = if late {
         line.tone(Tone::Bad, format!("LATE, {lag}"))
@@ -355,9 +354,9 @@ fn generator(info: &RunInfo, state: &LiveState<'_>) -> Line {
     };
     line.text(format!(
         ", max {}, busiest loop {} of a core, {}",
-        words::duration(row.lag_max_ns as f64),
-        words::percent(row.loop_busy_max),
-        words::bytes(row.rss_bytes)
+        units::duration(row.lag_max_ns as f64),
+        units::percent(row.loop_busy_max),
+        units::bytes(row.rss_bytes)
     ))
 }
 

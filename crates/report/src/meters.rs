@@ -2,7 +2,6 @@
 
 use judge::cost::{Cost, Usage};
 use judge::meters::{InputValue, MeterValue, Metered};
-use judge::words;
 
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
@@ -45,7 +44,7 @@ pub fn meters(runs: &[Metered], reference: &str, style: Style) -> String {
 }
 
 fn number(value: f64) -> String {
-    words::significant(value, DIGITS)
+    units::significant(value, DIGITS)
 }
 
 /// The meters themselves.
@@ -66,7 +65,7 @@ fn values(meters: &[MeterValue]) -> Table {
             Some(moments) => format!(
                 "{INDENT}{} ({})",
                 meter.name,
-                words::counted(moments as u64, "moment")
+                units::counted(moments as u64, "moment")
             ),
             None => format!("{INDENT}{}", meter.name),
         };
@@ -121,7 +120,7 @@ fn input_cells(input: &InputValue) -> Vec<(Option<Tone>, String)> {
         (None, input.unit.clone()),
         (None, moves),
         (None, ratio),
-        (None, words::percent(input.weight)),
+        (None, units::percent(input.weight)),
     ]
 }
 

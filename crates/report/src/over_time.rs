@@ -1,7 +1,6 @@
 //! A run over its time in a few lines: users, operations, the slowest of the steps that did most.
 
 use judge::course::{Course, MeasureCourse, Number};
-use judge::words;
 
 use crate::live::chart::sparkline;
 use crate::style::{Line, Style, Tone, shorten};
@@ -21,11 +20,11 @@ pub fn over_time(course: &Course, style: Style) -> String {
     let track = |name: &str| course.seconds.iter().find(|track| track.name == name);
     let mut lines = Vec::new();
     if let Some(track) = track("users") {
-        let told = |top: f64| words::count(top as u64);
+        let told = |top: f64| units::count(top as u64);
         lines.extend(line("users", &track.mean, peak, told, style));
     }
     if let Some(track) = track("done") {
-        lines.extend(line("operations", &track.mean, mean, words::rate, style));
+        lines.extend(line("operations", &track.mean, mean, units::rate, style));
     }
     let mut steps: Vec<&MeasureCourse> = course.measures.iter().collect();
     // A connection is part of what is asked over it.
@@ -33,13 +32,13 @@ pub fn over_time(course: &Course, style: Style) -> String {
     steps.sort_by_key(|step| std::cmp::Reverse(step.count));
     for step in steps.into_iter().take(STEPS_MAX) {
         let name = format!("p99 of {}", step.name);
-        lines.extend(line(&name, &step.p99, peak, words::duration, style));
+        lines.extend(line(&name, &step.p99, peak, units::duration, style));
     }
     if lines.is_empty() {
         return String::new();
     }
     let seconds = course.slots as u64 * course.slot_s;
-    let head = format!("over time  0 s to {}", words::span(seconds * 1_000_000_000));
+    let head = format!("over time  0 s to {}", units::span(seconds * 1_000_000_000));
     lines.insert(0, Line::default().tone(Tone::Dim, head));
     let lines = lines.iter().map(|line| line.render(COLUMNS, style) + "\n");
     lines.collect()

@@ -1,7 +1,6 @@
 //! What probes told, as a table: a section a source, a line a metric; and as JSON.
 
 use judge::probes::{figures, shown};
-use judge::words;
 use record::Probes;
 use record::schema::{FORMAT_VERSION, RunInfo};
 use serde_json::{Value, json};
@@ -29,13 +28,13 @@ pub fn probes(probes: &Probes, info: &RunInfo, style: Style) -> String {
         let value = |number| (None, shown(number, &probe.info.unit));
         table.row(vec![
             (None, format!("{INDENT}{}", probe.info.metric)),
-            (None, words::count(probe.count)),
+            (None, units::count(probe.count)),
             value(probe.mean),
             value(probe.min),
             value(probe.max),
         ]);
     }
-    let length = words::span(info.ended_ns);
+    let length = units::span(info.ended_ns);
     let title = Line::default().text(format!("PROBES  {} in {length}", info.name));
     let mut text = title.render(COLUMNS, style) + "\n\n";
     for line in table.render(COLUMNS, style) {

@@ -1,7 +1,6 @@
 //! The tables of the thesis in words: printed beside computed.
 
 use judge::thesis::{Agreement, ReproducedCell, ReproducedRow, Reproduction};
-use judge::words;
 
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
@@ -139,12 +138,12 @@ fn counts(reproduction: &Reproduction) -> String {
             .filter(|cell| cell.printed.is_some())
     };
     let count = |of: fn(&Agreement) -> bool| {
-        words::count(cells().filter(|cell| of(&cell.agreement)).count() as u64)
+        units::count(cells().filter(|cell| of(&cell.agreement)).count() as u64)
     };
     format!(
         "Of {} printed figures {} follow digit by digit, {} as well as rounding allows, {} do not follow, \
          and for {} there is no data.",
-        words::count(cells().count() as u64),
+        units::count(cells().count() as u64),
         count(|a| matches!(a, Agreement::Rounded | Agreement::CutOff)),
         count(|a| matches!(a, Agreement::WithinRounding)),
         count(|a| matches!(a, Agreement::Differs { .. })),

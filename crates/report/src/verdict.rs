@@ -1,6 +1,5 @@
 //! The end of a run in words: verdict, findings, thresholds, figures.
 
-use judge::words;
 use record::schema::{
     Finding, Latency, MeasureSummary, RunInfo, Severity, Summary, ThresholdResult, Verdict,
 };
@@ -56,7 +55,7 @@ fn headline(summary: &Summary, info: &RunInfo) -> Line {
         .text(format!(
             "  {} in {}, seed {}",
             info.target,
-            words::span(ended_ns),
+            units::span(ended_ns),
             info.seed
         ))
 }
@@ -128,13 +127,13 @@ fn figures(summary: &Summary) -> Table {
         for phase in &summary.phases {
             let times = format!(
                 "  {} to {}",
-                words::span(phase.start_ns),
-                words::span(phase.end_ns)
+                units::span(phase.start_ns),
+                units::span(phase.end_ns)
             );
             let line = Line::default()
                 .text("phase ")
                 .tone(Tone::Strong, phase.name.clone());
-            let users = format!(", {} started", words::counted(phase.users_started, "user"));
+            let users = format!(", {} started", units::counted(phase.users_started, "user"));
             table.section(line.tone(Tone::Dim, times + &users));
             for measure in &phase.measures {
                 table.row(cells(measure));
@@ -148,9 +147,9 @@ fn cells(measure: &MeasureSummary) -> Vec<(Option<Tone>, String)> {
     let failed = (measure.errors > 0).then_some(Tone::Bad);
     let mut cells = vec![
         (None, format!("{INDENT}{}", measure.name)),
-        (None, words::count(measure.count)),
-        (None, words::rate(measure.rate_per_s)),
-        (failed, words::count(measure.errors)),
+        (None, units::count(measure.count)),
+        (None, units::rate(measure.rate_per_s)),
+        (failed, units::count(measure.errors)),
     ];
     let times: [fn(&Latency) -> f64; 8] = [
         |l| l.mean_ns,
@@ -164,7 +163,7 @@ fn cells(measure: &MeasureSummary) -> Vec<(Option<Tone>, String)> {
     ];
     let response = measure.response.as_ref();
     cells.extend(times.iter().map(|time| match response {
-        Some(latency) => (None, words::duration(time(latency))),
+        Some(latency) => (None, units::duration(time(latency))),
         None => (None, "–".to_owned()),
     }));
     cells
@@ -177,30 +176,30 @@ fn foot(summary: &Summary, directory: &str) -> Vec<Line> {
             .tone(Tone::Dim, format!("{name:<11}"))
             .text(text)
     };
-    let ns = |ns: u64| words::duration(ns as f64);
+    let ns = |ns: u64| units::duration(ns as f64);
     vec![
         line(
             "users",
             format!(
                 "{} of {} planned started, {} connected, {} refused{}{}; {} at once",
-                words::count(users.started),
-                words::about(users.planned),
-                words::count(users.connected),
-                words::count(users.refused),
+                units::count(users.started),
+                units::about(users.planned),
+                units::count(users.connected),
+                units::count(users.refused),
                 match users.sessions > users.started {
                     // A closed population starts them anew: neither are users.
                     true => format!(
                         ", {}, {} finished",
-                        words::counted(users.sessions, "session"),
-                        words::count(users.finished)
+                        units::counted(users.sessions, "session"),
+                        units::count(users.finished)
                     ),
-                    false => format!(", {} finished", words::count(users.finished)),
+                    false => format!(", {} finished", units::count(users.finished)),
                 },
                 match users.lost {
                     0 => String::new(),
-                    lost => format!(", {} lost", words::count(lost)),
+                    lost => format!(", {} lost", units::count(lost)),
                 },
-                words::count(users.peak),
+                units::count(users.peak),
             ),
         ),
         line(
@@ -210,10 +209,10 @@ fn foot(summary: &Summary, directory: &str) -> Vec<Line> {
                 ns(health.lag_p50_ns),
                 ns(health.lag_p99_ns),
                 ns(health.lag_max_ns),
-                words::percent(health.loop_busy_mean),
-                words::percent(health.loop_busy_max),
+                units::percent(health.loop_busy_mean),
+                units::percent(health.loop_busy_max),
                 ns(health.cpu_process_ns),
-                words::bytes(health.rss_peak_bytes),
+                units::bytes(health.rss_peak_bytes),
             ),
         ),
         line("record", directory.to_owned()),

@@ -1,7 +1,5 @@
 //! The limits, one by one.
 
-use judge::words;
-
 use super::setting::words as numbers;
 use super::{Demand, Limit, Mend, Setting, Sources, bytes_per_user, loops};
 use crate::doctor::Facts;
@@ -90,8 +88,8 @@ fn memory(place: Place, demand: &Demand) -> Limit {
     };
     Limit {
         name: "memory",
-        now: format!("{} left", words::bytes(place.left_bytes)),
-        needed: words::bytes(needed),
+        now: format!("{} left", units::bytes(place.left_bytes)),
+        needed: units::bytes(needed),
         users: Some(users),
         users_mended: Some(users),
         binds: true,
@@ -106,7 +104,7 @@ fn tables(facts: &Facts, demand: &Demand) -> Limit {
     let loops = loops(demand.users, now);
     let mut limit = Limit {
         name: "files of a loop",
-        now: words::count(now),
+        now: units::count(now),
         needed: match demand.target_here {
             true => format!("any: {loops} loops here, and threads of the target likewise"),
             false => format!("any: {loops} loops"),
@@ -120,7 +118,7 @@ fn tables(facts: &Facts, demand: &Demand) -> Limit {
         let each = demand.users.div_ceil(LOOPS_MAX);
         // A loop is not filled to its brim.
         let wanted = FILES_WANTED.max(each + each / 10 + FILES_PER_THREAD);
-        limit.needed = words::count(wanted);
+        limit.needed = units::count(wanted);
         limit.users_mended = Some(connections_per_loop(wanted).saturating_mul(LOOPS_MAX));
         let raise = format!("ulimit -n {wanted}");
         limit.mend = Mend::Shell(match facts.files_per_table_max {
@@ -149,7 +147,7 @@ fn tcp_memory(facts: &Facts, demand: &Demand) -> Option<Limit> {
     let mut limit = Limit {
         name: "net.ipv4.tcp_mem",
         now: numbers(&now),
-        needed: format!("{} pages at most", words::count(demand.users)),
+        needed: format!("{} pages at most", units::count(demand.users)),
         users: Some(users),
         users_mended: Some(users),
         binds: true,
@@ -191,7 +189,7 @@ fn ports(range: (u64, u64), demand: &Demand) -> Limit {
             let count_wide = wide[1] + 1 - wide[0];
             limit.needed = format!(
                 "{} for each pair of addresses",
-                words::count(demand.users.div_ceil(pairs))
+                units::count(demand.users.div_ceil(pairs))
             );
             limit.users = Some(count.saturating_mul(pairs));
             limit.users_mended = limit.users;
@@ -258,8 +256,8 @@ fn raised(
     let good = now >= needed;
     Limit {
         name,
-        now: words::count(now),
-        needed: words::count(needed),
+        now: units::count(now),
+        needed: units::count(needed),
         users: users(now),
         users_mended: users(if good { now } else { wanted }),
         binds: true,

@@ -8,7 +8,6 @@ use super::laws::Laws;
 use super::windows::{Evenness, Known};
 use super::{Analysis, CONFIDENCE};
 use crate::findings::finding;
-use crate::words;
 
 /// Seconds that are more alike than this are told: about half of them would know as much.
 const CORRELATION_MIN: f64 = 0.33;
@@ -73,7 +72,7 @@ fn steady(analysis: &Analysis) -> Finding {
         let text = format!(
             "no steady state after {}: not settled are {}; a longer run, or one phase of it \
              (--phase), may have one",
-            words::span(from_ns),
+            units::span(from_ns),
             unsettled.join(", ")
         );
         return finding(Severity::Warning, "not-steady", text)
@@ -85,17 +84,17 @@ fn steady(analysis: &Analysis) -> Finding {
     let text = match (warm_up.is_given, longest.filter(|series| series.cut_ns > 0)) {
         (true, Some(longest)) => format!(
             "steady from {} on, the warm-up as given; found was one of {} ({})",
-            words::span(from_ns),
-            words::span(longest.cut_ns),
+            units::span(from_ns),
+            units::span(longest.cut_ns),
             longest.name
         ),
         (true, None) => format!(
             "steady from {} on, the warm-up as given; none was found",
-            words::span(from_ns)
+            units::span(from_ns)
         ),
         (false, Some(longest)) => format!(
             "steady from {} on: the warm-up before is left out, {} takes longest",
-            words::span(from_ns),
+            units::span(from_ns),
             longest.name
         ),
         (false, None) => "steady from its beginning: there is no warm-up to leave out".to_owned(),
@@ -108,11 +107,11 @@ fn steady(analysis: &Analysis) -> Finding {
 /// A figure of a drift in its unit.
 fn shown(drift: &Drift, value: f64) -> String {
     match drift.unit {
-        "per_s" => words::rate(value),
-        "share" => words::share(value),
-        "bytes" => words::bytes(value.abs() as u64),
-        "ns" => words::duration(value),
-        _ => words::significant(value, 3),
+        "per_s" => units::rate(value),
+        "share" => units::share(value),
+        "bytes" => units::bytes(value.abs() as u64),
+        "ns" => units::duration(value),
+        _ => units::significant(value, 3),
     }
 }
 
@@ -136,7 +135,7 @@ fn drift(analysis: &Analysis, drift: &Drift) -> Finding {
         "{} {direction} by {} over {} ({} to {}), from about {}",
         drift.name,
         size(drift.change),
-        words::span(length_ns),
+        units::span(length_ns),
         size(least),
         size(most),
         size(drift.level - drift.change / 2.0),
@@ -158,7 +157,7 @@ fn drift(analysis: &Analysis, drift: &Drift) -> Finding {
 
 /// `18 s (6.2 s to 1 min 27 s)`.
 fn bounded(interval: &Interval) -> String {
-    let span = |ns: f64| words::span(ns as u64);
+    let span = |ns: f64| units::span(ns as u64);
     match (interval.value, interval.high) {
         (Some(value), Some(high)) => {
             format!("{} ({} to {})", span(value), span(interval.low), span(high))
@@ -168,11 +167,11 @@ fn bounded(interval: &Interval) -> String {
 }
 
 fn confidence() -> String {
-    words::percent(CONFIDENCE)
+    units::percent(CONFIDENCE)
 }
 
 fn down(found: &Availability) -> Finding {
-    let share = words::share(found.observed);
+    let share = units::share(found.observed);
     let nines = found
         .nines
         .map_or(String::new(), |nines| format!(", {nines:.1} nines"));
@@ -180,10 +179,10 @@ fn down(found: &Availability) -> Finding {
         "down {} for {} in all, first after {}: {share} available{nines}",
         match found.failures {
             1 => "once".to_owned(),
-            n => format!("{} times", words::count(n)),
+            n => format!("{} times", units::count(n)),
         },
-        words::span(found.down_ns),
-        words::span(found.first_failure_ns.unwrap_or(0)),
+        units::span(found.down_ns),
+        units::span(found.first_failure_ns.unwrap_or(0)),
     );
     text += &format!("; MTBF {}", bounded(&found.mtbf_ns));
     text += &match &found.mttr_ns {
@@ -199,8 +198,8 @@ fn down(found: &Availability) -> Finding {
     if let Some(long_run) = &found.long_run {
         text += &format!(
             "; in the long run {} to {} available, with {} confidence",
-            words::share(long_run.low),
-            words::share(long_run.high.unwrap_or(1.0)),
+            units::share(long_run.low),
+            units::share(long_run.high.unwrap_or(1.0)),
             confidence()
         );
         draft = draft
@@ -221,10 +220,10 @@ fn never_down(found: &Availability) -> Finding {
     let text = format!(
         "never down in {}: with {} confidence the MTBF is {} or more, and not more than {} of the \
          seconds are down",
-        words::span(found.up_ns),
+        units::span(found.up_ns),
         confidence(),
-        words::span(found.mtbf_ns.low as u64),
-        words::share(down_max)
+        units::span(found.mtbf_ns.low as u64),
+        units::share(down_max)
     );
     finding(Severity::Good, "never-down", text)
         .with("up_s", found.up_ns as f64 / 1e9)
@@ -243,14 +242,14 @@ fn laws(laws: &Laws) -> Vec<Finding> {
         }
     };
     let verb = |holds| if holds { "holds" } else { "does not hold" };
-    let number = |x: f64| words::significant(x, 3);
+    let number = |x: f64| units::significant(x, 3);
     if let Some(little) = &laws.little {
         let text = format!(
             "Little's law {}: {} in flight, and {} · {} = {}",
             verb(little.holds),
             number(little.in_flight),
-            words::rate(little.per_s),
-            words::duration(little.service_ns),
+            units::rate(little.per_s),
+            units::duration(little.service_ns),
             number(little.product)
         );
         findings.push(
@@ -269,15 +268,15 @@ fn laws(laws: &Laws) -> Vec<Finding> {
                  was measured",
                 verb(holds),
                 number(law.users),
-                words::rate(law.per_s),
-                words::duration(law.think_ns),
-                words::duration(law.law_ns),
-                words::duration(law.service_ns)
+                units::rate(law.per_s),
+                units::duration(law.think_ns),
+                units::duration(law.law_ns),
+                units::duration(law.service_ns)
             ),
             None => format!(
                 "the response time law has nothing to be held against: {} of the users' time is \
                  before their first operation or after their last",
-                words::share(1.0 - law.known)
+                units::share(1.0 - law.known)
             ),
         };
         let severity = law.holds.map_or(Severity::Note, severity);
@@ -296,9 +295,9 @@ fn laws(laws: &Laws) -> Vec<Finding> {
             "the generator's loops used {} of {}, {} an operation: enough for about {}; how busy the \
              target was is not in the record",
             number(used.cores),
-            words::counted(u64::from(used.of), "core"),
-            words::duration(used.demand_ns),
-            words::rate(used.per_s_max)
+            units::counted(u64::from(used.of), "core"),
+            units::duration(used.demand_ns),
+            units::rate(used.per_s_max)
         );
         findings.push(
             finding(Severity::Note, "utilisation", text)
@@ -317,15 +316,15 @@ fn evenness(analysis: &Analysis) -> Option<Finding> {
             "{} to {}, varying by {}",
             show(found.min),
             show(found.max),
-            words::share(found.variation)
+            units::share(found.variation)
         )
     };
     let rates = analysis.throughput.rates.as_ref()?;
     let mut text = format!(
         "in {} windows of {}: throughput {}",
         rates.windows,
-        words::span(analysis.window_ns),
-        even(rates, words::rate)
+        units::span(analysis.window_ns),
+        even(rates, units::rate)
     );
     let most = analysis
         .measures
@@ -339,7 +338,7 @@ fn evenness(analysis: &Analysis) -> Option<Finding> {
         text += &format!(
             "; mean response of {} {}",
             measure.name,
-            even(means, words::duration)
+            even(means, units::duration)
         );
         draft = draft.with("response_variation", means.variation);
     }
@@ -364,7 +363,7 @@ fn alike(analysis: &Analysis) -> Option<Finding> {
     let text = format!(
         "the seconds of {name} are alike (autocorrelation {correlation:.2}): they know its mean as \
          well as {} independent ones",
-        words::significant(most.effective, 2)
+        units::significant(most.effective, 2)
     );
     let draft = finding(Severity::Note, "autocorrelated", text);
     Some(

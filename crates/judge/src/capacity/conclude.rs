@@ -12,7 +12,6 @@ use super::bend::{Bend, bend};
 use super::level::{Level, Verdict};
 use super::trial::{Outcome, Trial};
 use super::{Bounds, Ending, tell};
-use crate::words;
 
 /// Of the law's intervals.
 const CONFIDENCE: f64 = 0.95;
@@ -217,7 +216,7 @@ fn law(trials: &[Trial]) -> Result<Law, String> {
         });
     let found = Usl::fit(&points, CONFIDENCE).map_err(|error: UslError| error.to_string())?;
     if most < SPREAD_MIN * least {
-        let (least, most) = (words::significant(least, 3), words::significant(most, 3));
+        let (least, most) = (units::significant(least, 3), units::significant(most, 3));
         return Err(format!(
             "{least} to {most} operations in flight are too much alike to show a law"
         ));

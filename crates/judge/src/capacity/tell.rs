@@ -9,7 +9,6 @@ use super::conclude::Conclusion;
 use super::level::{Level, Verdict};
 use super::trial::{Outcome, Trial};
 use crate::findings::finding;
-use crate::words;
 
 /// All of them, the answer first.
 pub(super) fn findings(
@@ -168,10 +167,10 @@ fn bent(knob: &Knob, good: Option<&Level>, bend: &Bend) -> Finding {
     let mut text = format!(
         "what bent first at {load}{against}: {}, from {} on",
         told(first),
-        words::span(first_ns)
+        units::span(first_ns)
     );
     for &(sign, at_ns) in later {
-        text += &format!("; then {}, from {} on", name(sign), words::span(at_ns));
+        text += &format!("; then {}, from {} on", name(sign), units::span(at_ns));
     }
     let by_generator = first.iter().any(|(sign, _)| *sign <= Sign::GeneratorCpu);
     if by_generator {
@@ -199,7 +198,7 @@ fn law(conclusion: &Conclusion) -> Finding {
     };
     let number = |x: f64| match x.abs() < 0.001 && x != 0.0 {
         true => format!("{x:.2e}"),
-        false => words::significant(x, 3),
+        false => units::significant(x, 3),
     };
     let estimate = |(value, low, high): (f64, f64, Option<f64>)| match high {
         Some(high) => format!("{} ({} to {})", number(value), number(low), number(high)),
@@ -208,7 +207,7 @@ fn law(conclusion: &Conclusion) -> Finding {
     let limit = match (law.peak_in_flight, law.limit_per_s) {
         (Some(peak), Some(limit)) => format!(
             "throughput is greatest, {}, with {} in flight{}",
-            words::rate(limit),
+            units::rate(limit),
             number(peak),
             if peak > law.in_flight_max {
                 ", more than were tried"
@@ -218,7 +217,7 @@ fn law(conclusion: &Conclusion) -> Finding {
         ),
         (_, Some(limit)) => format!(
             "throughput comes near to {} and never falls",
-            words::rate(limit)
+            units::rate(limit)
         ),
         _ => "throughput grows with every one more in flight, as far as was tried".to_owned(),
     };
@@ -229,7 +228,7 @@ fn law(conclusion: &Conclusion) -> Finding {
         estimate(law.lambda),
         estimate(law.sigma),
         estimate(law.kappa),
-        words::share(law.r_squared.max(0.0))
+        units::share(law.r_squared.max(0.0))
     );
     let mut draft = finding(Severity::Note, "scalability-law", text)
         .with("lambda", law.lambda.0)

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use record::schema::{PhaseInfo, RunInfo};
 
 use super::Options;
-use crate::words;
 
 /// Names told in one difference.
 const NAMES_MAX: usize = 5;
@@ -80,7 +79,7 @@ fn pair(a: &RunInfo, b: &RunInfo, options: &Options) -> Vec<Unlike> {
     let (ga, gb) = (&a.generator, &b.generator);
     if (&ga.mode, ga.loops) != (&gb.mode, gb.loops) {
         let told = |g: &record::schema::GeneratorInfo| {
-            format!("{} {}", g.mode, words::counted(u64::from(g.loops), "loop"))
+            format!("{} {}", g.mode, units::counted(u64::from(g.loops), "loop"))
         };
         tell(
             false,
@@ -134,11 +133,11 @@ fn phases(a: &RunInfo, b: &RunInfo, options: &Options) -> Option<String> {
             .iter()
             .map(|p| p.end_ns.saturating_sub(p.start_ns))
             .sum();
-        let phases = words::counted(phases.len() as u64, "phase");
+        let phases = units::counted(phases.len() as u64, "phase");
         format!(
             "{phases} of {} with {} users",
-            words::span(length_ns),
-            words::about(users)
+            units::span(length_ns),
+            units::about(users)
         )
     };
     let (told_a, told_b) = (told(&of_a), told(&of_b));

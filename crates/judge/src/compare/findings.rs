@@ -10,7 +10,6 @@ use super::{
     ComparedMeasure, ComparedRun, Figure, Options, Rule, Serial, Side, Source, Verdict, alike,
     neighbours,
 };
-use crate::words;
 
 /// Operations that say less than this share of what independent ones would are warned of.
 const EFFECTIVE_MIN: f64 = 0.5;
@@ -311,7 +310,7 @@ fn of_detection(measures: &[ComparedMeasure], options: &Options) -> Vec<Finding>
             .iter()
             .filter(|detect| detect.more != Some(0))
             .map(|detect| match detect.more {
-                Some(more) => format!("{} more for {}", words::count(more), name_of(detect.figure)),
+                Some(more) => format!("{} more for {}", units::count(more), name_of(detect.figure)),
                 None => format!("more than can be counted for {}", name_of(detect.figure)),
             })
             .collect();
@@ -350,9 +349,9 @@ fn of_serial(
         told.push(format!(
             "of {} the {} of {} say as much as {} independent ones",
             measure.name,
-            words::count(serial.count),
+            units::count(serial.count),
             run.label,
-            words::about(serial.effective)
+            units::about(serial.effective)
         ));
     }
     if told.is_empty() {
@@ -380,7 +379,7 @@ fn of_sources(measures: &[ComparedMeasure]) -> Option<Finding> {
         let text = format!(
             "from histograms, whose times are within {} of the truth: {} (their rows are too many \
              for --memory, sampled or missing)",
-            words::share(Source::Histograms.error_bound()),
+            units::share(Source::Histograms.error_bound()),
             some(&binned)
         );
         finding(Severity::Note, "from-histograms", text)

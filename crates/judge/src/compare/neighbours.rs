@@ -7,7 +7,6 @@ use record::schema::{Finding, Severity};
 use stats::serial::autocorrelation;
 
 use super::{ComparedMeasure, Rule};
-use crate::words;
 
 /// Of ten independent numbers 95 % have neighbours whose correlation is lower: 1.645 / √10 − 1 / 10.
 pub(crate) const CORRELATION_MAX: f64 = 0.42;
@@ -41,7 +40,7 @@ pub(crate) fn finding(measures: &[ComparedMeasure], rule: Option<Rule>) -> Optio
             continue;
         };
         evidence.insert(format!("{}_neighbours", measure.name), correlation);
-        let shown = words::significant(correlation, 2);
+        let shown = units::significant(correlation, 2);
         told.push(format!("{} ({}, {shown})", measure.name, figure.name()));
     }
     if told.is_empty() {

@@ -1,7 +1,6 @@
 //! From changes to a verdict, and its words.
 
 use super::{Change, ComparedRun, Figure, Verdict};
-use crate::words;
 
 /// What the changes of a measure come to, and the sentence that says so. Times are of operations that
 /// ended well: where more of them ended ill, shorter times are no better ones.
@@ -43,7 +42,7 @@ fn without_times(fewer_errors: Option<&Change>, changes: &[Change]) -> (Verdict,
     if let Some(shape) = counting.find(|c| c.figure == Figure::Shape) {
         let text = format!(
             "modes differ: the distributions are {} apart (Kolmogorov–Smirnov)",
-            words::share(shape.difference)
+            units::share(shape.difference)
         );
         return (Verdict::ModesDiffer, text);
     }
@@ -77,10 +76,10 @@ fn greatest<'a>(changes: impl Iterator<Item = &'a Change>) -> Option<&'a Change>
 /// `3.01 ms at p99 (24 %)`.
 fn by(change: &Change) -> String {
     let amount = match change.figure {
-        Figure::Rate => format!("{} in rate", words::rate(change.difference.abs())),
-        Figure::Mean => format!("{} in the mean", words::duration(change.difference.abs())),
+        Figure::Rate => format!("{} in rate", units::rate(change.difference.abs())),
+        Figure::Mean => format!("{} in the mean", units::duration(change.difference.abs())),
         figure => {
-            let amount = words::duration(change.difference.abs());
+            let amount = units::duration(change.difference.abs());
             format!("{amount} at {}", figure.name())
         }
     };
@@ -102,9 +101,9 @@ pub(crate) fn from_to(change: &Change) -> String {
 /// The figure's value for people.
 pub fn shown(figure: Figure, value: f64) -> String {
     match figure {
-        Figure::Mean | Figure::Quantile(_) => words::duration(value),
-        Figure::Rate => words::rate(value),
-        Figure::ErrorRate | Figure::Shape => words::share(value),
+        Figure::Mean | Figure::Quantile(_) => units::duration(value),
+        Figure::Rate => units::rate(value),
+        Figure::ErrorRate | Figure::Shape => units::share(value),
     }
 }
 
@@ -115,7 +114,7 @@ pub fn percent(share: f64) -> String {
 
 /// Two significant digits, whole numbers as such.
 fn short(value: f64) -> String {
-    let text = words::significant(value, 2);
+    let text = units::significant(value, 2);
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 

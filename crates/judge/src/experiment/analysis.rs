@@ -3,7 +3,7 @@
 use record::schema::Finding;
 use serde::Serialize;
 
-use crate::words::Unit;
+use units::Unit;
 
 /// The format of `analysis.json`; raised when an old reader would misread a new file.
 pub(super) const FORMAT: u32 = 1;

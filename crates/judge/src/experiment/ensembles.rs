@@ -12,7 +12,6 @@ use stats::sample::Sample;
 use crate::compare::{self, CompareError, Options, Similarity};
 use crate::findings::finding;
 use crate::limits::EXPERIMENT_BIN_OF_MEDIAN_MAX;
-use crate::words;
 
 /// Bins of a histogram.
 const BINS: usize = 40;
@@ -117,9 +116,9 @@ pub fn wide_bins(ensembles: &[Ensemble], bin_ns: u64) -> Option<Finding> {
     let text = format!(
         "bins of {} are wide where a run's median is {}: the published way calls runs alike that \
          differ within a bin; write `bin` of {} or less",
-        words::duration(bin_ns),
-        words::duration(least_ns),
-        words::duration(most_ns)
+        units::duration(bin_ns),
+        units::duration(least_ns),
+        units::duration(most_ns)
     );
     (bin_ns > most_ns).then(|| {
         finding(Severity::Warning, "bins-wide", text)

@@ -12,7 +12,6 @@ use crate::limits::{
     EXPERIMENT_CELLS_TOLD, EXPERIMENT_SHARE_TOLD, EXPERIMENT_SIGNIFICANCE, EXPERIMENT_SPAN_FOR_LOG,
     EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD, EXPERIMENT_SPREAD_CELLS, EXPERIMENT_SPREAD_REPETITIONS,
 };
-use crate::words;
 
 /// What the findings of a response follow from.
 pub(super) struct Seen<'a> {
@@ -67,8 +66,8 @@ pub(super) fn missing(data: &Data, cells: &[MissingCell]) -> Option<Finding> {
     };
     let text = format!(
         "{} of {} {} not there: {}{more}",
-        words::count(lost as u64),
-        words::counted(
+        units::count(lost as u64),
+        units::counted(
             (data.planned.len() * data.repetitions) as u64,
             "planned run"
         ),
@@ -88,7 +87,7 @@ pub(super) fn left_out(data: &Data) -> Option<Finding> {
     let count = data.left_out.len();
     let text = format!(
         "{} left out; the first, {}: {}",
-        words::counted(count as u64, "run"),
+        units::counted(count as u64, "run"),
         first.run,
         first.why
     );
@@ -123,8 +122,8 @@ fn values_missing(seen: &Seen<'_>) -> Option<Finding> {
     let of = seen.data.rows.len();
     let text = format!(
         "nothing was measured in {} of {}; they do not count here",
-        words::count(count as u64),
-        words::counted(of as u64, "observation")
+        units::count(count as u64),
+        units::counted(of as u64, "observation")
     );
     (count > 0).then(|| {
         finding(
@@ -179,7 +178,7 @@ fn largest(seen: &Seen<'_>, fit: &FitFigures) -> Option<Finding> {
         "{} ({}) explains {} of the variation",
         first.name,
         name(&first.factors),
-        words::share(first.share)
+        units::share(first.share)
     )];
     let others = terms[1..].iter().take(2);
     told.extend(
@@ -190,14 +189,14 @@ fn largest(seen: &Seen<'_>, fit: &FitFigures) -> Option<Finding> {
                     "{} ({}) {}",
                     term.name,
                     name(&term.factors),
-                    words::share(term.share)
+                    units::share(term.share)
                 )
             }),
     );
     told.extend(
         fit.error
             .filter(|error| error.ss > 0.0)
-            .map(|error| format!("errors {}", words::share(error.share))),
+            .map(|error| format!("errors {}", units::share(error.share))),
     );
     let text = told.join(", ");
     let mut evidence = vec![("largest_share", first.share)];
@@ -213,7 +212,7 @@ fn order(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
         let text = format!(
             "interactions of more than {} cannot be told apart by what was measured; they are taken \
              for none, and count as errors where they are not",
-            words::counted(fit.order_max as u64, "factor")
+            units::counted(fit.order_max as u64, "factor")
         );
         let evidence = [("factors_max", fit.order_max as f64)];
         findings.push(finding(
@@ -295,8 +294,8 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
         };
         let text = format!(
             "{text} {}, {}): {advice}",
-            words::significant(test.statistic, 3),
-            words::p_value(test.p)
+            units::significant(test.statistic, 3),
+            units::p_value(test.p)
         );
         let evidence = [("statistic", test.statistic), ("p", test.p)];
         findings.push(finding(Severity::Warning, code, text, &evidence));
@@ -305,7 +304,7 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
         let text = format!(
             "residuals look like errors: {} of them, normal, as large everywhere, without a trend in \
              time, as far as so many can tell",
-            words::count(fit.residuals.len() as u64)
+            units::count(fit.residuals.len() as u64)
         );
         findings.push(finding(Severity::Good, "residuals", text, &[]));
     }
@@ -346,7 +345,7 @@ fn log(seen: &Seen<'_>, findings: &[Finding]) -> Option<Finding> {
     let text = format!(
         "the greatest value is {} times the least: effects may multiply rather than add; try the \
          multiplicative model",
-        words::significant(span, 3)
+        units::significant(span, 3)
     );
     (span >= enough).then(|| {
         finding(

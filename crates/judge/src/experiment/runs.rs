@@ -3,8 +3,8 @@
 use record::Run;
 
 use crate::figures::Figures;
-use crate::words::Unit;
 use crate::{JudgeError, threshold};
+use units::Unit;
 
 /// The figures of a run, by name as in thresholds, in their base units (nanoseconds, per second,
 /// shares of 1): `None` where nothing was measured.

@@ -7,7 +7,6 @@ use crate::figures::{self, Figures};
 use crate::limits::{
     BUSY_INTERVAL_NS_MIN, CPU_WAIT_MIN, HELD_SHARE_MIN, LOOP_BUSY_MIN, STARTS_SHARE_MIN,
 };
-use crate::words;
 
 /// A cause with its figures, both shares of the time in which the run was late.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +39,7 @@ impl Cause {
 
     /// A clause that follows a colon.
     pub(super) fn words(&self) -> String {
-        let (busy, wait) = (words::percent(self.busy), words::percent(self.wait));
+        let (busy, wait) = (units::percent(self.busy), units::percent(self.wait));
         match self.kind {
             Kind::Cpu => format!("the generator's own CPU was the limit (loops {busy} busy)"),
             Kind::Connecting => "connections were not set up as fast as users came, and as many \

@@ -5,7 +5,6 @@ use record::schema::{EventKind, Finding, Severity};
 use crate::figures::Figures;
 use crate::findings::finding;
 use crate::limits::LOSSES_TOLD_MAX;
-use crate::words;
 
 /// A finding for each lost worker, and one for those that are too many to be told. `judge_rest`: the
 /// others are to be judged none the less.
@@ -23,7 +22,7 @@ pub(super) fn found(figures: &Figures, judge_rest: bool) -> Vec<Finding> {
     if let Some(further) = losses.len().checked_sub(LOSSES_TOLD_MAX).filter(|n| *n > 0) {
         let text = format!(
             "{} were lost; `events.jsonl` tells of each",
-            words::counted(further as u64, "further worker"),
+            units::counted(further as u64, "further worker"),
         );
         let draft = finding(severity, "worker-lost", text);
         findings.push(draft.with("workers", further as f64).done());
@@ -70,9 +69,9 @@ fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Findin
          whose number leaves {which} when it is divided by {all})",
         u64::from(worker) + 1,
         workers.len(),
-        words::duration(lost_at_ns.unwrap_or(told_ns) as f64),
-        words::count(users),
-        words::count(users_due_after),
+        units::duration(lost_at_ns.unwrap_or(told_ns) as f64),
+        units::count(users),
+        units::count(users_due_after),
     );
     let draft = finding(severity, "worker-lost", text)
         .with("worker", f64::from(worker))

@@ -4,7 +4,6 @@ use record::schema::{EventKind, Finding, Severity, UsersSummary};
 
 use crate::figures::Figures;
 use crate::findings::finding;
-use crate::words;
 
 /// Where the run's guard ended the ramp before memory was gone.
 pub(super) fn pressure(figures: &Figures, users: &UsersSummary) -> Option<Finding> {
@@ -19,14 +18,14 @@ pub(super) fn pressure(figures: &Figures, users: &UsersSummary) -> Option<Findin
         0 => "nobody was due any more".to_owned(),
         refused => format!(
             "the ramp ended there, with {} refused",
-            words::counted(refused, "user")
+            units::counted(refused, "user")
         ),
     };
     let text = format!(
         "memory ran out at {}: {} were left, and {after}; to mend it: more memory or fewer users \
          (`throng doctor --for {}` says how many this machine can hold)",
-        words::counted(present, "user"),
-        words::bytes(available),
+        units::counted(present, "user"),
+        units::bytes(available),
         users.planned.ceil(),
     );
     let finding = finding(Severity::Fatal, "generator-memory", text)

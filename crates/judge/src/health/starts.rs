@@ -7,7 +7,6 @@ use super::cause;
 use crate::figures::{self, Figures};
 use crate::findings::finding;
 use crate::limits::{FILES_IN_FLIGHT_MIN, POISSON_SIGMAS, STARTS_SHARE_MIN};
-use crate::words;
 
 /// Users and operations turned away for want of files, ports or memory: a finding for each
 /// resource, the scarcest first. `memory_told`: why memory was wanting is said elsewhere.
@@ -43,13 +42,13 @@ fn out_of(figures: &Figures, users: &UsersSummary, n: u64, outcome: Option<Outco
     let wanted = users.peak + if users.refused > 0 { users.refused } else { n };
     let Shortage { code, what, mend } = shortage(figures, outcome, wanted);
     let lost = match users.refused {
-        0 => format!("with {}", words::counted(n, "failed operation")),
-        refused => format!("({} refused)", words::count(refused)),
+        0 => format!("with {}", units::counted(n, "failed operation")),
+        refused => format!("({} refused)", units::count(refused)),
     };
     let text = format!(
         "asked for {} users, reached {} {lost}: {what}; to mend it: {mend}",
-        words::about(users.planned),
-        words::count(users.started),
+        units::about(users.planned),
+        units::count(users.started),
     );
     finding(Severity::Fatal, code, text)
         .with("users_planned", users.planned)
@@ -79,7 +78,7 @@ fn shortage(figures: &Figures, outcome: Option<Outcome>, wanted: u64) -> Shortag
             code: "target-limit",
             what: format!(
                 "the target did not answer, and operations in flight filled all {} open files",
-                words::count(files(figures))
+                units::count(files(figures))
             ),
             mend: "lower the load, or raise what the target can take".to_owned(),
         },
@@ -87,8 +86,8 @@ fn shortage(figures: &Figures, outcome: Option<Outcome>, wanted: u64) -> Shortag
             code: "generator-files",
             what: format!(
                 "no open file was left ({} with {} each)",
-                words::counted(u64::from(generator.loops), "loop"),
-                words::count(generator.files_per_loop)
+                units::counted(u64::from(generator.loops), "loop"),
+                units::count(generator.files_per_loop)
             ),
             mend: more_files(generator.files_per_loop, generator.loops, wanted),
         },
@@ -103,7 +102,7 @@ fn shortage(figures: &Figures, outcome: Option<Outcome>, wanted: u64) -> Shortag
             code: "generator-memory",
             what: format!(
                 "memory ran out, its own or the kernel's for sockets ({} resident)",
-                words::bytes(figures.peak(|row| row.rss_bytes))
+                units::bytes(figures.peak(|row| row.rss_bytes))
             ),
             mend: "free memory, or raise the kernel's part, `sysctl net.ipv4.tcp_mem` (`throng \
                    doctor` says how far)"
@@ -216,7 +215,7 @@ pub(super) fn short(figures: &Figures, health: &HealthSummary) -> Option<Finding
         .max_by(|a, b| a.1.missing().total_cmp(&b.1.missing()))?;
     let phase = &figures.info.phases[number];
     let (code, why, busy) = if files_hold_unanswered(figures) {
-        let in_flight = words::count(figures.peak(|row| row.in_flight));
+        let in_flight = units::count(figures.peak(|row| row.in_flight));
         let why = format!(
             "the target did not answer, and {in_flight} operations in flight filled the open files"
         );
@@ -234,7 +233,7 @@ pub(super) fn short(figures: &Figures, health: &HealthSummary) -> Option<Finding
         } else {
             String::new()
         },
-        words::duration(health.lag_p99_ns as f64),
+        units::duration(health.lag_p99_ns as f64),
     );
     let finding = finding(Severity::Fatal, code, text)
         .with("asked", worst.asked)
@@ -256,11 +255,11 @@ fn asked_and_reached(
     if phase.kind == "closed" || seconds <= 0.0 {
         return format!(
             "asked for {} users, reached {}",
-            words::about(starts.asked),
-            words::count(starts.started)
+            units::about(starts.asked),
+            units::count(starts.started)
         );
     }
-    let per_s = |n: f64| words::rate(n / seconds);
+    let per_s = |n: f64| units::rate(n / seconds);
     format!(
         "asked for {} {}/s, reached {}",
         per_s(starts.asked).trim_end_matches("/s"),

@@ -8,7 +8,6 @@ use record::schema::{Finding, HealthSummary, Severity};
 use crate::figures::Figures;
 use crate::findings::finding;
 use crate::limits::RETRANSMITS_SHARE_MAX;
-use crate::words;
 
 /// All there is to say, what touches most users first.
 pub(super) fn findings(figures: &Figures, health: &HealthSummary) -> Vec<Finding> {
@@ -36,7 +35,7 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
             "{} only after a repeated SYN (1 s, 3 s, … later)",
             match again {
                 1 => "1 connection attempt was answered".to_owned(),
-                _ => format!("{} connection attempts were answered", words::count(again)),
+                _ => format!("{} connection attempts were answered", units::count(again)),
             }
         ),
     };
@@ -55,7 +54,7 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
                 "this host dropped {} at full accept queues ({}); to mend it: `sysctl -w \
                  net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535`, and as long a \
                  backlog in the server",
-                words::counted(drops, "connection"),
+                units::counted(drops, "connection"),
                 setting(figures, "somaxconn", "net.core.somaxconn"),
             ),
         ),
@@ -75,7 +74,7 @@ fn packets(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     let text = format!(
         "this host dropped {} at full packet queues ({}): what they carried was sent again, and \
          late; to mend it: `sysctl -w net.core.netdev_max_backlog=100000`",
-        words::counted(drops, "packet"),
+        units::counted(drops, "packet"),
         setting(figures, "netdev_max_backlog", "net.core.netdev_max_backlog"),
     );
     let finding = finding(Severity::Warning, "host-packet-drops", text);
@@ -91,7 +90,7 @@ fn segments(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     }
     let text = format!(
         "this host sent {} again: packets were lost, and what they carried was late",
-        words::counted(again, "TCP segment"),
+        units::counted(again, "TCP segment"),
     );
     let finding = finding(Severity::Warning, "host-retransmits", text)
         .with("segments", again as f64)
@@ -111,7 +110,7 @@ fn memory(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
             " and {} broken off for it",
             match aborts {
                 1 => "1 connection was".to_owned(),
-                _ => format!("{} connections were", words::count(aborts)),
+                _ => format!("{} connections were", units::count(aborts)),
             }
         ),
     };

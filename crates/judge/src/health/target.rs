@@ -4,7 +4,6 @@ use record::schema::{EventKind, Finding, Severity};
 
 use crate::figures::Figures;
 use crate::findings::finding;
-use crate::words;
 
 /// Where the target ended by itself, or somebody else ended it.
 pub(super) fn ended(figures: &Figures) -> Option<Finding> {
@@ -16,7 +15,7 @@ pub(super) fn ended(figures: &Figures) -> Option<Finding> {
         let text = format!(
             "the target {target} ended at {} ({why}), though the run did not end it: nothing was \
              left to measure",
-            words::duration(event.at_ns as f64),
+            units::duration(event.at_ns as f64),
         );
         let draft = finding(Severity::Fatal, "target-ended", text);
         Some(draft.with("at_ns", event.at_ns as f64).done())

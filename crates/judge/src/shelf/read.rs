@@ -11,7 +11,6 @@ use serde::de::DeserializeOwned;
 
 use super::{Item, State};
 use crate::course::Number;
-use crate::words;
 
 /// Files that are larger are not read for a list.
 const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -197,7 +196,7 @@ fn search(path: &Path, item: &mut Item) -> Result<(), String> {
     item.told = format!(
         "of {}, {}",
         told.of,
-        words::counted(told.trials.len() as u64, "run")
+        units::counted(told.trials.len() as u64, "run")
     );
     let conclusion = path.join(CAPACITY);
     if !conclusion.exists() {
@@ -205,7 +204,7 @@ fn search(path: &Path, item: &mut Item) -> Result<(), String> {
         return Ok(());
     }
     let found: CapacityFile = json(&conclusion)?;
-    let load = |load: f64| format!("{}{}", words::significant(load, 4), told.unit);
+    let load = |load: f64| format!("{}{}", units::significant(load, 4), told.unit);
     if let Some(holds) = found.holds {
         item.told += &format!(", holds {}", load(holds));
     }
@@ -255,7 +254,7 @@ fn model(path: &Path, item: &mut Item) -> Result<(), String> {
     let warnings = told.findings.iter().filter(|f| f.severity == "warning");
     let warnings = warnings.count() as u64;
     if warnings > 0 {
-        item.told = words::counted(warnings, "warning");
+        item.told = units::counted(warnings, "warning");
     }
     Ok(())
 }

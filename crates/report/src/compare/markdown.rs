@@ -1,7 +1,6 @@
 //! A comparison as Markdown for a pull request: the verdict, a table, findings, all figures folded.
 
 use judge::compare::{ComparedMeasure, Comparison, Figure, Verdict, p_value, shown};
-use judge::words;
 use record::schema::Severity;
 
 use super::{asked, label, relative, rule, signed};
@@ -82,7 +81,7 @@ fn moved(measure: &ComparedMeasure, figure: Figure) -> String {
 }
 
 fn all_figures(comparison: &Comparison) -> String {
-    let confidence = words::percent(1.0 - comparison.options.alpha);
+    let confidence = units::percent(1.0 - comparison.options.alpha);
     let mut text = format!(
         "\n<details><summary>All figures</summary>\n\n| measure | figure | baseline | candidate | \
          difference | {confidence} interval | change | p |\n|{}\n",

@@ -1,7 +1,6 @@
 //! The runs of each combination in groups that are alike, with medians and histograms.
 
 use judge::experiment::{Analysis, Ensemble, EnsembleMeasure, Histogram, Mode};
-use judge::words;
 
 use super::{COLUMNS, INDENT};
 use crate::style::{Line, Style, Tone};
@@ -63,15 +62,15 @@ fn section(table: &mut Table, ensemble: &Ensemble, measure: &EnsembleMeasure) {
     let ends = ends.map_or_else(String::new, |(low, high)| {
         format!(
             ", histograms from {} to {} (logarithmic)",
-            words::duration(*low),
-            words::duration(*high)
+            units::duration(*low),
+            units::duration(*high)
         )
     });
     let text = format!(
         "  {}, medians {} to {}{ends}",
-        words::counted(ensemble.runs.len() as u64, "run"),
-        words::duration(low),
-        words::duration(high),
+        units::counted(ensemble.runs.len() as u64, "run"),
+        units::duration(low),
+        units::duration(high),
     );
     table.section(
         Line::default()
@@ -89,7 +88,7 @@ fn section(table: &mut Table, ensemble: &Ensemble, measure: &EnsembleMeasure) {
             .checked_sub(MODES_TOLD)
             .filter(|&n| n > 0)
         {
-            let text = format!("{INDENT}and {} more", words::counted(more as u64, "mode"));
+            let text = format!("{INDENT}and {} more", units::counted(more as u64, "mode"));
             table.section(Line::default().tone(Tone::Dim, text));
         }
     }
@@ -106,8 +105,8 @@ fn row(test: &str, mode: &Mode) -> Vec<(Option<Tone>, String)> {
     vec![
         (None, format!("{INDENT}{test}")),
         (None, runs),
-        (None, words::count(mode.count)),
-        (None, words::duration(mode.median_ns)),
+        (None, units::count(mode.count)),
+        (None, units::duration(mode.median_ns)),
         (Some(Tone::Dim), bars(&mode.histogram)),
     ]
 }

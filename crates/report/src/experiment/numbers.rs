@@ -1,7 +1,7 @@
 //! Numbers of a model as people read them.
 
 use judge::experiment::{EstimateFigures, ResponseAnalysis};
-use judge::words::{Unit, significant};
+use units::{Unit, significant};
 
 /// Significant digits of measured values, and of those in tables from elsewhere, of which nobody
 /// knows how many they had.
@@ -31,7 +31,7 @@ impl Numbers {
             Unit::Plain => trimmed(&significant(size, DIGITS_PLAIN)).to_owned(),
             // Means and effects of counts are no counts.
             Unit::Count => significant(size, DIGITS),
-            unit => unit.told(size, DIGITS),
+            unit => unit.format(size, DIGITS),
         };
         format!("{sign}{text}")
     }

@@ -85,7 +85,7 @@ fn term_row(analysis: &Analysis, term: &TermFigures, numbers: Numbers) -> Vec<Ce
     }
     row.push((tone, share(term.share)));
     row.push(plain(match term.f {
-        Some(f) => judge::words::significant(f, 4),
+        Some(f) => units::significant(f, 4),
         None => "–".to_owned(),
     }));
     row.push(plain(chance(term.p)));

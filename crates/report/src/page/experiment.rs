@@ -4,9 +4,9 @@ use judge::experiment::{
     Analysis, CellFigures, Ensemble, EnsembleMeasure, ErrorFigures, EstimateFigures, FactorFigures,
     InteractionTable, LeftOut, MissingCell, Mode, ResponseAnalysis, TermFigures,
 };
-use judge::words::Unit;
 use record::schema::Finding;
 use serde::Serialize;
+use units::Unit;
 
 use super::Page;
 

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use judge::words;
 use scenario::Plan;
 
 use crate::args::CheckArgs;
@@ -19,20 +18,20 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
 
 /// What the plan would do, in a few lines.
 fn describe(name: &str, plan: &Plan) -> String {
-    let users = words::about(plan.users_planned());
-    let length = words::span(plan.end_ns());
+    let users = units::about(plan.users_planned());
+    let length = units::span(plan.end_ns());
     // Writing to a String cannot fail.
     let mut text = format!(
         "{name} is right: {:?}, {users} users in {length}\n",
         plan.name
     );
     for phase in &plan.phases {
-        let length = words::span(phase.duration_ns);
-        let users = words::about(phase.users_planned());
+        let length = units::span(phase.duration_ns);
+        let users = units::about(phase.users_planned());
         let _ = writeln!(text, "  phase {}: {length}, {users} users", phase.name);
     }
     for session in &plan.sessions {
-        let count = words::counted(session.ops.len() as u64, "instruction");
+        let count = units::counted(session.ops.len() as u64, "instruction");
         let _ = writeln!(
             text,
             "  session {}: {count}, weight {}",

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use controller::capacity::{Capacity, Demand, Limit, Mend, Sources, about};
 use controller::doctor::{Check, Facts, examine};
-use judge::words;
 
 use crate::args::DoctorArgs;
 use crate::exit::{Exit, Failure, written};
@@ -58,7 +57,7 @@ fn plan(capacity: &Capacity) -> String {
         true => "with the target on this machine",
         false => "with the target elsewhere",
     };
-    let users = words::counted(demand.users, "user");
+    let users = units::counted(demand.users, "user");
     let mut text = format!("{users} at once, {place}:\n\n");
     text += &table(capacity);
     let commands = capacity.commands();
@@ -154,7 +153,7 @@ fn render(checks: &[Check]) -> String {
         let _ = writeln!(text, "{mark:<5} {:<26} {}", check.name, check.value);
         let _ = writeln!(text, "      {}", check.meaning);
         if let Some(users) = check.users {
-            let _ = writeln!(text, "      enough for {} users", words::count(users));
+            let _ = writeln!(text, "      enough for {} users", units::count(users));
         }
         if let Some(mend) = &check.mend {
             let _ = writeln!(text, "      to mend it: {mend}");
@@ -162,7 +161,7 @@ fn render(checks: &[Check]) -> String {
     }
     if let Some((users, name)) = least {
         let more = users.saturating_mul(2);
-        let users = words::count(users);
+        let users = units::count(users);
         let _ = writeln!(
             text,
             "\n{name} is the first limit: {users} users.\n`throng doctor --for {more}` says what \

@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 /// The crates by floor. A crate imports from floors below its own only.
 const FLOORS: &[&[&str]] = &[
-    &["proto", "stats"],
+    &["proto", "stats", "units"],
     &["scenario", "record"],
     &["engine", "import", "judge", "model", "probe"],
     &["controller", "export", "live", "report"],

@@ -6,11 +6,11 @@ use controller::experiment::{ExperimentState, RunRecord, RunStage};
 use judge::experiment::{
     Data, Ensemble, EnsembleOptions, LeftOut, ResponseData, Row, ensemble, figure_unit, run_values,
 };
-use judge::words::Unit;
 use record::Run;
 use record::schema::Verdict;
 use scenario::Experiment;
 use scenario::experiment::Table;
+use units::Unit;
 
 use crate::args::TableArgs;
 

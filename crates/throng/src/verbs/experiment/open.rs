@@ -6,7 +6,6 @@ use std::path::Path;
 
 use controller::ScenarioText;
 use controller::experiment::{ExperimentState, PlannedRun, order, time_ns};
-use judge::words;
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource};
 use scenario::foreign::Leniency;
 use scenario::{Experiment, Plan, Severity};
@@ -206,8 +205,8 @@ impl Opened {
                 Exit::Data,
                 format!(
                     "`compare` skips {}, and a run takes {}",
-                    words::span(compare.skip_ns),
-                    words::span(plan.end_ns())
+                    units::span(compare.skip_ns),
+                    units::span(plan.end_ns())
                 ),
                 "skip less, or make the runs longer",
             ));
@@ -224,9 +223,9 @@ impl Opened {
             Exit::Data,
             format!(
                 "{} would take {}, and `time_max` is {}",
-                words::counted(self.runs.len() as u64, "run"),
-                words::span(time_ns),
-                words::span(self.experiment.time_max_ns)
+                units::counted(self.runs.len() as u64, "run"),
+                units::span(time_ns),
+                units::span(self.experiment.time_max_ns)
             ),
             "take fewer levels or repetitions, a fraction of the design, or shorter runs; or raise \
              `time_max`",

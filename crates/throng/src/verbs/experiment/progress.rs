@@ -6,7 +6,6 @@ use std::path::Path;
 
 use controller::experiment::{ExperimentState, PlannedRun, Progress, RunRecord, RunStage};
 use judge::experiment::run_values;
-use judge::words;
 use record::Run;
 use record::schema::Verdict;
 use scenario::Experiment;
@@ -27,10 +26,10 @@ pub(super) fn plan(opened: &Opened, directory: &Path, begun: Option<&ExperimentS
     let mut text = format!(
         "{}: {} × {} = {}, about {} with pauses; seed {}\n",
         experiment.name,
-        words::counted(cells as u64, "combination"),
-        words::counted(u64::from(experiment.repetitions), "repetition"),
-        words::counted(opened.runs.len() as u64, "run"),
-        words::span(opened.time_ns(&opened.runs)),
+        units::counted(cells as u64, "combination"),
+        units::counted(u64::from(experiment.repetitions), "repetition"),
+        units::counted(opened.runs.len() as u64, "run"),
+        units::span(opened.time_ns(&opened.runs)),
         experiment.seed,
     );
     // Writing to a String cannot fail.
@@ -144,8 +143,8 @@ impl<'a> Watcher<'a> {
             opened.experiment.name,
             directory.display(),
             pending,
-            words::counted(state.runs.len() as u64, "run"),
-            words::span(watcher.left_ns)
+            units::counted(state.runs.len() as u64, "run"),
+            units::span(watcher.left_ns)
         ));
         watcher
     }
@@ -177,7 +176,7 @@ impl<'a> Watcher<'a> {
                 };
                 let left = match self.left_ns {
                     0 => String::new(),
-                    left_ns => format!("; about {} left", words::span(left_ns)),
+                    left_ns => format!("; about {} left", units::span(left_ns)),
                 };
                 self.say(&format!("  {verdict}: {}{left}", self.responses(directory)));
             }
@@ -209,7 +208,7 @@ impl<'a> Watcher<'a> {
         let units = units_of(&run, &self.figures);
         let told = self.figures.iter().zip(units).zip(values);
         let told = told.map(|((figure, unit), value)| match value {
-            Some(value) => format!("{figure} {}", unit.told(value, DIGITS)),
+            Some(value) => format!("{figure} {}", unit.format(value, DIGITS)),
             None => format!("{figure} not measured"),
         });
         told.collect::<Vec<_>>().join(", ")

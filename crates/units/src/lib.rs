@@ -1,11 +1,12 @@
-//! Figures written for people: grouped digits, fitting units, three significant digits.
+//! Numbers as people read and write them.
 //!
-//! Findings and reports use the same functions, so that a figure reads alike everywhere.
+//! Grouped digits, units that fit, three significant digits. Findings and reports use the same
+//! functions, so that a figure reads alike everywhere.
 
-/// Digits of a figure that carry meaning where nothing else is said.
+/// Significant digits unless the caller says otherwise.
 const DIGITS: usize = 3;
 
-/// What a figure is counted in, which decides how it is written.
+/// The unit of a figure: decides how it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub enum Unit {
     #[serde(rename = "ns")]
@@ -17,14 +18,14 @@ pub enum Unit {
     Share,
     #[serde(rename = "count")]
     Count,
-    /// A number of nobody knows what.
+    /// A number without a unit.
     #[serde(rename = "")]
     Plain,
 }
 
 impl Unit {
-    /// The value with so many significant digits; counts are whole.
-    pub fn told(self, value: f64, digits: usize) -> String {
+    /// The value with this many significant digits; counts are whole numbers.
+    pub fn format(self, value: f64, digits: usize) -> String {
         match self {
             Unit::Count => about(value),
             Unit::Share => share_to(value, digits),
@@ -45,7 +46,7 @@ pub fn counted(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
-/// A number of things that need not be whole, as expected arrivals: `12,345`.
+/// A number of things that may be fractional, such as expected arrivals: `12,345`.
 pub fn about(n: f64) -> String {
     group(&format!("{:.0}", n.max(0.0)))
 }
@@ -55,7 +56,7 @@ pub fn rate(per_s: f64) -> String {
     rate_to(per_s, DIGITS)
 }
 
-/// As [`rate`] with so many significant digits.
+/// As [`rate`] with this many significant digits.
 pub fn rate_to(per_s: f64, digits: usize) -> String {
     format!("{}/s", significant(per_s, digits))
 }
@@ -65,9 +66,9 @@ pub fn duration(ns: f64) -> String {
     duration_to(ns, DIGITS)
 }
 
-/// As [`duration`] with so many significant digits.
+/// As [`duration`] with this many significant digits.
 pub fn duration_to(ns: f64, digits: usize) -> String {
-    // What rounds up to 1,000 of a unit is written as 1.00 of the next.
+    // A value that rounds to 1,000 of a unit is written as 1.00 of the next.
     let edge = 1000.0 - 0.5 * 10f64.powi(3 - digits.clamp(3, 15) as i32);
     for (unit, per) in [("ns", 1.0), ("µs", 1e3), ("ms", 1e6)] {
         if ns.abs() / per < edge {
@@ -116,13 +117,13 @@ pub fn bytes(n: u64) -> String {
     format!("{} {unit}", significant(value, DIGITS))
 }
 
-/// A share of 0..=1 as a percentage: `99.98 %`, `1.26 %`, `0.0312 %`; all and nothing are
-/// written only where they are meant exactly.
+/// A share of 0..=1 as a percentage: `99.98 %`, `1.26 %`, `0.0312 %`; 100 % and 0 % are
+/// written only for exact values.
 pub fn share(x: f64) -> String {
     share_to(x, DIGITS)
 }
 
-/// As [`share`] with so many significant digits, one more from 10 % on.
+/// As [`share`] with this many significant digits, one more from 10 % on.
 pub fn share_to(x: f64, digits: usize) -> String {
     let percent = 100.0 * x;
     if percent > 10.0 && percent < 100.0 {
@@ -138,12 +139,12 @@ pub fn share_to(x: f64, digits: usize) -> String {
     format!("{} %", significant(percent, digits))
 }
 
-/// A share of 0..=1 to the whole per cent: `41 %`.
+/// A share of 0..=1 as a whole percentage: `41 %`.
 pub fn percent(x: f64) -> String {
     format!("{:.0} %", 100.0 * x)
 }
 
-/// So many significant digits, never fewer than the whole part has; zero is `0`.
+/// This many significant digits, but never fewer than the integer part has; zero is `0`.
 pub fn significant(x: f64, digits: usize) -> String {
     if x == 0.0 || !x.is_finite() {
         return if x == 0.0 {
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_take_the_fitting_unit() {
+    fn durations_use_the_unit_that_fits() {
         let check = |ns: f64, expect: &str| assert_eq!(duration(ns), expect, "{ns}");
         check(0.0, "0 ns");
         check(512.0, "512 ns");
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_said_as_on_a_clock() {
+    fn spans_read_as_on_a_clock() {
         let check = |s: f64, expect: &str| assert_eq!(span((s * 1e9) as u64), expect);
         check(0.0, "0 s");
         check(2.5, "2.5 s");
@@ -236,12 +237,12 @@ mod tests {
         assert_eq!(
             span(u64::MAX),
             "5124095 h 34 min",
-            "what a damaged record may say"
+            "a damaged record may hold this"
         );
     }
 
     #[test]
-    fn shares_do_not_round_to_all_or_nothing() {
+    fn shares_do_not_round_to_0_or_100_percent() {
         let check = |x, expect: &str| assert_eq!(share(x), expect);
         check(0.0, "0 %");
         check(1.0, "100 %");
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_have_an_end() {
+    fn tiny_probabilities_show_a_bound() {
         assert_eq!(p_value(0.0321), "p 0.032");
         assert_eq!(p_value(1.0), "p 1.0");
         assert_eq!(p_value(1e-4), "p 0.00010");
