@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::measure::{MeasureDelta, OUTCOMES};
-use engine::pushes::Broadcast;
+use engine::sequences::Broadcast;
 use record::Outcome;
 use scenario::Plan;
 use scenario::plan::MeasureId;

@@ -244,7 +244,7 @@ impl Conductor<'_> {
         loop {
             match crew.hear(POLL) {
                 Heard::Loop(LoopNews::Delta(delta)) => self.merger.add(*delta),
-                Heard::Loop(LoopNews::Ended { worker }) => self.merger.end(worker),
+                Heard::Loop(LoopNews::Ended { loop_id }) => self.merger.end(loop_id),
                 Heard::Loop(LoopNews::Thinned { at_ns, rate, .. }) => {
                     let reason = "rows came faster than they could be written".to_owned();
                     self.journal

@@ -90,7 +90,7 @@ impl Merger {
 
     /// Takes one loop's interval.
     pub(crate) fn add(&mut self, delta: Delta) {
-        let seat = &mut self.loops[delta.worker as usize];
+        let seat = &mut self.loops[delta.loop_id as usize];
         seat.told = Some((delta.start_ns, delta.end_ns));
         seat.users = delta.gauges.users;
         seat.traffic = delta.traffic;
@@ -106,8 +106,8 @@ impl Merger {
     }
 
     /// A loop has ended.
-    pub(crate) fn end(&mut self, worker: u16) {
-        self.loops[worker as usize].state = State::Ended;
+    pub(crate) fn end(&mut self, loop_id: u16) {
+        self.loops[loop_id as usize].state = State::Ended;
     }
 
     /// These loops will tell nothing more, and have not ended. What they told stands; later intervals
@@ -299,11 +299,11 @@ mod tests {
     use engine::measure::{Counts, Gauges, LoopCpu};
 
     use super::*;
-    use engine::pushes::Broadcast;
+    use engine::sequences::Broadcast;
 
-    fn delta(worker: u16, second: u64, users: u64) -> Delta {
+    fn delta(loop_id: u16, second: u64, users: u64) -> Delta {
         Delta {
-            worker,
+            loop_id,
             start_ns: second * 10,
             end_ns: second * 10 + 10,
             phase: 0,

@@ -1,7 +1,7 @@
 //! When the next user starts: a pure function of the plan and the seed.
 //!
-//! Every worker walks the whole process and keeps its share, so the users of a run are the same
-//! whatever the number of workers. Where a user's number tells its time, the users of others are
+//! Every shard walks the whole process and keeps its share, so the users of a run are the same
+//! whatever the number of shards. Where a user's number tells its time, the users of others are
 //! passed over at once: with a hundred loops walking by them would cost more than one's own.
 
 use scenario::Plan;
@@ -11,7 +11,7 @@ use stats::rng::{Purpose, Rng};
 /// Sums of decimal rates miss whole numbers by a rounding error; it must not add a user.
 const SLACK: f64 = 1e-6;
 
-/// Which users are this worker's: those whose number leaves `index` when divided by `of`.
+/// Which users are this shard's: those whose number leaves `index` when divided by `of`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     pub index: u32,
@@ -24,13 +24,13 @@ impl Share {
         user % u64::from(self.of) == u64::from(self.index)
     }
 
-    /// How many users from this one on are others' before one is this worker's.
+    /// How many users from this one on are others' before one is this shard's.
     fn gap(self, user: u64) -> u64 {
         let (index, of) = (u64::from(self.index), u64::from(self.of));
         (index + of - user % of) % of
     }
 
-    /// How many of `users_count` users are this worker's, at most.
+    /// How many of `users_count` users are this shard's, at most.
     pub fn portion(self, users_count: u64) -> u64 {
         users_count.div_ceil(u64::from(self.of))
     }
@@ -70,7 +70,7 @@ struct Stream<'p> {
     next: Option<(u64, &'p Phase)>,
 }
 
-/// The starts of one worker's users, in the order they are due.
+/// The starts of one shard's users, in the order they are due.
 #[derive(Debug)]
 pub struct Arrivals<'p> {
     plan: &'p Plan,
@@ -101,7 +101,7 @@ impl<'p> Arrivals<'p> {
         }
     }
 
-    /// This worker's next single user.
+    /// This shard's next single user.
     fn next_single(&mut self) -> Option<Arrival> {
         while !self.share.takes(self.single as u64) {
             self.single += 1;
@@ -349,7 +349,7 @@ pub(crate) fn by_weight(
         .unwrap_or(0)
 }
 
-/// An upper estimate of how many users are present at once: all that ever start, per worker.
+/// An upper estimate of how many users are present at once: all that ever start, per shard.
 pub fn users_max(plan: &Plan) -> u64 {
     plan.phases
         .iter()

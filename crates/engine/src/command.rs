@@ -1,4 +1,4 @@
-//! What a worker wants done: the only way it reaches the world.
+//! What a shard wants done: the only way it reaches the world.
 
 use scenario::plan::EndpointId;
 
@@ -40,7 +40,7 @@ pub enum Command {
     Close { conn: ConnId },
 }
 
-/// What a worker wants done now. A driver carries it out after every call and clears it.
+/// What a shard wants done now. A driver carries it out after every call and clears it.
 #[derive(Debug, Default)]
 pub struct Commands {
     pub list: Vec<Command>,

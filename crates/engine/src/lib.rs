@@ -9,8 +9,9 @@ pub mod driver;
 mod extract;
 mod identity;
 pub mod measure;
-pub mod pushes;
 mod receiver;
+pub mod sequences;
+pub mod shard;
 #[cfg(test)]
 mod sizes;
 mod slots;
@@ -20,6 +21,5 @@ pub mod trust;
 mod user;
 mod wheel;
 mod wire;
-pub mod worker;
 
-pub use worker::{Setup, SetupError, Worker};
+pub use shard::{Setup, SetupError, Shard};

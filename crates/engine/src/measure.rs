@@ -1,4 +1,4 @@
-//! What happened, as numbers: rows, histograms and counts of one worker, cut once a second.
+//! What happened, as numbers: rows, histograms and counts of one loop, cut once a second.
 
 use record::{Measurement, Outcome};
 use scenario::Plan;
@@ -6,20 +6,20 @@ use scenario::plan::{MeasureId, MeasureKind, Phase};
 use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
 
-use crate::pushes::{Broadcast, Broadcasts};
+use crate::sequences::{Broadcast, Broadcasts};
 use crate::traffic::Traffic;
 
-/// How many errors of one kind at one measure are kept with their text, per worker.
+/// How many errors of one kind at one measure are kept with their text, per loop.
 const EXAMPLES_PER_KIND: u8 = 3;
 /// One second between cuts.
 const CUT_NS: u64 = 1_000_000_000;
 /// How many kinds of outcome there are.
 pub const OUTCOMES: usize = Outcome::ALL.len();
 
-/// One worker's figures for one interval: a second, or the part of it up to a phase's end.
+/// One loop's figures for one interval: a second, or the part of it up to a phase's end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Delta {
-    pub worker: u16,
+    pub loop_id: u16,
     pub start_ns: u64,
     pub end_ns: u64,
     /// Index into the plan's phases; after the last phase its number stays.
@@ -28,10 +28,10 @@ pub struct Delta {
     pub gauges: Gauges,
     /// Measures that have something to tell.
     pub measures: Vec<MeasureDelta>,
-    /// Lateness of every operation the worker began.
+    /// Lateness of every operation the loop began.
     pub lag: LogHistogram,
     pub examples: Vec<Example>,
-    /// Numbered messages that the worker's users got.
+    /// Numbered messages that the loop's users got.
     pub broadcasts: Vec<Broadcast>,
     /// Filled in by a driver that has threads and clocks, as is what follows.
     pub cpu: LoopCpu,
@@ -128,10 +128,10 @@ struct Store {
     lag: LogHistogram,
 }
 
-/// Collects what a worker measures.
+/// Collects what a loop measures.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    worker: u16,
+    loop_id: u16,
     stores: Vec<Store>,
     lag: LogHistogram,
     examples: Vec<Example>,
@@ -152,7 +152,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// `rows_max`: how many rows are gathered before they are handed over.
-    pub(crate) fn new(plan: &Plan, worker: u16, rows_max: usize) -> Recorder {
+    pub(crate) fn new(plan: &Plan, loop_id: u16, rows_max: usize) -> Recorder {
         let stores = plan.measures.iter().map(|measure| Store {
             kind: measure.kind,
             outcomes: [0; OUTCOMES],
@@ -163,7 +163,7 @@ impl Recorder {
         });
         let phase_ends: Vec<u64> = plan.phases.iter().map(Phase::end_ns).collect();
         Recorder {
-            worker,
+            loop_id,
             stores: stores.collect(),
             lag: LogHistogram::new(),
             examples: Vec::new(),
@@ -212,7 +212,7 @@ impl Recorder {
             self.rows.reserve_exact(self.rows_max);
         }
         self.rows.push(Measurement {
-            worker: self.worker,
+            worker: self.loop_id,
             weight: row.weight * self.keep_one_in,
             ..row
         });
@@ -291,7 +291,7 @@ impl Recorder {
         }
     }
 
-    /// Closes the interval that is open, at the end of the worker's life.
+    /// Closes the interval that is open, at the end of the loop's life.
     pub(crate) fn finish(&mut self, now_ns: u64, gauges: Gauges) {
         self.cut(now_ns, gauges);
         self.close(now_ns, gauges);
@@ -316,7 +316,7 @@ impl Recorder {
             lag: std::mem::take(&mut store.lag),
         });
         self.deltas.push(Delta {
-            worker: self.worker,
+            loop_id: self.loop_id,
             start_ns: self.cut_start_ns,
             end_ns,
             phase: phase.min(self.phase_ends.len().saturating_sub(1)) as u32,

@@ -1,12 +1,12 @@
-//! What steps send, prepared once a worker: requests without expressions as their bytes.
+//! What steps send, prepared once a shard: requests without expressions as their bytes.
 
 use proto::http1;
 use scenario::Plan;
 use scenario::expr::{Context, Template};
 use scenario::plan::{Endpoint, HttpOp, Op, Session, Slot};
 
+use crate::shard::place::path_below;
 use crate::user::{Scope, User};
-use crate::worker::place::path_below;
 
 /// The prepared forms of a plan's steps.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use engine::Setup;
 use engine::arrivals::Share;
 use engine::driver::real::{
-    Gate, LoopCores, LoopError, LoopNews, LoopSetup, StopFlag, Waiting, Zero, run_loop,
+    LoopCores, LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, Waiting, Zero, run_loop,
 };
 use engine::trust::ClientConfig;
 use record::Measurement;
@@ -47,7 +47,7 @@ pub enum ThreadsError {
 /// Running loops. They end when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Threads {
-    gate: Arc<Gate>,
+    barrier: Arc<StartBarrier>,
     stop: Arc<StopFlag>,
     handles: Vec<JoinHandle<Result<(), LoopError>>>,
     /// Kept as long as loops may run.
@@ -65,12 +65,12 @@ impl Threads {
         rows: &SyncSender<Vec<Measurement>>,
         tell: impl Fn(LoopNews) + Clone + Send + 'static,
     ) -> Result<Threads, ThreadsError> {
-        let gate = Arc::new(Gate::default());
+        let barrier = Arc::new(StartBarrier::default());
         let cores = LoopCores::keep(gear.waiting, gear.loops.of);
         cores.clear();
         let handles = gear.loops.numbers().map(|index| {
             let setup = LoopSetup {
-                worker: Setup {
+                shard: Setup {
                     share: Share {
                         index,
                         of: gear.loops.of,
@@ -83,7 +83,7 @@ impl Threads {
                 sources: Arc::clone(&gear.sources),
                 users_max: gear.users_max,
                 core: cores.of_loop(index),
-                gate: Arc::clone(&gate),
+                barrier: Arc::clone(&barrier),
                 stop: Arc::clone(stop),
             };
             let (plan, rows, tell) = (Arc::clone(plan), rows.clone(), tell.clone());
@@ -91,21 +91,24 @@ impl Threads {
         });
         let mut threads = Threads {
             handles: handles.collect(),
-            gate,
+            barrier,
             stop: Arc::clone(stop),
             _cores: cores,
         };
-        if threads.gate.await_loops(gear.loops.count, READY_TIME_MAX) {
+        if threads
+            .barrier
+            .await_loops(gear.loops.count, READY_TIME_MAX)
+        {
             return Ok(threads);
         }
-        threads.gate.give_up();
+        threads.barrier.give_up();
         threads.join()?;
         Err(ThreadsError::Slow)
     }
 
     /// Lets the loops begin at `zero`.
     pub(crate) fn open(&self, zero: Zero) {
-        self.gate.open(zero);
+        self.barrier.open(zero);
     }
 
     /// Waits until all loops have ended.
@@ -124,7 +127,7 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        self.gate.give_up();
+        self.barrier.give_up();
         self.stop.abort();
         for handle in self.handles.drain(..) {
             // Why we end early is being told already.

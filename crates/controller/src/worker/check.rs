@@ -3,7 +3,7 @@
 
 use engine::driver::real::LoopNews;
 use engine::measure::{Counts, Delta, Gauges, LoopCpu};
-use engine::pushes::Broadcast;
+use engine::sequences::Broadcast;
 
 use record::Measurement;
 use scenario::Plan;
@@ -57,12 +57,12 @@ impl Check {
     pub(crate) fn news(&mut self, news: &LoopNews) -> Result<(), Impossible> {
         match news {
             LoopNews::Delta(delta) => self.delta(delta),
-            LoopNews::Ended { worker } => {
-                self.place(*worker)?.take();
+            LoopNews::Ended { loop_id } => {
+                self.place(*loop_id)?.take();
                 Ok(())
             }
-            LoopNews::Thinned { worker, at_ns, .. } => {
-                self.place(*worker)?;
+            LoopNews::Thinned { loop_id, at_ns, .. } => {
+                self.place(*loop_id)?;
                 within(*at_ns, TIME_NS_MAX, "a time")
             }
         }
@@ -94,7 +94,7 @@ impl Check {
     }
 
     fn delta(&mut self, delta: &Delta) -> Result<(), Impossible> {
-        let place = self.place(delta.worker)?;
+        let place = self.place(delta.loop_id)?;
         if *place != Some(delta.start_ns) || delta.end_ns < delta.start_ns {
             return Err(Impossible("an interval out of its order"));
         }
@@ -222,9 +222,9 @@ mod tests {
         }
     }
 
-    fn delta(worker: u16, start_ns: u64, end_ns: u64) -> Delta {
+    fn delta(loop_id: u16, start_ns: u64, end_ns: u64) -> Delta {
         Delta {
-            worker,
+            loop_id,
             start_ns,
             end_ns,
             phase: 0,
@@ -253,10 +253,10 @@ mod tests {
         assert!(told(&mut check, delta(4, 10, 20)));
         assert!(!told(&mut check, delta(3, 0, 10)), "another worker's loop");
         assert!(!told(&mut check, delta(6, 0, 10)), "another worker's loop");
-        check.news(&LoopNews::Ended { worker: 4 }).unwrap();
+        check.news(&LoopNews::Ended { loop_id: 4 }).unwrap();
         assert!(!told(&mut check, delta(4, 20, 30)), "after its end");
         assert!(!check.all_ended());
-        check.news(&LoopNews::Ended { worker: 5 }).unwrap();
+        check.news(&LoopNews::Ended { loop_id: 5 }).unwrap();
         assert!(check.all_ended());
     }
 

@@ -5,10 +5,10 @@
 //! and lets news gather for a moment where they come thick: being woken for each message of a
 //! broadcast costs more than the message.
 
+mod barrier;
 mod cores;
 mod cpu;
 mod files;
-mod gate;
 mod groups;
 pub(crate) mod sockets;
 mod sources;
@@ -27,14 +27,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, Commands, ConnId};
 use crate::measure::Delta;
-use crate::worker::{Setup, SetupError, Worker};
+use crate::shard::{Setup, SetupError, Shard};
 use cpu::CpuMeter;
 use sockets::{News, Sockets};
 
+pub use barrier::{StartBarrier, Zero};
 pub use cores::LoopCores;
 pub use cpu::monotonic_ns;
 pub use files::{OPEN_FILES_RESERVED, open_files_max};
-pub use gate::{Gate, Zero};
 pub use groups::{is_group_left, kill_group, terminate_group};
 
 /// The precise mode stops sleeping this long before a due time: waking takes about as long here.
@@ -138,7 +138,7 @@ impl StopFlag {
 /// What a loop needs besides the plan.
 #[derive(Debug, Clone)]
 pub struct LoopSetup {
-    pub worker: Setup,
+    pub shard: Setup,
     pub waiting: Waiting,
     /// By endpoint.
     pub addresses: Arc<[SocketAddr]>,
@@ -150,7 +150,7 @@ pub struct LoopSetup {
     /// The core it runs on; `None`: any.
     pub core: Option<usize>,
     /// Where the loop waits for the run's zero once it is ready.
-    pub gate: Arc<Gate>,
+    pub barrier: Arc<StartBarrier>,
     pub stop: Arc<StopFlag>,
 }
 
@@ -160,9 +160,9 @@ pub enum LoopNews {
     /// An interval was closed.
     Delta(Box<Delta>),
     /// The loop has returned; nothing more comes from it.
-    Ended { worker: u16 },
+    Ended { loop_id: u16 },
     /// Rows could not be written fast enough; from now on one in `rate` is kept.
-    Thinned { worker: u16, at_ns: u64, rate: u32 },
+    Thinned { loop_id: u16, at_ns: u64, rate: u32 },
 }
 
 /// Why a loop cannot run.
@@ -181,26 +181,26 @@ pub enum LoopError {
 
 /// Runs one slice of `plan` on this thread until it is over. The thread leaves its process's file
 /// table first: it must not use files that were opened elsewhere afterwards. It begins when the
-/// gate opens, and returns at once where the start is given up.
+/// barrier opens, and returns at once where the start is given up.
 pub fn run_loop(
     plan: &Plan,
     setup: &LoopSetup,
     rows: &SyncSender<Vec<Measurement>>,
     news: &dyn Fn(LoopNews),
 ) -> Result<(), LoopError> {
-    let place = setup.gate.place();
+    let participant = setup.barrier.join();
     files::leave_shared_table()?;
     cpu::wake_on_time();
     if let Some(core) = setup.core {
         cores::move_to(core);
     }
-    let mut worker = Worker::new(plan, &setup.worker)?;
+    let mut shard = Shard::new(plan, &setup.shard)?;
     let local = setup.addresses.iter().all(|a| a.ip().is_loopback());
     if local && plan.options.connecting_max.is_none() {
-        worker.hold_starts_above(CONNECTING_LOCAL_MAX, setup.worker.share);
+        shard.hold_starts_above(CONNECTING_LOCAL_MAX, setup.shard.share);
     }
     let mut event_loop = EventLoop {
-        worker,
+        shard,
         sockets: Sockets::new(setup)?,
         zero_ns: 0,
         cpu: CpuMeter::new(),
@@ -208,11 +208,11 @@ pub fn run_loop(
         waiting_since_ns: None,
         woken_ns: 0,
         connects_left: DUE_MAX,
-        number: setup.worker.share.index as u16,
+        number: setup.shard.share.index as u16,
         rows,
         news,
     };
-    let Some(zero) = place.wait() else {
+    let Some(zero) = participant.wait() else {
         return Ok(());
     };
     event_loop.begin(zero);
@@ -222,7 +222,7 @@ pub fn run_loop(
 }
 
 struct EventLoop<'a> {
-    worker: Worker<'a>,
+    shard: Shard<'a>,
     sockets: Sockets,
     /// The run's zero on the monotonic clock.
     zero_ns: u64,
@@ -247,7 +247,7 @@ impl EventLoop<'_> {
     /// Waits until the run's zero has come.
     fn begin(&mut self, zero: Zero) {
         self.zero_ns = zero.monotonic_ns;
-        self.worker.set_started(zero.unix_ns);
+        self.shard.set_started(zero.unix_ns);
         cpu::sleep_until(zero.monotonic_ns);
     }
 
@@ -255,14 +255,14 @@ impl EventLoop<'_> {
         let mut buffer = vec![0; RECEIVE_BYTES];
         let mut events = Vec::with_capacity(EVENTS_MAX);
         let (mut stopped, mut paused) = (0, false);
-        while !self.worker.is_over() {
+        while !self.shard.is_over() {
             let now_ns = self.look_at_clock();
             let level = setup.stop.level();
             if level > stopped {
                 stopped = level;
-                self.worker.close_arrivals();
+                self.shard.close_arrivals();
                 if setup.stop.is_draining() {
-                    self.worker.stop(now_ns);
+                    self.shard.stop(now_ns);
                 }
             }
             if level >= ABORTED {
@@ -271,16 +271,16 @@ impl EventLoop<'_> {
             if setup.stop.is_paused() != paused {
                 paused = !paused;
                 match paused {
-                    true => self.worker.pause_arrivals(),
-                    false => self.worker.resume_arrivals(now_ns),
+                    true => self.shard.pause_arrivals(),
+                    false => self.shard.resume_arrivals(now_ns),
                 }
             }
-            let late_ns = now_ns.saturating_sub(self.worker.next_ns());
+            let late_ns = now_ns.saturating_sub(self.shard.next_ns());
             self.connects_left = match setup.waiting {
                 Waiting::Wide if late_ns <= LATE_NS => DUE_MAX,
                 Waiting::Wide | Waiting::Precise => 1,
             };
-            let mut due = self.worker.next_ns() <= now_ns;
+            let mut due = self.shard.next_ns() <= now_ns;
             for _ in 0..DUE_MAX {
                 due = due && self.advance();
             }
@@ -297,7 +297,7 @@ impl EventLoop<'_> {
                 };
                 self.handle(id, flags, &mut buffer);
                 // A due time that came while this was handled must not wait for the rest.
-                if self.worker.next_ns() <= self.woken_ns {
+                if self.shard.next_ns() <= self.woken_ns {
                     self.advance();
                 }
                 if self.woken_ns > now_ns + ROUND_MAX_NS {
@@ -323,16 +323,16 @@ impl EventLoop<'_> {
             return false;
         }
         let now_ns = self.look_at_clock();
-        let did = self.worker.advance(now_ns);
+        let did = self.shard.advance(now_ns);
         self.carry_out();
         did
     }
 
-    /// Waits for events until the worker's next due time at most, and not at all while there are
+    /// Waits for events until the shard's next due time at most, and not at all while there are
     /// news already. It was `now_ns` a moment ago.
     fn wait(&mut self, waiting: Waiting, now_ns: u64, events: &mut Vec<epoll::Event>) {
         let mut left_ns = match self.sockets.ready_count() {
-            0 => self.worker.next_ns().saturating_sub(now_ns),
+            0 => self.shard.next_ns().saturating_sub(now_ns),
             _ => 0,
         };
         left_ns = left_ns.min(SLEEP_MAX_NS);
@@ -363,7 +363,7 @@ impl EventLoop<'_> {
         }
     }
 
-    /// Tells the worker what a connection has to tell. Each piece of news is carried out before the
+    /// Tells the shard what a connection has to tell. Each piece of news is carried out before the
     /// next is asked for. A connection that goes on and on is put back among those with news.
     fn handle(&mut self, id: ConnId, flags: EventFlags, buffer: &mut [u8]) {
         for told in 1.. {
@@ -374,23 +374,23 @@ impl EventLoop<'_> {
             self.woken_ns = now_ns;
             let more = match news {
                 News::Connected => {
-                    self.worker.handle_connected(now_ns, id);
+                    self.shard.handle_connected(now_ns, id);
                     true
                 }
                 News::ConnectFailed { outcome, detail } => {
-                    self.worker
+                    self.shard
                         .handle_connect_failed(now_ns, id, outcome, &detail);
                     false
                 }
                 News::Received { len, more } => {
-                    self.worker.handle_received(now_ns, id, &buffer[..len]);
+                    self.shard.handle_received(now_ns, id, &buffer[..len]);
                     more
                 }
                 News::Closed(failure) => {
                     let failure = failure
                         .as_ref()
                         .map(|(outcome, text)| (*outcome, text.as_str()));
-                    self.worker.handle_closed(now_ns, id, failure);
+                    self.shard.handle_closed(now_ns, id, failure);
                     false
                 }
             };
@@ -398,16 +398,16 @@ impl EventLoop<'_> {
             if !more {
                 return;
             }
-            if told >= RECEIVES_MAX || self.worker.next_ns() <= now_ns {
+            if told >= RECEIVES_MAX || self.shard.next_ns() <= now_ns {
                 return self.sockets.note(id, flags);
             }
         }
     }
 
-    /// Does what the worker wants done, and what it wants done because of that.
+    /// Does what the shard wants done, and what it wants done because of that.
     fn carry_out(&mut self) {
-        while !self.worker.commands().list.is_empty() {
-            let commands = std::mem::take(self.worker.commands());
+        while !self.shard.commands().list.is_empty() {
+            let commands = std::mem::take(self.shard.commands());
             for &command in &commands.list {
                 match command {
                     Command::Send { conn, start, end } => {
@@ -415,7 +415,7 @@ impl EventLoop<'_> {
                             self.sockets.send(conn, &commands.bytes[start..end])
                         {
                             let now_ns = self.now_ns();
-                            self.worker
+                            self.shard
                                 .handle_closed(now_ns, conn, Some((outcome, &detail)));
                         }
                     }
@@ -423,7 +423,7 @@ impl EventLoop<'_> {
                         self.connects_left = self.connects_left.saturating_sub(1);
                         if let Err((outcome, detail)) = self.sockets.connect(conn, endpoint) {
                             let now_ns = self.now_ns();
-                            self.worker
+                            self.shard
                                 .handle_connect_failed(now_ns, conn, outcome, &detail);
                         }
                     }
@@ -434,32 +434,32 @@ impl EventLoop<'_> {
         }
     }
 
-    /// Returns the emptied buffers to the worker, unless it has begun new ones.
+    /// Returns the emptied buffers to the shard, unless it has begun new ones.
     fn give_back(&mut self, mut commands: Commands) {
         commands.clear();
-        let fresh = self.worker.commands();
+        let fresh = self.shard.commands();
         if fresh.list.is_empty() && fresh.bytes.is_empty() {
             *fresh = commands;
         }
     }
 
     fn hand_over(&mut self, all: bool) {
-        for mut delta in self.worker.take_deltas() {
+        for mut delta in self.shard.take_deltas() {
             delta.cpu = self.cpu.read(std::mem::take(&mut self.idle_ns));
             let asked_max = if all { usize::MAX } else { traffic::SAMPLE_MAX };
             delta.traffic = self.sockets.traffic(asked_max);
             (self.news)(LoopNews::Delta(Box::new(delta)));
         }
-        let Some(rows) = self.worker.take_rows(all) else {
+        let Some(rows) = self.shard.take_rows(all) else {
             return;
         };
         if all {
             let _ = self.rows.send(rows);
         } else if let Err(TrySendError::Full(rows)) = self.rows.try_send(rows) {
-            let rate = self.worker.thin_rows(rows);
+            let rate = self.shard.thin_rows(rows);
             let at_ns = self.now_ns();
             (self.news)(LoopNews::Thinned {
-                worker: self.number,
+                loop_id: self.number,
                 at_ns,
                 rate,
             });
@@ -467,10 +467,10 @@ impl EventLoop<'_> {
     }
 
     fn finish(&mut self) {
-        self.worker.finish(self.now_ns());
+        self.shard.finish(self.now_ns());
         self.hand_over(true);
         (self.news)(LoopNews::Ended {
-            worker: self.number,
+            loop_id: self.number,
         });
     }
 }

@@ -14,7 +14,7 @@ use scenario::plan::EndpointId;
 use crate::arrivals::Share;
 use crate::command::{Command, ConnId};
 use crate::measure::Delta;
-use crate::worker::{Setup, SetupError, Worker};
+use crate::shard::{Setup, SetupError, Shard};
 
 /// A connection as the peer sees it: numbered in the order they were opened.
 pub type PeerConn = u64;
@@ -120,24 +120,24 @@ pub struct SimRun {
     pub ended_ns: u64,
 }
 
-/// Runs `plan` on `workers_count` workers to its end.
+/// Runs `plan` on `shards_count` shards to its end.
 pub fn run(
     plan: &Plan,
-    workers_count: u32,
+    shards_count: u32,
     peer: &mut dyn Peer,
     link: Link<'_>,
 ) -> Result<SimRun, SetupError> {
     let share = |index| Share {
         index,
-        of: workers_count,
+        of: shards_count,
     };
     let setup = |index| Setup {
         share: share(index),
         rows_max: 1024,
         tls: None,
     };
-    let workers: Result<Vec<Worker<'_>>, SetupError> = (0..workers_count)
-        .map(|index| Worker::new(plan, &setup(index)))
+    let shards: Result<Vec<Shard<'_>>, SetupError> = (0..shards_count)
+        .map(|index| Shard::new(plan, &setup(index)))
         .collect();
     let network = Network {
         link,
@@ -146,7 +146,7 @@ pub fn run(
         conns: Vec::new(),
     };
     let mut sim = Sim {
-        workers: workers?,
+        shards: shards?,
         network,
         peer,
         names: BTreeMap::new(),
@@ -178,7 +178,7 @@ struct Queued {
 }
 
 struct Way {
-    worker: usize,
+    shard: usize,
     id: ConnId,
     /// Nothing sent on the connection arrives before this: the order is kept.
     to_peer_ns: u64,
@@ -217,10 +217,10 @@ impl Network<'_> {
         }
     }
 
-    fn connect(&mut self, now_ns: u64, worker: usize, id: ConnId) -> PeerConn {
+    fn connect(&mut self, now_ns: u64, shard: usize, id: ConnId) -> PeerConn {
         let conn = self.conns.len() as PeerConn;
         self.conns.push(Way {
-            worker,
+            shard,
             id,
             to_peer_ns: 0,
             to_user_ns: 0,
@@ -276,12 +276,12 @@ impl Network<'_> {
 }
 
 struct Sim<'a, 'p> {
-    workers: Vec<Worker<'p>>,
+    shards: Vec<Shard<'p>>,
     network: Network<'a>,
     peer: &'a mut dyn Peer,
-    /// Connections by (worker, the worker's name for them).
+    /// Connections by (shard, the shard's name for them).
     names: BTreeMap<(usize, ConnId), PeerConn>,
-    /// What the workers were told last.
+    /// What the shards were told last.
     paused: bool,
 }
 
@@ -289,12 +289,12 @@ impl Sim<'_, '_> {
     fn run(&mut self) -> SimRun {
         let mut run = SimRun::default();
         let mut now_ns = 0;
-        while self.workers.iter().any(|worker| !worker.is_over()) {
+        while self.shards.iter().any(|shard| !shard.is_over()) {
             let due_ns = self
-                .workers
+                .shards
                 .iter()
                 .filter(|w| !w.is_over())
-                .map(Worker::next_ns)
+                .map(Shard::next_ns)
                 .min();
             let turn_ns = self.turn_ns(now_ns);
             let due_ns = due_ns.unwrap_or(u64::MAX).min(turn_ns).max(now_ns);
@@ -315,8 +315,8 @@ impl Sim<'_, '_> {
             }
             self.collect(&mut run, false);
         }
-        for worker in &mut self.workers {
-            worker.finish(now_ns);
+        for shard in &mut self.shards {
+            shard.finish(now_ns);
         }
         self.collect(&mut run, true);
         run.rows
@@ -325,7 +325,7 @@ impl Sim<'_, '_> {
         run
     }
 
-    /// When the workers are next to be told of a pause or its end.
+    /// When the shards are next to be told of a pause or its end.
     fn turn_ns(&self, now_ns: u64) -> u64 {
         let link = &self.network.link;
         if link.is_paused(now_ns) != self.paused {
@@ -337,17 +337,17 @@ impl Sim<'_, '_> {
     fn advance(&mut self, now_ns: u64) {
         let turns = self.network.link.is_paused(now_ns) != self.paused;
         self.paused ^= turns;
-        for index in 0..self.workers.len() {
+        for index in 0..self.shards.len() {
             if now_ns >= self.network.link.arrivals_close_ns {
-                self.workers[index].close_arrivals();
+                self.shards[index].close_arrivals();
             }
             match self.paused {
-                true if turns => self.workers[index].pause_arrivals(),
-                false if turns => self.workers[index].resume_arrivals(now_ns),
+                true if turns => self.shards[index].pause_arrivals(),
+                false if turns => self.shards[index].resume_arrivals(now_ns),
                 _ => {}
             }
             loop {
-                let did = self.workers[index].advance(now_ns);
+                let did = self.shards[index].advance(now_ns);
                 self.carry_out(now_ns, index);
                 if !did {
                     break;
@@ -357,16 +357,16 @@ impl Sim<'_, '_> {
     }
 
     fn collect(&mut self, run: &mut SimRun, all: bool) {
-        for worker in &mut self.workers {
-            run.deltas.extend(worker.take_deltas());
-            while let Some(rows) = worker.take_rows(all) {
+        for shard in &mut self.shards {
+            run.deltas.extend(shard.take_deltas());
+            while let Some(rows) = shard.take_rows(all) {
                 run.rows.extend(rows);
             }
         }
     }
 
     fn carry_out(&mut self, now_ns: u64, index: usize) {
-        let commands = std::mem::take(self.workers[index].commands());
+        let commands = std::mem::take(self.shards[index].commands());
         for command in commands.list {
             match command {
                 Command::Connect { conn, endpoint } => self.connect(now_ns, index, conn, endpoint),
@@ -396,7 +396,7 @@ impl Sim<'_, '_> {
         let conn = queued.conn;
         let (index, id) = {
             let way = &self.network.conns[conn as usize];
-            (way.worker, way.id)
+            (way.shard, way.id)
         };
         // A frozen generator finds the news when it gets its CPU back.
         let thawed_ns = self.network.thawed(now_ns);
@@ -410,7 +410,7 @@ impl Sim<'_, '_> {
         if for_user && thawed_ns > now_ns {
             return self.network.push(thawed_ns, conn, queued.what);
         }
-        let worker = &mut self.workers[index];
+        let shard = &mut self.shards[index];
         match queued.what {
             Arriving::ConnectAtPeer => {
                 self.network.conns[conn as usize].open = true;
@@ -424,14 +424,14 @@ impl Sim<'_, '_> {
                 self.network.conns[conn as usize].open = false;
             }
             Arriving::Timer(number) => self.tell_peer(now_ns, conn, PeerEvent::Timer(number)),
-            Arriving::ConnectAtUser => worker.handle_connected(now_ns, id),
+            Arriving::ConnectAtUser => shard.handle_connected(now_ns, id),
             Arriving::RefusedAtUser(outcome) => {
-                worker.handle_connect_failed(now_ns, id, outcome, "refused by the link");
+                shard.handle_connect_failed(now_ns, id, outcome, "refused by the link");
             }
-            Arriving::AtUser(bytes) => worker.handle_received(now_ns, id, &bytes),
-            Arriving::ClosedAtUser => worker.handle_closed(now_ns, id, None),
+            Arriving::AtUser(bytes) => shard.handle_received(now_ns, id, &bytes),
+            Arriving::ClosedAtUser => shard.handle_closed(now_ns, id, None),
             Arriving::ResetAtUser => {
-                worker.handle_closed(now_ns, id, Some((Outcome::Reset, "reset by the link")));
+                shard.handle_closed(now_ns, id, Some((Outcome::Reset, "reset by the link")));
             }
         }
         self.carry_out(now_ns, index);

@@ -26,9 +26,9 @@ arrivals:
 }
 
 /// What was asked for, sorted: `/user/name/word`.
-fn paths(text: &str, workers: u32) -> Vec<String> {
+fn paths(text: &str, shards: u32) -> Vec<String> {
     let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
-    sim::run(&plan(text), workers, &mut peer, Link::new(MS)).expect("the plan can be run");
+    sim::run(&plan(text), shards, &mut peer, Link::new(MS)).expect("the plan can be run");
     let path = |request: &String| request.split(' ').nth(1).unwrap_or_default().to_owned();
     let mut paths: Vec<_> = peer.requests.iter().map(path).collect();
     paths.sort_unstable();

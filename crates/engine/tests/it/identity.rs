@@ -91,7 +91,7 @@ sessions:
   main: [ { get: \"/in/${user}\" }, { get: \"/at/${user}\" }, { think: 100ms } ]
 arrivals: [ { users: 20, for: 1s } ]
 ";
-    for workers in [1, 2, 4] {
+    for shards in [1, 2, 4] {
         let respond = |request: &str| match request.strip_prefix("GET /in/") {
             Some(rest) => {
                 let user = rest.split(' ').next().unwrap_or_default();
@@ -100,7 +100,7 @@ arrivals: [ { users: 20, for: 1s } ]
             None => ok("ok"),
         };
         let mut peer = HttpPeer::new(|_| MS, respond);
-        sim::run(&plan(text), workers, &mut peer, Link::new(MS)).expect("the plan can be run");
+        sim::run(&plan(text), shards, &mut peer, Link::new(MS)).expect("the plan can be run");
         assert!(peer.requests.len() > 100);
         for request in &peer.requests {
             let path = request.split(' ').nth(1).unwrap_or_default();

@@ -76,10 +76,10 @@ fn pauses_may_follow_each_other_and_last_to_the_end() {
 #[test]
 fn a_paused_run_is_the_same_with_any_number_of_loops() {
     let plan = plan(&OPEN.replace("constant: 10/s", "poisson: 40/s"));
-    let of = |workers_count| {
+    let of = |shards_count| {
         let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
         let link = paused(&[(700 * MS, 1_900 * MS)]);
-        let run = sim::run(&plan, workers_count, &mut peer, link).expect("the plan can be run");
+        let run = sim::run(&plan, shards_count, &mut peer, link).expect("the plan can be run");
         let passed: u64 = run.deltas.iter().map(|d| d.counts.users_paused).sum();
         let users = run.rows.iter().map(|row| (row.user, row.due_ns));
         (passed, users.collect::<Vec<_>>())

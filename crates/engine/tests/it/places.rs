@@ -166,7 +166,7 @@ arrivals:
     let first = whole.iter().filter(|a| a.user >= 2 && a.due_ns < 10 * S);
     assert!(first.clone().all(|arrival| arrival.session == 1));
     assert_eq!(first.count(), 30);
-    // The same users with any number of workers.
+    // The same users with any number of shards.
     let mut dealt: Vec<_> = (0..3)
         .flat_map(|index| Arrivals::new(&plan, Share { index, of: 3 }))
         .collect();

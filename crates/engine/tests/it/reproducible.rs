@@ -1,4 +1,4 @@
-//! The same seed plans the same users, whatever the number of workers.
+//! The same seed plans the same users, whatever the number of shards.
 
 use engine::arrivals::{Arrival, Arrivals, Share};
 use engine::driver::sim::{self, Link};
@@ -36,11 +36,11 @@ arrivals:
 ";
 
 /// Every record but for the loop that made it, and the requests as they were sent.
-fn records(workers: u32, seed: u64) -> (Vec<Measurement>, Vec<String>) {
+fn records(shards: u32, seed: u64) -> (Vec<Measurement>, Vec<String>) {
     let mut plan = plan(TEXT);
     plan.seed = seed;
     let mut peer = HttpPeer::new(|_| 5 * MS, |_| ok("ok"));
-    let run = sim::run(&plan, workers, &mut peer, Link::new(MS)).expect("the plan can be run");
+    let run = sim::run(&plan, shards, &mut peer, Link::new(MS)).expect("the plan can be run");
     let rows = run.rows.iter().map(|row| Measurement { worker: 0, ..*row });
     let rows = rows.collect();
     peer.requests.sort_unstable();
@@ -60,7 +60,7 @@ fn another_seed_plays_another_crowd() {
     assert_ne!(records(1, 4711), records(1, 4712));
 }
 
-/// One worker walks by nobody: its starts are the measure for shares that pass over others.
+/// One shard walks by nobody: its starts are the measure for shares that pass over others.
 #[test]
 fn the_shares_of_any_number_of_loops_make_up_all_starts() {
     let mut plan = plan(TEXT);

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use engine::Setup;
 use engine::arrivals::Share;
-use engine::driver::real::{Gate, LoopNews, LoopSetup, Waiting, Zero, monotonic_ns, run_loop};
+use engine::driver::real::{
+    LoopNews, LoopSetup, StartBarrier, Waiting, Zero, monotonic_ns, run_loop,
+};
 use engine::driver::sim::SimRun;
 use record::Outcome;
 
@@ -31,9 +33,9 @@ fn server(script: impl Fn(TcpStream) -> std::io::Result<()> + Send + Sync + 'sta
 /// Runs a scenario's text on one loop, all endpoints of which are at `address`.
 fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
     let plan = plan(text);
-    let gate = Arc::new(Gate::default());
+    let barrier = Arc::new(StartBarrier::default());
     let setup = LoopSetup {
-        worker: Setup {
+        shard: Setup {
             share: Share { index: 0, of: 1 },
             rows_max: 64,
             tls: None,
@@ -43,7 +45,7 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
         sources: Arc::new([]),
         users_max: 10,
         core: None,
-        gate: Arc::clone(&gate),
+        barrier: Arc::clone(&barrier),
         stop: Arc::default(),
     };
     let (rows, written) = sync_channel(1_000);
@@ -55,8 +57,8 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
                 let _ = news.send(told);
             })
         });
-        assert!(gate.await_loops(1, Duration::from_secs(60)));
-        gate.open(Zero {
+        assert!(barrier.await_loops(1, Duration::from_secs(60)));
+        barrier.open(Zero {
             monotonic_ns: monotonic_ns(),
             unix_ns: 0,
         });

@@ -29,7 +29,7 @@ pub(crate) fn plan(text: &str) -> Plan {
     plan.unwrap_or_else(|| panic!("{}", render(&diagnostics, source)))
 }
 
-/// Runs a scenario's text on one worker over a link without faults.
+/// Runs a scenario's text on one shard over a link without faults.
 pub(crate) fn run(text: &str, peer: &mut dyn Peer) -> Ran {
     run_over(text, peer, Link::new(0))
 }

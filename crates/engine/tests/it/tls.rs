@@ -8,7 +8,7 @@ use engine::arrivals::Share;
 use engine::command::{Command, ConnId};
 use engine::driver::sim::SimRun;
 use engine::trust::client_config;
-use engine::{Setup, Worker};
+use engine::{Setup, Shard};
 use record::Outcome;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection};
@@ -47,42 +47,42 @@ fn run_with(response: &str, end: End) -> Ran {
         tls: Some(client_config(false, &[]).expect("a client's settings")),
     };
     let config = server_config();
-    let mut worker = Worker::new(&plan, &setup).expect("a worker");
+    let mut shard = Shard::new(&plan, &setup).expect("a shard");
     let mut servers = HashMap::new();
     let mut run = SimRun::default();
-    while !worker.is_over() {
-        run.ended_ns = run.ended_ns.max(worker.next_ns());
-        worker.advance(run.ended_ns);
+    while !shard.is_over() {
+        run.ended_ns = run.ended_ns.max(shard.next_ns());
+        shard.advance(run.ended_ns);
         carry_out(
-            &mut worker,
+            &mut shard,
             run.ended_ns,
             &config,
             &mut servers,
             (response, end),
         );
     }
-    worker.finish(run.ended_ns);
-    run.deltas = worker.take_deltas();
-    run.rows = worker.take_rows(true).unwrap_or_default();
-    drop(worker);
+    shard.finish(run.ended_ns);
+    run.deltas = shard.take_deltas();
+    run.rows = shard.take_rows(true).unwrap_or_default();
+    drop(shard);
     Ran { plan, run }
 }
 
 fn carry_out(
-    worker: &mut Worker<'_>,
+    shard: &mut Shard<'_>,
     now_ns: u64,
     config: &Arc<ServerConfig>,
     servers: &mut HashMap<ConnId, ServerConnection>,
     (response, end): (&str, End),
 ) {
-    while !worker.commands().list.is_empty() {
-        let commands = std::mem::take(worker.commands());
+    while !shard.commands().list.is_empty() {
+        let commands = std::mem::take(shard.commands());
         for command in commands.list {
             match command {
                 Command::Connect { conn, .. } => {
                     let server = ServerConnection::new(Arc::clone(config)).expect("a server");
                     servers.insert(conn, server);
-                    worker.handle_connected(now_ns, conn);
+                    shard.handle_connected(now_ns, conn);
                 }
                 Command::Send {
                     conn,
@@ -107,9 +107,9 @@ fn carry_out(
                     if asked && end == End::ClosedWithMore {
                         wire.extend_from_slice(&[0x17; 40_000]);
                     }
-                    worker.handle_received(now_ns, conn, &wire);
+                    shard.handle_received(now_ns, conn, &wire);
                     if asked {
-                        worker.handle_closed(now_ns, conn, None);
+                        shard.handle_closed(now_ns, conn, None);
                         servers.remove(&conn);
                     }
                 }

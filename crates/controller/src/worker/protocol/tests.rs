@@ -1,5 +1,5 @@
 use engine::measure::{Counts, Delta, Example, Gauges, LoopCpu, MeasureDelta, OUTCOMES};
-use engine::pushes::Broadcast;
+use engine::sequences::Broadcast;
 use engine::traffic::Traffic;
 use proptest::prelude::*;
 use record::Outcome;
@@ -13,7 +13,7 @@ fn delta() -> Delta {
     let mut outcomes = [0; OUTCOMES];
     outcomes[Outcome::Ok as usize] = 3;
     Delta {
-        worker: 27,
+        loop_id: 27,
         start_ns: 1_000_000_000,
         end_ns: 2_000_000_000,
         phase: 1,
@@ -153,7 +153,7 @@ fn messages_keep_their_form() {
         )
     );
     assert_eq!(
-        hex(&ToController::News(LoopNews::Ended { worker: 27 })),
+        hex(&ToController::News(LoopNews::Ended { loop_id: 27 })),
         "03011b"
     );
     assert_eq!(

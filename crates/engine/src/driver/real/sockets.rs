@@ -79,7 +79,7 @@ impl Sockets {
                 what: "make an epoll instance",
                 source,
             })?;
-        let share = setup.worker.share;
+        let share = setup.shard.share;
         Ok(Sockets {
             epoll,
             table: Vec::new(),

@@ -15,7 +15,7 @@ const ID: ConnId = ConnId {
 fn connected_pair() -> (Sockets, TcpStream) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let setup = LoopSetup {
-        worker: Setup {
+        shard: Setup {
             share: Share { index: 0, of: 1 },
             rows_max: 1,
             tls: None,
@@ -25,7 +25,7 @@ fn connected_pair() -> (Sockets, TcpStream) {
         sources: Arc::new([]),
         users_max: 1,
         core: None,
-        gate: Arc::default(),
+        barrier: Arc::default(),
         stop: Arc::default(),
     };
     let mut sockets = Sockets::new(&setup).unwrap();

@@ -14,7 +14,7 @@ const WINDOW: u64 = 64;
 const AHEAD_MAX: u64 = 1 << 24;
 /// Sequences that are followed for one user: what the server names, it could name without end.
 const SEQUENCES_MAX: usize = 1_024;
-/// Broadcasts that a worker tells of in one interval.
+/// Broadcasts that a shard tells of in one interval.
 const BROADCASTS_MAX: usize = 8_192;
 
 /// The numbers that one user got of one sequence.
@@ -123,14 +123,14 @@ impl Tracks {
     }
 }
 
-/// A sequence by its name: the same in all workers.
+/// A sequence by its name: the same in all shards.
 pub(crate) fn sequence(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
     hasher.finish()
 }
 
-/// One broadcast as the users of one worker got it in one interval.
+/// One broadcast as the users of one shard got it in one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broadcast {
     /// Place in the plan's messages.

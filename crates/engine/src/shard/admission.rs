@@ -7,14 +7,14 @@
 use record::Outcome;
 use scenario::plan::builtin;
 
-use super::Worker;
+use super::Shard;
 use crate::arrivals::Arrival;
 use crate::user::User;
 
 /// What is said of a user that falls due after arrivals were closed.
 const CLOSED: &str = "memory ran short before this user was due: nobody starts any more";
 
-impl Worker<'_> {
+impl Shard<'_> {
     /// Nobody starts any more: users that fall due from now on count as refused for want of memory.
     /// Those who are present go on as planned.
     pub fn close_arrivals(&mut self) {

@@ -2,10 +2,10 @@
 
 use scenario::plan::{Feed, Found};
 
-use super::Worker;
+use super::Shard;
 use super::session::Flow;
 
-impl Worker<'_> {
+impl Shard<'_> {
     pub(super) fn feed(&mut self, now_ns: u64, key: u32, feed: &Feed) -> Flow {
         let data = &self.plan.data[feed.data as usize];
         let user = &mut self.users[key];

@@ -4,7 +4,7 @@ use proto::ws::{self, Event, MessageKind};
 use record::Outcome;
 use scenario::plan::{ChannelOp, ChannelVerb, Expect, Op, Protocol};
 
-use super::Worker;
+use super::Shard;
 use super::deflate::encode_deflated;
 use super::session::{Flow, excerpt};
 use super::websocket::{SWITCHING, wire_len};
@@ -16,7 +16,7 @@ use crate::user::Wait;
 /// Awaited is not a number's answer but that the topic being joined is told as joined.
 const BY_TOPIC: u32 = 0;
 
-impl<'p> Worker<'p> {
+impl<'p> Shard<'p> {
     /// The WebSocket is open: true where a protocol of channels is spoken over it whose greeting the
     /// step still waits for.
     pub(super) fn opens_channels(&mut self, now_ns: u64, slot: u32) -> bool {

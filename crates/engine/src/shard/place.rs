@@ -4,10 +4,10 @@ use scenario::expr::{Context, Escape, Value};
 use scenario::plan::{EndpointId, HttpOp};
 use stats::rng::{Purpose, Rng};
 
-use super::Worker;
+use super::Shard;
 use crate::arrivals::by_weight;
 
-impl Worker<'_> {
+impl Shard<'_> {
     /// The endpoint that a step of this user goes to, where the plan says `planned`: of several
     /// servers the user's own, which follows from its number.
     pub(super) fn endpoint_of(&self, key: u32, planned: EndpointId) -> EndpointId {

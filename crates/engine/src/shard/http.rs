@@ -4,7 +4,7 @@ use proto::http1::{self, Event, Head};
 use record::Outcome;
 use scenario::plan::{HttpOp, Op};
 
-use super::Worker;
+use super::Shard;
 use super::connections::http_outcome;
 use super::session::Flow;
 use crate::conn::{Codec, Kind, Pending, Stage};
@@ -12,7 +12,7 @@ use crate::extract::{Label, Received};
 use crate::user::Wait;
 use crate::wire::encode_http;
 
-impl<'p> Worker<'p> {
+impl<'p> Shard<'p> {
     pub(super) fn begin_http(&mut self, now_ns: u64, key: u32, http: &HttpOp) -> Flow {
         self.begin(now_ns, key);
         if http.digest.is_some() {

@@ -5,7 +5,7 @@ use proto::http1::Head;
 use scenario::expr::Template;
 use scenario::plan::Digest;
 
-use super::Worker;
+use super::Shard;
 use crate::identity::Identity;
 use crate::identity::cookies::Place;
 use crate::identity::digest::{Request, Session};
@@ -13,7 +13,7 @@ use crate::identity::digest::{Request, Session};
 /// How often one operation answers challenges: once, and once more where the nonce was stale.
 const CHALLENGES_MAX: u8 = 2;
 
-impl Worker<'_> {
+impl Shard<'_> {
     fn has_cookies(&self, key: u32) -> bool {
         self.plan.sessions[self.users[key].session as usize].cookies
     }
@@ -95,7 +95,7 @@ impl Worker<'_> {
             return;
         }
         let now_s = self.unix_ms(now_ns) / 1000;
-        // Taken out while its jar learns of places that borrow from the worker.
+        // Taken out while its jar learns of places that borrow from the shard.
         let Some(mut identity) = self.identities.remove(&key) else {
             return;
         };

@@ -8,7 +8,7 @@ use proto::http1::{self, Event, Head};
 use record::Outcome;
 use scenario::plan::{Op, Poll};
 
-use super::Worker;
+use super::Shard;
 use super::connections::http_outcome;
 use super::session::Flow;
 use crate::conn::{Codec, Kind, Stage};
@@ -19,7 +19,7 @@ use crate::wire::{Headers, render_target};
 /// What a response's list of messages comes to.
 type Found<'b> = Result<Vec<&'b [u8]>, (Outcome, String)>;
 
-impl<'p> Worker<'p> {
+impl<'p> Shard<'p> {
     pub(super) fn begin_poll(&mut self, now_ns: u64, key: u32, poll: &Poll) -> Flow {
         if self.stream_of(key).is_some() {
             self.begin(now_ns, key);

@@ -6,7 +6,7 @@ use record::{Measurement, Outcome};
 use scenario::expr::EvalError;
 use scenario::plan::{Expect, Op, Unasked, WsOpen, WsSend, builtin};
 
-use super::Worker;
+use super::Shard;
 use super::connections::http_outcome;
 use super::deflate::encode_deflated;
 use super::session::{Flow, blank, excerpt};
@@ -22,7 +22,7 @@ const NORMAL: u16 = 1000;
 /// The status of an upgrade (RFC 9110 §15.2.2).
 pub(super) const SWITCHING: u16 = 101;
 
-impl<'p> Worker<'p> {
+impl<'p> Shard<'p> {
     pub(super) fn begin_open(&mut self, now_ns: u64, key: u32, open: &WsOpen) -> Flow {
         self.begin(now_ns, key);
         if self.has_stream(now_ns, key) {
@@ -453,7 +453,7 @@ impl<'p> Worker<'p> {
         self.conns[slot].stage = Stage::Closing;
     }
 
-    /// As [`Worker::send`], of what belongs to no measured operation: control frames and heartbeats.
+    /// As [`Shard::send`], of what belongs to no measured operation: control frames and heartbeats.
     pub(super) fn send_beside(&mut self, slot: u32, start: usize) {
         self.recorder.counts.bytes_out += (self.commands.bytes.len() - start) as u64;
         self.transmit(slot, start);

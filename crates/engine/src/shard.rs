@@ -1,9 +1,9 @@
 //! One slice of a run as a state machine: time and news come in, commands go out.
 //!
-//! A driver calls [`Worker::advance`] until it says there is nothing due, tells what happened to
+//! A driver calls [`Shard::advance`] until it says there is nothing due, tells what happened to
 //! connections through the other `handle` methods, and after every call carries out
-//! [`Worker::commands`]. It must pass times that never go back, and ask [`Worker::next_ns`] how
-//! long it may sleep. The worker reads no clock and owns no socket.
+//! [`Shard::commands`]. It must pass times that never go back, and ask [`Shard::next_ns`] how
+//! long it may sleep. The shard reads no clock and owns no socket.
 
 mod admission;
 mod background;
@@ -39,18 +39,18 @@ use crate::command::Commands;
 use crate::conn::Conn;
 use crate::identity::Identity;
 use crate::measure::{Delta, Gauges, Recorder};
-use crate::pushes::Tracks;
+use crate::sequences::Tracks;
 use crate::slots::Slots;
 use crate::user::{User, Wait};
 use crate::wheel::Wheel;
 use crate::wire::Wires;
 
-/// Users and connections a worker makes room for ahead; more are taken, at the cost of a copy.
+/// Users and connections a shard makes room for ahead; more are taken, at the cost of a copy.
 const CAPACITY_MAX: u64 = 20_000;
 /// How long a leaving user waits for the peer's close frame.
 pub(crate) const LEAVE_NS: u64 = 1_000_000_000;
 
-/// What a worker needs besides the plan.
+/// What a shard needs besides the plan.
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub share: Share,
@@ -60,7 +60,7 @@ pub struct Setup {
     pub tls: Option<Arc<ClientConfig>>,
 }
 
-/// Why a worker cannot be made.
+/// Why a shard cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// TLS wants a name to check the certificate against.
@@ -81,9 +81,9 @@ enum State {
     Over,
 }
 
-/// One worker. See the module's text for how it is driven.
+/// One shard. See the module's text for how it is driven.
 #[derive(Debug)]
-pub struct Worker<'p> {
+pub struct Shard<'p> {
     plan: &'p Plan,
     wires: Wires,
     limits: Limits,
@@ -137,9 +137,9 @@ pub struct Worker<'p> {
     scratch: Vec<u8>,
 }
 
-impl<'p> Worker<'p> {
-    /// A worker for its share of `plan`, at time 0.
-    pub fn new(plan: &'p Plan, setup: &Setup) -> Result<Worker<'p>, SetupError> {
+impl<'p> Shard<'p> {
+    /// A shard for its share of `plan`, at time 0.
+    pub fn new(plan: &'p Plan, setup: &Setup) -> Result<Shard<'p>, SetupError> {
         let capacity = setup.share.portion(users_max(plan)).min(CAPACITY_MAX) as usize;
         let mut arrivals = Arrivals::new(plan, setup.share);
         let upcoming = arrivals.next();
@@ -151,7 +151,7 @@ impl<'p> Worker<'p> {
         if setup.tls.is_none() && plan.endpoints.iter().any(|e| e.tls) {
             return Err(SetupError::NoTls);
         }
-        Ok(Worker {
+        Ok(Shard {
             plan,
             wires: Wires::new(plan),
             limits,
@@ -198,7 +198,7 @@ impl<'p> Worker<'p> {
         })
     }
 
-    /// Nobody starts while so many connections are being set up, in all workers together: for a
+    /// Nobody starts while so many connections are being set up, in all shards together: for a
     /// driver that knows what its network takes, where the scenario says nothing.
     pub fn hold_starts_above(&mut self, connecting_max: u64, share: Share) {
         self.setting_up_max = share.portion(connecting_max);
@@ -215,13 +215,13 @@ impl<'p> Worker<'p> {
         &mut self.commands
     }
 
-    /// True once the worker has nothing more to do; [`Worker::finish`] is then due.
+    /// True once the shard has nothing more to do; [`Shard::finish`] is then due.
     pub fn is_over(&self) -> bool {
         self.state == State::Over
     }
 
     /// Nothing happens of itself before this time. It can be in the past: then call
-    /// [`Worker::advance`] at once.
+    /// [`Shard::advance`] at once.
     pub fn next_ns(&self) -> u64 {
         let next = self.wheel.next_ns().min(self.recorder.cut_ns());
         match self.state {

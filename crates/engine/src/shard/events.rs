@@ -8,7 +8,7 @@ use proto::http1::{self, Event, Head};
 use record::Outcome;
 use scenario::plan::{Op, SseOpen};
 
-use super::Worker;
+use super::Shard;
 use super::connections::http_outcome;
 use super::retry::is_worth_another;
 use super::session::Flow;
@@ -23,7 +23,7 @@ const EVENT_STREAM: &[u8] = b"text/event-stream";
 /// The only status with which a stream begins.
 const STATUS: u16 = 200;
 
-impl<'p> Worker<'p> {
+impl<'p> Shard<'p> {
     pub(super) fn begin_events(&mut self, now_ns: u64, key: u32, open: &SseOpen) -> Flow {
         self.begin(now_ns, key);
         if self.has_stream(now_ns, key) {

@@ -4,12 +4,12 @@ use proto::http1::Head;
 use proto::ws::{self, Agreed, Deflater, HandshakeError, MessageKind};
 use scenario::plan::Op;
 
-use super::Worker;
+use super::Shard;
 use super::websocket::wire_len;
 use crate::conn::Codec;
 use crate::deflate::Compression;
 
-impl Worker<'_> {
+impl Shard<'_> {
     /// Checks the answer to an upgrade: what it agrees to of what the step offers.
     pub(super) fn verify_extensions(
         &self,

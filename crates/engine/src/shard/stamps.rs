@@ -2,7 +2,7 @@
 
 use scenario::plan::Unasked;
 
-use super::Worker;
+use super::Shard;
 use crate::extract::{Received, json_number, pointer};
 
 /// When a message was sent.
@@ -18,7 +18,7 @@ pub(super) enum Sent {
     Missing,
 }
 
-impl Worker<'_> {
+impl Shard<'_> {
     /// When the message was sent, as far as that can be told.
     pub(super) fn sent_of(
         &mut self,

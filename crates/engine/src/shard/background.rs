@@ -8,14 +8,14 @@
 use record::{Measurement, Outcome};
 use scenario::plan::{MeasureId, Op};
 
-use super::Worker;
+use super::Shard;
 use super::retry::timeout_ns;
 use super::session::blank;
 use crate::command::Command;
 use crate::conn::{Codec, Conn, Kind, Stage};
 use crate::receiver::NEVER;
 
-impl<'p> Worker<'p> {
+impl<'p> Shard<'p> {
     /// Arms the user's timer for its step, or earlier where something else is due before.
     pub(super) fn arm(&mut self, key: u32, step_due_ns: u64) {
         let due_ns = if self.users[key].background {

@@ -76,7 +76,7 @@ fn a_message_without_its_number_is_told() {
     assert_eq!(counted(&ran), [1, 0, 0, 0]);
 }
 
-/// The worker tells who of its users was the first and the last, stamped and not.
+/// The shard tells who of its users was the first and the last, stamped and not.
 #[test]
 fn broadcasts_have_a_first_and_a_last_receiver() {
     for (message, sent_ns) in [("sent_at: /at, unit: s", 0), ("key: /room", 4 * MS)] {

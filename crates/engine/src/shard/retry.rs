@@ -6,11 +6,11 @@
 use record::Outcome;
 use scenario::plan::Op;
 
-use super::Worker;
+use super::Shard;
 use crate::conn::Kind;
 use crate::user::Wait;
 
-impl Worker<'_> {
+impl Shard<'_> {
     /// Whether the user's failed connection is tried again; then the user waits for that.
     pub(super) fn will_retry(&mut self, now_ns: u64, key: u32, outcome: Outcome) -> bool {
         let retries = self.plan.options.connect_retries;

@@ -1,17 +1,17 @@
-//! A worker's connections: opening, bytes in and out, closing, and what users are told of it.
+//! A shard's connections: opening, bytes in and out, closing, and what users are told of it.
 
 use proto::{http1, ws};
 use record::{Measurement, Outcome};
 use scenario::plan::{EndpointId, HttpConnections, builtin};
 
-use super::Worker;
+use super::Shard;
 use super::session::blank;
 use crate::command::{Command, ConnId};
 use crate::conn::{Codec, Conn, Kind, NO_USER, Stage};
 use crate::tls::{Tls, TlsFailure};
 use crate::user::{NO_CONN, Wait};
 
-impl Worker<'_> {
+impl Shard<'_> {
     /// The driver made the TCP connection.
     pub fn handle_connected(&mut self, now_ns: u64, id: ConnId) {
         let Some(slot) = self.live(id) else { return };
@@ -19,7 +19,7 @@ impl Worker<'_> {
         let Some(name) = &self.server_names[endpoint] else {
             return self.established(now_ns, slot);
         };
-        // `Worker::new` made sure of the configuration where there is a name.
+        // `Shard::new` made sure of the configuration where there is a name.
         let Some(config) = &self.tls else { return };
         match Tls::new(config, name) {
             Ok(tls) => {
@@ -360,7 +360,7 @@ impl Worker<'_> {
         self.transmit(slot, start);
     }
 
-    /// As [`Worker::send`], but on behalf of no operation of the user's.
+    /// As [`Shard::send`], but on behalf of no operation of the user's.
     pub(super) fn transmit(&mut self, slot: u32, start: usize) {
         let conn = &mut self.conns[slot];
         if let Some(tls) = &mut conn.tls {

@@ -4,12 +4,12 @@ use proto::frame;
 use record::Outcome;
 use scenario::plan::{Op, TcpOpen, WsSend};
 
-use super::Worker;
+use super::Shard;
 use super::session::Flow;
 use crate::conn::{Codec, Kind, Stage};
 use crate::extract::{Label, Received};
 
-impl<'p> Worker<'p> {
+impl<'p> Shard<'p> {
     pub(super) fn begin_tcp(&mut self, now_ns: u64, key: u32, open: &TcpOpen) -> Flow {
         self.begin(now_ns, key);
         if self.has_stream(now_ns, key) {

@@ -15,7 +15,7 @@ pub struct Zero {
 /// Where loops wait for the zero. Making room for users takes a loop milliseconds, and more where
 /// many loops share a core: a zero that was fixed before would be over before they are there.
 #[derive(Debug, Default)]
-pub struct Gate {
+pub struct StartBarrier {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -27,14 +27,14 @@ struct State {
     given_up: bool,
 }
 
-impl Gate {
-    /// Waits until so many loops are ready, at most for `patience`. False where they are not, or
+impl StartBarrier {
+    /// Waits until so many loops are ready, at most for `timeout`. False where they are not, or
     /// where one of them has given up.
-    pub fn await_loops(&self, count: u32, patience: Duration) -> bool {
+    pub fn await_loops(&self, count: u32, timeout: Duration) -> bool {
         let waiting = |state: &mut State| !state.given_up && state.arrived_count < count;
         let (state, _) = self
             .changed
-            .wait_timeout_while(self.state(), patience, waiting)
+            .wait_timeout_while(self.state(), timeout, waiting)
             .unwrap_or_else(PoisonError::into_inner);
         !state.given_up && state.arrived_count >= count
     }
@@ -53,9 +53,9 @@ impl Gate {
     }
 
     /// A place for a loop that is getting ready.
-    pub(super) fn place(&self) -> Place<'_> {
-        Place {
-            gate: self,
+    pub(super) fn join(&self) -> Participant<'_> {
+        Participant {
+            barrier: self,
             ready: false,
         }
     }
@@ -66,31 +66,31 @@ impl Gate {
     }
 }
 
-/// A loop's place at the gate. Where the loop ends before it was ready, the others wait in vain, so
+/// A loop's place at the barrier. Where the loop ends before it was ready, the others wait in vain, so
 /// the start is given up.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
-    gate: &'a Gate,
+pub(super) struct Participant<'a> {
+    barrier: &'a StartBarrier,
     ready: bool,
 }
 
-impl Place<'_> {
+impl Participant<'_> {
     /// The loop is ready. Waits for the zero; `None` where there will be none.
     pub(super) fn wait(mut self) -> Option<Zero> {
         self.ready = true;
-        let mut state = self.gate.state();
+        let mut state = self.barrier.state();
         state.arrived_count += 1;
-        self.gate.changed.notify_all();
+        self.barrier.changed.notify_all();
         let waiting = |state: &mut State| !state.given_up && state.zero.is_none();
-        let state = self.gate.changed.wait_while(state, waiting);
+        let state = self.barrier.changed.wait_while(state, waiting);
         state.unwrap_or_else(PoisonError::into_inner).zero
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Participant<'_> {
     fn drop(&mut self) {
         if !self.ready {
-            self.gate.give_up();
+            self.barrier.give_up();
         }
     }
 }
@@ -103,17 +103,17 @@ mod tests {
         monotonic_ns: 5,
         unix_ns: 7,
     };
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const TIMEOUT: Duration = Duration::from_secs(60);
 
     #[test]
     fn all_that_are_ready_begin_at_the_same_zero() {
-        let gate = Gate::default();
+        let barrier = StartBarrier::default();
         std::thread::scope(|scope| {
             let loops: Vec<_> = (0..3)
-                .map(|_| scope.spawn(|| gate.place().wait()))
+                .map(|_| scope.spawn(|| barrier.join().wait()))
                 .collect();
-            assert!(gate.await_loops(3, PATIENCE));
-            gate.open(ZERO);
+            assert!(barrier.await_loops(3, TIMEOUT));
+            barrier.open(ZERO);
             for waited in loops {
                 assert_eq!(waited.join().unwrap(), Some(ZERO));
             }
@@ -122,18 +122,18 @@ mod tests {
 
     #[test]
     fn one_that_cannot_get_ready_ends_the_wait_of_all() {
-        let gate = Gate::default();
+        let barrier = StartBarrier::default();
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| gate.place().wait());
-            drop(gate.place());
-            assert!(!gate.await_loops(2, PATIENCE));
+            let other = scope.spawn(|| barrier.join().wait());
+            drop(barrier.join());
+            assert!(!barrier.await_loops(2, TIMEOUT));
             assert_eq!(other.join().unwrap(), None);
         });
     }
 
     #[test]
     fn patience_ends() {
-        let gate = Gate::default();
-        assert!(!gate.await_loops(1, Duration::ZERO));
+        let barrier = StartBarrier::default();
+        assert!(!barrier.await_loops(1, Duration::ZERO));
     }
 }

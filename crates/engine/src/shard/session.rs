@@ -5,7 +5,7 @@ use scenario::expr::{EvalError, Expr, Value};
 use scenario::plan::{Expect, MeasureId, Op, Pc, Save, Session, builtin};
 use stats::dist::Dist;
 
-use super::Worker;
+use super::Shard;
 use crate::extract::Received;
 use crate::user::{NO_CONN, User, Wait};
 
@@ -28,7 +28,7 @@ pub(super) enum Flow {
     Fail,
 }
 
-impl Worker<'_> {
+impl Shard<'_> {
     /// Runs the user from its current instruction, which is due at `user.due_ns`.
     pub(super) fn proceed(&mut self, now_ns: u64, key: u32) {
         let plan = self.plan;

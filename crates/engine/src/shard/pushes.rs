@@ -3,13 +3,13 @@
 use record::Outcome;
 use scenario::plan::{Numbered, Unasked};
 
-use super::Worker;
+use super::Shard;
 use super::session::excerpt;
 use super::stamps::Sent;
 use crate::extract::Received;
-use crate::pushes::{Broadcast, Got, sequence};
+use crate::sequences::{Broadcast, Got, sequence};
 
-impl Worker<'_> {
+impl Shard<'_> {
     /// Accounts for a numbered message. False where it has no number.
     pub(super) fn account(
         &mut self,
