@@ -1,37 +1,37 @@
-//! Whether two samples have one mean, whatever their law: by dealing their numbers anew.
+//! Whether two samples have one mean, whatever their distribution: by permuting their numbers.
 //!
-//! Were both samples of one law, any dealing of all numbers to two groups of their sizes would be as likely as the
-//! one that was seen: so the test holds its level for tails of any weight, where Student's t does not. What is
-//! dealt is Welch's t, by which it is a test of the means in large samples even where the laws differ otherwise
-//! (Janssen 1997; Chung and Romano 2013).
+//! If both samples have one distribution, every permutation of all numbers to two groups of their sizes is as likely
+//! as the observed one: so the test holds its level for tails of any weight, where Student's t does not. The permuted
+//! statistic is Welch's t, which makes it a test of the means in large samples even if the distributions differ
+//! otherwise (Janssen 1997; Chung and Romano 2013).
 
 use crate::ensemble::welch;
 use crate::rng::Rng;
 
-/// Dealings at most.
-const DEALINGS_MAX: u32 = 9_999;
-/// After so many dealings as extreme as the one seen the p-value is known well enough (Besag and Clifford 1991).
+/// Maximum number of permutations.
+const PERMUTATIONS_MAX: u32 = 9_999;
+/// After this many permutations as extreme as the observed one the p-value is precise enough (Besag and Clifford 1991).
 const REACHED_MAX: u32 = 20;
-/// After so many without a single one, where Welch's own p-value is below [`CLEAR`], more would show nothing.
-const DEALINGS_CLEAR: u32 = 999;
+/// After this many without a single one, if Welch's own p-value is below [`CLEAR`], more would add nothing.
+const PERMUTATIONS_CLEAR: u32 = 999;
 const CLEAR: f64 = 1e-9;
 /// Two statistics that differ by less than this share are the same one computed in another order.
 const SAME: f64 = 1e-9;
 
-/// The means of two samples, and what came of the test.
+/// The means of two samples, and the test's result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoMeans {
     /// Of the first.
     pub first: f64,
     /// Of the second.
     pub second: f64,
-    /// P(as far apart). Where no dealing is, it is Welch's, if that is smaller than what the dealings can tell.
+    /// P(as far apart). If no permutation is, it is Welch's, if that is smaller than what the permutations can resolve.
     pub p: f64,
 }
 
-/// Tests whether two samples have one mean. `None` where one has fewer than two numbers, or one that is not finite.
+/// Tests whether two samples have one mean. `None` if one has fewer than two numbers, or one that is not finite.
 pub fn two_means(first: &[f64], second: &[f64], rng: &mut Rng) -> Option<TwoMeans> {
-    let (told, by_welch) = welch(first, second, 0.95).ok()?;
+    let (means, by_welch) = welch(first, second, 0.95).ok()?;
     let by_welch = by_welch.unwrap_or(1.0);
     let mut all: Vec<f64> = first.iter().chain(second).copied().collect();
     let middle = all.iter().sum::<f64>() / all.len() as f64;
@@ -39,12 +39,12 @@ pub fn two_means(first: &[f64], second: &[f64], rng: &mut Rng) -> Option<TwoMean
         // Sums of squares about the middle lose nothing.
         *x -= middle;
     }
-    let whole = Sums::of(&all);
-    let seen = statistic(Sums::of(&all[..first.len()]), whole);
+    let whole = Sums::new(&all);
+    let seen = statistic(Sums::new(&all[..first.len()]), whole);
     let fewer = first.len().min(second.len());
-    let (mut dealt, mut reached) = (0, 0);
-    while dealt < DEALINGS_MAX && reached < REACHED_MAX {
-        if dealt == DEALINGS_CLEAR && reached == 0 && by_welch < CLEAR {
+    let (mut permuted, mut reached) = (0, 0);
+    while permuted < PERMUTATIONS_MAX && reached < REACHED_MAX {
+        if permuted == PERMUTATIONS_CLEAR && reached == 0 && by_welch < CLEAR {
             break;
         }
         // The first places of a shuffle are a sample without replacement.
@@ -52,17 +52,17 @@ pub fn two_means(first: &[f64], second: &[f64], rng: &mut Rng) -> Option<TwoMean
             let other = place as u64 + rng.below((all.len() - place) as u64);
             all.swap(place, other as usize);
         }
-        dealt += 1;
-        reached += u32::from(statistic(Sums::of(&all[..fewer]), whole) >= seen * (1.0 - SAME));
+        permuted += 1;
+        reached += u32::from(statistic(Sums::new(&all[..fewer]), whole) >= seen * (1.0 - SAME));
     }
     let p = match reached {
-        0 => by_welch.min(1.0 / f64::from(dealt + 1)),
-        REACHED_MAX => f64::from(reached) / f64::from(dealt),
-        _ => f64::from(reached + 1) / f64::from(dealt + 1),
+        0 => by_welch.min(1.0 / f64::from(permuted + 1)),
+        REACHED_MAX => f64::from(reached) / f64::from(permuted),
+        _ => f64::from(reached + 1) / f64::from(permuted + 1),
     };
     Some(TwoMeans {
-        first: told.first,
-        second: told.second,
+        first: means.first,
+        second: means.second,
         p,
     })
 }
@@ -75,7 +75,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(values: &[f64]) -> Sums {
+    fn new(values: &[f64]) -> Sums {
         Sums {
             count: values.len() as f64,
             sum: values.iter().sum(),
@@ -141,9 +141,9 @@ mod tests {
     #[test]
     fn a_tail_that_is_missing_is_seen() {
         let mut rng = Rng::new(1, 0, Purpose::Resample);
-        let law = Dist::Exponential { mean: 3.0 };
-        let mut all: Vec<f64> = (0..2_000).map(|_| law.sample(&mut rng)).collect();
-        let cut: Vec<f64> = (0..2_000).map(|_| law.sample(&mut rng)).collect();
+        let exponential = Dist::Exponential { mean: 3.0 };
+        let mut all: Vec<f64> = (0..2_000).map(|_| exponential.sample(&mut rng)).collect();
+        let cut: Vec<f64> = (0..2_000).map(|_| exponential.sample(&mut rng)).collect();
         assert!(two_means(&all, &cut, &mut rng).unwrap().p > 0.01);
         for x in &mut all[..20] {
             *x = 900.0;

@@ -1,101 +1,101 @@
 //! Permutation tests of two groups of units, many statistics at once.
 //!
-//! Under the hypothesis that the groups do not differ, any other dealing of the units to them was
-//! as likely as the one that was seen. The share of dealings whose statistic is as great as the one
-//! seen is its p-value: exact whatever the distribution, as long as units are exchangeable.
+//! Under the hypothesis that the groups do not differ, every assignment of the units to the groups is
+//! as likely as the observed one. The p-value is the share of permutations whose statistic is at least
+//! as extreme as the observed one: exact for any distribution, if the units are exchangeable.
 //!
-//! Many statistics are corrected for by their greatest in each dealing (max-T, step-down:
-//! Westfall and Young, "Resampling-Based Multiple Testing" (1993), algorithm 4.1), which knows how
-//! they hang together and so costs less than a correction that assumes the worst.
+//! Several statistics are corrected by their maximum in each permutation (max-T, step-down: Westfall
+//! and Young, "Resampling-Based Multiple Testing" (1993), algorithm 4.1). This uses their dependence
+//! and so loses less power than a correction that assumes the worst case.
 
 use crate::rng::Rng;
 
 /// Two statistics that differ by less than this share are the same one computed in another order.
 const SAME: f64 = 1e-9;
 
-/// Dealings of units to two groups: for each unit, true where it goes to the second one (in paired
-/// designs: true where the pair changes places). The first is always the dealing that was seen.
+/// Assignments of units to two groups: for each unit, true if it is in the second one (in paired
+/// designs: true if the pair is swapped). The first is always the observed assignment.
 #[derive(Debug, Clone)]
-pub struct Dealings {
+pub struct Permutations {
     /// Each of them.
     pub all: Vec<Vec<bool>>,
-    /// True where these are all there are; else they are drawn at random, the one seen aside.
+    /// True if these are all that exist; else all but the observed one are drawn at random.
     pub exact: bool,
 }
 
-impl Dealings {
-    /// Of `first` + `second` units, of which the first ones were seen in the first group: all
-    /// C(n, second) where these are at most `most`, else `most` with random ones.
-    pub fn of_groups(first: usize, second: usize, most: usize, rng: &mut Rng) -> Dealings {
+impl Permutations {
+    /// Of `first` + `second` units, of which the first ones were observed in the first group: all
+    /// C(n, second) if these are at most `most`, else `most` with random ones.
+    pub fn of_groups(first: usize, second: usize, most: usize, rng: &mut Rng) -> Permutations {
         let n = first + second;
         let seen: Vec<bool> = (0..n).map(|unit| unit >= first).collect();
         if choices(n, second) <= most as f64 {
             let mut all = vec![seen.clone()];
-            let mut dealing: Vec<bool> = (0..n).map(|unit| unit < second).collect();
+            let mut permutation: Vec<bool> = (0..n).map(|unit| unit < second).collect();
             loop {
-                if dealing != seen {
-                    all.push(dealing.clone());
+                if permutation != seen {
+                    all.push(permutation.clone());
                 }
-                if !next_combination(&mut dealing) {
-                    return Dealings { all, exact: true };
+                if !next_combination(&mut permutation) {
+                    return Permutations { all, exact: true };
                 }
             }
         }
         let mut all = vec![seen.clone()];
-        let mut dealing = seen;
+        let mut permutation = seen;
         while all.len() < most {
             // Fisher–Yates.
             for i in (1..n).rev() {
-                dealing.swap(i, rng.below(i as u64 + 1) as usize);
+                permutation.swap(i, rng.below(i as u64 + 1) as usize);
             }
-            all.push(dealing.clone());
+            all.push(permutation.clone());
         }
-        Dealings { all, exact: false }
+        Permutations { all, exact: false }
     }
 
-    /// Of so many pairs: all 2ⁿ where these are at most `most`, else `most` with random ones.
-    pub fn of_pairs(pairs: usize, most: usize, rng: &mut Rng) -> Dealings {
+    /// Of this many pairs: all 2ⁿ if these are at most `most`, else `most` with random ones.
+    pub fn of_pairs(pairs: usize, most: usize, rng: &mut Rng) -> Permutations {
         if pairs < 63 && 1_u64 << pairs <= most as u64 {
             let bits = |number: u64| (0..pairs).map(|pair| number >> pair & 1 == 1).collect();
             let all = (0..1_u64 << pairs).map(bits).collect();
-            return Dealings { all, exact: true };
+            return Permutations { all, exact: true };
         }
         let mut all = vec![vec![false; pairs]];
         while all.len() < most {
             all.push((0..pairs).map(|_| rng.below(2) == 1).collect());
         }
-        Dealings { all, exact: false }
+        Permutations { all, exact: false }
     }
 }
 
-/// How many dealings of `n` units there are with `second` in the second group: C(n, second).
+/// The number of assignments of `n` units with `second` in the second group: C(n, second).
 pub fn choices(n: usize, second: usize) -> f64 {
     let k = second.min(n.saturating_sub(second));
     (0..k).fold(1.0, |all, i| all * (n - i) as f64 / (i + 1) as f64)
 }
 
-/// The next dealing with as many units in the second group; false after the last, which has them
+/// The next assignment with as many units in the second group; false after the last, which has them
 /// all at the end.
-fn next_combination(dealing: &mut [bool]) -> bool {
+fn next_combination(permutation: &mut [bool]) -> bool {
     // The last chosen unit that can move on by one, moved; those behind it follow it closely.
-    let n = dealing.len();
-    let movable = (0..n.saturating_sub(1)).rfind(|&i| dealing[i] && !dealing[i + 1]);
+    let n = permutation.len();
+    let movable = (0..n.saturating_sub(1)).rfind(|&i| permutation[i] && !permutation[i + 1]);
     let Some(place) = movable else { return false };
-    let behind = dealing[place + 1..]
+    let behind = permutation[place + 1..]
         .iter()
         .filter(|&&chosen| chosen)
         .count();
-    dealing[place] = false;
-    for (i, chosen) in dealing[place + 1..].iter_mut().enumerate() {
+    permutation[place] = false;
+    for (i, chosen) in permutation[place + 1..].iter_mut().enumerate() {
         *chosen = i <= behind;
     }
     true
 }
 
-/// What [`max_t`] found, in the order of the statistics.
+/// The result of [`max_t`], in the order of the statistics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MaxT {
-    /// As seen.
+    /// As observed.
     pub statistics: Vec<f64>,
     /// Of each statistic alone.
     pub p: Vec<f64>,
@@ -104,21 +104,21 @@ pub struct MaxT {
     pub p_adjusted: Vec<f64>,
 }
 
-/// Permutation p-values of all statistics that `statistics` computes of a dealing. Greater is more
-/// extreme, and none may be NaN: for two-sided tests, hand over magnitudes.
-pub fn max_t(dealings: &Dealings, mut statistics: impl FnMut(&[bool]) -> Vec<f64>) -> MaxT {
-    let mut rows = dealings.all.iter();
+/// Permutation p-values of all statistics that `statistics` computes of a permutation. Greater is more
+/// extreme, and none may be NaN: for two-sided tests, pass magnitudes.
+pub fn max_t(permutations: &Permutations, mut statistics: impl FnMut(&[bool]) -> Vec<f64>) -> MaxT {
+    let mut rows = permutations.all.iter();
     let seen = rows
         .next()
-        .map_or(Vec::new(), |dealing| statistics(dealing));
+        .map_or(Vec::new(), |permutation| statistics(permutation));
     let mut order: Vec<usize> = (0..seen.len()).collect();
     order.sort_by(|&a, &b| seen[b].total_cmp(&seen[a]));
     let reached = |value: f64, place: usize| value >= seen[place] * (1.0 - SAME);
 
     let mut alone = vec![1_u64; seen.len()];
     let mut together = vec![1_u64; seen.len()];
-    for dealing in rows {
-        let row = statistics(dealing);
+    for permutation in rows {
+        let row = statistics(permutation);
         let mut greatest = f64::NEG_INFINITY;
         // From the least seen up: each is compared with the greatest of those not above it.
         for &place in order.iter().rev() {
@@ -127,7 +127,7 @@ pub fn max_t(dealings: &Dealings, mut statistics: impl FnMut(&[bool]) -> Vec<f64
             together[place] += u64::from(reached(greatest, place));
         }
     }
-    let all = dealings.all.len().max(1) as f64;
+    let all = permutations.all.len().max(1) as f64;
     let mut p_adjusted = vec![0.0; seen.len()];
     let mut greatest = 0.0_f64;
     for &place in &order {
@@ -145,7 +145,7 @@ pub fn max_t(dealings: &Dealings, mut statistics: impl FnMut(&[bool]) -> Vec<f64
 /// the same, infinite where they differ and nothing else does. Needs three values, one a group.
 ///
 /// `floor` is added to the standard error, so that a statistic which hardly scatters does not drown
-/// the others when dealings are searched for the greatest of all (Tusher, Tibshirani and Chu,
+/// the others when permutations are searched for the greatest of all (Tusher, Tibshirani and Chu,
 /// "Significance analysis of microarrays", PNAS 98, 2001); 0 leaves Student's t as it is.
 pub fn two_sample_t(values: &[f64], second: &[bool], floor: f64) -> f64 {
     let mut sums = [(0.0, 0.0_f64); 2];
@@ -166,7 +166,7 @@ pub fn two_sample_t(values: &[f64], second: &[bool], floor: f64) -> f64 {
     ratio(means[1] - means[0], error, floor, scale)
 }
 
-/// Student's t of the mean of paired differences, those of the pairs that changed places negated.
+/// Student's t of the mean of paired differences, those of the swapped pairs negated.
 /// Needs two values. `floor` as in [`two_sample_t`].
 pub fn paired_t(differences: &[f64], swapped: &[bool], floor: f64) -> f64 {
     let n = differences.len() as f64;

@@ -31,7 +31,7 @@ pub fn difference_interval(first: &[f64], second: &[f64], confidence: f64) -> Op
     if let Ok((found, _)) = ensemble::welch(first, second, confidence) {
         return Some((found.interval.low, found.interval.high));
     }
-    let (a, b) = (Group::of(first)?, Group::of(second)?);
+    let (a, b) = (Group::new(first)?, Group::new(second)?);
     let (variance, n) = match (a.variance, b.variance) {
         (Some(variance), None) => (variance, a.n),
         (None, Some(variance)) => (variance, b.n),
@@ -43,7 +43,7 @@ pub fn difference_interval(first: &[f64], second: &[f64], confidence: f64) -> Op
 
 /// A confidence interval of a mean; `None` of fewer than two numbers.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
-    let group = Group::of(values)?;
+    let group = Group::new(values)?;
     let error = (group.variance? / group.n).sqrt();
     Some(around(group.mean, error, group.n - 1.0, confidence))
 }
@@ -66,7 +66,7 @@ struct Group {
 }
 
 impl Group {
-    fn of(values: &[f64]) -> Option<Group> {
+    fn new(values: &[f64]) -> Option<Group> {
         let n = values.len() as f64;
         if values.is_empty() {
             return None;

@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 use stats::multiple;
-use stats::permute::{Dealings, choices, distance_t, max_t, paired_t, two_sample_t};
+use stats::permute::{Permutations, choices, distance_t, max_t, paired_t, two_sample_t};
 use stats::rng::{Purpose, Rng};
 use stats::sample::Sample;
 use stats::student;
@@ -256,7 +256,7 @@ fn test(
     };
     let (t, p, p_adjusted) = match rule {
         Rule::Permutation => {
-            let dealings = Dealings::of_groups(first, second, DEALINGS_MAX, &mut rng);
+            let dealings = Permutations::of_groups(first, second, DEALINGS_MAX, &mut rng);
             let t = |c: &Component, dealing: &[bool]| match c.change.figure {
                 Figure::Shape => distance_t(&c.distances, dealing, floor),
                 _ => two_sample_t(&c.values, dealing, floor),
@@ -275,7 +275,7 @@ fn test(
             (t, p, p_adjusted)
         }
         Rule::Windows => {
-            let dealings = Dealings::of_pairs(first, DEALINGS_MAX, &mut rng);
+            let dealings = Permutations::of_pairs(first, DEALINGS_MAX, &mut rng);
             let t = |c: &Component, swapped: &[bool]| {
                 paired_t(&neighbours::differences(&c.values, first), swapped, floor)
             };

@@ -34,12 +34,12 @@ fn groups_agree_with_scipy_and_the_definition() {
     for case in golden()["grouped"].as_array().unwrap() {
         let units = table(&case["units"]);
         let first = case["first"].as_u64().unwrap() as usize;
-        let dealings = Dealings::of_groups(first, units.len() - first, 1000, &mut rng());
-        assert!(dealings.exact);
+        let permutations = Permutations::of_groups(first, units.len() - first, 1000, &mut rng());
+        assert!(permutations.exact);
         let columns: Vec<Vec<f64>> = (0..units[0].len())
             .map(|c| units.iter().map(|unit| unit[c]).collect())
             .collect();
-        let found = max_t(&dealings, |second| {
+        let found = max_t(&permutations, |second| {
             let ts = columns.iter().map(|x| two_sample_t(x, second, 0.0).abs());
             ts.collect()
         });
@@ -53,9 +53,9 @@ fn groups_agree_with_scipy_and_the_definition() {
 fn pairs_agree_with_scipy() {
     for case in golden()["paired"].as_array().unwrap() {
         let differences = numbers(&case["differences"]);
-        let dealings = Dealings::of_pairs(differences.len(), 5000, &mut rng());
-        assert!(dealings.exact);
-        let found = max_t(&dealings, |swapped| {
+        let permutations = Permutations::of_pairs(differences.len(), 5000, &mut rng());
+        assert!(permutations.exact);
+        let found = max_t(&permutations, |swapped| {
             vec![paired_t(&differences, swapped, 0.0).abs()]
         });
         assert_near(&found.statistics, &[case["t"].as_f64().unwrap().abs()]);
@@ -104,10 +104,10 @@ fn what_does_not_scatter_is_nothing_or_without_bounds() {
 }
 
 #[test]
-fn all_dealings_are_different_and_the_seen_one_is_the_first() {
+fn all_permutations_are_different_and_the_seen_one_is_the_first() {
     for (first, second) in [(5, 5), (1, 4), (4, 1), (2, 3), (0, 3), (3, 0)] {
-        let dealings = Dealings::of_groups(first, second, 1000, &mut rng());
-        let mut all = dealings.all.clone();
+        let permutations = Permutations::of_groups(first, second, 1000, &mut rng());
+        let mut all = permutations.all.clone();
         assert_eq!(all[0], [vec![false; first], vec![true; second]].concat());
         let right = |d: &Vec<bool>| d.iter().filter(|&&s| s).count() == second;
         assert!(all.iter().all(right));
@@ -118,12 +118,12 @@ fn all_dealings_are_different_and_the_seen_one_is_the_first() {
 }
 
 #[test]
-fn too_many_dealings_are_drawn() {
-    let dealings = Dealings::of_groups(10, 10, 500, &mut rng());
-    assert!(!dealings.exact && dealings.all.len() == 500);
+fn too_many_permutations_are_drawn() {
+    let permutations = Permutations::of_groups(10, 10, 500, &mut rng());
+    assert!(!permutations.exact && permutations.all.len() == 500);
     let right = |d: &Vec<bool>| d.iter().filter(|&&s| s).count() == 10;
-    assert!(dealings.all.iter().all(right));
-    let dealings = Dealings::of_pairs(40, 500, &mut rng());
-    assert!(!dealings.exact && dealings.all.len() == 500);
-    assert_eq!(dealings.all[0], vec![false; 40]);
+    assert!(permutations.all.iter().all(right));
+    let permutations = Permutations::of_pairs(40, 500, &mut rng());
+    assert!(!permutations.exact && permutations.all.len() == 500);
+    assert_eq!(permutations.all[0], vec![false; 40]);
 }
