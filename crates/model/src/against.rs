@@ -4,7 +4,7 @@
 //! against the number that is, and the figures are tested together besides.
 
 use serde::{Deserialize, Serialize};
-use stats::exact::{Law, at_least_of, mean_interval, share_interval};
+use stats::exact::{CountDistribution, at_least_of, mean_interval, share_interval};
 use stats::multiple::holm;
 
 use crate::check::LEVEL;
@@ -217,7 +217,7 @@ struct Figures(Vec<StatedFigure>);
 
 impl Figures {
     fn rate(&mut self, row: &StatedSegment, count: u64, seconds: f64) {
-        let law = Law::Poisson(row.rate_per_s * seconds);
+        let law = CountDistribution::Poisson(row.rate_per_s * seconds);
         let (low, high) = mean_interval(count, CONFIDENCE);
         self.add(
             law,
@@ -238,7 +238,7 @@ impl Figures {
     fn probability(&mut self, segment: &str, what: String, stated: f64, count: u64, of: u64) {
         let (low, high) = share_interval(count, of, CONFIDENCE);
         self.add(
-            Law::Binomial(of, stated),
+            CountDistribution::Binomial(of, stated),
             count,
             StatedFigure {
                 segment: segment.to_owned(),
@@ -254,7 +254,7 @@ impl Figures {
     }
 
     /// `law`: of the count, were the stated figure right.
-    fn add(&mut self, law: Law, count: u64, figure: StatedFigure) {
+    fn add(&mut self, law: CountDistribution, count: u64, figure: StatedFigure) {
         let p = law.p(count);
         self.0.push(StatedFigure {
             count,

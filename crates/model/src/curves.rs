@@ -2,7 +2,7 @@
 //! shares in bins. Laws are told as the log's clock would show them, so that they stand beside what it did.
 
 use serde::Serialize;
-use stats::fit::{Family, Law};
+use stats::fit::{Distribution, Family};
 
 use crate::durations::{Durations, Fit, fitted_step};
 
@@ -49,10 +49,10 @@ pub struct LawCurve {
 
 impl Fit {
     /// The law; `None` where a model's file holds none that there is.
-    pub fn law(&self) -> Option<Law> {
+    pub fn law(&self) -> Option<Distribution> {
         let names = self.family.parameters().iter();
         let values: Vec<f64> = names.map(|name| self.value(name)).collect();
-        Law::with(self.family, &values)
+        Distribution::from_parameters(self.family, &values)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Durations as a log shows them, and the law that made them, if one did.
 
 use serde::{Deserialize, Serialize};
-use stats::fit::{self, Family, Fitted, Law, Observed};
+use stats::fit::{self, Distribution, Family, Fitted, Observed};
 use stats::rng::{Purpose, Rng};
 
 /// Fewer are not fitted.
@@ -263,7 +263,7 @@ pub(crate) fn describe(
     });
     durations.outcome = Outcome::NoLaw;
     if let Some((count, test)) = tested {
-        let (share, errors) = off_mean(&best.law, &observed, mean_s);
+        let (share, errors) = off_mean(&best.distribution, &observed, mean_s);
         durations.outcome = match test.p_distance.min(test.p_anderson) * 2.0 {
             p if p >= ALPHA && (share <= NEAR || errors <= MEAN_ERRORS) => Outcome::Fits,
             _ if test.distance <= NEAR && share <= NEAR => Outcome::Near,
@@ -284,7 +284,7 @@ pub(crate) fn describe(
 
 /// How far the law's mean is from that of the durations, as a share of it and in standard errors, where nothing is
 /// longer than the longest of them. A share of them that is too small for the tests may be most of their mean.
-fn off_mean(law: &Law, observed: &Observed, mean_s: f64) -> (f64, f64) {
+fn off_mean(law: &Distribution, observed: &Observed, mean_s: f64) -> (f64, f64) {
     let longest = observed.values().last().map_or(0.0, |value| value.0);
     let off = (law.mean_upto(longest) - mean_s).abs();
     let error = observed.variation() * observed.mean() / (observed.count() as f64).sqrt();
@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn a_law_is_held_against_the_mean_too() {
-        let law = Law::Exponential { mean: 3.2 };
+        let law = Distribution::Exponential { mean: 3.2 };
         let mut numbers: Vec<f64> = (0..990)
             .map(|n| -3.2 * (1.0 - f64::from(n) / 990.0).ln())
             .collect();

@@ -119,7 +119,7 @@ pub fn chi_squared_tail(statistic: f64, freedom: f64) -> f64 {
         return 1.0;
     }
     if freedom < FREEDOM_NORMAL {
-        return ChiSquared::new(freedom).map_or(f64::NAN, |law| law.sf(statistic));
+        return ChiSquared::new(freedom).map_or(f64::NAN, |chi_squared| chi_squared.sf(statistic));
     }
     let off = 2.0 / (9.0 * freedom);
     Normal::standard().sf(((statistic / freedom).cbrt() - 1.0 + off) / off.sqrt())
@@ -223,10 +223,10 @@ pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
     }
     let f = (between / between_freedom as f64) / (within / within_freedom as f64);
     let f = f.min(F_MAX);
-    let law = FisherSnedecor::new(between_freedom as f64, within_freedom as f64).ok()?;
+    let fisher = FisherSnedecor::new(between_freedom as f64, within_freedom as f64).ok()?;
     Some(Groups {
         f,
-        p: law.sf(f),
+        p: fisher.sf(f),
         explained: between / (between + within),
     })
 }

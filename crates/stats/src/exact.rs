@@ -9,16 +9,16 @@ use crate::special::{beta_i, gamma_p};
 /// Halvings after which a bound is as near as a number can be.
 const HALVINGS: u32 = 200;
 
-/// A count's law.
+/// A count's distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Law {
+pub enum CountDistribution {
     /// Poisson with this mean.
     Poisson(f64),
     /// Binomial: of so many, each with this probability.
     Binomial(u64, f64),
 }
 
-impl Law {
+impl CountDistribution {
     /// P(count ≤ `k`).
     pub fn at_most(self, k: u64) -> f64 {
         1.0 - self.at_least(k.saturating_add(1))
@@ -28,9 +28,9 @@ impl Law {
     pub fn at_least(self, k: u64) -> f64 {
         match self {
             _ if k == 0 => 1.0,
-            Law::Poisson(mean) => gamma_p(k as f64, mean),
-            Law::Binomial(of, _) if k > of => 0.0,
-            Law::Binomial(of, p) => beta_i(k as f64, (of - k + 1) as f64, p),
+            CountDistribution::Poisson(mean) => gamma_p(k as f64, mean),
+            CountDistribution::Binomial(of, _) if k > of => 0.0,
+            CountDistribution::Binomial(of, p) => beta_i(k as f64, (of - k + 1) as f64, p),
         }
     }
 
@@ -39,13 +39,13 @@ impl Law {
         (2.0 * self.at_most(k).min(self.at_least(k))).min(1.0)
     }
 
-    /// The probability that the interval about the count misses this law's own parameter: 1 − confidence at
+    /// The probability that the interval about the count misses this distribution's own parameter: 1 − confidence at
     /// most, less where counts are few, and 0 where no count would be far enough out.
     pub fn miss(self, confidence: f64) -> f64 {
         let tail = (1.0 - confidence) / 2.0;
         let last = match self {
-            Law::Poisson(mean) => (mean + 40.0 * (mean.sqrt() + 1.0)) as u64,
-            Law::Binomial(of, _) => of,
+            CountDistribution::Poisson(mean) => (mean + 40.0 * (mean.sqrt() + 1.0)) as u64,
+            CountDistribution::Binomial(of, _) => of,
         };
         // The first count that is not too low, and the first that is too high: both tails only move one way.
         let low = first(0, last + 1, |k| self.at_most(k) >= tail);
@@ -73,8 +73,12 @@ fn first(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
 pub fn mean_interval(count: u64, confidence: f64) -> (f64, f64) {
     let tail = (1.0 - confidence) / 2.0;
     let far = count as f64 + 40.0 * ((count as f64).sqrt() + 1.0);
-    let low = root(0.0, far, |mean| Law::Poisson(mean).at_least(count) >= tail);
-    let high = root(0.0, far, |mean| Law::Poisson(mean).at_most(count) < tail);
+    let low = root(0.0, far, |mean| {
+        CountDistribution::Poisson(mean).at_least(count) >= tail
+    });
+    let high = root(0.0, far, |mean| {
+        CountDistribution::Poisson(mean).at_most(count) < tail
+    });
     (if count == 0 { 0.0 } else { low }, high)
 }
 
@@ -82,8 +86,12 @@ pub fn mean_interval(count: u64, confidence: f64) -> (f64, f64) {
 /// illustrated in the case of the binomial", 1934); all of 0 to 1 where there is nothing.
 pub fn share_interval(count: u64, of: u64, confidence: f64) -> (f64, f64) {
     let tail = (1.0 - confidence) / 2.0;
-    let low = root(0.0, 1.0, |p| Law::Binomial(of, p).at_least(count) >= tail);
-    let high = root(0.0, 1.0, |p| Law::Binomial(of, p).at_most(count) < tail);
+    let low = root(0.0, 1.0, |p| {
+        CountDistribution::Binomial(of, p).at_least(count) >= tail
+    });
+    let high = root(0.0, 1.0, |p| {
+        CountDistribution::Binomial(of, p).at_most(count) < tail
+    });
     (
         if count == 0 { 0.0 } else { low },
         if count >= of { 1.0 } else { high },
@@ -106,7 +114,7 @@ fn root(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     high
 }
 
-/// P(at least `count` of these happen), each by itself with its own probability: the Poisson binomial law,
+/// P(at least `count` of these happen), each by itself with its own probability: the Poisson binomial distribution,
 /// summed up term by term.
 pub fn at_least_of(probabilities: &[f64], count: usize) -> f64 {
     if count > probabilities.len() {
@@ -146,8 +154,8 @@ mod tests {
         assert_eq!(share_interval(0, 0, 0.95), (0.0, 1.0));
         assert_eq!(share_interval(20, 20, 0.95).1, 1.0);
         // Of two coins: neither, or both.
-        assert!((Law::Binomial(2, 0.5).p(0) - 0.5).abs() < 1e-15);
-        assert_eq!(Law::Binomial(2, 0.5).p(1), 1.0);
+        assert!((CountDistribution::Binomial(2, 0.5).p(0) - 0.5).abs() < 1e-15);
+        assert_eq!(CountDistribution::Binomial(2, 0.5).p(1), 1.0);
         // 1 of 3 and more: all but none.
         let all = at_least_of(&[0.1, 0.2, 0.3], 1);
         assert!((all - (1.0 - 0.9 * 0.8 * 0.7)).abs() < 1e-15, "{all}");
@@ -157,41 +165,47 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_and_what_must_be_is_not() {
-        assert_eq!(Law::Binomial(10, 0.0).p(1), 0.0);
-        assert_eq!(Law::Binomial(10, 0.0).p(0), 1.0);
-        assert_eq!(Law::Binomial(10, 1.0).p(10), 1.0);
-        assert_eq!(Law::Binomial(10, 1.0).p(9), 0.0);
-        assert_eq!(Law::Poisson(0.0).p(0), 1.0);
-        assert_eq!(Law::Poisson(0.0).p(1), 0.0);
+        assert_eq!(CountDistribution::Binomial(10, 0.0).p(1), 0.0);
+        assert_eq!(CountDistribution::Binomial(10, 0.0).p(0), 1.0);
+        assert_eq!(CountDistribution::Binomial(10, 1.0).p(10), 1.0);
+        assert_eq!(CountDistribution::Binomial(10, 1.0).p(9), 0.0);
+        assert_eq!(CountDistribution::Poisson(0.0).p(0), 1.0);
+        assert_eq!(CountDistribution::Poisson(0.0).p(1), 0.0);
         assert_eq!(
-            Law::Binomial(3, 0.5).miss(0.95),
+            CountDistribution::Binomial(3, 0.5).miss(0.95),
             0.0,
             "too few to be missed"
         );
-        assert_eq!(Law::Binomial(0, 0.5).miss(0.95), 0.0);
+        assert_eq!(CountDistribution::Binomial(0, 0.5).miss(0.95), 0.0);
     }
 
     #[test]
     fn a_law_is_missed_as_often_as_its_counts_lie_outside() {
-        for law in [Law::Poisson(7.3), Law::Binomial(60, 0.15)] {
-            let parameter = match law {
-                Law::Poisson(mean) => mean,
-                Law::Binomial(_, p) => p,
+        for distribution in [
+            CountDistribution::Poisson(7.3),
+            CountDistribution::Binomial(60, 0.15),
+        ] {
+            let parameter = match distribution {
+                CountDistribution::Poisson(mean) => mean,
+                CountDistribution::Binomial(_, p) => p,
             };
             let outside = |k: u64| {
-                let (low, high) = match law {
-                    Law::Poisson(_) => mean_interval(k, 0.95),
-                    Law::Binomial(of, _) => share_interval(k, of, 0.95),
+                let (low, high) = match distribution {
+                    CountDistribution::Poisson(_) => mean_interval(k, 0.95),
+                    CountDistribution::Binomial(of, _) => share_interval(k, of, 0.95),
                 };
                 let outside = parameter < low || parameter > high;
-                assert_eq!(outside, law.p(k) < 0.05, "{law:?}: {k}");
+                assert_eq!(outside, distribution.p(k) < 0.05, "{distribution:?}: {k}");
                 outside
             };
             let missed: f64 = (0..=60)
                 .filter(|&k| outside(k))
-                .map(|k| law.at_least(k) - law.at_least(k + 1))
+                .map(|k| distribution.at_least(k) - distribution.at_least(k + 1))
                 .sum();
-            assert!((missed - law.miss(0.95)).abs() < 1e-9, "{law:?}: {missed}");
+            assert!(
+                (missed - distribution.miss(0.95)).abs() < 1e-9,
+                "{distribution:?}: {missed}"
+            );
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Laws of positive numbers, fitted by maximum likelihood.
+//! Distributions of positive numbers, fitted by maximum likelihood.
 //!
 //! Numbers are what a clock showed. One that steps (a log of whole seconds) shows the difference of
 //! two times as the difference of two numbers that were cut off, and that is what is fitted then: for
 //! a gap g that begins anywhere within a step, P(k steps shown) = ∫₀¹ F(k+1−u) − F(k−u) du, the second
 //! difference of the integral of F. Nothing is made up between the steps, and a 0 is no trouble.
 
+mod distribution;
 mod goodness;
-mod law;
 mod minimum;
 
+pub use distribution::Distribution;
 pub use goodness::{Goodness, goodness};
-pub use law::Law;
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -100,7 +100,7 @@ pub enum FitError {
         /// How many it takes.
         needed: u64,
     },
-    /// A number no law of positive numbers gives.
+    /// A number no distribution of positive numbers gives.
     #[error("{0} is not a finite number of at least 0")]
     Negative(f64),
     /// All numbers are one: every family shrinks to a point.
@@ -205,13 +205,13 @@ pub struct Parameter {
     pub high: Option<f64>,
 }
 
-/// A fitted law.
+/// A fitted distribution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
     /// Which.
     pub family: Family,
     /// With its parameters.
-    pub law: Law,
+    pub distribution: Distribution,
     /// The parameters with intervals from the curvature of the likelihood, on the scale of logarithms.
     pub parameters: Vec<Parameter>,
     /// At the maximum.
@@ -240,47 +240,48 @@ pub fn fit(family: Family, observed: &Observed, confidence: f64) -> Result<Fitte
     if family == Family::Hyperexponential && observed.variation() < HYPER_VARIATION_MIN {
         return Err(FitError::TooEven(observed.variation()));
     }
-    let start = law::start(family, observed);
+    let start = distribution::start(family, observed);
     let at = maximum(family, observed, &start).ok_or(FitError::NoMaximum)?;
-    let law = Law::of(family, &at);
-    let log_likelihood = -minus_log_likelihood(&law, observed);
+    let distribution = Distribution::from_unbounded(family, &at);
+    let log_likelihood = -minus_log_likelihood(&distribution, observed);
     let parameters = intervals(family, observed, &at, confidence);
     Ok(Fitted {
         family,
-        law,
+        distribution,
         parameters,
         log_likelihood,
         aic: 2.0 * at.len() as f64 - 2.0 * log_likelihood,
     })
 }
 
-/// The place of the maximum on the scale that [`Law::of`] takes.
+/// The place of the maximum on the scale that [`Distribution::from_unbounded`] takes.
 fn maximum(family: Family, observed: &Observed, start: &[f64]) -> Option<Vec<f64>> {
     if family == Family::Pareto && observed.step == 0.0 {
         // The likelihood rises with the scale up to the least number, where it ends.
         return Some(start.to_vec());
     }
-    let loss = |at: &[f64]| minus_log_likelihood(&Law::of(family, at), observed);
-    // Among laws that cannot have made the numbers there is no way down.
+    let loss =
+        |at: &[f64]| minus_log_likelihood(&Distribution::from_unbounded(family, at), observed);
+    // Among distributions that cannot have made the numbers there is no way down.
     let mut start = start.to_vec();
     for _ in 0..WIDENED_MAX {
         if loss(&start) < IMPOSSIBLE {
             break;
         }
-        start = law::widened(family, &start)?;
+        start = distribution::widened(family, &start)?;
     }
     let place = minimum(&start, loss);
     let found = place.iter().all(|x| x.is_finite()) && loss(&place) < IMPOSSIBLE;
     found.then_some(place)
 }
 
-fn minus_log_likelihood(law: &Law, observed: &Observed) -> f64 {
+fn minus_log_likelihood(distribution: &Distribution, observed: &Observed) -> f64 {
     let mut sum = 0.0;
     for &(x, count) in &observed.values {
         let one = if observed.step > 0.0 && x < STEPS_EXACT * observed.step {
-            law.ln_shown(x, observed.step)
+            distribution.ln_shown(x, observed.step)
         } else {
-            law.ln_density(x)
+            distribution.ln_density(x)
                 + if observed.step > 0.0 {
                     observed.step.ln()
                 } else {
@@ -296,7 +297,7 @@ fn minus_log_likelihood(law: &Law, observed: &Observed) -> f64 {
 }
 
 fn intervals(family: Family, observed: &Observed, at: &[f64], confidence: f64) -> Vec<Parameter> {
-    let values = Law::natural(family, at);
+    let values = Distribution::parameters_from_unbounded(family, at);
     let normal = Normal::standard();
     let z = normal.inverse_cdf(0.5 + confidence / 2.0);
     let n = observed.count as f64;
@@ -311,7 +312,7 @@ fn intervals(family: Family, observed: &Observed, at: &[f64], confidence: f64) -
         ]
     } else {
         let curved = hessian(at, |at| {
-            minus_log_likelihood(&Law::of(family, at), observed)
+            minus_log_likelihood(&Distribution::from_unbounded(family, at), observed)
         });
         let covariance = inverse(&curved);
         (0..at.len())
@@ -351,14 +352,17 @@ fn bounded(name: &str, place: f64) -> f64 {
     }
 }
 
-/// How the parameter, on its own scale, moves with each number of the place that [`Law::of`] takes.
+/// How the parameter, on its own scale, moves with each number of the place that [`Distribution::from_unbounded`] takes.
 fn gradient(family: Family, at: &[f64], parameter: usize) -> Vec<f64> {
     const STEP: f64 = 1e-5;
     let name = family.parameters()[parameter];
     let moved = |number: usize, by: f64| {
         let mut moved = at.to_vec();
         moved[number] += by;
-        unbounded(name, Law::natural(family, &moved)[parameter])
+        unbounded(
+            name,
+            Distribution::parameters_from_unbounded(family, &moved)[parameter],
+        )
     };
     (0..at.len())
         .map(|number| (moved(number, STEP) - moved(number, -STEP)) / (2.0 * STEP))

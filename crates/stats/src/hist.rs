@@ -224,7 +224,7 @@ fn bounds_of(bucket: usize) -> (u64, u64) {
     (lowest, lowest + ((1 << octave) - 1))
 }
 
-mod told;
+mod serialized;
 
 #[cfg(test)]
 mod tests;

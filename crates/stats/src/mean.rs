@@ -17,7 +17,7 @@ pub struct SeriesMean {
 
 impl SeriesMean {
     /// Of two finite numbers at least; else `None`.
-    pub fn of(values: &[f64]) -> Option<SeriesMean> {
+    pub fn compute(values: &[f64]) -> Option<SeriesMean> {
         if values.len() < 2 || !values.iter().all(|value| value.is_finite()) {
             return None;
         }
@@ -66,7 +66,7 @@ mod tests {
             let values: Vec<f64> = (case["values"].as_array().unwrap().iter())
                 .map(|value| value.as_f64().unwrap())
                 .collect();
-            let found = SeriesMean::of(&values).unwrap();
+            let found = SeriesMean::compute(&values).unwrap();
             let (low, high) = found.interval(0.95);
             let all = [
                 ("mean", found.mean),
@@ -100,7 +100,7 @@ mod tests {
                 step();
             });
             let values: Vec<f64> = (0..150).map(|_| step()).collect();
-            let (low, high) = SeriesMean::of(&values).unwrap().interval(0.95);
+            let (low, high) = SeriesMean::compute(&values).unwrap().interval(0.95);
             low <= 0.0 && 0.0 <= high
         });
         let share = held.count() as f64 / TRIES as f64;
@@ -110,10 +110,10 @@ mod tests {
 
     #[test]
     fn constants_and_too_little() {
-        let flat = SeriesMean::of(&[4.0; 10]).unwrap();
+        let flat = SeriesMean::compute(&[4.0; 10]).unwrap();
         assert_eq!((flat.mean, flat.error, flat.effective), (4.0, 0.0, 10.0));
         assert_eq!(flat.interval(0.95), (4.0, 4.0));
-        assert_eq!(SeriesMean::of(&[1.0]), None);
-        assert_eq!(SeriesMean::of(&[1.0, f64::NAN]), None);
+        assert_eq!(SeriesMean::compute(&[1.0]), None);
+        assert_eq!(SeriesMean::compute(&[1.0, f64::NAN]), None);
     }
 }

@@ -115,7 +115,7 @@ pub(super) fn laws(seconds: &Seconds, kept: Range<usize>) -> Laws {
 
 fn gauge(slots: &[Slot], of: fn(&Slot) -> u64) -> Option<SeriesMean> {
     let values: Vec<f64> = slots.iter().map(|slot| of(slot) as f64).collect();
-    SeriesMean::of(&values)
+    SeriesMean::compute(&values)
 }
 
 /// Whether two figures agree, one of them the mean of a gauge.

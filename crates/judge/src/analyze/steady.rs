@@ -105,7 +105,7 @@ fn settled(seconds: &Seconds, name: String, points: &[(usize, f64)]) -> Option<S
 /// True where the mean of what is left out lies farther from that of what is kept than the scatter of
 /// what is kept explains, neighbours being alike. What is left out has a scatter of its own kind.
 fn differ(left_out: &[f64], kept: &[f64]) -> bool {
-    let Some(known) = SeriesMean::of(kept).filter(|_| !left_out.is_empty()) else {
+    let Some(known) = SeriesMean::compute(kept).filter(|_| !left_out.is_empty()) else {
         return false;
     };
     let mean = left_out.iter().sum::<f64>() / left_out.len() as f64;

@@ -317,7 +317,7 @@ fn weighed(cells: &[Cell]) -> Vec<f64> {
 
 /// `None` for fewer than two.
 fn known(values: &[f64]) -> Option<Known> {
-    let found = SeriesMean::of(values)?;
+    let found = SeriesMean::compute(values)?;
     let (low, high) = found.interval(CONFIDENCE);
     Some(Known {
         mean: found.mean,

@@ -1,4 +1,4 @@
-//! Bias, error and coverage of the laws' parameters.
+//! Bias, error and coverage of the distributions' parameters.
 
 use std::io::{self, Write};
 
@@ -12,14 +12,14 @@ const SIZES: [usize; 3] = [100, 1_000, 10_000];
 /// Steps of the clock, seconds; 0 for none.
 pub(crate) const STEPS: [f64; 2] = [0.0, 1.0];
 
-/// A law with the parameters it has, in the order of [`Family::parameters`].
+/// A distribution with the parameters it has, in the order of [`Family::parameters`].
 pub(crate) struct Truth {
     pub(crate) family: Family,
     pub(crate) dist: Dist,
     pub(crate) parameters: Vec<f64>,
 }
 
-/// Laws as thinks have them, in seconds: their means are 4 to 6.
+/// Distributions as thinks have them, in seconds: their means are 4 to 6.
 pub(crate) fn truths() -> Vec<Truth> {
     let two = [
         (0.6, Dist::Exponential { mean: 1.0 }),
@@ -70,7 +70,7 @@ pub(crate) fn truths() -> Vec<Truth> {
     ]
 }
 
-/// So many numbers of the law as a clock with this step shows them.
+/// So many numbers of the distribution as a clock with this step shows them.
 pub(crate) fn shown(dist: &Dist, count: usize, step: f64, rng: &mut Rng) -> Vec<f64> {
     let mut one = || {
         let number = dist.sample(rng);
@@ -83,7 +83,7 @@ pub(crate) fn shown(dist: &Dist, count: usize, step: f64, rng: &mut Rng) -> Vec<
 }
 
 pub(crate) fn table(out: &mut impl Write, samples: u64) -> io::Result<()> {
-    write!(out, "| law | parameter | truth | clock |")?;
+    write!(out, "| distribution | parameter | truth | clock |")?;
     for size in SIZES {
         let size = commas(size);
         write!(out, " bias of {size} | error | 95 % holds |")?;
@@ -94,10 +94,10 @@ pub(crate) fn table(out: &mut impl Write, samples: u64) -> io::Result<()> {
     for truth in truths() {
         for step in STEPS {
             let found = SIZES.map(|size| estimates(&truth, step, size, samples));
-            let (law, clock) = (truth.family.name(), clock(step));
+            let (distribution, clock) = (truth.family.name(), clock(step));
             for (number, name) in truth.family.parameters().iter().enumerate() {
                 let value = truth.parameters[number];
-                write!(out, "| {law} | {name} | {value} | {clock} |")?;
+                write!(out, "| {distribution} | {name} | {value} | {clock} |")?;
                 for all in &found {
                     let one = &all[number];
                     let (bias, error) = (one.bias() * 100.0, one.error() * 100.0);
@@ -109,7 +109,9 @@ pub(crate) fn table(out: &mut impl Write, samples: u64) -> io::Result<()> {
                 let missing = samples - all[0].count;
                 if missing > 0 {
                     let size = commas(size);
-                    unfitted.push(format!("{missing} of {law}, {clock}, {size} numbers"));
+                    unfitted.push(format!(
+                        "{missing} of {distribution}, {clock}, {size} numbers"
+                    ));
                 }
             }
         }

@@ -1,9 +1,9 @@
-//! How good the estimators are, on samples whose law is known: the tables of docs/modelling.md, which
+//! How good the estimators are, on samples whose distribution is known: the tables of docs/modelling.md, which
 //! `make model-truth` writes there. `fit_truth fits|tests|hurst [SAMPLES]` prints one of them as
 //! Markdown; what it prints follows from SAMPLES alone, whatever the number of cores.
 
+mod distributions;
 mod hursts;
-mod laws;
 mod tests;
 
 use std::error::Error;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let samples = args.next().map_or(Ok(SAMPLES), |text| text.parse())?;
     let mut out = std::io::stdout().lock();
     match section.as_str() {
-        "fits" => laws::table(&mut out, samples)?,
+        "fits" => distributions::table(&mut out, samples)?,
         "tests" => tests::table(&mut out, samples)?,
         "hurst" => hursts::table(&mut out, samples)?,
         _ => return Err("say which table: fits, tests or hurst".into()),
@@ -40,7 +40,7 @@ fn each<T: Send>(count: u64, sample: impl Fn(u64) -> T + Sync) -> Vec<T> {
             })
             .collect();
         let done = handles.into_iter().map(std::thread::ScopedJoinHandle::join);
-        done.map(|part| part.expect("a sample panics only where its law is wrong"))
+        done.map(|part| part.expect("a sample panics only where its distribution is wrong"))
             .map(Vec::into_iter)
             .collect()
     });

@@ -1,11 +1,11 @@
-//! How often the tests refuse a law that is true.
+//! How often the tests refuse a distribution that is true.
 
 use std::io::{self, Write};
 
 use stats::fit::{Observed, fit, goodness};
 use stats::rng::{Purpose, Rng};
 
-use crate::laws::{STEPS, Truth, clock, shown, truths};
+use crate::distributions::{STEPS, Truth, clock, shown, truths};
 use crate::{commas, each};
 
 /// As a model tests: so many numbers, with so many samples redrawn.
@@ -24,14 +24,14 @@ struct Refusals {
 pub(crate) fn table(out: &mut impl Write, samples: u64) -> io::Result<()> {
     writeln!(
         out,
-        "| law | clock | D refuses, at 4 % | A² refuses, at 4 % | either refuses, at 2 % each |"
+        "| distribution | clock | D refuses, at 4 % | A² refuses, at 4 % | either refuses, at 2 % each |"
     )?;
     writeln!(out, "| --- | --- | ---: | ---: | ---: |")?;
     for truth in truths() {
         for step in STEPS {
             let found = refusals(&truth, step, samples);
-            let (law, clock) = (truth.family.name(), clock(step));
-            write!(out, "| {law} | {clock} |")?;
+            let (distribution, clock) = (truth.family.name(), clock(step));
+            write!(out, "| {distribution} | {clock} |")?;
             for count in [found.distance, found.anderson, found.either] {
                 let share = count as f64 / found.tested as f64 * 100.0;
                 write!(out, " {share:.1} % |")?;

@@ -1,4 +1,4 @@
-//! The laws: their functions, their parameters on a scale without bounds, and where to begin.
+//! The distributions: their functions, their parameters on a scale without bounds, and where to begin.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ const LEGENDRE: [(f64, f64); 4] = [
     (0.960_289_856_497_536_3, 0.101_228_536_290_376_26),
 ];
 
-/// A law with its parameters.
+/// A distribution with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Law {
+pub enum Distribution {
     /// F(x) = 1 − exp(−x / mean).
     Exponential {
         /// > 0.
@@ -65,29 +65,29 @@ pub enum Law {
     },
 }
 
-impl Law {
-    /// The law whose parameters stand at this place of a space without bounds: logarithms of what is
+impl Distribution {
+    /// The distribution whose parameters stand at this place of a space without bounds: logarithms of what is
     /// above 0, the logit of a share.
-    pub(super) fn of(family: Family, at: &[f64]) -> Law {
+    pub(super) fn from_unbounded(family: Family, at: &[f64]) -> Distribution {
         match family {
-            Family::Exponential => Law::Exponential { mean: at[0].exp() },
-            Family::Weibull => Law::Weibull {
+            Family::Exponential => Distribution::Exponential { mean: at[0].exp() },
+            Family::Weibull => Distribution::Weibull {
                 scale: at[0].exp(),
                 shape: at[1].exp(),
             },
-            Family::Lognormal => Law::Lognormal {
+            Family::Lognormal => Distribution::Lognormal {
                 mu: at[0],
                 sigma: at[1].exp(),
             },
-            Family::Pareto => Law::Pareto {
+            Family::Pareto => Distribution::Pareto {
                 scale: at[0].exp(),
                 shape: at[1].exp(),
             },
-            Family::Gamma => Law::Gamma {
+            Family::Gamma => Distribution::Gamma {
                 shape: at[1].exp(),
                 scale: (at[0] - at[1]).exp(),
             },
-            Family::Hyperexponential => Law::Hyperexponential {
+            Family::Hyperexponential => Distribution::Hyperexponential {
                 share: 1.0 / (1.0 + (-at[0]).exp()),
                 mean: at[1].exp(),
                 other_mean: at[1].exp() + at[2].exp(),
@@ -95,9 +95,9 @@ impl Law {
         }
     }
 
-    /// The law of a family whose parameters, as [`Family::parameters`] names them, have these values;
-    /// `None` where they are too few, or there is no such law.
-    pub fn with(family: Family, values: &[f64]) -> Option<Law> {
+    /// The distribution of a family whose parameters, as [`Family::parameters`] names them, have these values;
+    /// `None` where they are too few, or there is no such distribution.
+    pub fn from_parameters(family: Family, values: &[f64]) -> Option<Distribution> {
         let above = |place: usize| {
             values
                 .get(place)
@@ -105,24 +105,24 @@ impl Law {
                 .filter(|x| *x > 0.0 && x.is_finite())
         };
         Some(match family {
-            Family::Exponential => Law::Exponential { mean: above(0)? },
-            Family::Weibull => Law::Weibull {
+            Family::Exponential => Distribution::Exponential { mean: above(0)? },
+            Family::Weibull => Distribution::Weibull {
                 scale: above(0)?,
                 shape: above(1)?,
             },
-            Family::Lognormal => Law::Lognormal {
+            Family::Lognormal => Distribution::Lognormal {
                 mu: above(0)?.ln(),
                 sigma: above(1)?,
             },
-            Family::Pareto => Law::Pareto {
+            Family::Pareto => Distribution::Pareto {
                 scale: above(0)?,
                 shape: above(1)?,
             },
-            Family::Gamma => Law::Gamma {
+            Family::Gamma => Distribution::Gamma {
                 shape: above(1)?,
                 scale: above(0)? / above(1)?,
             },
-            Family::Hyperexponential => Law::Hyperexponential {
+            Family::Hyperexponential => Distribution::Hyperexponential {
                 share: *values
                     .first()
                     .filter(|share| (0.0..=1.0).contains(*share))?,
@@ -132,14 +132,16 @@ impl Law {
         })
     }
 
-    /// The parameters as [`Family::parameters`] names them, from the place of [`Law::of`].
-    pub(super) fn natural(family: Family, at: &[f64]) -> Vec<f64> {
-        match Law::of(family, at) {
-            Law::Exponential { mean } => vec![mean],
-            Law::Weibull { scale, shape } | Law::Pareto { scale, shape } => vec![scale, shape],
-            Law::Lognormal { mu, sigma } => vec![mu.exp(), sigma],
-            Law::Gamma { shape, scale } => vec![shape * scale, shape],
-            Law::Hyperexponential {
+    /// The parameters as [`Family::parameters`] names them, from the place of [`Distribution::from_unbounded`].
+    pub(super) fn parameters_from_unbounded(family: Family, at: &[f64]) -> Vec<f64> {
+        match Distribution::from_unbounded(family, at) {
+            Distribution::Exponential { mean } => vec![mean],
+            Distribution::Weibull { scale, shape } | Distribution::Pareto { scale, shape } => {
+                vec![scale, shape]
+            }
+            Distribution::Lognormal { mu, sigma } => vec![mu.exp(), sigma],
+            Distribution::Gamma { shape, scale } => vec![shape * scale, shape],
+            Distribution::Hyperexponential {
                 share,
                 mean,
                 other_mean,
@@ -150,12 +152,12 @@ impl Law {
     /// To draw from.
     pub fn dist(&self) -> Dist {
         match *self {
-            Law::Exponential { mean } => Dist::Exponential { mean },
-            Law::Weibull { scale, shape } => Dist::Weibull { scale, shape },
-            Law::Lognormal { mu, sigma } => Dist::LogNormal { mu, sigma },
-            Law::Pareto { scale, shape } => Dist::Pareto { scale, shape },
-            Law::Gamma { shape, scale } => Dist::Gamma { shape, scale },
-            Law::Hyperexponential {
+            Distribution::Exponential { mean } => Dist::Exponential { mean },
+            Distribution::Weibull { scale, shape } => Dist::Weibull { scale, shape },
+            Distribution::Lognormal { mu, sigma } => Dist::LogNormal { mu, sigma },
+            Distribution::Pareto { scale, shape } => Dist::Pareto { scale, shape },
+            Distribution::Gamma { shape, scale } => Dist::Gamma { shape, scale },
+            Distribution::Hyperexponential {
                 share,
                 mean,
                 other_mean,
@@ -166,16 +168,16 @@ impl Law {
         }
     }
 
-    /// The mean; infinite for a Pareto law of shape 1 or less.
+    /// The mean; infinite for a Pareto distribution of shape 1 or less.
     pub fn mean(&self) -> f64 {
         match *self {
-            Law::Exponential { mean } => mean,
-            Law::Weibull { scale, shape } => scale * tgamma(1.0 + 1.0 / shape),
-            Law::Lognormal { mu, sigma } => (mu + sigma * sigma / 2.0).exp(),
-            Law::Pareto { scale, shape } if shape > 1.0 => scale * shape / (shape - 1.0),
-            Law::Pareto { .. } => f64::INFINITY,
-            Law::Gamma { shape, scale } => shape * scale,
-            Law::Hyperexponential {
+            Distribution::Exponential { mean } => mean,
+            Distribution::Weibull { scale, shape } => scale * tgamma(1.0 + 1.0 / shape),
+            Distribution::Lognormal { mu, sigma } => (mu + sigma * sigma / 2.0).exp(),
+            Distribution::Pareto { scale, shape } if shape > 1.0 => scale * shape / (shape - 1.0),
+            Distribution::Pareto { .. } => f64::INFINITY,
+            Distribution::Gamma { shape, scale } => shape * scale,
+            Distribution::Hyperexponential {
                 share,
                 mean,
                 other_mean,
@@ -189,13 +191,13 @@ impl Law {
             return 0.0;
         }
         match *self {
-            Law::Exponential { mean } => -(-x / mean).exp_m1(),
-            Law::Weibull { scale, shape } => -(-(x / scale).powf(shape)).exp_m1(),
-            Law::Lognormal { mu, sigma } => phi((x.ln() - mu) / sigma),
-            Law::Pareto { scale, .. } if x <= scale => 0.0,
-            Law::Pareto { scale, shape } => 1.0 - (scale / x).powf(shape),
-            Law::Gamma { shape, scale } => gamma_p(shape, x / scale),
-            Law::Hyperexponential {
+            Distribution::Exponential { mean } => -(-x / mean).exp_m1(),
+            Distribution::Weibull { scale, shape } => -(-(x / scale).powf(shape)).exp_m1(),
+            Distribution::Lognormal { mu, sigma } => phi((x.ln() - mu) / sigma),
+            Distribution::Pareto { scale, .. } if x <= scale => 0.0,
+            Distribution::Pareto { scale, shape } => 1.0 - (scale / x).powf(shape),
+            Distribution::Gamma { shape, scale } => gamma_p(shape, x / scale),
+            Distribution::Hyperexponential {
                 share,
                 mean,
                 other_mean,
@@ -206,23 +208,23 @@ impl Law {
     /// ln f(x); −∞ where there is no density.
     pub(super) fn ln_density(&self, x: f64) -> f64 {
         match *self {
-            Law::Exponential { mean } => -mean.ln() - x / mean,
-            Law::Weibull { scale, shape } => {
+            Distribution::Exponential { mean } => -mean.ln() - x / mean,
+            Distribution::Weibull { scale, shape } => {
                 let ratio = x / scale;
                 (shape / scale).ln() + (shape - 1.0) * ratio.ln() - ratio.powf(shape)
             }
-            Law::Lognormal { mu, sigma } => {
+            Distribution::Lognormal { mu, sigma } => {
                 let z = (x.ln() - mu) / sigma;
                 -x.ln() - sigma.ln() - 0.5 * (std::f64::consts::TAU.ln() + z * z)
             }
-            Law::Pareto { scale, .. } if x < scale * (1.0 - 1e-12) => f64::NEG_INFINITY,
-            Law::Pareto { scale, shape } => {
+            Distribution::Pareto { scale, .. } if x < scale * (1.0 - 1e-12) => f64::NEG_INFINITY,
+            Distribution::Pareto { scale, shape } => {
                 shape.ln() + shape * scale.ln() - (shape + 1.0) * x.ln()
             }
-            Law::Gamma { shape, scale } => {
+            Distribution::Gamma { shape, scale } => {
                 (shape - 1.0) * x.ln() - x / scale - lgamma(shape) - shape * scale.ln()
             }
-            Law::Hyperexponential {
+            Distribution::Hyperexponential {
                 share,
                 mean,
                 other_mean,
@@ -236,7 +238,7 @@ impl Law {
         }
     }
 
-    /// ln P(a clock with this step shows `x`), a multiple of it, for a number of this law; −∞ where it cannot.
+    /// ln P(a clock with this step shows `x`), a multiple of it, for a number of this distribution; −∞ where it cannot.
     pub(super) fn ln_shown(&self, x: f64, step: f64) -> f64 {
         let upto = self.integral(x + step);
         let before = if x > 0.0 {
@@ -278,7 +280,7 @@ impl Law {
         ((self.integral(x + step) - self.integral(x)) / step).clamp(0.0, 1.0)
     }
 
-    /// The mean of numbers of this law of which what is above `most` counts as that.
+    /// The mean of numbers of this distribution of which what is above `most` counts as that.
     pub fn mean_upto(&self, most: f64) -> f64 {
         most - self.integral(most)
     }
@@ -290,17 +292,17 @@ impl Law {
         }
         let exponential = |mean: f64| x + mean * (-x / mean).exp_m1();
         match *self {
-            Law::Exponential { mean } => exponential(mean),
-            Law::Weibull { scale, shape } => {
+            Distribution::Exponential { mean } => exponential(mean),
+            Distribution::Weibull { scale, shape } => {
                 let below = gamma_p(1.0 + 1.0 / shape, (x / scale).powf(shape));
                 x * self.cdf(x) - scale * tgamma(1.0 + 1.0 / shape) * below
             }
-            Law::Lognormal { mu, sigma } => {
+            Distribution::Lognormal { mu, sigma } => {
                 let z = (x.ln() - mu) / sigma;
                 x * phi(z) - (mu + sigma * sigma / 2.0).exp() * phi(z - sigma)
             }
-            Law::Pareto { scale, .. } if x <= scale => 0.0,
-            Law::Pareto { scale, shape } => {
+            Distribution::Pareto { scale, .. } if x <= scale => 0.0,
+            Distribution::Pareto { scale, shape } => {
                 // E[X; X ≤ x]; near shape 1 its two terms cancel, and the limit is a logarithm.
                 let log = (x / scale).ln();
                 let off = shape - 1.0;
@@ -311,10 +313,10 @@ impl Law {
                 };
                 x * self.cdf(x) - shape * scale * ratio
             }
-            Law::Gamma { shape, scale } => {
+            Distribution::Gamma { shape, scale } => {
                 x * self.cdf(x) - shape * scale * gamma_p(shape + 1.0, x / scale)
             }
-            Law::Hyperexponential {
+            Distribution::Hyperexponential {
                 share,
                 mean,
                 other_mean,
@@ -328,7 +330,7 @@ fn phi(z: f64) -> f64 {
     0.5 * erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// A place whose law spreads twice as far, or has a heavier tail; `None` where the family has no such parameter.
+/// A place whose distribution spreads twice as far, or has a heavier tail; `None` where the family has no such parameter.
 pub(super) fn widened(family: Family, at: &[f64]) -> Option<Vec<f64>> {
     let by = match family {
         Family::Weibull | Family::Gamma | Family::Pareto => -std::f64::consts::LN_2,

@@ -1,11 +1,11 @@
-//! Whether a fitted law can have made the numbers.
+//! Whether a fitted distribution can have made the numbers.
 //!
-//! Distances of Kolmogorov and of Anderson and Darling from a law whose parameters were fitted to the
+//! Distances of Kolmogorov and of Anderson and Darling from a distribution whose parameters were fitted to the
 //! same numbers are smaller than from the true one, so that published tables are of no use (Lilliefors
-//! 1967). Their distribution is found by doing it again: numbers drawn from the fitted law, shown by the
+//! 1967). Their distribution is found by doing it again: numbers drawn from the fitted distribution, shown by the
 //! same clock, fitted by the same family (the parametric bootstrap; Stute, Manteiga and Quindimil 1993).
 
-use super::{Family, Fitted, Law, Observed, maximum};
+use super::{Distribution, Family, Fitted, Observed, maximum};
 use crate::rng::Rng;
 
 /// What the test found.
@@ -27,8 +27,8 @@ pub struct Goodness {
 
 /// Tests the fit by `rounds` redrawn samples.
 pub fn goodness(observed: &Observed, fitted: &Fitted, rounds: u32, rng: &mut Rng) -> Goodness {
-    let found = distances(observed, &fitted.law);
-    let dist = fitted.law.dist();
+    let found = distances(observed, &fitted.distribution);
+    let dist = fitted.distribution.dist();
     let place = place(fitted);
     let (mut further, mut more, mut done) = (0, 0, 0);
     for _ in 0..rounds {
@@ -39,14 +39,14 @@ pub fn goodness(observed: &Observed, fitted: &Fitted, rounds: u32, rng: &mut Rng
             continue;
         };
         let start = if fitted.family == Family::Pareto && observed.step == 0.0 {
-            super::law::start(fitted.family, &redrawn)
+            super::distribution::start(fitted.family, &redrawn)
         } else {
             place.clone()
         };
         let Some(at) = maximum(fitted.family, &redrawn, &start) else {
             continue;
         };
-        let own = distances(&redrawn, &Law::of(fitted.family, &at));
+        let own = distances(&redrawn, &Distribution::from_unbounded(fitted.family, &at));
         done += 1;
         further += u32::from(own.0 >= found.0);
         more += u32::from(own.2 >= found.2);
@@ -71,16 +71,16 @@ fn shown(x: f64, step: f64, rng: &mut Rng) -> f64 {
     }
 }
 
-/// The place of the law in the space without bounds.
+/// The place of the distribution in the space without bounds.
 fn place(fitted: &Fitted) -> Vec<f64> {
-    match fitted.law {
-        Law::Exponential { mean } => vec![mean.ln()],
-        Law::Weibull { scale, shape } | Law::Pareto { scale, shape } => {
+    match fitted.distribution {
+        Distribution::Exponential { mean } => vec![mean.ln()],
+        Distribution::Weibull { scale, shape } | Distribution::Pareto { scale, shape } => {
             vec![scale.ln(), shape.ln()]
         }
-        Law::Lognormal { mu, sigma } => vec![mu, sigma.ln()],
-        Law::Gamma { shape, scale } => vec![(shape * scale).ln(), shape.ln()],
-        Law::Hyperexponential {
+        Distribution::Lognormal { mu, sigma } => vec![mu, sigma.ln()],
+        Distribution::Gamma { shape, scale } => vec![(shape * scale).ln(), shape.ln()],
+        Distribution::Hyperexponential {
             share,
             mean,
             other_mean,
@@ -93,23 +93,23 @@ fn place(fitted: &Fitted) -> Vec<f64> {
 }
 
 /// Kolmogorov's distance, where it is, and A².
-fn distances(observed: &Observed, law: &Law) -> (f64, f64, f64) {
+fn distances(observed: &Observed, distribution: &Distribution) -> (f64, f64, f64) {
     if observed.step > 0.0 {
-        stepped(observed, law)
+        stepped(observed, distribution)
     } else {
-        continuous(observed, law)
+        continuous(observed, distribution)
     }
 }
 
-fn stepped(observed: &Observed, law: &Law) -> (f64, f64, f64) {
+fn stepped(observed: &Observed, distribution: &Distribution) -> (f64, f64, f64) {
     let n = observed.count as f64;
     let (mut widest, mut at, mut sum) = (0.0_f64, 0.0, 0.0);
     let (mut upto, mut before) = (0, 0.0);
     for &(x, count) in &observed.values {
-        // Between two shown values the law's function rises while ours stands still: the distance
+        // Between two shown values the distribution's function rises while ours stands still: the distance
         // is greatest just before the next.
         let gap = if x > 0.0 {
-            law.shown_upto(x - observed.step, observed.step)
+            distribution.shown_upto(x - observed.step, observed.step)
         } else {
             0.0
         };
@@ -118,7 +118,7 @@ fn stepped(observed: &Observed, law: &Law) -> (f64, f64, f64) {
         let skipped = (gap - before).max(0.0);
         sum += term(still - gap, gap, skipped);
         upto += count;
-        let expected = law.shown_upto(x, observed.step);
+        let expected = distribution.shown_upto(x, observed.step);
         let empirical = upto as f64 / n;
         sum += term(empirical - expected, expected, (expected - gap).max(0.0));
         for (apart, place) in [
@@ -144,12 +144,12 @@ fn term(apart: f64, cdf: f64, mass: f64) -> f64 {
     }
 }
 
-fn continuous(observed: &Observed, law: &Law) -> (f64, f64, f64) {
+fn continuous(observed: &Observed, distribution: &Distribution) -> (f64, f64, f64) {
     let n = observed.count as f64;
     let (mut widest, mut at, mut sum) = (0.0_f64, 0.0, 0.0);
     let mut before = 0;
     for &(x, count) in &observed.values {
-        let expected = law.cdf(x).clamp(1e-300, 1.0 - 1e-16);
+        let expected = distribution.cdf(x).clamp(1e-300, 1.0 - 1e-16);
         let upto = before + count;
         let apart = (expected - before as f64 / n)
             .abs()

@@ -4,51 +4,51 @@ fn observed(numbers: &[f64], step: f64) -> Observed {
     Observed::new(numbers, step).unwrap()
 }
 
-/// The probabilities of all that a clock can show sum to 1, and its mean is the law's.
+/// The probabilities of all that a clock can show sum to 1, and its mean is the distribution's.
 #[test]
-fn what_a_clock_shows_is_a_distribution_with_the_laws_mean() {
-    let laws = [
-        Law::Exponential { mean: 2.5 },
-        Law::Weibull {
+fn what_a_clock_shows_is_a_distribution_with_the_distributions_mean() {
+    let distributions = [
+        Distribution::Exponential { mean: 2.5 },
+        Distribution::Weibull {
             scale: 3.0,
             shape: 0.8,
         },
-        Law::Lognormal {
+        Distribution::Lognormal {
             mu: 0.5,
             sigma: 0.7,
         },
-        Law::Gamma {
+        Distribution::Gamma {
             shape: 0.6,
             scale: 4.0,
         },
-        Law::Pareto {
+        Distribution::Pareto {
             scale: 0.7,
             shape: 4.5,
         },
-        Law::Hyperexponential {
+        Distribution::Hyperexponential {
             share: 0.7,
             mean: 0.5,
             other_mean: 5.0,
         },
     ];
-    for law in laws {
+    for distribution in distributions {
         let (mut sum, mut mean, mut k) = (0.0, 0.0, 0.0);
         while k < 400.0 {
-            let p = law.ln_shown(k, 1.0).exp();
-            assert!(p >= 0.0, "{law:?}: {p} at {k}");
+            let p = distribution.ln_shown(k, 1.0).exp();
+            assert!(p >= 0.0, "{distribution:?}: {p} at {k}");
             sum += p;
             mean += k * p;
             assert!(
-                (law.shown_upto(k, 1.0) - sum).abs() < 1e-9,
-                "{law:?} at {k}"
+                (distribution.shown_upto(k, 1.0) - sum).abs() < 1e-9,
+                "{distribution:?} at {k}"
             );
             k += 1.0;
         }
-        assert!((sum - 1.0).abs() < 1e-6, "{law:?}: {sum}");
+        assert!((sum - 1.0).abs() < 1e-6, "{distribution:?}: {sum}");
         assert!(
-            (mean / law.mean() - 1.0).abs() < 1e-3,
-            "{law:?}: {mean} for {}",
-            law.mean()
+            (mean / distribution.mean() - 1.0).abs() < 1e-3,
+            "{distribution:?}: {mean} for {}",
+            distribution.mean()
         );
     }
 }
@@ -107,7 +107,7 @@ fn numbers_are_moved_to_steps() {
 }
 
 #[test]
-fn a_law_comes_back_from_its_parameters() {
+fn a_distribution_comes_back_from_its_parameters() {
     let numbers: Vec<f64> = (1..200)
         .map(|n| f64::from(n * n % 97) / 10.0 + 0.1)
         .collect();
@@ -117,51 +117,57 @@ fn a_law_comes_back_from_its_parameters() {
             continue;
         };
         let values: Vec<f64> = fitted.parameters.iter().map(|p| p.value).collect();
-        let law = Law::with(family, &values).unwrap();
+        let distribution = Distribution::from_parameters(family, &values).unwrap();
         for x in [0.2, 1.0, 5.0, 20.0] {
-            let (own, back) = (fitted.law.cdf(x), law.cdf(x));
+            let (own, back) = (fitted.distribution.cdf(x), distribution.cdf(x));
             assert!(
                 (own - back).abs() < 1e-12,
                 "{family:?} at {x}: {own} {back}"
             );
         }
-        assert_eq!(Law::with(family, &values[..values.len() - 1]), None);
-        assert_eq!(Law::with(family, &vec![f64::NAN; values.len()]), None);
+        assert_eq!(
+            Distribution::from_parameters(family, &values[..values.len() - 1]),
+            None
+        );
+        assert_eq!(
+            Distribution::from_parameters(family, &vec![f64::NAN; values.len()]),
+            None
+        );
     }
 }
 
 /// Far out nothing is left of a difference of integrals; what is shown there has a probability all the same.
 #[test]
 fn what_is_shown_far_out_is_unlikely_and_not_impossible() {
-    let laws = [
-        Law::Exponential { mean: 0.4 },
-        Law::Weibull {
+    let distributions = [
+        Distribution::Exponential { mean: 0.4 },
+        Distribution::Weibull {
             scale: 0.5,
             shape: 0.5,
         },
-        Law::Weibull {
+        Distribution::Weibull {
             scale: 0.4,
             shape: 1.6,
         },
-        Law::Lognormal {
+        Distribution::Lognormal {
             mu: -1.0,
             sigma: 0.6,
         },
-        Law::Gamma {
+        Distribution::Gamma {
             shape: 0.4,
             scale: 0.5,
         },
-        Law::Hyperexponential {
+        Distribution::Hyperexponential {
             share: 0.7,
             mean: 0.02,
             other_mean: 0.05,
         },
     ];
-    for law in laws {
+    for distribution in distributions {
         let mut before = f64::INFINITY;
         for k in 0..=60 {
-            let p = law.ln_shown(f64::from(k), 1.0);
-            assert!(p.is_finite() && p < before, "{law:?}: {p} at {k}");
+            let p = distribution.ln_shown(f64::from(k), 1.0);
+            assert!(p.is_finite() && p < before, "{distribution:?}: {p} at {k}");
             before = p;
         }
     }
@@ -169,14 +175,14 @@ fn what_is_shown_far_out_is_unlikely_and_not_impossible() {
     for k in [20.0, 30.0, 40.0_f64] {
         let mean = 1.7_f64;
         let exact = (mean * (2.0 * (1.0 / mean).cosh() - 2.0)).ln() - k / mean;
-        let found = Law::Exponential { mean }.ln_shown(k, 1.0);
+        let found = Distribution::Exponential { mean }.ln_shown(k, 1.0);
         assert!((found - exact).abs() < 1e-6, "{found} for {exact} at {k}");
     }
 }
 
-/// Most numbers below the clock's step and a long tail: the first guess is far from the law.
+/// Most numbers below the clock's step and a long tail: the first guess is far from the distribution.
 #[test]
-fn laws_below_the_clocks_step_are_found() {
+fn distributions_below_the_clocks_step_are_found() {
     let mut numbers = vec![0.0; 700];
     numbers.extend([1.0; 200]);
     numbers.extend((2..60).map(f64::from));

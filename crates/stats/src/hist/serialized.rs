@@ -8,7 +8,7 @@ use super::{BUCKETS, LogHistogram, PAGE, bounds_of, bucket_of};
 
 /// The form of a [`LogHistogram`] in any serde format. Empty buckets are left out.
 #[derive(Serialize, Deserialize)]
-struct Told {
+struct Serialized {
     sum: u128,
     min: u64,
     max: u64,
@@ -22,7 +22,7 @@ impl Serialize for LogHistogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let buckets = self.iter();
         let buckets = buckets.map(|(lowest, _, count)| (bucket_of(lowest) as u16, count));
-        Told {
+        Serialized {
             sum: self.sum,
             min: self.min(),
             max: self.max,
@@ -34,23 +34,23 @@ impl Serialize for LogHistogram {
 
 impl<'de> Deserialize<'de> for LogHistogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LogHistogram, D::Error> {
-        let told = Told::deserialize(deserializer)?;
-        restored(&told).ok_or_else(|| D::Error::custom("no histogram counts like this"))
+        let form = Serialized::deserialize(deserializer)?;
+        restored(&form).ok_or_else(|| D::Error::custom("no histogram counts like this"))
     }
 }
 
-/// The histogram that was told; `None` where none could have told so.
-fn restored(told: &Told) -> Option<LogHistogram> {
+/// The histogram of a serialized form; `None` if no histogram has that form.
+fn restored(form: &Serialized) -> Option<LogHistogram> {
     let mut hist = LogHistogram::new();
-    let ([(first, _), ..], [.., (last, _)]) = (&told.buckets[..], &told.buckets[..]) else {
-        return ((told.sum, told.min, told.max) == (0, 0, 0)).then_some(hist);
+    let ([(first, _), ..], [.., (last, _)]) = (&form.buckets[..], &form.buckets[..]) else {
+        return ((form.sum, form.min, form.max) == (0, 0, 0)).then_some(hist);
     };
-    if bucket_of(told.min) != usize::from(*first) || bucket_of(told.max) != usize::from(*last) {
+    if bucket_of(form.min) != usize::from(*first) || bucket_of(form.max) != usize::from(*last) {
         return None;
     }
     let mut before = None;
     let (mut sum_min, mut sum_max) = (0_u128, 0_u128);
-    for &(bucket, count) in &told.buckets {
+    for &(bucket, count) in &form.buckets {
         let number = usize::from(bucket);
         if number >= BUCKETS || count == 0 || before.is_some_and(|before| before >= bucket) {
             return None;
@@ -63,10 +63,10 @@ fn restored(told: &Told) -> Option<LogHistogram> {
         sum_min += u128::from(lowest) * u128::from(count);
         sum_max += u128::from(highest) * u128::from(count);
     }
-    if told.min > told.max || told.sum < sum_min || told.sum > sum_max {
+    if form.min > form.max || form.sum < sum_min || form.sum > sum_max {
         return None;
     }
-    (hist.sum, hist.min, hist.max) = (told.sum, told.min, told.max);
+    (hist.sum, hist.min, hist.max) = (form.sum, form.min, form.max);
     Some(hist)
 }
 
@@ -101,10 +101,10 @@ mod tests {
     }
 
     #[test]
-    fn what_no_histogram_could_have_told_is_refused() {
-        let told = |sum, min, max, buckets: &[(u16, u64)]| {
+    fn impossible_forms_are_rejected() {
+        let form = |sum, min, max, buckets: &[(u16, u64)]| {
             let buckets = buckets.to_vec();
-            restored(&Told {
+            restored(&Serialized {
                 sum,
                 min,
                 max,
@@ -112,15 +112,15 @@ mod tests {
             })
             .is_some()
         };
-        assert!(told(12, 3, 5, &[(3, 1), (4, 1), (5, 1)]));
-        assert!(!told(12, 3, 5, &[(4, 1), (3, 1), (5, 1)]), "order");
-        assert!(!told(7, 3, 4, &[(3, 1), (3, 1), (4, 1)]), "twice");
-        assert!(!told(13, 3, 5, &[(3, 1), (4, 1), (5, 1)]), "sum");
-        assert!(!told(12, 2, 5, &[(3, 1), (4, 1), (5, 1)]), "min");
-        assert!(!told(12, 3, 6, &[(3, 1), (4, 1), (5, 1)]), "max");
-        assert!(!told(3, 3, 3, &[(3, 0)]), "empty bucket");
-        assert!(!told(0, 0, 0, &[(60_000, 1)]), "no such bucket");
-        assert!(!told(0, 0, 1, &[(0, u64::MAX), (1, 1)]), "too many");
-        assert!(!told(1, 0, 0, &[]), "nothing with a sum");
+        assert!(form(12, 3, 5, &[(3, 1), (4, 1), (5, 1)]));
+        assert!(!form(12, 3, 5, &[(4, 1), (3, 1), (5, 1)]), "order");
+        assert!(!form(7, 3, 4, &[(3, 1), (3, 1), (4, 1)]), "twice");
+        assert!(!form(13, 3, 5, &[(3, 1), (4, 1), (5, 1)]), "sum");
+        assert!(!form(12, 2, 5, &[(3, 1), (4, 1), (5, 1)]), "min");
+        assert!(!form(12, 3, 6, &[(3, 1), (4, 1), (5, 1)]), "max");
+        assert!(!form(3, 3, 3, &[(3, 0)]), "empty bucket");
+        assert!(!form(0, 0, 0, &[(60_000, 1)]), "no such bucket");
+        assert!(!form(0, 0, 1, &[(0, u64::MAX), (1, 1)]), "too many");
+        assert!(!form(1, 0, 0, &[]), "nothing with a sum");
     }
 }

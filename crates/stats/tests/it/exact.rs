@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use serde_json::Value;
-use stats::exact::{Law, at_least_of, mean_interval, share_interval};
+use stats::exact::{CountDistribution, at_least_of, mean_interval, share_interval};
 
 use crate::golden::{assert_near, number, numbers};
 
@@ -27,9 +27,14 @@ fn poisson_means_have_scipys_intervals() {
         let (low, high) = mean_interval(count, 0.95);
         assert_near(low, interval[0], NEAR, &what);
         assert_near(high, interval[1], NEAR, &what);
-        assert_near(Law::Poisson(mean).p(count), number(&case["p"]), NEAR, &what);
         assert_near(
-            Law::Poisson(mean).miss(0.95),
+            CountDistribution::Poisson(mean).p(count),
+            number(&case["p"]),
+            NEAR,
+            &what,
+        );
+        assert_near(
+            CountDistribution::Poisson(mean).miss(0.95),
             number(&case["miss"]),
             NEAR,
             &what,
@@ -41,13 +46,13 @@ fn poisson_means_have_scipys_intervals() {
 fn shares_have_scipys_intervals() {
     for case in GOLDEN["binomial"].as_array().unwrap() {
         let (count, of) = (whole(&case["count"]), whole(&case["of"]));
-        let law = Law::Binomial(of, number(&case["probability"]));
+        let distribution = CountDistribution::Binomial(of, number(&case["probability"]));
         let (what, interval) = (format!("{count} of {of}"), numbers(&case["interval"]));
         let (low, high) = share_interval(count, of, 0.95);
         assert_near(low, interval[0], NEAR, &what);
         assert_near(high, interval[1], NEAR, &what);
-        assert_near(law.p(count), number(&case["p"]), NEAR, &what);
-        assert_near(law.miss(0.95), number(&case["miss"]), NEAR, &what);
+        assert_near(distribution.p(count), number(&case["p"]), NEAR, &what);
+        assert_near(distribution.miss(0.95), number(&case["miss"]), NEAR, &what);
     }
 }
 

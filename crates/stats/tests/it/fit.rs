@@ -212,11 +212,11 @@ fn levels_and_coverage_are_what_they_say() {
     );
     assert!(
         (2..=20).contains(&refused),
-        "{refused} of 200 true laws were refused"
+        "{refused} of 200 true distributions were refused"
     );
     assert!(
         refused_other > 190,
-        "only {refused_other} of 200 false laws were refused"
+        "only {refused_other} of 200 false distributions were refused"
     );
 }
 
