@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::read::{RULE, Sample};
-use crate::shape::OVERFLOW;
+use crate::route::OVERFLOW;
 
 /// The share of all requests that makes a class.
 const SHARE_MIN: f64 = 0.01;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::faults::Kind;
+use crate::line_problems::Kind;
 
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]

@@ -8,8 +8,8 @@ use crate::arrivals::{Arrivals, HurstEstimate, NoCycle};
 use crate::behaviour::SEQUENCES_MAX;
 use crate::durations::Outcome;
 use crate::durations::POINTS_MAX;
-use crate::faults::{Faults, Kind};
-use crate::recorded;
+use crate::from_run;
+use crate::line_problems::{Faults, Kind};
 use crate::scenario::{Room, SEQUENCE_REQUESTS_MAX, drawn, is_chain, sequences_each};
 use crate::sessions::REQUESTS_MAX;
 use crate::{GapReason, Log, Model, SESSIONS_FEW};
@@ -531,7 +531,7 @@ fn of_drawn(model: &Model, found: &mut Found) {
 
 /// Whether the scenario asks for all that the log's users asked for.
 fn of_targets(model: &Model, found: &mut Found) {
-    let is_run = |name: &str| name == recorded::FORMAT;
+    let is_run = |name: &str| name == from_run::FORMAT;
     if model.gap.is_none() || model.log.files.iter().any(|file| is_run(&file.format)) {
         return;
     }

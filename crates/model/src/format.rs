@@ -9,9 +9,9 @@ mod tsung;
 mod w3c;
 
 use crate::entry::{Entry, Meaning};
-use crate::faults::Kind;
+use crate::from_run;
 use crate::input::without_end;
-use crate::recorded;
+use crate::line_problems::Kind;
 use crate::time::{self, Form, TimeFault};
 
 pub(crate) use columns::{CSV, Columns};
@@ -219,7 +219,7 @@ pub(crate) fn key(format: &str) -> &'static str {
     match format {
         // Tsung knows its users by two numbers of its own.
         tsung::NAME => "field:pid+field:id",
-        recorded::FORMAT => "user",
+        from_run::FORMAT => "user",
         _ => "address+agent",
     }
 }

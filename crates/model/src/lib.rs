@@ -13,34 +13,34 @@
 
 #![deny(missing_docs)]
 
-mod against;
 mod arrivals;
-mod arrived;
-mod asked;
 mod behaviour;
 mod check;
 mod class;
-mod counted;
 mod curves;
 mod durations;
 mod entry;
 mod error;
-mod faults;
 mod findings;
 mod format;
-mod hit;
+mod from_counts;
+mod from_run;
 mod input;
-mod part;
+mod line_part;
+mod line_problems;
+mod load;
+mod option_checks;
 mod read;
-mod recalled;
-mod recorded;
+mod reference;
+mod reference_check;
+mod request_record;
+mod route;
 mod scenario;
+mod segment_arrivals;
 mod sessions;
 mod settings;
-mod shape;
 mod sorter;
-mod stated;
-mod stored;
+mod target_lookup;
 mod time;
 mod tsung;
 
@@ -49,7 +49,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use against::{Against, AgainstError, StatedFigure, against};
 pub use arrivals::{
     Arrivals, Break, CountsBar, CountsPicture, Cycle, DaysTest, Hurst, HurstEstimate, NoCycle,
     Pictures, Rescaled, Scale, Silence, Trend,
@@ -57,27 +56,28 @@ pub use arrivals::{
 pub use behaviour::{Behaviour, Transition};
 pub use check::{Check, CheckTest, LEVEL, Played, check, users_expected};
 pub use class::{Class, Target};
-pub use counted::counted;
 pub use curves::{Bar, Curves, LawCurve};
 pub use durations::{Durations, Fit, Outcome, Parameter, Test};
 pub use error::{ModelError, ModelFileError};
-pub use faults::{Count, Example, Kind};
 pub use findings::{Finding, Severity};
 pub use format::{FormatSpec, MEANINGS};
-pub use part::Part;
+pub use from_counts::counted;
+pub use from_run::recorded;
+pub use line_part::Part;
+pub use line_problems::{Count, Example, Kind};
 pub use read::FileRead;
-pub use recorded::recorded;
+pub use reference::{STATED_BYTES_MAX, Stated, StatedAs, StatedError, StatedSegment};
+pub use reference_check::{Against, AgainstError, StatedFigure, against};
 pub use sessions::{Gap, GapReason};
 pub use settings::{ArrivalsLaw, Behaviour as BehaviourKind, Rule, Settings};
-pub use stated::{STATED_BYTES_MAX, Stated, StatedAs, StatedError, StatedSegment};
 pub use tsung::Tsung;
 
 use arrivals::Hours;
-use arrived::{Arrived, Own};
 use behaviour::Tally;
 use class::Classes;
-use hit::{NO_SEGMENT, Start};
 use read::{Again, RULE, Reading};
+use request_record::{NO_SEGMENT, Start};
+use segment_arrivals::{Arrived, Own};
 use sorter::{Scratch, Sorter};
 
 /// The version of `model.json`.
@@ -253,7 +253,7 @@ impl Made {
         look: impl FnOnce(&[u64]) -> Result<HashMap<u64, (String, String)>, ModelError>,
     ) -> Result<Self, ModelError> {
         let model = &mut self.model;
-        recalled::recall(model, look)?;
+        target_lookup::recall(model, look)?;
         if scenario::Room::of(model).is_none() {
             return Err(ModelError::NoRoom {
                 segments: model.segments.len(),
@@ -299,7 +299,7 @@ pub fn model(paths: &[PathBuf], settings: &Settings) -> Result<Made, ModelError>
     let scratch = scratch(settings)?;
     let again = Again::of(paths);
     let mut reading = read::read(paths, settings, &scratch)?;
-    asked::refused(&reading, settings)?;
+    option_checks::refused(&reading, settings)?;
     if reading.faults.bad() as f64 > settings.bad_max * reading.lines as f64 {
         return Err(ModelError::TooManyBad {
             bad: reading.faults.bad(),
@@ -331,7 +331,7 @@ pub fn model(paths: &[PathBuf], settings: &Settings) -> Result<Made, ModelError>
         source,
     })?;
     let mut made = made.finished(|orders| read::asked(paths, settings, &again, orders))?;
-    asked::tell(&mut made.model, &noticed, settings);
+    option_checks::tell(&mut made.model, &noticed, settings);
     Ok(made)
 }
 
@@ -480,7 +480,7 @@ fn made(
     let processes = own.iter().flatten().map(|own| &own.process);
     let (several, apart) = (
         processes.clone().count() > 1,
-        arrived::apart(&whole, processes),
+        segment_arrivals::apart(&whole, processes),
     );
     let mut parts: Vec<(Segment, Option<Vec<f64>>)> = segments
         .names
@@ -520,7 +520,7 @@ fn made(
         seed: settings.seed,
         findings: Vec::new(),
     };
-    let whole = arrived::trace_of_all(&arrived.all, &model.arrivals);
+    let whole = segment_arrivals::trace_of_all(&arrived.all, &model.arrivals);
     if !apart {
         return Ok(Made::together(model, whole));
     }

@@ -3,9 +3,9 @@
 //! What comes out does not depend on how many they are: places in the log order everything, and what is
 //! sampled is chosen by them.
 
-mod again;
+mod line_statistics;
 mod lines;
-mod noticed;
+mod second_read;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,19 +17,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::tz::TimeZone;
 
 use crate::ModelError;
-use crate::faults::{Faults, Kind};
 use crate::format::{self, Format};
-use crate::hit::{Hit, NO_SEGMENT};
 use crate::input::{Input, Piece};
-use crate::part::JOINED;
+use crate::line_part::JOINED;
+use crate::line_problems::{Faults, Kind};
+use crate::request_record::{Hit, NO_SEGMENT};
+use crate::route::Names;
 use crate::settings::Settings;
-use crate::shape::Names;
 use crate::sorter::{Run, Scratch};
 
-pub(crate) use again::{Again, asked};
+pub(crate) use line_statistics::Noticed;
 use lines::{Lines, Outcome};
 pub(crate) use lines::{RULE, Sample};
-pub(crate) use noticed::Noticed;
+pub(crate) use second_read::{Again, asked};
 use steps::Steps;
 
 /// Shapes of requests that are told apart while reading.

@@ -1,8 +1,8 @@
 //! The model as a scenario that can be run and scaled.
 
 mod arrivals;
-mod asked;
-mod room;
+mod detail;
+mod targets;
 
 use std::fmt::Write as _;
 
@@ -11,8 +11,8 @@ use stats::fit::Family;
 use crate::durations::{Durations, Fit};
 use crate::{BehaviourKind, Model, SCENARIO_BEGINS, Segment};
 
-pub(crate) use asked::{drawn, files, inline_max, of_sequence};
-pub(crate) use room::Room;
+pub(crate) use detail::Room;
+pub(crate) use targets::{drawn, files, inline_max, of_sequence};
 
 /// A run lasts so long unless asked otherwise, in the log's time.
 const SECONDS_MAX: f64 = 3_600.0;
@@ -54,7 +54,7 @@ fn written(model: &Model, room: Room) -> String {
     let mut out = head(model);
     let names = names(model);
     params(model, &names, &mut out);
-    asked::data(model, &mut out);
+    targets::data(model, &mut out);
     out.push_str("sessions:\n");
     for (segment, name) in model.segments.iter().zip(&names) {
         session(model, segment, name, room, &mut out);
@@ -253,7 +253,7 @@ fn chain(model: &Model, segment: &Segment, room: Room, out: &mut String) {
             continue;
         }
         let _ = write!(out, "            {}:\n              steps:\n", class.state);
-        asked::request(model, class, 16, out);
+        targets::request(model, class, 16, out);
         let think = behaviour.class_thinks[number_of]
             .as_ref()
             .unwrap_or(&behaviour.thinks);
@@ -309,7 +309,7 @@ fn sequences(model: &Model, segment: &Segment, room: Room, out: &mut String) {
                 let _ = writeln!(out, "              - think: {}", scaled(before_s));
             }
             let target = of_sequence(model, &segment.behaviour, sequence, place);
-            let step = asked::step(&model.classes[class], target);
+            let step = targets::step(&model.classes[class], target);
             let _ = writeln!(out, "              - {step}");
         }
     }

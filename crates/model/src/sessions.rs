@@ -4,7 +4,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::hit::{Hit, NO_SEGMENT};
+use crate::request_record::{Hit, NO_SEGMENT};
 use crate::sorter::{Run, merge};
 
 /// The gap taken where the log does not show one.

@@ -7,7 +7,7 @@ use regex::bytes::Regex;
 
 use crate::class::Class;
 use crate::format::FormatSpec;
-use crate::part::Part;
+use crate::line_part::Part;
 
 /// What is asked of a log.
 #[derive(Debug, Clone)]

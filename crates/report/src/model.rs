@@ -1,15 +1,15 @@
 //! Models of workloads: what to know at once, and the whole report.
 
-mod against;
 mod markdown;
+mod reference_check;
 
 use model::{Check, Finding, Model, Severity};
 
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 
-pub use against::model_against;
 pub use markdown::model_markdown;
+pub use reference_check::model_against;
 
 /// Columns of the text.
 const COLUMNS: usize = 100;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{FieldMap, meaning, stamp, status, without_port};
 use crate::entry::{Entry, Meaning};
-use crate::faults::Kind;
+use crate::line_problems::Kind;
 use crate::time::Form;
 
 /// What such a table is called.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{FieldMap, meaning, stamp};
 use crate::entry::{Entry, Meaning};
-use crate::faults::Kind;
+use crate::line_problems::Kind;
 use crate::time::Form;
 
 /// What such a log is called.

@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use super::client::Client;
 use super::{stamp, status};
 use crate::entry::{Entry, Meaning};
-use crate::faults::Kind;
+use crate::line_problems::Kind;
 use crate::time::Form;
 
 /// Behind address, identity and user.

@@ -8,13 +8,13 @@ use jiff::tz::TimeZone;
 
 use super::{LINE_BITS, Noticed, SAMPLES_MAX, SEGMENTS_MAX, SHAPES_MAX, Steps, Work};
 use crate::entry::{Entry, clean_target, is_method};
-use crate::faults::{Faults, Kind};
 use crate::format::{Format, key};
-use crate::hit::{Hit, NO_SEGMENT};
 use crate::input::{LINE_BYTES_MAX, without_end};
-use crate::part::Part;
+use crate::line_part::Part;
+use crate::line_problems::{Faults, Kind};
+use crate::request_record::{Hit, NO_SEGMENT};
+use crate::route::{Names, shape};
 use crate::settings::Settings;
-use crate::shape::{Names, shape};
 use crate::sorter::{Run, Scratch, Sorter};
 use crate::time::{Placed, Stamp, place};
 

@@ -1,14 +1,14 @@
 //! Logs whose crowd is known, and what is made of them.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
-mod asked;
-mod faults;
 mod formats;
 mod hours;
-mod kept;
+mod line_problems;
+mod load;
+mod option_checks;
 mod real;
 mod segments;
-mod stored;
+mod sequences;
 mod truth;
 mod tsung;
 

@@ -13,8 +13,8 @@ use crate::{page, terminal};
 
 mod against;
 mod check;
-mod place;
-mod run;
+mod directory;
+mod run_targets;
 
 #[cfg(feature = "web")]
 pub(crate) use check::page_of;
@@ -34,9 +34,9 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
         .expect("clap requires it without a subcommand");
     refuse_idle(args)?;
     if let Some(tsung) = &args.tsung {
-        place::refuse_to_replace(tsung, &args.logs, out)?;
+        directory::refuse_to_replace(tsung, &args.logs, out)?;
     }
-    place::prepare(out)?;
+    directory::prepare(out)?;
     let settings = settings(args, out);
     let made = match (args.format, &args.logs[..]) {
         (Some(LogFormat::Counts), [path]) => counted(args, path, &settings)?,
@@ -48,7 +48,7 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
             ));
         }
         (_, [run]) if run.is_dir() => {
-            model::recorded(run, &settings, &run::asked(run)).map_err(failure)?
+            model::recorded(run, &settings, &run_targets::asked(run)).map_err(failure)?
         }
         _ => model::model(&args.logs, &settings).map_err(failure)?,
     };
@@ -155,7 +155,7 @@ fn settings(args: &ModelArgs, out: &Path) -> Settings {
         },
         seed: args.seed,
         threads: args.threads.map_or_else(threads, usize::from),
-        scratch: place::scratch(out),
+        scratch: directory::scratch(out),
     }
 }
 
@@ -188,7 +188,7 @@ fn write(out: &Path, made: &Made) -> Result<(), Failure> {
     let json = report::json(&made.model);
     // Better the old model than one that nothing can read.
     Model::read(&json).map_err(|error| Failure::new(Exit::Data, error))?;
-    place::make_room(out)?;
+    directory::make_room(out)?;
     // model.json is what makes the directory one of a model: it comes last.
     put(SCENARIO, &made.scenario())?;
     for (name, text) in made.files() {

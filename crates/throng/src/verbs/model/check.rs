@@ -8,7 +8,7 @@ use controller::simulate::{Asked, USER_HEADER, simulate};
 use model::{Model, Played, Settings};
 use report::Page;
 
-use super::{MODEL, SCENARIO, against, failure, place};
+use super::{MODEL, SCENARIO, against, directory, failure};
 use crate::args::ModelCheckArgs;
 use crate::exit::{Exit, Failure, written};
 use crate::{page, source, terminal};
@@ -40,7 +40,7 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Io, error))?;
     let settings = Settings {
         seed: plan.seed.wrapping_add(1),
-        scratch: place::scratch(&args.dir),
+        scratch: directory::scratch(&args.dir),
         ..model::settings_of(&first)
     };
     let second = model::model(&[log], &settings).map_err(failure)?.model;

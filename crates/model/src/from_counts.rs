@@ -7,12 +7,12 @@ use std::path::Path;
 use crate::arrivals::{self, COUNTS_MAX, Counts};
 use crate::behaviour::{Tally, behaviours};
 use crate::class::{Class, Target};
-use crate::faults::Kind;
 use crate::input::Input;
+use crate::line_problems::Kind;
 use crate::read::FileRead;
 use crate::settings::Settings;
 use crate::{ALL, FORMAT_VERSION, Log, Made, Model, ModelError, Segment};
-use crate::{arrived, findings, stem};
+use crate::{findings, segment_arrivals, stem};
 
 /// Reads a file of numbers, parted by blanks, commas or line ends, and models them: each counts the
 /// requests of `bin_s` seconds. `local_s`: what the clock on the wall showed at the beginning, as seconds
@@ -63,7 +63,7 @@ pub fn counted(
             lines,
             requests: users,
             without: 0,
-            faults: BTreeMap::<Kind, crate::faults::Count>::new(),
+            faults: BTreeMap::<Kind, crate::line_problems::Count>::new(),
             step_s: counts.bin_s as f64,
             finer: 0,
             first_unix_s: local_s,
@@ -100,7 +100,7 @@ pub fn counted(
         findings: Vec::new(),
     };
     model.findings = findings::findings(&model);
-    let whole = arrived::trace_of_all(&counts, &model.arrivals);
+    let whole = segment_arrivals::trace_of_all(&counts, &model.arrivals);
     Ok(Made::together(model, whole))
 }
 

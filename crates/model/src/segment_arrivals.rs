@@ -4,8 +4,8 @@ use std::io;
 
 use crate::arrivals::{self, Arrivals, Counts, Hours, TRACE_BINS_MAX};
 use crate::durations::{Reservoir, SAMPLE_MAX};
-use crate::hit::Start;
 use crate::read::Reading;
+use crate::request_record::Start;
 use crate::settings::{ArrivalsLaw, Settings};
 use crate::sorter::{self, Run};
 use crate::{Process, ProcessReason, SESSIONS_FEW};

@@ -8,7 +8,7 @@ use stats::exact::{CountDistribution, at_least_of, mean_interval, share_interval
 use stats::multiple::holm;
 
 use crate::check::LEVEL;
-use crate::stated::{Stated, StatedSegment};
+use crate::reference::{Stated, StatedSegment};
 use crate::{Model, OTHERS, Segment};
 
 /// The confidence of each interval.

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use record::Run;
 
-use crate::faults::Faults;
 use crate::findings::{Severity, add};
-use crate::hit::Hit;
+use crate::line_problems::Faults;
 use crate::read::{FileRead, Noticed, RULE, Reading, Sample};
+use crate::request_record::Hit;
 use crate::settings::Settings;
 use crate::sorter::Sorter;
 use crate::{Class, Made, Model, ModelError, Target};
