@@ -22,18 +22,18 @@ fn a_probability_above_one_is_refused_or_taken_as_one() {
     let file = space.file("publishers.csv", PUBLISHERS);
     let mut refused = throng(["serve", "ads", "--publishers"]);
     let ended = Ended::of(refused.arg(&file)).with(65);
-    ended.told("line 3: impression is 3.375, and a probability is at most 1");
+    ended.stderr_contains("line 3: impression is 3.375, and a probability is at most 1");
     let path = file.to_str().unwrap();
     Served::start(&["ads", "--publishers", path, "--above-one", "take-as-one"]);
     let mut missing = throng(["serve", "ads", "--publishers", "/nowhere.csv"]);
     Ended::of(&mut missing)
         .with(66)
-        .told("cannot read /nowhere.csv");
+        .stderr_contains("cannot read /nowhere.csv");
     // Which has no length, and no end.
     let mut endless = throng(["serve", "ads", "--publishers", "/dev/zero"]);
     Ended::of(&mut endless)
         .with(66)
-        .told("it has more than 4194304 bytes");
+        .stderr_contains("it has more than 4194304 bytes");
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn settings_that_cannot_be_are_refused() {
     let mut wrong = throng(["serve", "ads", "--ads", "10", "--long-list", "20"]);
     Ended::of(&mut wrong)
         .with(64)
-        .told("a short list has an ad at least");
+        .stderr_contains("a short list has an ad at least");
     let mut wrong = throng(["serve", "ads", "--log-format", "xml"]);
     Ended::of(&mut wrong).with(64);
     // Of these SQLite would keep nothing.
@@ -49,13 +49,13 @@ fn settings_that_cannot_be_are_refused() {
         let mut wrong = throng(["serve", "ads", "--store", store]);
         Ended::of(&mut wrong)
             .with(64)
-            .told("is no database that is known here");
+            .stderr_contains("is no database that is known here");
     }
     for option in ["--store", "--cache"] {
         let mut wrong = throng(["serve", "ads", option, "env:ADDRESS"]);
         Ended::of(wrong.env("ADDRESS", ""))
             .with(64)
-            .told("env:ADDRESS: environment variable is empty");
+            .stderr_contains("env:ADDRESS: environment variable is empty");
     }
 }
 
@@ -73,8 +73,8 @@ fn table(path: &Path) -> Option<HashMap<String, Row>> {
     Some(rows.collect())
 }
 
-/// What the example says of a publisher.
-fn told(text: &str, key: &str) -> Option<Row> {
+/// The example's row for a publisher.
+fn publisher_row(text: &str, key: &str) -> Option<Row> {
     let (_, rest) = text.split_once(&format!("  \"{key}\":\n"))?;
     let word = |after: &str| -> Option<&str> {
         let (_, rest) = rest.split_once(after)?;
@@ -102,7 +102,7 @@ fn the_example_is_the_published_table() {
     assert_eq!(table.len(), 32);
     assert_eq!(text.matches("    weight: ").count(), 32);
     for (key, row) in table {
-        assert_eq!(told(&text, &key), Some(row), "{key}");
+        assert_eq!(publisher_row(&text, &key), Some(row), "{key}");
     }
 }
 

@@ -25,9 +25,9 @@ fn freezes_are_outages_of_known_length() {
     assert!((0.5..0.9).contains(&observed), "{observed}");
 
     let ended = Ended::of(throng(["analyze"]).arg(directory)).with(0);
-    ended.said("warning: down");
-    ended.said("MTBF");
-    ended.said("Little's law");
+    ended.stdout_contains("warning: down");
+    ended.stdout_contains("MTBF");
+    ended.stdout_contains("Little's law");
 }
 
 #[test]
@@ -35,16 +35,16 @@ fn what_cannot_be_analysed_is_told() {
     let space = Space::new();
     Ended::of(throng(["analyze"]).arg(space.path("none")))
         .with(66)
-        .told("no run directory");
+        .stderr_contains("no run directory");
     let stall = Served::start(&["stall", "--stall", "0"]);
     Ended::of(&mut space.load(&stall.url, "50/s", "1s")).with(0);
     let directory = &space.directories()[0];
     Ended::of(throng(["analyze"]).arg(directory))
         .with(65)
-        .told("it takes 20");
+        .stderr_contains("it takes 20");
     let ended = Ended::of(throng(["analyze", "--phase", "warm"]).arg(directory)).with(64);
-    ended.told("its phases are constant, hold");
+    ended.stderr_contains("its phases are constant, hold");
     Ended::of(throng(["analyze", "--down", "0"]).arg(directory))
         .with(64)
-        .told("above 0");
+        .stderr_contains("above 0");
 }

@@ -75,9 +75,9 @@ fn the_limit_is_found_to_the_last_user() {
     let file = space.file("crowded.yaml", &scenario(crowded()));
     let file = file.to_str().unwrap();
     let ended = Ended::of(&mut search(&space, &[file])).with(0);
-    ended.said("CAPACITY 13 of arrivals.0.users");
-    ended.said("and 14 no more (0 of 2 runs kept the thresholds)");
-    ended.said("errors");
+    ended.stdout_contains("CAPACITY 13 of arrivals.0.users");
+    ended.stdout_contains("and 14 no more (0 of 2 runs kept the thresholds)");
+    ended.stdout_contains("errors");
     let directory = only(&space);
     let found = state(&directory, "capacity.json");
     assert_eq!(
@@ -153,11 +153,11 @@ fn bounds_end_a_search() {
     let file = space.file("crowded.yaml", &scenario(crowded()));
     let file = file.to_str().unwrap();
     let ended = Ended::of(&mut search(&space, &[file, "--steps", "3"])).with(2);
-    ended.said("ran out of steps");
-    let ended = Ended::of(&mut search(&space, &[file, "--for", "200ms"])).with(2);
-    ended.said("ran out of time");
+    ended.stdout_contains("ran out of steps");
+    let ended = Ended::of(&mut search(&space, &[file, "--time-limit", "200ms"])).with(2);
+    ended.stdout_contains("ran out of time");
     let ended = Ended::of(&mut search(&space, &[file, "--at-most", "9"])).with(0);
-    ended.said("holds 9, the most that was asked for");
+    ended.stdout_contains("holds 9, the most that was asked for");
     let ended = Ended::of(&mut search(
         &space,
         &[
@@ -170,7 +170,7 @@ fn bounds_end_a_search() {
             "sessions.guest.0.status=200..599",
         ],
     ));
-    ended.with(1).said("not even 1 holds");
+    ended.with(1).stdout_contains("not even 1 holds");
 }
 
 #[test]
@@ -180,7 +180,9 @@ fn what_cannot_be_searched_is_told() {
     let file = space.file("crowded.yaml", &text);
     let file = file.to_str().unwrap();
     let check = |args: &[&str], code: i32, told: &str| {
-        Ended::of(&mut search(&space, args)).with(code).told(told);
+        Ended::of(&mut search(&space, args))
+            .with(code)
+            .stderr_contains(told);
     };
     check(
         &[file, "--set", "thresholds=[]"],
@@ -204,5 +206,5 @@ fn what_cannot_be_searched_is_told() {
     let nothing = space.path("nothing");
     Ended::of(throng(["capacity", "--resume"]).arg(nothing))
         .with(66)
-        .told("holds no search");
+        .stderr_contains("holds no search");
 }

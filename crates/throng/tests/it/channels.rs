@@ -69,7 +69,7 @@ sessions:
 arrivals: [ {{ constant: 20/s, for: 500ms }} ]
 "
     );
-    Ended::of(&mut space.run_text(&text, &[])).said("rejected");
+    Ended::of(&mut space.run_text(&text, &[])).stdout_contains("rejected");
 }
 
 /// Everybody in one room hears the last ones speak: of all loops together there is one first and one

@@ -51,18 +51,18 @@ fn check_reads_standard_input() {
 
 #[test]
 fn a_url_that_is_none_is_told_as_it_was_meant() {
-    for load in [&[][..], &["--users", "5", "--for", "1s"]] {
+    for load in [&[][..], &["--users", "5", "--duration", "1s"]] {
         for what in ["localhost:8080/hello", "htp://localhost:8080/hello"] {
             let ended = at_root(&[&["run", what], load].concat()).with(64);
-            ended.told("is neither a file nor a URL");
-            ended.told("write http://localhost:8080/hello");
+            ended.stderr_contains("is neither a file nor a URL");
+            ended.stderr_contains("write http://localhost:8080/hello");
         }
     }
     // Others take none.
     for verb in ["check", "capacity", "experiment"] {
         at_root(&[verb, "http://127.0.0.1:1/"])
             .with(66)
-            .told("only `throng run` takes a URL");
+            .stderr_contains("only `throng run` takes a URL");
     }
     let missing = at_root(&["experiment", "nowhere.yaml"]).with(66);
     assert!(!missing.err.contains("URL"), "{}", missing.err);
@@ -72,10 +72,10 @@ fn a_url_that_is_none_is_told_as_it_was_meant() {
 fn numbers_and_addresses_say_what_is_expected() {
     at_root(&["run", "http://127.0.0.1:1/", "--users", "abc"])
         .with(64)
-        .told("expected a whole number");
+        .stderr_contains("expected a whole number");
     at_root(&["serve", "hello", "--listen", "localhost:18082"])
         .with(64)
-        .told("expected a numeric address with a port, such as 127.0.0.1:8080");
+        .stderr_contains("expected a numeric address with a port, such as 127.0.0.1:8080");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_missing_file_is_named() {
     for verb in ["check", "run"] {
         at_root(&[verb, "nowhere.yaml"])
             .with(66)
-            .told("cannot read \"nowhere.yaml\"");
+            .stderr_contains("cannot read \"nowhere.yaml\"");
     }
 }
 
@@ -130,17 +130,19 @@ fn a_missing_file_is_named() {
 fn a_wrong_command_line_ends_with_64() {
     at_root(&["run", "--loud", "x.yaml"])
         .with(64)
-        .told("unexpected argument '--loud'");
-    at_root(&[]).with(64).told("Usage: throng <COMMAND>");
+        .stderr_contains("unexpected argument '--loud'");
+    at_root(&[])
+        .with(64)
+        .stderr_contains("Usage: throng <COMMAND>");
     at_root(&["check", "x.yaml", "--set", "hold"])
         .with(64)
-        .told("expected KEY=VALUE");
+        .stderr_contains("expected KEY=VALUE");
     at_root(&["run", "x.yaml", "--quiet", "--json"])
         .with(64)
-        .told("cannot be used with");
+        .stderr_contains("cannot be used with");
     at_root(&["serve", "stall", "--delay", "5"])
         .with(64)
-        .told("--delay");
+        .stderr_contains("--delay");
 }
 
 #[test]
@@ -148,20 +150,51 @@ fn options_of_a_url_do_not_go_with_a_file() {
     for option in [
         ["--users", "5"],
         ["--rate", "5/s"],
-        ["--for", "5s"],
+        ["--duration", "5s"],
         ["--method", "POST"],
         ["--header", "a: b"],
         ["--body", "x"],
     ] {
         let args = [&["run", "examples/http-hello.yaml"], &option[..]].concat();
-        at_root(&args).with(64).told("go with a URL");
+        at_root(&args).with(64).stderr_contains("go with a URL");
     }
+}
+
+#[test]
+fn renamed_options_name_the_new_one() {
+    for (command, tip) in [
+        (
+            ["run", "x.yaml", "--anyway"],
+            "'--anyway' is now called '--force'",
+        ),
+        (
+            ["run", "x.yaml", "--for"],
+            "'--for' is now called '--duration'",
+        ),
+        (
+            ["capacity", "x.yaml", "--for"],
+            "'--for' is now called '--time-limit'",
+        ),
+        (["analyze", "x", "--cut"], "'--cut' is now called '--skip'"),
+        (
+            ["show", "x", "--judge-rest"],
+            "'--judge-rest' is now called '--allow-lost-workers'",
+        ),
+    ] {
+        at_root(&command).with(64).stderr_contains(tip);
+    }
+    let doctor = at_root(&["doctor", "--for", "5"]).with(64);
+    doctor.stderr_contains("'--for' is now called '--users'");
+    // Unknown options get clap's own tip.
+    at_root(&["run", "x.yaml", "--forc"])
+        .with(64)
+        .stderr_contains("'--force'");
 }
 
 #[test]
 fn help_and_version_are_no_errors() {
     let help = at_root(&["run", "--help"]).with(0);
-    help.said("the run cannot be trusted");
+    help.stdout_contains("the run cannot be trusted");
     let version = at_root(&["--version"]).with(0);
     assert_eq!(
         version.out.trim(),
@@ -198,7 +231,7 @@ fn options_stand_under_their_own_headings() {
 fn a_recording_is_imported_first() {
     at_root(&["run", "testdata/har/shop.har"])
         .with(65)
-        .told("throng import testdata/har/shop.har");
+        .stderr_contains("throng import testdata/har/shop.har");
 }
 
 #[test]
@@ -282,30 +315,30 @@ fn doctor_tells_every_limit() {
     let limits = "open files, local ports, connection queues, TIME_WAIT, socket buffers, memory, \
                   cores, clock source, is the first limit";
     for limit in limits.split(", ") {
-        ended.said(limit);
+        ended.stdout_contains(limit);
     }
 }
 
 #[test]
 fn a_doctor_with_few_files_says_how_to_mend_it() {
     let ended = Ended::of(&mut with_files(200, &throng(["doctor"]))).with(0);
-    ended.said("to mend it: ulimit -n");
+    ended.stdout_contains("to mend it: ulimit -n");
 }
 
 #[test]
 fn a_doctor_asked_for_users_tells_what_they_take() {
     // No machine has the memory for so many, whatever its settings.
-    let ended = at_root(&["doctor", "--for", "100000000000"]).with(1);
-    ended.said("100,000,000,000 users at once, with the target on this machine:");
-    ended.said("fs.file-max");
-    ended.said("As it is, this machine can hold about");
-    let elsewhere = ["doctor", "--for", "100000000000", "--target-elsewhere"];
+    let ended = at_root(&["doctor", "--users", "100000000000"]).with(1);
+    ended.stdout_contains("100,000,000,000 users at once, with the target on this machine:");
+    ended.stdout_contains("fs.file-max");
+    ended.stdout_contains("As it is, this machine can hold about");
+    let elsewhere = ["doctor", "--users", "100000000000", "--target-elsewhere"];
     let ended = at_root(&elsewhere).with(1);
-    ended.said("own addresses in `options.source_addresses`");
+    ended.stdout_contains("own addresses in `options.source_addresses`");
     for wrong in [
         &["doctor", "--apply"][..],
-        &["doctor", "--for", "0"],
-        &["doctor", "--for", "5", "--source-addresses", "3"],
+        &["doctor", "--users", "0"],
+        &["doctor", "--users", "5", "--source-addresses", "3"],
     ] {
         at_root(wrong).with(64);
     }
@@ -330,13 +363,13 @@ fn json_and_quiet_are_kept_to() {
 fn show_repeats_the_verdict() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let url = format!("{}/hello", echo.url);
-    let run = Ended::of(&mut space.run(&[&url, "--users", "2", "--for", "1s"])).with(0);
+    let run = Ended::of(&mut space.run(&[&url, "--users", "2", "--duration", "1s"])).with(0);
     let shown = Ended::of(throng(["show"]).arg(&space.directories()[0])).with(0);
     // Besides, it tells what the run did over its time.
     let (verdict, over_time) = shown.out.split_once("\nover time  ").unwrap();
     assert!(run.out.contains(verdict), "{}\n---\n{}", run.out, shown.out);
     assert!(over_time.contains("p99 of GET /hello"), "{over_time}");
-    shown.said("PASSED url");
+    shown.stdout_contains("PASSED url");
 }
 
 #[test]
@@ -344,8 +377,8 @@ fn show_of_no_run_says_so() {
     let space = Space::new();
     Ended::of(throng(["show"]).arg(space.path("")))
         .with(66)
-        .told("is no run directory");
+        .stderr_contains("is no run directory");
     at_root(&["show", "nowhere"])
         .with(66)
-        .told("nowhere is no run directory");
+        .stderr_contains("nowhere is no run directory");
 }

@@ -76,7 +76,9 @@ fn a_planted_delay_is_found_and_told_in_every_form() {
     let quiet = compare(&space, "new", "old", &["--quiet"]).with(1);
     assert_eq!(quiet.out, "");
     // What got better is no failure.
-    compare(&space, "old", "new", &[]).with(0).said("FASTER");
+    compare(&space, "old", "new", &[])
+        .with(0)
+        .stdout_contains("FASTER");
 }
 
 #[test]
@@ -104,7 +106,7 @@ fn runs_without_a_baseline_fall_into_groups() {
     ensemble(&space, "runs", 4..6, &slow);
     let ended = compare(&space, "runs", "", &["--junit", "report.xml"]).with(1);
     golden("compare-groups", &ended.out);
-    ended.said("{R1 R2 R3} {R4 R5}");
+    ended.stdout_contains("{R1 R2 R3} {R4 R5}");
     let junit = std::fs::read_to_string(space.path("report.xml")).unwrap();
     assert!(junit.contains("failures=\"1\""), "{junit}");
 }
@@ -116,8 +118,10 @@ fn histograms_serve_where_rows_do_not_fit() {
     ensemble(&space, "new", 11..16, &planted());
     let ended = compare(&space, "new", "old", &["--memory", "1B"]).with(1);
     ended
-        .said("from histograms, whose times are within 0.0488 % of the truth: connect, GET /")
-        .said("SLOWER");
+        .stdout_contains(
+            "from histograms, whose times are within 0.0488 % of the truth: connect, GET /",
+        )
+        .stdout_contains("SLOWER");
     let exact = compare(&space, "new", "old", &["--json"]);
     let binned = compare(&space, "new", "old", &["--json", "--memory", "1B"]);
     let mean = |ended: &Ended| {
@@ -142,10 +146,12 @@ fn errors_are_compared() {
     ensemble(&space, "old", 1..6, &failing(400));
     ensemble(&space, "new", 11..16, &failing(10));
     let ended = compare(&space, "new", "old", &[]).with(1);
-    ended.said("MORE ERRORS").said("GET /: more errors:");
+    ended
+        .stdout_contains("MORE ERRORS")
+        .stdout_contains("GET /: more errors:");
     compare(&space, "new", "old", &["--memory", "1B"])
         .with(1)
-        .said("MORE ERRORS");
+        .stdout_contains("MORE ERRORS");
 }
 
 /// Half as many that end well, and those in a tenth of the time: nobody would call that faster.
@@ -168,7 +174,9 @@ fn errors_are_not_outweighed_by_what_got_faster() {
     let relative = rate["relative"].as_f64().unwrap();
     assert!((-0.6..-0.4).contains(&relative), "{rate}");
     // The other way round it is the times that got worse, whatever ends well now.
-    compare(&space, "old", "new", &[]).with(1).said("SLOWER");
+    compare(&space, "old", "new", &[])
+        .with(1)
+        .stdout_contains("SLOWER");
 }
 
 /// A target that answers nothing is not one that is no slower.
@@ -183,7 +191,7 @@ fn a_measure_that_only_fails_does_not_pass() {
     ensemble(&space, "new", 11..16, &failing);
     compare(&space, "new", "old", &[])
         .with(2)
-        .said("fatal: GET /: cannot be told: none ended well in C1, C2, C3, C4, C5");
+        .stdout_contains("fatal: GET /: cannot be told: none ended well in C1, C2, C3, C4, C5");
 }
 
 #[test]
@@ -199,8 +207,8 @@ fn differences_within_the_tolerance_do_not_fail() {
     ensemble(&space, "new", 11..16, &steady(2.012e6));
     compare(&space, "new", "old", &[])
         .with(0)
-        .said("GET /: differences within the tolerance, which decide nothing:")
-        .said("no difference seen beyond the tolerance");
+        .stdout_contains("GET /: differences within the tolerance, which decide nothing:")
+        .stdout_contains("no difference seen beyond the tolerance");
     compare(&space, "new", "old", &["--tolerance", "0%"]).with(1);
 }
 
@@ -211,12 +219,12 @@ fn single_runs_are_compared_by_their_windows_unless_strict() {
     ensemble(&space, "new", 11..12, &planted());
     compare(&space, "new", "old", &[])
         .with(1)
-        .said("each side has a single run")
-        .said("paired windows of single runs");
+        .stdout_contains("each side has a single run")
+        .stdout_contains("paired windows of single runs");
     compare(&space, "new", "old", &["--strict", "--junit", "report.xml"])
         .with(2)
-        .said("CANNOT BE TOLD")
-        .said("fatal: a side has a single run");
+        .stdout_contains("CANNOT BE TOLD")
+        .stdout_contains("fatal: a side has a single run");
     let junit = std::fs::read_to_string(space.path("report.xml")).unwrap();
     assert!(
         junit.contains("<error message=\"cannot be told\""),
@@ -235,7 +243,7 @@ fn three_runs_a_side_are_decided_by_students_t() {
     ensemble(&space, "new", 11..14, &slow);
     compare(&space, "new", "old", &[])
         .with(1)
-        .said("3 and 3 runs are too few for permutations to reach 5 %");
+        .stdout_contains("3 and 3 runs are too few for permutations to reach 5 %");
 }
 
 #[test]
@@ -273,14 +281,14 @@ fn a_stretch_of_the_run_is_compared_where_asked() {
         &["--phase", "steady", "--skip", "10s"],
     )
     .with(1)
-    .said("phase steady, without the first 10 s")
-    .said("10 s of http://127.0.0.1:8080");
+    .stdout_contains("phase steady, without the first 10 s")
+    .stdout_contains("10 s of http://127.0.0.1:8080");
     compare(&space, "new", "old", &["--phase", "warm"])
         .with(65)
-        .told("it has no phase \"warm\", but steady");
+        .stderr_contains("it has no phase \"warm\", but steady");
     compare(&space, "new", "old", &["--skip", "1h"])
         .with(65)
-        .told("all of it is skipped");
+        .stderr_contains("all of it is skipped");
 }
 
 #[test]
@@ -295,12 +303,12 @@ fn what_is_not_one_thing_is_refused() {
     ensemble(&space, "new", 11..16, &other);
     compare(&space, "new", "old", &[])
         .with(65)
-        .told("the scenarios are \"recorded\" and \"other\"")
-        .told("not all of them measure GET / (request), GET /b (request)");
-    compare(&space, "new", "old", &["--anyway"])
+        .stderr_contains("the scenarios are \"recorded\" and \"other\"")
+        .stderr_contains("not all of them measure GET / (request), GET /b (request)");
+    compare(&space, "new", "old", &["--force"])
         .with(0)
-        .said("warning: not all was alike")
-        .said("no difference seen in connect");
+        .stdout_contains("warning: not all was alike")
+        .stdout_contains("no difference seen in connect");
 }
 
 #[test]
@@ -314,8 +322,8 @@ fn untrusted_runs_prove_nothing() {
     ensemble(&space, "new", 11..16, &untrusted);
     compare(&space, "new", "old", &[])
         .with(2)
-        .said("fatal: C1, C2, C3, C4, C5 are not to be trusted");
-    compare(&space, "new", "old", &["--anyway"]).with(1);
+        .stdout_contains("fatal: C1, C2, C3, C4, C5 are not to be trusted");
+    compare(&space, "new", "old", &["--force"]).with(1);
 }
 
 #[test]
@@ -330,11 +338,11 @@ fn nothing_in_a_record_steers_the_terminal() {
     let is_plain = |text: &str| !text.chars().any(|c| c.is_control() && c != '\n');
     let run = space.path(&runs(&space, "new")[0]);
     let shown = Ended::of(throng(["show"]).arg(&run)).with(0);
-    shown.said("evil");
+    shown.stdout_contains("evil");
     let compared = compare(&space, "new", "old", &[]);
     std::fs::write(run.join("run.json"), "{").unwrap();
     let refused = Ended::of(throng(["show"]).arg(&run)).with(66);
-    refused.told("is damaged");
+    refused.stderr_contains("is damaged");
     for text in [&shown.out, &compared.out, &refused.err] {
         assert!(is_plain(text), "{text:?}");
     }
@@ -349,7 +357,7 @@ fn bad_input_is_told_and_not_invented() {
         let mut command = throng(["compare"]);
         Ended::of(command.args(args).current_dir(space.path("")))
             .with(code)
-            .told(text);
+            .stderr_contains(text);
     };
     told(&[], 64, "RUN");
     told(&[&first], 64, "one run cannot be compared with itself");
@@ -385,7 +393,7 @@ fn bad_input_is_told_and_not_invented() {
     let mut command = throng(["compare", &none, "--baseline", &first, &second]);
     Ended::of(command.current_dir(space.path("")))
         .with(2)
-        .said("cannot be told: none ended well in C1");
+        .stdout_contains("cannot be told: none ended well in C1");
 }
 
 #[test]
@@ -399,12 +407,12 @@ fn damaged_and_killed_runs_are_told() {
     remove("requests.parquet");
     compare(&space, "new", "old", &[])
         .with(1)
-        .said("from histograms");
+        .stdout_contains("from histograms");
     // Without a verdict, it is judged now: it is incomplete.
     remove("summary.json");
     compare(&space, "new", "old", &[])
         .with(2)
-        .said("C1 is not to be trusted");
+        .stdout_contains("C1 is not to be trusted");
     let cut = |name: &str| {
         let bytes = std::fs::read(run.join(name)).unwrap();
         std::fs::write(run.join(name), &bytes[..bytes.len() / 2]).unwrap();
@@ -412,11 +420,11 @@ fn damaged_and_killed_runs_are_told() {
     cut("series.parquet");
     compare(&space, "new", "old", &[])
         .with(66)
-        .told("series.parquet is damaged");
+        .stderr_contains("series.parquet is damaged");
     cut("run.json");
     compare(&space, "new", "old", &[])
         .with(66)
-        .told("run.json is damaged");
+        .stderr_contains("run.json is damaged");
 }
 
 /// Real runs, taking turns. The delay is so long that a busy machine does not hide it.
@@ -436,14 +444,14 @@ fn real_runs_are_compared() {
                 &served.url,
                 "--rate",
                 "100/s",
-                "--for",
+                "--duration",
                 "500ms",
             ];
             let place = ["--runs", root, "--set", "options.lag_max=5s"];
             Ended::of(&mut throng(load.iter().chain(&place)));
         }
     }
-    let ended = compare(&space, "new", "old", &["--json", "--anyway"]);
+    let ended = compare(&space, "new", "old", &["--json", "--force"]);
     let json: Value = serde_json::from_str(&ended.out).unwrap();
     let measures = json["measures"].as_array().unwrap();
     let request = measures.iter().find(|m| m["kind"] == "request").unwrap();

@@ -75,8 +75,8 @@ fn an_experiment_runs_and_is_analysed() {
     let space = Space::new();
     let file = written(&space, as_it_is);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    ended.said("run 8 of 8");
-    ended.said("A (delay) explains");
+    ended.stdout_contains("run 8 of 8");
+    ended.stdout_contains("A (delay) explains");
     let (stages, directories) = stages(&space);
     assert_eq!(stages, ["done"; 8]);
     let analysis = json(&space.path("out/analysis.json"));
@@ -129,8 +129,8 @@ fn a_killed_experiment_goes_on_where_it_was() {
     assert_eq!((done, made.len()), (3, 3));
     let mut resume = throng(["experiment", "--resume"]);
     let ended = Ended::of(resume.arg(space.path("out"))).with(0);
-    ended.said("goes on in");
-    ended.said("run 4 of 8");
+    ended.stdout_contains("goes on in");
+    ended.stdout_contains("run 4 of 8");
     assert!(!ended.out.contains("run 3 of 8"), "{}", ended.out);
     let (stages, directories) = stages(&space);
     assert_eq!(stages, ["done"; 8]);
@@ -165,8 +165,8 @@ fn runs_that_stand_in_the_directory_of_a_new_experiment_do_not_count() {
     std::fs::remove_file(space.path("out/experiment.json")).unwrap();
     space.file("scenario.yaml", &SCENARIO.replace("300ms", "400ms"));
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    ended.said("4 of 4 runs to make");
-    ended.said("run 4 of 4");
+    ended.stdout_contains("4 of 4 runs to make");
+    ended.stdout_contains("run 4 of 4");
     let (stages, directories) = stages(&space);
     assert_eq!(stages, ["done"; 4]);
     assert!(directories.iter().all(|own| !strangers.contains(own)));
@@ -174,7 +174,7 @@ fn runs_that_stand_in_the_directory_of_a_new_experiment_do_not_count() {
     let path = space.path("out/experiment.json");
     assert_eq!(json(&path)["discarded"].as_array().unwrap().len(), 4);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    ended.said("0 of 4 runs to make");
+    ended.stdout_contains("0 of 4 runs to make");
 }
 
 #[test]
@@ -185,12 +185,12 @@ fn a_run_after_which_the_command_failed_is_made_anew() {
     let file = written(&space, |text| once(text) + &after);
     Ended::of(&mut experiment(&space, &file, &[]))
         .with(69)
-        .told("3 runs one after the other could not be made");
+        .stderr_contains("3 runs one after the other could not be made");
     std::fs::write(&mended, "").unwrap();
     let (_, failed) = stages(&space);
     assert_eq!(failed.len(), 3);
     let ended = Ended::of(&mut experiment(&space, &file, &["--retry"])).with(0);
-    ended.said("run 1 of 4");
+    ended.stdout_contains("run 1 of 4");
     let (stages, directories) = stages(&space);
     assert_eq!(stages, ["done"; 4]);
     assert!(directories.iter().all(|own| !failed.contains(own)));
@@ -206,7 +206,7 @@ fn a_directory_has_one_process_at_a_time() {
     while !running.line().starts_with("run 1 of 8") {}
     Ended::of(&mut experiment(&space, &file, &[]))
         .with(69)
-        .told("conducts the experiment in");
+        .stderr_contains("conducts the experiment in");
     // To look is no harm.
     Ended::of(&mut experiment(&space, &file, &["--plan"])).with(0);
     running.interrupt();
@@ -231,10 +231,10 @@ fn a_damaged_state_is_refused_and_no_panic() {
         std::fs::write(&path, state.to_string()).unwrap();
         Ended::of(&mut experiment(&space, &file, &[]))
             .with(65)
-            .told("do not fit");
+            .stderr_contains("do not fit");
         Ended::of(throng(["experiment", "--analyze"]).arg(space.path("out")))
             .with(65)
-            .told("do not fit");
+            .stderr_contains("do not fit");
     }
 }
 
@@ -248,8 +248,8 @@ fn ctrl_c_leaves_what_can_be_resumed() {
     while !running.line().starts_with("run 1 of 8") {}
     running.interrupt();
     let ended = running.end().with(2);
-    ended.told("8 of 8 runs are still to be made");
-    ended.said("8 of 8 planned runs are not there");
+    ended.stderr_contains("8 of 8 runs are still to be made");
+    ended.stdout_contains("8 of 8 planned runs are not there");
     assert_eq!(stages(&space).0, ["pending"; 8]);
 }
 
@@ -262,8 +262,8 @@ fn a_changed_experiment_is_refused() {
     Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
     space.file("scenario.yaml", &SCENARIO.replace("300ms", "400ms"));
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(65);
-    ended.told("has changed since the experiment in");
-    ended.told("4 of its 4 runs were made as it was");
+    ended.stderr_contains("has changed since the experiment in");
+    ended.stderr_contains("4 of its 4 runs were made as it was");
 }
 
 /// Also where only a level names the file.
@@ -282,7 +282,7 @@ fn a_changed_file_is_refused_whichever_level_names_it() {
     space.file("b.csv", "name\nbodo\n");
     Ended::of(&mut experiment(&space, &file, &[]))
         .with(65)
-        .told("has changed since the experiment in");
+        .stderr_contains("has changed since the experiment in");
 }
 
 #[test]
@@ -302,7 +302,7 @@ arrivals: [ { constant: \"${rate}\", for: 300ms }, { hold: 100ms } ]
     let gone = "`table.csv` cannot be read";
     Ended::of(throng(["check"]).arg(&scenario))
         .with(65)
-        .told(gone);
+        .stderr_contains(gone);
     let table = "publisher,session_probability,impression,redeem,click,convert\nabc,1,0,0,0,0\n";
     space.file("table.csv", table);
     Ended::of(throng(["check"]).arg(&scenario)).with(0);
@@ -310,7 +310,7 @@ arrivals: [ { constant: \"${rate}\", for: 300ms }, { hold: 100ms } ]
     space.file("table.csv", &table.replace("abc", "abd"));
     Ended::of(&mut experiment(&space, &file, &[]))
         .with(65)
-        .told("has changed since the experiment in");
+        .stderr_contains("has changed since the experiment in");
 }
 
 #[test]
@@ -320,8 +320,8 @@ fn runs_that_cannot_be_trusted_are_left_out() {
         text.replace("repetitions: 2", "repetitions: 1") + "set: { options.lag_max: 1ns }\n"
     });
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(2);
-    ended.said("cannot be trusted");
-    ended.said("4 runs left out");
+    ended.stdout_contains("cannot be trusted");
+    ended.stdout_contains("4 runs left out");
     let analysis = json(&space.path("out/analysis.json"));
     assert_eq!(analysis["left_out"].as_array().unwrap().len(), 4);
     assert!(analysis["responses"][0]["fit"].is_null());
@@ -329,8 +329,8 @@ fn runs_that_cannot_be_trusted_are_left_out() {
     let again = Ended::of(&mut experiment(&space, &file, &[])).with(2);
     assert!(!again.out.contains("run 1 of 4"), "{}", again.out);
     let anew = Ended::of(&mut experiment(&space, &file, &["--retry"])).with(2);
-    anew.said("run 1 of 4");
-    anew.said("run 4 of 4");
+    anew.stdout_contains("run 1 of 4");
+    anew.stdout_contains("run 4 of 4");
 }
 
 #[test]
@@ -352,8 +352,8 @@ fn commands_stand_around_each_run_and_may_fail() {
     let space = Space::new();
     let file = written(&space, |text| text + "before: exit 3\n");
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(69);
-    ended.told("3 runs one after the other could not be made");
-    ended.told("exit status: 3");
+    ended.stderr_contains("3 runs one after the other could not be made");
+    ended.stderr_contains("exit status: 3");
     assert_eq!(
         stages(&space).0[..4],
         ["failed", "failed", "failed", "pending"]
@@ -373,7 +373,7 @@ fn what_does_not_fit_the_scenario_is_told_at_its_place() {
         let file = written(&space, change);
         let ended = Ended::of(&mut experiment(&space, &file, &[])).with(65);
         for wanted in wanted {
-            ended.told(wanted);
+            ended.stderr_contains(wanted);
         }
         assert!(!space.path("out").exists());
     };
@@ -426,20 +426,20 @@ fn files_that_are_missing_are_named() {
     let space = Space::new();
     Ended::of(&mut throng(["experiment", "nowhere.yaml"]))
         .with(66)
-        .told("nowhere.yaml");
+        .stderr_contains("nowhere.yaml");
     let file = space.file("it.yaml", EXPERIMENT);
     Ended::of(&mut experiment(&space, &file, &[]))
         .with(66)
-        .told("scenario.yaml");
+        .stderr_contains("scenario.yaml");
     Ended::of(throng(["experiment", "--resume"]).arg(space.path("")))
         .with(66)
-        .told("experiment.json");
+        .stderr_contains("experiment.json");
     Ended::of(&mut throng(["experiment"])).with(64);
     Ended::of(&mut throng(["experiment", "--analyze", "nowhere.csv"])).with(66);
     let table = space.file("bad.csv", "a,b\n1,x\n");
     Ended::of(throng(["experiment", "--analyze"]).arg(table))
         .with(65)
-        .told("line 2: \"x\" is no number");
+        .stderr_contains("line 2: \"x\" is no number");
 }
 
 #[test]
@@ -495,7 +495,7 @@ fn the_example_runs() {
         .replace("pause: 2s", "pause: 0");
     let file = space.file("market.yaml", &text);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    ended.said("run 8 of 8");
+    ended.stdout_contains("run 8 of 8");
     assert_eq!(stages(&space).0, ["done"; 8]);
 }
 
@@ -513,7 +513,7 @@ fn the_transports_run() {
         );
     let file = space.file("transports.yaml", &text);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    ended.said("run 10 of 10");
+    ended.stdout_contains("run 10 of 10");
     assert_eq!(stages(&space).0, ["done"; 10]);
 }
 
@@ -537,8 +537,8 @@ fn an_ensemble_is_run_and_its_modes_are_told() {
         );
     let file = space.file("it.yaml", &text);
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(0);
-    ended.said("run 15 of 15");
-    ended.said("ENSEMBLES ad");
+    ended.stdout_contains("run 15 of 15");
+    ended.stdout_contains("ENSEMBLES ad");
     let analysis = json(&space.path("out/analysis.json"));
     let ensembles = analysis["ensembles"].as_array().unwrap();
     let levels: Vec<&str> = ensembles
@@ -586,7 +586,7 @@ fn an_ensemble_is_run_and_its_modes_are_told() {
     }
     // In full it is another experiment.
     let ended = Ended::of(&mut experiment(&space, &file, &["--full"])).with(65);
-    ended.told("has changed");
+    ended.stderr_contains("has changed");
 }
 
 #[test]
@@ -617,7 +617,7 @@ fn a_run_whose_target_dies_is_left_out() {
     }
     running.kill_child();
     let ended = running.end().with(2);
-    ended.said("the target market ended at");
+    ended.stdout_contains("the target market ended at");
     let (stages, directories) = stages(&space);
     assert!(stages.contains(&"failed".to_owned()), "{stages:?}");
     assert_eq!(directories.len(), 2, "what was made of it is named");
@@ -632,7 +632,7 @@ fn what_is_compared_must_be_measured() {
         text + "compare: { measures: [request, nothing] }\n"
     });
     let ended = Ended::of(&mut experiment(&space, &file, &["--plan"])).with(65);
-    ended.told("`nothing` is no measure of the runs");
+    ended.stderr_contains("`nothing` is no measure of the runs");
 }
 
 #[test]
@@ -642,7 +642,7 @@ fn what_cannot_be_compared_is_told_before_anything_runs() {
         let file = written(&space, change);
         Ended::of(&mut experiment(&space, &file, &["--plan"]))
             .with(65)
-            .told(wanted);
+            .stderr_contains(wanted);
     };
     let compare = "compare: { measures: request }\n";
     told(

@@ -80,7 +80,7 @@ fn a_run_is_told_to_all_who_asked() {
     command.args(["--prometheus", "0", "--otlp", &otlp, "--statsd"]);
     command.arg(statsd.local_addr().unwrap().to_string());
     let mut running = Running::start(&mut command);
-    let line = running.told();
+    let line = running.stderr_line();
     let url = line.trim_end().strip_prefix("metrics at ").unwrap();
 
     let body: Value = serde_json::from_str(&bodies.recv_timeout(PATIENCE).unwrap()).unwrap();
@@ -121,8 +121,8 @@ fn a_run_that_is_over_has_other_forms() {
     let folder = space.path("csv");
     let mut command = throng(["export", &run, "--junit", "-", "--csv"]);
     let ended = Ended::of(command.arg(&folder)).with(0);
-    ended.said("tests=\"3\" failures=\"1\" errors=\"0\"");
-    ended.said("name=\"count &gt; 9999999\"");
+    ended.stdout_contains("tests=\"3\" failures=\"1\" errors=\"0\"");
+    ended.stdout_contains("name=\"count &gt; 9999999\"");
     let lines = |file: &str| {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
         text.lines().map(str::to_owned).collect::<Vec<_>>()
@@ -153,8 +153,8 @@ fn who_cannot_be_told_does_not_stop_a_run() {
     command.args(["--otlp", "http://127.0.0.1:1"]);
     Ended::of(&mut command)
         .with(0)
-        .told("warning: otlp: ")
-        .told("could not be sent");
+        .stderr_contains("warning: otlp: ")
+        .stderr_contains("could not be sent");
     for (args, told) in [
         (
             ["--otlp", "127.0.0.1:4318"],
@@ -167,7 +167,7 @@ fn who_cannot_be_told_does_not_stop_a_run() {
     ] {
         Ended::of(space.load(&hello.url, "1/s", "1s").args(args))
             .with(64)
-            .told(told);
+            .stderr_contains(told);
     }
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -177,19 +177,19 @@ fn who_cannot_be_told_does_not_stop_a_run() {
             .args(["--prometheus", &address]),
     )
     .with(71)
-    .told("cannot serve metrics at");
+    .stderr_contains("cannot serve metrics at");
 }
 
 #[test]
 fn probes_are_printed_served_and_recorded() {
     let printed = Ended::of(&mut throng(["probe", "host"])).with(0);
-    printed.said("via=\"host\",metric=\"cpu_busy\",unit=\"%\"}");
+    printed.stdout_contains("via=\"host\",metric=\"cpu_busy\",unit=\"%\"}");
     Ended::of(&mut throng(["probe", "process: { name: no such process }"]))
         .with(69)
-        .told("lost: there is no process called");
+        .stderr_contains("lost: there is no process called");
     Ended::of(&mut throng(["probe", "hsot: this"]))
         .with(65)
-        .told("did you mean `host`?");
+        .stderr_contains("did you mean `host`?");
 
     let mut command = throng(["probe", "--serve", "0", "host", "process: { pid: 1 }"]);
     let mut server = Running::start(command.stdin(Stdio::null()));
@@ -198,7 +198,7 @@ fn probes_are_printed_served_and_recorded() {
     let space = Space::new();
     let runs = space.path("runs");
     let spec = format!("prometheus: {url}");
-    let mut command = throng(["probe", "--for", "3s", &spec, "-o"]);
+    let mut command = throng(["probe", "--duration", "3s", &spec, "-o"]);
     Ended::of(command.arg(&runs)).with(0);
     server.interrupt();
     server.end().with(0);
@@ -221,7 +221,7 @@ fn probes_are_printed_served_and_recorded() {
     let directory = run.path().display().to_string();
     Ended::of(&mut throng(["show", &directory]))
         .with(0)
-        .said("memory_used");
+        .stdout_contains("memory_used");
     let shown = Ended::of(&mut throng(["show", &directory, "--json"])).with(0);
     let shown: Value = serde_json::from_str(&shown.out).unwrap();
     let metrics = shown["probes"].as_array().unwrap();
@@ -234,7 +234,7 @@ fn probes_are_printed_served_and_recorded() {
         ["show", &directory, "--html", "report.html"],
     ] {
         let ended = Ended::of(throng(args).current_dir(space.path(""))).with(65);
-        ended.told("holds probes alone");
+        ended.stderr_contains("holds probes alone");
     }
     let csv = space.path("figures");
     let mut command = throng(["export", &directory, "--csv"]);

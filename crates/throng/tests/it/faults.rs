@@ -25,24 +25,24 @@ fn checked(name: &str) -> Ended {
 
 #[test]
 fn malformed_yaml() {
-    checked("malformed-yaml.yaml").told("yaml");
+    checked("malformed-yaml.yaml").stderr_contains("yaml");
 }
 
 #[test]
 fn an_unknown_key() {
     checked("unknown-key.yaml")
-        .told("unknown key")
-        .told("help: did you mean");
+        .stderr_contains("unknown key")
+        .stderr_contains("help: did you mean");
 }
 
 #[test]
 fn a_wrong_unit() {
-    checked("wrong-unit.yaml").told("has no unit");
+    checked("wrong-unit.yaml").stderr_contains("has no unit");
 }
 
 #[test]
 fn an_undefined_variable() {
-    checked("undefined-variable.yaml").told("is not defined");
+    checked("undefined-variable.yaml").stderr_contains("is not defined");
 }
 
 /// Loads the URL for a moment; every user must fail in this one way, and with `errors == 0` so
@@ -53,7 +53,7 @@ fn fails_as(kind: &str, url: &str, sets: &[&str]) {
     let mut run = space.load(url, "20/s", "500ms");
     run.args(["--set", "thresholds=[errors == 0]"]);
     run.args(sets.iter().flat_map(|set| ["--set", set]));
-    Ended::of(&mut run).with(1).said(kind);
+    Ended::of(&mut run).with(1).stdout_contains(kind);
     all_of(&space.summary(), kind);
     told_with_detail(&space, kind);
 }

@@ -140,7 +140,7 @@ fn a_model_takes_the_place_of_all_that_was_the_old_ones() {
     let changed = std::fs::read_to_string(&scenario).unwrap() + "# mine\n";
     std::fs::write(&scenario, &changed).unwrap();
     let ended = model(&log, &out, &["--quiet"]).with(0);
-    ended.told("scenario.kept-1.yaml");
+    ended.stderr_contains("scenario.kept-1.yaml");
     let kept = std::fs::read_to_string(out.join("scenario.kept-1.yaml")).unwrap();
     assert_eq!(kept, changed);
     assert!(
@@ -183,7 +183,7 @@ fn what_comes_to_no_model_is_told() {
     let told = |ended: Ended, code: i32, parts: &[&str]| {
         let ended = ended.with(code);
         for part in parts {
-            ended.told(part);
+            ended.stderr_contains(part);
         }
     };
     told(
@@ -266,7 +266,7 @@ fn tsungs_file_replaces_nothing_that_is_read_or_the_models_own() {
     let log = space.path("x").join("access.log");
     for tsung in [named(&log), named(&link), named(&out.join("model.json"))] {
         let ended = model(&log, &out, &["--quiet", "--tsung", &tsung]).with(64);
-        ended.told("--tsung");
+        ended.stderr_contains("--tsung");
         assert!(!out.exists(), "nothing is begun");
     }
     model(&log, &out, &["--quiet"]).with(0);
@@ -289,7 +289,7 @@ fn tsungs_file_replaces_nothing_that_is_read_or_the_models_own() {
     let inside = named(&run.join("summary.json"));
     model(&run, &out, &["--tsung", &inside])
         .with(64)
-        .told("which is read");
+        .stderr_contains("which is read");
     // Its own name, beside the model's files, is free.
     let free = named(&out.join("tsung.xml"));
     model(&log, &out, &["--quiet", "--tsung", &free]).with(0);
@@ -442,20 +442,20 @@ fn options_that_would_do_nothing_are_refused() {
         ["--begin", "1995-07-01T00:00:00"],
     ] {
         let ended = model(&run, &space.path("a"), &option).with(64);
-        ended.told(&format!("{} does nothing with a run", option[0]));
+        ended.stderr_contains(&format!("{} does nothing with a run", option[0]));
     }
     let counts = space.file("counts.txt", "1 2 3\n");
     for option in [["--gap", "5s"], ["--behaviour", "chain"]] {
         let options = [&["--as", "counts"][..], &option].concat();
         model(&counts, &space.path("b"), &options)
             .with(64)
-            .told(&format!("{} does nothing with counts", option[0]));
+            .stderr_contains(&format!("{} does nothing with counts", option[0]));
     }
     let log = space.file("access.log", &log());
     for option in [["--begin", "1995-07-01T00:00:00"], ["--bin", "5s"]] {
         model(&log, &space.path("c"), &option)
             .with(64)
-            .told(&format!("{} does nothing with lines", option[0]));
+            .stderr_contains(&format!("{} does nothing with lines", option[0]));
     }
     for out in ["a", "b", "c"] {
         assert!(!space.path(out).exists(), "nothing was made");
@@ -463,7 +463,7 @@ fn options_that_would_do_nothing_are_refused() {
     // What format it is only its lines tell.
     model(&log, &space.path("d"), &["--field", "target=zzz"])
         .with(64)
-        .told("--field does nothing with combined or common log");
+        .stderr_contains("--field does nothing with combined or common log");
 }
 
 /// The help names the options that mend what is wrong.
@@ -473,12 +473,17 @@ fn bad_lines_are_told_with_what_helps() {
     let json = "{\"time\":1431857103,\"request\":\"/a\"}\n".repeat(9);
     let log = space.file("paths.log", &json);
     let out = space.path("a");
-    model(&log, &out, &[]).with(65).told("--field method=NAME");
+    model(&log, &out, &[])
+        .with(65)
+        .stderr_contains("--field method=NAME");
     let mended = ["--field", "target=request", "--key", "user"];
-    model(&log, &out, &mended).with(65).told("--key address");
+    model(&log, &out, &mended)
+        .with(65)
+        .stderr_contains("--key address");
     let nope = ["--field", "method=nope"];
     let ended = model(&log, &out, &nope).with(65);
-    ended.told("\"nope\" for the method; the names in the first lines are request, time");
+    ended
+        .stderr_contains("\"nope\" for the method; the names in the first lines are request, time");
 }
 
 /// The real log's first lines, at twenty times their speed.

@@ -37,7 +37,7 @@ fn a_run_names_its_report_and_show_makes_it_again() {
     assert_eq!(first["course"]["slot_s"], 1);
     std::fs::remove_file(&report).unwrap();
     let shown = Ended::of(throng(["show"]).arg(run.path()).arg("--html")).with(0);
-    shown.said("report.html");
+    shown.stdout_contains("report.html");
     assert_eq!(document(&report), first);
     let elsewhere = space.path("a.html");
     Ended::of(
@@ -56,7 +56,7 @@ fn a_page_that_cannot_be_written_is_told() {
     let run = Recorded::new(1).write(&space.path("runs"));
     let nowhere = space.path("nowhere/a.html");
     let ended = Ended::of(throng(["show"]).arg(&run).arg("--html").arg(&nowhere)).with(74);
-    ended.told("nowhere/a.html");
+    ended.stderr_contains("nowhere/a.html");
 }
 
 #[test]

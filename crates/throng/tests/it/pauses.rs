@@ -32,7 +32,7 @@ struct Live {
 impl Live {
     /// Of a run that was started with `--ui`.
     fn of(running: &mut Running) -> Live {
-        let line = running.told();
+        let line = running.stderr_line();
         let url = line.trim().rsplit(' ').next().unwrap().to_owned();
         let address = url.trim_start_matches("http://").trim_end_matches('/');
         let mut stream = TcpStream::connect(address).unwrap();
@@ -178,7 +178,7 @@ fn signals_pause_and_resume_and_the_terminal_tells() {
     while running.line().contains("  paused  users ") {}
     running.interrupt();
     let ended = running.end().with(2);
-    ended.said("arrivals were paused for ");
+    ended.stdout_contains("arrivals were paused for ");
     let events = space.only().events().unwrap();
     let count = |what: &EventKind| events.iter().filter(|event| event.what == *what).count();
     assert_eq!(count(&EventKind::ArrivalsPaused), 1);

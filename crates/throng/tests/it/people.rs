@@ -99,7 +99,7 @@ fn what_is_wrong_in_a_file_is_told_with_its_place() {
     check.arg(&scenario).env("TOKEN", "t");
     Ended::of(&mut check)
         .with(65)
-        .told("`accounts.csv`, line 3, column 5: this quote is never closed");
+        .stderr_contains("`accounts.csv`, line 3, column 5: this quote is never closed");
 }
 
 #[test]
@@ -110,8 +110,8 @@ fn a_check_says_how_many_will_come() {
     check.arg(&scenario).env("TOKEN", "t");
     Ended::of(&mut check)
         .with(0)
-        .said("phase recorded: 1 s, 40 users")
-        .said("phase replayed: 1 s, 4 users");
+        .stdout_contains("phase recorded: 1 s, 40 users")
+        .stdout_contains("phase replayed: 1 s, 4 users");
 }
 
 /// A search and an experiment keep what they set, to be gone on with.
@@ -127,7 +127,9 @@ fn what_makes_many_runs_takes_no_secrets() {
         .arg(&scenario)
         .env("TOKEN", "t")
         .current_dir(space.path(""));
-    Ended::of(&mut search).with(65).told("sets a secret");
+    Ended::of(&mut search)
+        .with(65)
+        .stderr_contains("sets a secret");
     let experiment = space.file(
         "words.yaml",
         "scenario: people.yaml\ndesign: 2^k\nfactors: { word: { set: word, levels: [ one, two ] } }\n\
@@ -137,5 +139,7 @@ fn what_makes_many_runs_takes_no_secrets() {
     run.arg(&experiment)
         .env("TOKEN", "t")
         .current_dir(space.path(""));
-    Ended::of(&mut run).with(65).told("sets a secret");
+    Ended::of(&mut run)
+        .with(65)
+        .stderr_contains("sets a secret");
 }

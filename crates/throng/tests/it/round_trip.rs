@@ -74,7 +74,7 @@ fn the_published_crowd_is_found_in_the_log_that_it_leaves() {
     // One probability of the table is none.
     against(&model, &table, &[])
         .with(65)
-        .told("line 24, column impression: 3.375000 is above 1");
+        .stderr_contains("line 24, column impression: 3.375000 is above 1");
     let taken = ["--above-one", "take-as-one", "--speed", "2"];
     let found = against(&model, &table, &taken).with(0);
     for part in [

@@ -136,9 +136,9 @@ fn a_killed_run_still_opens_and_says_so() {
     assert!(run.missing().iter().any(|what| what.contains("was killed")));
     space.market_is_gone();
     let shown = Ended::of(throng(["show"]).arg(run.path())).with(0);
-    shown.said("NOT TO BE TRUSTED");
-    shown.said("the run was killed");
-    shown.said("there is no summary.json");
+    shown.stdout_contains("NOT TO BE TRUSTED");
+    shown.stdout_contains("the run was killed");
+    shown.stdout_contains("there is no summary.json");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_threshold_that_does_not_hold_fails_the_run() {
     let space = Space::new();
     let text = format!("{FANS}thresholds: [ errors == 0, 'p50(\"op=join\") < 1us' ]\n");
     let ended = Ended::of(&mut space.run_text(&text, &["--set", "arrivals.1.hold=100ms"])).with(1);
-    ended.said("FAILED fans");
+    ended.stdout_contains("FAILED fans");
     let summary = space.summary();
     assert_eq!((summary.verdict, summary.exit_code), (Verdict::Failed, 1));
     let passed: Vec<_> = summary.thresholds.iter().map(|t| t.passed).collect();
@@ -174,7 +174,7 @@ arrivals: [ {{ constant: 400/s, for: 1s }}, {{ hold: 500ms }} ]
     );
     let run = space.run_text(&text, &[]);
     let ended = Ended::of(&mut with_files(200, &run)).with(2);
-    ended.said("NOT TO BE TRUSTED scenario");
+    ended.stdout_contains("NOT TO BE TRUSTED scenario");
     let summary = space.summary();
     let first = &summary.findings[0];
     assert_eq!(
@@ -203,7 +203,7 @@ thresholds: [ connected >= 99.9%, users == 10 ]
         echo.url
     );
     let ended = Ended::of(&mut space.run_text(&text, &[])).with(0);
-    ended.said("10 of 10 planned started, 10 connected, 0 refused, ");
+    ended.stdout_contains("10 of 10 planned started, 10 connected, 0 refused, ");
     let users = space.summary().users;
     assert_eq!((users.started, users.connected), (10, 10));
     assert!(users.sessions > 40, "{users:?}");
@@ -224,8 +224,8 @@ fn a_url_that_never_answers_fails() {
     // As k6 calls them.
     let mut run = space.run(&[&url, "--vus", "2", "--duration", "200ms"]);
     let ended = Ended::of(&mut run).with(1);
-    ended.said("error_rate(\"GET /\") < 100%");
-    ended.said(" × refused");
+    ended.stdout_contains("error_rate(\"GET /\") < 100%");
+    ended.stdout_contains(" × refused");
     assert!(
         ended.out.contains("2 of 2 planned started"),
         "{}",
@@ -234,12 +234,12 @@ fn a_url_that_never_answers_fails() {
 
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let url = format!("{}/nowhere", echo.url);
-    let mut run = space.run(&[&url, "--rate", "20/s", "--for", "200ms"]);
+    let mut run = space.run(&[&url, "--rate", "20/s", "--duration", "200ms"]);
     let ended = Ended::of(&mut run).with(1);
-    ended.said("4 × status (first: 404)");
+    ended.stdout_contains("4 × status (first: 404)");
     let url = echo.url.replace("http", "ws") + "/echo";
     let ended = Ended::of(&mut space.run(&[&url, "--users", "2"])).with(64);
-    ended.told("session begins `- ws: /echo`");
+    ended.stderr_contains("session begins `- ws: /echo`");
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn more_requests_than_a_core_can_make() {
     let _loaded = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let url = format!("{}/hello", echo.url);
-    let load = ["--rate", "500000/s", "--for", "1s"];
+    let load = ["--rate", "500000/s", "--duration", "1s"];
     let mut run = space.run(&[&url, "--set", "options.drain=100ms"]);
     Ended::of(run.args(load)).with(2);
     let first = &space.summary().findings[0];

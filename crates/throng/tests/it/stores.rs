@@ -247,7 +247,7 @@ fn what_cannot_be_used_is_told_without_its_password() {
         let mut command = throng(["serve"].iter().chain(args));
         command.args(["--listen", "127.0.0.1:0"]);
         let ended = Ended::of(&mut command).with(code);
-        ended.told(told);
+        ended.stderr_contains(told);
         for text in [&ended.out, &ended.err] {
             assert!(!text.contains("hunter2"), "{text}");
         }
@@ -432,7 +432,7 @@ fn processes_share_campaigns_and_a_log() {
         until(&100.0, || metric(&url, "ads_served_total"));
         running.interrupt();
         let ended = running.end().with(0);
-        ended.told("ads stopped: 100 ads served");
+        ended.stderr_contains("ads stopped: 100 ads served");
         assert_eq!(database.number("SELECT count(*) FROM ads_offers"), 100);
         assert_eq!(database.number("SELECT processes FROM ads_mark"), 2);
         let text = std::fs::read_to_string(&log).unwrap();
@@ -440,7 +440,9 @@ fn processes_share_campaigns_and_a_log() {
         // Both wrote, and all of it is read.
         let mut model = throng(["model"]);
         model.arg(&log).arg("-o").arg(space.path("model.yaml"));
-        Ended::of(&mut model).with(0).said("200 requests");
+        Ended::of(&mut model)
+            .with(0)
+            .stdout_contains("200 requests");
     }
     let Some(database) = Database::each(&services, "ads_killed").pop() else {
         return skip("no database server");
@@ -450,7 +452,7 @@ fn processes_share_campaigns_and_a_log() {
     let pid = rustix::process::Pid::from_raw(first).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     let ended = running.end().with(69);
-    ended.told(&format!("(process {first}) has died: signal: 9"));
+    ended.stderr_contains(&format!("(process {first}) has died: signal: 9"));
     let (running, url) = several(&database.url, &["--cache", redis]);
     drop(running);
     // Who started them died without a word: they end by themselves.

@@ -71,7 +71,7 @@ fn results_are_imported_once() {
     import(&space, FAULTY).with(0);
     import(&space, FAULTY)
         .with(73)
-        .told("these results were imported before");
+        .stderr_contains("these results were imported before");
 }
 
 #[test]
@@ -79,18 +79,19 @@ fn what_is_no_result_is_refused() {
     let space = Space::new();
     import(&space, "testdata/scenarios")
         .with(65)
-        .told("holds no results that are known");
+        .stderr_contains("holds no results that are known");
     import(&space, "testdata/nowhere")
         .with(66)
-        .told("cannot read");
+        .stderr_contains("cannot read");
     let empty = space.path("clients/eu/10.0.0.1");
     std::fs::create_dir_all(&empty).unwrap();
     std::fs::write(empty.join("1"), "no report").unwrap();
     let ended = Ended::of(throng(["import"]).arg(space.path(""))).with(65);
-    ended.told("none of them holds a report; the first: eu/10.0.0.1: it holds no report");
+    ended
+        .stderr_contains("none of them holds a report; the first: eu/10.0.0.1: it holds no report");
     Ended::of(&mut throng(["import", "x", "--start", "yesterday"]))
         .with(64)
-        .told("is no time in UTC");
+        .stderr_contains("is no time in UTC");
     let several = space.path("several");
     for name in ["a", "b"] {
         std::fs::create_dir_all(several.join(name).join("clients")).unwrap();
@@ -98,10 +99,10 @@ fn what_is_no_result_is_refused() {
     let mut command = throng(["import", "--start", "2015-07-31T15:36"]);
     Ended::of(command.arg(several))
         .with(64)
-        .told("holds the results of 2 runs, and --start is of one");
+        .stderr_contains("holds the results of 2 runs, and --start is of one");
     Ended::of(throng(["reproduce", "thesis"]).arg(root().join(FAULTY)))
         .with(65)
-        .told("holds no results of the thesis");
+        .stderr_contains("holds no results of the thesis");
 }
 
 #[test]
@@ -132,16 +133,18 @@ fn meters_and_cost_of_imported_results() {
         .arg(prices);
     Ended::of(&mut command)
         .with(65)
-        .told("the price list does not say what \"results\" uses");
+        .stderr_contains("the price list does not say what \"results\" uses");
     // No price list at all.
     let mut command = throng(["meters"]);
     command.arg(&run).arg("--meters").arg(&files[0]);
     Ended::of(&mut command)
         .with(65)
-        .told("hours per dollar take a price list");
+        .stderr_contains("hours per dollar take a price list");
     let mut command = throng(["meters"]);
     command.arg(space.path("")).arg("--meters").arg(&files[0]);
-    Ended::of(&mut command).with(66).told("is no run directory");
+    Ended::of(&mut command)
+        .with(66)
+        .stderr_contains("is no run directory");
 }
 
 #[test]
@@ -159,7 +162,7 @@ fn meters_of_a_run_of_our_own() {
         .arg("--meters")
         .arg(meters);
     let ended = Ended::of(&mut command).with(0);
-    ended.said("fans the reference of the cured forms");
+    ended.stdout_contains("fans the reference of the cured forms");
     let connected = ended
         .out
         .lines()

@@ -149,17 +149,17 @@ fn an_import_is_a_scenario_that_runs() {
     command.arg(&file).arg("-o").arg(&made);
     Ended::of(&mut command)
         .with(0)
-        .told("unset")
-        .told("undefined");
+        .stderr_contains("unset")
+        .stderr_contains("undefined");
     Ended::of(throng(["check"]).arg(&made))
         .with(0)
-        .said("session reader");
+        .stdout_contains("session reader");
     let direct = Ended::of(throng(["check"]).arg(&file)).with(0);
-    direct.said("phase phase-1:");
+    direct.stdout_contains("phase phase-1:");
     let shop = root().join("testdata/har/shop.har");
     Ended::of(throng(["import", "--static", "skip"]).arg(&shop))
         .with(0)
-        .said("csrf_token=${csrf_token}");
+        .stdout_contains("csrf_token=${csrf_token}");
 }
 
 #[test]
@@ -167,35 +167,35 @@ fn what_is_wrong_is_shown_in_the_xml() {
     let bad = root().join("testdata/tsung/bad");
     let ended = Ended::of(throng(["run"]).arg(bad.join("wrong-number.xml"))).with(65);
     ended
-        .told("is no number from 0")
-        .told("wrong-number.xml:5:");
+        .stderr_contains("is no number from 0")
+        .stderr_contains("wrong-number.xml:5:");
     // The scenario's own check, told in the XML's place.
     Ended::of(throng(["check"]).arg(bad.join("spinning.xml")))
         .with(65)
-        .told("never waits")
-        .told("spinning.xml:11:");
+        .stderr_contains("never waits")
+        .stderr_contains("spinning.xml:11:");
     let lost = bad.join("lost.xml");
     Ended::of(throng(["check"]).arg(&lost))
         .with(65)
-        .told("--lenient leaves it out");
+        .stderr_contains("--lenient leaves it out");
     Ended::of(throng(["check", "--lenient"]).arg(&lost))
         .with(0)
-        .told("it is left out");
+        .stderr_contains("it is left out");
     let space = Space::new();
     let latin = space.path("latin.xml");
     std::fs::write(&latin, b"<?xml version='1.0'?><tsung>\xe9</tsung>").unwrap();
     Ended::of(throng(["check"]).arg(&latin))
         .with(65)
-        .told("byte 28 is no UTF-8");
+        .stderr_contains("byte 28 is no UTF-8");
     // Options of results, of which a file has none, and the other way about.
     Ended::of(throng(["import", "--start", "2015-07-31T15:36"]).arg(&lost))
         .with(64)
-        .told("is no directory, and --start has no meaning for it");
+        .stderr_contains("is no directory, and --start has no meaning for it");
     Ended::of(throng(["import", "--lenient"]).arg(&bad))
         .with(64)
-        .told("is a directory, and --lenient has no meaning for it");
+        .stderr_contains("is a directory, and --lenient has no meaning for it");
     let other = space.file("other.txt", "hello");
     Ended::of(throng(["import"]).arg(&other))
         .with(65)
-        .told("nothing that can be imported");
+        .stderr_contains("nothing that can be imported");
 }

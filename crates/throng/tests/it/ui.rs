@@ -263,10 +263,10 @@ fn what_cannot_be_served_is_told() {
     let space = Space::new();
     let nowhere = space.path("nowhere");
     let ended = Ended::of(throng(["ui", "--listen", "127.0.0.1:0"]).arg(&nowhere)).with(66);
-    ended.told("nowhere");
+    ended.stderr_contains("nowhere");
     let ended = Ended::of(throng(["ui", "--listen", "nonsense"]).arg(space.path("."))).with(64);
-    ended.told("--listen 127.0.0.1:7701");
+    ended.stderr_contains("--listen 127.0.0.1:7701");
     let mut short = throng(["ui", "--listen", "127.0.0.1:0"]);
     let ended = Ended::of(short.arg(space.path(".")).env("THRONG_UI_TOKEN", "short")).with(64);
-    ended.told("THRONG_UI_TOKEN");
+    ended.stderr_contains("THRONG_UI_TOKEN");
 }

@@ -137,8 +137,8 @@ fn lossy(space: &Space, args: &[&str]) -> Running {
 fn a_killed_worker_is_told_and_the_run_cannot_be_trusted() {
     let space = Space::new();
     let ended = lossy(&space, &[]).end().with(2);
-    ended.said("NOT TO BE TRUSTED");
-    ended.said("fatal: worker 2 of 4 was lost at");
+    ended.stdout_contains("NOT TO BE TRUSTED");
+    ended.stdout_contains("fatal: worker 2 of 4 was lost at");
     let (run, summary) = (space.only(), space.summary());
     // The others went on to the planned end.
     assert_eq!(run.info().status, RunStatus::Complete);
@@ -186,24 +186,24 @@ fn a_killed_worker_is_told_and_the_run_cannot_be_trusted() {
     space.market_is_gone();
 }
 
-/// `throng show --judge-rest` judges the run anew, and leaves its record as it is.
+/// `throng show --allow-lost-workers` judges the run anew, and leaves its record as it is.
 fn shown_by_the_others(space: &Space, run: &Run) {
     let strict = Ended::of(throng(["show"]).arg(run.path())).with(0);
-    strict.said("NOT TO BE TRUSTED");
-    let rest = Ended::of(throng(["show", "--judge-rest"]).arg(run.path())).with(0);
-    rest.said("PASSED");
-    rest.said("warning: worker 2 of 4 was lost at");
-    rest.said("what follows is judged by the others");
-    rest.said("connected >= 100%");
+    strict.stdout_contains("NOT TO BE TRUSTED");
+    let rest = Ended::of(throng(["show", "--allow-lost-workers"]).arg(run.path())).with(0);
+    rest.stdout_contains("PASSED");
+    rest.stdout_contains("warning: worker 2 of 4 was lost at");
+    rest.stdout_contains("what follows is judged by the others");
+    rest.stdout_contains("connected >= 100%");
     assert_eq!(space.summary().verdict, Verdict::Untrusted);
 }
 
 #[test]
 fn the_others_are_judged_where_that_was_asked_for() {
     let space = Space::new();
-    lossy(&space, &["--judge-rest"]).end().with(0);
+    lossy(&space, &["--allow-lost-workers"]).end().with(0);
     let summary = space.summary();
-    assert!(summary.judge_rest);
+    assert!(summary.allow_lost_workers);
     assert_eq!(summary.findings[0].code, "worker-lost");
     assert_eq!(summary.findings[0].severity, Severity::Warning);
     assert!(summary.thresholds.iter().all(|threshold| threshold.passed));
@@ -219,8 +219,8 @@ fn a_run_without_workers_left_has_failed() {
         kill_process(pid(&space, worker), Signal::KILL).unwrap();
     }
     let ended = running.end().with(2);
-    ended.said("the run failed after");
-    ended.said("all workers were lost");
+    ended.stdout_contains("the run failed after");
+    ended.stdout_contains("all workers were lost");
     let run = space.only();
     assert_eq!(run.info().status, RunStatus::Failed);
     assert!(run.is_complete(), "{:?}", run.missing());
@@ -247,7 +247,7 @@ fn ctrl_c_reaches_the_workers_users() {
     running.line();
     running.interrupt();
     let ended = running.end().with(2);
-    ended.said("the run was interrupted after");
+    ended.stdout_contains("the run was interrupted after");
     assert_eq!(space.only().info().status, RunStatus::Interrupted);
     // They left in good order.
     let users = space.summary().users;
@@ -294,5 +294,5 @@ fn a_worker_without_a_controller_says_so() {
     let address = nobody.local_addr().unwrap().to_string();
     drop(nobody);
     let ended = Ended::of(&mut throng(["worker", "--connect", &address])).with(69);
-    ended.told("cannot reach the controller at");
+    ended.stderr_contains("cannot reach the controller at");
 }

@@ -169,7 +169,7 @@ impl Recorded {
             name: info.name.clone(),
             verdict: self.verdict,
             exit_code: 0,
-            judge_rest: false,
+            allow_lost_workers: false,
             findings: Vec::new(),
             thresholds: Vec::new(),
             users: UsersSummary::default(),

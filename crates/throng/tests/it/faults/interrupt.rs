@@ -24,9 +24,9 @@ fn ctrl_c_once_ends_the_run_early() {
     running.line();
     running.interrupt();
     let ended = running.end().with(2);
-    ended.said("ending early");
-    ended.said("NOT TO BE TRUSTED");
-    ended.said("the run was interrupted after");
+    ended.stdout_contains("ending early");
+    ended.stdout_contains("NOT TO BE TRUSTED");
+    ended.stdout_contains("the run was interrupted after");
     let (run, summary) = (space.only(), space.summary());
     assert_eq!(run.info().status, RunStatus::Interrupted);
     assert!(run.is_complete(), "{:?}", run.missing());
@@ -59,5 +59,5 @@ fn ctrl_c_twice_ends_it_at_once() {
     assert!(!run.is_complete());
     space.market_is_gone();
     let shown = Ended::of(throng(["show"]).arg(run.path())).with(0);
-    shown.said("NOT TO BE TRUSTED");
+    shown.stdout_contains("NOT TO BE TRUSTED");
 }

@@ -17,19 +17,22 @@ arrivals: [ { ramp: 0/s..1100/s, for: 24h } ]
 fn a_run_that_no_machine_holds_does_not_begin() {
     let space = Space::new();
     let ended = Ended::of(&mut space.run_text(CROWD, &[])).with(71);
-    ended.told("this machine can hold about");
-    ended.told("`throng doctor --for 47520000`");
-    ended.told("`--anyway` runs nevertheless");
+    ended.stderr_contains("this machine can hold about");
+    ended.stderr_contains("`throng doctor --users 47520000`");
+    ended.stderr_contains("`--force` runs nevertheless");
     assert!(!space.path("runs").exists());
 }
 
 #[test]
 fn anyway_runs_it_and_says_so() {
     let space = Space::new();
-    let mut running = Running::start(&mut space.run_text(CROWD, &["--anyway"]));
+    let mut running = Running::start(&mut space.run_text(CROWD, &["--force"]));
     running.line();
     running.interrupt();
-    running.end().with(2).said("it was run with --anyway");
+    running
+        .end()
+        .with(2)
+        .stdout_contains("it was run with --force");
     assert_eq!(space.only().info().status, RunStatus::Interrupted);
     space.market_is_gone();
 }

@@ -11,8 +11,8 @@ fn a_name_that_does_not_resolve() {
     let host = "x".repeat(64);
     let ended = Ended::of(&mut space.run(&[&format!("http://{host}/")])).with(68);
     ended
-        .told("cannot find the address of")
-        .told("check the name");
+        .stderr_contains("cannot find the address of")
+        .stderr_contains("check the name");
     assert!(!space.path("runs").exists());
 }
 
@@ -23,8 +23,8 @@ fn a_target_that_cannot_be_started() {
                 hold: 1s } ]\n";
     Ended::of(&mut space.run_text(text, &[]))
         .with(69)
-        .told("the target \"market\" did not start: it ended at once (exit status: 64)")
-        .told("games must be 1 to 10,000");
+        .stderr_contains("the target \"market\" did not start: it ended at once (exit status: 64)")
+        .stderr_contains("games must be 1 to 10,000");
     assert!(!space.path("runs").exists());
 }
 
@@ -34,13 +34,13 @@ fn a_port_that_is_taken() {
     let address = taken.address.to_string();
     for system in ["echo", "stall", "market"] {
         let ended = Ended::of(&mut throng(["serve", system, "--listen", &address])).with(69);
-        ended.told("Address already in use");
-        ended.told("port 0 for a free one");
+        ended.stderr_contains("Address already in use");
+        ended.stderr_contains("port 0 for a free one");
     }
     let url = "http://127.0.0.1:1/";
     let run = |flag: &str| {
         let space = Space::new();
-        let mut run = throng(["run", url, "--for", "1s", flag]);
+        let mut run = throng(["run", url, "--duration", "1s", flag]);
         Ended::of(run.arg("--runs").arg(space.path("runs")))
     };
     let mut ended = vec![
@@ -55,8 +55,8 @@ fn a_port_that_is_taken() {
     }
     for ended in ended {
         let ended = ended.with(71);
-        ended.told("Address already in use");
-        ended.told("port 0");
+        ended.stderr_contains("Address already in use");
+        ended.stderr_contains("port 0");
     }
 }
 
@@ -65,7 +65,7 @@ fn a_place_where_no_run_can_be_made() {
     let space = Space::new();
     let file = space.file("file", "in the way");
     let ended = Ended::of(throng(["run", "http://127.0.0.1:1/", "--runs"]).arg(file));
-    ended.with(73).told("cannot create");
+    ended.with(73).stderr_contains("cannot create");
 }
 
 /// The program with a file system of this size in memory at `runs`, seen by nobody else. `None`
@@ -98,28 +98,28 @@ fn with_disk(space: &Space, size: &str, script: &str) -> Option<Command> {
 #[test]
 fn a_disk_that_fills_up() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
-    let script = "cd \"$1\" && { \"$0\" run \"$2\" --users 4 --for 2s --runs .; echo \"ended $?\"; \
+    let script = "cd \"$1\" && { \"$0\" run \"$2\" --users 4 --duration 2s --runs .; echo \"ended $?\"; \
                   \"$0\" show ./*/; echo \"shown $?\"; }";
     let Some(mut command) = with_disk(&space, "48k", script) else {
         return;
     };
     let ended = Ended::of(command.arg(format!("{}/hello", echo.url)));
-    ended.said("ended 74");
-    ended.said("shown 0");
-    ended.said("requests.parquet is still in segments");
-    ended.said("the run failed after 2 s of 2 s: cannot write");
-    ended.told("the disk is full: cannot write");
+    ended.stdout_contains("ended 74");
+    ended.stdout_contains("shown 0");
+    ended.stdout_contains("requests.parquet is still in segments");
+    ended.stdout_contains("the run failed after 2 s of 2 s: cannot write");
+    ended.stderr_contains("the disk is full: cannot write");
 }
 
 #[test]
 fn a_disk_that_is_full() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
-    let script = "cd \"$1\" && { dd if=/dev/zero of=fill bs=4k 2>&-; \"$0\" run \"$2\" --for 1s \
+    let script = "cd \"$1\" && { dd if=/dev/zero of=fill bs=4k 2>&-; \"$0\" run \"$2\" --duration 1s \
                   --runs .; echo \"ended $?\"; }";
     let Some(mut command) = with_disk(&space, "64k", script) else {
         return;
     };
     let ended = Ended::of(command.arg(format!("{}/hello", echo.url)));
-    ended.said("ended 74");
-    ended.told("the disk is full: cannot write");
+    ended.stdout_contains("ended 74");
+    ended.stderr_contains("the disk is full: cannot write");
 }

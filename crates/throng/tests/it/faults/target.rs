@@ -20,7 +20,7 @@ fn a_target_that_is_killed_ends_the_run_and_its_trust() {
     running.line();
     running.kill_child();
     let ended = running.end().with(2);
-    ended.said("the target market ended at");
+    ended.stdout_contains("the target market ended at");
     let (run, summary) = (space.only(), space.summary());
     assert_eq!(run.info().status, RunStatus::Failed);
     assert!(run.is_complete(), "{:?}", run.missing());

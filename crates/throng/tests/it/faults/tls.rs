@@ -24,10 +24,10 @@ fn hello_over_tls() -> Tls {
 fn a_certificate_that_need_not_be_trusted() {
     let (space, tls) = (Space::new(), hello_over_tls());
     let url = format!("https://{}/", tls.address);
-    let load = ["--users", "2", "--for", "500ms"];
+    let load = ["--users", "2", "--duration", "500ms"];
     let mut run = space.run(&[&url, "--set", "options.tls.verify=false"]);
     let ended = Ended::of(run.args(load)).with(0);
-    ended.said("certificates were not verified");
+    ended.stdout_contains("certificates were not verified");
     let summary = space.summary();
     assert_eq!(summary.measures.iter().map(|m| m.errors).sum::<u64>(), 0);
     assert!(summary.findings.iter().any(|f| f.code == "tls-unverified"));
@@ -39,7 +39,7 @@ fn a_certificate_that_is_vouched_for() {
     let (space, tls) = (Space::new(), hello_over_tls());
     let ca = space.file("ca.pem", &tls.certificate);
     let url = format!("https://localhost:{}/", tls.address.port());
-    let load = ["--users", "2", "--for", "500ms", "--set"];
+    let load = ["--users", "2", "--duration", "500ms", "--set"];
     let set = format!("options.tls.ca={}", ca.display());
     Ended::of(space.run(&[&url]).args(load).arg(set)).with(0);
     let summary = space.summary();
@@ -85,12 +85,12 @@ fn roots_that_are_none() {
     let set = format!("options.tls.ca={missing}");
     Ended::of(&mut space.run(&[url, "--set", &set]))
         .with(66)
-        .told("missing.pem");
+        .stderr_contains("missing.pem");
     let set = format!(
         "options.tls.ca={}",
         space.file("empty.pem", "nothing\n").display()
     );
     Ended::of(&mut space.run(&[url, "--set", &set]))
         .with(65)
-        .told("no certificate in it");
+        .stderr_contains("no certificate in it");
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Nothing here is silent for so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// A process that prints nothing for this long hangs.
+const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// The program with these arguments.
 pub(crate) fn throng<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
@@ -18,7 +18,7 @@ pub(crate) fn throng<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Comm
     command
 }
 
-/// With nothing of the environment that could show in the output, and no input.
+/// Clears environment variables that could change the output, and closes standard input.
 pub(crate) fn plain(mut command: Command) -> Command {
     command
         .env_clear()
@@ -28,7 +28,7 @@ pub(crate) fn plain(mut command: Command) -> Command {
     command
 }
 
-/// The command with so many open files at most.
+/// The command with a limit on open files.
 pub(crate) fn with_files(max: u32, command: &Command) -> Command {
     let mut limited = plain(Command::new("sh"));
     limited.args(["-c", &format!("ulimit -n {max} && exec \"$0\" \"$@\"")]);
@@ -36,30 +36,30 @@ pub(crate) fn with_files(max: u32, command: &Command) -> Command {
     limited
 }
 
-/// Says aloud, past the test runner's capture, that a test could not look.
+/// Reports on standard error, past the test runner's capture, that a test was skipped.
 pub(crate) fn skip(why: &str) {
     let mut err = std::io::stderr();
     writeln!(err, "skipped: {why}").unwrap();
 }
 
-/// A process that runs. It is killed should the test end before it.
+/// A running process. It is killed if the test ends first.
 pub(crate) struct Running {
     child: Child,
     out: Receiver<String>,
     err: Receiver<String>,
-    said: String,
+    printed: String,
 }
 
-/// What a process said until its end, and how it ended.
+/// The output and exit code of a finished process.
 pub(crate) struct Ended {
-    /// `None`: by a signal.
+    /// `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
 impl Running {
-    /// Starts it; its standard input is as the command says.
+    /// Starts the command; standard input is as configured.
     pub(crate) fn start(command: &mut Command) -> Running {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command
@@ -71,39 +71,39 @@ impl Running {
             child,
             out,
             err,
-            said: String::new(),
+            printed: String::new(),
         }
     }
 
-    /// The next line of its standard output.
+    /// The next line of standard output.
     #[track_caller]
     pub(crate) fn line(&mut self) -> String {
-        match self.out.recv_timeout(PATIENCE) {
+        match self.out.recv_timeout(TIMEOUT) {
             Ok(line) => {
-                self.said += &line;
+                self.printed += &line;
                 line
             }
             Err(error) => {
-                let said = std::mem::take(&mut self.said);
+                let printed = std::mem::take(&mut self.printed);
                 let err: String = self.err.try_iter().collect();
-                panic!("no further line ({error}) after:\n{said}{err}");
+                panic!("no further line ({error}) after:\n{printed}{err}");
             }
         }
     }
 
-    /// The next line of its standard error, which its end then lacks.
+    /// The next line of standard error; `end` does not return it again.
     #[track_caller]
-    pub(crate) fn told(&mut self) -> String {
-        let line = self.err.recv_timeout(PATIENCE);
+    pub(crate) fn stderr_line(&mut self) -> String {
+        let line = self.err.recv_timeout(TIMEOUT);
         line.unwrap_or_else(|error| panic!("no further line ({error})"))
     }
 
-    /// Its number.
+    /// The process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The processes that it has started.
+    /// The process ids of its children.
     pub(crate) fn children(&self) -> Vec<Pid> {
         let parent = self.pid().to_string();
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
@@ -132,53 +132,55 @@ impl Running {
         let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
     }
 
-    /// Sends it a signal.
+    /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Death without warning.
+    /// Sends SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
     }
 
-    /// Ends its standard input and waits until it has ended in good order.
+    /// Closes standard input and waits until the process exits.
     pub(crate) fn release(&mut self) {
         drop(self.child.stdin.take());
-        self.ends_within(PATIENCE);
+        self.ends_within(TIMEOUT);
     }
 
-    /// Its end if that comes within `time`.
+    /// True if it exits within `time`.
     pub(crate) fn ends_within(&mut self, time: Duration) -> bool {
         loop {
             match self.out.recv_timeout(time) {
-                Ok(line) => self.said += &line,
+                Ok(line) => self.printed += &line,
                 Err(error) => return error == RecvTimeoutError::Disconnected,
             }
         }
     }
 
-    /// Waits until it, and whatever it has started, has ended: standard error is open till then.
+    /// Waits until the process and its children have exited: standard error is open until then.
     #[track_caller]
     pub(crate) fn end(mut self) -> Ended {
-        if !self.ends_within(PATIENCE) {
+        if !self.ends_within(TIMEOUT) {
             panic!(
-                "still running after {PATIENCE:?} of silence; it said:\n{}",
-                self.said
+                "still running after {TIMEOUT:?} of silence; output:\n{}",
+                self.printed
             );
         }
         let mut err = String::new();
         loop {
-            match self.err.recv_timeout(PATIENCE) {
+            match self.err.recv_timeout(TIMEOUT) {
                 Ok(line) => err += &line,
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("something it started lives on:\n{err}"),
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("a child process is still running:\n{err}")
+                }
             }
         }
         let status = self.child.wait().unwrap();
         Ended {
             code: status.code(),
-            out: std::mem::take(&mut self.said),
+            out: std::mem::take(&mut self.printed),
             err,
         }
     }
@@ -231,7 +233,7 @@ impl Ended {
 
     /// Insists that this was said on standard error. Where lines were broken does not matter.
     #[track_caller]
-    pub(crate) fn told(&self, wanted: &str) -> &Ended {
+    pub(crate) fn stderr_contains(&self, wanted: &str) -> &Ended {
         assert!(
             flat(&self.err).contains(wanted),
             "{wanted:?} was not told:\n{}",
@@ -242,7 +244,7 @@ impl Ended {
 
     /// The same of standard output.
     #[track_caller]
-    pub(crate) fn said(&self, wanted: &str) -> &Ended {
+    pub(crate) fn stdout_contains(&self, wanted: &str) -> &Ended {
         let Ended { out, err, .. } = self;
         assert!(
             flat(out).contains(wanted),
