@@ -96,7 +96,7 @@ def tried(runs: pathlib.Path, trial: dict) -> dict:
     """One rate: who came, who heard, and when the server was down."""
     run = runs / trial["run"]
     summary = json.loads((run / "summary.json").read_text())
-    analysis = json.loads(ours("analyze", str(run), "--cut", "0s", "--json"))
+    analysis = json.loads(ours("analyze", str(run), "--skip", "0s", "--json"))
     full = next(phase for phase in summary["phases"] if phase["name"] == "full")
     return {"rate": trial["load"], "outcome": trial["outcome"], "why": trial["why"],
             "verdict": summary["verdict"], "users": summary["users"], "errors": errors(summary),

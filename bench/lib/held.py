@@ -71,7 +71,7 @@ class Hold:
 
 def prepare(users: int, apply: bool) -> None:
     """Sees to it that the machine can hold them, its memory included, or says why not."""
-    command = [str(THRONG), "doctor", "--for", str(users)]
+    command = [str(THRONG), "doctor", "--users", str(users)]
     if subprocess.run(command, capture_output=True, check=False).returncode == 0:
         return
     if apply and os.geteuid() == 0:

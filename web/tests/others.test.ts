@@ -19,10 +19,10 @@ beforeAll(async () => {
   }
   const [a = '', b = '', c = '', d = ''] = runs;
   await throng(
-    ['compare', c, d, '--baseline', a, b, '--anyway', '--html', at('sides.html')],
+    ['compare', c, d, '--baseline', a, b, '--force', '--html', at('sides.html')],
     [0, 1, 2],
   );
-  await throng(['compare', ...runs, '--anyway', '--html', at('all.html')], [0, 1, 2]);
+  await throng(['compare', ...runs, '--force', '--html', at('all.html')], [0, 1, 2]);
   const table = 'testdata/cli/sweep.csv';
   await throng(['experiment', '--analyze', table, '--html', at('experiment.html')]);
   const fraction = 'testdata/cli/fraction.csv';

@@ -24,7 +24,7 @@ class Throng(Peer):
 
     def command(self, load: Load) -> list[str]:
         if load.kind in ("http", "stall"):
-            what = [load.path, "--for", f"{load.seconds}s"]
+            what = [load.path, "--duration", f"{load.seconds}s"]
             what += ["--rate", f"{load.rate}/s"] if load.rate else ["--users", str(load.users)]
             what += ["--set", "options.loops=1"]
         else:

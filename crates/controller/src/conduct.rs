@@ -50,9 +50,9 @@ pub struct RunRequest<'a> {
     /// How many worker processes run the loops; 0: they are threads of this one.
     pub workers_count: u32,
     /// Where workers are lost, judge what the others measured.
-    pub judge_rest: bool,
+    pub allow_lost_workers: bool,
     /// Whether to run even where this machine cannot hold so many users.
-    pub anyway: bool,
+    pub force: bool,
     pub interrupt: Arc<Interrupt>,
     pub pause: Arc<Pause>,
 }
@@ -119,7 +119,7 @@ pub fn conduct(
     let mut plan = request.plan;
     probe::check(&plan.probes)?;
     let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
-    let warning = preflight::check(&plan, layout.users_max, request.anyway)?;
+    let warning = preflight::check(&plan, layout.users_max, request.force)?;
     let folder = Path::new(&request.scenario.name).parent();
     let target = start_target(&mut plan, request.program, folder.unwrap_or(Path::new("")))?;
     let plan = Arc::new(plan);
@@ -166,7 +166,7 @@ pub fn conduct(
         users: 0,
         interrupted: false,
         workers_left: request.workers_count,
-        judge_rest: request.judge_rest,
+        allow_lost_workers: request.allow_lost_workers,
         phases_told: 0,
         draining_told: false,
         oddities: Oddities::default(),
@@ -205,7 +205,7 @@ struct Conductor<'a> {
     /// What the workers had used by the last interval.
     usage: Usage,
     workers_left: u32,
-    judge_rest: bool,
+    allow_lost_workers: bool,
     guard: Guard,
     /// Users present at the last interval's end.
     users: u64,
@@ -480,8 +480,8 @@ impl Conductor<'_> {
             source,
         };
         let run = Run::open(&directory)?;
-        let summary =
-            judge::judge(&run, &self.plan.thresholds, self.judge_rest).map_err(judge_error)?;
+        let summary = judge::judge(&run, &self.plan.thresholds, self.allow_lost_workers)
+            .map_err(judge_error)?;
         dir.write_summary(&summary)?;
         Ok(Conducted {
             directory,

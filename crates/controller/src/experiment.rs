@@ -49,7 +49,7 @@ pub struct ExperimentRequest<'a> {
     /// Throng's version.
     pub version: &'a str,
     /// Whether to run even where this machine cannot hold so many users.
-    pub anyway: bool,
+    pub force: bool,
     pub interrupt: Arc<Interrupt>,
 }
 
@@ -275,8 +275,8 @@ impl Conductor<'_> {
             program: self.request.program,
             version: self.request.version,
             workers_count: 0,
-            judge_rest: false,
-            anyway: self.request.anyway,
+            allow_lost_workers: false,
+            force: self.request.force,
             interrupt: Arc::clone(&self.request.interrupt),
             pause: Arc::default(),
         };

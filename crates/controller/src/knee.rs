@@ -40,7 +40,7 @@ pub struct KneeRequest<'a> {
     /// Throng's version.
     pub version: &'a str,
     /// Whether to run even where this machine cannot hold so many users.
-    pub anyway: bool,
+    pub force: bool,
     pub interrupt: Arc<Interrupt>,
 }
 
@@ -101,7 +101,7 @@ pub fn seek<E: From<KneeError>>(
         mut search,
         program,
         version,
-        anyway,
+        force,
         interrupt,
     } = request;
     let runs = search.directory.join(RUNS);
@@ -133,8 +133,8 @@ pub fn seek<E: From<KneeError>>(
             program,
             version,
             workers_count: 0,
-            judge_rest: false,
-            anyway,
+            allow_lost_workers: false,
+            force,
             interrupt: Arc::clone(&interrupt),
             pause: Arc::default(),
         };

@@ -17,8 +17,8 @@ use crate::prepare::resolve;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this machine can hold about {} users at once{}, and the scenario asks for {}: {limit} is \
-     {now}, and {needed} would be needed; `throng doctor --for {users}{}` tells what helps, and \
-     `--anyway` runs nevertheless",
+     {now}, and {needed} would be needed; `throng doctor --users {users}{}` tells what helps, and \
+     `--force` runs nevertheless",
     about(*.holds),
     if *.target_here { " with the target on it" } else { "" },
     units::count(*.users),
@@ -34,8 +34,8 @@ pub struct TooSmall {
 }
 
 /// Holds `users` of `plan` against this machine. Where it is too small that is an error, or with
-/// `anyway` a sentence for the record.
-pub(crate) fn check(plan: &Plan, users: u64, anyway: bool) -> Result<Option<String>, ConductError> {
+/// `force` a sentence for the record.
+pub(crate) fn check(plan: &Plan, users: u64, force: bool) -> Result<Option<String>, ConductError> {
     // A built-in target is not there yet, but where it will be is known.
     let addresses = match &plan.target {
         Target::Builtin { .. } => Vec::new(),
@@ -45,9 +45,9 @@ pub(crate) fn check(plan: &Plan, users: u64, anyway: bool) -> Result<Option<Stri
     let demand = demand(users, &addresses, sources, is_own);
     match shortage(&Facts::read(), demand) {
         None => Ok(None),
-        Some(small) if anyway => Ok(Some(format!(
+        Some(small) if force => Ok(Some(format!(
             "this machine can hold about {} users at once: {} is {}, and {} would be needed; it was \
-             run with --anyway",
+             run with --force",
             about(small.holds),
             small.limit,
             small.now,
@@ -132,7 +132,7 @@ mod tests {
             small.to_string(),
             "this machine can hold about 1,230,000 users at once with the target on it, and the \
              scenario asks for 2,000,000: fs.file-max is 2,466,177, and 4,002,696 would be needed; \
-             `throng doctor --for 2000000` tells what helps, and `--anyway` runs nevertheless"
+             `throng doctor --users 2000000` tells what helps, and `--force` runs nevertheless"
         );
     }
 
@@ -181,7 +181,11 @@ mod tests {
             (small.holds, small.limit),
             (28_232, "net.ipv4.ip_local_port_range")
         );
-        assert!(small.to_string().contains("--for 30000 --target-elsewhere"));
+        assert!(
+            small
+                .to_string()
+                .contains("--users 30000 --target-elsewhere")
+        );
     }
 
     #[test]

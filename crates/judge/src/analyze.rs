@@ -87,7 +87,7 @@ pub enum AnalyzeError {
     /// There is too little to say anything of.
     #[error(
         "there are {seconds} s to look at after the warm-up, and it takes {SECONDS_MIN}: a longer run \
-         or phase, or a shorter --cut, gives more"
+         or phase, or a shorter --skip, gives more"
     )]
     TooShort {
         /// What there is.

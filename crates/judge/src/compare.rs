@@ -60,7 +60,7 @@ pub enum CompareError {
     #[error("run {0} was given twice: each run counts once, on one side")]
     Twice(String),
     /// They are no runs of one thing.
-    #[error("these are not runs of one thing: {}; --anyway compares what they have in common", .0.join("; "))]
+    #[error("these are not runs of one thing: {}; --force compares what they have in common", .0.join("; "))]
     Unlike(Vec<String>),
     /// Nothing is left of a run.
     #[error("of run {id} nothing is left to compare: {why}")]
@@ -243,7 +243,7 @@ fn check(all: &[&Run], options: &Options) -> Result<(), CompareError> {
     let unlike = alike::unlike(&infos, options);
     let grave: Vec<String> = unlike
         .into_iter()
-        .filter(|unlike| unlike.grave && !options.anyway)
+        .filter(|unlike| unlike.grave && !options.force)
         .map(|unlike| unlike.text)
         .collect();
     if grave.is_empty() {

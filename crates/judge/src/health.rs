@@ -54,9 +54,9 @@ pub(crate) fn findings(
     health: &HealthSummary,
     users: &UsersSummary,
     measures: &[MeasureSummary],
-    judge_rest: bool,
+    allow_lost_workers: bool,
 ) -> Vec<Finding> {
-    let lost = losses::found(figures, judge_rest);
+    let lost = losses::found(figures, allow_lost_workers);
     let pressed = memory::pressure(figures, users);
     let mut findings = starts::refused(figures, users, pressed.is_some());
     findings.splice(0..0, pressed);

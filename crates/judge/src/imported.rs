@@ -27,7 +27,7 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
         name: info.name.clone(),
         verdict: Verdict::Passed,
         exit_code: exit_code(Verdict::Passed),
-        judge_rest: false,
+        allow_lost_workers: false,
         findings,
         thresholds: Vec::new(),
         users: users(info, import),

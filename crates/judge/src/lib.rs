@@ -65,18 +65,22 @@ pub enum JudgeError {
 /// those of the plan that made the run.
 ///
 /// A run that was killed is judged by what it left behind, and never passes. Nor does one that lost
-/// workers, unless `judge_rest` says that what the others measured is to be judged.
+/// workers, unless `allow_lost_workers` says that what the others measured is to be judged.
 pub fn judge(
     run: &record::Run,
     thresholds: &[Threshold],
-    judge_rest: bool,
+    allow_lost_workers: bool,
 ) -> Result<Summary, JudgeError> {
-    Ok(judge_figures(&Figures::read(run)?, thresholds, judge_rest))
+    Ok(judge_figures(
+        &Figures::read(run)?,
+        thresholds,
+        allow_lost_workers,
+    ))
 }
 
 /// Judges a run anew by its record alone: its thresholds are those of its last verdict. Imported
 /// results have none.
-pub fn judge_again(run: &record::Run, judge_rest: bool) -> Result<Summary, JudgeError> {
+pub fn judge_again(run: &record::Run, allow_lost_workers: bool) -> Result<Summary, JudgeError> {
     if let Some(import) = run.import()? {
         let tally = run.tally()?.unwrap_or_default();
         return Ok(judge_imported(run.info(), &import, &tally));
@@ -93,17 +97,25 @@ pub fn judge_again(run: &record::Run, judge_rest: bool) -> Result<Summary, Judge
             }
         })
     });
-    judge(run, &thresholds.collect::<Result<Vec<_>, _>>()?, judge_rest)
+    judge(
+        run,
+        &thresholds.collect::<Result<Vec<_>, _>>()?,
+        allow_lost_workers,
+    )
 }
 
 /// As [`judge`], for figures that are already in memory.
-pub fn judge_figures(figures: &Figures, thresholds: &[Threshold], judge_rest: bool) -> Summary {
+pub fn judge_figures(
+    figures: &Figures,
+    thresholds: &[Threshold],
+    allow_lost_workers: bool,
+) -> Summary {
     let health = health::summarise(figures);
     let users = summary::users(figures);
     let measures = summary::measures(figures, None);
     let thresholds = threshold::evaluate_all(figures, thresholds);
 
-    let mut findings = health::findings(figures, &health, &users, &measures, judge_rest);
+    let mut findings = health::findings(figures, &health, &users, &measures, allow_lost_workers);
     findings.extend(findings::findings(figures, &thresholds, &measures));
     let verdict = verdict(&findings, &thresholds);
     Summary {
@@ -112,7 +124,7 @@ pub fn judge_figures(figures: &Figures, thresholds: &[Threshold], judge_rest: bo
         name: figures.info.name.clone(),
         verdict,
         exit_code: exit_code(verdict),
-        judge_rest,
+        allow_lost_workers,
         findings,
         thresholds,
         users,

@@ -47,7 +47,7 @@ pub struct Wanted {
     /// Ids of what it is held against; where there are none, all are compared with each other.
     pub baseline: Vec<String>,
     /// What differs in scenario, or is not to be trusted, too.
-    pub anyway: bool,
+    pub force: bool,
 }
 
 /// What came of it.
@@ -241,15 +241,15 @@ fn wanted(query: &str) -> Option<Wanted> {
     let mut wanted = Wanted {
         runs: Vec::new(),
         baseline: Vec::new(),
-        anyway: false,
+        force: false,
     };
     for pair in query.split('&') {
         let (name, value) = pair.split_once('=')?;
         let ids = match name {
             "runs" => &mut wanted.runs,
             "baseline" => &mut wanted.baseline,
-            "anyway" if value == "1" => {
-                wanted.anyway = true;
+            "force" if value == "1" => {
+                wanted.force = true;
                 continue;
             }
             _ => return None,
@@ -275,8 +275,8 @@ mod tests {
     fn comparisons_are_asked_for_by_ids_in_any_order() {
         let one = wanted(&format!("runs={B},{A}&baseline=")).unwrap();
         assert_eq!(one, wanted(&format!("runs={A},{B}")).unwrap());
-        let sides = wanted(&format!("runs={A}&baseline={B}&anyway=1")).unwrap();
-        assert_eq!((&sides.runs[..], sides.anyway), (&[A.to_owned()][..], true));
+        let sides = wanted(&format!("runs={A}&baseline={B}&force=1")).unwrap();
+        assert_eq!((&sides.runs[..], sides.force), (&[A.to_owned()][..], true));
         let many = vec![A; COMPARED_MAX + 1].join(",");
         for query in [
             "",
@@ -286,7 +286,7 @@ mod tests {
             "runs=0123456789abcde",
             &format!("runs={A}&baseline=/etc/passwd"),
             &format!("runs={A}&more=1"),
-            &format!("runs={A}&anyway=yes"),
+            &format!("runs={A}&force=yes"),
             &format!("runs={many}"),
         ] {
             assert_eq!(wanted(query), None, "{query}");

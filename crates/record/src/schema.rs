@@ -385,7 +385,7 @@ pub struct Summary {
     pub exit_code: i32,
     /// True where the loss of workers was to be no reason not to trust the others.
     #[serde(default)]
-    pub judge_rest: bool,
+    pub allow_lost_workers: bool,
     /// The most important first; the generator's health is always the first.
     pub findings: Vec<Finding>,
     /// All of them, in the order of the scenario.

@@ -139,7 +139,7 @@ pub(crate) fn summary() -> Summary {
         name: info().name,
         verdict: Verdict::Failed,
         exit_code: 1,
-        judge_rest: false,
+        allow_lost_workers: false,
         findings: vec![
             finding(
                 Severity::Good,

@@ -1,4 +1,4 @@
-//! What was typed.
+//! The command line: verbs and their arguments.
 
 pub(crate) mod ads;
 mod compare;
@@ -40,9 +40,9 @@ pub(crate) enum Verb {
     /// Run a scenario, or load one URL, and judge the result
     #[command(after_help = EXIT_CODES)]
     Run(RunArgs),
-    /// Check a scenario and tell what it would do, without running it
+    /// Check a scenario and show what it would do, without running it
     Check(CheckArgs),
-    /// Run a scenario many times by a design, and tell what its factors do
+    /// Run a scenario many times by an experimental design and analyse the effects of its factors
     #[command(after_help = EXPERIMENT_CODES)]
     Experiment(ExperimentArgs),
     /// Print a JSON Schema, for editors
@@ -50,74 +50,73 @@ pub(crate) enum Verb {
         #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
         what: SchemaOf,
     },
-    /// Show the verdict of a run that is over, or what a killed run left
+    /// Show the verdict of a finished run, or the results of a killed one
     #[command(after_help = SHOW_CODES)]
     Show(ShowArgs),
-    /// Browse past results in a browser: list, open and compare them
+    /// Browse results in a web browser: list, open and compare them
     Ui(UiArgs),
-    /// Write a run that is over in other forms: CSV, JSON, JUnit XML
+    /// Convert a finished run to CSV, JSON or JUnit XML
     Export(ExportRunArgs),
-    /// Compare runs as distributions: two ensembles, or all runs with each other
+    /// Compare runs as distributions: candidate against baseline, or all runs with each other
     #[command(after_help = compare::EXIT_CODES)]
     Compare(Box<CompareArgs>),
-    /// Tell what happened within a run: steady state, trends, outages, laws
+    /// Analyse one run: steady state, trends, outages, operational laws
     Analyze(AnalyzeArgs),
-    /// Find the highest rate, or number of users, that keeps a scenario's thresholds
+    /// Find the highest rate or number of users at which a scenario's thresholds hold
     #[command(after_help = CAPACITY_EXIT_CODES)]
     Capacity(CapacityArgs),
-    /// Compute scalability meters of runs, as published and cured, and what they cost
+    /// Compute scalability meters of runs, as published and normalised, and their cost
     Meters(MetersArgs),
-    /// Make a scenario of access logs: sessions, arrivals and behaviour, fitted and tested
+    /// Build a scenario from access logs: fit and test sessions, arrivals and behaviour
     #[command(after_help = model::EXIT_CODES)]
     Model(Box<ModelArgs>),
-    /// Make a scenario of a Tsung file or a browser's recording, or run directories of results that
-    /// others published
+    /// Convert a Tsung file or a HAR recording to a scenario, or published results to run directories
     Import(ImportArgs),
-    /// Compute published tables again from published results, printed beside computed
+    /// Recompute the tables of a publication from its raw results and show both side by side
     Reproduce(ReproduceArgs),
-    /// Serve one of the built-in systems
+    /// Start one of the built-in systems under test
     Serve(ServeArgs),
-    /// Run a share of the loops for a controller; `run --workers` starts it
+    /// Run part of the load for a controller; `run --workers` starts it
     #[command(hide = true)]
     Worker(WorkerArgs),
-    /// Ask a server's side without a run: print, serve or record what its probes tell
+    /// Read server-side probes without a run: print, serve or record their metrics
     #[command(after_help = probe::EXIT_CODES)]
     Probe(ProbeArgs),
-    /// Tell what this machine can hold, and what would mend it
+    /// Show how many users this machine can hold, its limits, and how to raise them
     Doctor(DoctorArgs),
-    /// Print completions for a shell
+    /// Print a shell's completion script
     Completions { shell: Shell },
 }
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    passed
-  1    a threshold does not hold
+  1    a threshold failed
   2    the run cannot be trusted: the generator was the limit, or the run ended early
-  64   the command line is wrong
-  65   the scenario is wrong
+  64   invalid command line
+  65   invalid scenario
   66   a file cannot be read
   68   a host name does not resolve
   69   the target cannot be started
-  71   the system denied something the generator needs, or cannot hold so many users
-  73   the run directory cannot be made
+  71   the system refused a resource the generator needs, or cannot hold that many users
+  73   the run directory cannot be created
   74   reading or writing failed
-  130  ended at once, by the second Ctrl-C";
+  130  stopped at once by a second Ctrl-C";
 
 const SHOW_CODES: &str = "\
 Exit codes:
-  0    shown, whatever the verdict: --json tells it as exit_code
-  64   the command line is wrong
+  0    shown, whatever the verdict; --json contains it as exit_code
+  64   invalid command line
   66   the run cannot be read
   74   reading or writing failed";
 
 const EXPERIMENT_CODES: &str = "\
 Exit codes:
-  0    all runs are there and counted
-  2    runs are missing: it was ended early, or some failed or could not be trusted
-  and those of `throng run` from 64 up";
+  0    every run finished and counts
+  2    runs are missing: the experiment was stopped early, or runs failed or cannot be trusted
+  64 and above as for `throng run`";
 
-/// What a schema describes.
+/// The document a schema describes.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum SchemaOf {
     Scenario,
@@ -126,35 +125,35 @@ pub(crate) enum SchemaOf {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExperimentArgs {
-    /// The experiment's file; one that was begun and not finished goes on
+    /// The experiment file; an unfinished experiment is resumed
     #[arg(value_name = "FILE", required_unless_present_any = ["resume", "analyze"],
           conflicts_with_all = ["resume", "analyze"])]
     pub(crate) file: Option<String>,
-    /// The experiment's directory [default: experiments/ and its name]
+    /// Directory of the experiment [default: experiments/NAME]
     #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "analyze"])]
     pub(crate) dir: Option<PathBuf>,
-    /// Run it in full: with what its key `full` says
+    /// Apply the overrides of the experiment's `full` key
     #[arg(long, conflicts_with_all = ["resume", "analyze"])]
     pub(crate) full: bool,
-    /// Tell the runs, their order and their time, and run nothing
+    /// List the runs, their order and duration without running them
     #[arg(long, conflicts_with = "analyze")]
     pub(crate) plan: bool,
-    /// Go on with the experiment in this directory
+    /// Resume the experiment in this directory
     #[arg(long, value_name = "DIR", conflicts_with = "analyze")]
     pub(crate) resume: Option<PathBuf>,
-    /// Make those runs anew that failed or cannot be trusted
+    /// Rerun runs that failed or cannot be trusted
     #[arg(long, conflicts_with_all = ["analyze", "plan"])]
     pub(crate) retry: bool,
-    /// Run even where this machine cannot hold so many users
+    /// Run even if this machine cannot hold that many users
     #[arg(long, conflicts_with = "analyze")]
-    pub(crate) anyway: bool,
-    /// Analyse the experiment in this directory again, or a CSV file of factors and responses
+    pub(crate) force: bool,
+    /// Analyse the finished experiment in this directory, or a CSV file of factors and responses
     #[arg(long, value_name = "DIR|CSV")]
     pub(crate) analyze: Option<PathBuf>,
-    /// Write a page of it, a self-contained HTML file [default: report.html in its directory]
+    /// Write the report to this file as self-contained HTML [default: report.html in its directory]
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Print nothing but errors; analysis.json and the exit code tell
+    /// Print errors only; see analysis.json and the exit code for the result
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
     /// Print the analysis as JSON instead of text
@@ -164,17 +163,17 @@ pub(crate) struct ExperimentArgs {
     pub(crate) table: TableArgs,
 }
 
-/// Only with a CSV file: what an experiment's file would say.
+/// Options for a CSV file; an experiment's file has keys for them.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With a CSV file")]
 pub(crate) struct TableArgs {
-    /// A column that is a response; all others are factors [default: the last column]
+    /// A column that holds a response; all others are factors [default: the last column]
     #[arg(long = "response", value_name = "COLUMN", requires = "analyze")]
     pub(crate) responses: Vec<String>,
-    /// Effects are factors, found on logarithms
+    /// Effects multiply: fit a multiplicative model, on logarithms
     #[arg(long, requires = "analyze")]
     pub(crate) multiplicative: bool,
-    /// Of the intervals, 50% to 99.99% [default: 95%]
+    /// Confidence of the intervals, 50% to 99.99% [default: 95%]
     #[arg(long, value_name = "SHARE", value_parser = parse_confidence, requires = "analyze")]
     pub(crate) confidence: Option<f64>,
 }
@@ -188,29 +187,29 @@ pub(crate) struct RunArgs {
     pub(crate) sets: SetArgs,
     #[command(flatten)]
     pub(crate) foreign: ForeignArgs,
-    /// Write Tsung's `tsung.dump` of the run's HTTP requests, too, as with dumptraffic="protocol"
+    /// Also write the run's HTTP requests as Tsung's `tsung.dump`, as dumptraffic="protocol" does
     #[arg(long, value_name = "FILE")]
     pub(crate) tsung_log: Option<PathBuf>,
-    /// Where run directories are made
+    /// Directory in which the run directory is created
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub(crate) runs: PathBuf,
-    /// Run even where this machine cannot hold so many users
+    /// Run even if this machine cannot hold that many users
     #[arg(long)]
-    pub(crate) anyway: bool,
-    /// Run the loops in N processes instead of threads of this one; each has one loop at least.
-    /// On one machine this buys no speed; one that dies takes its own users with it only [default: 0]
+    pub(crate) force: bool,
+    /// Run the event loops in N worker processes instead of threads of this process. This is no
+    /// faster on one machine; a worker that dies takes only its own users with it [default: 0]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true,
           value_parser = clap::value_parser!(u32).range(0..=controller::layout::LOOPS_MAX as i64))]
     pub(crate) workers: u32,
     #[command(flatten)]
-    pub(crate) rest: RestArgs,
-    /// Show the run live in a browser, at this address and port or, without, at any free port of
-    /// 127.0.0.1; standard error tells what to open. Beyond this machine it takes a token, which stands
-    /// there, too, or is that of THRONG_UI_TOKEN
+    pub(crate) lost_workers: LostWorkersArgs,
+    /// Show the run live in a web browser, at this address or at a free port of 127.0.0.1; the URL
+    /// is printed on standard error. Addresses other than loopback require the token in that URL,
+    /// or in THRONG_UI_TOKEN
     #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true,
           default_missing_value = "127.0.0.1:0")]
     pub(crate) ui: Option<String>,
-    /// Print nothing but errors; the exit code tells
+    /// Print errors only; see the exit code for the verdict
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
     /// Print the summary as JSON instead of text
@@ -231,7 +230,7 @@ pub(crate) struct SetArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ForeignArgs {
-    /// Leave out what of a Tsung file has no counterpart, with a warning each
+    /// Skip elements of a Tsung file that have no counterpart, with a warning for each
     #[arg(long)]
     pub(crate) lenient: bool,
 }
@@ -248,8 +247,8 @@ impl ForeignArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// A Tsung file (XML) or a browser's recording (HAR), - for standard input; or a directory of
-    /// results
+    /// A Tsung file (XML) or a browser recording (HAR), - for standard input; or a directory of
+    /// published results
     #[arg(value_name = "FILE|DIR")]
     pub(crate) what: String,
     #[command(flatten)]
@@ -258,25 +257,25 @@ pub(crate) struct ImportArgs {
     pub(crate) results: ResultsArgs,
 }
 
-/// Only with a file: the scenario it becomes.
+/// Options for a file that becomes a scenario.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With a file")]
 pub(crate) struct FileArgs {
-    /// Where the scenario is written [default: standard output]
+    /// Write the scenario to this file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) foreign: ForeignArgs,
-    /// Of a recording: what becomes of images, styles, scripts and fonts [default: group]
+    /// In a recording: what to do with images, styles, scripts and fonts [default: group]
     #[arg(long = "static", value_name = "HOW")]
     pub(crate) statics: Option<Statics>,
-    /// Of a recording: keep requests to hosts other than the first one's
+    /// In a recording: keep requests to hosts other than the first one
     #[arg(long)]
     pub(crate) third_parties: bool,
 }
 
 impl FileArgs {
-    /// An option that was given.
+    /// The first option given, if any.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let FileArgs {
             output,
@@ -293,26 +292,26 @@ impl FileArgs {
     }
 }
 
-/// Only with a directory: the run directories its results become.
+/// Options for a directory of results that become run directories.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With a directory")]
 pub(crate) struct ResultsArgs {
-    /// What the results are; found out where it is not said
+    /// Layout of the results [default: detected]
     #[arg(long = "as", value_name = "LAYOUT")]
     pub(crate) layout: Option<Layout>,
-    /// When the run began, in UTC, as 2015-07-31T15:36; results seldom say so themselves
+    /// Start of the run in UTC, such as 2015-07-31T15:36, if the results do not contain it
     #[arg(long, value_name = "TIME", value_parser = ::import::parse_time)]
     pub(crate) start: Option<u64>,
-    /// Where run directories are made [default: runs]
+    /// Directory in which run directories are created [default: runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) runs: Option<PathBuf>,
-    /// Print nothing but errors
+    /// Print errors only
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
 impl ResultsArgs {
-    /// An option that was given.
+    /// The first option given, if any.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let ResultsArgs {
             layout,
@@ -335,44 +334,44 @@ fn first_given(options: &[(bool, &'static str)]) -> Option<&'static str> {
         .find_map(|(given, name)| given.then_some(*name))
 }
 
-/// What becomes of a page's static resources.
+/// What to do with a page's static resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Statics {
-    /// Steps like all others
+    /// Keep them as ordinary steps
     Keep,
-    /// One transaction for those that follow one another
+    /// Group consecutive ones into one transaction
     Group,
-    /// Left out
+    /// Skip them
     Skip,
 }
 
-/// Only with a URL: what a scenario would say.
+/// Options for a URL; a scenario has keys for them.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With a URL")]
 pub(crate) struct LoadArgs {
-    /// So many users, each asking again as soon as it has its answer [default: 10]
+    /// Number of concurrent users; each sends its next request when the response arrives [default: 10]
     #[arg(long, alias = "vus", value_name = "N", conflicts_with = "rate")]
     pub(crate) users: Option<u64>,
-    /// So many requests a time, whether answers come or not, such as 500/s
+    /// Request rate, such as 500/s, kept up whether responses arrive or not
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
-    /// For how long, such as 30s [default: 10s]
-    #[arg(long = "for", alias = "duration", value_name = "DURATION")]
+    /// Duration of the load, such as 30s [default: 10s]
+    #[arg(long, value_name = "DURATION")]
     pub(crate) duration: Option<String>,
-    /// The request's method [default: GET, or POST with a body]
+    /// HTTP method [default: GET, or POST with a body]
     #[arg(long, value_name = "METHOD")]
     pub(crate) method: Option<String>,
-    /// A header, as 'name: value'
+    /// A header, such as 'accept: text/html'; may be repeated
     #[arg(long = "header", short = 'H', value_name = "HEADER")]
     pub(crate) headers: Vec<String>,
-    /// The request's body
+    /// Request body
     #[arg(long, value_name = "TEXT")]
     pub(crate) body: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
-    /// The scenario, or a Tsung file; - reads standard input
+    /// The scenario or Tsung file; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
     #[command(flatten)]
@@ -383,11 +382,11 @@ pub(crate) struct CheckArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ShowArgs {
-    /// The run's directory
+    /// The run directory
     pub(crate) run: PathBuf,
     #[command(flatten)]
-    pub(crate) rest: RestArgs,
-    /// Make the page of the run, too, or make it again [default: report.html in its directory]
+    pub(crate) lost_workers: LostWorkersArgs,
+    /// Also write the HTML report, replacing an existing one [default: report.html in the run directory]
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub(crate) html: Option<Option<PathBuf>>,
     /// Print the summary as JSON instead of text
@@ -397,18 +396,18 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct AnalyzeArgs {
-    /// The run's directory
+    /// The run directory
     pub(crate) run: PathBuf,
-    /// Look at this phase only
+    /// Analyse this phase only
     #[arg(long, value_name = "NAME")]
     pub(crate) phase: Option<String>,
-    /// Leave out so much at the beginning as warm-up, whatever would be found
+    /// Skip this much at the start as warm-up instead of detecting it
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) cut: Option<Duration>,
+    pub(crate) skip: Option<Duration>,
     /// Length of the windows [default: 20s, or a tenth of a shorter run]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) window: Option<Duration>,
-    /// A second in which this share of the operations failed was down
+    /// The target counts as down in a second in which this share of operations failed
     #[arg(long, value_name = "SHARE", default_value = "50%", value_parser = parse_part)]
     pub(crate) down: f64,
     /// Print the analysis as JSON instead of text
@@ -418,11 +417,11 @@ pub(crate) struct AnalyzeArgs {
 
 const CAPACITY_EXIT_CODES: &str = "\
 Exit codes:
-  0    found, or all that was asked for holds
-  1    not even the lowest load holds
-  2    it cannot be told: the generator was the limit, or the search ran out of steps or time
-  64   the command line is wrong
-  65   the scenario is wrong, or says nothing of what has to hold
+  0    found, or every load up to --at-most holds
+  1    the thresholds fail even at the lowest load
+  2    not determined: the generator was the limit, or the search ran out of steps or time
+  64   invalid command line
+  65   invalid scenario, or a scenario without thresholds
   others as for `throng run`";
 
 #[derive(Debug, ClapArgs)]
@@ -432,78 +431,78 @@ pub(crate) struct CapacityArgs {
     pub(crate) file: Option<String>,
     #[command(flatten)]
     pub(crate) sets: SetArgs,
-    /// What to turn, as --set knows it [default: the rate or number of users of the only phase that has
-    /// one, or the parameter that it is]
+    /// The setting to vary, as for --set [default: the rate or number of users of the only phase that
+    /// has one, or the parameter it comes from]
     #[arg(long, value_name = "KEY")]
     pub(crate) of: Option<String>,
-    /// The first load [default: as the scenario says]
+    /// First load to try [default: the scenario's]
     #[arg(long, value_name = "LOAD", value_parser = parse_load)]
     pub(crate) from: Option<f64>,
-    /// The highest load to try [default: as far as it holds]
+    /// Highest load to try [default: no limit]
     #[arg(long, value_name = "LOAD", value_parser = parse_load)]
     pub(crate) at_most: Option<f64>,
-    /// The next load after one that holds is so many times higher
+    /// Multiply the load by this after each one that holds
     #[arg(long, value_name = "TIMES", default_value = "2", value_parser = parse_growth)]
     pub(crate) growth: f64,
-    /// How near the knee has to be told
+    /// Precision: stop when the knee is known within this share
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_part)]
     pub(crate) within: f64,
-    /// Runs at the knee; most of them decide
+    /// Runs at each load near the knee; the majority decides
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=99))]
     pub(crate) repeat: u16,
-    /// Runs in all, those of a search that is gone on with included [default: 40]
+    /// Maximum number of runs, including those before a resume [default: 40]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=9999))]
     pub(crate) steps: Option<u16>,
-    /// No run begins that would end later than this [default: 1h]
-    #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) time: Option<Duration>,
-    /// Between two runs
+    /// Start no run that would end later than this [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) time_limit: Option<Duration>,
+    /// Pause between two runs
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration)]
     pub(crate) pause: Duration,
-    /// Where the search's directory is made
+    /// Directory in which the search's directory is created
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub(crate) runs: PathBuf,
-    /// Go on with the search in this directory; finished runs are not run again. Only --steps and
-    /// --for may be changed
+    /// Resume the search in this directory; finished runs are kept. Only --steps and --time-limit
+    /// may be changed
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "sets", "of", "from", "at_most", "growth", "within", "repeat", "pause", "runs"])]
     pub(crate) resume: Option<PathBuf>,
-    /// Run even where this machine cannot hold so many users
+    /// Run even if this machine cannot hold that many users
     #[arg(long)]
-    pub(crate) anyway: bool,
-    /// Write a page of it, a self-contained HTML file [default: report.html in its directory]
+    pub(crate) force: bool,
+    /// Write the report to this file as self-contained HTML [default: report.html in its directory]
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Print nothing but errors; the exit code tells
+    /// Print errors only; see the exit code for the verdict
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
-    /// Print what was found as JSON instead of text
+    /// Print the result as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct MetersArgs {
-    /// Run directories, of our own or imported
+    /// Run directories, measured or imported
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
-    /// Which figures the meters are made of; see examples/meters
+    /// File that defines the meters' inputs; see examples/meters
     #[arg(long, value_name = "FILE")]
     pub(crate) meters: String,
-    /// What the runs' systems cost; see examples/prices
+    /// Price list of the systems under test; see examples/prices
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<String>,
-    /// The name of the run that the cured forms are told against [default: the file's, or the first]
+    /// Name of the run that the normalised meters refer to [default: the file's, or the first run]
     #[arg(long, value_name = "NAME")]
     pub(crate) reference: Option<String>,
-    /// Write a page of it, a self-contained HTML file
+    /// Write the report to this file as self-contained HTML
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }
 
-/// Results that are known.
+/// Known layouts of published results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Layout {
-    /// Reports of clients and CSVs of servers, by role, region and machine
+    /// Client reports and server CSVs, by role, region and machine
     Thesis,
 }
 
@@ -517,38 +516,38 @@ pub(crate) struct ReproduceArgs {
 pub(crate) enum Publication {
     /// Scaling a geographically distributed WebSocket platform, chapter 8
     Thesis {
-        /// The directory that holds its results: baseline, proposed_1
+        /// Directory of the results, with baseline, proposed_1 and proposed_2
         dir: PathBuf,
     },
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct RestArgs {
-    /// Should workers be lost, trust what the others measured, and judge it
+pub(crate) struct LostWorkersArgs {
+    /// If worker processes are lost, judge what the others measured
     #[arg(long)]
-    pub(crate) judge_rest: bool,
+    pub(crate) allow_lost_workers: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WorkerArgs {
-    /// Where the controller listens; the token it gave is read from standard input
+    /// Address of the controller; its token is read from standard input
     #[arg(long, value_name = "ADDR")]
     pub(crate) connect: SocketAddr,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DoctorArgs {
-    /// Tell what so many users at once take, and the commands that make room for them; ends with 0
-    /// where the machine can hold them as it is, else with 1
-    #[arg(long = "for", value_name = "USERS", value_parser = clap::value_parser!(u64).range(1..=capacity::USERS_MAX))]
+    /// Check whether this machine can hold this many concurrent users, and print the commands that
+    /// raise its limits; the exit code is 0 if it can, otherwise 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=capacity::USERS_MAX))]
     pub(crate) users: Option<u64>,
     /// The target runs on another machine
     #[arg(long, requires = "users")]
     pub(crate) target_elsewhere: bool,
-    /// Own addresses to connect from, where the target is elsewhere
+    /// Source addresses to connect from, if the target is elsewhere
     #[arg(long, value_name = "N", default_value = "1", requires = "target_elsewhere", value_parser = clap::value_parser!(u64).range(1..=65_536))]
     pub(crate) source_addresses: u64,
-    /// Change the settings instead of printing their commands; needs root
+    /// Apply the settings instead of printing commands; requires root
     #[arg(long, requires = "users")]
     pub(crate) apply: bool,
 }
@@ -561,26 +560,26 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum System {
-    /// The prediction market: WebSocket API, broadcasts, REST reads
+    /// Prediction market: WebSocket API, broadcasts, REST reads
     Market(MarketArgs),
-    /// A chat: polling, server-sent events, WebSocket, ActionCable and Phoenix channels
+    /// Chat: polling, server-sent events, WebSocket, ActionCable and Phoenix channels
     Chat(ChatArgs),
-    /// An ad network: choosing ads by performance, events, records, an access log
+    /// Ad network: ad selection by performance, events, records, access log
     Ads(Box<ads::AdsArgs>),
-    /// An HTTP server that freezes on a schedule
+    /// HTTP server that freezes on a schedule
     Stall(StallArgs),
-    /// The smallest WebSocket and HTTP server
+    /// Minimal WebSocket and HTTP echo server
     Echo(EchoArgs),
-    /// The barest HTTP responder, for measuring clients
+    /// Minimal HTTP responder for measuring clients
     Hello(SmallArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ListenArgs {
-    /// Where to listen; a port alone is one of loopback, and port 0 takes a free one
+    /// Address to listen on; a port alone means loopback, port 0 any free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = parse_address)]
     pub(crate) listen: SocketAddr,
-    /// Stop when standard input ends: the server then never outlives what started it
+    /// Stop when standard input closes, so that the server cannot outlive its parent
     #[arg(long)]
     pub(crate) until_stdin_closes: bool,
 }
@@ -589,37 +588,37 @@ pub(crate) struct ListenArgs {
 pub(crate) struct MarketArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
-    /// Serving threads, at least [default: one for each core, and at least 2]
+    /// Minimum number of serving threads [default: one per core, at least 2]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// Connections expected at once: starts as many threads as their open files need
+    /// Expected concurrent connections; starts as many threads as their open files require
     #[arg(long, value_name = "N")]
     pub(crate) connections: Option<usize>,
-    /// Games [default: 4]
+    /// Number of games [default: 4]
     #[arg(long, value_name = "N")]
     pub(crate) games: Option<u32>,
-    /// Least time between two distributions of a game [default: 3s]
+    /// Minimum interval between two distributions of a game [default: 3s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) batch: Option<Duration>,
-    /// Distributions are filled up with blanks to so many bytes, such as 4KiB
+    /// Pad distributions with spaces to this size, such as 4KiB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) broadcast_size: Option<usize>,
     /// Mean time between two goals of a game [default: 45s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) goal_every: Option<Duration>,
-    /// What a new account holds, in cents [default: 100000]
+    /// Balance of a new account in cents [default: 100000]
     #[arg(long, value_name = "CENTS")]
     pub(crate) starting_balance: Option<u64>,
-    /// What the event feed is drawn from [default: 1]
+    /// Random seed of the event feed [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Ping connections that were silent for so long; 0s never does [default: 60s]
+    /// Ping connections that were idle for this long; 0s disables it [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) ping_after: Option<Duration>,
-    /// A planted fault: answers some requests so much later
+    /// Fault injection: delay some responses by this much
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) delay: Option<Duration>,
-    /// Which share of the requests the delay strikes, such as 10% [default: 100%]
+    /// Share of requests to delay, such as 10% [default: 100%]
     #[arg(long, value_name = "SHARE", value_parser = parse_part, requires = "delay")]
     pub(crate) delay_share: Option<f64>,
 }
@@ -628,29 +627,29 @@ pub(crate) struct MarketArgs {
 pub(crate) struct ChatArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
-    /// Serving threads, at least [default: one for each core, and at least 2]
+    /// Minimum number of serving threads [default: one per core, at least 2]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// Connections expected at once: starts as many threads as their open files need
+    /// Expected concurrent connections; starts as many threads as their open files require
     #[arg(long, value_name = "N")]
     pub(crate) connections: Option<usize>,
-    /// Open files it may have, as a small server would; further connections wait [default: as many as the
-    /// system allows]
+    /// Limit on open files, to act as a small server; further connections wait [default: the system's
+    /// limit]
     #[arg(long, value_name = "N", conflicts_with = "connections")]
     pub(crate) files: Option<u32>,
     /// Keep the history in this SQLite database [default: in memory]
     #[arg(long, value_name = "PATH")]
     pub(crate) store: Option<PathBuf>,
-    /// Messages that a room keeps [default: 1000]
+    /// Messages kept per room [default: 1000]
     #[arg(long, value_name = "N")]
     pub(crate) history: Option<usize>,
-    /// Most rooms [default: 100]
+    /// Maximum number of rooms [default: 100]
     #[arg(long, value_name = "N")]
     pub(crate) rooms: Option<usize>,
-    /// Send streams a heartbeat, and silent sockets a ping, so often; 0s never does [default: 30s]
+    /// Interval of heartbeats on streams and pings on idle sockets; 0s disables them [default: 30s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) heartbeat: Option<Duration>,
-    /// Close Phoenix connections that were silent for so long; 0s never does [default: 60s]
+    /// Close Phoenix connections that were idle for this long; 0s disables it [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) phoenix_timeout: Option<Duration>,
 }
@@ -659,13 +658,13 @@ pub(crate) struct ChatArgs {
 pub(crate) struct StallArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
-    /// From a request to its answer [default: 1ms]
+    /// Response delay [default: 1ms]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) delay: Option<Duration>,
-    /// How long a stall lasts [default: 1s]
+    /// Length of a stall [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) stall: Option<Duration>,
-    /// From the end of one stall to the end of the next [default: 10s]
+    /// Interval from the end of one stall to the end of the next [default: 10s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) every: Option<Duration>,
 }
@@ -674,7 +673,7 @@ pub(crate) struct StallArgs {
 pub(crate) struct EchoArgs {
     #[command(flatten)]
     pub(crate) small: SmallArgs,
-    /// Speak no protocol: bytes come back as they went
+    /// Echo raw bytes without any protocol
     #[arg(long)]
     pub(crate) raw: bool,
 }

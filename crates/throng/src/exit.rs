@@ -1,23 +1,24 @@
-//! Exit codes, all of them, and how a failure is told.
+//! All exit codes, and how failures are printed.
 
 use std::error::Error as _;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// What the process ends with. From 64 up as in BSD's sysexits(3).
+use clap::error::{ContextKind, ContextValue};
+
+/// Exit codes of the process. Codes from 64 are those of BSD's sysexits(3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
-    /// The run passed; the verb did what was asked; no difference seen, or a better one.
+    /// The run passed; the verb succeeded; no difference found, or an improvement.
     Passed = 0,
-    /// A threshold does not hold; the machine cannot hold so many users as it is; what was compared
-    /// is worse.
+    /// A threshold failed; the machine cannot hold that many users yet; the candidate is worse.
     Failed = 1,
-    /// The run cannot be trusted; what was compared cannot be told.
+    /// The run cannot be trusted; the comparison is undecided.
     Untrusted = 2,
-    /// The command line is wrong.
+    /// Invalid command line.
     Usage = 64,
-    /// The scenario, or another input, is wrong.
+    /// The scenario or another input is invalid.
     Data = 65,
     /// An input cannot be read.
     NoInput = 66,
@@ -25,17 +26,17 @@ pub(crate) enum Exit {
     NoHost = 68,
     /// The target cannot be started.
     Unavailable = 69,
-    /// The system denied something the generator needs, or cannot hold so many users.
+    /// The system refused a resource the generator needs, or cannot hold that many users.
     System = 71,
-    /// A run directory cannot be made.
+    /// A run directory cannot be created.
     CannotCreate = 73,
     /// Reading or writing failed; the disk may be full.
     Io = 74,
-    /// Ended at once, by the second Ctrl-C.
+    /// Stopped at once by a second Ctrl-C.
     Interrupted = 130,
 }
 
-/// Why a verb did not do its work: what to say, and what to end with.
+/// Why a verb failed: the message and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
@@ -63,14 +64,14 @@ impl Failure {
         }
     }
 
-    /// What stands at a place of a text.
-    pub(crate) fn shown(exit: Exit, report: miette::Report) -> Failure {
+    /// An error at a position of a text.
+    pub(crate) fn at_source(exit: Exit, report: miette::Report) -> Failure {
         Failure { exit, report }
     }
 
-    /// The error, its causes and its hint, in one line: for people who see no terminal.
+    /// The error, its causes and its hint in one line, for output other than a terminal.
     #[cfg(feature = "web")]
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn one_line(&self) -> String {
         let causes = self.report.chain().map(ToString::to_string);
         let mut text = causes.collect::<Vec<_>>().join(": ");
         if let Some(hint) = self.report.help() {
@@ -79,46 +80,81 @@ impl Failure {
         text
     }
 
-    /// Says it.
-    pub(crate) fn tell(self) -> Exit {
-        say(&format!("{:?}", self.report));
+    /// Prints it on standard error.
+    pub(crate) fn print(self) -> Exit {
+        print_error(&format!("{:?}", self.report));
         self.exit
     }
 }
 
-/// Tells something on standard error, beside a verb's output, whoever made the text. Where that is closed
-/// nobody is left to be told.
-pub(crate) fn say(text: &str) {
+/// Prints a line on standard error, with control characters made visible. Ignores a closed standard
+/// error: nobody reads it.
+pub(crate) fn print_error(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", report::visible(text));
 }
 
-/// What is said instead of a number that is none.
+/// Replaces the standard library's message for a malformed number.
 const WANTED_NUMBER: &str = "expected a whole number";
-/// What clap says of a number that is none.
+/// The standard library's message for a malformed number.
 const NO_NUMBER: &str = "invalid digit found in string";
 
-/// What clap says without its tips, as a part of a sentence.
-pub(crate) fn in_words(error: &clap::Error) -> String {
+/// clap's message without its tips, as part of a sentence.
+pub(crate) fn message_of(error: &clap::Error) -> String {
     let text = error.to_string().replace(NO_NUMBER, WANTED_NUMBER);
     let lines = text.lines().take_while(|line| !line.is_empty());
     let lines: Vec<&str> = lines.map(str::trim).collect();
     lines.join(" ").trim_start_matches("error: ").to_owned()
 }
 
-/// clap's own words, and our exit code for them.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    // As above: there is no better place to say that this failed.
-    let _ = match error
+/// Options that had another name, by verb: verb, old name, new name.
+const RENAMED: &[(&str, &str, &str)] = &[
+    ("run", "--anyway", "--force"),
+    ("experiment", "--anyway", "--force"),
+    ("capacity", "--anyway", "--force"),
+    ("compare", "--anyway", "--force"),
+    ("run", "--judge-rest", "--allow-lost-workers"),
+    ("show", "--judge-rest", "--allow-lost-workers"),
+    ("run", "--for", "--duration"),
+    ("probe", "--for", "--duration"),
+    ("capacity", "--for", "--time-limit"),
+    ("doctor", "--for", "--users"),
+    ("analyze", "--cut", "--skip"),
+];
+
+/// The new name of an option that the command line gives by its old one.
+fn new_name(error: &clap::Error, verb: &str) -> Option<(&'static str, &'static str)> {
+    let ContextValue::String(option) = error.get(ContextKind::InvalidArg)? else {
+        return None;
+    };
+    let renamed = RENAMED.iter();
+    let mut renamed = renamed.filter(|(of, old, _)| *of == verb && old == option);
+    renamed.next().map(|(_, old, new)| (*old, *new))
+}
+
+/// Prints an error of the command line, or the help that was requested, and returns the exit code.
+pub(crate) fn usage(mut error: clap::Error, verb: &str) -> ExitCode {
+    if let Some((old, new)) = new_name(&error, verb) {
+        let tip = format!("'{old}' is now called '{new}'");
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![tip.into()]),
+        );
+    }
+    let is_no_number = error
         .source()
-        .is_some_and(|source| source.to_string() == NO_NUMBER)
-    {
-        // It has the words of the standard library, which do not say what is expected.
-        true => write!(
+        .is_some_and(|source| source.to_string() == NO_NUMBER);
+    // A write error on standard error cannot be reported anywhere.
+    let _ = if is_no_number {
+        // The standard library's message does not say what is expected.
+        let text = error.render().to_string();
+        write!(
             std::io::stderr(),
             "{}",
-            error.render().to_string().replace(NO_NUMBER, WANTED_NUMBER)
-        ),
-        false => error.print(),
+            text.replace(NO_NUMBER, WANTED_NUMBER)
+        )
+    } else {
+        error.print()
     };
     if error.use_stderr() {
         Exit::Usage.into()
@@ -127,7 +163,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// Output that cannot be written: a closed pipe is how `| head` ends us, and is fine.
+/// Maps the result of writing output. A closed pipe is no failure: `| head` closes it.
 pub(crate) fn written(result: std::io::Result<()>) -> Result<Exit, Failure> {
     match result {
         Ok(()) => Ok(Exit::Passed),

@@ -4,7 +4,7 @@ use controller::Tick;
 use export::{ExportError, Exports, MeasureSecond, ProbeValue, Second, Targets};
 
 use crate::args::ExportArgs;
-use crate::exit::{Exit, Failure, say};
+use crate::exit::{Exit, Failure, print_error};
 
 /// Who is told of a run.
 pub(crate) struct Told(Exports);
@@ -28,7 +28,7 @@ pub(crate) fn start(args: &ExportArgs) -> Result<Option<Told>, Failure> {
         error => Failure::new(Exit::System, error),
     })?;
     if let Some(address) = exports.page_address() {
-        say(&format!("metrics at http://{address}/metrics"));
+        print_error(&format!("metrics at http://{address}/metrics"));
     }
     Ok(Some(Told(exports)))
 }
@@ -67,7 +67,7 @@ impl Told {
     /// The run is over; what could not be handed on is told.
     pub(crate) fn end(self) {
         for text in self.0.end() {
-            say(&format!("warning: {text}"));
+            print_error(&format!("warning: {text}"));
         }
     }
 }

@@ -27,7 +27,10 @@ use exit::{Exit, Failure};
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return exit::usage(&error),
+        Err(error) => {
+            let verb = std::env::args_os().nth(1).unwrap_or_default();
+            return exit::usage(error, &verb.to_string_lossy());
+        }
     };
     let result = match args.verb {
         Verb::Run(args) => verbs::run::run(&args),
@@ -50,7 +53,7 @@ fn main() -> ExitCode {
         Verb::Doctor(args) => verbs::doctor::doctor(&args),
         Verb::Completions { shell } => verbs::completions::completions(shell),
     };
-    result.unwrap_or_else(Failure::tell).into()
+    result.unwrap_or_else(Failure::print).into()
 }
 
 impl From<Exit> for ExitCode {

@@ -46,7 +46,7 @@ pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Option<(Page, Pa
     match written {
         Ok(page) => Some((page, path)),
         Err(failure) => {
-            failure.tell();
+            failure.print();
             None
         }
     }

@@ -1,4 +1,4 @@
-//! What was typed, as values.
+//! Parsers of argument values.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) fn parse_set(text: &str) -> Result<(String, String), String> {
         .split_once('=')
         .ok_or_else(|| "expected KEY=VALUE, such as hold=5m".to_owned())?;
     if key.is_empty() {
-        return Err("the key in front of = is missing".to_owned());
+        return Err("the key before = is missing".to_owned());
     }
     Ok((key.to_owned(), value.to_owned()))
 }
@@ -43,7 +43,7 @@ pub(crate) fn parse_part(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A load: a number above 0, with or without the unit that the scenario gives it.
+/// A load: a number above 0, optionally with a unit such as `/s`.
 pub(crate) fn parse_load(text: &str) -> Result<f64, String> {
     let number = text.split_once('/').map_or(text, |(number, _)| number);
     let load: f64 = number
@@ -88,6 +88,6 @@ pub(crate) fn parse_confidence(text: &str) -> Result<f64, String> {
     if scenario::experiment::CONFIDENCE.contains(&share) {
         Ok(share)
     } else {
-        Err("write 50% to 99.99%".to_owned())
+        Err("expected a confidence from 50% to 99.99%".to_owned())
     }
 }

@@ -16,11 +16,11 @@ use scenario::{
 };
 
 use crate::args::LoadArgs;
-use crate::exit::{Exit, Failure, say};
+use crate::exit::{Exit, Failure, print_error};
 
 pub(crate) use foreign::{from_har, from_tsung};
 
-/// How long a URL is loaded unless `--for` says so.
+/// How long a URL is loaded unless `--duration` says so.
 const URL_RUN_DURATION: &str = "10s";
 /// How many users load a URL unless `--users` or `--rate` says so.
 const URL_RUN_USERS: u64 = 10;
@@ -314,7 +314,7 @@ pub(crate) fn tell(text: &Text, diagnostics: &[Diagnostic]) {
 
 fn print(diagnostic: MietteDiagnostic, source: NamedSource<String>) {
     let report = miette::Report::new(diagnostic).with_source_code(source);
-    say(&format!("{report:?}"));
+    print_error(&format!("{report:?}"));
 }
 
 fn wrong(name: &str, diagnostics: &[Diagnostic], hint: &str) -> Failure {

@@ -5,7 +5,7 @@ use clap::{Arg, Command, CommandFactory, Error, Parser};
 use scenario::{SystemPart, SystemProblem};
 
 use crate::args::Args;
-use crate::exit::in_words;
+use crate::exit::message_of;
 
 /// Settings that name a file which the system reads, each behind the system's name.
 const READ: &[(&str, &str)] = &[("ads", "publishers")];
@@ -31,7 +31,7 @@ pub(crate) fn check(system: &str, settings: &[(String, String)]) -> Vec<SystemPr
         let error = parse(system, listen.iter().chain(settings));
         problems.extend(error.map(|error| SystemProblem {
             about: SystemPart::Together,
-            message: format!("the settings do not go together: {}", in_words(&error)),
+            message: format!("the settings do not go together: {}", message_of(&error)),
             hint: None,
         }));
     }
@@ -89,7 +89,7 @@ fn setting(
     );
     is_its.then(|| SystemProblem {
         about: SystemPart::Value(number),
-        message: in_words(&error).replace(&format!("'{flag}'"), &format!("`{key}`")),
+        message: message_of(&error).replace(&format!("'{flag}'"), &format!("`{key}`")),
         hint: None,
     })
 }

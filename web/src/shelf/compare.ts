@@ -24,7 +24,7 @@ export async function compare(wanted: URLSearchParams, place: Place): Promise<vo
   const { say, offer, show } = place;
   say('Asking for the comparison.');
   try {
-    const query = ['runs', 'baseline', 'anyway']
+    const query = ['runs', 'baseline', 'force']
       .filter((name) => wanted.get(name))
       .map((name) => `${name}=${wanted.get(name)}`)
       .join('&');
@@ -41,7 +41,7 @@ export async function compare(wanted: URLSearchParams, place: Place): Promise<vo
       }
       if (now.stage === 'failed') {
         say(`They cannot be compared: ${now.why}.`);
-        if (now.why.includes('--anyway')) offer(anyway(wanted));
+        if (now.why.includes('--force')) offer(forced(wanted));
         return;
       }
       say(progress(now));
@@ -60,8 +60,8 @@ function progress(now: Exclude<Stage, { stage: 'done' | 'failed' }>): string {
 }
 
 /** What runs of different scenarios have in common can be compared where somebody wants it. */
-function anyway(wanted: URLSearchParams): HTMLElement {
+function forced(wanted: URLSearchParams): HTMLElement {
   const also = new URLSearchParams(wanted);
-  also.set('anyway', '1');
+  also.set('force', '1');
   return el('a', { href: `?${decodeURIComponent(also.toString())}` }, 'Compare them anyway');
 }

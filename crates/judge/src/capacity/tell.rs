@@ -101,7 +101,7 @@ fn answer(
              on with it"
         }
         Ending::OutOfTime => {
-            "; the search ran out of time (--for) before the knee was near enough, and --resume goes \
+            "; the search ran out of time (--time-limit) before the knee was near enough, and --resume goes \
              on with it"
         }
         Ending::Interrupted => "; the search was broken off, and --resume goes on with it",

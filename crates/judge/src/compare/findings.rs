@@ -50,7 +50,7 @@ pub(crate) fn of_runs(
         .map(|run| run.label.as_str())
         .collect();
     if !untrusted.is_empty() {
-        let severity = if options.anyway {
+        let severity = if options.force {
             Severity::Warning
         } else {
             Severity::Fatal
@@ -59,8 +59,8 @@ pub(crate) fn of_runs(
         let text = format!(
             "{} {verb} not to be trusted (`throng show` tells why), so the comparison is not{}",
             some(&untrusted),
-            if options.anyway {
-                "; it was made anyway"
+            if options.force {
+                "; compared because of --force"
             } else {
                 ""
             }

@@ -83,7 +83,7 @@ pub struct Options {
     /// Only measures of these names.
     pub only: Option<Vec<String>>,
     /// Compare what differs in scenario, and what is not trusted.
-    pub anyway: bool,
+    pub force: bool,
     /// Of the draws where there are too many dealings of runs to go through them all.
     pub seed: u64,
     /// Tell the curves that pictures are drawn from, too.
@@ -110,7 +110,7 @@ impl Default for Options {
             detect: 0.05,
             strict: false,
             only: None,
-            anyway: false,
+            force: false,
             seed: 1,
             curves: false,
         }

@@ -162,7 +162,7 @@ fn measures(
     let mut how = Options {
         alpha: options.alpha,
         skip_ns: options.skip_ns,
-        anyway: options.keeps_untrusted,
+        force: options.keeps_untrusted,
         only: Some(options.measures.to_vec()),
         ..Options::default()
     };

@@ -6,10 +6,10 @@ use crate::figures::Figures;
 use crate::findings::finding;
 use crate::limits::LOSSES_TOLD_MAX;
 
-/// A finding for each lost worker, and one for those that are too many to be told. `judge_rest`: the
+/// A finding for each lost worker, and one for those that are too many to be told. `allow_lost_workers`: the
 /// others are to be judged none the less.
-pub(super) fn found(figures: &Figures, judge_rest: bool) -> Vec<Finding> {
-    let severity = if judge_rest {
+pub(super) fn found(figures: &Figures, allow_lost_workers: bool) -> Vec<Finding> {
+    let severity = if allow_lost_workers {
         Severity::Warning
     } else {
         Severity::Fatal
@@ -31,10 +31,10 @@ pub(super) fn found(figures: &Figures, judge_rest: bool) -> Vec<Finding> {
     if losses.len() < figures.info.workers.len()
         && let Some(last) = findings.last_mut()
     {
-        last.text += if judge_rest {
+        last.text += if allow_lost_workers {
             "; as was asked for, what follows is judged by the others"
         } else {
-            "; `throng show --judge-rest` judges what the others measured"
+            "; `throng show --allow-lost-workers` judges what the others measured"
         };
     }
     findings
@@ -141,16 +141,19 @@ mod tests {
         }
     }
 
-    fn check(figures: &Figures, judge_rest: bool, verdict: Verdict, expect: &Expect) {
+    fn check(figures: &Figures, allow_lost_workers: bool, verdict: Verdict, expect: &Expect) {
         let all_connected = Threshold {
             text: "connected >= 100%".to_owned(),
             figure: Figure::Connected,
             comparison: Comparison::GreaterEqual,
             limit: 1.0,
         };
-        let summary = judge_figures(figures, &[all_connected], judge_rest);
+        let summary = judge_figures(figures, &[all_connected], allow_lost_workers);
         expect.assert_eq(&told(&summary.findings[..2]));
-        assert_eq!((summary.verdict, summary.judge_rest), (verdict, judge_rest));
+        assert_eq!(
+            (summary.verdict, summary.allow_lost_workers),
+            (verdict, allow_lost_workers)
+        );
         let users = &summary.users;
         assert_eq!((users.started, users.connected), (5250, 5235));
         assert_eq!((users.lost, users.never_came), (10, 750));
@@ -167,7 +170,7 @@ mod tests {
             Fatal worker-lost
                 worker 2 of 4 was lost at 31.0 s (its process ended): 10 users were gone, 750
                 more never came (those whose number leaves 2 to 3 when it is divided by 8);
-                `throng show --judge-rest` judges what the others measured
+                `throng show --allow-lost-workers` judges what the others measured
             Good generator-healthy
                 the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
                 memory (precise mode, 8 loops)

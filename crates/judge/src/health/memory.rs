@@ -23,7 +23,7 @@ pub(super) fn pressure(figures: &Figures, users: &UsersSummary) -> Option<Findin
     };
     let text = format!(
         "memory ran out at {}: {} were left, and {after}; to mend it: more memory or fewer users \
-         (`throng doctor --for {}` says how many this machine can hold)",
+         (`throng doctor --users {}` says how many this machine can hold)",
         units::counted(present, "user"),
         units::bytes(available),
         users.planned.ceil(),

@@ -116,7 +116,7 @@ fn memory(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     };
     let text = format!(
         "the kernel's memory for TCP ran short ({}): sends were held back{broken}; to mend it: \
-         `throng doctor --for {}` says how far `net.ipv4.tcp_mem` should go",
+         `throng doctor --users {}` says how far `net.ipv4.tcp_mem` should go",
         setting(figures, "tcp_mem", "net.ipv4.tcp_mem"),
         figures.peak(|row| row.users),
     );

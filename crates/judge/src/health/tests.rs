@@ -532,7 +532,7 @@ fn storms_are_told_with_the_limit_that_lost_them() {
             net.core.netdev_max_backlog=100000`
         Warning host-tcp-memory
             the kernel's memory for TCP ran short (net.ipv4.tcp_mem 1 2 3): sends were held
-            back and 2 connections were broken off for it; to mend it: `throng doctor --for
+            back and 2 connections were broken off for it; to mend it: `throng doctor --users
             2` says how far `net.ipv4.tcp_mem` should go
     "#]],
     );
@@ -574,7 +574,7 @@ fn memory_that_ran_short_ends_the_ramp_and_the_trust() {
         Fatal generator-memory
             memory ran out at 1,734 users: 700 MiB were left, and the ramp ended there, with
             4,200 users refused; to mend it: more memory or fewer users (`throng doctor
-            --for 6000` says how many this machine can hold)
+            --users 6000` says how many this machine can hold)
     "#]],
     );
     // In a hold nobody is due, and yet the machine was not what the run needed.
@@ -588,7 +588,7 @@ fn memory_that_ran_short_ends_the_ramp_and_the_trust() {
         &expect![[r#"
         Fatal generator-memory
             memory ran out at 1,734 users: 700 MiB were left, and nobody was due any more;
-            to mend it: more memory or fewer users (`throng doctor --for 6000` says how many
+            to mend it: more memory or fewer users (`throng doctor --users 6000` says how many
             this machine can hold)
     "#]],
     );

@@ -115,7 +115,7 @@ pub(crate) fn summary() -> Summary {
         name: "sample".to_owned(),
         verdict: Verdict::Passed,
         exit_code: 0,
-        judge_rest: false,
+        allow_lost_workers: false,
         findings: vec![Finding {
             severity: Severity::Good,
             code: "generator-healthy".to_owned(),

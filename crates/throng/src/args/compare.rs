@@ -1,4 +1,4 @@
-//! What was typed after `throng compare`.
+//! Arguments of `throng compare`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,37 +8,37 @@ use clap::{Args as ClapArgs, ValueEnum};
 use crate::settings::{parse_duration, parse_share};
 
 pub(super) const EXIT_CODES: &str = "\
-With a baseline, several runs a side, made with `throng run --runs runs/old` and `--runs runs/new`:
+With a baseline, several runs per side, made with `throng run --runs runs/old` and `--runs runs/new`:
 throng compare runs/new/* --baseline runs/old/*
-Without one, all runs are compared with each other and grouped.
+Without a baseline, all runs are compared with each other and grouped.
 
 Exit codes:
-  0    no difference seen, or faster, or fewer errors
-  1    slower, more errors, or modes differ
-  2    cannot be told: runs that are not to be trusted, a single run with --strict, nothing measured
-  64   the command line is wrong
-  65   the runs cannot be compared: other scenarios, no measure in common
+  0    no difference found, or faster, or fewer errors
+  1    slower, more errors, or different modes
+  2    not determined: runs that cannot be trusted, a single run with --strict, nothing measured
+  64   invalid command line
+  65   the runs cannot be compared: different scenarios, no measure in common
   66   a run cannot be read
   74   writing failed";
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CompareArgs {
-    /// Run directories: what is judged
+    /// Run directories of the candidate
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// Run directories to compare with
+    /// Run directories of the baseline
     #[arg(long, value_name = "RUN", num_args = 1..)]
     pub(crate) baseline: Vec<PathBuf>,
-    /// Write a JUnit report, a test case a measure
+    /// Write a JUnit report with a test case per measure
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     /// Write Markdown for a pull request
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
-    /// Write a page of it, a self-contained HTML file
+    /// Write the report to this file as self-contained HTML
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Print nothing but errors; the exit code tells
+    /// Print errors only; see the exit code for the result
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
     /// Print the comparison as JSON instead of text
@@ -50,62 +50,62 @@ pub(crate) struct CompareArgs {
     pub(crate) how: HowArgs,
 }
 
-/// What of the runs is compared.
+/// The data that is compared.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "What is compared")]
 pub(crate) struct WhatArgs {
-    /// From when an operation was due, or from when it was sent
+    /// Measure latency from when an operation was due, or from when it was sent
     #[arg(long, value_enum, default_value = "response")]
     pub(crate) time: TimeArg,
-    /// Quantiles in per cent
+    /// Quantiles in percent
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "50,90,95,99",
           value_parser = parse_quantile)]
     pub(crate) quantiles: Vec<f64>,
-    /// Only this phase
+    /// Compare this phase only
     #[arg(long, value_name = "NAME")]
     pub(crate) phase: Option<String>,
-    /// Leave out so much at the start of the run, or of the phase
+    /// Skip this much at the start of the run, or of the phase
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration)]
     pub(crate) skip: Duration,
-    /// Compare also runs of other scenarios, in what they have in common, and runs that are not to
-    /// be trusted
+    /// Also compare runs of different scenarios, by the measures they share, and runs that cannot be
+    /// trusted
     #[arg(long)]
-    pub(crate) anyway: bool,
+    pub(crate) force: bool,
 }
 
-/// How it is decided.
+/// How the decision is made.
 #[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "How it is decided")]
+#[command(next_help_heading = "How the decision is made")]
 pub(crate) struct HowArgs {
-    /// The chance of finding any difference where there is none
+    /// Significance level: the probability of reporting any difference if there is none
     #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = parse_alpha)]
     pub(crate) alpha: f64,
-    /// Differences up to this share of the baseline's value are told and decide nothing
+    /// Report differences up to this share of the baseline, but do not fail on them
     #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = parse_times)]
     pub(crate) tolerance: f64,
-    /// Decide nothing where a side has a single run
+    /// Do not decide if a side has a single run
     #[arg(long, requires = "baseline")]
     pub(crate) strict: bool,
-    /// How p-values of tests on operations are corrected for their number
+    /// Correction of per-operation p-values for multiple tests
     #[arg(long, value_enum, default_value = "holm")]
     pub(crate) correction: CorrectionArg,
-    /// Tell how many further runs would show a difference of this share
+    /// Estimate how many more runs would detect a difference of this share
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_detect)]
     pub(crate) detect: f64,
-    /// Samples in the window of the published pipeline's median filter
+    /// Window of the published pipeline's median filter, in samples
     #[arg(long, value_name = "N", default_value = "20",
           value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) filter_window: u32,
-    /// Standard deviations of the window beyond which that filter replaces a sample
+    /// Standard deviations beyond which that filter replaces a sample
     #[arg(long, value_name = "SIGMAS", default_value = "2", value_parser = parse_sigmas)]
     pub(crate) filter_sigmas: f64,
-    /// Bins of the published pipeline's distribution functions
+    /// Bin width of the published pipeline's distribution functions
     #[arg(long, value_name = "DURATION", default_value = "1ms", value_parser = parse_bin)]
     pub(crate) bin: Duration,
-    /// Measures whose rows take more are compared by their histograms
+    /// Compare measures whose rows need more memory than this by their histograms
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = scenario::parse_size)]
     pub(crate) memory: u64,
-    /// Of random draws, where there are too many dealings of runs to go through them all
+    /// Random seed, used if there are too many permutations of runs to enumerate
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
 }
@@ -120,9 +120,9 @@ pub(crate) enum TimeArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CorrectionArg {
-    /// Holm: the chance of any false finding
+    /// Holm: controls the probability of any false positive
     Holm,
-    /// Benjamini and Hochberg: the share of false ones among the findings
+    /// Benjamini-Hochberg: controls the share of false positives
     Bh,
 }
 
@@ -131,11 +131,11 @@ fn parse_quantile(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').parse::<f64>();
     match number {
         Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
-        _ => Err("expected per cents between 0 and 100, such as 50,90,99.9".to_owned()),
+        _ => Err("expected percentages between 0 and 100, such as 50,90,99.9".to_owned()),
     }
 }
 
-/// A share of anything, which may be more than all of it.
+/// A share that may exceed 100%.
 fn parse_times(text: &str) -> Result<f64, String> {
     let share = parse_share(text)?;
     if (0.0..=10.0).contains(&share) {
@@ -150,7 +150,7 @@ fn parse_alpha(text: &str) -> Result<f64, String> {
     if (1e-6..=0.5).contains(&alpha) {
         Ok(alpha)
     } else {
-        Err("expected a chance from 0.000001 to 0.5, such as 0.05".to_owned())
+        Err("expected a probability from 0.000001 to 0.5, such as 0.05".to_owned())
     }
 }
 
@@ -159,7 +159,10 @@ fn parse_detect(text: &str) -> Result<f64, String> {
     if share > 0.0 {
         Ok(share)
     } else {
-        Err("a difference of nothing is never seen; give one such as 5%".to_owned())
+        Err(
+            "a difference of 0 cannot be detected; expected a share above 0%, such as 5%"
+                .to_owned(),
+        )
     }
 }
 
@@ -173,7 +176,7 @@ fn parse_sigmas(text: &str) -> Result<f64, String> {
 fn parse_bin(text: &str) -> Result<Duration, String> {
     let bin = parse_duration(text)?;
     if bin.is_zero() {
-        Err("a bin has some width, such as 1ms".to_owned())
+        Err("expected a bin width above 0, such as 1ms".to_owned())
     } else {
         Ok(bin)
     }

@@ -1,4 +1,4 @@
-//! What was typed after `throng ui`.
+//! Arguments of `throng ui`.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,11 @@ use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct UiArgs {
-    /// Where runs, experiments, searches, models and pages stand, at any depth
+    /// Directory that is searched for runs, experiments, searches, models and reports, at any depth
     #[arg(value_name = "DIR", default_value = "runs")]
     pub(crate) directory: PathBuf,
-    /// Where to listen; port 0 is any free one. Beyond this machine it takes a token, which is told with the
-    /// address, or is that of THRONG_UI_TOKEN
+    /// Address to listen on; port 0 is any free port. Addresses other than loopback require the token
+    /// that is printed with the URL, or that of THRONG_UI_TOKEN
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7700")]
     pub(crate) listen: String,
 }

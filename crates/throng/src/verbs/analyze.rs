@@ -14,7 +14,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> Result<Exit, Failure> {
     let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let question = Question {
         phase: args.phase.clone(),
-        cut_ns: args.cut.map(ns),
+        cut_ns: args.skip.map(ns),
         window_ns: args.window.map(ns),
         down: args.down,
     };

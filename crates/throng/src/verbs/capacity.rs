@@ -18,7 +18,7 @@ use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};
 use crate::verbs::run;
 
-/// Runs of a search, and how long it may take, unless --steps and --for say so.
+/// Runs of a search, and how long it may take, unless --steps and --time-limit say so.
 const STEPS_MAX: usize = 40;
 const TIME_MAX: Duration = Duration::from_secs(3600);
 
@@ -31,7 +31,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     if let Some(steps) = args.steps {
         search.bounds.steps = usize::from(steps);
     }
-    if let Some(time) = args.time {
+    if let Some(time) = args.time_limit {
         search.time_max_ns = ns(time);
     }
     let knob = search.knob.clone();
@@ -46,7 +46,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
         search,
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
-        anyway: args.anyway,
+        force: args.force,
         interrupt: run::interrupt()?,
     };
     let compile = |setting: (String, String)| {

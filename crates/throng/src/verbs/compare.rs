@@ -69,7 +69,7 @@ fn options(args: &CompareArgs) -> Options {
         detect: how.detect,
         strict: how.strict,
         only: None,
-        anyway: what.anyway,
+        force: what.force,
         seed: how.seed,
         curves: args.html.is_some(),
     }

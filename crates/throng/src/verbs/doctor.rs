@@ -164,7 +164,7 @@ fn render(checks: &[Check]) -> String {
         let users = units::count(users);
         let _ = writeln!(
             text,
-            "\n{name} is the first limit: {users} users.\n`throng doctor --for {more}` says what \
+            "\n{name} is the first limit: {users} users.\n`throng doctor --users {more}` says what \
              more would take, with the commands."
         );
     }

@@ -137,7 +137,7 @@ fn conduct(
         directory,
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
-        anyway: args.anyway,
+        force: args.force,
         interrupt: interrupt()?,
     };
     if is_new {

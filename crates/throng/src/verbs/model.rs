@@ -8,7 +8,7 @@ use model::{BehaviourKind, FormatSpec, Kind, Made, Model, ModelError, Settings};
 use report::Page;
 
 use crate::args::{ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelVerb};
-use crate::exit::{Exit, Failure, say, written};
+use crate::exit::{Exit, Failure, print_error, written};
 use crate::{page, terminal};
 
 mod against;
@@ -206,7 +206,7 @@ fn tsung(path: &Path, made: &Made) -> Result<(), Failure> {
         .map_err(|error| Failure::new(Exit::Io, error))?;
     for line in written.told {
         // The file says it, too.
-        say(&format!("{}: {line}", path.display()));
+        print_error(&format!("{}: {line}", path.display()));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use scenario::plan::Target;
 use scenario::probes::Probe;
 
 use crate::args::ProbeArgs;
-use crate::exit::{Exit, Failure, say, written};
+use crate::exit::{Exit, Failure, print_error, written};
 use crate::source::{self, Text};
 use crate::verbs::run::interrupt;
 
@@ -38,7 +38,7 @@ struct Asked {
 pub(crate) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
     let asked = asked(args)?;
     probe::check(&asked.probes).map_err(failure)?;
-    match (args.serve, args.time) {
+    match (args.serve, args.duration) {
         (Some(address), _) => serve(&asked, address),
         (None, Some(time)) => {
             let output = args.output.as_deref().unwrap_or(Path::new("runs"));
@@ -200,7 +200,7 @@ fn tell(crew: &Crew, news: &News) {
         News::Remark { source, text } => format!("{}: {text}", name(*source)),
         News::Probe { .. } | News::Row(_) => return,
     };
-    say(&line);
+    print_error(&line);
 }
 
 fn failure(error: ProbeError) -> Failure {

@@ -38,8 +38,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
         workers_count: args.workers,
-        judge_rest: args.rest.judge_rest,
-        anyway: args.anyway,
+        allow_lost_workers: args.lost_workers.allow_lost_workers,
+        force: args.force,
         interrupt: Arc::clone(&interrupt),
         pause: Arc::clone(&pause),
     };
@@ -104,7 +104,7 @@ fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
     if given {
         return Err(Failure::hinted(
             Exit::Usage,
-            "--users, --rate, --for, --method, --header and --body go with a URL".to_owned(),
+            "--users, --rate, --duration, --method, --header and --body go with a URL".to_owned(),
             "a scenario says these itself; --set overrides any of its values",
         ));
     }

@@ -14,7 +14,7 @@ use crate::terminal;
 pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let refuse = |error: RecordError| Failure::new(Exit::NoInput, error);
     let run = Run::open(&args.run).map_err(refuse)?;
-    if is_of_probes(&run) && args.html.is_none() && !args.rest.judge_rest {
+    if is_of_probes(&run) && args.html.is_none() && !args.lost_workers.allow_lost_workers {
         let probes = run.probes().map_err(refuse)?;
         let text = if args.json {
             report::probes_json(&probes, run.info())
@@ -23,7 +23,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         };
         return written(write!(std::io::stdout(), "{text}"));
     }
-    let summary = judged(&run, args.rest.judge_rest)?;
+    let summary = judged(&run, args.lost_workers.allow_lost_workers)?;
     let course = match (&args.html, args.json) {
         (Some(_), _) => Some(judge::course::read(&run)),
         (None, false) => Some(judge::course::outline(&run)),
@@ -72,7 +72,7 @@ pub(crate) fn is_of_probes(run: &Run) -> bool {
 /// The run's last verdict. One that was killed before it was judged is judged now, without thresholds,
 /// by what is there; so is one that is to be judged otherwise. The record stays as it is. Of probes alone
 /// there is none.
-pub(crate) fn judged(run: &Run, judge_rest: bool) -> Result<Summary, Failure> {
+pub(crate) fn judged(run: &Run, allow_lost_workers: bool) -> Result<Summary, Failure> {
     if is_of_probes(run) {
         let directory = run.path().display();
         return Err(Failure::hinted(
@@ -85,9 +85,8 @@ pub(crate) fn judged(run: &Run, judge_rest: bool) -> Result<Summary, Failure> {
         .summary()
         .map_err(|error| Failure::new(Exit::NoInput, error))?;
     match told {
-        Some(summary) if !judge_rest => Ok(summary),
-        _ => {
-            judge::judge_again(run, judge_rest).map_err(|error| Failure::new(Exit::NoInput, error))
-        }
+        Some(summary) if !allow_lost_workers => Ok(summary),
+        _ => judge::judge_again(run, allow_lost_workers)
+            .map_err(|error| Failure::new(Exit::NoInput, error)),
     }
 }

@@ -124,7 +124,7 @@ impl Results for Shelved {
             Ok(about) if about.is_file() => Err("the file is too large".to_owned()),
             _ => match made(&item) {
                 Ok(page) => Ok(page.html().into_bytes()),
-                Err(failure) => Err(failure.words()),
+                Err(failure) => Err(failure.one_line()),
             },
         })
     }
@@ -134,19 +134,19 @@ impl Results for Shelved {
             let runs = ids.iter().map(|id| {
                 let item = self.item(id).filter(|item| item.kind == Kind::Run);
                 let item = item.ok_or("one of the runs is there no more")?;
-                Run::open(&item.path).map_err(|error| Failure::new(Exit::NoInput, error).words())
+                Run::open(&item.path).map_err(|error| Failure::new(Exit::NoInput, error).one_line())
             });
             runs.collect()
         };
         let options = Options {
-            anyway: wanted.anyway,
+            force: wanted.force,
             curves: true,
             ..Options::default()
         };
         let mut step = |step: Step<'_>| tell(progress(step));
         let (runs, baseline) = (open(&wanted.runs)?, open(&wanted.baseline)?);
         let comparison = compare_telling(&runs, &baseline, &options, &mut step)
-            .map_err(|error| Failure::new(Exit::Data, error).words())?;
+            .map_err(|error| Failure::new(Exit::Data, error).one_line())?;
         let page = Page::comparison(&comparison, page::VERSION);
         Ok(Compared {
             document: page.json().to_owned(),

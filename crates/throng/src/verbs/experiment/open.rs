@@ -239,7 +239,7 @@ impl Opened {
             .with_label(LabeledSpan::new(None, place.start, place.len()))
             .with_help(hint);
         let report = miette::Report::new(diagnostic);
-        Failure::shown(
+        Failure::at_source(
             Exit::Data,
             report.with_source_code(source.with_language("yaml")),
         )

@@ -138,7 +138,7 @@ impl<'a> Watcher<'a> {
         } else {
             "begins"
         };
-        watcher.say(&format!(
+        watcher.print_error(&format!(
             "{} {begins} in {}: {} of {} to make, about {}",
             opened.experiment.name,
             directory.display(),
@@ -152,11 +152,11 @@ impl<'a> Watcher<'a> {
     pub(super) fn tell(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::WarmUp { number, of } => {
-                self.say(&format!("warm-up {number} of {of}"));
+                self.print_error(&format!("warm-up {number} of {of}"));
                 self.view = self.live();
             }
             Progress::Begun { run } => {
-                self.say(&format!(
+                self.print_error(&format!(
                     "run {} of {}: {}",
                     run.number,
                     self.runs,
@@ -178,11 +178,11 @@ impl<'a> Watcher<'a> {
                     0 => String::new(),
                     left_ns => format!("; about {} left", units::span(left_ns)),
                 };
-                self.say(&format!("  {verdict}: {}{left}", self.responses(directory)));
+                self.print_error(&format!("  {verdict}: {}{left}", self.responses(directory)));
             }
             Progress::Failed { why, .. } => {
                 self.view.end();
-                self.say(&format!("  failed: {why}"));
+                self.print_error(&format!("  failed: {why}"));
             }
         }
     }
@@ -214,7 +214,7 @@ impl<'a> Watcher<'a> {
         told.collect::<Vec<_>>().join(", ")
     }
 
-    fn say(&self, line: &str) {
+    fn print_error(&self, line: &str) {
         if !self.quiet {
             // Who closed standard output does not want to know.
             let _ = writeln!(std::io::stdout(), "{}", report::visible(line));
