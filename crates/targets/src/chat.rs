@@ -28,10 +28,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::Stop;
-use crate::front;
-use crate::wire::{Crew, Setup, limit_open_files, open_files_max, run_until};
 use hub::Hub;
+use server::Stop;
+use server::reactor;
+use server::{Crew, Setup, limit_open_files, open_files_max, run_until};
 
 pub use options::ChatOptions;
 pub use store::StoreError;
@@ -155,7 +155,7 @@ async fn start(options: &ChatOptions, hub: &Arc<Hub>) -> Result<Crew, ChatError>
     };
     let (hub, work) = (Arc::clone(hub), options.front());
     Crew::start(setup, move |post| {
-        front::serve(Arc::clone(&hub), work.clone(), post)
+        reactor::serve(Arc::clone(&hub), work.clone(), post)
     })
     .await
     .map_err(|source| ChatError::Listen {

@@ -16,11 +16,10 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_tungstenite::tungstenite::Error;
 
-use crate::Stop;
-use crate::wire::{
-    self, Crew, Door, Limits, Opening, Post, Route, Setup, Socket, accept_all, read_opening,
-    run_until, serve_http, stopped,
-};
+use server::Stop;
+use server::http::{Door, Opening, Route, read_opening, serve_http};
+use server::websocket::{Limits, Socket};
+use server::{Crew, Post, Setup, accept_all, run_until, stopped};
 
 /// Where WebSockets are opened.
 const PATH: &str = "/echo";
@@ -71,7 +70,7 @@ pub async fn serve(
     let setup = Setup {
         listen,
         threads,
-        backlog: wire::BACKLOG,
+        backlog: server::BACKLOG,
         own_files: true,
         shared: false,
     };

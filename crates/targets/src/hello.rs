@@ -8,8 +8,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::net::TcpStream;
 
-use crate::Stop;
-use crate::wire::{self, Crew, Post, Setup, accept_all, run_until, stopped};
+use server::Stop;
+use server::{Crew, Post, Setup, accept_all, run_until, stopped};
 
 /// Clients of HTTP/1.0, such as ab, want to be told that the connection stays.
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\
@@ -51,7 +51,7 @@ pub async fn serve(
     let setup = Setup {
         listen: options.listen,
         threads: options.threads,
-        backlog: wire::BACKLOG,
+        backlog: server::BACKLOG,
         own_files: true,
         shared: false,
     };

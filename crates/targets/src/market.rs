@@ -39,11 +39,11 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::Stop;
-use crate::front;
-use crate::wire::{Crew, Setup, open_files_max, run_until};
 use feed::Story;
 use hub::Hub;
+use server::Stop;
+use server::reactor;
+use server::{Crew, Setup, open_files_max, run_until};
 
 pub use options::MarketOptions;
 
@@ -140,7 +140,7 @@ async fn start(options: &MarketOptions, hub: &Arc<Hub>) -> Result<Crew, MarketEr
     };
     let (hub, work) = (Arc::clone(hub), options.front());
     Crew::start(setup, move |post| {
-        front::serve(Arc::clone(&hub), work.clone(), post)
+        reactor::serve(Arc::clone(&hub), work.clone(), post)
     })
     .await
     .map_err(|source| MarketError::Listen {

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 
-use crate::Stop;
-use crate::wire::{self, Crew, Post, Setup, accept_all, run_until, serve_http, stopped};
 use alarm::Alarm;
+use server::Stop;
+use server::http::serve_http;
+use server::{Crew, Post, Setup, accept_all, run_until, stopped};
 
 /// How the server delays its answers. The default answers in 1 ms and stalls for the last second
 /// of every ten, on a free port of 127.0.0.1.
@@ -81,7 +82,7 @@ pub async fn serve(
     let setup = Setup {
         listen: options.listen,
         threads: 1,
-        backlog: wire::BACKLOG,
+        backlog: server::BACKLOG,
         own_files: false,
         shared: false,
     };

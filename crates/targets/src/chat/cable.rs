@@ -13,7 +13,7 @@ use super::guest::{Deed, ROOMS_EACH_MAX, Reply};
 use super::hub::{Hub, LOBBY};
 use super::message::Said;
 use super::room::Room;
-use crate::front::Seating;
+use server::reactor::Seating;
 
 /// The subprotocol.
 pub(super) const PROTOCOL: &str = "actioncable-v1-json";

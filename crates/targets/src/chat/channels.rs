@@ -7,7 +7,8 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::message::Message;
-use crate::wire::{events, frames};
+use server::sse;
+use server::websocket::frames;
 
 /// The channel of everybody who speaks ActionCable, for its pings.
 pub(super) const CABLE: u32 = 0;
@@ -35,7 +36,7 @@ impl Form {
     pub(super) fn encode(&self, message: &Message) -> Bytes {
         let json = &*message.json;
         let text = match self {
-            Self::Stream => return events::event(message.id, json),
+            Self::Stream => return sse::event(message.id, json),
             Self::Socket => return frames::text(|bytes| bytes.extend_from_slice(json.as_bytes())),
             Self::Cable(identifier) => {
                 let identifier = quoted(identifier);

@@ -13,8 +13,8 @@ use super::message::Said;
 use super::phoenix::Phoenix;
 use super::room::Room;
 use super::socket::Socket;
-use crate::front::{Answered, Seating};
-use crate::wire::frames;
+use server::reactor::{Answered, Seating};
+use server::websocket::frames;
 
 /// Rooms that one connection may be in at once.
 pub(super) const ROOMS_EACH_MAX: usize = 16;

@@ -21,9 +21,11 @@ use super::http;
 use super::hub::{Hub, LOBBY};
 use super::phoenix::{Framing, Phoenix};
 use super::socket::Socket;
-use crate::front::{self, Admitted, Answered, Habit, Heard, House, Kind, Later, Notice, Shared};
-use crate::wire::metrics::Connections;
-use crate::wire::{Asked, Door, events, frames, wall_ms};
+use server::http::{Asked, Door};
+use server::metrics::Connections;
+use server::reactor::{self, Admitted, Answered, Habit, Heard, House, Kind, Later, Notice, Shared};
+use server::websocket::frames;
+use server::{sse, wall_ms};
 
 pub(super) const SOCKET: &str = "/chat/socket";
 pub(super) const STREAM: &str = "/chat/stream";
@@ -180,8 +182,8 @@ fn admit_to_room(
         .transpose()
         .map_err(|_| Fault::Invalid("a cursor is a whole number".to_owned()))?;
     let (form, mut greeting) = if asked.path == STREAM {
-        let mut head = events::HEAD.as_bytes().to_vec();
-        head.extend_from_slice(&events::retry(hub.options.retry));
+        let mut head = sse::HEAD.as_bytes().to_vec();
+        head.extend_from_slice(&sse::retry(hub.options.retry));
         (Form::Stream, head)
     } else {
         (Socket::FORM, Vec::new())
@@ -210,7 +212,7 @@ async fn send_on(hub: Arc<Hub>, front: Shared<Hub>) {
     loop {
         while let Some(notices) = begin_next(&hub, &front) {
             for (channel, notice) in notices {
-                front::broadcast(&front, channel, &notice).await;
+                reactor::broadcast(&front, channel, &notice).await;
             }
         }
         if news.changed().await.is_err() {
@@ -249,6 +251,6 @@ async fn ping_cables(hub: Arc<Hub>, front: Shared<Hub>) {
             frame: frame(&cable::ping(wall_ms())),
         };
         front.borrow_mut().begin_broadcast(CABLE);
-        front::broadcast(&front, CABLE, &notice).await;
+        reactor::broadcast(&front, CABLE, &notice).await;
     }
 }

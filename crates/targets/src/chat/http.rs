@@ -20,9 +20,9 @@ use super::house::{CABLE_PATH, PHOENIX, SOCKET, STREAM};
 use super::hub::{Hub, LOBBY};
 use super::message::Said;
 use super::room::{Found, Room};
-use crate::wire::events;
-use crate::wire::metrics::METRICS_TYPE;
-use crate::wire::stopped;
+use server::metrics::METRICS_TYPE;
+use server::sse;
+use server::stopped;
 
 /// Messages in the answer to a poll that asks for no other number.
 const POLL_MESSAGES: usize = 1_000;
@@ -290,7 +290,7 @@ impl Reader {
     /// What comes next; `None` when the chat stops.
     async fn next(&mut self) -> Option<Bytes> {
         if std::mem::take(&mut self.retry) {
-            return Some(events::retry_text(self.hub.options.retry).into());
+            return Some(sse::retry_text(self.hub.options.retry).into());
         }
         loop {
             self.head.mark_unchanged();
@@ -300,7 +300,7 @@ impl Reader {
                 self.hub.metrics.overrun.add(found.forgotten);
                 let messages = found.messages.iter();
                 let text: String = messages
-                    .map(|message| events::event_text(message.id, &message.json))
+                    .map(|message| sse::event_text(message.id, &message.json))
                     .collect();
                 return Some(text.into());
             }
@@ -312,7 +312,7 @@ impl Reader {
             };
             tokio::select! {
                 changed = self.head.changed() => changed.ok()?,
-                () = heartbeat => return Some(Bytes::from_static(events::COMMENT.as_bytes())),
+                () = heartbeat => return Some(Bytes::from_static(sse::COMMENT.as_bytes())),
                 () = stopped(&mut self.draining) => return None,
             }
         }

@@ -13,8 +13,8 @@ use super::metrics::Metrics;
 use super::options::ChatOptions;
 use super::room::Room;
 use super::store::{Store, Stored, Writer};
-use crate::front::{Answered, Heard};
-use crate::wire::wall_ms;
+use server::reactor::{Answered, Heard};
+use server::wall_ms;
 
 /// The room of those who name none.
 pub(super) const LOBBY: &str = "lobby";

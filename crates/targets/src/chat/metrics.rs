@@ -1,6 +1,6 @@
 //! What the chat counts besides its connections.
 
-use crate::wire::metrics::{Connections, Counter, Page};
+use server::metrics::{Connections, Counter, Page};
 
 /// Everything the chat counts.
 #[derive(Debug, Default)]

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::ChatError;
-use crate::front::{FrontOptions, Patience};
-use crate::wire;
+use server::reactor::{FrontOptions, Patience};
 
 /// Most rooms of one chat.
 const ROOMS_MAX: usize = 10_000;
@@ -71,11 +70,11 @@ impl Default for ChatOptions {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            threads: wire::threads_of_cores(),
+            threads: server::threads_of_cores(),
             connections: 0,
             own_files: true,
             files: None,
-            backlog: wire::BACKLOG,
+            backlog: server::BACKLOG,
             store: None,
             rooms_max: 100,
             history: 1_000,
@@ -99,7 +98,7 @@ impl ChatOptions {
         let rules = [
             (self.threads >= 1, "threads must be at least 1"),
             (
-                self.connections <= wire::CONNECTIONS_MAX,
+                self.connections <= server::CONNECTIONS_MAX,
                 "at most 10,000,000 connections can be expected",
             ),
             (
@@ -135,14 +134,14 @@ impl ChatOptions {
                 "a timeout can't be zero",
             ),
         ];
-        wire::hold(rules).map_err(ChatError::Options)
+        server::hold(rules).map_err(ChatError::Options)
     }
 
     /// These options with as many threads as `connections` need where a file table holds
     /// `files_max` files.
     pub(super) fn with_enough_threads(mut self, files_max: Option<u64>) -> Result<Self, ChatError> {
         if let Some(files_max) = files_max.filter(|_| self.own_files) {
-            self.threads = wire::enough_threads(self.threads, self.connections, files_max)
+            self.threads = server::enough_threads(self.threads, self.connections, files_max)
                 .map_err(ChatError::Options)?;
         }
         Ok(self)
@@ -151,7 +150,7 @@ impl ChatOptions {
     /// How its connections are served.
     pub(super) fn front(&self) -> FrontOptions {
         FrontOptions {
-            connections_each: wire::connections_each(self.connections, self.threads),
+            connections_each: server::connections_each(self.connections, self.threads),
             message_max: self.message_max,
             errors_max: self.errors_max,
             patience: Patience {

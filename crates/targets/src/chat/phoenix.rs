@@ -19,7 +19,7 @@ use super::guest::{Deed, ROOMS_EACH_MAX, Reply, missed};
 use super::hub::{Hub, LOBBY};
 use super::message::Said;
 use super::room::Room;
-use crate::front::Seating;
+use server::reactor::Seating;
 
 /// Longest topic, in bytes.
 const TOPIC_MAX: usize = 128;

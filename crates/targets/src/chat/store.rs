@@ -17,8 +17,8 @@ use tokio::sync::{mpsc, oneshot};
 use super::fault::Fault;
 use super::message::{Message, Said};
 use super::room::Room;
-use crate::wire::database::{Database, Unusable};
-use crate::wire::wall_ms;
+use server::database::{Database, Unusable};
+use server::wall_ms;
 
 /// Marks a database as one of ours (`PRAGMA application_id`): "chat" in ASCII.
 const APPLICATION: i64 = 0x6368_6174;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::hub::Hub;
 use super::model::{GameId, Pool};
 use super::protocol::News;
-use crate::front::Kind;
+use server::reactor::Kind;
 
 /// Publishes the distribution of `game` for ever: at once when it changes after a quiet time,
 /// and then not again before `every` is over.

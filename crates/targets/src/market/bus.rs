@@ -8,7 +8,7 @@ mod memory;
 use std::pin::Pin;
 
 use super::model::GameId;
-use crate::front::Notice;
+use server::reactor::Notice;
 
 pub(super) use memory::Memory;
 

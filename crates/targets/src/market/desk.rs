@@ -8,7 +8,7 @@ use super::hub::Hub;
 use super::model::{GameId, Outcome, PoolId, User};
 use super::protocol::{Fault, Reply, Request};
 use super::store::{Prediction, StoreError, Verdict};
-use crate::front::{Answered, Seating};
+use server::reactor::{Answered, Seating};
 
 /// What the desk knows of one connection.
 #[derive(Debug)]

@@ -14,9 +14,9 @@ use super::desk::Visitor;
 use super::hub::Hub;
 use super::model::{GameId, User};
 use super::rest;
-use crate::front::{self, Admitted, Answered, Habit, Heard, House, Later, Shared};
-use crate::wire::metrics::Connections;
-use crate::wire::{Asked, Door};
+use server::http::{Asked, Door};
+use server::metrics::Connections;
+use server::reactor::{self, Admitted, Answered, Habit, Heard, House, Later, Shared};
 
 /// Where WebSockets are opened.
 pub(super) const STREAM: &str = "/v1/stream";
@@ -126,7 +126,7 @@ async fn fan_out(
         match delivery {
             Delivery::Notice(notice) => {
                 front.borrow_mut().begin_broadcast(game.channel());
-                front::broadcast(&front, game.channel(), &notice).await;
+                reactor::broadcast(&front, game.channel(), &notice).await;
             }
             Delivery::Lost(count) => hub.metrics.bus_lost.add(count),
         }

@@ -12,8 +12,8 @@ use super::model::GameId;
 use super::options::MarketOptions;
 use super::protocol::{News, Stamped};
 use super::store::{self, Store};
-use crate::front::{Kind, Notice};
-use crate::wire::wall_ms;
+use server::reactor::{Kind, Notice};
+use server::wall_ms;
 
 /// Store, bus, counters, and the state of the games' channels.
 pub(super) struct Hub {

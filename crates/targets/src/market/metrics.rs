@@ -1,7 +1,7 @@
 //! What the market counts besides its connections.
 
 use super::ledger::Money;
-use crate::wire::metrics::{Connections, Counter, Page};
+use server::metrics::{Connections, Counter, Page};
 
 /// Everything the market counts.
 #[derive(Debug, Default)]

@@ -4,8 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use super::MarketError;
-use crate::front::{FrontOptions, Patience};
-use crate::wire;
+use server::reactor::{FrontOptions, Patience};
 
 /// Most games of one market.
 const GAMES_MAX: u32 = 10_000;
@@ -75,10 +74,10 @@ impl Default for MarketOptions {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            threads: wire::threads_of_cores(),
+            threads: server::threads_of_cores(),
             connections: 0,
             own_files: true,
-            backlog: wire::BACKLOG,
+            backlog: server::BACKLOG,
             games: 4,
             batch: Duration::from_secs(3),
             broadcast_size: 0,
@@ -105,7 +104,7 @@ impl MarketOptions {
         let rules = [
             (self.threads >= 1, "threads must be at least 1"),
             (
-                self.connections <= wire::CONNECTIONS_MAX,
+                self.connections <= server::CONNECTIONS_MAX,
                 "at most 10,000,000 connections can be expected",
             ),
             (
@@ -149,7 +148,7 @@ impl MarketOptions {
                 "an idle timeout can't be zero",
             ),
         ];
-        wire::hold(rules).map_err(MarketError::Options)
+        server::hold(rules).map_err(MarketError::Options)
     }
 
     /// These options with as many threads as `connections` need where a file table holds
@@ -159,7 +158,7 @@ impl MarketOptions {
         files_max: Option<u64>,
     ) -> Result<Self, MarketError> {
         if let Some(files_max) = files_max.filter(|_| self.own_files) {
-            self.threads = wire::enough_threads(self.threads, self.connections, files_max)
+            self.threads = server::enough_threads(self.threads, self.connections, files_max)
                 .map_err(MarketError::Options)?;
         }
         Ok(self)
@@ -168,7 +167,7 @@ impl MarketOptions {
     /// How its connections are served.
     pub(super) fn front(&self) -> FrontOptions {
         FrontOptions {
-            connections_each: wire::connections_each(self.connections, self.threads),
+            connections_each: server::connections_each(self.connections, self.threads),
             message_max: self.message_max,
             errors_max: u16::try_from(self.errors_max).unwrap_or(u16::MAX),
             patience: Patience {
@@ -197,7 +196,7 @@ mod tests {
                 ..Default::default()
             },
             MarketOptions {
-                connections: wire::CONNECTIONS_MAX + 1,
+                connections: server::CONNECTIONS_MAX + 1,
                 ..Default::default()
             },
             MarketOptions {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::model::{Game, GameId, Outcome, Pool, PoolId, Score, Shares};
 use super::store::Refusal;
-use crate::wire::frames;
+use server::websocket::frames;
 
 /// What is asked about every pool.
 const QUESTION: &str = "who scores next?";

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use super::hub::Hub;
 use super::model::{Event, Outcome};
 use super::protocol::News;
-use crate::front::Kind;
+use server::reactor::Kind;
 
 /// Settles one event after the other, until the feed ends.
 pub(super) async fn resolve(hub: Arc<Hub>, mut events: mpsc::Receiver<Event>) {

@@ -14,7 +14,7 @@ use super::hub::Hub;
 use super::model::{Game, GameId, PoolId};
 use super::protocol::{Fault, PoolView};
 use super::store::StoreError;
-use crate::wire::metrics::METRICS_TYPE;
+use server::metrics::METRICS_TYPE;
 
 /// All routes.
 pub(super) fn router(hub: Arc<Hub>) -> Router {

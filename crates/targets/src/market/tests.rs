@@ -14,11 +14,11 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::house::STREAM;
 use super::*;
-use crate::front;
 use crate::market::ledger::Money;
 use crate::market::model::{Event, Game, GameId, Pool, PoolId, User};
 use crate::market::store::{Answer, Prediction, Settlement, Store, Verdict};
-use crate::wire::Post;
+use server::Post;
+use server::reactor;
 
 /// A store that lets nobody have a balance without a permit.
 struct Slow {
@@ -95,7 +95,7 @@ impl Scene {
             listener,
             stop: stopping,
         };
-        let served = spawn_local(front::serve(Arc::clone(&hub), options.front(), post));
+        let served = spawn_local(reactor::serve(Arc::clone(&hub), options.front(), post));
         Self {
             hub,
             address,

@@ -4,7 +4,6 @@
     reason = "the tests' helpers fail tests by panicking, too"
 )]
 
-mod ads;
 mod bad_input;
 mod chat;
 mod echo;

@@ -156,11 +156,11 @@ fn taken(address: SocketAddr, source: &std::io::Error) -> Failure {
     )
 }
 
-fn stop(args: &ListenArgs) -> targets::Stop {
+fn stop(args: &ListenArgs) -> server::Stop {
     if args.until_stdin_closes {
-        targets::Stop::SignalOrStdin
+        server::Stop::SignalOrStdin
     } else {
-        targets::Stop::Signal
+        server::Stop::Signal
     }
 }
 

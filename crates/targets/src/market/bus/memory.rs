@@ -6,8 +6,8 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{Bus, Delivery, Subscription};
-use crate::front::Notice;
 use crate::market::model::GameId;
+use server::reactor::Notice;
 
 /// Notices that a subscription may lag behind before it loses some.
 const CAPACITY: usize = 64;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use targets::ads::{
+use ads::{
     self, AboveOne, AdsError, AdsOptions, LogFormat, PUBLISHERS_FILE_MAX, Publisher, Publishers,
     Report, ServerAddress, StoreAddress, Writes,
 };
@@ -51,7 +51,7 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
     if let Some((group, address)) = &args.process_of {
         options.listen = *address;
         options.group = Some(group.clone());
-        let report = ads::run(options, targets::Stop::SignalOrStdin, listening).map_err(failed)?;
+        let report = ads::run(options, server::Stop::SignalOrStdin, listening).map_err(failed)?;
         processes::tell_end(&figures(report));
         return Ok(Exit::Passed);
     }

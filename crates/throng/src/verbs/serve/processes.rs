@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use controller::LISTENING;
-use targets::{Port, Stop};
+use server::{Port, Stop};
 
 use crate::exit::{Exit, Failure};
 

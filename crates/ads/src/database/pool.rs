@@ -1,0 +1,410 @@
+//! Connections to a database, each on a thread of its own, which blocks as it likes.
+//!
+//! Requests hand over what is to be done, and wait for it as long as they may. A connection that is
+//! lost is made anew, at once and then ever more seldom; while there is none, who waits is refused.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::tables::{self, Begun, Tables, Unusable};
+use super::{Sql, Trouble, connect};
+use crate::address::ServerAddress;
+use crate::fault::Fault;
+use crate::offers::Offer;
+use crate::store::Record;
+use server::metrics::Counter;
+
+/// What may wait for a connection.
+const WAITING_MAX: usize = 16 * 1024;
+/// Most records of one transaction, where nobody waits for each.
+const BATCH_MAX: usize = 1024;
+/// How often a thread that waits looks whether it shall end.
+const LOOK: Duration = Duration::from_millis(20);
+/// How often it is tried whether a database that refused takes records again, in looks.
+const TRY: u32 = 50;
+/// Pauses between attempts to connect, in looks: the first, and the longest.
+const PAUSE_FIRST: u32 = 5;
+const PAUSE_MAX: u32 = 100;
+/// How often a transaction is tried again that others got in the way of.
+const CONTENDED_MAX: u32 = 10;
+
+/// How a pool is run.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) address: ServerAddress,
+    /// Connections, at least 1.
+    pub(crate) connections: usize,
+    /// How long a request waits for what it asked, and a connection for an answer.
+    pub(crate) wait: Duration,
+    /// Whether requests wait for their records. Each is a transaction of its own then.
+    pub(crate) sync: bool,
+    /// Whether this server has the database for itself.
+    pub(crate) alone: bool,
+}
+
+/// What happened to connections to a server.
+#[derive(Debug, Default)]
+pub(crate) struct Figures {
+    /// Connections that are open.
+    pub(crate) open: AtomicUsize,
+    pub(crate) lost: Counter,
+    /// Lost ones that were made anew.
+    pub(crate) renewed: Counter,
+    /// Requests that waited as long as they may, in vain.
+    pub(crate) timeouts: Counter,
+}
+
+/// Where a pool tells how it does.
+pub(crate) struct Told {
+    pub(crate) figures: Arc<Figures>,
+    /// Set as long as records cannot be stored.
+    pub(crate) failing: Arc<AtomicBool>,
+    /// How many records that nobody waited for could not be stored.
+    pub(crate) lost: Box<dyn Fn(u64) + Send + Sync>,
+}
+
+/// Whoever asked is told.
+type Done<T> = oneshot::Sender<Result<T, Fault>>;
+
+#[derive(Debug)]
+enum Task {
+    /// Without somebody who waits it is stored as soon as that is possible.
+    Write(Record, Option<Done<()>>),
+    Find(u64, Done<Option<Offer>>),
+}
+
+/// The app servers' end.
+pub(crate) struct Pool {
+    tasks: SyncSender<Task>,
+    hall: Arc<Hall>,
+}
+
+/// What the threads share.
+struct Hall {
+    settings: Settings,
+    told: Told,
+    waiting: AtomicUsize,
+    ending: AtomicBool,
+    tasks: Mutex<Receiver<Task>>,
+}
+
+impl Pool {
+    /// Opens the database, where its tables are made should it be empty, and all connections.
+    ///
+    /// # Errors
+    /// When it cannot be reached or used.
+    pub(crate) fn start(
+        settings: Settings,
+        tables: Tables,
+        told: Told,
+    ) -> Result<(Pool, Begun, Vec<JoinHandle<()>>), Unusable> {
+        let connect = || connect(&settings.address, settings.wait);
+        let mut first = connect()?;
+        let begun = tables::begin(&mut *first, tables, settings.alone)?;
+        // The first one may hold the database, so it stays.
+        let mut sessions = vec![first];
+        for _ in 1..settings.connections {
+            sessions.push(connect()?);
+        }
+        let (tasks, waiting) = sync_channel(WAITING_MAX);
+        told.figures.open.store(sessions.len(), Ordering::Relaxed);
+        let hall = Arc::new(Hall {
+            settings,
+            told,
+            waiting: AtomicUsize::new(0),
+            ending: AtomicBool::new(false),
+            tasks: Mutex::new(waiting),
+        });
+        let threads = sessions.into_iter().enumerate().map(|(number, session)| {
+            let line = Line {
+                hall: Arc::clone(&hall),
+                holds: number == 0 && hall.settings.alone,
+                session: Some(session),
+            };
+            std::thread::Builder::new()
+                .name("database".to_owned())
+                .spawn(move || line.work())
+                .map_err(|error| Unusable::Trouble(format!("a thread cannot be started: {error}")))
+        });
+        let threads = threads.collect::<Result<_, _>>();
+        let pool = Pool { tasks, hall };
+        match threads {
+            Ok(threads) => Ok((pool, begun, threads)),
+            Err(error) => {
+                pool.end();
+                Err(error)
+            }
+        }
+    }
+
+    /// Has a record stored; where requests wait for theirs, not before it is.
+    pub(crate) async fn write(&self, record: Record) -> Result<(), Fault> {
+        if !self.hall.settings.sync {
+            return self.hand_over(Task::Write(record, None));
+        }
+        let (done, is_done) = oneshot::channel();
+        self.hand_over(Task::Write(record, Some(done)))?;
+        self.wait(is_done).await
+    }
+
+    /// An offer that was recorded.
+    pub(crate) async fn find(&self, id: u64) -> Result<Option<Offer>, Fault> {
+        let (done, is_done) = oneshot::channel();
+        self.hand_over(Task::Find(id, done))?;
+        self.wait(is_done).await
+    }
+
+    fn hand_over(&self, task: Task) -> Result<(), Fault> {
+        self.hall.waiting.fetch_add(1, Ordering::Relaxed);
+        self.tasks.try_send(task).map_err(|_| {
+            self.hall.waiting.fetch_sub(1, Ordering::Relaxed);
+            Fault::Busy
+        })
+    }
+
+    /// Who has waited long enough is gone; what was asked is then not begun.
+    async fn wait<T>(&self, done: oneshot::Receiver<Result<T, Fault>>) -> Result<T, Fault> {
+        match tokio::time::timeout(self.hall.settings.wait, done).await {
+            Ok(answer) => answer.unwrap_or(Err(Fault::Store)),
+            Err(_) => {
+                self.hall.told.figures.timeouts.add(1);
+                Err(Fault::Busy)
+            }
+        }
+    }
+
+    /// How much waits.
+    pub(crate) fn waiting(&self) -> usize {
+        self.hall.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Ends the threads when they have done what they were given, as far as that is possible.
+    pub(crate) fn end(&self) {
+        self.hall.ending.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Hall {
+    fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Relaxed)
+    }
+
+    /// What is to be done next; nothing where it is time to try whether records can be stored again. `None`
+    /// at the end.
+    fn next(&self) -> Option<Vec<Task>> {
+        // A thread that waits here waits for all: the others wait for their turn to wait.
+        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut looks = 0;
+        let first = loop {
+            // At the end nothing comes any more: all threads look at once whether something is left.
+            let pause = if self.is_ending() {
+                Duration::ZERO
+            } else {
+                LOOK
+            };
+            match tasks.recv_timeout(pause) {
+                Ok(task) => break task,
+                Err(RecvTimeoutError::Timeout) if !self.is_ending() => {
+                    looks += 1;
+                    if looks >= TRY && self.told.failing.load(Ordering::Relaxed) {
+                        return Some(Vec::new());
+                    }
+                }
+                Err(_) => return None,
+            }
+        };
+        let mut batch = vec![first];
+        while !self.settings.sync && batch.len() < BATCH_MAX {
+            match tasks.try_recv() {
+                Ok(task) => batch.push(task),
+                Err(_) => break,
+            }
+        }
+        drop(tasks);
+        self.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
+        Some(batch)
+    }
+
+    /// Refuses who waits, while no connection is there. What nobody waits for stays, until the end.
+    fn refuse(&self) {
+        let gives_up = self.is_ending();
+        if self.told.figures.open.load(Ordering::Relaxed) > 0 || !(self.settings.sync || gives_up) {
+            return;
+        }
+        let Ok(tasks) = self.tasks.try_lock() else {
+            return;
+        };
+        while let Ok(task) = tasks.try_recv() {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.fail(task);
+        }
+    }
+
+    fn fail(&self, task: Task) {
+        match task {
+            // Whoever asked may be gone.
+            Task::Write(_, Some(done)) => drop(done.send(Err(Fault::Store))),
+            Task::Write(_, None) => (self.told.lost)(1),
+            Task::Find(_, done) => drop(done.send(Err(Fault::Store))),
+        }
+    }
+}
+
+/// A thread with its connection.
+struct Line {
+    hall: Arc<Hall>,
+    /// Whether its connection holds the database for this server alone.
+    holds: bool,
+    session: Option<Box<dyn Sql + Send>>,
+}
+
+impl Line {
+    fn work(mut self) {
+        while self.session.is_some() || self.connect_again() {
+            let Some(batch) = self.hall.next() else {
+                return;
+            };
+            match batch.is_empty() {
+                true => self.try_out(),
+                false => self.carry_out(batch),
+            }
+        }
+    }
+
+    /// Makes the connection anew, however long that takes; false when there is nothing left to make it
+    /// for.
+    fn connect_again(&mut self) -> bool {
+        let mut pause = PAUSE_FIRST;
+        loop {
+            // At the end nothing is waited for a second time.
+            if !self.hall.is_ending() && self.connect() {
+                return true;
+            }
+            if self.hall.told.figures.open.load(Ordering::Relaxed) == 0 {
+                self.tell(false);
+            }
+            for _ in 0..pause {
+                self.hall.refuse();
+                if self.hall.is_ending() {
+                    return false;
+                }
+                std::thread::park_timeout(LOOK);
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    fn connect(&mut self) -> bool {
+        let settings = &self.hall.settings;
+        let Ok(mut session) = connect(&settings.address, settings.wait) else {
+            return false;
+        };
+        if self.holds && tables::hold(&mut *session).is_err() {
+            return false;
+        }
+        self.session = Some(session);
+        self.hall.told.figures.open.fetch_add(1, Ordering::Relaxed);
+        self.hall.told.figures.renewed.add(1);
+        self.tell(true);
+        true
+    }
+
+    fn lose(&mut self) {
+        if self.session.take().is_some() {
+            self.hall.told.figures.open.fetch_sub(1, Ordering::Relaxed);
+            self.hall.told.figures.lost.add(1);
+        }
+    }
+
+    /// Does something with the connection; one that was lost, for it had long been idle or its server
+    /// began anew, is made anew once.
+    fn attempt<T>(
+        &mut self,
+        mut what: impl FnMut(&mut dyn Sql) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        let mut renewed = false;
+        let mut contended = 0;
+        loop {
+            let Some(session) = &mut self.session else {
+                return Err(Trouble::Lost("there is no connection".to_owned()));
+            };
+            match what(&mut **session) {
+                Err(Trouble::Contended) if contended < CONTENDED_MAX => contended += 1,
+                Err(Trouble::Lost(why)) => {
+                    self.lose();
+                    if renewed || !self.connect() {
+                        return Err(Trouble::Lost(why));
+                    }
+                    renewed = true;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn carry_out(&mut self, batch: Vec<Task>) {
+        let mut records = Vec::new();
+        for task in batch {
+            match task {
+                Task::Find(_, done) if done.is_closed() => {}
+                Task::Find(id, done) => {
+                    let found = self.attempt(|sql| tables::find(sql, id));
+                    let _ = done.send(found.map_err(|_| Fault::Store));
+                }
+                Task::Write(_, Some(done)) if done.is_closed() => {}
+                Task::Write(record, Some(done)) => {
+                    let written = self.write(&[record]);
+                    let _ = done.send(written.map_err(|_| Fault::Store));
+                }
+                Task::Write(record, None) => records.push(record),
+            }
+        }
+        if !records.is_empty() {
+            self.write_later(&records);
+        }
+    }
+
+    /// Records that nobody waits for are kept until there is a connection again.
+    fn write_later(&mut self, records: &[Record]) {
+        loop {
+            match self.write(records) {
+                Ok(()) => return,
+                Err(Trouble::Lost(_)) if self.connect_again() => {}
+                Err(Trouble::Contended) if !self.hall.is_ending() => {}
+                // One of them is there already, or cannot be stored: the others can.
+                Err(Trouble::Duplicate | Trouble::Refused(_)) if records.len() > 1 => {
+                    return records
+                        .chunks(1)
+                        .for_each(|record| self.write_later(record));
+                }
+                Err(_) => return (self.hall.told.lost)(records.len() as u64),
+            }
+        }
+    }
+
+    /// Who watches whether records can be stored may keep all of them away until they can.
+    fn try_out(&mut self) {
+        let tried = self.attempt(tables::try_out);
+        self.tell(tried.is_ok());
+    }
+
+    fn tell(&self, is_well: bool) {
+        let failing = &self.hall.told.failing;
+        failing.store(!is_well, Ordering::Relaxed);
+    }
+
+    fn write(&mut self, records: &[Record]) -> Result<(), Trouble> {
+        let mut written = self.attempt(|sql| tables::write(sql, records));
+        // Stored before a connection was lost that could not tell so any more.
+        if records.len() == 1 && written == Err(Trouble::Duplicate) {
+            written = Ok(());
+        }
+        self.tell(written.is_ok());
+        written
+    }
+}

@@ -1,0 +1,329 @@
+//! The tables of an ad network in a database server, and every statement about them.
+//!
+//! A record never changes: what happened, to which offer, when. Beside them stands how often each ad
+//! was shown and did what; how often a campaign was shown is the sum of its ads.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{Sql, Trouble, Value};
+use crate::draws::Draws;
+use crate::offers::{Offer, Step};
+use crate::store::Record;
+use server::wall_ms;
+
+/// Marks the tables as ours.
+const MARK: &str = "adnw";
+/// Version of the tables.
+const VERSION: i64 = 1;
+/// Most rows of one statement: far below the 65,535 values that either server takes.
+const ROWS_MAX: usize = 256;
+/// How often a connection tries to hold a database that another holds, and its pauses: longer than many
+/// processes need to begin one after the other.
+const HOLD_TRIES: u32 = 80;
+const HOLD_PAUSE: Duration = Duration::from_millis(50);
+/// Offers of one process are numbered from its own number times this.
+const OFFERS_EACH: i64 = 1 << 40;
+
+/// The mark comes last: what was broken off before it is not taken for whole.
+const MAKE: [&str; 4] = [
+    "CREATE TABLE ads_offers (id BIGINT NOT NULL PRIMARY KEY, publisher VARCHAR(64) NOT NULL,
+        visitor VARCHAR(64) NOT NULL, ad INTEGER NOT NULL)",
+    "CREATE TABLE ads_events (offer BIGINT NOT NULL, step SMALLINT NOT NULL,
+        at_ms DOUBLE PRECISION NOT NULL, PRIMARY KEY (offer, step))",
+    "CREATE TABLE ads_performance (ad INTEGER NOT NULL, step SMALLINT NOT NULL,
+        total BIGINT NOT NULL, PRIMARY KEY (ad, step))",
+    "CREATE TABLE ads_mark (mark VARCHAR(8) NOT NULL PRIMARY KEY, version BIGINT NOT NULL,
+        seed BIGINT NOT NULL, ads BIGINT NOT NULL, store BIGINT NOT NULL, epoch BIGINT NOT NULL,
+        processes BIGINT NOT NULL)",
+];
+
+/// Why a database cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unusable {
+    /// It cannot be reached, or does not do what is asked.
+    #[error("{0}")]
+    Trouble(String),
+    /// There are tables of something else.
+    #[error("there are tables of something else in it; name an empty database")]
+    Foreign,
+    /// Tables of a version that is not known here.
+    #[error("its tables have version {found}, and this server knows version {VERSION}")]
+    Version {
+        /// What the database says.
+        found: i64,
+    },
+    /// The numbers of ads mean something else in it.
+    #[error("it was begun with seed {seed} and {ads} ads; serve it with these, or name another")]
+    Inventory {
+        /// What the database says.
+        seed: i64,
+        /// What the database says.
+        ads: i64,
+    },
+    /// A server without a cache has it for itself.
+    #[error(
+        "another server has it for itself; servers that share a database need a cache (--cache)"
+    )]
+    Taken,
+}
+
+impl From<Trouble> for Unusable {
+    fn from(trouble: Trouble) -> Self {
+        Unusable::Trouble(trouble.to_string())
+    }
+}
+
+/// What a process needs to know of the database that it begins to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Begun {
+    /// Names the database among all that a cache may serve.
+    pub(crate) store: i64,
+    /// Changes when what caches know may be behind.
+    pub(crate) epoch: i64,
+    /// The number of the process, and of its first offer.
+    pub(crate) process: i64,
+    pub(crate) first_offer: u64,
+}
+
+/// What follows from seed and number of ads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tables {
+    pub(crate) seed: i64,
+    pub(crate) ads: i64,
+}
+
+fn int(row: &[Value], place: usize) -> Result<i64, Trouble> {
+    match row.get(place) {
+        Some(Value::Int(number)) => Ok(*number),
+        other => Err(Trouble::Refused(format!(
+            "{other:?} where a number was expected"
+        ))),
+    }
+}
+
+fn text(row: &[Value], place: usize) -> Result<&str, Trouble> {
+    match row.get(place) {
+        Some(Value::Text(text)) => Ok(text),
+        other => Err(Trouble::Refused(format!(
+            "{other:?} where a text was expected"
+        ))),
+    }
+}
+
+impl Tables {
+    /// Finds the tables, or makes them in an empty database.
+    fn open(self, sql: &mut dyn Sql) -> Result<(), Unusable> {
+        let found = match sql.rows("SELECT mark, version, seed, ads FROM ads_mark", &[]) {
+            Ok(rows) => rows,
+            Err(lost @ Trouble::Lost(_)) => return Err(lost.into()),
+            Err(_) => return self.make(sql),
+        };
+        let Some(row) = found.first() else {
+            return Err(Unusable::Foreign);
+        };
+        if text(row, 0)? != MARK {
+            return Err(Unusable::Foreign);
+        }
+        let (version, seed, ads) = (int(row, 1)?, int(row, 2)?, int(row, 3)?);
+        if version != VERSION {
+            return Err(Unusable::Version { found: version });
+        }
+        if (seed, ads) != (self.seed, self.ads) {
+            return Err(Unusable::Inventory { seed, ads });
+        }
+        Ok(())
+    }
+
+    fn make(self, sql: &mut dyn Sql) -> Result<(), Unusable> {
+        let tables = sql.rows(sql.dialect().count_tables, &[])?;
+        if tables.first().map(|row| int(row, 0)).transpose()? != Some(0) {
+            return Err(Unusable::Foreign);
+        }
+        for table in MAKE {
+            sql.plain(table)?;
+        }
+        let store = Draws::of(&[wall_ms().to_bits(), u64::from(std::process::id())]).next();
+        let values = [
+            Value::Text(MARK.to_owned()),
+            Value::Int(VERSION),
+            Value::Int(self.seed),
+            Value::Int(self.ads),
+            Value::Int((store >> 1).cast_signed()),
+        ];
+        sql.change("INSERT INTO ads_mark VALUES (?, ?, ?, ?, ?, 1, 0)", &values)?;
+        Ok(())
+    }
+}
+
+/// Opens the database and begins to use it: alone, or beside other processes with a cache. A connection
+/// that begins alone holds the database until it ends; others hold it while they look, so that no two
+/// make its tables.
+pub(super) fn begin(sql: &mut dyn Sql, tables: Tables, alone: bool) -> Result<Begun, Unusable> {
+    hold(sql)?;
+    tables.open(sql)?;
+    // What happens now no cache knows of.
+    let epoch = i64::from(alone);
+    sql.plain("BEGIN")?;
+    sql.change(
+        "UPDATE ads_mark SET processes = processes + 1, epoch = epoch + ?",
+        &[Value::Int(epoch)],
+    )?;
+    let rows = sql.rows("SELECT store, epoch, processes FROM ads_mark", &[])?;
+    sql.plain("COMMIT")?;
+    if !alone {
+        sql.rows(sql.dialect().let_go, &[])?;
+    }
+    let row = rows.first().ok_or(Unusable::Foreign)?;
+    let process = int(row, 2)?;
+    let first_offer = process
+        .checked_mul(OFFERS_EACH)
+        .ok_or_else(|| Trouble::Refused("no numbers of offers are left".to_owned()))?;
+    Ok(Begun {
+        store: int(row, 0)?,
+        epoch: int(row, 1)?,
+        process,
+        first_offer: first_offer.cast_unsigned(),
+    })
+}
+
+/// Takes the database for this connection alone, waiting for those that look.
+pub(super) fn hold(sql: &mut dyn Sql) -> Result<(), Unusable> {
+    for _ in 0..HOLD_TRIES {
+        let held = sql.rows(sql.dialect().hold, &[])?;
+        if held.first().map(|row| int(row, 0)).transpose()? == Some(1) {
+            return Ok(());
+        }
+        std::thread::park_timeout(HOLD_PAUSE);
+    }
+    Err(Unusable::Taken)
+}
+
+/// By ad: how often it was shown, and converted.
+pub(crate) fn performance(sql: &mut dyn Sql) -> Result<Vec<(u32, u64, u64)>, Trouble> {
+    let (served, convert) = (Step::Served as i64, Step::Convert as i64);
+    let rows = sql.rows(
+        "SELECT ad, step, total FROM ads_performance WHERE step = ? OR step = ?",
+        &[Value::Int(served), Value::Int(convert)],
+    )?;
+    let mut ads: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for row in rows {
+        let (ad, step, total) = (int(&row, 0)?, int(&row, 1)?, int(&row, 2)?);
+        let Ok(ad) = u32::try_from(ad) else { continue };
+        let (shown, converted) = ads.entry(ad).or_default();
+        let count = if step == served { shown } else { converted };
+        *count = total.max(0).cast_unsigned();
+    }
+    Ok(ads.into_iter().map(|(ad, (s, c))| (ad, s, c)).collect())
+}
+
+/// An offer, and how far it came.
+pub(super) fn find(sql: &mut dyn Sql, id: u64) -> Result<Option<Offer>, Trouble> {
+    // No offer has a number beyond these.
+    let Ok(number) = i64::try_from(id) else {
+        return Ok(None);
+    };
+    let rows = sql.rows(
+        "SELECT publisher, visitor, ad, (SELECT max(step) FROM ads_events WHERE offer = id)
+         FROM ads_offers WHERE id = ?",
+        &[Value::Int(number)],
+    )?;
+    let Some(row) = rows.first() else {
+        return Ok(None);
+    };
+    let place = usize::try_from(int(row, 3)?).unwrap_or_default();
+    let ad = u32::try_from(int(row, 2)?)
+        .map_err(|_| Trouble::Refused(format!("offer {number} has an ad that cannot be")))?;
+    Ok(Some(Offer {
+        id,
+        ad,
+        publisher: text(row, 0)?.into(),
+        user: text(row, 1)?.into(),
+        step: Step::ALL[place.min(Step::ALL.len() - 1)],
+    }))
+}
+
+/// Writes records in a transaction: all or none.
+pub(super) fn write(sql: &mut dyn Sql, records: &[Record]) -> Result<(), Trouble> {
+    in_one(sql, |sql| fill(sql, records))
+}
+
+/// Writes something and takes it back, so that it is known whether records can be stored.
+pub(super) fn try_out(sql: &mut dyn Sql) -> Result<(), Trouble> {
+    in_one(sql, |sql| {
+        // No ad has this number.
+        let nothing = [-1, 0, 0].map(Value::Int);
+        sql.change("INSERT INTO ads_performance VALUES (?, ?, ?)", &nothing)?;
+        sql.change("DELETE FROM ads_performance WHERE ad = ?", &nothing[..1])
+    })
+}
+
+/// Does something in a transaction: all or nothing.
+fn in_one(
+    sql: &mut dyn Sql,
+    what: impl FnOnce(&mut dyn Sql) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    sql.plain("BEGIN")?;
+    let written = what(sql).and_then(|()| sql.plain("COMMIT"));
+    if written
+        .as_ref()
+        .is_err_and(|why| !matches!(why, Trouble::Lost(_)))
+    {
+        sql.plain("ROLLBACK")?;
+    }
+    written
+}
+
+fn fill(sql: &mut dyn Sql, records: &[Record]) -> Result<(), Trouble> {
+    let (mut offers, mut events) = (Vec::new(), Vec::new());
+    // In rising order, so that no two transactions wait for each other.
+    let mut totals: BTreeMap<(u32, i64), i64> = BTreeMap::new();
+    for Record { offer, step, at_ms } in records {
+        let (id, number) = (Value::Int(offer.id.cast_signed()), *step as i64);
+        if *step == Step::Served {
+            offers.extend([
+                id.clone(),
+                Value::Text(offer.publisher.to_string()),
+                Value::Text(offer.user.to_string()),
+                Value::Int(i64::from(offer.ad)),
+            ]);
+        }
+        events.extend([id, Value::Int(number), Value::Float(*at_ms)]);
+        *totals.entry((offer.ad, number)).or_default() += 1;
+    }
+    let totals: Vec<Value> = totals
+        .into_iter()
+        .flat_map(|((ad, step), total)| [i64::from(ad), step, total])
+        .map(Value::Int)
+        .collect();
+    insert(
+        sql,
+        "ads_offers (id, publisher, visitor, ad)",
+        &offers,
+        4,
+        "",
+    )?;
+    insert(sql, "ads_events (offer, step, at_ms)", &events, 3, "")?;
+    let add = sql.dialect().add;
+    insert(sql, "ads_performance (ad, step, total)", &totals, 3, add)
+}
+
+/// Inserts rows of so many columns each.
+fn insert(
+    sql: &mut dyn Sql,
+    into: &str,
+    values: &[Value],
+    columns: usize,
+    behind: &str,
+) -> Result<(), Trouble> {
+    for rows in values.chunks(columns * ROWS_MAX) {
+        let row = format!("({})", vec!["?"; columns].join(", "));
+        let places = vec![row; rows.len() / columns].join(", ");
+        sql.change(
+            &format!("INSERT INTO {into} VALUES {places} {behind}"),
+            rows,
+        )?;
+    }
+    Ok(())
+}

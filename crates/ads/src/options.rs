@@ -1,0 +1,202 @@
+//! How an ad network is run.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::AdsError;
+use super::address::{ServerAddress, StoreAddress};
+use super::log::LogFormat;
+use super::publishers::Publisher;
+
+/// Most ads of one network.
+const ADS_MAX: usize = 1_000_000;
+/// Most offers that can be kept.
+const OFFERS_MAX: usize = 10_000_000;
+/// Most threads that serve. Each has a listener and a runtime, whose files are open in all of them.
+const THREADS_MAX: usize = 256;
+/// How long a request can wait for its store.
+const STORE_WAIT: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
+/// Most connections to a database.
+const STORE_CONNECTIONS_MAX: usize = 1_000;
+
+/// When a request whose records are stored is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writes {
+    /// When they are on the disk.
+    Sync,
+    /// At once.
+    Async,
+}
+
+/// How an ad network is run. `AdsOptions::default()` records nothing on disk, serves any
+/// publisher, and listens on a free port of 127.0.0.1.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct AdsOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// App servers behind that address, each a thread with a listener of its own; 1 to 256.
+    pub threads: usize,
+    /// Most connections at once of each; further ones are dropped.
+    pub connections_max: usize,
+    /// Connections that may wait to be accepted, for each thread.
+    pub backlog: u32,
+    /// Whose requests are served; `None`, the default: any publisher's.
+    pub publishers: Option<Vec<Publisher>>,
+    /// All ads, 1 to 1,000,000.
+    pub ads: usize,
+    /// Ads that most publishers choose among, 1 or more.
+    pub short_list: usize,
+    /// Ads that the others do.
+    pub long_list: usize,
+    /// The share of publishers that have long lists, 0 to 1.
+    pub long_share: f64,
+    /// How often the ads of one campaign are shown at most.
+    pub campaign_limit: u32,
+    /// Offers that are kept for events, 1 to 10,000,000; the oldest go first.
+    pub offers_max: usize,
+    /// The database of records; `None`, the default: nothing is recorded.
+    pub store: Option<StoreAddress>,
+    /// Connections to a database server, 1 to 1,000.
+    pub store_connections: usize,
+    /// How long a request waits for a database server and the cache, and they for their servers; 1 ms to
+    /// 1 h.
+    pub store_wait: Duration,
+    /// What processes share beside a database server; `None`, the default: this one is alone.
+    pub cache: Option<ServerAddress>,
+    /// What the processes of one server have in common: they share the address, and add up their
+    /// figures. `None`, the default: this one is alone.
+    pub group: Option<String>,
+    /// When requests are answered, where there is a store.
+    pub writes: Writes,
+    /// The access log; `None`, the default: there is none.
+    pub access_log: Option<PathBuf>,
+    /// How its lines are written.
+    pub log_format: LogFormat,
+    /// What ads, and who has long lists, follow from.
+    pub seed: u64,
+    /// How long a stop may take; what is still connected then is cut off.
+    pub stop_within: Duration,
+}
+
+impl Default for AdsOptions {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            threads: server::threads_of_cores(),
+            connections_max: 100_000,
+            backlog: server::BACKLOG,
+            publishers: None,
+            ads: 50_000,
+            short_list: 50,
+            long_list: 20_000,
+            long_share: 0.3,
+            campaign_limit: 1_000_000,
+            offers_max: 1_000_000,
+            store: None,
+            store_connections: 8,
+            store_wait: Duration::from_secs(5),
+            cache: None,
+            group: None,
+            writes: Writes::Sync,
+            access_log: None,
+            log_format: LogFormat::Combined,
+            seed: 1,
+            stop_within: Duration::from_secs(10),
+        }
+    }
+}
+
+impl AdsOptions {
+    /// Checks what the types do not.
+    ///
+    /// # Errors
+    /// On the first rule that does not hold.
+    pub fn check(&self) -> Result<(), AdsError> {
+        let rules = [
+            (
+                (1..=THREADS_MAX).contains(&self.threads),
+                "there can be 1 to 256 threads",
+            ),
+            (
+                self.connections_max >= 1,
+                "there must be room for a connection",
+            ),
+            (
+                (1..=ADS_MAX).contains(&self.ads),
+                "there can be 1 to 1,000,000 ads",
+            ),
+            (
+                self.short_list >= 1 && self.long_list >= self.short_list,
+                "a short list has an ad at least, and a long one no fewer",
+            ),
+            (
+                self.long_list <= self.ads,
+                "a list cannot be longer than there are ads",
+            ),
+            (
+                (0.0..=1.0).contains(&self.long_share),
+                "a share is from 0 to 100%",
+            ),
+            (
+                (1..=OFFERS_MAX).contains(&self.offers_max),
+                "1 to 10,000,000 offers can be kept",
+            ),
+            (
+                (1..=STORE_CONNECTIONS_MAX).contains(&self.store_connections),
+                "there can be 1 to 1,000 connections to a store",
+            ),
+            (
+                STORE_WAIT.contains(&self.store_wait),
+                "a request can wait 1 ms to 1 h for its store",
+            ),
+            (
+                self.cache.is_none() || matches!(self.store, Some(StoreAddress::Server(_))),
+                "a cache needs a database server as its store (--store mysql://… or postgres://…): \
+                 what it loses is found there again",
+            ),
+            (
+                self.group.is_none() || self.cache.is_some(),
+                "several processes need a database server (--store mysql://… or postgres://…) and a \
+                 cache (--cache redis://…), which they share; the embedded store is for one process \
+                 alone",
+            ),
+        ];
+        server::hold(rules).map_err(AdsError::Options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_options_are_named() {
+        assert!(AdsOptions::default().check().is_ok());
+        let changes: [fn(&mut AdsOptions); 13] = [
+            |options| options.threads = 0,
+            |options| options.threads = 257,
+            |options| options.ads = 0,
+            |options| options.short_list = 0,
+            |options| options.long_list = options.short_list - 1,
+            |options| options.long_list = options.ads + 1,
+            |options| options.long_share = f64::NAN,
+            |options| options.offers_max = 0,
+            |options| options.store_connections = 0,
+            |options| options.store_wait = Duration::from_micros(999),
+            |options| options.store_wait = Duration::from_secs(3601),
+            |options| options.cache = ServerAddress::cache("redis://localhost/").ok(),
+            |options| options.group = Some("1".to_owned()),
+        ];
+        for change in changes {
+            let mut options = AdsOptions::default();
+            change(&mut options);
+            assert!(
+                matches!(options.check(), Err(AdsError::Options(_))),
+                "{options:?}"
+            );
+        }
+    }
+}

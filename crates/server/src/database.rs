@@ -1,0 +1,5 @@
+//! Databases of the systems' own.
+
+mod sqlite;
+
+pub use sqlite::{Database, Unusable};

@@ -1,0 +1,157 @@
+//! Counters, and their text for Prometheus.
+
+use std::fmt::{Display, Write as _};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Prometheus' text format, version 0.0.4.
+pub const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// A number that any thread may change.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    pub fn add(&self, count: u64) {
+        self.0.fetch_add(count, Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What every front counts. Connections are those that became a WebSocket or a stream.
+#[derive(Debug, Default)]
+pub struct Connections {
+    pub opened: Counter,
+    pub closed: Counter,
+    /// Still there when the time for stopping was over.
+    pub cut: Counter,
+    pub accept_errors: Counter,
+    pub opening_timeouts: Counter,
+    pub messages_received: Counter,
+    pub messages_sent: Counter,
+    pub bad_requests: Counter,
+    pub slow_disconnects: Counter,
+    pub idle_disconnects: Counter,
+    /// States that a newer one overtook before they were sent.
+    pub superseded: Counter,
+}
+
+/// A page of figures, whose names begin with that of the system.
+#[derive(Debug)]
+pub struct Page {
+    system: &'static str,
+    text: String,
+}
+
+impl Page {
+    pub fn new(system: &'static str) -> Self {
+        Self {
+            system,
+            text: String::with_capacity(4096),
+        }
+    }
+
+    /// A figure that only rises.
+    pub fn counter(&mut self, name: &str, help: &str, value: u64) {
+        let name = format!("{}_{name}", self.system);
+        self.sample(&name, "counter", help, value);
+    }
+
+    /// A figure that rises and falls.
+    pub fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
+        let name = format!("{}_{name}", self.system);
+        self.sample(&name, "gauge", help, value);
+    }
+
+    /// What the front counts; `connections` says what its connections are.
+    pub fn connections(&mut self, connections: &'static str, all: &Connections) {
+        let opened = all.opened.get();
+        let open = opened.saturating_sub(all.closed.get());
+        self.gauge("connections", &format!("{connections} open"), open);
+        let counters = [
+            ("connections_total", "Connections opened", opened),
+            (
+                "accept_errors_total",
+                "Failures to accept",
+                all.accept_errors.get(),
+            ),
+            (
+                "opening_timeouts_total",
+                "Connections given up because their first request was not whole in time",
+                all.opening_timeouts.get(),
+            ),
+            (
+                "messages_received_total",
+                "WebSocket messages received",
+                all.messages_received.get(),
+            ),
+            (
+                "messages_sent_total",
+                "Messages sent to connections",
+                all.messages_sent.get(),
+            ),
+            (
+                "bad_requests_total",
+                "Requests answered by an error",
+                all.bad_requests.get(),
+            ),
+            (
+                "slow_disconnects_total",
+                "Connections cut for reading too slowly",
+                all.slow_disconnects.get(),
+            ),
+            (
+                "idle_disconnects_total",
+                "Connections closed for silence",
+                all.idle_disconnects.get(),
+            ),
+        ];
+        for (name, help, value) in counters {
+            self.counter(name, help, value);
+        }
+    }
+
+    /// The page, with memory and CPU of this process; they are left out where `/proc` does not
+    /// tell.
+    pub fn finish(mut self) -> String {
+        if let Some(bytes) = resident_bytes() {
+            let help = "Resident memory in bytes";
+            self.sample("process_resident_memory_bytes", "gauge", help, bytes);
+        }
+        if let Some(seconds) = cpu_seconds() {
+            let help = "User and system CPU time in seconds";
+            self.sample("process_cpu_seconds_total", "counter", help, seconds);
+        }
+        self.text
+    }
+
+    fn sample(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
+        writeln!(
+            self.text,
+            "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}"
+        )
+        .expect("a string takes any text");
+    }
+}
+
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+fn cpu_seconds() -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name, in brackets, may hold anything; user and system time are fields 14 and 15.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let mut fields = fields.split(' ').skip(11);
+    let mut ticks = || fields.next()?.parse::<u64>().ok();
+    let (user, system) = (ticks()?, ticks()?);
+    // The kernel shows clock ticks to user space as hundredths of a second (USER_HZ).
+    Some((user + system) as f64 / 100.0)
+}

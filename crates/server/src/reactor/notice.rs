@@ -1,0 +1,20 @@
+//! What is broadcast.
+
+use bytes::Bytes;
+
+/// A message for all who have a seat in a channel, encoded once.
+#[derive(Debug, Clone)]
+pub struct Notice {
+    pub kind: Kind,
+    /// The bytes as they are sent, shared by all who get them.
+    pub frame: Bytes,
+}
+
+/// What a slow reader may miss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// How things stand: a newer one makes it worthless.
+    State,
+    /// Anything else: it must arrive.
+    News,
+}

@@ -1,0 +1,221 @@
+//! What waits for a reader that is slower than what it is sent. Only such a connection has one.
+//!
+//! Memory is bounded: a state is overtaken by the next one, news queues up to a limit,
+//! and a reader too slow for either is given up. A peer that does not read is not listened to, so
+//! that at most one piece of its replies is here.
+
+use std::collections::VecDeque;
+
+use bytes::{Buf, Bytes};
+
+use super::notice::{Kind, Notice};
+
+/// How much may wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// News that may wait.
+    pub news_max: usize,
+    /// States that may be missed in a row.
+    pub missed_max: u32,
+}
+
+/// What became of a notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    Waiting,
+    /// It took the place of an older state.
+    Superseded,
+    /// The reader is too slow and shall be given up.
+    GivenUp,
+}
+
+/// Frames that wait for room to be sent.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    /// What is being sent: the rest of a frame, which must go out before anything else may.
+    flight: Bytes,
+    /// Replies.
+    replies: Bytes,
+    news: VecDeque<Bytes>,
+    state: Option<Bytes>,
+    /// States missed in a row.
+    missed: u32,
+    ping: bool,
+}
+
+impl Outbox {
+    /// With the rest of what the kernel did not take whole.
+    pub(crate) fn with_rest(flight: Bytes) -> Self {
+        Self {
+            flight,
+            ..Self::default()
+        }
+    }
+
+    /// Leaves a notice.
+    pub(crate) fn leave(&mut self, notice: &Notice, patience: Patience) -> Left {
+        let frame = notice.frame.clone();
+        let mut left = Left::Waiting;
+        match notice.kind {
+            Kind::State => {
+                if self.state.replace(frame).is_some() {
+                    self.missed += 1;
+                    left = Left::Superseded;
+                }
+            }
+            Kind::News => self.news.push_back(frame),
+        }
+        if self.missed > patience.missed_max || self.news.len() > patience.news_max {
+            left = Left::GivenUp;
+        }
+        left
+    }
+
+    /// Leaves replies. There must be none already.
+    pub(crate) fn reply(&mut self, frames: Bytes) {
+        debug_assert!(self.replies.is_empty(), "who does not read is not answered");
+        self.replies = frames;
+    }
+
+    /// Leaves a ping.
+    pub(crate) fn ping(&mut self) {
+        self.ping = true;
+    }
+
+    /// What waits is dropped; `last` goes out after the frame that is being sent.
+    pub(crate) fn end(&mut self, last: Bytes) {
+        *self = Self {
+            flight: std::mem::take(&mut self.flight),
+            replies: last,
+            ..Self::default()
+        };
+    }
+
+    /// What shall be sent now, if anything waits. Replies come before news, news before
+    /// states, and `ping` last. `begun` is called when that is a frame of which nothing was sent
+    /// before, other than a reply.
+    pub(crate) fn next(&mut self, ping: Bytes, begun: impl FnOnce()) -> Option<&Bytes> {
+        if self.flight.is_empty() {
+            if self.replies.is_empty() {
+                self.flight = self.take_waiting(ping)?;
+                begun();
+            } else {
+                self.flight = std::mem::take(&mut self.replies);
+            }
+        }
+        Some(&self.flight)
+    }
+
+    fn take_waiting(&mut self, ping: Bytes) -> Option<Bytes> {
+        if let Some(frame) = self.news.pop_front() {
+            return Some(frame);
+        }
+        if let Some(frame) = self.state.take() {
+            self.missed = 0;
+            return Some(frame);
+        }
+        std::mem::take(&mut self.ping).then_some(ping)
+    }
+
+    /// The kernel took so many bytes of what [`Outbox::next`] gave.
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        self.flight.advance(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Patience = Patience {
+        news_max: 2,
+        missed_max: 2,
+    };
+
+    fn notice(kind: Kind, frame: &'static str) -> Notice {
+        Notice {
+            kind,
+            frame: Bytes::from_static(frame.as_bytes()),
+        }
+    }
+
+    fn leave(outbox: &mut Outbox, kind: Kind, frame: &'static str) -> Left {
+        outbox.leave(&notice(kind, frame), PATIENCE)
+    }
+
+    /// Sends the next frame whole.
+    fn send(outbox: &mut Outbox) -> Option<Bytes> {
+        let frame = outbox.next("ping".into(), || {})?.clone();
+        outbox.sent(frame.len());
+        Some(frame)
+    }
+
+    fn send_all(mut outbox: Outbox) -> Vec<Bytes> {
+        std::iter::from_fn(|| send(&mut outbox)).collect()
+    }
+
+    #[test]
+    fn the_newest_state_wins_and_news_comes_first() {
+        let mut outbox = Outbox::with_rest("rest".into());
+        assert_eq!(leave(&mut outbox, Kind::State, "old"), Left::Waiting);
+        assert_eq!(leave(&mut outbox, Kind::State, "new"), Left::Superseded);
+        assert_eq!(leave(&mut outbox, Kind::News, "goal"), Left::Waiting);
+        outbox.ping();
+        outbox.reply("reply".into());
+        assert_eq!(
+            send_all(outbox),
+            [&b"rest"[..], b"reply", b"goal", b"new", b"ping"]
+        );
+    }
+
+    #[test]
+    fn a_frame_that_was_begun_is_ended_first() {
+        let mut outbox = Outbox::default();
+        leave(&mut outbox, Kind::State, "first");
+        let mut begun = 0;
+        assert_eq!(outbox.next("ping".into(), || begun += 1).unwrap(), "first");
+        outbox.sent(2);
+        leave(&mut outbox, Kind::News, "goal");
+        leave(&mut outbox, Kind::State, "second");
+        assert_eq!(outbox.next("ping".into(), || begun += 1).unwrap(), "rst");
+        assert_eq!(begun, 1);
+        assert_eq!(send_all(outbox), ["rst", "goal", "second"]);
+    }
+
+    #[test]
+    fn readers_that_miss_too_much_are_given_up() {
+        for (kind, tolerated) in [(Kind::State, 3), (Kind::News, 2)] {
+            let mut outbox = Outbox::default();
+            for _ in 0..tolerated {
+                assert_ne!(leave(&mut outbox, kind, "x"), Left::GivenUp);
+            }
+            assert_eq!(leave(&mut outbox, kind, "x"), Left::GivenUp);
+        }
+    }
+
+    #[test]
+    fn a_reader_that_catches_up_starts_afresh() {
+        let mut outbox = Outbox::default();
+        for _ in 0..10 {
+            leave(&mut outbox, Kind::State, "a");
+            leave(&mut outbox, Kind::State, "b");
+            assert_eq!(send(&mut outbox).unwrap(), "b");
+        }
+    }
+
+    #[test]
+    fn the_end_comes_after_what_was_begun_alone() {
+        let mut outbox = Outbox::with_rest("rest".into());
+        leave(&mut outbox, Kind::News, "goal");
+        outbox.reply("reply".into());
+        outbox.ping();
+        outbox.end("close".into());
+        assert_eq!(send_all(outbox), ["rest", "close"]);
+    }
+
+    #[test]
+    fn a_slow_reader_is_small() {
+        let bytes = size_of::<Outbox>();
+        assert!(bytes <= 144, "{bytes} bytes");
+    }
+}

@@ -1,0 +1,236 @@
+//! Sending: straight to the kernel, and what that does not take into the connection's outbox.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send, sockopt};
+
+use super::connection::Stage;
+use super::notice::Notice;
+use super::outbox::{Left, Outbox};
+use super::service::{Habit, House};
+use super::subscribers::Audience;
+use super::table::Key;
+use super::{Front, LOT, say_end};
+use crate::sse;
+use crate::websocket::frames;
+
+const FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+
+/// What a broadcast came to, to be counted once a lot.
+#[derive(Debug, Default)]
+struct Tally {
+    sent: u64,
+    superseded: u64,
+    given_up: u64,
+}
+
+impl<H: House> Front<H> {
+    /// Begins to bring a notice to those who have a seat in `channel` now.
+    pub fn begin_broadcast(&mut self, channel: u32) {
+        if let Some(audience) = self.audiences.get_mut(channel as usize) {
+            audience.begin();
+        }
+    }
+
+    /// Brings `notice` to a lot of them; whether there may be more.
+    pub(crate) fn broadcast_lot(&mut self, channel: u32, notice: &Notice) -> bool {
+        let mut tally = Tally::default();
+        let mut more = true;
+        for _ in 0..LOT {
+            let audience = self.audiences.get_mut(channel as usize);
+            let Some(listener) = audience.and_then(Audience::next) else {
+                more = false;
+                break;
+            };
+            self.deliver(listener, notice, &mut tally);
+        }
+        let connections = self.house.connections();
+        connections.messages_sent.add(tally.sent);
+        connections.superseded.add(tally.superseded);
+        connections.slow_disconnects.add(tally.given_up);
+        more
+    }
+
+    fn deliver(&mut self, listener: u32, notice: &Notice, tally: &mut Tally) {
+        let Some((key, row)) = self.rows.at_mut(listener) else {
+            return;
+        };
+        if row.outbox.is_none() {
+            match send(&row.socket, &notice.frame, FLAGS) {
+                Ok(count) if count == notice.frame.len() => tally.sent += 1,
+                Ok(count) => {
+                    tally.sent += 1;
+                    self.wait_for_room(key, Outbox::with_rest(notice.frame.slice(count..)));
+                }
+                Err(Errno::AGAIN) => {
+                    let mut outbox = Outbox::default();
+                    outbox.leave(notice, self.options.patience);
+                    self.wait_for_room(key, outbox);
+                }
+                Err(_) => self.part(key),
+            }
+            return;
+        }
+        match row
+            .outbox
+            .as_mut()
+            .map(|outbox| outbox.leave(notice, self.options.patience))
+        {
+            Some(Left::Superseded) => tally.superseded += 1,
+            Some(Left::GivenUp) => {
+                tally.given_up += 1;
+                self.cut(key);
+            }
+            Some(Left::Waiting) | None => {}
+        }
+    }
+
+    /// Gives up a connection without a word: what the kernel still holds for it is dropped.
+    fn cut(&mut self, key: Key) {
+        if let Some(row) = self.rows.get_mut(key) {
+            // Without it, the kernel would keep that for as long as the peer does not read.
+            let _ = sockopt::set_socket_linger(&row.socket, Some(Duration::ZERO));
+        }
+        self.part(key);
+    }
+
+    /// Sends the replies that were gathered.
+    pub(super) fn reply(&mut self, key: Key) {
+        if self.replies.is_empty() {
+            return;
+        }
+        let mut replies = std::mem::take(&mut self.replies);
+        match self.rows.get_mut(key).map(|row| row.outbox.as_mut()) {
+            Some(Some(outbox)) => outbox.reply(Bytes::copy_from_slice(&replies)),
+            Some(None) => self.send(key, &replies, Bytes::copy_from_slice),
+            None => {}
+        }
+        replies.clear();
+        self.replies = replies;
+    }
+
+    /// Sends bytes to a connection without an outbox. It gets one for what the kernel does not
+    /// take, of which `rest` makes a copy.
+    fn send(&mut self, key: Key, bytes: &[u8], rest: impl FnOnce(&[u8]) -> Bytes) {
+        let Some(row) = self.rows.get_mut(key) else {
+            return;
+        };
+        match send(&row.socket, bytes, FLAGS) {
+            Ok(count) if count == bytes.len() => {}
+            Ok(count) => self.wait_for_room(key, Outbox::with_rest(rest(&bytes[count..]))),
+            Err(Errno::AGAIN) => self.wait_for_room(key, Outbox::with_rest(rest(bytes))),
+            Err(_) => self.part(key),
+        }
+    }
+
+    /// Gives a connection an outbox.
+    fn wait_for_room(&mut self, key: Key, outbox: Outbox) {
+        let Some(row) = self.rows.get_mut(key) else {
+            return;
+        };
+        row.outbox = Some(Box::new(outbox));
+        // Watched from the first time on: it does no harm later, and is told once.
+        if !std::mem::replace(&mut row.room_watched, true)
+            && self.lookout.watch_room(&row.socket, key.to_bits()).is_err()
+        {
+            self.part(key);
+        }
+    }
+
+    /// Sends what waits for a connection, as far as there is room.
+    pub(super) fn drain(&mut self, key: Key) {
+        let Some(row) = self.rows.get_mut(key) else {
+            return;
+        };
+        let Some(outbox) = &mut row.outbox else {
+            return;
+        };
+        let messages = &self.house.connections().messages_sent;
+        let ping = ping_of(row.habit);
+        while let Some(bytes) = outbox.next(ping.clone(), || messages.add(1)) {
+            let length = bytes.len();
+            match send(&row.socket, bytes, FLAGS) {
+                Ok(count) => {
+                    outbox.sent(count);
+                    if count < length {
+                        return;
+                    }
+                }
+                Err(Errno::AGAIN) => return,
+                Err(_) => return self.part(key),
+            }
+        }
+        row.outbox = None;
+        self.all_sent(key);
+        // It is listened to again.
+        self.call(key);
+    }
+
+    /// Sends a ping, or leaves it in the outbox.
+    pub(super) fn ping(&mut self, key: Key) {
+        let Some(row) = self.rows.get_mut(key) else {
+            return;
+        };
+        match &mut row.outbox {
+            Some(outbox) => outbox.ping(),
+            None => {
+                self.house.connections().messages_sent.add(1);
+                let ping = ping_of(row.habit);
+                self.send(key, &ping, Bytes::copy_from_slice);
+            }
+        }
+    }
+
+    /// Sends the last word: after that `stage` begins, which is one of the last two.
+    pub(super) fn take_leave(&mut self, key: Key, last: Bytes, stage: Stage) {
+        self.reply(key);
+        self.leave_all(key);
+        let Some(row) = self.rows.get_mut(key) else {
+            return;
+        };
+        if row.stage == Stage::Open {
+            self.passing += 1;
+        }
+        row.stage = stage;
+        row.since = self.beat;
+        row.inbox = None;
+        let guest = row.guest.take();
+        match &mut row.outbox {
+            Some(outbox) => outbox.end(last),
+            None => {
+                self.send(key, &last, Bytes::copy_from_slice);
+                self.all_sent(key);
+            }
+        }
+        if let Some(guest) = guest {
+            self.dismiss(guest);
+        }
+    }
+
+    /// Goes on with a connection that is ending, if all was sent.
+    fn all_sent(&mut self, key: Key) {
+        let Some(row) = self.rows.get_mut(key).filter(|row| row.outbox.is_none()) else {
+            return;
+        };
+        match row.stage {
+            Stage::Opening | Stage::Open => {}
+            // What the peer still sends is read and thrown away: a socket closed with bytes
+            // unread is reset, and the reset can overtake the last word.
+            Stage::Closing => match say_end(&row.socket) {
+                Ok(()) => self.call(key),
+                Err(_) => self.part(key),
+            },
+            Stage::Closed => self.part(key),
+        }
+    }
+}
+
+/// What shows a peer that the connection is alive.
+fn ping_of(habit: Habit) -> Bytes {
+    match habit {
+        Habit::Stream => sse::HEARTBEAT,
+        _ => frames::PING,
+    }
+}
