@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use engine::measure::{MeasureDelta, OUTCOMES};
 use engine::sequences::Broadcast;
+use plan::MeasureId;
+use plan::Plan;
 use record::Outcome;
-use scenario::Plan;
-use scenario::plan::MeasureId;
 use stats::hist::LogHistogram;
 
 /// A broadcast that nobody got for so long was got by all who ever will.

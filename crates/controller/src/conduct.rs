@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::driver::real::{LoopNews, StopFlag, Zero, monotonic_ns, open_files_max};
+use plan::Plan;
 use probe::ProbeError;
 use record::schema::{EventKind, RunInfo, RunStatus, SeriesRow, Summary};
 use record::{RecordError, Run};
-use scenario::Plan;
 
 use crate::broadcasts::Broadcasts;
 use crate::crew::{Crew, CrewError, Heard, Hiring, Loss};

@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use engine::driver::real::{LoopNews, StopFlag, Waiting, Zero};
 use engine::trust::{TrustError, client_config};
+use plan::Plan;
+use processes::{Processes, WorkersError};
 use record::Measurement;
 use record::schema::WorkerInfo;
-use scenario::Plan;
+use threads::{Gear, Threads, ThreadsError};
 
 use crate::prepare::Preparation;
 use crate::worker::protocol::{Loops, ScenarioText, Usage};
-use processes::{Processes, WorkersError};
-use threads::{Gear, Threads, ThreadsError};
 
 /// Why there are no loops to conduct.
 #[derive(Debug, thiserror::Error)]

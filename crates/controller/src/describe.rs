@@ -1,12 +1,12 @@
 //! What `run.json` says from the start.
 
 use engine::driver::real::{Waiting, open_files_max};
+use plan::Plan;
+use plan::{MeasureKind, Phase, PhaseKind, Spacing, Target, Trace};
 use record::run_id;
 use record::schema::{
     FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RunInfo, RunStatus, WorkerInfo,
 };
-use scenario::Plan;
-use scenario::plan::{MeasureKind, Phase, PhaseKind, Spacing, Target, Trace};
 
 use crate::host;
 use crate::prepare::Preparation;
@@ -98,7 +98,7 @@ fn target(plan: &Plan) -> String {
     }
 }
 
-fn measure(measure: &scenario::plan::Measure) -> MeasureInfo {
+fn measure(measure: &plan::Measure) -> MeasureInfo {
     let kind = match measure.kind {
         MeasureKind::Connect => "connect",
         MeasureKind::Request => "request",

@@ -20,9 +20,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use plan::Plan;
 use record::RecordError;
 use record::schema::{RunStatus, Summary};
-use scenario::{Experiment, Plan};
+use scenario::Experiment;
 
 use crate::conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
 use crate::tick::Tick;

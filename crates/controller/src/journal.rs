@@ -8,12 +8,12 @@ use std::path::Path;
 use std::sync::mpsc::Receiver;
 
 use engine::measure::Example;
+use plan::MeasureId;
 use record::schema::{Event, EventKind, RunInfo, RunStatus};
 use record::{
     EventsWriter, LatencyWriter, Measurement, Outcome, ProbesWriter, RecordError, RunDir,
     SeriesWriter,
 };
-use scenario::plan::MeasureId;
 
 use crate::merge::{Interval, Outcomes};
 use crate::secrets::Secrets;

@@ -15,9 +15,9 @@ use std::time::Duration;
 use engine::driver::real::monotonic_ns;
 use judge::JudgeError;
 use judge::capacity::{Conclusion, Ending, Outcome, Trial, conclude, judge_trial};
+use plan::Plan;
 use record::schema::{RunStatus, Summary};
 use record::{RecordError, Run};
-use scenario::Plan;
 
 use crate::conduct::{ConductError, Interrupt, RunRequest, conduct};
 use crate::tick::Tick;

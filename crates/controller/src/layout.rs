@@ -1,9 +1,9 @@
 //! How many loops a run gets, and how they wait.
 
 use engine::driver::real::{OPEN_FILES_RESERVED, Waiting};
-use scenario::Plan;
-use scenario::expr::{Expr, Value};
-use scenario::plan::{HttpConnections, Mode, Op, PhaseKind, Session, Visits};
+use plan::Plan;
+use plan::expr::{Expr, Value};
+use plan::{HttpConnections, Mode, Op, PhaseKind, Session, Visits};
 
 /// Most loops of a run; 20,000 files each make ten million connections.
 pub const LOOPS_MAX: u64 = 512;

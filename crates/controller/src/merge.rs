@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use engine::measure::{Delta, Example, MeasureDelta};
 use engine::traffic::Traffic;
+use plan::MeasureId;
 use record::Outcome;
 use record::schema::{MeasureTally, PhaseTally, SeriesRow, Tally};
-use scenario::plan::MeasureId;
 use stats::hist::LogHistogram;
 
 use crate::broadcasts::Broadcasts;

@@ -5,8 +5,8 @@
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-use scenario::Plan;
-use scenario::plan::Target;
+use plan::Plan;
+use plan::Target;
 
 use crate::capacity::{Capacity, Demand, Sources, about};
 use crate::conduct::ConductError;

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
-use scenario::Plan;
-use scenario::plan::{Endpoint, Target};
+use plan::Plan;
+use plan::{Endpoint, Target};
 
 use crate::conduct::ConductError;
 use crate::layout::Layout;

@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use engine::driver::real::{Zero, monotonic_ns};
+use plan::Plan;
 use probe::{Clock, Crew, Newest, News, Place, ProbeError, Probed};
 use record::schema::EventKind;
 use record::{ProbesWriter, RecordError};
-use scenario::Plan;
 
 use crate::target::TargetProcess;
 

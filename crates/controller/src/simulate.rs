@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use engine::SetupError;
 use engine::driver::sim::{self, Link, Peer, PeerAction, PeerConn, PeerEvent};
-use scenario::Plan;
-use scenario::plan::{Phase, PhaseKind};
+use plan::Plan;
+use plan::{Phase, PhaseKind};
 
 /// The header that tells the server which user asks: set it to `${user}`.
 pub const USER_HEADER: &str = "x-throng-user";

@@ -1,7 +1,7 @@
 //! How many users the plan wants started, and when.
 
 use engine::arrivals::{Arrivals, Share};
-use scenario::Plan;
+use plan::Plan;
 
 use crate::worker::protocol::Loops;
 
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn a_population_is_due_in_its_first_second() {
         let mut plan = plan();
-        plan.phases[1].kind = scenario::plan::PhaseKind::Closed { users_count: 7 };
+        plan.phases[1].kind = plan::PhaseKind::Closed { users_count: 7 };
         assert_eq!(due_by(&plan, 2_000_000_000), 20.0);
         assert_eq!(due_by(&plan, 2_000_000_001), 27.0);
     }

@@ -5,12 +5,12 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::driver::real::{Zero, monotonic_ns};
+use plan::probes::Probe;
 use probe::{Clock, Crew, Place, ProbeError};
 use record::schema::{
     Event, EventKind, FORMAT_VERSION, GeneratorInfo, PROBE_MODE, PhaseInfo, RunInfo, RunStatus,
 };
 use record::{EventsWriter, RecordError, RunDir, run_id};
-use scenario::probes::Probe;
 
 use crate::conduct::Interrupt;
 use crate::host;

@@ -4,8 +4,8 @@
 //! whatever the number of shards. Where a user's number tells its time, the users of others are
 //! passed over at once: with a hundred loops walking by them would cost more than one's own.
 
-use scenario::Plan;
-use scenario::plan::{Phase, PhaseKind, SessionId, Spacing, Trace};
+use plan::Plan;
+use plan::{Phase, PhaseKind, SessionId, Spacing, Trace};
 use stats::rng::{Purpose, Rng};
 
 /// Sums of decimal rates miss whole numbers by a rounding error; it must not add a user.

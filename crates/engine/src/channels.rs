@@ -9,9 +9,9 @@ mod socketio;
 
 use std::borrow::Cow;
 
+use plan::expr::value::write_json_text;
+use plan::{ChannelVerb, Pc, Protocol};
 use proto::ws;
-use scenario::expr::value::write_json_text;
-use scenario::plan::{ChannelVerb, Pc, Protocol};
 
 use crate::deflate::Compression;
 use crate::receiver::Background;

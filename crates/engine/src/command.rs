@@ -1,6 +1,6 @@
 //! What a shard wants done: the only way it reaches the world.
 
-use scenario::plan::EndpointId;
+use plan::EndpointId;
 
 /// A connection's name towards a driver. Its slot may be used again, its generation never is, so
 /// late news of a connection that is gone can be told apart.

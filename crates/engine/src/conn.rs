@@ -1,7 +1,7 @@
 //! One connection: where it stands, its codec, and what little it must keep between reads.
 
+use plan::{EndpointId, Pc};
 use proto::{frame, http1, ws};
-use scenario::plan::{EndpointId, Pc};
 
 use crate::channels::Channels;
 use crate::deflate::{Compression, Deflated};

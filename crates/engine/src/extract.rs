@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use plan::expr::{Template, Value};
+use plan::{Match, MatchTest, Source};
 use proto::http1;
-use scenario::expr::{Template, Value};
-use scenario::plan::{Match, MatchTest, Source};
 
 use crate::user::Scope;
 

@@ -8,11 +8,10 @@ pub(crate) mod cookies;
 mod date;
 pub(crate) mod digest;
 
-use scenario::plan::EndpointId;
-use stats::rng::Rng;
-
 use cookies::Jar;
 use digest::Session;
+use plan::EndpointId;
+use stats::rng::Rng;
 
 /// What a user keeps between requests.
 #[derive(Debug, Default)]

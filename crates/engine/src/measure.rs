@@ -1,8 +1,8 @@
 //! What happened, as numbers: rows, histograms and counts of one loop, cut once a second.
 
+use plan::Plan;
+use plan::{MeasureId, MeasureKind, Phase};
 use record::{Measurement, Outcome};
-use scenario::Plan;
-use scenario::plan::{MeasureId, MeasureKind, Phase};
 use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
 

@@ -1,7 +1,7 @@
 //! What runs beside a user's steps. It outlives its TCP connections.
 
+use plan::Pc;
 use proto::{http1, sse};
-use scenario::plan::Pc;
 
 /// No due time.
 pub(crate) const NEVER: u64 = u64::MAX;

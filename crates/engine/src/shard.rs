@@ -26,12 +26,12 @@ mod websocket;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use plan::Plan;
 use proto::Limits;
 use proto::ws::Deflater;
 use record::{Measurement, Outcome};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use scenario::Plan;
 use stats::rng::{Purpose, Rng};
 
 use crate::arrivals::{Arrival, Arrivals, Share, users_max};

@@ -1,8 +1,8 @@
 //! What a user costs in memory of ours, state by state. Millions of them exist: what one costs is a
 //! decision, not an accident. `docs/architecture.md` tells these figures.
 
+use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};
-use scenario::expr::Value;
 
 use crate::channels::Channels;
 use crate::conn::{Conn, Pending};

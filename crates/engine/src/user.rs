@@ -1,7 +1,7 @@
 //! The bytes of one virtual user.
 
-use scenario::expr::{Context, Value};
-use scenario::plan::SessionId;
+use plan::SessionId;
+use plan::expr::{Context, Value};
 use stats::rng::{Purpose, Rng};
 
 /// No connection.

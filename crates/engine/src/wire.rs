@@ -1,9 +1,9 @@
 //! What steps send, prepared once a shard: requests without expressions as their bytes.
 
+use plan::Plan;
+use plan::expr::{Context, Template};
+use plan::{Endpoint, HttpOp, Op, Session, Slot};
 use proto::http1;
-use scenario::Plan;
-use scenario::expr::{Context, Template};
-use scenario::plan::{Endpoint, HttpOp, Op, Session, Slot};
 
 use crate::shard::place::path_below;
 use crate::user::{Scope, User};

@@ -2,9 +2,9 @@
 //!
 //! Money is decimal throughout: prices, amounts and their sums have the digits they are written with.
 
+use plan::prices::{Prices, Use};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
-use scenario::prices::{Prices, Use};
 
 /// An exact sum of money.
 pub type Money = Decimal;

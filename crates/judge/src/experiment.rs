@@ -22,7 +22,7 @@ pub use ensembles::{
 };
 pub use runs::{figure_unit, run_values};
 
-use scenario::experiment::letter;
+use stats::factorial::factor_letter;
 
 use findings::{left_out, missing};
 use units::Unit;
@@ -90,7 +90,7 @@ pub fn analyze(data: &Data) -> Analysis {
             .iter()
             .enumerate()
             .map(|(number, (name, levels))| FactorFigures {
-                letter: letter(number),
+                letter: factor_letter(number),
                 name: name.clone(),
                 levels: levels.clone(),
             })
@@ -107,7 +107,10 @@ pub fn analyze(data: &Data) -> Analysis {
 
 /// A term by its factors' letters: `ABC`.
 fn word(factors: &[usize]) -> String {
-    factors.iter().map(|&factor| letter(factor)).collect()
+    factors
+        .iter()
+        .map(|&factor| factor_letter(factor))
+        .collect()
 }
 
 /// The words that mean I, of which all other confounding follows; each response tells the same

@@ -311,9 +311,9 @@ fn traffic(figures: &Figures) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use plan::{Comparison, Figure, Threshold};
     use record::Outcome;
     use record::schema::{MeasureInfo, Verdict};
-    use scenario::plan::{Comparison, Figure, Threshold};
 
     use super::*;
     use crate::judge_figures;

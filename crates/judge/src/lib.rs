@@ -34,8 +34,9 @@ pub mod told;
 pub use figures::{Cell, Figures, LostUsers};
 pub use imported::judge as judge_imported;
 
+use plan::Threshold;
+use plan::thresholds::Names;
 use record::schema::{FORMAT_VERSION, Finding, Severity, Summary, ThresholdResult, Verdict};
-use scenario::plan::Threshold;
 
 /// Why a run could not be judged.
 #[derive(Debug, thiserror::Error)]
@@ -89,13 +90,17 @@ pub fn judge_again(run: &record::Run, allow_lost_workers: bool) -> Result<Summar
     let info = run.info();
     let measures: Vec<&str> = info.measures.iter().map(|m| m.name.as_str()).collect();
     let phases: Vec<&str> = info.phases.iter().map(|p| p.name.as_str()).collect();
+    let names = Names {
+        measures: &measures,
+        phases: &phases,
+    };
     let thresholds = judged.into_iter().map(|result| {
-        scenario::threshold(&result.text, &measures, &phases).map_err(|problem| {
-            JudgeError::Threshold {
+        names
+            .threshold(&result.text)
+            .map_err(|error| JudgeError::Threshold {
                 text: result.text,
-                problem,
-            }
-        })
+                problem: error.message,
+            })
     });
     judge(
         run,

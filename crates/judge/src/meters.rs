@@ -13,10 +13,10 @@ mod inputs;
 
 use std::collections::BTreeMap;
 
+use plan::meters::{Meter, Meters};
 use record::Import;
 use record::probes::Probes;
 use record::schema::Summary;
-use scenario::meters::{Meter, Meters};
 use serde::Serialize;
 use stats::polygon;
 
@@ -286,7 +286,7 @@ fn each_moment(inputs: &[BTreeMap<i64, f64>]) -> impl Iterator<Item = Vec<f64>> 
 fn cure(meter: &Meter, value: &mut MeterValue, base: &MeterValue, before: &[MeterValue]) {
     for ((input, spec), base) in value.inputs.iter_mut().zip(&meter.inputs).zip(&base.inputs) {
         let (ratio, turned) = match &spec.from {
-            scenario::meters::From::Meter(name) => {
+            plan::meters::From::Meter(name) => {
                 let found = before.iter().find(|found| found.name == *name);
                 (found.and_then(|found| found.cured), false)
             }

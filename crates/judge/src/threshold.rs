@@ -1,7 +1,7 @@
 //! Do the thresholds hold?
 
+use plan::{Basis, Figure, Stat, Threshold, Wire};
 use record::schema::{ThresholdResult, WireFigures};
-use scenario::plan::{Basis, Figure, Stat, Threshold, Wire};
 use stats::hist::LogHistogram;
 
 use crate::figures::Figures;
@@ -160,8 +160,8 @@ fn shown(unit: Unit, value: f64, limit: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use plan::Comparison;
     use record::Outcome;
-    use scenario::plan::Comparison;
 
     use super::*;
     use crate::sample::{self, MS, REQUEST, US, fail, figures, succeed};

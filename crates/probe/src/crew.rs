@@ -4,8 +4,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use plan::probes::Probe;
 use record::{ProbeInfo, ProbeRow};
-use scenario::probes::Probe;
 
 use crate::clock::Clock;
 use crate::ledger::{Change, Ledger, Tally, first_tick};
@@ -361,7 +361,7 @@ impl Asker {
 
 #[cfg(test)]
 mod tests {
-    use scenario::probes::{ProbeKind, Secret};
+    use plan::probes::{ProbeKind, Secret};
 
     use super::*;
 

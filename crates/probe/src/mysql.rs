@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder};
-use scenario::probes::Secret;
+use plan::probes::Secret;
 
 use crate::reading::Reading;
 use crate::source::{ANSWER_MAX, ProbeError, ReadError, Source};

@@ -1,6 +1,6 @@
 //! nginx's `ngx_http_stub_status_module`.
 
-use scenario::probes::Page;
+use plan::probes::Page;
 
 use crate::reading::Reading;
 use crate::source::{ReadError, Source};

@@ -1,7 +1,7 @@
 //! PostgreSQL: activity, database and statement statistics (PostgreSQL 15, chapter 28.2, F.32).
 
+use plan::probes::Secret;
 use postgres::{Client, Config, Statement};
-use scenario::probes::Secret;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::reading::Reading;

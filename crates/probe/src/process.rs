@@ -5,7 +5,7 @@ mod find;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use scenario::probes::ProcessSpec;
+use plan::probes::ProcessSpec;
 
 use crate::procfs::{TICKS_PER_S, field, number, read_quietly};
 use crate::reading::Reading;

@@ -2,13 +2,13 @@
 
 mod text;
 
+use plan::probes::Page;
 use regex::Regex;
-use scenario::probes::Page;
+use text::{Kind, Sample, samples};
 
 use crate::reading::{ASKER, Reading, Teller};
 use crate::source::{ReadError, Source};
 use crate::web::Web;
-use text::{Kind, Sample, samples};
 
 /// The metric in which Throng serves what its probes told; its labels say of what.
 const OWN: &str = "throng_probe";
@@ -118,7 +118,7 @@ fn rate_of(unit: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use scenario::probes::Secret;
+    use plan::probes::Secret;
 
     use super::*;
     use crate::reading::tests::{Names, reading};

@@ -4,12 +4,12 @@ mod connection;
 
 use std::io::{self, ErrorKind};
 
+use connection::Connection;
+use plan::probes::Secret;
 use redis::{ConnectionInfo, IntoConnectionInfo};
-use scenario::probes::Secret;
 
 use crate::reading::Reading;
 use crate::source::{ProbeError, ReadError, Source};
-use connection::Connection;
 
 /// Fields that are told as they are: the field, what it is called here, its unit.
 const GAUGES: &[(&str, &str, &str)] = &[

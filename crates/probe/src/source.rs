@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use scenario::probes::{Page, Probe, ProbeKind, ProcessSpec, Secret};
+use plan::probes::{Page, Probe, ProbeKind, ProcessSpec, Secret};
 
 use crate::reading::{Reading, Teller};
 use crate::{cgroup, host, mysql, nginx, postgres, process, procfs, prometheus, redis};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use plan::probes::Page;
 use rustls::crypto::ring;
-use scenario::probes::Page;
 use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 

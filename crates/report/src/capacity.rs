@@ -1,14 +1,14 @@
 //! A search for capacity in words: a line for each run, and what they come to.
 
 use judge::capacity::{Conclusion, LevelFigures, Outcome, Trial};
-use scenario::Knob;
+use plan::LoadSetting;
 
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
 use crate::verdict::{COLUMNS, INDENT, finding_lines};
 
 /// A run that ended, in a line without its end.
-pub fn trial(number: usize, trial: &Trial, knob: &Knob, style: Style) -> String {
+pub fn trial(number: usize, trial: &Trial, knob: &LoadSetting, style: Style) -> String {
     let (tone, word) = match trial.outcome {
         Outcome::Holds => (Tone::Good, "holds"),
         Outcome::Breaks => (Tone::Bad, "does not hold"),
@@ -36,7 +36,7 @@ pub fn trial(number: usize, trial: &Trial, knob: &Knob, style: Style) -> String 
 }
 
 /// What a search found as text. Lines end with `\n`.
-pub fn capacity(found: &Conclusion, knob: &Knob, directory: &str, style: Style) -> String {
+pub fn capacity(found: &Conclusion, knob: &LoadSetting, directory: &str, style: Style) -> String {
     let tone = match found.exit_code {
         0 => Tone::Good,
         _ => Tone::Bad,
@@ -81,7 +81,7 @@ fn time(ns: Option<u64>) -> String {
     ns.map_or_else(none, |ns| units::duration(ns as f64))
 }
 
-fn cells(level: &LevelFigures, knob: &Knob) -> Vec<(Option<Tone>, String)> {
+fn cells(level: &LevelFigures, knob: &LoadSetting) -> Vec<(Option<Tone>, String)> {
     let tone = match level.held {
         Some(true) => Tone::Good,
         Some(false) => Tone::Bad,

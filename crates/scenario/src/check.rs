@@ -33,21 +33,21 @@ mod words;
 mod ws;
 
 pub use arrivals::USERS_MAX;
-pub use thresholds::{figure, threshold};
+pub use thresholds::figure;
 
 pub(crate) use document::stem;
 pub(crate) use fields::Fields;
 pub(crate) use http::is_token_byte;
 
 use crate::diagnostic::{Collector, Diagnostic};
-use crate::expr::Template;
 use crate::node::Place;
-use crate::plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan};
-use crate::probes::Probe;
 use crate::{overrides, suggest, yaml};
 use auth::Auth;
 use data::Declared;
 use names::Param;
+use plan::expr::Template;
+use plan::probes::Probe;
+use plan::{Endpoint, EndpointId, Measure, MeasureId, MeasureKind, Plan};
 
 /// A scenario's text and what to call it in messages.
 #[derive(Debug, Clone, Copy)]
@@ -161,9 +161,6 @@ pub(crate) struct Checker<'a> {
     /// Overrides that hold secrets.
     secret_sets: Vec<usize>,
 }
-
-/// What steps are measured as that could not be done and are no operations.
-const FAULTS: &str = "steps";
 
 /// What can be numbered fits its type, for each takes several of the limited nodes.
 const _: () = assert!(yaml::NODES_MAX / 2 < u16::MAX as usize);

@@ -138,12 +138,6 @@ pub fn experiment(
     (found, checker.told.finish())
 }
 
-/// The letter of a factor in tables and generators: A, B, C, … without I, which is the mean.
-pub fn letter(factor: usize) -> char {
-    let letters = ('A'..='Z').filter(|&letter| letter != 'I');
-    letters.clone().nth(factor).unwrap_or('?')
-}
-
 impl Experiment {
     /// The design's combinations, each a level for each factor; the first factor changes fastest.
     pub fn cells(&self) -> Vec<Vec<usize>> {

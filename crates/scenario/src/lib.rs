@@ -1,7 +1,7 @@
 //! Everything a person writes, checked with diagnostics and compiled to a plan.
 //!
 //! [`compile`] reads a scenario's text: `yaml` makes a tree of it that remembers places
-//! (`node`), `overrides` changes the tree, `check` turns it into a [`Plan`]. What keys there are
+//! (`node`), `overrides` changes the tree, `check` turns it into a [`plan::Plan`]. What keys there are
 //! is said once, in `keys`; unknown-key checks, [`schema`] and the tables of `docs/scenario-reference.md`
 //! follow from it. [`mod@experiment`] reads experiments by the same means. The crate does no I/O: texts of files and of the environment are handed in.
 
@@ -9,33 +9,31 @@ mod check;
 mod csv;
 mod diagnostic;
 pub mod experiment;
-pub mod expr;
+mod expression;
 pub mod foreign;
 mod keys;
-mod knob;
+mod load_setting;
 pub mod meters;
 mod node;
 mod overrides;
-pub mod plan;
 pub mod prices;
-pub mod probes;
 mod schema;
 mod sheet;
 mod suggest;
-mod units;
 mod url;
 mod yaml;
 
+use plan::units;
+
 pub use check::{
     CheckSystem, Settings, Source, SystemPart, SystemProblem, USERS_MAX, compile, compile_checking,
-    figure, probes as probe_list, threshold,
+    figure, probes as probe_list,
 };
 pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
 pub use experiment::{Experiment, experiment};
 pub use keys::{experiment_reference, reference};
-pub use knob::{Knob, KnobError, knob};
+pub use load_setting::{LoadSettingError, load_setting};
 pub use meters::meters;
-pub use plan::Plan;
 pub use prices::prices;
 pub use schema::{experiment_schema, schema};
 pub use suggest::nearest;

@@ -1,11 +1,12 @@
 //! Small documents besides the scenario: mappings with known keys, and values that are checked.
 
+use plan::units;
+use plan::units::UnitError;
 use rust_decimal::Decimal;
 
 use crate::diagnostic::{Collector, Diagnostic};
 use crate::node::{Entry, Node, Place};
-use crate::units::UnitError;
-use crate::{suggest, units, yaml};
+use crate::{suggest, yaml};
 
 /// A document being read, and what was told about it.
 pub(crate) struct Sheet<'t> {

@@ -203,6 +203,12 @@ pub fn factorial(
     })
 }
 
+/// The letter of a factor, by its index, in tables and generators: A, B, C, … without I, which is the mean.
+pub fn factor_letter(factor: usize) -> char {
+    let letters = ('A'..='Z').filter(|&letter| letter != 'I');
+    letters.clone().nth(factor).unwrap_or('?')
+}
+
 /// Makes exact what would be without rounding, so that repetitions which do not differ have no
 /// errors, and factors that change nothing no effects.
 fn take_rounding_away(fit: &mut LeastSquares, values: &[f64]) {

@@ -10,9 +10,9 @@ use std::time::Duration;
 use controller::{Interrupt, Pause, Second, Tick};
 use judge::course::Growing;
 use live::{Act, Limits, Pages, Server};
+use plan::Threshold;
 use record::schema::RunInfo;
 use report::{LiveReport, Page};
-use scenario::plan::Threshold;
 
 use crate::exit::{Exit, Failure};
 use crate::{front, page};

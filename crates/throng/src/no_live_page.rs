@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use controller::{Interrupt, Pause, Tick};
+use plan::Threshold;
 use report::Page;
-use scenario::plan::Threshold;
 
 use crate::exit::Failure;
 use crate::page;

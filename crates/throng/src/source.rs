@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use controller::Inputs;
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Severity as Level};
+use plan::Plan;
+use plan::probes::Probe;
 use scenario::foreign::{Converted, Leniency};
-use scenario::probes::Probe;
 use scenario::{
-    Diagnostic, Experiment, Load, Origin, Plan, Settings, Severity, Source, UrlRun, url_scenario,
+    Diagnostic, Experiment, Load, Origin, Settings, Severity, Source, UrlRun, url_scenario,
 };
 
 use crate::args::LoadArgs;

@@ -5,9 +5,9 @@ use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Duration;
 
 use engine::driver::real::{StopFlag, Zero, monotonic_ns};
+use plan::Plan;
 use record::Measurement;
 use record::schema::WorkerInfo;
-use scenario::Plan;
 
 use super::hire::{Employee, hire};
 use super::{Hiring, Loss, News};

@@ -12,8 +12,8 @@ use engine::driver::real::{
     LoopCores, LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, Waiting, Zero, run_loop,
 };
 use engine::trust::ClientConfig;
+use plan::Plan;
 use record::Measurement;
-use scenario::Plan;
 
 use crate::journal::ROWS_MAX;
 use crate::worker::protocol::Loops;

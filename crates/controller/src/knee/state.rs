@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use judge::capacity::{Bounds, Conclusion, Trial};
+use plan::LoadSetting;
 use record::{RecordError, whole};
-use scenario::Knob;
 use serde::{Deserialize, Serialize};
 
 /// Version of `search.json`.
@@ -23,7 +23,7 @@ pub struct Search {
     /// Where it stands.
     pub directory: PathBuf,
     /// What is turned.
-    pub knob: Knob,
+    pub knob: LoadSetting,
     /// Within these.
     pub bounds: Bounds,
     /// No run begins that would end later than this after the search began, or went on.
@@ -177,7 +177,7 @@ impl Search {
         })?;
         Ok(Search {
             directory: directory.to_owned(),
-            knob: Knob {
+            knob: LoadSetting {
                 path: told.of,
                 value: told.value,
                 unit: told.unit,
@@ -210,7 +210,7 @@ mod tests {
     fn search(directory: PathBuf) -> Search {
         Search {
             directory,
-            knob: Knob {
+            knob: LoadSetting {
                 path: "arrivals.0.constant".to_owned(),
                 value: 100.0,
                 unit: "/s".to_owned(),

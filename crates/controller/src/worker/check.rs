@@ -4,9 +4,8 @@
 use engine::driver::real::LoopNews;
 use engine::measure::{Counts, Delta, Gauges, LoopCpu};
 use engine::sequences::Broadcast;
-
+use plan::Plan;
 use record::Measurement;
-use scenario::Plan;
 use stats::hist::LogHistogram;
 
 use super::protocol::Loops;

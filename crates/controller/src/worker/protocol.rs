@@ -3,8 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use engine::driver::real::LoopNews;
+use plan::Plan;
 use record::Measurement;
-use scenario::Plan;
 use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 

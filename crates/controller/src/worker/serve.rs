@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use engine::driver::real::{LoopNews, StopFlag, Waiting, Zero, monotonic_ns, open_files_max};
 use engine::trust::client_config;
+use plan::Plan;
 use record::Measurement;
-use scenario::{Plan, Settings, Source};
+use scenario::{Settings, Source};
 use serde::Serialize;
 
 use super::credits::Credits;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use scenario::plan::ChannelVerb;
+use plan::ChannelVerb;
 
 use super::{Heard, Said, quote};
 use crate::extract::{pairs, unquoted};

@@ -1,7 +1,7 @@
 //! Phoenix channels: the serializers 1.0.0 (objects) and 2.0.0 (arrays of five), as the library's own
 //! client speaks them (`phoenix.js` 1.7).
 
-use scenario::plan::ChannelVerb;
+use plan::ChannelVerb;
 
 use super::{Heard, Said, quote};
 use crate::extract::{first_items, pairs, unquoted};

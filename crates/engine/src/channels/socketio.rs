@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use scenario::plan::ChannelVerb;
+use plan::ChannelVerb;
 
 use super::{Heard, Said, quote};
 use crate::extract::{first_items, json_number, pairs, unquoted};

@@ -19,10 +19,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 
+use plan::Plan;
 use record::Measurement;
 use rustix::event::epoll::{self, EventFlags};
 use rustix::time::Timespec;
-use scenario::Plan;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, Commands, ConnId};

@@ -7,9 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use plan::EndpointId;
+use plan::Plan;
 use record::{Measurement, Outcome};
-use scenario::Plan;
-use scenario::plan::EndpointId;
 
 use crate::arrivals::Share;
 use crate::command::{Command, ConnId};

@@ -4,8 +4,8 @@
 //! that came all at once would be a load that nobody planned. Those who are meant to be there, a closed
 //! population or a user of its own, come when the pause is over.
 
+use plan::builtin;
 use record::Outcome;
-use scenario::plan::builtin;
 
 use super::Shard;
 use crate::arrivals::Arrival;

@@ -5,8 +5,8 @@
 //! next heartbeat of a protocol of channels. The timer is armed for the earlier of them, and whoever has none of the
 //! second kind pays a look at one flag.
 
+use plan::{MeasureId, Op};
 use record::{Measurement, Outcome};
-use scenario::plan::{MeasureId, Op};
 
 use super::Shard;
 use super::retry::timeout_ns;

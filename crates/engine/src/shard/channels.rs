@@ -1,8 +1,8 @@
 //! Protocols of channels over a WebSocket: joining, pushing, leaving, and what the server says.
 
+use plan::{ChannelOp, ChannelVerb, Expect, Op, Protocol};
 use proto::ws::{self, Event, MessageKind};
 use record::Outcome;
-use scenario::plan::{ChannelOp, ChannelVerb, Expect, Op, Protocol};
 
 use super::Shard;
 use super::deflate::encode_deflated;
@@ -80,7 +80,7 @@ impl<'p> Shard<'p> {
         let Some(channels) = conn.channels() else {
             return Err("the WebSocket speaks no protocol of channels".to_owned());
         };
-        let mut text = |template: &scenario::expr::Template| {
+        let mut text = |template: &plan::expr::Template| {
             let mut out = Vec::new();
             let rendered = template.render(&mut scope, &mut out);
             rendered.map(|()| out).map_err(|error| error.to_string())

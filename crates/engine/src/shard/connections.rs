@@ -1,8 +1,8 @@
 //! A shard's connections: opening, bytes in and out, closing, and what users are told of it.
 
+use plan::{EndpointId, HttpConnections, builtin};
 use proto::{http1, ws};
 use record::{Measurement, Outcome};
-use scenario::plan::{EndpointId, HttpConnections, builtin};
 
 use super::Shard;
 use super::session::blank;

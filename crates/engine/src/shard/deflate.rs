@@ -1,8 +1,8 @@
 //! Compressed messages: what is agreed on, what comes in, what goes out.
 
+use plan::Op;
 use proto::http1::Head;
 use proto::ws::{self, Agreed, Deflater, HandshakeError, MessageKind};
-use scenario::plan::Op;
 
 use super::Shard;
 use super::websocket::wire_len;

@@ -4,9 +4,9 @@
 //! events go where messages go, and where it is lost it is opened anew after the server's `retry`,
 //! each attempt being an operation of the measure `reconnect`.
 
+use plan::{Op, SseOpen};
 use proto::http1::{self, Event, Head};
 use record::Outcome;
-use scenario::plan::{Op, SseOpen};
 
 use super::Shard;
 use super::connections::http_outcome;

@@ -1,6 +1,6 @@
 //! Steps that take a row of the users' own data.
 
-use scenario::plan::{Feed, Found};
+use plan::{Feed, Found};
 
 use super::Shard;
 use super::session::Flow;

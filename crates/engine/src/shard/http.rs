@@ -1,8 +1,8 @@
 //! HTTP steps: requests out, responses in.
 
+use plan::{HttpOp, Op};
 use proto::http1::{self, Event, Head};
 use record::Outcome;
-use scenario::plan::{HttpOp, Op};
 
 use super::Shard;
 use super::connections::http_outcome;

@@ -1,9 +1,9 @@
 //! Cookies and digest authentication: what requests carry of a user's identity, and what it keeps
 //! of responses.
 
+use plan::Digest;
+use plan::expr::Template;
 use proto::http1::Head;
-use scenario::expr::Template;
-use scenario::plan::Digest;
 
 use super::Shard;
 use crate::identity::Identity;

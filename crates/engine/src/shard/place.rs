@@ -1,7 +1,7 @@
 //! Which endpoint a step goes to, where that is not the same for every user.
 
-use scenario::expr::{Context, Escape, Value};
-use scenario::plan::{EndpointId, HttpOp};
+use plan::expr::{Context, Escape, Value};
+use plan::{EndpointId, HttpOp};
 use stats::rng::{Purpose, Rng};
 
 use super::Shard;

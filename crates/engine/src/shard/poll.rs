@@ -4,9 +4,9 @@
 //! is an operation of its own. Without an interval the next request follows the response at once
 //! (long polling). What fails is counted and tried again after a pause.
 
+use plan::{Op, Poll};
 use proto::http1::{self, Event, Head};
 use record::Outcome;
-use scenario::plan::{Op, Poll};
 
 use super::Shard;
 use super::connections::http_outcome;

@@ -1,7 +1,7 @@
 //! Numbered messages: what each user got, and when the first and the last got it.
 
+use plan::{Numbered, Unasked};
 use record::Outcome;
-use scenario::plan::{Numbered, Unasked};
 
 use super::Shard;
 use super::session::excerpt;

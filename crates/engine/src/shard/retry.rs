@@ -3,8 +3,8 @@
 //! Each attempt is an operation of the measure `connect`; the request or handshake that needs the
 //! connection stays in flight meanwhile and counts from when it was due.
 
+use plan::Op;
 use record::Outcome;
-use scenario::plan::Op;
 
 use super::Shard;
 use crate::conn::Kind;

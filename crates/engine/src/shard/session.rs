@@ -1,8 +1,8 @@
 //! The session machine: runs a user's program until it has to wait.
 
+use plan::expr::{EvalError, Expr, Value};
+use plan::{Expect, MeasureId, Op, Pc, Save, Session, builtin};
 use record::{Measurement, Outcome};
-use scenario::expr::{EvalError, Expr, Value};
-use scenario::plan::{Expect, MeasureId, Op, Pc, Save, Session, builtin};
 use stats::dist::Dist;
 
 use super::Shard;

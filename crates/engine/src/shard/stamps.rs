@@ -1,6 +1,6 @@
 //! When messages were sent, by what they say themselves.
 
-use scenario::plan::Unasked;
+use plan::Unasked;
 
 use super::Shard;
 use crate::extract::{Received, json_number, pointer};

@@ -1,8 +1,8 @@
 //! Framed messages straight on TCP or TLS.
 
+use plan::{Op, TcpOpen, WsSend};
 use proto::frame;
 use record::Outcome;
-use scenario::plan::{Op, TcpOpen, WsSend};
 
 use super::Shard;
 use super::session::Flow;

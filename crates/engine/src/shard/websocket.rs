@@ -1,10 +1,10 @@
 //! WebSocket steps: upgrade, send, reply, close; and messages, whatever brought them.
 
+use plan::expr::EvalError;
+use plan::{Expect, Op, Unasked, WsOpen, WsSend, builtin};
 use proto::http1::Event as HttpEvent;
 use proto::ws::{self, Event, HandshakeError, MessageKind, Offer};
 use record::{Measurement, Outcome};
-use scenario::expr::EvalError;
-use scenario::plan::{Expect, Op, Unasked, WsOpen, WsSend, builtin};
 
 use super::Shard;
 use super::connections::http_outcome;

@@ -1,7 +1,7 @@
 //! Recorded rates and starts: the same users for any number of loops, at the times of the recording.
 
 use engine::arrivals::{Arrival, Arrivals, Share};
-use scenario::Plan;
+use plan::Plan;
 
 use crate::support::plan;
 

@@ -1,8 +1,9 @@
 //! Plans from texts, and what came out of a run.
 
 use engine::driver::sim::{self, Link, Peer, SimRun};
+use plan::Plan;
 use record::{Measurement, Outcome};
-use scenario::{Plan, Settings, Source, compile, render};
+use scenario::{Settings, Source, compile, render};
 
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const S: u64 = 1_000_000_000;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use plan::LoadSetting;
 use record::schema::Finding;
 use record::{RecordError, Run};
-use scenario::Knob;
 use serde::Serialize;
 use stats::usl::{Estimate, Usl, UslError};
 
@@ -106,7 +106,7 @@ impl Law {
 /// Where a run's record cannot be read.
 pub fn conclude(
     runs: &Path,
-    knob: &Knob,
+    knob: &LoadSetting,
     bounds: &Bounds,
     trials: &[Trial],
     ending: Ending,

@@ -1,7 +1,7 @@
 //! What a search comes to, in sentences with their evidence.
 
+use plan::LoadSetting;
 use record::schema::{Finding, Severity};
-use scenario::Knob;
 
 use super::Ending;
 use super::bend::{Bend, Sign};
@@ -13,7 +13,7 @@ use crate::findings::finding;
 /// All of them, the answer first.
 pub(super) fn findings(
     conclusion: &Conclusion,
-    knob: &Knob,
+    knob: &LoadSetting,
     trials: &[Trial],
     good: Option<&Level>,
     bad: Option<&Level>,
@@ -28,7 +28,7 @@ pub(super) fn findings(
 /// The sentence that was asked for.
 fn answer(
     conclusion: &Conclusion,
-    knob: &Knob,
+    knob: &LoadSetting,
     good: Option<&Level>,
     bad: Option<&Level>,
 ) -> Finding {
@@ -123,7 +123,7 @@ fn answer(
 }
 
 /// What the runs above the knee say of themselves.
-fn why(knob: &Knob, trials: &[Trial], bad: &Level) -> Option<Finding> {
+fn why(knob: &LoadSetting, trials: &[Trial], bad: &Level) -> Option<Finding> {
     let own = |trial: &&Trial| trial.load == bad.load && !trial.why.is_empty();
     let last = trials.iter().rev().find(own)?;
     let code = match last.outcome {
@@ -138,7 +138,7 @@ fn why(knob: &Knob, trials: &[Trial], bad: &Level) -> Option<Finding> {
     )
 }
 
-fn bent(knob: &Knob, good: Option<&Level>, bend: &Bend) -> Finding {
+fn bent(knob: &LoadSetting, good: Option<&Level>, bend: &Bend) -> Finding {
     let load = knob.shown(bend.load);
     let against = good.map_or(String::new(), |good| {
         format!(", held against {}", knob.shown(good.load))

@@ -1,8 +1,8 @@
 //! A run that still goes on, second by second: its course, and what it comes to so far.
 
+use plan::Threshold;
 use record::schema::{Event, EventKind, RunInfo, RunStatus, SeriesRow, Summary};
 use record::{Outcome, ProbeInfo, ProbeRow};
-use scenario::plan::Threshold;
 use stats::hist::LogHistogram;
 
 use super::errors::Errors;
@@ -208,6 +208,8 @@ impl Growing {
 
 #[cfg(test)]
 mod tests {
+    use plan::thresholds::Names;
+
     use super::*;
     use crate::sample;
 
@@ -305,8 +307,11 @@ mod tests {
             };
             growing.add(&row, [told].into_iter());
         }
-        let names = ["connect", "request"];
-        let threshold = |text| scenario::threshold(text, &names, &["ramp", "hold"]).unwrap();
+        let names = Names {
+            measures: &["connect", "request"],
+            phases: &["ramp", "hold"],
+        };
+        let threshold = |text| names.threshold(text).unwrap();
         let thresholds = ["p99(request) < 15ms in ramp", "p99(request) < 15ms in hold"];
         let judged = growing.judge(&thresholds.map(threshold)).thresholds;
         let shown: Vec<(bool, &str)> = judged

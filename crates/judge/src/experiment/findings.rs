@@ -1,7 +1,7 @@
 //! What to know of an experiment before its figures are believed.
 
 use record::schema::{Finding, Severity};
-use scenario::experiment::letter;
+use stats::factorial::factor_letter;
 use stats::factorial::{FactorialError, Test, brown_forsythe, shapiro_wilk, spearman};
 
 use super::analysis::{CellFigures, FitFigures, MissingCell};
@@ -53,7 +53,7 @@ pub(super) fn missing(data: &Data, cells: &[MissingCell]) -> Option<Finding> {
         .map(|cell| {
             let levels = cell.levels.iter().enumerate();
             let levels: Vec<String> = levels
-                .map(|(factor, level)| format!("{}={level}", letter(factor)))
+                .map(|(factor, level)| format!("{}={level}", factor_letter(factor)))
                 .collect();
             format!("{} ({} of {})", levels.join(" "), cell.found, cell.planned)
         })

@@ -1,5 +1,6 @@
 //! Responses of runs.
 
+use plan::thresholds::Names;
 use record::Run;
 
 use crate::figures::Figures;
@@ -25,11 +26,14 @@ pub fn run_values(run: &Run, names: &[&str]) -> Result<Vec<Option<f64>>, JudgeEr
         .iter()
         .map(|p| p.name.as_str())
         .collect();
+    let known = Names {
+        measures: &measures,
+        phases: &phases,
+    };
     let values = names.iter().map(|name| {
-        let figure = scenario::figure(name, &measures, &phases);
-        let figure = figure.map_err(|problem| JudgeError::Figure {
+        let figure = known.figure(name).map_err(|error| JudgeError::Figure {
             text: (*name).to_owned(),
-            problem,
+            problem: error.to_string(),
         })?;
         Ok(threshold::value(&figures, &figure))
     });
@@ -37,6 +41,6 @@ pub fn run_values(run: &Run, names: &[&str]) -> Result<Vec<Option<f64>>, JudgeEr
 }
 
 /// How a figure is written.
-pub fn figure_unit(figure: &scenario::plan::Figure) -> Unit {
+pub fn figure_unit(figure: &plan::Figure) -> Unit {
     threshold::unit(figure)
 }

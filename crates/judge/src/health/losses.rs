@@ -85,8 +85,8 @@ fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Findin
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
+    use plan::{Comparison, Figure, Threshold};
     use record::schema::{Event, Verdict, WorkerInfo};
-    use scenario::plan::{Comparison, Figure, Threshold};
 
     use super::*;
     use crate::judge_figures;

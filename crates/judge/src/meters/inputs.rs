@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use scenario::meters::{From, Input};
-use scenario::plan::{Basis, Figure, Stat};
+use plan::meters::{From, Input};
+use plan::thresholds::Names;
+use plan::{Basis, Figure, Stat};
 
 use super::{Extremes, MeterValue, Subject};
 use crate::cost::Usage;
@@ -183,7 +184,13 @@ fn figure(text: &str, run: &Subject) -> Result<(f64, String), InputError> {
     let info = &run.figures.info;
     let measures: Vec<&str> = info.measures.iter().map(|m| m.name.as_str()).collect();
     let phases: Vec<&str> = info.phases.iter().map(|p| p.name.as_str()).collect();
-    let figure = scenario::figure(text, &measures, &phases).map_err(InputError::Figure)?;
+    let names = Names {
+        measures: &measures,
+        phases: &phases,
+    };
+    let figure = names
+        .figure(text)
+        .map_err(|error| InputError::Figure(error.to_string()))?;
     let value = match run.import {
         Some(_) => imported(&figure, run),
         None => threshold::value(&run.figures, &figure),

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
+use plan::prices::Prices;
 use rust_decimal::Decimal;
-use scenario::prices::Prices;
 use stats::polygon;
 
 use super::Published;

@@ -5,16 +5,16 @@ use std::path::Path;
 use judge::capacity::{
     Bounds, Conclusion, Ending, Outcome, Sign, Trial, TrialFigures, conclude, judge_trial,
 };
+use plan::LoadSetting;
+use plan::{Basis, Comparison, Figure, Stat, Threshold};
 use record::Outcome as Ended;
 use record::schema::{Finding, Severity};
-use scenario::Knob;
-use scenario::plan::{Basis, Comparison, Figure, Stat, Threshold};
 
 use crate::SECOND;
 use crate::analyze::Made;
 
-fn knob() -> Knob {
-    Knob {
+fn knob() -> LoadSetting {
+    LoadSetting {
         path: "rate".to_owned(),
         value: 100.0,
         unit: "/s".to_owned(),

@@ -7,12 +7,12 @@ mod capacity;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use plan::{Basis, Comparison, Figure, Stat, Threshold};
 use record::schema::{
     FORMAT_VERSION, GeneratorInfo, MeasureInfo, MeasureTally, PhaseInfo, PhaseTally, RunInfo,
     RunStatus, SeriesRow, Severity, Tally, Verdict,
 };
 use record::{Measurement, Outcome, Run, RunDir};
-use scenario::plan::{Basis, Comparison, Figure, Stat, Threshold};
 use stats::hist::LogHistogram;
 
 const SECOND: u64 = 1_000_000_000;

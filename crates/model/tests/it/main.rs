@@ -59,7 +59,7 @@ pub(crate) fn line(second: u64, address: &str, request: &str) -> String {
 
 /// What `throng check` would say of the scenario.
 #[track_caller]
-pub(crate) fn compiled(made: &Made) -> scenario::Plan {
+pub(crate) fn compiled(made: &Made) -> plan::Plan {
     let text = made.scenario();
     let files = |name: &str| {
         let found = made.files().find(|(file, _)| file == name);

@@ -1,7 +1,7 @@
 //! Segments whose arrivals differ, and what the scenario makes of them.
 
 use model::{ArrivalsLaw, Made, ProcessReason, Settings};
-use scenario::plan::{PhaseKind, Spacing};
+use plan::{PhaseKind, Spacing};
 use stats::dist::Dist;
 use stats::rng::{Purpose, Rng};
 
@@ -118,12 +118,12 @@ fn each_segment_arrives_by_a_process_of_its_own() {
     let sessions: Vec<&str> = plan.sessions.iter().map(|s| s.name.as_str()).collect();
     let planned = |name: &str| -> f64 {
         let place = sessions.iter().position(|s| *s == name);
-        let of = |phase: &&scenario::plan::Phase| phase.session.map(usize::from) == place;
+        let of = |phase: &&plan::Phase| phase.session.map(usize::from) == place;
         streams
             .iter()
             .flatten()
             .filter(of)
-            .map(scenario::plan::Phase::users_planned)
+            .map(plan::Phase::users_planned)
             .sum()
     };
     // The run lasts an hour, which begins at 10:00 of the clock.
@@ -200,8 +200,8 @@ fn sequences_of_many_segments_are_as_many_of_each_and_no_shorter() {
     for session in &plan.sessions {
         for op in &session.ops {
             match op {
-                scenario::plan::Op::Http(_) => found += 1,
-                scenario::plan::Op::Choose(branches) => chosen.push(branches.len()),
+                plan::Op::Http(_) => found += 1,
+                plan::Op::Choose(branches) => chosen.push(branches.len()),
                 _ => {}
             }
         }

@@ -1,7 +1,7 @@
 //! What a scenario keeps of its log: what was asked for, how long users thought, and all of it in the room there is.
 
 use model::{BehaviourKind, Made, Outcome, Settings};
-use scenario::plan::{Op, Plan};
+use plan::{Op, Plan};
 
 use crate::{Space, compiled, line, whole};
 

@@ -40,7 +40,7 @@ fn made(behaviour: BehaviourKind) -> Made {
 
 /// What the import makes of it.
 #[track_caller]
-fn imported(text: &str) -> scenario::Plan {
+fn imported(text: &str) -> plan::Plan {
     let source = scenario::Source {
         name: "model.xml",
         text,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use scenario::probes::ProcessSpec;
+use plan::probes::ProcessSpec;
 
 use crate::procfs::read_quietly;
 

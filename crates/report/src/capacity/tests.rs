@@ -9,8 +9,8 @@ const STYLE: Style = Style {
     unicode: true,
 };
 
-fn knob() -> Knob {
-    Knob {
+fn knob() -> LoadSetting {
+    LoadSetting {
         path: "arrivals.0.constant".to_owned(),
         value: 100.0,
         unit: "/s".to_owned(),

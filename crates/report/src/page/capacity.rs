@@ -2,7 +2,7 @@
 
 use judge::capacity::{Conclusion, Trial};
 use judge::course::Number;
-use scenario::Knob;
+use plan::LoadSetting;
 use serde::Serialize;
 
 use super::Page;
@@ -32,7 +32,7 @@ impl Page {
     pub fn capacity(
         conclusion: &Conclusion,
         trials: &[Trial],
-        knob: &Knob,
+        knob: &LoadSetting,
         name: &str,
         throng: &str,
     ) -> Page {

@@ -1,7 +1,7 @@
 //! The document of a run that goes on: a run's, as things stand now.
 
 use judge::course::Growing;
-use scenario::plan::Threshold;
+use plan::Threshold;
 
 use super::Page;
 use super::run::{RunDocument, RunReport};

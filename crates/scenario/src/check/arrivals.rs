@@ -7,15 +7,16 @@ mod together;
 
 use std::collections::HashMap;
 
+use plan::units::UnitError;
+use plan::{Phase, PhaseKind, Session, SessionId, Single, Spacing};
+
 use super::Checker;
 use super::fields::Fields;
 use super::program::wait_in;
 use super::words::{DURATION_MAX_S, rate_in_range};
 use crate::keys::{PHASES, SINGLE, STEP_RANGE, Table};
 use crate::node::{Node, Place};
-use crate::plan::{Phase, PhaseKind, Session, SessionId, Single, Spacing};
 use crate::suggest;
-use crate::units::UnitError;
 
 /// Most users that all phases together may plan.
 pub const USERS_MAX: f64 = 50_000_000.0;

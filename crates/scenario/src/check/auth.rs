@@ -3,16 +3,17 @@
 //! Whatever is secret must not reach the record. The record keeps the scenario's text, in which
 //! `${env('NAME')}` stands as it is written, and `--set` without the values noted here.
 
+use plan::Digest;
+use plan::expr::eval::fold_call;
+use plan::expr::template::Builder;
+use plan::expr::{Escape, Expr, Func, Part, Template, Value};
+
 use super::Checker;
 use super::fields::Fields;
 use super::http::add_absent;
 use super::program::Program;
-use crate::expr::eval::fold_call;
-use crate::expr::template::Builder;
-use crate::expr::{Escape, Expr, Func, Part, Template, Value};
 use crate::keys::{AUTH, CREDENTIALS};
 use crate::node::Node;
-use crate::plan::Digest;
 
 /// How a request says who the user is.
 #[derive(Debug, Clone)]

@@ -1,13 +1,14 @@
 //! Protocols of channels: what a WebSocket speaks, joining, pushing and leaving.
 
+use plan::expr::{Escape, Part, Template};
+use plan::{ChannelOp, ChannelVerb, MeasureKind, Op, Protocol};
+
 use super::Checker;
 use super::fields::Fields;
 use super::http::add_absent;
 use super::program::Program;
-use crate::expr::{Escape, Part, Template};
 use crate::keys::{EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
 use crate::node::{Entry, Node, NodeKind, Place, Scalar};
-use crate::plan::{ChannelOp, ChannelVerb, MeasureKind, Op, Protocol};
 
 /// What Rails' own client offers.
 const CABLE_SUBPROTOCOLS: &str = "actioncable-v1-json, actioncable-unsupported";

@@ -2,15 +2,16 @@
 
 mod tables;
 
+use plan::{Data, DataId, End, Feed, Op, Order};
+use tables::{Read, read_csv, read_json_lines, read_plain};
+
 use super::Checker;
 use super::fields::Fields;
 use super::files::{File, shortened};
 use super::program::Program;
-use crate::expr::parse::is_name;
+use crate::expression::parse::is_name;
 use crate::keys::DATA;
 use crate::node::{Entry, Node, Place};
-use crate::plan::{Data, DataId, End, Feed, Op, Order};
-use tables::{Read, read_csv, read_json_lines, read_plain};
 
 /// A table that was declared.
 pub(super) struct Declared {

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use plan::expr::value::Number;
+use plan::units::{self, UnitError};
+use stats::dist::Dist;
+
 use super::Checker;
 use super::fields::Fields;
 use super::files::File;
 use super::words::DURATION_MAX_S;
-use crate::expr::value::Number;
 use crate::keys::{DIST, GAMMA, LOGNORMAL, MIXTURE_PART, NORMAL, PARETO, Table, UNIFORM, WEIBULL};
 use crate::node::Node;
-use crate::units::{self, UnitError};
-use stats::dist::Dist;
 
 /// Most values of an empirical distribution.
 const VALUES_MAX: usize = 1_000_000;

@@ -1,13 +1,14 @@
 //! The top level, in the order in which its parts depend on each other.
 
-use super::fields::Fields;
-use super::program::may_fail_in;
-use super::{Checker, FAULTS, SystemPart};
-use crate::keys::{DOCUMENT, TARGET_URL};
-use crate::node::{Node, Place};
-use crate::plan::{
+use plan::{
     Endpoint, Measure, MeasureId, MeasureKind, Phase, Plan, Session, Single, Target, builtin,
 };
+
+use super::fields::Fields;
+use super::program::may_fail_in;
+use super::{Checker, SystemPart};
+use crate::keys::{DOCUMENT, TARGET_URL};
+use crate::node::{Node, Place};
 use crate::suggest;
 
 /// The systems that Throng itself can start.
@@ -89,7 +90,7 @@ impl Checker<'_> {
         if !sessions.iter().any(|session| may_fail_in(&session.ops)) {
             return builtin::CONNECT;
         }
-        let mut name = FAULTS.to_owned();
+        let mut name = builtin::FAULTS_NAME.to_owned();
         while self.measures.iter().any(|measure| measure.name == name) {
             name.push('_');
         }

@@ -1,8 +1,9 @@
 //! Files that a scenario names.
 
+use plan::expr::value::Number;
+
 use super::Checker;
 use crate::csv::{Fault, Rows};
-use crate::expr::value::Number;
 use crate::node::{Node, Place};
 
 /// The text of a file, and what messages need.

@@ -1,12 +1,13 @@
 //! Steps that decide what comes next, and variables.
 
+use plan::expr::{Expr, Value};
+use plan::{MeasureKind, Op};
+
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::expr::{Expr, Value};
 use crate::keys::CHOICE;
 use crate::node::{Node, Place};
-use crate::plan::{MeasureKind, Op};
 
 /// A loop of so many constant rounds may do without waiting.
 const ROUNDS_WITHOUT_WAIT_MAX: i64 = 1000;

@@ -1,17 +1,18 @@
 //! HTTP steps.
 
+use plan::expr::template::Builder;
+use plan::expr::{Escape, Part, Template};
+use plan::units::UnitError;
+use plan::{HttpOp, MeasureKind, Op, StatusRule};
+
 use super::Checker;
 use super::auth::Auth;
 use super::fields::Fields;
 use super::location::Location;
 use super::matching::Of;
 use super::program::Program;
-use crate::expr::template::Builder;
-use crate::expr::{Escape, Part, Template};
 use crate::keys::HTTP_REQUEST;
 use crate::node::{Node, Place};
-use crate::plan::{HttpOp, MeasureKind, Op, StatusRule};
-use crate::units::UnitError;
 
 /// What stands before a request's other keys.
 struct Line<'n> {
@@ -385,6 +386,6 @@ pub(crate) fn is_token_byte(byte: u8) -> bool {
 
 fn url_text(text: &str) -> String {
     let mut out = Vec::new();
-    crate::expr::Value::text(text).write_escaped(Escape::Url, &mut out);
+    plan::expr::Value::text(text).write_escaped(Escape::Url, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }

@@ -1,10 +1,11 @@
 //! URLs: where connections go and what is asked for there.
 
+use plan::expr::{Escape, Expr, Part, Template};
+use plan::{Endpoint, EndpointId, Slot};
+
 use super::Checker;
 use super::program::Program;
-use crate::expr::{Escape, Expr, Part, Template};
 use crate::node::{Node, Place};
-use crate::plan::{Endpoint, EndpointId, Slot};
 
 /// What a URL's beginning says, and the rest of it.
 struct Authority<'t> {

@@ -5,13 +5,13 @@
 
 use std::ops::Range;
 
+use plan::{Op, Pc, Visits};
 use stats::dist::Dist;
 
 use super::Checker;
 use super::program::{Program, wait_in};
 use crate::keys::{MARKOV, STATE, TRANSITION};
 use crate::node::{Entry, Node};
-use crate::plan::{Op, Pc, Visits};
 
 /// The name of the chain's end.
 const EXIT: &str = "exit";

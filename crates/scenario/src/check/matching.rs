@@ -1,12 +1,13 @@
 //! Which message is meant, and what is kept of it: `when`, `save`, JSON pointers, regexes.
 
+use plan::expr::{Escape, Template};
+use plan::{Match, MatchTest, MeasureId, MeasureKind, Save, Slot, Source};
+
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::expr::{Escape, Template};
 use crate::keys::{REGEX_PARTS, SAVE, SAVE_WORDS};
 use crate::node::{Entry, Node, Place};
-use crate::plan::{Match, MatchTest, MeasureId, MeasureKind, Save, Slot, Source};
 
 /// Longest regex program, in bytes.
 const REGEX_BYTES_MAX: usize = 1 << 20;

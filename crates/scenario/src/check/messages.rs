@@ -1,11 +1,12 @@
 //! Messages that arrive unasked.
 
+use plan::{MeasureId, MeasureKind, Numbered, SentAt, Source, Unasked};
+
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
 use crate::keys::MESSAGE;
 use crate::node::{Entry, Node};
-use crate::plan::{MeasureId, MeasureKind, Numbered, SentAt, Source, Unasked};
 
 impl Checker<'_> {
     pub(super) fn messages(&mut self, node: &Node) -> Vec<Unasked> {

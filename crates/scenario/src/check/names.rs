@@ -2,12 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 
+use plan::Slot;
+use plan::expr::{Expr, Value};
+
 use super::{Checker, Settings};
-use crate::expr::parse::{RESERVED, Scope, is_name};
-use crate::expr::{Expr, Value};
+use crate::expression::parse::{RESERVED, Scope, is_name};
 use crate::keys::DOCUMENT;
 use crate::node::{Node, Place};
-use crate::plan::Slot;
 use crate::suggest;
 
 /// A parameter.

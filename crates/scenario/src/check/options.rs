@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
+use plan::units::{self, UnitError};
+use plan::{ConnectRetries, HttpConnections, Mode, Options, Tls};
+
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
 use crate::keys::{CONNECT_RETRIES, OPTIONS, TLS, Table};
 use crate::node::{Node, NodeKind, Place};
-use crate::plan::{ConnectRetries, HttpConnections, Mode, Options, Tls};
-use crate::units::{self, UnitError};
 
 /// Most source addresses.
 const ADDRESSES_MAX: u128 = 65_536;

@@ -1,12 +1,13 @@
 //! Polling.
 
+use plan::{MeasureKind, Op, Poll};
+
 use super::Checker;
 use super::fields::Fields;
 use super::http::add_absent;
 use super::matching::Of;
 use super::program::Program;
 use crate::node::Node;
-use crate::plan::{MeasureKind, Op, Poll};
 
 impl Checker<'_> {
     pub(super) fn poll(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {

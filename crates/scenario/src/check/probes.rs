@@ -1,12 +1,13 @@
 //! What is asked on the server's side.
 
+use plan::probes::{Page, Probe, ProbeKind, ProcessSpec, Secret};
+use plan::units::{self, UnitError};
+
 use super::Checker;
 use super::fields::Fields;
 use crate::keys::{PROBES, PROCESS, Table};
 use crate::node::Node;
-use crate::probes::{Page, Probe, ProbeKind, ProcessSpec, Secret};
 use crate::suggest;
-use crate::units::{self, UnitError};
 
 /// Most probes of a run: each is a thread.
 const PROBES_MAX: usize = 64;

@@ -1,9 +1,10 @@
 //! A session while it is compiled.
 
-use super::index;
-use crate::expr::{Expr, Part};
-use crate::plan::{ChannelVerb, DataId, Op, Pc, Protocol, Register, Slot, Visits};
+use plan::expr::{Expr, Part};
+use plan::{ChannelVerb, DataId, Op, Pc, Protocol, Register, Slot, Visits};
 use stats::dist::Dist;
+
+use super::index;
 
 /// The instructions so far and what they use.
 #[derive(Debug, Default)]

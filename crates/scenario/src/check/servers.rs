@@ -1,9 +1,10 @@
 //! A target of several servers.
 
+use plan::Target;
+
 use super::Checker;
 use crate::keys::SERVER;
 use crate::node::Node;
-use crate::plan::Target;
 
 impl Checker<'_> {
     /// `servers`: an endpoint and a weight each. The first is the target's own endpoint; the

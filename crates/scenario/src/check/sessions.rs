@@ -1,12 +1,13 @@
 //! Sessions, and which step is which.
 
+use plan::{Op, Session};
+use stats::dist::Dist;
+
 use super::Checker;
 use super::program::Program;
 use crate::keys::{Kind, SESSION, STEPS, Table};
 use crate::node::{Entry, Node};
-use crate::plan::{Op, Session};
 use crate::suggest;
-use stats::dist::Dist;
 
 impl Checker<'_> {
     pub(super) fn sessions(&mut self, node: &Node) -> Vec<Session> {

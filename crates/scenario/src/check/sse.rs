@@ -1,12 +1,13 @@
 //! Streams of server-sent events.
 
+use plan::expr::Template;
+use plan::{MeasureKind, Op, Reconnect, SseOpen};
+
 use super::Checker;
 use super::fields::Fields;
 use super::http::add_absent;
 use super::program::Program;
-use crate::expr::Template;
 use crate::node::Node;
-use crate::plan::{MeasureKind, Op, Reconnect, SseOpen};
 
 impl Checker<'_> {
     pub(super) fn sse(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {

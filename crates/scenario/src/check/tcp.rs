@@ -1,17 +1,17 @@
 //! Plain TCP: the step, its framing, and payloads of bytes.
 
+use plan::expr::binary::{Bytes, BytesPart, NumberForm};
+use plan::expr::{Escape, Expr};
+use plan::units::UnitError;
+use plan::{EndpointId, MeasureKind, Op, Source, TcpOpen};
 use proto::frame::{Counts, Delimiter, Framing, LengthField, Marks, Width};
 
 use super::Checker;
 use super::fields::Fields;
 use super::program::Program;
-use crate::expr::binary::{Bytes, BytesPart, NumberForm};
-use crate::expr::{Escape, Expr};
 use crate::keys::FRAMING;
 use crate::node::{Entry, Node, Place};
-use crate::plan::{EndpointId, MeasureKind, Op, Source, TcpOpen};
 use crate::suggest;
-use crate::units::UnitError;
 
 /// Longest header, and most that may stand before a length field, in bytes.
 const HEADER_BYTES_MAX: u64 = 1024;
@@ -117,7 +117,7 @@ impl Checker<'_> {
 
     fn up_to(&mut self, node: &Node, min: u64, max: u64) -> Option<u64> {
         self.unit(node, ("bad-count", "a number of bytes"), |text| {
-            let count = crate::units::count(text)?;
+            let count = plan::units::count(text)?;
             let fits = (min..=max).contains(&count);
             fits.then_some(count).ok_or_else(|| UnitError {
                 message: format!("{count} bytes are out of range"),
@@ -187,7 +187,7 @@ impl Checker<'_> {
                     return None;
                 };
                 let number = self.typed_template(value, program)?;
-                let [crate::expr::Part::Expr(expr, _)] = &number.parts[..] else {
+                let [plan::expr::Part::Expr(expr, _)] = &number.parts[..] else {
                     self.expected(value, "a number or a lone `${…}`");
                     return None;
                 };

@@ -1,13 +1,14 @@
 //! Text and JSON that is filled in for each user, and expressions.
 
+use plan::expr::template::Builder;
+use plan::expr::value::{Number, write_json_text};
+use plan::expr::{Escape, Expr, Part, Template, Value};
+
 use super::Checker;
 use super::names::Names;
 use super::program::Program;
-use crate::expr::lex::ExprError;
-use crate::expr::parse::{expression, lone_expression, template};
-use crate::expr::template::Builder;
-use crate::expr::value::{Number, write_json_text};
-use crate::expr::{Escape, Expr, Part, Template, Value};
+use crate::expression::lex::ExprError;
+use crate::expression::parse::{expression, lone_expression, template};
 use crate::node::{Node, NodeKind, Scalar};
 
 impl Checker<'_> {

@@ -1,11 +1,12 @@
 //! Single values: text, numbers with units, words.
 
+use plan::expr::{Escape, Part, Template};
+use plan::units::{self, UnitError};
+
 use super::Checker;
 use super::names::Names;
-use crate::expr::parse::template;
-use crate::expr::{Escape, Part, Template};
+use crate::expression::parse::template;
 use crate::node::{Node, Place};
-use crate::units::{self, UnitError};
 
 /// A scalar with its parameters filled in.
 #[derive(Debug)]
@@ -160,8 +161,6 @@ impl Checker<'_> {
 
 /// Longest duration of a phase or timeout, in seconds: 366 days.
 pub(super) const DURATION_MAX_S: f64 = 366.0 * 86_400.0;
-/// Highest rate, per second.
-pub(super) const RATE_MAX_PER_S: f64 = 1e7;
 
 fn positive_ns(seconds: f64) -> Option<u64> {
     let ns = units::seconds_to_ns(seconds).filter(|&ns| ns > 0)?;
@@ -170,15 +169,7 @@ fn positive_ns(seconds: f64) -> Option<u64> {
 
 /// Per second, within the limit.
 pub(super) fn rate_in_range(text: &str) -> Result<f64, UnitError> {
-    units::rate(text).and_then(|rate| {
-        if rate <= RATE_MAX_PER_S {
-            return Ok(rate);
-        }
-        Err(UnitError {
-            message: format!("the rate `{text}` is out of range"),
-            hint: "at most 10000000/s".to_owned(),
-        })
-    })
+    units::rate_at_most(text, plan::RATE_MAX_PER_S)
 }
 
 /// The text of a template that needs no user.

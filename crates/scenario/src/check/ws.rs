@@ -1,5 +1,7 @@
 //! WebSocket steps, and messages over whatever carries them.
 
+use plan::expr::{Escape, Template};
+use plan::{Expect, Match, MatchTest, MeasureId, MeasureKind, Op, Payload, Source, WsOpen, WsSend};
 use proto::ws::Offer;
 
 use super::Checker;
@@ -7,12 +9,8 @@ use super::fields::Fields;
 use super::http::add_absent;
 use super::matching::Of;
 use super::program::Program;
-use crate::expr::{Escape, Template};
 use crate::keys::{COMPRESS, EXPECT, WEBSOCKET};
 use crate::node::{Node, NodeKind, Place};
-use crate::plan::{
-    Expect, Match, MatchTest, MeasureId, MeasureKind, Op, Payload, Source, WsOpen, WsSend,
-};
 
 impl Checker<'_> {
     pub(super) fn ws(&mut self, node: &Node, fields: &Fields<'_>, program: &mut Program) {

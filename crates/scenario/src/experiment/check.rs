@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use plan::units::{self, UnitError};
+
 use super::{
     CONFIDENCE, Compare, Design, Experiment, FACTORS_MAX, Factor, LEVELS_MAX, Level,
     REPETITIONS_MAX, RUN_VARIABLE, RUNS_MAX, Response,
@@ -9,7 +11,6 @@ use super::{
 use crate::check::{Checker, Fields, stem};
 use crate::keys::{COMPARE, DESIGNS, EXPERIMENT, FACTOR, RESPONSE};
 use crate::node::{Entry, Node, Place};
-use crate::units::{self, UnitError};
 
 /// Longest name of a factor, in bytes.
 const NAME_MAX: usize = 100;

@@ -1,6 +1,8 @@
 //! Generators of fractional designs: `D=ABC`.
 
-use super::{FACTORS_MAX, Factor, Generator, letter};
+use stats::factorial::factor_letter;
+
+use super::{FACTORS_MAX, Factor, Generator};
 use crate::check::Checker;
 use crate::node::{Node, Place};
 
@@ -38,7 +40,7 @@ fn clash(
     before: &[(Generator, Place)],
     all: &[(Generator, Place)],
 ) -> Option<(String, String)> {
-    let own = letter(generator.factor);
+    let own = factor_letter(generator.factor);
     if before
         .iter()
         .any(|(other, _)| other.factor == generator.factor)
@@ -51,7 +53,7 @@ fn clash(
     let is_generated = |factor: &&usize| all.iter().any(|(other, _)| other.factor == **factor);
     if let Some(&factor) = generator.of.iter().find(is_generated) {
         return Some((
-            format!("{} is itself set by a generator", letter(factor)),
+            format!("{} is itself set by a generator", factor_letter(factor)),
             "the right side has factors that are free".to_owned(),
         ));
     }
@@ -59,7 +61,7 @@ fn clash(
         return Some((
             format!(
                 "the main effects of {own} and {} could not be told apart",
-                letter(only)
+                factor_letter(only)
             ),
             "multiply at least two factors".to_owned(),
         ));
@@ -68,7 +70,7 @@ fn clash(
     Some((
         format!(
             "the main effects of {own} and {} could not be told apart: both have one generator",
-            letter(other.factor)
+            factor_letter(other.factor)
         ),
         "give each factor another product".to_owned(),
     ))
@@ -101,9 +103,10 @@ fn numbers(text: &str, factors_count: usize) -> Result<Vec<usize>, String> {
     let letters = text.chars().filter(|c| !c.is_whitespace());
     letters
         .map(|c| {
-            let found = (0..FACTORS_MAX.min(factors_count)).find(|&factor| letter(factor) == c);
+            let found =
+                (0..FACTORS_MAX.min(factors_count)).find(|&factor| factor_letter(factor) == c);
             found.ok_or_else(|| {
-                let last = letter(factors_count.saturating_sub(1));
+                let last = factor_letter(factors_count.saturating_sub(1));
                 format!("there is no factor {c}: they are lettered A to {last}, without I")
             })
         })

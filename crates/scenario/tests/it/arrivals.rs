@@ -1,6 +1,6 @@
 //! Phases of the arrival process.
 
-use scenario::plan::{PhaseKind, Spacing};
+use plan::{PhaseKind, Spacing};
 
 use crate::{plan, told, with_arrivals};
 

@@ -1,6 +1,6 @@
 //! Protocols of channels become instructions.
 
-use scenario::plan::{ChannelVerb, Op, Protocol, WsOpen};
+use plan::{ChannelVerb, Op, Protocol, WsOpen};
 
 use crate::{plan, with_steps};
 
@@ -10,8 +10,8 @@ fn opened(step: &str) -> (WsOpen, String) {
         panic!("no WebSocket: {:?}", plan.sessions[0].ops)
     };
     let path = open.path.parts.iter().map(|part| match part {
-        scenario::expr::Part::Text(text) => text.to_string(),
-        scenario::expr::Part::Expr(..) => "$".to_owned(),
+        plan::expr::Part::Text(text) => text.to_string(),
+        plan::expr::Part::Expr(..) => "$".to_owned(),
     });
     ((**open).clone(), path.collect())
 }

@@ -1,7 +1,7 @@
 //! Users' own data: tables and the rows that users get.
 
-use scenario::expr::Value;
-use scenario::plan::{Data, End, Found, Op, Order};
+use plan::expr::Value;
+use plan::{Data, End, Found, Op, Order};
 use stats::rng::{Purpose, Rng};
 
 use crate::{compile_with, plan};

@@ -140,7 +140,7 @@ fn a_bare_url_is_an_ordinary_scenario() {
         body: Some("{\"a\": 1}"),
     };
     let open = plan(&url_scenario(&run));
-    let scenario::plan::Op::Http(request) = &open.sessions[0].ops[0] else {
+    let plan::Op::Http(request) = &open.sessions[0].ops[0] else {
         panic!("no request")
     };
     assert_eq!(request.method, "POST");
@@ -163,7 +163,7 @@ fn a_bare_url_is_an_ordinary_scenario() {
     assert_eq!(closed.users_planned(), 64.0);
     assert_eq!(closed.sessions[0].ops.len(), 2);
     // A run in which nothing is answered must not pass.
-    let threshold = |plan: &scenario::Plan| plan.thresholds[0].text.clone();
+    let threshold = |plan: &plan::Plan| plan.thresholds[0].text.clone();
     assert_eq!(threshold(&open), "error_rate(\"POST /a/b?c=d\") < 100%");
     assert_eq!(threshold(&closed), "error_rate(\"GET /\") < 100%");
     for url in ["http://h/${x}", "http://h/a(b)=c"] {

@@ -1,7 +1,7 @@
 //! Expressions, from text to value.
 
-use scenario::expr::{Context, Expr, Template, Value};
-use scenario::plan::{Op, Slot};
+use plan::expr::{Context, Expr, Template, Value};
+use plan::{Op, Slot};
 use stats::rng::{Purpose, Rng};
 
 use crate::{plan, told, with_steps};

@@ -1,6 +1,6 @@
 //! Cookies and authentication, compiled; secrets kept out of the record.
 
-use scenario::plan::{HttpOp, Op};
+use plan::{HttpOp, Op};
 
 use crate::{compile_with, plan, plan_with};
 

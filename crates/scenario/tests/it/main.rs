@@ -17,7 +17,8 @@ mod recorded;
 mod tcp;
 mod thresholds;
 
-use scenario::{Diagnostic, Plan, Settings, Source, compile, render};
+use plan::Plan;
+use scenario::{Diagnostic, Settings, Source, compile, render};
 
 /// Overrides from pairs of texts.
 fn overrides(pairs: &[(&str, &str)]) -> Vec<(String, String)> {

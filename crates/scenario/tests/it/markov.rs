@@ -1,6 +1,6 @@
 //! Markov chains, compiled.
 
-use scenario::plan::Op;
+use plan::Op;
 
 use crate::{compile_with, plan, with_steps};
 

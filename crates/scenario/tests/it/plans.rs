@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use scenario::plan::{HttpConnections, MeasureKind, Mode, Target};
+use plan::{HttpConnections, MeasureKind, Mode, Target};
 
 use crate::{plan, plan_with, told};
 

@@ -1,7 +1,7 @@
 //! Steps become instructions.
 
-use scenario::expr::{Escape, Expr, Part, Template, Value};
-use scenario::plan::{MatchTest, MeasureKind, Op, Payload, Plan, Session, Source, StatusRule};
+use plan::expr::{Escape, Expr, Part, Template, Value};
+use plan::{MatchTest, MeasureKind, Op, Payload, Plan, Session, Source, StatusRule};
 use stats::dist::Dist;
 
 use crate::{plan, told, with_steps};

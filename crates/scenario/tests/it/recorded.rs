@@ -1,7 +1,7 @@
 //! Phases that follow the clock or a recording, or come from on/off sources.
 
-use scenario::Plan;
-use scenario::plan::{Phase, PhaseKind, Spacing};
+use plan::Plan;
+use plan::{Phase, PhaseKind, Spacing};
 
 use crate::{plan, told, with_arrivals};
 

@@ -1,8 +1,8 @@
 //! Plain TCP and its framings.
 
+use plan::expr::binary::BytesPart;
+use plan::{Endpoint, MeasureKind, Op, Payload, Source};
 use proto::frame::{Counts, LengthField, Marks, Width};
-use scenario::expr::binary::BytesPart;
-use scenario::plan::{Endpoint, MeasureKind, Op, Payload, Source};
 
 use crate::plan;
 

@@ -1,6 +1,6 @@
 //! Conditions on a run.
 
-use scenario::plan::{Basis, Comparison, Figure, Stat, Threshold};
+use plan::{Basis, Comparison, Figure, Stat, Threshold};
 
 use crate::{plan, told};
 

@@ -7,9 +7,10 @@ use controller::{
     KneeError, KneeNews, KneeRequest, Loaded, ScenarioText, Search, SearchError, Sought, seek,
 };
 use judge::capacity::Bounds;
+use plan::LoadSetting;
 use report::Page;
 use scenario::foreign::Leniency;
-use scenario::{Knob, KnobError, knob};
+use scenario::{LoadSettingError, load_setting};
 
 use crate::args::CapacityArgs;
 use crate::exit::{Exit, Failure, written};
@@ -116,8 +117,8 @@ fn begun(args: &CapacityArgs) -> Result<Search, Failure> {
             "add `thresholds`, such as `p99 < 100ms` of a request and `error_rate < 1%`, or --set them",
         ));
     }
-    let knob =
-        knob(&text.text, &args.sets.sets, args.of.as_deref()).map_err(|error| no_knob(&error))?;
+    let knob = load_setting(&text.text, &args.sets.sets, args.of.as_deref())
+        .map_err(|error| no_knob(&error))?;
     let bounds = bounds(args, &knob)?;
     #[expect(clippy::disallowed_methods, reason = "names the search's directory")]
     let now = SystemTime::now()
@@ -145,7 +146,7 @@ fn begun(args: &CapacityArgs) -> Result<Search, Failure> {
     Ok(search)
 }
 
-fn bounds(args: &CapacityArgs, knob: &Knob) -> Result<Bounds, Failure> {
+fn bounds(args: &CapacityArgs, knob: &LoadSetting) -> Result<Bounds, Failure> {
     let is_whole = knob.is_whole();
     let whole = |load: f64| {
         if is_whole {
@@ -182,9 +183,9 @@ fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn no_knob(error: &KnobError) -> Failure {
+fn no_knob(error: &LoadSettingError) -> Failure {
     let hint = match error {
-        KnobError::Several { .. } => "say which with --of",
+        LoadSettingError::Several { .. } => "say which with --of",
         _ => {
             "say with --of which number to turn, as --set knows it: arrivals.0.constant, or a \
               parameter"

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use scenario::Plan;
+use plan::Plan;
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure, written};

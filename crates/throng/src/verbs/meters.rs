@@ -6,9 +6,9 @@ use std::path::Path;
 use judge::Figures;
 use judge::cost::{self, CostError};
 use judge::meters::{Subject, meter};
+use plan::prices::Prices;
 use record::Run;
 use report::Page;
-use scenario::prices::Prices;
 use scenario::{Diagnostic, Source};
 
 use crate::args::MetersArgs;

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use controller::{Interrupt, WatchError, WatchRequest};
 use export::{ProbeValue, Server};
+use plan::Target;
+use plan::probes::Probe;
 use probe::{Clock, Crew, Newest, News, Place, ProbeError};
-use scenario::plan::Target;
-use scenario::probes::Probe;
 
 use crate::args::ProbeArgs;
 use crate::exit::{Exit, Failure, print_error, written};

@@ -11,9 +11,10 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 /// The crates by floor. A crate imports from floors below its own only.
 const FLOORS: &[&[&str]] = &[
     &["proto", "stats", "units"],
-    &["scenario", "record"],
-    &["engine", "import", "judge", "model", "probe"],
-    &["controller", "export", "live", "report"],
+    &["plan", "record"],
+    &["engine", "import", "probe", "scenario"],
+    &["export", "judge", "live", "model"],
+    &["controller", "report"],
     &["throng"],
 ];
 /// The systems under test, by floor of their own: they import none of the other crates, and the binary

@@ -3,12 +3,12 @@
 use jiff::civil::{DateTime, Time, date};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{Span, Timestamp};
+use plan::{PhaseKind, Spacing};
 
 use super::{FLIGHT_MAX, Piece};
 use crate::check::Checker;
 use crate::check::fields::Fields;
 use crate::node::Node;
-use crate::plan::{PhaseKind, Spacing};
 
 /// The rate at a time of every day.
 struct Knot {

@@ -1,6 +1,8 @@
 //! Recorded rates and recorded starts.
 
 use jiff::Timestamp;
+use plan::units::{self, UnitError};
+use plan::{PhaseKind, Series, Trace};
 
 use super::{Piece, USERS_MAX};
 use crate::check::Checker;
@@ -8,8 +10,6 @@ use crate::check::fields::Fields;
 use crate::check::files::plain_number;
 use crate::check::words::DURATION_MAX_S;
 use crate::node::Node;
-use crate::plan::{PhaseKind, Series, Trace};
-use crate::units::{self, UnitError};
 
 /// Beyond the last recorded start, so that it lies within the phase.
 const AFTER_LAST_NS: u64 = 1_000;

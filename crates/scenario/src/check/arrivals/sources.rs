@@ -9,6 +9,7 @@
 //! period is the rest of one that began before. So the mean rate is the same from the first second
 //! on, which a start at the beginning of a period would not give.
 
+use plan::{PhaseKind, Series};
 use stats::rng::{Purpose, Rng};
 
 use super::Piece;
@@ -16,7 +17,6 @@ use crate::check::Checker;
 use crate::check::fields::Fields;
 use crate::keys::{PARETO, SOURCES};
 use crate::node::Node;
-use crate::plan::{PhaseKind, Series};
 
 /// Most sources of a phase.
 const SOURCES_MAX: u64 = 100_000;

@@ -1,10 +1,11 @@
 //! Phases side by side.
 
+use plan::PhaseKind;
+
 use super::{Limits, Timeline};
 use crate::check::Checker;
 use crate::check::fields::Fields;
 use crate::node::Node;
-use crate::plan::PhaseKind;
 
 /// Most phases side by side: every start looks for the earliest of them.
 const STREAMS_MAX: usize = 256;

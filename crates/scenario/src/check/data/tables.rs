@@ -1,10 +1,10 @@
 //! Reading tables of users' data.
 
+use plan::Table;
 use serde_json::Value as Json;
 
 use crate::check::files::shortened;
 use crate::csv::{Fault, Rows};
-use crate::plan::Table;
 
 /// Most columns of a table.
 const COLUMNS_MAX: usize = 256;

@@ -218,7 +218,7 @@ fn form(entry: &Value) -> Option<String> {
     }
     let encode = |text: &str| {
         let mut out = Vec::new();
-        crate::expr::Value::text(text).write_escaped(crate::expr::Escape::Url, &mut out);
+        plan::expr::Value::text(text).write_escaped(plan::expr::Escape::Url, &mut out);
         String::from_utf8_lossy(&out).into_owned()
     };
     let fields = params
@@ -288,8 +288,8 @@ fn split(url: &str) -> (String, String) {
     let (origin, path) = url.split_at(end);
     let slash = if path.starts_with('/') { "" } else { "/" };
     let mut sound = Vec::new();
-    let value = crate::expr::Value::text(path);
-    value.write_escaped(crate::expr::Escape::UrlRaw, &mut sound);
+    let value = plan::expr::Value::text(path);
+    value.write_escaped(plan::expr::Escape::UrlRaw, &mut sound);
     (
         origin.to_owned(),
         format!("{slash}{}", String::from_utf8_lossy(&sound)),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::tsung::literal;
 use super::super::writer::{Item, Map};
 use super::read::Exchange;
-use crate::expr::parse::is_name;
+use crate::expression::parse::is_name;
 
 /// A shorter text is too likely to stand somewhere by chance.
 const CHARS_MIN: usize = 6;
@@ -259,7 +259,7 @@ fn is_inner(c: char) -> bool {
 /// As a path or query holds it.
 fn in_url(value: &str) -> String {
     let mut out = Vec::new();
-    crate::expr::Value::text(value).write_escaped(crate::expr::Escape::Url, &mut out);
+    plan::expr::Value::text(value).write_escaped(plan::expr::Escape::Url, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use plan::units;
 use roxmltree::Node;
 
 use super::{Importer, opening};
 use crate::suggest;
-use crate::units;
 
 /// Tsung's elements and their attributes (`tsung-1.0.dtd`), as far as they are read.
 const ELEMENTS: &[(&str, &[&str])] = &[

@@ -7,7 +7,7 @@ use roxmltree::Node;
 use super::attributes::value_at;
 use super::text::{Form, quoted};
 use super::{Importer, Item, Map, elements, opening};
-use crate::expr::parse::is_name;
+use crate::expression::parse::is_name;
 
 /// What stands for Tsung's `tsung_userid`, which counts from 1.
 const USER_ID: &str = "user + 1";

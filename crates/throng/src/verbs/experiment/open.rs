@@ -7,8 +7,9 @@ use std::path::Path;
 use controller::ScenarioText;
 use controller::experiment::{ExperimentState, PlannedRun, order, time_ns};
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource};
+use plan::Plan;
 use scenario::foreign::Leniency;
-use scenario::{Experiment, Plan, Severity};
+use scenario::{Experiment, Severity};
 
 use crate::exit::{Exit, Failure};
 use crate::source::{self, Compiled, Text};

@@ -9,7 +9,8 @@ use judge::experiment::run_values;
 use record::Run;
 use record::schema::Verdict;
 use scenario::Experiment;
-use scenario::experiment::{Design, letter};
+use scenario::experiment::Design;
+use stats::factorial::factor_letter;
 
 use super::collect::units_of;
 use super::open::Opened;
@@ -39,7 +40,7 @@ pub(super) fn plan(opened: &Opened, directory: &Path, begun: Option<&ExperimentS
             .iter()
             .map(|level| level.text.as_str())
             .collect();
-        let (letter, levels) = (letter(number), levels.join(", "));
+        let (letter, levels) = (factor_letter(number), levels.join(", "));
         if let Some(place) = factor.place_set() {
             let _ = writeln!(text, "  {letter} {} ({place}): {levels}", factor.name);
             continue;
@@ -89,9 +90,13 @@ fn confounding(experiment: &Experiment) -> String {
     };
     let mut text = String::new();
     for generator in generators {
-        let of: String = generator.of.iter().map(|&factor| letter(factor)).collect();
+        let of: String = generator
+            .of
+            .iter()
+            .map(|&factor| factor_letter(factor))
+            .collect();
         let sign = if generator.negative { "−" } else { "" };
-        let own = letter(generator.factor);
+        let own = factor_letter(generator.factor);
         let warning = match generator.of.len() {
             2 => ": a main effect cannot be told from an interaction of two factors",
             _ => "",

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use model::Target;
+use plan::Op;
+use plan::Plan;
 use record::Run;
-use scenario::Plan;
-use scenario::plan::Op;
 
 use super::SCENARIO;
 use crate::source;

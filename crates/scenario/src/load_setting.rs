@@ -1,27 +1,18 @@
-//! A number of a scenario that decides how large its load is, and can be turned by `--set`.
+//! A number of a scenario that decides how large its load is, and that `--set` can change.
+
+use plan::LoadSetting;
+use plan::units::leading_number;
 
 use crate::diagnostic::Collector;
 use crate::node::{Node, NodeKind};
-use crate::units::leading_number;
 use crate::{overrides, suggest, yaml};
 
 /// Phases whose size is one number, by the key that says it.
 const LOADS: &[&str] = &["constant", "poisson", "users"];
 
-/// A number of a scenario, with the place that `--set` knows it by.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Knob {
-    /// As in `arrivals.0.constant`, or a parameter's name.
-    pub path: String,
-    /// As written.
-    pub value: f64,
-    /// What follows the number: `/s`, or nothing.
-    pub unit: String,
-}
-
 /// Why there is no such number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KnobError {
+pub enum LoadSettingError {
     /// Nothing stands there.
     #[error("there is no `{path}` in the scenario{hint}")]
     Missing {
@@ -52,44 +43,27 @@ pub enum KnobError {
     Unreadable,
 }
 
-impl Knob {
-    /// True where only whole numbers make sense: a count of users.
-    pub fn is_whole(&self) -> bool {
-        self.unit.is_empty() && self.value.fract() == 0.0
-    }
-
-    /// The knob turned to a value, as `--set` takes it.
-    pub fn setting(&self, value: f64) -> (String, String) {
-        (self.path.clone(), self.shown(value))
-    }
-
-    /// A value with the unit.
-    pub fn shown(&self, value: f64) -> String {
-        format!("{value}{}", self.unit)
-    }
-}
-
 /// The number at this path, after the overrides; without a path the one that says how many users come,
 /// if there is one only. A phase whose size is a parameter (`${rate}` or `${rate}/s`) is turned by it.
 ///
 /// # Errors
 /// Where there is none, or it cannot be told which is meant.
-pub fn knob(
+pub fn load_setting(
     text: &str,
     settings: &[(String, String)],
     path: Option<&str>,
-) -> Result<Knob, KnobError> {
+) -> Result<LoadSetting, LoadSettingError> {
     let mut told = Collector::new(text, settings);
-    let mut root = yaml::parse(text, &mut told).ok_or(KnobError::Unreadable)?;
+    let mut root = yaml::parse(text, &mut told).ok_or(LoadSettingError::Unreadable)?;
     overrides::apply(&mut root, settings, &mut told);
     match path {
         Some(path) => at(&root, path),
         None => {
             let mut found = loads(&root);
             match found.len() {
-                0 => Err(KnobError::None),
+                0 => Err(LoadSettingError::None),
                 1 => at(&root, &found.remove(0)),
-                _ => Err(KnobError::Several { paths: found }),
+                _ => Err(LoadSettingError::Several { paths: found }),
             }
         }
     }
@@ -121,7 +95,7 @@ fn parameter(root: &Node, text: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
-fn at(root: &Node, path: &str) -> Result<Knob, KnobError> {
+fn at(root: &Node, path: &str) -> Result<LoadSetting, LoadSettingError> {
     let is_param = root
         .get("params")
         .is_some_and(|params| params.get(path).is_some());
@@ -131,12 +105,12 @@ fn at(root: &Node, path: &str) -> Result<Knob, KnobError> {
     };
     let mut node = root;
     for (depth, key) in keys.iter().enumerate() {
-        node = child(node, key).ok_or_else(|| KnobError::Missing {
+        node = child(node, key).ok_or_else(|| LoadSettingError::Missing {
             path: path.to_owned(),
             hint: hint(node, key, &keys[..depth]),
         })?;
     }
-    let no_number = || KnobError::NoNumber {
+    let no_number = || LoadSettingError::NoNumber {
         path: path.to_owned(),
         found: match node.text() {
             Some(text) => format!("`{text}`"),
@@ -149,7 +123,7 @@ fn at(root: &Node, path: &str) -> Result<Knob, KnobError> {
     if value <= 0.0 || unit.contains("..") {
         return Err(no_number());
     }
-    Ok(Knob {
+    Ok(LoadSetting {
         path: path.to_owned(),
         value,
         unit: unit.to_owned(),
@@ -195,7 +169,7 @@ arrivals:
 ";
 
     fn check(text: &str, path: Option<&str>, expected: (&str, f64, &str)) {
-        let found = knob(text, &[], path).unwrap();
+        let found = load_setting(text, &[], path).unwrap();
         assert_eq!(
             (found.path.as_str(), found.value, found.unit.as_str()),
             expected
@@ -207,8 +181,8 @@ arrivals:
         check(ONE, None, ("arrivals.1.constant", 250.0, "/s"));
         let users = "arrivals: [{ users: 12, for: 1s }]";
         check(users, None, ("arrivals.0.users", 12.0, ""));
-        assert!(knob(users, &[], None).unwrap().is_whole());
-        assert!(!knob(ONE, &[], None).unwrap().is_whole());
+        assert!(load_setting(users, &[], None).unwrap().is_whole());
+        assert!(!load_setting(ONE, &[], None).unwrap().is_whole());
     }
 
     #[test]
@@ -221,7 +195,7 @@ arrivals:
 ";
         check(text, None, ("rate", 100.0, ""));
         let set = [("rate".to_owned(), "70".to_owned())];
-        let found = knob(text, &set, None).unwrap();
+        let found = load_setting(text, &set, None).unwrap();
         assert_eq!((found.value, found.setting(80.0).1.as_str()), (70.0, "80"));
     }
 
@@ -234,13 +208,16 @@ arrivals:
             Some("arrivals.1.constant"),
             ("arrivals.1.constant", 250.0, "/s"),
         );
-        let knob = knob(ONE, &[], Some("rate")).unwrap();
-        assert_eq!(knob.setting(62.5), ("rate".to_owned(), "62.5/s".to_owned()));
+        let found = load_setting(ONE, &[], Some("rate")).unwrap();
+        assert_eq!(
+            found.setting(62.5),
+            ("rate".to_owned(), "62.5/s".to_owned())
+        );
     }
 
     #[track_caller]
     fn refused(text: &str, path: Option<&str>, expected: &str) {
-        let error = knob(text, &[], path).unwrap_err().to_string();
+        let error = load_setting(text, &[], path).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
 

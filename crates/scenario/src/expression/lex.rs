@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Value;
-use super::value::Number;
+use plan::expr::Value;
+use plan::expr::value::Number;
 
 /// A piece of an expression.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::SessionId;
+use crate::hash::fnv1a;
+use crate::ids::SessionId;
+
+/// Highest rate, per second.
+pub const RATE_MAX_PER_S: f64 = 1e7;
 
 /// One stretch of the arrival process.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,13 +91,6 @@ impl fmt::Debug for Series {
             .flat_map(|value| value.to_bits().to_le_bytes());
         write!(f, "Series({}, {:016x})", self.0.len(), fnv1a(bytes))
     }
-}
-
-/// FNV-1a, 64 bits (Fowler, Noll and Vo, 1991).
-pub(super) fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
 }
 
 /// How many users start in each of a row of equally long bins.

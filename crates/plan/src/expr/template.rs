@@ -6,18 +6,18 @@ use super::{Context, Escape, EvalError, Expr, Part, Template, Value};
 
 /// Puts a template together; neighbouring texts become one part.
 #[derive(Debug, Default)]
-pub(crate) struct Builder {
+pub struct Builder {
     parts: Vec<Part>,
     text: String,
 }
 
 impl Builder {
-    pub(crate) fn push_text(&mut self, text: &str) {
+    pub fn push_text(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
     /// Appends an expression; one that is constant becomes text at once.
-    pub(crate) fn push_expr(&mut self, expr: Expr, escape: Escape) {
+    pub fn push_expr(&mut self, expr: Expr, escape: Escape) {
         if let Expr::Const(value) = &expr {
             let mut out = Vec::new();
             value.write_escaped(escape, &mut out);
@@ -28,7 +28,7 @@ impl Builder {
         self.parts.push(Part::Expr(expr, escape));
     }
 
-    pub(crate) fn push(&mut self, template: Template) {
+    pub fn push(&mut self, template: Template) {
         for part in template.parts {
             match part {
                 Part::Text(text) => self.push_text(&text),
@@ -44,7 +44,7 @@ impl Builder {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Template {
+    pub fn finish(mut self) -> Template {
         self.end_text();
         Template { parts: self.parts }
     }

@@ -4,10 +4,11 @@
 
 use std::ops::Range;
 
-use super::eval;
+use plan::expr::eval;
+use plan::expr::template::Builder;
+use plan::expr::{Binary, Escape, Expr, Func, Template, Unary, Value};
+
 use super::lex::{ExprError, Spanned, Token, is_name_char, tokens};
-use super::template::Builder;
-use super::{Binary, Escape, Expr, Func, Template, Unary, Value};
 use crate::suggest;
 
 /// What names mean where an expression stands.
@@ -162,7 +163,7 @@ pub(crate) fn template(
             Piece::Text(text) => match escape {
                 Escape::JsonText => {
                     let mut out = Vec::new();
-                    super::value::write_json_text(&text, &mut out);
+                    plan::expr::value::write_json_text(&text, &mut out);
                     template.push_text(&String::from_utf8_lossy(&out));
                 }
                 Escape::None | Escape::Json | Escape::Url | Escape::UrlRaw => {

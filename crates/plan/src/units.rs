@@ -5,9 +5,9 @@ use crate::expr::value::Number;
 /// What a text was meant to be and is not.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub(crate) struct UnitError {
-    pub(crate) message: String,
-    pub(crate) hint: String,
+pub struct UnitError {
+    pub message: String,
+    pub hint: String,
 }
 
 const DURATION_UNITS: &[(&str, f64)] = &[
@@ -35,7 +35,7 @@ const SIZE_UNITS: &[(&str, f64)] = &[
 const RATE_UNITS: &[(&str, f64)] = &[("s", 1.0), ("min", 60.0), ("m", 60.0), ("h", 3600.0)];
 
 /// Seconds: one or more numbers with units, largest first by custom (`1h30m`); a bare `0` too.
-pub(crate) fn duration(text: &str) -> Result<f64, UnitError> {
+pub fn duration(text: &str) -> Result<f64, UnitError> {
     let fail = |message: String, hint: &str| {
         Err(UnitError {
             message,
@@ -78,7 +78,7 @@ pub(crate) fn duration(text: &str) -> Result<f64, UnitError> {
 }
 
 /// Per second.
-pub(crate) fn rate(text: &str) -> Result<f64, UnitError> {
+pub fn rate(text: &str) -> Result<f64, UnitError> {
     let error = |hint: String| UnitError {
         message: format!("`{text}` is not a rate"),
         hint,
@@ -102,8 +102,20 @@ pub(crate) fn rate(text: &str) -> Result<f64, UnitError> {
         .ok_or_else(|| error(forms()))
 }
 
+/// Per second, within a limit.
+pub fn rate_at_most(text: &str, max_per_s: f64) -> Result<f64, UnitError> {
+    let rate = rate(text)?;
+    if rate <= max_per_s {
+        return Ok(rate);
+    }
+    Err(UnitError {
+        message: format!("the rate `{text}` is out of range"),
+        hint: format!("at most {max_per_s}/s"),
+    })
+}
+
 /// Bytes.
-pub(crate) fn size(text: &str) -> Result<u64, UnitError> {
+pub fn size(text: &str) -> Result<u64, UnitError> {
     let error = |hint: String| UnitError {
         message: format!("`{text}` is not a size"),
         hint,
@@ -128,7 +140,7 @@ pub(crate) fn size(text: &str) -> Result<u64, UnitError> {
 }
 
 /// A share from `98%`; in 0..=1 unless more than 100 % was written.
-pub(crate) fn share(text: &str) -> Result<f64, UnitError> {
+pub fn share(text: &str) -> Result<f64, UnitError> {
     let number = text
         .strip_suffix('%')
         .and_then(|t| leading_number(t.trim_end()));
@@ -146,7 +158,7 @@ pub(crate) fn share(text: &str) -> Result<f64, UnitError> {
 }
 
 /// A whole number; `_` may part its digits.
-pub(crate) fn count(text: &str) -> Result<u64, UnitError> {
+pub fn count(text: &str) -> Result<u64, UnitError> {
     let digits = text.replace('_', "");
     digits
         .parse()
@@ -159,7 +171,7 @@ pub(crate) fn count(text: &str) -> Result<u64, UnitError> {
 }
 
 /// A number without a unit.
-pub(crate) fn number(text: &str) -> Result<f64, UnitError> {
+pub fn number(text: &str) -> Result<f64, UnitError> {
     Number::parse(text)
         .map(Number::as_f64)
         .ok_or_else(|| UnitError {
@@ -169,13 +181,13 @@ pub(crate) fn number(text: &str) -> Result<f64, UnitError> {
 }
 
 /// Nanoseconds from seconds; `None` below zero and beyond 64 bits.
-pub(crate) fn seconds_to_ns(seconds: f64) -> Option<u64> {
+pub fn seconds_to_ns(seconds: f64) -> Option<u64> {
     let ns = (seconds * 1e9).round();
     (0.0..1.8e19).contains(&ns).then_some(ns as u64)
 }
 
 /// An unsigned decimal number at the beginning, and what follows it.
-pub(crate) fn leading_number(text: &str) -> Option<(f64, &str)> {
+pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());

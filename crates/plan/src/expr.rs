@@ -1,12 +1,10 @@
 //! Values, expressions and templates: what stands between `${` and `}`, and in `if` and `check`.
 //!
 //! This file holds the types; [`binary`] writes numbers as bytes, [`eval`] runs expressions, [`value`] says how values convert and
-//! compare, [`template`] writes text, `lex` and `parse` read what people wrote.
+//! compare, [`template`] writes text.
 
 pub mod binary;
 pub mod eval;
-pub(crate) mod lex;
-pub(crate) mod parse;
 pub mod template;
 pub mod value;
 
@@ -16,7 +14,7 @@ use std::sync::Arc;
 
 use stats::rng::Rng;
 
-use crate::plan::Slot;
+use crate::ids::Slot;
 
 /// A variable's value.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use stats::rng::Rng;
 
-use super::{Register, Slot, phases::fnv1a};
 use crate::expr::Value;
+use crate::hash::fnv1a;
+use crate::ids::{Register, Slot};
 
-/// Index of a [`Data`] in [`super::Plan::data`].
+/// Index of a [`Data`] in [`crate::Plan::data`].
 pub type DataId = u16;
 
 /// A table and how rows are taken from it.
@@ -87,7 +88,7 @@ struct Cells {
 impl Table {
     /// `ends`: where each cell ends in `text`, row by row; at least one row, at least one column.
     /// `is_json`: cells are JSON values, else plain text.
-    pub(crate) fn new(columns_count: usize, text: String, ends: Vec<u32>, is_json: bool) -> Table {
+    pub fn new(columns_count: usize, text: String, ends: Vec<u32>, is_json: bool) -> Table {
         Table(Arc::new(Cells {
             columns_count,
             text,

@@ -1,7 +1,8 @@
 //! Protocols of channels over WebSocket: Phoenix, ActionCable, Socket.IO.
 
-use super::{Expect, MeasureId};
 use crate::expr::Template;
+use crate::ids::MeasureId;
+use crate::messages::Expect;
 
 /// A protocol of channels, and how it goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use proto::frame::Framing;
 
-use super::{EndpointId, MeasureId};
 use crate::expr::binary::Bytes;
 use crate::expr::{Context, EvalError, Template};
+use crate::ids::{EndpointId, MeasureId};
 
 /// Opening a TCP connection whose messages are told apart by a framing.
 #[derive(Debug, Clone, PartialEq)]

@@ -86,7 +86,7 @@ fn int(n: u64) -> Result<Value, EvalError> {
 }
 
 /// Calls a function whose arguments are constant and that needs nothing of a user.
-pub(crate) fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>> {
+pub fn fold_call(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>> {
     let first = args.first()?;
     match func {
         Func::Str => Some(Ok(Value::Text(first.to_text()))),
@@ -125,7 +125,7 @@ fn base64(args: &[Value]) -> Value {
     Value::text(&STANDARD.encode(bytes))
 }
 
-pub(crate) fn unary(op: Unary, value: &Value) -> Result<Value, EvalError> {
+pub fn unary(op: Unary, value: &Value) -> Result<Value, EvalError> {
     match op {
         Unary::Not => Ok(Value::Bool(!value.is_true())),
         Unary::Negate => match number(value)? {
@@ -135,7 +135,7 @@ pub(crate) fn unary(op: Unary, value: &Value) -> Result<Value, EvalError> {
     }
 }
 
-pub(crate) fn binary(op: Binary, left: &Value, right: &Value) -> Result<Value, EvalError> {
+pub fn binary(op: Binary, left: &Value, right: &Value) -> Result<Value, EvalError> {
     let order = |test: fn(Ordering) -> bool| {
         compare(left, right).map(|found| Value::Bool(found.is_some_and(test)))
     };

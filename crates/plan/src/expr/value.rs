@@ -11,13 +11,13 @@ use super::{Escape, Value};
 
 /// A value seen as a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Number {
+pub enum Number {
     Int(i64),
     Float(f64),
 }
 
 impl Number {
-    pub(crate) fn as_f64(self) -> f64 {
+    pub fn as_f64(self) -> f64 {
         match self {
             Number::Int(i) => i as f64,
             Number::Float(f) => f,
@@ -25,7 +25,7 @@ impl Number {
     }
 
     /// Reads decimal text; no `inf`, `nan` or surrounding space.
-    pub(crate) fn parse(text: &str) -> Option<Number> {
+    pub fn parse(text: &str) -> Option<Number> {
         let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
         if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
             return None;
@@ -151,7 +151,7 @@ impl Value {
         }
     }
 
-    pub(crate) fn number(&self) -> Option<Number> {
+    pub fn number(&self) -> Option<Number> {
         match self {
             Value::Int(i) => Some(Number::Int(*i)),
             Value::Float(f) => Some(Number::Float(*f)),

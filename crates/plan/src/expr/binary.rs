@@ -129,7 +129,7 @@ pub enum BytesPart {
 
 impl Bytes {
     /// Appends fixed bytes.
-    pub(crate) fn push_fixed(&mut self, bytes: &[u8]) {
+    pub fn push_fixed(&mut self, bytes: &[u8]) {
         if let Some(BytesPart::Fixed(last)) = self.parts.last_mut() {
             *last = [last, bytes].concat().into();
         } else {

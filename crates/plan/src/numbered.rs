@@ -1,6 +1,7 @@
 //! Messages with a number.
 
-use super::{MeasureId, Source};
+use crate::ids::MeasureId;
+use crate::matching::Source;
 
 /// A number inside a message that grows by one with each.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,65 @@
+//! HTTP requests.
+
+use crate::auth::Digest;
+use crate::expr::{Expr, Template};
+use crate::ids::{EndpointId, MeasureId, Slot};
+use crate::matching::Save;
+
+/// An HTTP request and what is done with its response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpOp {
+    pub endpoint: EndpointId,
+    /// Upper-case method.
+    pub method: String,
+    /// Path and query, beginning with `/`; the endpoint's base path is already in front.
+    pub path: Template,
+    /// The variable that `path` begins with, where it does: it holds a path below the target or a
+    /// whole URL, which says the endpoint.
+    pub located_by: Option<Slot>,
+    /// Step headers, then run-wide headers not overridden; never `host`, `content-length` or
+    /// `connection` unless the scenario wrote them.
+    pub headers: Vec<(String, Template)>,
+    /// Names of the cookies that the step itself gives, in its header `cookie`: the user's others
+    /// are put before them.
+    pub own_cookies: Vec<String>,
+    pub body: Option<Template>,
+    /// Who answers digest challenges.
+    pub digest: Option<Box<Digest>>,
+    /// Response latency goes here.
+    pub measure: MeasureId,
+    /// Which statuses are no error.
+    pub status: StatusRule,
+    pub save: Vec<Save>,
+    /// Evaluated after `save`; a false one counts as error kind `check`.
+    pub check: Vec<Expr>,
+    /// From the request being sent to the response's end.
+    pub timeout_ns: u64,
+}
+
+impl HttpOp {
+    /// True where the response body has to be kept until its end.
+    pub fn keeps_body(&self) -> bool {
+        self.save.iter().any(|s| s.from.reads_body())
+    }
+}
+
+/// Which HTTP statuses are no error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StatusRule {
+    /// 100–399.
+    BelowFourHundred,
+    /// Inclusive ranges.
+    Ranges(Vec<(u16, u16)>),
+}
+
+impl StatusRule {
+    /// True where `status` is no error.
+    pub fn allows(&self, status: u16) -> bool {
+        match self {
+            StatusRule::BelowFourHundred => (100..400).contains(&status),
+            StatusRule::Ranges(ranges) => {
+                ranges.iter().any(|&(lo, hi)| (lo..=hi).contains(&status))
+            }
+        }
+    }
+}

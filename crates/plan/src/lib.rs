@@ -1,0 +1,136 @@
+//! What a scenario compiles to, and the evaluation of its expressions.
+//!
+//! A [`Plan`] is immutable and shared by every loop: flat programs, phases and options, all names
+//! resolved. Times are nanoseconds (`u64`), rates are per second (`f64`), sizes are bytes. Nothing in it
+//! refers back to the text it came from. [`meters`], [`prices`] and [`probes`] are the compiled forms of
+//! the smaller documents.
+
+mod auth;
+mod channels;
+mod data;
+pub mod expr;
+mod hash;
+mod http;
+mod ids;
+mod load_setting;
+mod matching;
+mod measures;
+mod messages;
+pub mod meters;
+mod numbered;
+mod options;
+mod phases;
+pub mod prices;
+pub mod probes;
+mod session;
+mod streams;
+mod tcp;
+pub mod thresholds;
+pub mod units;
+mod wire;
+
+pub use auth::Digest;
+pub use channels::{ChannelOp, ChannelVerb, Protocol};
+pub use data::{Data, DataId, End, Feed, Found, Order, Table};
+pub use http::{HttpOp, StatusRule};
+pub use ids::{EndpointId, MeasureId, Pc, Register, SessionId, Slot};
+pub use load_setting::LoadSetting;
+pub use matching::{Match, MatchTest, Save, Source};
+pub use measures::{Measure, MeasureKind, builtin};
+pub use messages::{Expect, SentAt, Unasked, WsSend};
+pub use numbered::Numbered;
+pub use options::{ConnectRetries, HttpConnections, Mode, Options, Tls};
+pub use phases::{Phase, PhaseKind, RATE_MAX_PER_S, Series, Single, Spacing, Trace};
+pub use session::{Op, Session, Visits};
+pub use streams::{Poll, Reconnect, SseOpen, WsOpen};
+pub use tcp::{Payload, TcpOpen};
+pub use thresholds::{Basis, Comparison, Figure, Stat, Threshold};
+pub use wire::Wire;
+
+use probes::Probe;
+
+/// Everything a worker needs to know to play its part of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The scenario's name; names the run directory.
+    pub name: String,
+    /// Every random draw of the run follows from it.
+    pub seed: u64,
+    /// What is under load.
+    pub target: Target,
+    /// Where connections go. For [`Target::Url`] the first is the target; for
+    /// [`Target::Builtin`] the first is a placeholder until [`Plan::set_target`].
+    pub endpoints: Vec<Endpoint>,
+    /// Where the target is several servers: each one's endpoint and weight. A user belongs to one
+    /// of them, and its steps to endpoint 0 go there. Empty: there is one.
+    pub servers: Vec<(EndpointId, f64)>,
+    /// The programs users run.
+    pub sessions: Vec<Session>,
+    /// Everything that is measured, by name. The first entries are the [`builtin`] ones.
+    pub measures: Vec<Measure>,
+    /// Where steps are counted that could not be done and are no operations: a `set` whose value cannot
+    /// be computed, a `feed` that finds no row. [`builtin::CONNECT`] where there are no such steps.
+    pub faults: MeasureId,
+    /// Users' own data.
+    pub data: Vec<Data>,
+    /// Messages that arrive unasked, tried in order.
+    pub messages: Vec<Unasked>,
+    /// In order, gapless from 0.
+    pub phases: Vec<Phase>,
+    /// Users that start at times of their own, beside the phases; in the order of their times.
+    pub singles: Vec<Single>,
+    /// Run-wide settings.
+    pub options: Options,
+    /// What must hold for the run to pass.
+    pub thresholds: Vec<Threshold>,
+    /// Which overrides hold secrets, by their place in the list: the record leaves out their values.
+    pub secret_sets: Vec<usize>,
+    /// What is asked on the server's side.
+    pub probes: Vec<Probe>,
+}
+
+/// What is under load.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// A server that is already there; `endpoints[0]` says where.
+    Url(String),
+    /// One of Throng's own systems, started for the run and stopped after it.
+    Builtin {
+        /// As in `throng serve NAME`.
+        name: String,
+        /// Passed on as `--key value`.
+        args: Vec<(String, String)>,
+    },
+}
+
+/// A place connections are made to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// True for `https` and `wss`.
+    pub tls: bool,
+    /// Host name or literal address, without brackets.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// Path that relative step paths are appended to, without a trailing slash; often empty.
+    pub base_path: String,
+}
+
+impl Plan {
+    /// When the last phase ends.
+    pub fn end_ns(&self) -> u64 {
+        self.phases.last().map_or(0, Phase::end_ns)
+    }
+
+    /// How many users all phases together are expected to start.
+    pub fn users_planned(&self) -> f64 {
+        self.phases.iter().map(Phase::users_planned).sum::<f64>() + self.singles.len() as f64
+    }
+
+    /// Puts the address of a started built-in target in the placeholder's place.
+    pub fn set_target(&mut self, host: &str, port: u16) {
+        let endpoint = &mut self.endpoints[0];
+        endpoint.host = host.to_owned();
+        endpoint.port = port;
+    }
+}

@@ -1,0 +1,98 @@
+//! What is looked for in responses and messages, and what is kept of them.
+
+use crate::expr::Template;
+use crate::expr::binary::NumberForm;
+use crate::ids::Slot;
+
+/// One condition on a message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Match {
+    pub from: Source,
+    pub test: MatchTest,
+}
+
+/// What the text taken from a message must be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MatchTest {
+    /// Equal to the template's value: strings by their text, numbers and booleans by value.
+    Equals(Template),
+    /// Present, whatever its value.
+    Exists,
+}
+
+/// Keeping a part of a response or message in a variable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Save {
+    pub slot: Slot,
+    pub from: Source,
+    /// Used where the source has nothing; without it that is an error of kind `save`.
+    pub default: Option<Template>,
+}
+
+/// Where in a response or message to look.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// RFC 6901, already unescaped into its tokens. Empty: the whole document.
+    Pointer(Vec<String>),
+    /// A group of the first match in the body or message.
+    Regex {
+        regex: regex::bytes::Regex,
+        group: usize,
+        /// Over an HTTP response as it came: status line, headers, empty line and body.
+        whole: bool,
+    },
+    /// An HTTP response header, lower-case name; the first one of that name.
+    Header(String),
+    /// The HTTP status as an integer.
+    Status,
+    /// The whole body or message as text.
+    Body,
+    /// The name of a server-sent event, or of a channel's.
+    Event,
+    /// The topic, identifier or namespace of a channel's message.
+    Topic,
+    /// The last id that the event stream said.
+    EventId,
+    /// A number so many bytes behind a message's beginning.
+    Number { form: NumberForm, at: u32 },
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Source::Pointer(a), Source::Pointer(b)) => a == b,
+            (
+                Source::Regex {
+                    regex: a,
+                    group,
+                    whole,
+                },
+                Source::Regex {
+                    regex: b,
+                    group: g,
+                    whole: w,
+                },
+            ) => a.as_str() == b.as_str() && group == g && whole == w,
+            (Source::Header(a), Source::Header(b)) => a == b,
+            (Source::Number { form, at }, Source::Number { form: f, at: a }) => {
+                (form, at) == (f, a)
+            }
+            (Source::Status, Source::Status)
+            | (Source::Body, Source::Body)
+            | (Source::Event, Source::Event)
+            | (Source::Topic, Source::Topic)
+            | (Source::EventId, Source::EventId) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Source {
+    /// True where the body or message text itself is looked at.
+    pub fn reads_body(&self) -> bool {
+        matches!(
+            self,
+            Source::Pointer(_) | Source::Regex { .. } | Source::Body | Source::Number { .. }
+        )
+    }
+}

@@ -1,0 +1,54 @@
+//! Messages that are sent, waited for, and that arrive by themselves.
+
+use crate::expr::Expr;
+use crate::ids::MeasureId;
+use crate::matching::{Match, Save};
+use crate::numbered::Numbered;
+use crate::tcp::Payload;
+
+/// Sending a message over a WebSocket or a framed TCP connection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WsSend {
+    pub payload: Payload,
+    /// Of a WebSocket: a binary frame instead of a text frame.
+    pub binary: bool,
+    /// What answers it. Its measure runs from the send being due to the reply.
+    pub reply: Option<Expect>,
+    /// Where there is no reply, the send itself is counted here (response = its lag).
+    pub measure: MeasureId,
+}
+
+/// A message that is waited for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expect {
+    /// All must hold. Empty: the next message that is not one of [`Plan::messages`].
+    pub when: Vec<Match>,
+    pub save: Vec<Save>,
+    /// Evaluated after `save`; a false one counts as error kind `check`.
+    pub check: Vec<Expr>,
+    pub measure: MeasureId,
+    /// From being sent to the reply.
+    pub timeout_ns: u64,
+}
+
+/// A kind of message that arrives without being asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unasked {
+    /// As written: the key under `messages`.
+    pub name: String,
+    pub when: Vec<Match>,
+    /// Where the sender's timestamp is and how to read it; without it the message is counted only.
+    pub sent_at: Option<SentAt>,
+    /// Its number, where it has one: then it is told which of them each user got.
+    pub numbered: Option<Numbered>,
+    pub measure: MeasureId,
+}
+
+/// A timestamp inside a message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SentAt {
+    /// JSON pointer tokens.
+    pub pointer: Vec<String>,
+    /// Nanoseconds per unit of the number found: 1e9 for seconds since the epoch, 1e6 for ms, …
+    pub unit_ns: f64,
+}

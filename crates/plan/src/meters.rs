@@ -1,0 +1,77 @@
+//! Meters: which figures a meter is made of, in which order, unit and direction.
+
+/// The fewest inputs of a meter: two radii enclose nothing.
+pub const INPUTS_MIN: usize = 3;
+
+/// A meters file that was checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Meters {
+    /// The run that others are told against; `None`: the first one.
+    pub reference: Option<String>,
+    /// How much of each run counts, in seconds from its start; `None`: all of it.
+    pub window_s: Option<f64>,
+    /// In the order of the text. A meter is made of those before it only.
+    pub meters: Vec<Meter>,
+}
+
+/// A meter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Meter {
+    /// Its name, as `SPM`.
+    pub name: String,
+    /// The published value is multiplied by this.
+    pub scale: f64,
+    /// True where it is computed for each moment of its probes, and then told as least, mean and
+    /// greatest; else from the worst, mean and best of each input.
+    pub each_moment: bool,
+    /// In order, [`INPUTS_MIN`] at least.
+    pub inputs: Vec<Input>,
+}
+
+/// An input of a meter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Input {
+    /// For people.
+    pub name: String,
+    /// Where it comes from.
+    pub from: From,
+    /// What it is told in; `None`: in the unit it comes in (durations in nanoseconds).
+    pub unit: Option<String>,
+    /// It is multiplied by this.
+    pub scale: f64,
+    /// The published form takes 1/x of it.
+    pub invert: bool,
+    /// For the cured form: true where less is better.
+    pub lower_is_better: bool,
+    /// For the cured form.
+    pub weight: f64,
+}
+
+/// Where an input comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum From {
+    /// Figures of the run as thresholds name them, or `connected_users`.
+    Figure {
+        /// What is told of the run as a whole.
+        mean: String,
+        /// For the meter's worst value.
+        worst: Option<String>,
+        /// For its best value.
+        best: Option<String>,
+    },
+    /// What the servers told.
+    Probe {
+        /// Metrics that are added up over all sources, in their unit, each with a factor.
+        metrics: Vec<(String, f64)>,
+        /// The sum is divided by that of this metric.
+        per: Option<String>,
+        /// Instead of a sum, the mean of the sources weighted by their roles.
+        weigh: Vec<(String, f64)>,
+    },
+    /// By run: what somebody wrote down.
+    Value(Vec<(String, f64)>),
+    /// Another meter.
+    Meter(String),
+    /// How long the run's system runs for one unit of money, in hours, by the price list.
+    HoursPerMoney,
+}

@@ -1,0 +1,70 @@
+//! Run-wide settings.
+
+use std::net::IpAddr;
+
+/// Run-wide settings. Defaults are in `docs/scenario-reference.md`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// TCP and TLS set-up of one connection.
+    pub connect_timeout_ns: u64,
+    pub connect_retries: ConnectRetries,
+    /// Connections that may be set up at once, in all loops together, before users that fall due
+    /// have to wait; `None`: as the network takes them.
+    pub connecting_max: Option<u64>,
+    /// After the last phase no step begins; those in flight get this long.
+    pub drain_ns: u64,
+    /// Local addresses to connect from, in turn. Empty: the kernel's choice, and 127.0.0.0/8 is
+    /// used up address by address where the target is on loopback and ports run out.
+    pub source_addresses: Vec<IpAddr>,
+    pub tls: Tls,
+    pub http_connections: HttpConnections,
+    /// The body of an HTTP response, without chunked coding. Heads have a limit of their own.
+    pub response_bytes_max: usize,
+    /// One WebSocket message or server-sent event.
+    pub message_bytes_max: usize,
+    pub mode: Mode,
+    /// How many event loops; `None`: the mode's own rule.
+    pub loops_count: Option<u32>,
+    /// Above this p99 lag the run is not trusted.
+    pub lag_max_ns: u64,
+}
+
+/// What becomes of a connection that the target refused, reset or did not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectRetries {
+    /// How often it is tried again for one operation; 0: never.
+    pub times: u8,
+    /// How long after it failed.
+    pub pause_ns: u64,
+}
+
+/// Who owns HTTP connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpConnections {
+    /// Each user keeps one per endpoint until it finishes.
+    User,
+    /// A loop's users share idle ones; more are opened when none is idle.
+    Shared,
+}
+
+/// How the loops wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Precise while the planned users fit, else wide.
+    Auto,
+    /// One loop a core that sleeps until just before the next due time and then spins.
+    Precise,
+    /// Several loops a core, millisecond punctuality, any number of users.
+    Wide,
+}
+
+/// Certificates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    /// False: any certificate is accepted (said aloud in the run's findings).
+    pub verify: bool,
+    /// PEM files of further trusted roots.
+    pub ca_files: Vec<String>,
+    /// Sent and checked instead of the endpoint's host.
+    pub server_name: Option<String>,
+}

@@ -1,0 +1,49 @@
+//! Price lists: what systems use in an hour, and what it costs.
+//!
+//! Prices are decimal numbers, digit by digit as they are written; nothing here is a float.
+
+use rust_decimal::Decimal;
+
+/// A price list that was checked: every use has its price.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prices {
+    /// What is paid in, as `USD`.
+    pub currency: String,
+    /// What each system uses, in the order of the text.
+    pub systems: Vec<System>,
+}
+
+/// A system by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct System {
+    /// As runs of it are called.
+    pub name: String,
+    /// Its bill, item by item.
+    pub items: Vec<Item>,
+}
+
+/// An item of the bill: uses that are told together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// For people.
+    pub name: String,
+    /// What it is made of; may be nothing, which costs nothing.
+    pub uses: Vec<Use>,
+}
+
+/// So much of something with a price.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Use {
+    /// The price's name.
+    pub name: String,
+    /// What a lot costs.
+    pub price: Decimal,
+    /// The quantity, in the price's unit; 1 where it is counted only.
+    pub amount: Decimal,
+    /// How many there are.
+    pub count: Decimal,
+    /// The quantity that the price is for.
+    pub lot: Decimal,
+    /// For how many hours the price holds, or in how many hours the amount is used up.
+    pub hours: Decimal,
+}

@@ -1,0 +1,70 @@
+//! Where messages come from: WebSockets, streams of server-sent events, polling.
+
+use proto::ws::Offer;
+
+use crate::channels::Protocol;
+use crate::expr::Template;
+use crate::http::StatusRule;
+use crate::ids::{EndpointId, MeasureId};
+use crate::matching::Save;
+
+/// Opening a WebSocket.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WsOpen {
+    pub endpoint: EndpointId,
+    /// Path and query, base path in front.
+    pub path: Template,
+    pub headers: Vec<(String, Template)>,
+    /// The compression of messages that is offered (RFC 7692).
+    pub compress: Option<Offer>,
+    /// The protocol of channels that is spoken over it.
+    pub protocol: Option<Protocol>,
+    /// Handshake latency: connect, TLS, upgrade and the protocol's greeting together.
+    pub measure: MeasureId,
+    pub timeout_ns: u64,
+}
+
+/// Opening a stream of server-sent events.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SseOpen {
+    pub endpoint: EndpointId,
+    /// Path and query, base path in front.
+    pub path: Template,
+    pub headers: Vec<(String, Template)>,
+    /// Connect, TLS and the response's head together.
+    pub measure: MeasureId,
+    pub timeout_ns: u64,
+    /// What becomes of a lost stream; `None`: the session cannot go on.
+    pub reconnect: Option<Reconnect>,
+}
+
+/// Opening a lost event stream anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reconnect {
+    /// From the loss to the next attempt, unless the server said otherwise (`retry`).
+    pub pause_ns: u64,
+    /// Each attempt, due when the pause is over.
+    pub measure: MeasureId,
+}
+
+/// Requests beside the steps whose responses hold messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Poll {
+    pub endpoint: EndpointId,
+    /// Path and query, base path in front; rendered for each request.
+    pub path: Template,
+    pub headers: Vec<(String, Template)>,
+    /// From one request being due to the next; `None`: the next follows the response at once.
+    pub every_ns: Option<u64>,
+    /// Where the response has its list of messages; `None`: the body is one message.
+    pub each: Option<Vec<String>>,
+    /// Before the messages are handed on.
+    pub save: Vec<Save>,
+    pub status: StatusRule,
+    /// Response latency of each request.
+    pub measure: MeasureId,
+    /// From a request being sent to its response's end.
+    pub timeout_ns: u64,
+    /// From a failure to the next request.
+    pub pause_ns: u64,
+}

@@ -1,0 +1,95 @@
+//! Figures of a run, and conditions on them that decide whether it passes.
+
+mod parse;
+
+pub use parse::{FigureError, Names, UNKNOWN_MEASURE, Unknown};
+
+use crate::ids::MeasureId;
+use crate::wire::Wire;
+
+/// A condition that decides whether the run passes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Threshold {
+    /// As written.
+    pub text: String,
+    pub figure: Figure,
+    pub comparison: Comparison,
+    /// In the figure's base unit: nanoseconds, per second, a share in 0..=1, or a count.
+    pub limit: f64,
+}
+
+/// `<`, `<=`, `>`, `>=`, `==`, `!=`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+}
+
+impl Comparison {
+    /// Does `left ⟨comparison⟩ right` hold?
+    pub fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Comparison::Less => left < right,
+            Comparison::LessEqual => left <= right,
+            Comparison::Greater => left > right,
+            Comparison::GreaterEqual => left >= right,
+            Comparison::Equal => left == right,
+            Comparison::NotEqual => left != right,
+        }
+    }
+}
+
+/// A figure of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Figure {
+    /// Users whose first connection was made, over users that started one: `connected`.
+    Connected,
+    /// Users that started: `users`.
+    Users,
+    /// Users that could not be started for want of files, ports or memory: `refused`.
+    Refused,
+    /// What connections took on the wire, over the whole run: `segments_out`, ….
+    Wire(Wire),
+    /// A figure of one measure, or of all together where `measure` is `None` (only for
+    /// [`Stat::Errors`], [`Stat::ErrorRate`], [`Stat::Count`] and [`Stat::Rate`]).
+    Measure {
+        stat: Stat,
+        measure: Option<MeasureId>,
+        basis: Basis,
+        /// Index into [`Plan::phases`]; `None`: the whole run.
+        phase: Option<usize>,
+    },
+}
+
+/// Which number of a measure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Stat {
+    /// Operations that ended, well or not: `count(x)`.
+    Count,
+    /// Of them, per second: `rate(x)`.
+    Rate,
+    /// Failed operations: `errors(x)`.
+    Errors,
+    /// Failed operations as a share of all: `error_rate(x)`.
+    ErrorRate,
+    Mean,
+    Min,
+    Max,
+    /// In 0..=1: `p98(x)`.
+    Quantile(f64),
+}
+
+/// Which of a measure's three durations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// done − due: `p98(x)`.
+    Response,
+    /// done − sent: `p98(x.service)`.
+    Service,
+    /// sent − due: `p98(x.lag)`.
+    Lag,
+}

@@ -1,0 +1,421 @@
+//! Reading thresholds and figures from text.
+//!
+//! `figure comparison value`, and ` in PHASE` after it for a figure of a measure. The figure is a
+//! word (`connected`, `errors`) or a statistic of a measure (`p98(request)`, `rate("GET /")`), the
+//! measure with `.service` or `.lag` behind it for its other durations.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::{Basis, Comparison, Figure, Stat, Threshold};
+use crate::ids::MeasureId;
+use crate::measures::builtin;
+use crate::phases::RATE_MAX_PER_S;
+use crate::units::{self, UnitError};
+use crate::wire::Wire;
+
+/// What is wrong with a threshold or figure, and where in its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FigureError {
+    /// The diagnostic's code.
+    pub code: &'static str,
+    /// Where in the text.
+    pub span: Range<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub hint: Option<String>,
+    /// Of an unknown name: what was written, and the names that could stand there.
+    pub unknown: Option<Unknown>,
+}
+
+/// A name that is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// As written.
+    pub name: String,
+    /// Introduces the list of the known ones.
+    pub what: &'static str,
+    /// Those that are known.
+    pub known: Vec<String>,
+}
+
+impl fmt::Display for FigureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "; {hint}")?;
+        }
+        match &self.unknown {
+            Some(unknown) if !unknown.known.is_empty() => {
+                write!(f, "; {}: `{}`", unknown.what, unknown.known.join("`, `"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for FigureError {}
+
+impl FigureError {
+    fn new(span: Range<usize>, message: impl Into<String>) -> FigureError {
+        FigureError {
+            code: "bad-threshold",
+            span,
+            message: message.into(),
+            hint: None,
+            unknown: None,
+        }
+    }
+
+    /// A name that is none of `known`; `what` introduces the list of those.
+    fn unknown<'n>(
+        code: &'static str,
+        span: Range<usize>,
+        message: String,
+        (name, what): (&str, &'static str),
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> FigureError {
+        FigureError {
+            code,
+            span,
+            message,
+            hint: None,
+            unknown: Some(Unknown {
+                name: name.to_owned(),
+                what,
+                known: known.into_iter().map(str::to_owned).collect(),
+            }),
+        }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> FigureError {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// What a figure is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Share,
+    Count,
+    Rate,
+    Duration,
+}
+
+/// The code of an error about a measure that there is not.
+pub const UNKNOWN_MEASURE: &str = "unknown-measure";
+
+const FORMS: &str = "write it like `p98(request) < 250ms`, `connected >= 99.9%` or `errors == 0`";
+
+const STATS: &[&str] = &[
+    "p50",
+    "p90",
+    "p95",
+    "p98",
+    "p99",
+    "p99.9",
+    "mean",
+    "min",
+    "max",
+    "count",
+    "rate",
+    "errors",
+    "error_rate",
+];
+
+/// Longer signs first.
+const COMPARISONS: &[(&str, Comparison)] = &[
+    ("<=", Comparison::LessEqual),
+    (">=", Comparison::GreaterEqual),
+    ("==", Comparison::Equal),
+    ("!=", Comparison::NotEqual),
+    ("<", Comparison::Less),
+    (">", Comparison::Greater),
+];
+
+/// A phase's number, and where the threshold names it.
+type InPhase = (usize, Range<usize>);
+
+/// What thresholds and figures can speak of, by name.
+#[derive(Debug, Clone, Copy)]
+pub struct Names<'c> {
+    /// In the order of [`crate::Plan::measures`].
+    pub measures: &'c [&'c str],
+    /// In the order of [`crate::Plan::phases`].
+    pub phases: &'c [&'c str],
+}
+
+impl Names<'_> {
+    /// Compiles a condition, `p98(request) < 250ms in hold`.
+    pub fn threshold(&self, text: &str) -> Result<Threshold, FigureError> {
+        let Some((at, sign, comparison)) = find_comparison(text) else {
+            let whole = 0..text.len();
+            return Err(
+                match text.find('=').filter(|at| !inside_quotes(text, *at)) {
+                    Some(at) => {
+                        FigureError::new(at..at + 1, "`=` does not compare").hint("write ==")
+                    }
+                    None => FigureError::new(whole, "this compares nothing").hint(FORMS),
+                },
+            );
+        };
+        let left = trimmed(text, 0..at);
+        let right = trimmed(text, at + sign.len()..text.len());
+        let (value, phase) = self.phase(text, right)?;
+        let (figure, unit) = self.figure_at(text, left, phase)?;
+        let limit = limit(&text[value.clone()], unit).map_err(|error| FigureError {
+            code: "bad-limit",
+            span: value,
+            message: error.message,
+            hint: Some(error.hint),
+            unknown: None,
+        })?;
+        Ok(Threshold {
+            text: text.to_owned(),
+            figure,
+            comparison,
+            limit,
+        })
+    }
+
+    /// Compiles a figure, `p98(request)` or `rate in hold`.
+    pub fn figure(&self, text: &str) -> Result<Figure, FigureError> {
+        let (left, phase) = self.phase(text, trimmed(text, 0..text.len()))?;
+        self.figure_at(text, left, phase).map(|(figure, _)| figure)
+    }
+
+    /// Splits ` in PHASE` from what stands before it.
+    fn phase(
+        &self,
+        text: &str,
+        right: Range<usize>,
+    ) -> Result<(Range<usize>, Option<InPhase>), FigureError> {
+        let Some(found) = text[right.clone()].find(" in ") else {
+            return Ok((right, None));
+        };
+        let value = trimmed(text, right.start..right.start + found);
+        let written = trimmed(text, right.start + found + 4..right.end);
+        let name = text[written.clone()].trim_matches('"');
+        match self.phases.iter().position(|&phase| phase == name) {
+            Some(phase) => Ok((value, Some((phase, written)))),
+            None => {
+                let message = format!("there is no phase `{name}`");
+                let written_as = (name, "the phases are");
+                let known = self.phases.iter().copied();
+                Err(FigureError::unknown(
+                    "unknown-phase",
+                    written,
+                    message,
+                    written_as,
+                    known,
+                ))
+            }
+        }
+    }
+
+    fn figure_at(
+        &self,
+        text: &str,
+        span: Range<usize>,
+        phase: Option<InPhase>,
+    ) -> Result<(Figure, Unit), FigureError> {
+        let written = &text[span.clone()];
+        let whole_run = match written {
+            "connected" => Some((Figure::Connected, Unit::Share)),
+            "users" => Some((Figure::Users, Unit::Count)),
+            "refused" => Some((Figure::Refused, Unit::Count)),
+            name => {
+                let found = Wire::ALL.iter().find(|(wire, _)| *wire == name);
+                found.map(|(_, wire)| (Figure::Wire(*wire), Unit::Count))
+            }
+        };
+        match (whole_run, phase) {
+            (Some(_), Some((_, place))) => {
+                let message = format!("`{written}` is a figure of the whole run");
+                Err(FigureError::new(place, message).hint("leave `in …` out"))
+            }
+            (Some(found), None) => Ok(found),
+            (None, phase) => self.measure_figure(text, span, phase.map(|(phase, _)| phase)),
+        }
+    }
+
+    fn measure_figure(
+        &self,
+        text: &str,
+        span: Range<usize>,
+        phase: Option<usize>,
+    ) -> Result<(Figure, Unit), FigureError> {
+        let written = &text[span.clone()];
+        let Some(open) = written.find('(') else {
+            let (stat, unit) = stat(written, span.clone())?;
+            if unit == Unit::Duration {
+                let message = format!("`{written}` needs a measure");
+                let hint = format!("write it like {written}({})", self.example_measure());
+                return Err(FigureError::new(span, message).hint(hint));
+            }
+            let (measure, basis) = (None, Basis::Response);
+            return Ok((
+                Figure::Measure {
+                    stat,
+                    measure,
+                    basis,
+                    phase,
+                },
+                unit,
+            ));
+        };
+        let name_span = trimmed(text, span.start..span.start + open);
+        let (stat, unit) = stat(&text[name_span.clone()], name_span)?;
+        let Some(inner) = written[open + 1..].strip_suffix(')') else {
+            let end = span.end;
+            return Err(FigureError::new(end - 1..end, "the closing ) is missing"));
+        };
+        let start = span.start + open + 1;
+        let measure_span = trimmed(text, start..start + inner.len());
+        let (measure, basis) = self.measure(text, measure_span.clone())?;
+        if basis != Basis::Response && unit != Unit::Duration {
+            let message = "only durations have `.service` and `.lag`";
+            return Err(FigureError::new(measure_span, message));
+        }
+        Ok((
+            Figure::Measure {
+                stat,
+                measure: Some(measure),
+                basis,
+                phase,
+            },
+            unit,
+        ))
+    }
+
+    /// A measure's name, in quotes or not, and which of its durations is meant.
+    fn measure(&self, text: &str, span: Range<usize>) -> Result<(MeasureId, Basis), FigureError> {
+        let written = &text[span.clone()];
+        let find = |name: &str| self.measures.iter().position(|&measure| measure == name);
+        let unquoted = |name: &str| {
+            let inner = name
+                .strip_prefix('"')
+                .and_then(|name| name.strip_suffix('"'));
+            inner.unwrap_or(name).to_owned()
+        };
+        if let Some(found) = find(&unquoted(written)) {
+            return Ok((index(found), Basis::Response));
+        }
+        let (name, basis) = if let Some(name) = written.strip_suffix(".service") {
+            (name, Basis::Service)
+        } else if let Some(name) = written.strip_suffix(".lag") {
+            (name, Basis::Lag)
+        } else {
+            (written, Basis::Response)
+        };
+        let name = unquoted(name);
+        match find(&name) {
+            Some(found) => Ok((index(found), basis)),
+            None => {
+                let message = format!("nothing is measured as `{name}`");
+                let written_as = (name.as_str(), "the measures are");
+                let known = self.measures.iter().copied();
+                Err(FigureError::unknown(
+                    UNKNOWN_MEASURE,
+                    span,
+                    message,
+                    written_as,
+                    known,
+                ))
+            }
+        }
+    }
+
+    fn example_measure(&self) -> String {
+        let mut names = self.measures.iter().copied().rev();
+        let name = names
+            .find(|name| *name != builtin::FAULTS_NAME)
+            .unwrap_or("request");
+        if name.contains([' ', ')']) {
+            format!("\"{name}\"")
+        } else {
+            name.to_owned()
+        }
+    }
+}
+
+fn stat(name: &str, span: Range<usize>) -> Result<(Stat, Unit), FigureError> {
+    Ok(match name {
+        "count" => (Stat::Count, Unit::Count),
+        "rate" => (Stat::Rate, Unit::Rate),
+        "errors" => (Stat::Errors, Unit::Count),
+        "error_rate" => (Stat::ErrorRate, Unit::Share),
+        "mean" => (Stat::Mean, Unit::Duration),
+        "min" => (Stat::Min, Unit::Duration),
+        "max" => (Stat::Max, Unit::Duration),
+        _ => {
+            let percent = name
+                .strip_prefix('p')
+                .and_then(|text| units::number(text).ok());
+            match percent {
+                Some(percent) if percent > 0.0 && percent <= 100.0 => {
+                    (Stat::Quantile(percent / 100.0), Unit::Duration)
+                }
+                Some(_) => {
+                    let message = format!("`{name}` is no percentile");
+                    return Err(FigureError::new(span, message).hint("write p50 to p100, or p99.9"));
+                }
+                None => {
+                    let names = ["connected", "users", "refused"].into_iter();
+                    let names = names.chain(STATS.iter().copied());
+                    let names = names.chain(Wire::ALL.iter().map(|(name, _)| *name));
+                    let message = format!("there is no figure `{name}`");
+                    let written_as = (name, "the figures are");
+                    return Err(FigureError::unknown(
+                        "unknown-figure",
+                        span,
+                        message,
+                        written_as,
+                        names,
+                    ));
+                }
+            }
+        }
+    })
+}
+
+fn limit(text: &str, unit: Unit) -> Result<f64, UnitError> {
+    match unit {
+        Unit::Share => units::share(text),
+        Unit::Count => units::count(text).map(|count| count as f64),
+        Unit::Rate => units::rate_at_most(text, RATE_MAX_PER_S),
+        Unit::Duration => units::duration(text).map(|seconds| seconds * 1e9),
+    }
+}
+
+fn index(measure: usize) -> MeasureId {
+    MeasureId::try_from(measure).expect("plans have fewer measures than their ids can tell apart")
+}
+
+/// The first comparison outside quotes: where, and which.
+fn find_comparison(text: &str) -> Option<(usize, &'static str, Comparison)> {
+    let places = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .filter(|&at| !inside_quotes(text, at));
+    for at in places {
+        let rest = &text[at..];
+        if let Some((sign, comparison)) = COMPARISONS.iter().find(|(s, _)| rest.starts_with(s)) {
+            return Some((at, sign, *comparison));
+        }
+    }
+    None
+}
+
+fn inside_quotes(text: &str, at: usize) -> bool {
+    text[..at].matches('"').count() % 2 == 1
+}
+
+/// The range without the blanks at its ends.
+fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
+    let piece = &text[span.clone()];
+    let start = span.start + piece.len() - piece.trim_start().len();
+    start..start + piece.trim().len()
+}
