@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check web bench bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth picture toolchain
+.PHONY: help run test test-deps check web bench bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Where cargo is when a fresh shell does not know it yet.
@@ -12,6 +12,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 help:
 	@echo "make run      build Throng and run examples/football-quick.yaml, about a minute"
 	@echo "make test     formatting, lints and documentation, then every test"
+	@echo "make test-deps  install the databases that some tests need; without them these are skipped"
 	@echo "make check    formatting, lints and documentation alone"
 	@echo "make web      build the page that reports are drawn by, web/dist"
 	@echo "make bench    speed and memory beside wrk, measured on this machine"
@@ -40,6 +41,9 @@ check: toolchain
 
 test: check
 	@scripts/test.sh
+
+test-deps:
+	@scripts/services --install
 
 bench: toolchain web
 	@bench/run $(if $(APPLY),--apply)

@@ -1,31 +1,14 @@
 //! Real recordings, where they are.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+#[path = "../../../../tests/needs.rs"]
+mod needs;
 
 use crate::Space;
-
-fn shared(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let path = std::env::var_os("THRONG_DATA")
-        .map_or(root, PathBuf::from)
-        .join(name);
-    if !path.exists() {
-        let told = writeln!(
-            std::io::stderr(),
-            "skipped: {} is not there",
-            path.display()
-        );
-        told.unwrap();
-        return None;
-    }
-    Some(path)
-}
 
 /// NASA's two months: 28 days of July and, joined to them without the days between, all of August.
 #[test]
 fn nasas_two_months_have_a_day_a_week_a_join_and_a_storm() {
-    let Some(path) = shared("logs/nasa-http-1995-requests-per-second.txt.xz") else {
+    let Some(path) = needs::shared_data("logs/nasa-http-1995-requests-per-second.txt.xz") else {
         return;
     };
     let space = Space::new();

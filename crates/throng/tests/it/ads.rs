@@ -4,11 +4,11 @@
 mod disk;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Ended, Served, Space, root, skip, throng};
+use crate::support::{Ended, Served, Space, root, shared_data, throng};
 
 const PUBLISHERS: &str = "\
 publisher,session_probability,impression,redeem,click,convert
@@ -94,10 +94,10 @@ fn publisher_row(text: &str, key: &str) -> Option<Row> {
 
 #[test]
 fn the_example_is_the_published_table() {
-    let data = std::env::var_os("THRONG_DATA").map_or(root().join("../shared/data"), PathBuf::from);
-    let Some(table) = table(&data.join("adnet/publishers.csv")) else {
-        return skip("there is no table of publishers; THRONG_DATA says where data are");
+    let Some(path) = shared_data("adnet/publishers.csv") else {
+        return;
     };
+    let table = table(&path).unwrap();
     let text = std::fs::read_to_string(root().join("examples/ads/network.yaml")).unwrap();
     assert_eq!(table.len(), 32);
     assert_eq!(text.matches("    weight: ").count(), 32);

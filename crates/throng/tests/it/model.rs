@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use record::schema::Verdict;
 use serde_json::Value;
 
-use crate::support::{Ended, Served, Space, root, skip, throng};
+use crate::support::{Ended, Served, Space, root, shared_data, throng};
 
 /// A shop's log: 300 visits, each of two to four requests, by users of their own.
 fn log() -> String {
@@ -489,14 +489,10 @@ fn bad_lines_are_told_with_what_helps() {
 /// The real log's first lines, at twenty times their speed.
 #[test]
 fn a_real_log_is_driven_at_twenty_times_its_speed() {
-    let data = std::env::var_os("THRONG_DATA").map_or(root().join("../shared/data"), PathBuf::from);
-    let path = data.join("logs/apache-combined-10k.log");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        return skip(&format!(
-            "{} is not there: no real log is modelled",
-            path.display()
-        ));
+    let Some(path) = shared_data("logs/apache-combined-10k.log") else {
+        return;
     };
+    let text = std::fs::read_to_string(&path).unwrap();
     let space = Space::new();
     let lines: Vec<&str> = text.lines().take(1_500).collect();
     let log = space.file("access.log", &(lines.join("\n") + "\n"));

@@ -1,12 +1,12 @@
 //! A crowd that is known, its log, and the model that comes of it: found again, held against, sent elsewhere.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use scenario::foreign::{Leniency, tsung};
 use serde_json::Value;
 
-use crate::support::{Ended, Space, plain, root, skip, throng};
+use crate::support::{Ended, Space, plain, root, shared_data, skip, throng};
 
 fn json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
@@ -42,14 +42,10 @@ fn against(model: &Path, table: &Path, more: &[&str]) -> Ended {
 /// The published crowd in six seconds: a short form of `examples/ads/round-trip.sh`.
 #[test]
 fn the_published_crowd_is_found_in_the_log_that_it_leaves() {
-    let data = std::env::var_os("THRONG_DATA").map_or(root().join("../shared/data"), PathBuf::from);
-    let table = data.join("adnet/publishers.csv");
-    let Ok(text) = std::fs::read_to_string(&table) else {
-        return skip(&format!(
-            "{} is not there: nothing is found again",
-            table.display()
-        ));
+    let Some(table) = shared_data("adnet/publishers.csv") else {
+        return;
     };
+    let text = std::fs::read_to_string(&table).unwrap();
     let space = Space::new();
     let log = space.path("access.log");
     let mut run = space.run(&[]);

@@ -7,23 +7,14 @@ use judge::thesis::{self, Agreement, ReproducedCell, Reproduction, Results};
 use record::Run;
 use record::schema::Summary;
 
-use crate::support::{Ended, Space, golden, root, skip, throng};
+use crate::support::{Ended, Space, golden, root, shared_data, throng};
 
 /// Small results of our own making with every fault that is known.
 const FAULTY: &str = "testdata/import/results";
 
 /// The published results, where they are.
 fn published() -> Option<PathBuf> {
-    let data = std::env::var_os("THRONG_DATA").map_or(root().join("../shared/data"), PathBuf::from);
-    let results = data.join("thesis-results");
-    let found = results.is_dir();
-    if !found {
-        skip(&format!(
-            "{} is not there: the thesis's results are not checked",
-            results.display()
-        ));
-    }
-    found.then_some(results)
+    shared_data("thesis-results")
 }
 
 fn import(space: &Space, results: &str) -> Ended {

@@ -4,17 +4,11 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Ended, Served, Space, root, server, skip, throng};
+use crate::support::{Ended, Served, Space, root, server, shared_data, throng};
 
 /// A file that lies beside the project, where it does.
 fn shared(name: &str) -> Option<PathBuf> {
-    let data = std::env::var_os("THRONG_DATA").map_or(root().join("../shared/data"), PathBuf::from);
-    let path = data.join("tsung").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    skip(&format!("{} is not there", path.display()));
-    None
+    shared_data(&format!("tsung/{name}"))
 }
 
 /// Answers every request with what `answer` makes of its first line.

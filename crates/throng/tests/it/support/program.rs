@@ -1,7 +1,7 @@
 //! The program as a process of its own, and what it said.
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -34,12 +34,6 @@ pub(crate) fn with_files(max: u32, command: &Command) -> Command {
     limited.args(["-c", &format!("ulimit -n {max} && exec \"$0\" \"$@\"")]);
     limited.arg(command.get_program()).args(command.get_args());
     limited
-}
-
-/// Reports on standard error, past the test runner's capture, that a test was skipped.
-pub(crate) fn skip(why: &str) {
-    let mut err = std::io::stderr();
-    writeln!(err, "skipped: {why}").unwrap();
 }
 
 /// A running process. It is killed if the test ends first.

@@ -1,0 +1,37 @@
+//! What some tests need that is not in the repository: published data, servers, rights.
+//!
+//! Test crates include this file by its path. A test that lacks what it needs calls [`skip`];
+//! `scripts/test.sh` then counts it as skipped, not as passed.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A file or directory of the shared data: below `THRONG_DATA`, else below `../shared/data`.
+/// If it is missing, the test is reported as skipped.
+#[must_use]
+pub(crate) fn shared_data(name: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let data = std::env::var_os("THRONG_DATA").map_or(beside, PathBuf::from);
+    let path = data.join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    skip(&format!(
+        "{} is missing (THRONG_DATA names the directory)",
+        path.display()
+    ));
+    None
+}
+
+/// Reports that the running test could not check all that it is for: on standard error, which
+/// test runners do not capture, and in the file that `THRONG_SKIPPED` names.
+pub(crate) fn skip(why: &str) {
+    let thread = std::thread::current();
+    let line = format!("SKIPPED: {}: {why}\n", thread.name().unwrap_or("?"));
+    let mut err = std::io::stderr();
+    err.write_all(line.as_bytes()).unwrap();
+    if let Some(list) = std::env::var_os("THRONG_SKIPPED") {
+        let mut list = std::fs::File::options().append(true).open(list).unwrap();
+        list.write_all(line.as_bytes()).unwrap();
+    }
+}
