@@ -1,4 +1,4 @@
-# The verbs of the house. Each sets up what it needs; `make` alone says what there is.
+# The commands of the project. Each installs what it needs; `make` alone lists them.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
@@ -6,28 +6,29 @@ SHELL := /bin/bash
 .PHONY: help run test test-deps check web bench bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# Where cargo is when a fresh shell does not know it yet.
+# rustup installs cargo there; a fresh shell may not know it yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 help:
-	@echo "make run      build Throng and run examples/football-quick.yaml, about a minute"
-	@echo "make test     formatting, lints and documentation, then every test"
+	@echo "make run        build Throng and run examples/football-quick.yaml, about a minute"
+	@echo "make test       make check, then every test"
 	@echo "make test-deps  install the databases that some tests need; without them these are skipped"
-	@echo "make check    formatting, lints and documentation alone"
-	@echo "make web      build the page that reports are drawn by, web/dist"
-	@echo "make bench    speed and memory beside wrk, measured on this machine"
+	@echo "make check      formatting, lints, documentation, dependencies, proto without an operating system"
+	@echo "make fuzz       fuzz every target for SECONDS (60); needs nightly Rust and cargo-fuzz"
+	@echo "make web        build the page of reports, web/dist"
+	@echo "make bench      speed and memory compared with wrk, on this machine"
+	@echo "make bench-micro    codecs, timer wheel, recorder and histogram alone, a few minutes"
 	@echo "make bench-compare  how fast ten samples of a million numbers are compared, on one core"
-	@echo "make bench-peers    installs its peers and measures each in turn, under an hour"
-	@echo "make bench-million  holds up to 2,000,000 users, about ten minutes; APPLY=1 lets it"
-	@echo "                    change settings of this machine, FANS=1 plays the whole final"
-	@echo "make bench-model  how fast 1 GB of log and a trace of two months are modelled, a few minutes"
-	@echo "make bench-chat   what the chat's transports cost and what its server takes, 25 minutes"
-	@echo "make bench-ui     what a live page with viewers costs a run, five minutes"
-	@echo "make bench-docs     writes docs/benchmarks.md, and tables of docs/chat.md, from the newest of"
-	@echo "                    what was measured"
-	@echo "make model-truth  how good a model's estimators are, on samples whose truth is known: the tables"
-	@echo "                    of docs/modelling.md anew, a quarter of an hour of CPU"
-	@echo "make picture  draw the README's pictures of terminal and report anew, from a real run"
+	@echo "make bench-peers    installs other load generators and measures each, under an hour"
+	@echo "make bench-million  holds up to 2,000,000 users, about ten minutes; APPLY=1 lets it change"
+	@echo "                    settings of this machine, FANS=1 plays the complete final"
+	@echo "make bench-model    how fast 1 GB of log and a trace of two months are modelled, a few minutes"
+	@echo "make bench-chat     the cost of the chat's transports and the capacity of its server, 25 minutes"
+	@echo "make bench-ui       what a live page with viewers costs a run, five minutes"
+	@echo "make bench-docs     write docs/benchmarks.md, and tables of docs/chat.md, from the newest raw data"
+	@echo "make model-truth    accuracy of a model's estimators on samples with known parameters: the tables"
+	@echo "                    of docs/modelling.md, a quarter of an hour of CPU"
+	@echo "make picture        draw the README's pictures of terminal and report from a real run"
 
 run: toolchain web
 	@cargo build --release --locked --package throng
@@ -38,6 +39,8 @@ check: toolchain
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	@scripts/bare.sh
+	@scripts/deny.sh
 
 test: check
 	@scripts/test.sh
