@@ -10,10 +10,10 @@ use crate::probes;
 use crate::summary::per_second;
 
 /// A finding being put together.
-pub(crate) struct Draft(Finding);
+pub struct Draft(Finding);
 
 /// Begins a finding; `code` is for machines and never changes.
-pub(crate) fn finding(severity: Severity, code: &str, text: String) -> Draft {
+pub fn finding(severity: Severity, code: &str, text: String) -> Draft {
     Draft(Finding {
         severity,
         code: code.to_owned(),
@@ -24,19 +24,19 @@ pub(crate) fn finding(severity: Severity, code: &str, text: String) -> Draft {
 
 impl Draft {
     /// Adds a figure behind it.
-    pub(crate) fn with(mut self, name: &str, value: f64) -> Draft {
+    pub fn with(mut self, name: &str, value: f64) -> Draft {
         self.0.evidence.insert(name.to_owned(), value);
         self
     }
 
     /// The finding, in these words.
-    pub(crate) fn worded(mut self, text: String) -> Finding {
+    pub fn worded(mut self, text: String) -> Finding {
         self.0.text = text;
         self.0
     }
 
     /// The finding.
-    pub(crate) fn done(self) -> Finding {
+    pub fn done(self) -> Finding {
         self.0
     }
 }
@@ -76,7 +76,7 @@ fn failed(threshold: &ThresholdResult) -> Option<Finding> {
 }
 
 /// The measures with most errors, each with its most frequent kinds and what the first of a kind said.
-pub(crate) fn errors(measures: &[MeasureSummary], events: &[Event]) -> Vec<Finding> {
+pub fn errors(measures: &[MeasureSummary], events: &[Event]) -> Vec<Finding> {
     let mut failing: Vec<_> = measures.iter().filter(|m| m.errors > 0).collect();
     failing.sort_by_key(|m| std::cmp::Reverse(m.errors));
     let untold = failing

@@ -11,6 +11,7 @@
 
 pub mod analyze;
 pub mod capacity;
+pub mod clients;
 pub mod compare;
 pub mod cost;
 pub mod course;
@@ -18,7 +19,6 @@ pub mod experiment;
 mod figures;
 mod findings;
 mod health;
-mod imported;
 pub mod limits;
 pub mod meters;
 pub mod pauses;
@@ -27,12 +27,11 @@ pub mod probes;
 mod sample;
 pub mod shelf;
 mod summary;
-pub mod thesis;
 mod threshold;
-pub mod told;
 
 pub use figures::{Cell, Figures, LostUsers};
-pub use imported::judge as judge_imported;
+pub use findings::{Draft, errors as error_findings, finding};
+pub use summary::measures;
 
 use plan::Threshold;
 use plan::thresholds::Names;
@@ -79,13 +78,8 @@ pub fn judge(
     ))
 }
 
-/// Judges a run anew by its record alone: its thresholds are those of its last verdict. Imported
-/// results have none.
+/// Judges a run again from its record alone, with the thresholds of its last verdict.
 pub fn judge_again(run: &record::Run, allow_lost_workers: bool) -> Result<Summary, JudgeError> {
-    if let Some(import) = run.import()? {
-        let tally = run.tally()?.unwrap_or_default();
-        return Ok(judge_imported(run.info(), &import, &tally));
-    }
     let judged = run.summary()?.map_or(Vec::new(), |last| last.thresholds);
     let info = run.info();
     let measures: Vec<&str> = info.measures.iter().map(|m| m.name.as_str()).collect();
@@ -117,7 +111,7 @@ pub fn judge_figures(
 ) -> Summary {
     let health = health::summarise(figures);
     let users = summary::users(figures);
-    let measures = summary::measures(figures, None);
+    let measures = measures(figures, None);
     let thresholds = threshold::evaluate_all(figures, thresholds);
 
     let mut findings = health::findings(figures, &health, &users, &measures, allow_lost_workers);

@@ -158,7 +158,9 @@ pub(crate) fn told(findings: &[Finding]) -> String {
 
 /// Two clients: one with 100 handshakes around 10 ms, one with 300 around 30 ms.
 pub(crate) fn import() -> record::Import {
-    use record::import::{ClientReport, Import, Repair, ToldMeasure, ToldPercentile, Unreachable};
+    use record::import::{
+        ClientReport, Import, Repair, ReportedMeasure, ReportedPercentile, Unreachable,
+    };
     let client = |region: &str, count: u64, ms: u64| ClientReport {
         region: region.to_owned(),
         host: "10.0.0.1".to_owned(),
@@ -168,7 +170,7 @@ pub(crate) fn import() -> record::Import {
         disconnected: 0,
         failed: 1,
         errors: BTreeMap::from([("read ECONNRESET".to_owned(), 1)]),
-        measures: vec![ToldMeasure {
+        measures: vec![ReportedMeasure {
             measure: 0,
             count,
             mean_ns: (ms * MS) as f64,
@@ -177,7 +179,7 @@ pub(crate) fn import() -> record::Import {
             median_ns: ms * MS,
             max_ns: 2 * ms * MS,
             percentiles: [("50%", 0.5, ms), ("98%", 0.98, ms * 5 / 3)]
-                .map(|(label, share, ms)| ToldPercentile {
+                .map(|(label, share, ms)| ReportedPercentile {
                     label: label.to_owned(),
                     share: Some(share),
                     value_ns: ms * MS,

@@ -48,7 +48,7 @@ pub(crate) fn traffic(figures: &Figures) -> Option<TrafficSummary> {
 }
 
 /// The measures of a phase, or of the whole run, that measured something.
-pub(crate) fn measures(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> {
+pub fn measures(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> {
     let seconds = figures.seconds(phase);
     let all = figures.info.measures.iter().enumerate();
     all.filter_map(|(number, info)| {

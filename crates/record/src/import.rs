@@ -75,12 +75,12 @@ pub struct ClientReport {
     /// Its errors as it words them.
     pub errors: BTreeMap<String, u64>,
     /// By measure, those of which it has values.
-    pub measures: Vec<ToldMeasure>,
+    pub measures: Vec<ReportedMeasure>,
 }
 
 /// A measure as a client told it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToldMeasure {
+pub struct ReportedMeasure {
     /// Place in [`crate::schema::RunInfo::measures`].
     pub measure: u16,
     /// How many values its figures are of.
@@ -96,12 +96,12 @@ pub struct ToldMeasure {
     /// Greatest.
     pub max_ns: u64,
     /// Percentiles in the order of its report.
-    pub percentiles: Vec<ToldPercentile>,
+    pub percentiles: Vec<ReportedPercentile>,
 }
 
 /// One column of percentiles.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToldPercentile {
+pub struct ReportedPercentile {
     /// As the report calls it.
     pub label: String,
     /// The share of values at or below, 0..=1; `None` where the label cannot be what it says.

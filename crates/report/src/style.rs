@@ -85,7 +85,7 @@ fn rendition(rest: &str) -> Option<&str> {
 
 /// What a piece of text is to the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tone {
+pub enum Tone {
     Good,
     Bad,
     Warning,
@@ -108,28 +108,28 @@ impl Tone {
 
 /// A line of toned pieces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Line(Vec<(Option<Tone>, String)>);
+pub struct Line(Vec<(Option<Tone>, String)>);
 
 impl Line {
     /// Adds plain text.
-    pub(crate) fn text(mut self, text: impl Into<String>) -> Line {
+    pub fn text(mut self, text: impl Into<String>) -> Line {
         self.0.push((None, text.into()));
         self
     }
 
     /// Adds toned text.
-    pub(crate) fn tone(self, tone: Tone, text: impl Into<String>) -> Line {
+    pub fn tone(self, tone: Tone, text: impl Into<String>) -> Line {
         self.maybe(Some(tone), text)
     }
 
     /// Adds text that may have a tone.
-    pub(crate) fn maybe(mut self, tone: Option<Tone>, text: impl Into<String>) -> Line {
+    pub fn maybe(mut self, tone: Option<Tone>, text: impl Into<String>) -> Line {
         self.0.push((tone, text.into()));
         self
     }
 
     /// The line without trailing blanks, cut to `columns` characters; no newline.
-    pub(crate) fn render(&self, columns: usize, style: Style) -> String {
+    pub fn render(&self, columns: usize, style: Style) -> String {
         let pieces: Vec<_> = self
             .0
             .iter()
@@ -159,7 +159,7 @@ impl Line {
 }
 
 /// The text in lines of at most `columns` characters, broken at blanks where there are any.
-pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut width = 0;
     for word in text.split_whitespace() {

@@ -9,7 +9,7 @@ const NAME_MIN: usize = 10;
 
 /// A table whose rows may stand in sections.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub struct Table {
     rows: Vec<Row>,
 }
 
@@ -22,7 +22,7 @@ enum Row {
 
 impl Table {
     /// A table with this header.
-    pub(crate) fn new(header: &[&str]) -> Table {
+    pub fn new(header: &[&str]) -> Table {
         let cells = header
             .iter()
             .map(|text| (Some(Tone::Dim), (*text).to_owned()))
@@ -33,17 +33,17 @@ impl Table {
     }
 
     /// Adds a line of its own across all columns.
-    pub(crate) fn section(&mut self, line: Line) {
+    pub fn section(&mut self, line: Line) {
         self.rows.push(Row::Section(line));
     }
 
     /// Adds a row.
-    pub(crate) fn row(&mut self, cells: Vec<(Option<Tone>, String)>) {
+    pub fn row(&mut self, cells: Vec<(Option<Tone>, String)>) {
         self.rows.push(Row::Cells(cells));
     }
 
     /// The lines, of at most `columns` characters as far as cutting names allows.
-    pub(crate) fn render(&self, columns: usize, style: Style) -> Vec<String> {
+    pub fn render(&self, columns: usize, style: Style) -> Vec<String> {
         let mut widths = self.widths();
         let figures: usize = widths.iter().skip(1).map(|width| width + GAP).sum();
         let name_max = columns.saturating_sub(figures).max(NAME_MIN);

@@ -8,9 +8,9 @@ use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 
 /// The text is at most so wide, whatever the terminal.
-pub(crate) const COLUMNS: usize = 120;
+pub const COLUMNS: usize = 120;
 /// Indent of what stands below a heading.
-pub(crate) const INDENT: &str = "  ";
+pub const INDENT: &str = "  ";
 
 /// The text that ends a run: the verdict, findings (the generator's health first), thresholds,
 /// figures by step and, where there are several, by phase, users, health, and the directory that
@@ -61,7 +61,7 @@ fn headline(summary: &Summary, info: &RunInfo) -> Line {
 }
 
 /// A finding with its mark, wrapped.
-pub(crate) fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
+pub fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
     let (tone, unicode, ascii) = match finding.severity {
         Severity::Good => (Tone::Good, "✓", "+"),
         Severity::Note => (Tone::Dim, "·", "-"),

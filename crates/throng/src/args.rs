@@ -300,7 +300,7 @@ pub(crate) struct ResultsArgs {
     #[arg(long = "as", value_name = "LAYOUT")]
     pub(crate) layout: Option<Layout>,
     /// Start of the run in UTC, such as 2015-07-31T15:36, if the results do not contain it
-    #[arg(long, value_name = "TIME", value_parser = ::import::parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = thesis::parse_time)]
     pub(crate) start: Option<u64>,
     /// Directory in which run directories are created [default: runs]
     #[arg(long, value_name = "DIR")]

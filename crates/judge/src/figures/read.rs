@@ -53,7 +53,7 @@ impl Figures {
     }
 
     /// Adds outcomes that were counted while the run went on.
-    pub(crate) fn add_tally(&mut self, tally: &Tally) {
+    pub fn add_tally(&mut self, tally: &Tally) {
         for phase in &tally.phases {
             for measure in &phase.measures {
                 let cell = self.cell_mut(phase.phase as usize, measure.measure as usize);

@@ -8,7 +8,7 @@ use plan::{Basis, Figure, Stat};
 
 use super::{Extremes, MeterValue, Subject};
 use crate::cost::Usage;
-use crate::{threshold, told};
+use crate::{clients, threshold};
 
 /// Why an input cannot be taken from a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -222,13 +222,15 @@ fn imported(figure: &Figure, run: &Subject) -> Option<f64> {
         return None;
     };
     let import = run.import.as_ref()?;
-    let told = told::told(import, *measure, |_| true)?;
+    let told = clients::pool(import, *measure, |_| true)?;
     match stat {
         Stat::Count => Some(told.pooled.count as f64),
         Stat::Mean => Some(told.pooled.mean),
         Stat::Min => Some(told.min_ns as f64),
         Stat::Max => Some(told.max_ns as f64),
-        Stat::Quantile(share) => told::bounds(import, *measure, *share).map(|bounds| bounds.1),
+        Stat::Quantile(share) => {
+            clients::percentile_bounds(import, *measure, *share).map(|bounds| bounds.1)
+        }
         Stat::Rate | Stat::Errors | Stat::ErrorRate => threshold::value(&run.figures, figure),
     }
 }

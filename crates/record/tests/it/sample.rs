@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::import::{ClientReport, Repair, ToldMeasure, ToldPercentile, Unreachable};
+use record::import::{ClientReport, Repair, ReportedMeasure, ReportedPercentile, Unreachable};
 use record::schema::{
     Event, EventKind, FORMAT_VERSION, Finding, GeneratorInfo, HealthSummary, Latency, MeasureInfo,
     MeasureSummary, MeasureTally, PhaseInfo, PhaseSummary, PhaseTally, RunInfo, RunStatus,
@@ -210,7 +210,7 @@ pub(crate) fn import() -> Import {
             disconnected: 0,
             failed: 1,
             errors: BTreeMap::from([(text("read ECONNRESET"), 1)]),
-            measures: vec![ToldMeasure {
+            measures: vec![ReportedMeasure {
                 measure: 0,
                 count: 199,
                 mean_ns: 13_000_000.0,
@@ -218,7 +218,7 @@ pub(crate) fn import() -> Import {
                 min_ns: 12_000_000,
                 median_ns: 13_000_000,
                 max_ns: 150_000_000,
-                percentiles: vec![ToldPercentile {
+                percentiles: vec![ReportedPercentile {
                     label: text("98%"),
                     share: None,
                     value_ns: 67_000_000,

@@ -13,6 +13,7 @@ use scenario::{Diagnostic, Source};
 
 use crate::args::MetersArgs;
 use crate::exit::{Exit, Failure, written};
+use crate::verbs::show::judge_again;
 use crate::{page, source, terminal};
 
 pub(crate) fn meters(args: &MetersArgs) -> Result<Exit, Failure> {
@@ -73,9 +74,7 @@ fn subject(path: &Path, prices: Option<&Prices>) -> Result<Subject, Failure> {
     })?;
     let summary = match run.summary().map_err(refuse)? {
         Some(summary) => summary,
-        None => {
-            judge::judge_again(&run, false).map_err(|error| Failure::new(Exit::NoInput, error))?
-        }
+        None => judge_again(&run, false)?,
     };
     Ok(Subject {
         name,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use judge::thesis::{self, Results};
+use thesis::Results;
 
 use crate::args::{Publication, ReproduceArgs};
 use crate::exit::{Exit, Failure, written};
@@ -13,21 +13,21 @@ use crate::verbs::import::{failure, settings};
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<Exit, Failure> {
     let Publication::Thesis { dir } = &args.publication;
     let results = results(dir)?;
-    let text = report::thesis(&thesis::reproduce(&results), terminal::style());
+    let text = thesis::render_tables(&thesis::reproduce(&results), terminal::style());
     written(write!(std::io::stdout(), "{text}"))
 }
 
 /// The results below a directory, of those systems that the thesis prints.
 fn results(dir: &Path) -> Result<Vec<Results>, Failure> {
     let mut found = Vec::new();
-    for path in ::import::detect(dir).map_err(failure)? {
+    for path in thesis::detect(dir).map_err(failure)? {
         let name = path
             .file_name()
             .map(|name| name.to_string_lossy().into_owned());
         if name.as_deref().and_then(thesis::start).is_none() {
             continue;
         }
-        let imported = ::import::read(&path, &settings(&path, None)).map_err(failure)?;
+        let imported = thesis::read(&path, &settings(&path, None)).map_err(failure)?;
         found.push(Results {
             name: imported.info.name,
             import: imported.import,

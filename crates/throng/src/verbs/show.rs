@@ -43,7 +43,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let mut text = if args.json {
         report::json(&summary)
     } else if let Some(import) = run.import().map_err(refuse)? {
-        report::imported(&summary, run.info(), &import, &directory, terminal::style())
+        thesis::render_results(&summary, run.info(), &import, &directory, terminal::style())
     } else {
         report::verdict(&summary, run.info(), &directory, terminal::style())
             + &over_time(course.as_ref())
@@ -86,7 +86,16 @@ pub(crate) fn judged(run: &Run, allow_lost_workers: bool) -> Result<Summary, Fai
         .map_err(|error| Failure::new(Exit::NoInput, error))?;
     match told {
         Some(summary) if !allow_lost_workers => Ok(summary),
-        _ => judge::judge_again(run, allow_lost_workers)
-            .map_err(|error| Failure::new(Exit::NoInput, error)),
+        _ => judge_again(run, allow_lost_workers),
     }
+}
+
+/// Judges a run again from its record; imported results by rules of their own.
+pub(crate) fn judge_again(run: &Run, allow_lost_workers: bool) -> Result<Summary, Failure> {
+    let refuse = |error: RecordError| Failure::new(Exit::NoInput, error);
+    if let Some(import) = run.import().map_err(refuse)? {
+        let tally = run.tally().map_err(refuse)?.unwrap_or_default();
+        return Ok(thesis::judge(run.info(), &import, &tally));
+    }
+    judge::judge_again(run, allow_lost_workers).map_err(|error| Failure::new(Exit::NoInput, error))
 }

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::import::Settings;
-use judge::thesis::{self, Agreement, ReproducedCell, Reproduction, Results};
+use ::thesis::{Agreement, ReproducedCell, Reproduction, Results, Settings};
 use record::Run;
 use record::schema::Summary;
 
@@ -191,10 +190,10 @@ fn cell(reproduction: &Reproduction, table: &str, row: &str, system: usize) -> R
 fn results(path: &std::path::Path) -> Results {
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     let settings = Settings {
-        started_unix_ns: thesis::start(&name).map(|start| ::import::parse_time(start).unwrap()),
+        started_unix_ns: ::thesis::start(&name).map(|start| ::thesis::parse_time(start).unwrap()),
         version: String::new(),
     };
-    let imported = ::import::read(path, &settings).unwrap();
+    let imported = ::thesis::read(path, &settings).unwrap();
     Results {
         name,
         import: imported.import,
@@ -207,7 +206,7 @@ fn results(path: &std::path::Path) -> Results {
 fn the_tables_of_the_thesis_follow_from_its_results() {
     let Some(data) = published() else { return };
     let found = ["baseline", "proposed_1"].map(|name| results(&data.join(name)));
-    let reproduction = thesis::reproduce(&found);
+    let reproduction = ::thesis::reproduce(&found);
     let is = |table: &str, row: &str, system: usize| {
         let cell = cell(&reproduction, table, row, system);
         assert!(cell.printed.is_some(), "{row}");

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use ::import::{ImportError, Imported, Settings};
 use record::RecordError;
+use thesis::{ImportError, Imported, Settings};
 
 use crate::args::{Layout, ResultsArgs};
 use crate::exit::{Exit, Failure, written};
@@ -17,7 +17,7 @@ const RUNS: &str = "runs";
 pub(super) fn import(dir: &Path, args: &ResultsArgs) -> Result<Exit, Failure> {
     // There is one layout so far, and it is found out.
     let (None | Some(Layout::Thesis)) = args.layout;
-    let found = ::import::detect(dir).map_err(failure)?;
+    let found = thesis::detect(dir).map_err(failure)?;
     if args.start.is_some() && found.len() > 1 {
         return Err(Failure::hinted(
             Exit::Usage,
@@ -30,8 +30,7 @@ pub(super) fn import(dir: &Path, args: &ResultsArgs) -> Result<Exit, Failure> {
         ));
     }
     for results in found {
-        let imported =
-            ::import::read(&results, &settings(&results, args.start)).map_err(failure)?;
+        let imported = thesis::read(&results, &settings(&results, args.start)).map_err(failure)?;
         let text = write(&imported, args)?;
         if !args.quiet {
             written(write!(std::io::stdout(), "{text}"))?;
@@ -43,9 +42,9 @@ pub(super) fn import(dir: &Path, args: &ResultsArgs) -> Result<Exit, Failure> {
 /// What the results do not say themselves: when the runs of the thesis began is known.
 pub(crate) fn settings(results: &Path, start: Option<u64>) -> Settings {
     let name = results.file_name().map(|name| name.to_string_lossy());
-    let known = name.and_then(|name| judge::thesis::start(&name));
+    let known = name.and_then(|name| thesis::start(&name));
     Settings {
-        started_unix_ns: start.or_else(|| ::import::parse_time(known?).ok()),
+        started_unix_ns: start.or_else(|| thesis::parse_time(known?).ok()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }
@@ -71,11 +70,11 @@ fn write(imported: &Imported, args: &ResultsArgs) -> Result<String, Failure> {
         tally,
         ..
     } = imported;
-    let summary = judge::judge_imported(info, import, tally);
+    let summary = thesis::judge(info, import, tally);
     dir.write_summary(&summary)
         .map_err(|error| Failure::new(Exit::Io, error))?;
     let directory = dir.path().display().to_string();
-    Ok(report::imported(&summary, info, import, &directory, terminal::style()) + "\n")
+    Ok(thesis::render_results(&summary, info, import, &directory, terminal::style()) + "\n")
 }
 
 /// What was wrong with the results, and what to end with.

@@ -8,7 +8,7 @@ use stats::polygon;
 
 use super::Published;
 use super::agreement::{Reading, parse};
-use crate::cost;
+use judge::cost;
 
 /// The price list of the thesis is one of the examples.
 static PRICES: LazyLock<Prices> = LazyLock::new(|| {

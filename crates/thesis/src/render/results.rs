@@ -1,12 +1,10 @@
 //! Imported results in words: findings, figures as the clients told them, regions.
 
-use judge::told::{self, SHARES, Told};
+use judge::clients::{self, PooledMeasure, SHARES};
 use record::import::Import;
 use record::schema::{RunInfo, Summary};
 
-use crate::style::{Line, Style, Tone, wrap};
-use crate::table::Table;
-use crate::verdict::{COLUMNS, INDENT, finding_lines};
+use report::{COLUMNS, INDENT, Line, Style, Table, Tone, finding_lines, wrap};
 
 /// The text on imported results. Lines end with `\n`.
 pub fn imported(
@@ -78,14 +76,14 @@ fn figures(summary: &Summary, info: &RunInfo, import: &Import) -> Table {
         let errors = summary.measures.iter().find(|m| m.name == measure.name);
         let errors = errors.map_or(0, |m| m.errors);
         let place = u16::try_from(number).unwrap_or(u16::MAX);
-        if let Some(told) = told::told(import, place, |_| true) {
+        if let Some(told) = clients::pool(import, place, |_| true) {
             table.row(row(&measure.name, errors, &told));
         }
     }
     table
 }
 
-fn row(name: &str, errors: u64, told: &Told) -> Vec<(Option<Tone>, String)> {
+fn row(name: &str, errors: u64, told: &PooledMeasure) -> Vec<(Option<Tone>, String)> {
     let pooled = &told.pooled;
     let failed = (errors > 0).then_some(Tone::Bad);
     let mut cells = vec![
@@ -122,7 +120,7 @@ fn by_region(info: &RunInfo, import: &Import) -> Table {
     let mut header = vec!["region", "clients", "planned", "failed"];
     header.extend(info.measures.iter().flat_map(|m| [m.name.as_str(), "mean"]));
     let mut table = Table::new(&header);
-    for region in told::regions(import) {
+    for region in clients::regions(import) {
         let clients: Vec<_> = import
             .clients
             .iter()
@@ -140,7 +138,7 @@ fn by_region(info: &RunInfo, import: &Import) -> Table {
         ];
         for number in 0..info.measures.len() {
             let place = u16::try_from(number).unwrap_or(u16::MAX);
-            let told = told::told(import, place, |client| client.region == region);
+            let told = clients::pool(import, place, |client| client.region == region);
             let (count, mean) = match told {
                 Some(told) => (
                     units::count(told.pooled.count),

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::import::{ClientReport, ToldMeasure, ToldPercentile};
+use record::import::{ClientReport, ReportedMeasure, ReportedPercentile};
 
-use crate::repairs::{Kind, Repairs};
+use super::repairs::{Kind, Repairs};
 
 /// The measures that reports tell of: their word, and our name and kind of it.
 pub(crate) const MEASURES: &[(&str, &str, &str)] = &[
@@ -38,7 +38,7 @@ struct Draft {
     heads: BTreeMap<&'static str, u64>,
     /// By place in [`MEASURES`]; `None`: a figure of it cannot be read.
     durations: BTreeMap<u16, Option<[f64; 6]>>,
-    percentiles: BTreeMap<u16, Option<Vec<ToldPercentile>>>,
+    percentiles: BTreeMap<u16, Option<Vec<ReportedPercentile>>>,
     errors: BTreeMap<String, u64>,
 }
 
@@ -190,7 +190,7 @@ impl Draft {
             let percent = label.strip_suffix('%').and_then(number);
             let share = percent.filter(|&p| p <= 100.0 && label != before);
             match number(cell) {
-                Some(ms) => told.push(ToldPercentile {
+                Some(ms) => told.push(ReportedPercentile {
                     label: label.clone(),
                     share: share.map(|percent| percent / 100.0),
                     value_ns: ns(ms),
@@ -255,10 +255,10 @@ impl Draft {
 fn told(
     measure: u16,
     [min, mean, deviation, median, max, count]: [f64; 6],
-    mut percentiles: Vec<ToldPercentile>,
+    mut percentiles: Vec<ReportedPercentile>,
     place: &dyn Fn() -> String,
     repairs: &mut Repairs,
-) -> ToldMeasure {
+) -> ReportedMeasure {
     let values = percentiles.iter().map(|p| p.value_ns);
     let row: Vec<u64> = [ns(min)]
         .into_iter()
@@ -270,7 +270,7 @@ fn told(
         repairs.add(Kind::Disorder, place);
         percentiles.iter_mut().for_each(|p| p.share = None);
     }
-    ToldMeasure {
+    ReportedMeasure {
         measure,
         count: count as u64,
         mean_ns: mean * MS as f64,

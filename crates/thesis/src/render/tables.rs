@@ -1,10 +1,8 @@
 //! The tables of the thesis in words: printed beside computed.
 
-use judge::thesis::{Agreement, ReproducedCell, ReproducedRow, Reproduction};
+use crate::{Agreement, ReproducedCell, ReproducedRow, Reproduction};
 
-use crate::style::{Line, Style, Tone, wrap};
-use crate::table::Table;
-use crate::verdict::{COLUMNS, INDENT};
+use report::{COLUMNS, INDENT, Line, Style, Table, Tone, wrap};
 
 /// Digits behind the printed ones that a computed figure is told with.
 const MORE_DIGITS: usize = 2;

@@ -68,7 +68,7 @@ struct Published {
 }
 
 static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("thesis/published.json"))
+    serde_json::from_str(include_str!("tables/published.json"))
         .expect("the file is part of the program, and a test reads it")
 });
 

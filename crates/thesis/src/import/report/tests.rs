@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const SOUND: &str = include_str!("../../../../testdata/import/report-sound.txt");
+const SOUND: &str = include_str!("../../../../../testdata/import/report-sound.txt");
 
 /// The report, and the codes of what was repaired with their counts.
 fn read(text: &str) -> (Result<ClientReport, String>, Vec<(String, u64)>) {

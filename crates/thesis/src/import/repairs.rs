@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn every_repair_is_in_the_reference() {
-        let reference = include_str!("../../../docs/importing.md");
+        let reference = include_str!("../../../../docs/importing.md");
         assert_eq!(all().len(), Kind::StrayFile as usize + 1);
         for kind in all() {
             let row = format!("\n| `{}` | ", kind.code());

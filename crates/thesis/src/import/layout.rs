@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use record::import::Unreachable;
 use record::probes::ProbeInfo;
 
-use crate::imported::{Draft, Series};
-use crate::repairs::{Kind, Repairs};
-use crate::{FILE_BYTES_MAX, FILES_MAX, ImportError, Imported, Settings, metric, report};
+use super::repairs::{Kind, Repairs};
+use super::results::{Draft, Series};
+use super::{FILE_BYTES_MAX, FILES_MAX, ImportError, Imported, Settings, metric, report};
 
 /// The role whose files are reports.
 const CLIENTS: &str = "clients";

@@ -8,7 +8,7 @@ use stats::polygon;
 
 use super::agreement::Reading;
 use super::{PUBLISHED, Results};
-use crate::told::{self, Told};
+use judge::clients::{self, PooledMeasure};
 
 const MS: f64 = 1e6;
 const MINUTE_NS: i64 = 60_000_000_000;
@@ -86,12 +86,12 @@ impl<'r> System<'r> {
         vec![(words.to_owned(), (all, all))]
     }
 
-    fn told(&self, measure: &str, keep: impl Fn(&ClientReport) -> bool) -> Option<Told> {
+    fn told(&self, measure: &str, keep: impl Fn(&ClientReport) -> bool) -> Option<PooledMeasure> {
         let (_, place) = MEASURES.iter().find(|found| found.0 == measure)?;
-        told::told(self.import, *place, keep)
+        clients::pool(self.import, *place, keep)
     }
 
-    fn all(&self, measure: &str) -> Option<Told> {
+    fn all(&self, measure: &str) -> Option<PooledMeasure> {
         self.told(measure, |_| true)
     }
 
@@ -115,7 +115,7 @@ impl<'r> System<'r> {
             // The worst client's.
             "p98" => {
                 let (_, place) = MEASURES.iter().find(|found| found.0 == measure)?;
-                told::worst_percentile(self.import, *place, "98%")? as f64
+                clients::worst_percentile(self.import, *place, "98%")? as f64
             }
             _ => return None,
         };

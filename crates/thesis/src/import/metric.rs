@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use crate::repairs::{Kind, Repairs};
+use super::repairs::{Kind, Repairs};
 
 /// From one row to the next.
 pub(crate) const STEP_NS: i64 = 60_000_000_000;

@@ -12,10 +12,10 @@ use record::schema::{
 use record::{Outcome, RecordError, RunDir};
 use sha1::{Digest, Sha1};
 
-use crate::metric::STEP_NS;
-use crate::repairs::{Kind, Repairs};
-use crate::report::{HANDSHAKE, MEASURES, MS};
-use crate::{ImportError, Settings};
+use super::metric::STEP_NS;
+use super::repairs::{Kind, Repairs};
+use super::report::{HANDSHAKE, MEASURES, MS};
+use super::{ImportError, Settings};
 
 /// A utilisation and used/available may differ by so many percentage points.
 const UTILISATION_SLACK: f64 = 0.01;

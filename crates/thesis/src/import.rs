@@ -9,17 +9,15 @@
 //! run directory, and `import.json` says so. Parsers are pure functions of text; only `layout` reads
 //! files.
 
-#![deny(missing_docs)]
-
-mod imported;
 mod layout;
 mod metric;
 mod repairs;
 mod report;
+mod results;
 
 use std::path::{Path, PathBuf};
 
-pub use imported::Imported;
+pub use results::Imported;
 
 /// Largest file that is read, in bytes.
 pub const FILE_BYTES_MAX: u64 = 16 << 20;

@@ -4,15 +4,15 @@
 //! cannot be merged: of them the bounds are told between which they must lie.
 
 use record::Import;
-use record::import::{ClientReport, ToldMeasure};
-use stats::pooled::{Group, Pooled, Quantiles, pool, quantile_bounds};
+use record::import::{ClientReport, ReportedMeasure};
+use stats::pooled::{self, Group, Pooled, Quantiles, quantile_bounds};
 
 /// The shares of percentiles that are told.
 pub const SHARES: [f64; 3] = [0.5, 0.9, 0.98];
 
 /// A measure over several clients. Nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct PooledMeasure {
     /// Count, weighted mean and deviations.
     pub pooled: Pooled,
     /// Least of all.
@@ -25,15 +25,19 @@ pub struct Told {
 }
 
 /// A measure as those clients told it that `keep` holds for; `None` where none of them has a value.
-pub fn told(import: &Import, measure: u16, keep: impl Fn(&ClientReport) -> bool) -> Option<Told> {
-    let reports: Vec<&ToldMeasure> = reports(import, measure, keep).collect();
-    let pooled = pool(reports.iter().map(|told| Group {
+pub fn pool(
+    import: &Import,
+    measure: u16,
+    keep: impl Fn(&ClientReport) -> bool,
+) -> Option<PooledMeasure> {
+    let reports: Vec<&ReportedMeasure> = reports(import, measure, keep).collect();
+    let pooled = pooled::pool(reports.iter().map(|told| Group {
         count: told.count,
         mean: told.mean_ns,
         deviation: told.deviation_ns,
     }))?;
     let quantiles: Vec<Quantiles> = reports.iter().map(|told| quantiles(told)).collect();
-    Some(Told {
+    Some(PooledMeasure {
         pooled,
         min_ns: reports.iter().map(|told| told.min_ns).min()?,
         max_ns: reports.iter().map(|told| told.max_ns).max()?,
@@ -42,7 +46,7 @@ pub fn told(import: &Import, measure: u16, keep: impl Fn(&ClientReport) -> bool)
 }
 
 /// The least and the greatest value that a percentile of all clients can have, for any share in 0..=1.
-pub fn bounds(import: &Import, measure: u16, share: f64) -> Option<(f64, f64)> {
+pub fn percentile_bounds(import: &Import, measure: u16, share: f64) -> Option<(f64, f64)> {
     let reports = reports(import, measure, |_| true);
     quantile_bounds(&reports.map(quantiles).collect::<Vec<_>>(), share)
 }
@@ -67,7 +71,7 @@ fn reports(
     import: &Import,
     measure: u16,
     keep: impl Fn(&ClientReport) -> bool,
-) -> impl Iterator<Item = &ToldMeasure> {
+) -> impl Iterator<Item = &ReportedMeasure> {
     let clients = import.clients.iter().filter(move |client| keep(client));
     let of = move |client: &'_ ClientReport| -> Option<usize> {
         let measures = client.measures.iter();
@@ -80,7 +84,7 @@ fn reports(
 
 /// What is known of a client's distribution: its ends, and the percentiles that can be what their
 /// labels say.
-fn quantiles(told: &ToldMeasure) -> Quantiles {
+fn quantiles(told: &ReportedMeasure) -> Quantiles {
     let known = told.percentiles.iter();
     let known = known.filter_map(|p| Some((p.share?, p.value_ns as f64)));
     let ends = [(0.0, told.min_ns as f64), (1.0, told.max_ns as f64)];
@@ -100,16 +104,16 @@ mod tests {
     #[test]
     fn clients_are_put_together() {
         let import = sample::import();
-        let all = told(&import, 0, |_| true).unwrap();
+        let all = pool(&import, 0, |_| true).unwrap();
         // 100 of 10 ms and 300 of 30 ms.
         assert_eq!((all.pooled.count, all.pooled.mean), (400, 25e6));
         assert_eq!((all.min_ns, all.max_ns), (5_000_000, 60_000_000));
         // At 15 ms, the slower client's least, 98 of the faster one's and 150 of its own can lie below;
         // at 30 ms, its median, 150 of its own and all others do.
         assert_eq!(all.bounds_ns[0], Some((15_000_000.0, 30_000_000.0)));
-        let eu = told(&import, 0, |client| client.region == "eu").unwrap();
+        let eu = pool(&import, 0, |client| client.region == "eu").unwrap();
         assert_eq!(eu.pooled.count, 100);
-        assert_eq!(told(&import, 9, |_| true), None);
+        assert_eq!(pool(&import, 9, |_| true), None);
         assert_eq!(regions(&import), ["eu", "us"]);
         assert_eq!(worst_percentile(&import, 0, "98%"), Some(50_000_000));
         assert_eq!(worst_percentile(&import, 0, "99%"), None);

@@ -6,20 +6,18 @@ use record::schema::{
     Verdict,
 };
 
-use crate::figures::Figures;
-use crate::findings::{errors, finding};
-use crate::{exit_code, summary, told};
+use judge::{Figures, clients, error_findings, exit_code, finding, measures};
 
 /// Judges imported results: figures and findings, without thresholds. Nothing is known of the
 /// generator, and that is the first finding.
 pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
     let mut figures = Figures::new(info.clone(), Vec::new(), Vec::new());
     figures.add_tally(tally);
-    let measures = summary::measures(&figures, None);
+    let measures = measures(&figures, None);
     let mut findings = vec![generator()];
     findings.extend(unreachable(import));
     findings.extend(import.repairs.iter().map(repaired));
-    findings.extend(errors(&measures, &[]));
+    findings.extend(error_findings(&measures, &[]));
     findings.push(bounded(import));
     Summary {
         format: FORMAT_VERSION,
@@ -42,7 +40,7 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
 fn users(info: &RunInfo, import: &Import) -> UsersSummary {
     let handshake = info.measures.iter().position(|m| m.kind == "handshake");
     let handshake = handshake.and_then(|at| u16::try_from(at).ok());
-    let told = handshake.and_then(|measure| told::told(import, measure, |_| true));
+    let told = handshake.and_then(|measure| clients::pool(import, measure, |_| true));
     let connected = told.map_or(0, |told| told.pooled.count);
     let failed: u64 = import.clients.iter().map(|client| client.failed).sum();
     UsersSummary {
@@ -100,50 +98,4 @@ fn bounded(import: &Import) -> Finding {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use expect_test::expect;
-    use record::schema::{MeasureTally, PhaseTally};
-
-    use super::*;
-    use crate::sample;
-
-    #[test]
-    fn nothing_is_said_of_what_is_not_known() {
-        let mut info = sample::info();
-        info.measures[0].kind = "handshake".to_owned();
-        let outcomes = BTreeMap::from([("ok".to_owned(), 400), ("reset".to_owned(), 2)]);
-        let measures = vec![MeasureTally {
-            measure: 0,
-            outcomes,
-        }];
-        let tally = Tally {
-            phases: vec![PhaseTally { phase: 0, measures }],
-        };
-        let summary = judge(&info, &sample::import(), &tally);
-        assert_eq!(summary.health, HealthSummary::default());
-        assert_eq!((summary.users.connected, summary.users.started), (400, 402));
-        assert_eq!(
-            (summary.measures[0].count, summary.measures[0].errors),
-            (402, 2)
-        );
-        assert_eq!(summary.measures[0].response, None);
-        expect![[r#"
-            Warning generator-unknown
-                these results were measured elsewhere: whether their generator kept up is not
-                known, and no latency is known to be free of its lateness
-            Warning clients-unreachable
-                1 of 3 clients left no readable report, and no figure holds what they measured;
-                the first is 10.0.0.3 in eu: it is empty
-            Warning import-repaired
-                5 × minutes without a row inside a metric (`gap`; first: servers/eu/a/cpu.csv)
-            Warning errors
-                connect: 2 of 402 failed (0.498 %): 2 × reset
-            Note percentiles-bounded
-                percentiles of 2 clients cannot be merged: told are the bounds between which
-                they lie, to 1.00 ms
-        "#]]
-        .assert_eq(&sample::told(&summary.findings));
-    }
-}
+mod tests;

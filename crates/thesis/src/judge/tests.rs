@@ -1,0 +1,132 @@
+use std::collections::BTreeMap;
+
+use expect_test::expect;
+use record::import::{ClientReport, Repair, ReportedMeasure, Unreachable};
+use record::schema::{GeneratorInfo, MeasureInfo, MeasureTally, PhaseInfo, PhaseTally, RunStatus};
+use report::{Style, finding_lines};
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MS;
+
+fn info() -> RunInfo {
+    RunInfo {
+        format: FORMAT_VERSION,
+        id: "20150731T153600-baseline-3f2a".to_owned(),
+        name: "baseline".to_owned(),
+        throng: "0.0.0".to_owned(),
+        status: RunStatus::Complete,
+        seed: 1,
+        scenario_hash: String::new(),
+        overrides: Vec::new(),
+        target: String::new(),
+        started_unix_ns: 0,
+        ended_ns: 60 * SECOND,
+        clock: String::new(),
+        generator: GeneratorInfo {
+            mode: "imported".to_owned(),
+            loops: 0,
+            cores: 0,
+            files_per_loop: 0,
+            lag_max_ns: 0,
+        },
+        host: BTreeMap::new(),
+        measures: vec![MeasureInfo {
+            name: "connect".into(),
+            kind: "handshake".into(),
+        }],
+        sessions: Vec::new(),
+        phases: vec![PhaseInfo {
+            name: "all".to_owned(),
+            kind: "imported".to_owned(),
+            start_ns: 0,
+            end_ns: 60 * SECOND,
+            users_planned: 402.0,
+        }],
+        tls_unverified: false,
+        workers: Vec::new(),
+    }
+}
+
+/// A client with `count` handshakes around `ms` milliseconds, and one failed user.
+fn client(region: &str, count: u64, ms: u64) -> ClientReport {
+    ClientReport {
+        region: region.to_owned(),
+        host: "10.0.0.1".to_owned(),
+        users_planned: count + 1,
+        online_ns: 60 * SECOND,
+        connected: count,
+        disconnected: 0,
+        failed: 1,
+        errors: BTreeMap::from([("read ECONNRESET".to_owned(), 1)]),
+        measures: vec![ReportedMeasure {
+            measure: 0,
+            count,
+            mean_ns: (ms * MS) as f64,
+            deviation_ns: MS as f64,
+            min_ns: ms * MS / 2,
+            median_ns: ms * MS,
+            max_ns: 2 * ms * MS,
+            percentiles: Vec::new(),
+        }],
+    }
+}
+
+fn import() -> Import {
+    Import {
+        format: FORMAT_VERSION,
+        layout: "thesis".to_owned(),
+        source: "results".to_owned(),
+        resolution_ns: MS,
+        repairs: vec![Repair {
+            code: "gap".to_owned(),
+            count: 5,
+            text: "minutes without a row inside a metric".to_owned(),
+            lossy: true,
+            first: "servers/eu/a/cpu.csv".to_owned(),
+        }],
+        absent: Vec::new(),
+        unreachable: vec![Unreachable {
+            region: "eu".to_owned(),
+            host: "10.0.0.3".to_owned(),
+            why: "it is empty".to_owned(),
+        }],
+        clients: vec![client("eu", 100, 10), client("us", 300, 30)],
+    }
+}
+
+#[test]
+fn unknown_health_and_latencies_stay_empty() {
+    let outcomes = BTreeMap::from([("ok".to_owned(), 400), ("reset".to_owned(), 2)]);
+    let measures = vec![MeasureTally {
+        measure: 0,
+        outcomes,
+    }];
+    let tally = Tally {
+        phases: vec![PhaseTally { phase: 0, measures }],
+    };
+    let summary = judge(&info(), &import(), &tally);
+    assert_eq!(summary.health, HealthSummary::default());
+    assert_eq!((summary.users.connected, summary.users.started), (400, 402));
+    assert_eq!(
+        (summary.measures[0].count, summary.measures[0].errors),
+        (402, 2)
+    );
+    assert_eq!(summary.measures[0].response, None);
+    let lines = summary.findings.iter();
+    let lines: Vec<_> = lines
+        .flat_map(|finding| finding_lines(finding, Style::PLAIN))
+        .collect();
+    let text = lines.join("\n") + "\n";
+    expect![[r#"
+          ! warning: these results were measured elsewhere: whether their generator kept up is not known, and no latency is
+            known to be free of its lateness
+          ! warning: 1 of 3 clients left no readable report, and no figure holds what they measured; the first is 10.0.0.3 in
+            eu: it is empty
+          ! warning: 5 x minutes without a row inside a metric (`gap`; first: servers/eu/a/cpu.csv)
+          ! warning: connect: 2 of 402 failed (0.498 %): 2 x reset
+          - percentiles of 2 clients cannot be merged: told are the bounds between which they lie, to 1.00 ms
+    "#]]
+    .assert_eq(&text);
+}
