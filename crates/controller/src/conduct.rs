@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use engine::driver::real::{LoopNews, StopFlag, Zero, monotonic_ns, open_files_max};
+use engine::driver::real::{LoopNews, StopFlag, Zero, monotonic_ns};
+use machine::host::{self, Totals};
+use machine::loops::{cores, open_files_max};
 use plan::Plan;
 use probe::ProbeError;
 use record::schema::{EventKind, RunInfo, RunStatus, SeriesRow, Summary};
@@ -15,14 +17,13 @@ use crate::broadcasts::Broadcasts;
 use crate::crew::{Crew, CrewError, Heard, Hiring, Loss};
 use crate::describe::Begun;
 use crate::guard::Guard;
-use crate::host::{self, Totals};
 use crate::journal::{Journal, reason, rows_channel};
 use crate::layout::layout;
 use crate::merge::{Interval, Merger};
 use crate::oddities::Oddities;
 use crate::pause::{self, Pause};
 use crate::preflight::{self, TooSmall};
-use crate::prepare::{cores, prepare, start_target};
+use crate::prepare::{prepare, start_target};
 use crate::probing::{self, Probing};
 use crate::secrets::Secrets;
 use crate::starts;
@@ -405,7 +406,13 @@ impl Conductor<'_> {
             .cpu_process_ns
             .saturating_sub(self.totals.cpu_process_ns)
             + usage.cpu_ns.saturating_sub(self.usage.cpu_ns);
-        totals.network.tell_since(&self.totals.network, row);
+        let lost = totals.network.since(&self.totals.network);
+        row.host_retransmits = lost.retransmits;
+        row.host_syn_retransmits = lost.syn_retransmits;
+        row.host_listen_drops = lost.listen_drops;
+        row.host_packet_drops = lost.packet_drops;
+        row.host_memory_pressures = lost.memory_pressures;
+        row.host_memory_aborts = lost.memory_aborts;
         row.rss_bytes = host::resident_bytes().saturating_add(usage.resident_bytes);
         (self.totals, self.usage) = (totals, usage);
     }

@@ -1,6 +1,8 @@
 //! What `run.json` says from the start.
 
-use engine::driver::real::{Waiting, open_files_max};
+use engine::driver::real::Waiting;
+use machine::host;
+use machine::loops::open_files_max;
 use plan::Plan;
 use plan::{MeasureKind, Phase, PhaseKind, Spacing, Target, Trace};
 use record::run_id;
@@ -8,7 +10,6 @@ use record::schema::{
     FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RunInfo, RunStatus, WorkerInfo,
 };
 
-use crate::host;
 use crate::prepare::Preparation;
 use crate::secrets::Secrets;
 use crate::worker::protocol::{ScenarioText, hex_digest};

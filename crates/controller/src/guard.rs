@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use engine::driver::real::StopFlag;
+use machine::Memory;
 use record::schema::EventKind;
-
-use crate::memory::Place;
 
 /// How often memory is looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -21,10 +20,10 @@ enum Pressure {
     Gone,
 }
 
-fn pressure(place: &Place) -> Pressure {
-    match place.left_bytes {
-        left if left >= place.reserve_bytes() => Pressure::None,
-        left if left >= place.reserve_bytes() / 2 => Pressure::Short,
+fn pressure(memory: &Memory) -> Pressure {
+    match memory.available_bytes {
+        left if left >= memory.reserve_bytes() => Pressure::None,
+        left if left >= memory.reserve_bytes() / 2 => Pressure::Short,
         _ => Pressure::Gone,
     }
 }
@@ -56,10 +55,10 @@ impl Guard {
             return Vec::new();
         }
         self.looked = Some(now);
-        let Some(place) = Place::read() else {
+        let Some(memory) = Memory::read() else {
             return Vec::new();
         };
-        self.judge(&place, stop, users)
+        self.judge(&memory, stop, users)
     }
 
     /// True where the guard ended the run.
@@ -68,14 +67,14 @@ impl Guard {
     }
 
     /// Pressure only rises: memory that comes back does not undo a ramp that was ended.
-    fn judge(&mut self, place: &Place, stop: &StopFlag, users: u64) -> Vec<EventKind> {
+    fn judge(&mut self, memory: &Memory, stop: &StopFlag, users: u64) -> Vec<EventKind> {
         let before = self.pressure;
-        self.pressure = before.max(pressure(place));
+        self.pressure = before.max(pressure(memory));
         let mut told = Vec::new();
         if before < Pressure::Short && self.pressure >= Pressure::Short {
             stop.close_arrivals();
             told.push(EventKind::MemoryPressure {
-                available_bytes: place.left_bytes,
+                available_bytes: memory.available_bytes,
                 users,
             });
         }
@@ -83,7 +82,7 @@ impl Guard {
             stop.drain();
             let text = format!(
                 "memory ran out, with {} left: the run ended there",
-                units::bytes(place.left_bytes)
+                units::bytes(memory.available_bytes)
             );
             told.push(EventKind::Note { text });
         }
@@ -98,10 +97,10 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     /// Of 10,000 MiB, so that the reserve is 512 MiB.
-    fn place(left_mib: u64) -> Place {
-        Place {
+    fn memory(left_mib: u64) -> Memory {
+        Memory {
             total_bytes: 10_000 * MIB,
-            left_bytes: left_mib * MIB,
+            available_bytes: left_mib * MIB,
         }
     }
 
@@ -115,14 +114,14 @@ mod tests {
             (0, Pressure::Gone),
         ];
         for (left_mib, expected) in marks {
-            assert_eq!(pressure(&place(left_mib)), expected, "{left_mib} MiB");
+            assert_eq!(pressure(&memory(left_mib)), expected, "{left_mib} MiB");
         }
     }
 
     #[test]
     fn the_ramp_ends_first_then_the_run_each_told_once() {
         let (mut guard, stop) = (Guard::new(), StopFlag::default());
-        let mut judge = |left_mib| guard.judge(&place(left_mib), &stop, 7);
+        let mut judge = |left_mib| guard.judge(&memory(left_mib), &stop, 7);
         assert_eq!(judge(2_000), []);
         assert!(!stop.is_closed());
         let told = EventKind::MemoryPressure {
@@ -142,7 +141,7 @@ mod tests {
     #[test]
     fn a_sudden_end_is_told_as_both() {
         let (mut guard, stop) = (Guard::new(), StopFlag::default());
-        let told = guard.judge(&place(0), &stop, 0);
+        let told = guard.judge(&memory(0), &stop, 0);
         assert!(matches!(
             &told[..],
             [EventKind::MemoryPressure { .. }, EventKind::Note { .. }]

@@ -1,14 +1,11 @@
 //! How many loops a run gets, and how they wait.
 
-use engine::driver::real::{OPEN_FILES_RESERVED, Waiting};
+use engine::driver::real::Waiting;
+use machine::loops::{LOOPS_MAX, connections_per_loop};
 use plan::Plan;
 use plan::expr::{Expr, Value};
 use plan::{HttpConnections, Mode, Op, PhaseKind, Session, Visits};
 
-/// Most loops of a run; 20,000 files each make ten million connections.
-pub const LOOPS_MAX: u64 = 512;
-/// A loop is given at most this share of the connections it may have.
-const FILL: f64 = 0.95;
 /// What a request and its answer are taken to need where nothing is known of the target.
 const EXCHANGE_S: f64 = 0.05;
 
@@ -46,11 +43,6 @@ pub fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> La
         loops_count: loops_count.max(workers_count).max(1),
         users_max,
     }
-}
-
-/// Connections that a loop is given where it may have `files_max` open files.
-pub(crate) fn connections_per_loop(files_max: u64) -> u64 {
-    (files_max.saturating_sub(OPEN_FILES_RESERVED) as f64 * FILL).max(1.0) as u64
 }
 
 /// An estimate of how many connections are open at once: arrivals times how long a session lasts

@@ -22,26 +22,18 @@
 //! | `tick` | a second of the run for the live view |
 //! | `pause` | arrivals that are paused for a while |
 //! | `guard` | memory that runs short ends the ramp, then the run |
-//! | `doctor` | the limits of this machine, one by one |
-//! | `capacity` | how many users it can hold, and what it takes for so many |
-//! | `preflight` | the same, before a run |
+//! | `preflight` | refuses a run that is too large for this machine |
 //! | `broadcasts` | when the first and the last user got each, over all loops |
-//! | `memory` | what is left of it |
-//! | `host` | what `/proc` says |
 
 mod broadcasts;
-pub mod capacity;
 mod conduct;
 mod crew;
 mod describe;
-pub mod doctor;
 pub mod experiment;
 mod guard;
-pub mod host;
 mod journal;
 mod knee;
 pub mod layout;
-pub mod memory;
 mod merge;
 mod oddities;
 mod pause;

@@ -1,24 +1,24 @@
-//! Before a run: whether this machine can hold the users it asks for.
+//! Before a run: whether this machine can hold its users.
 //!
-//! Only limits that no run gets around are looked at: memory, open files of the machine, TCP's
-//! memory, ports, followed connections. What a run may do about its own files is its business.
+//! Only limits that every run meets are checked: memory, open files of the machine, TCP memory,
+//! ports, tracked connections. A run lays out its own file tables.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
+use machine::limits::{Demand, Sources, about};
+use machine::{Facts, MachineLimits};
 use plan::Plan;
 use plan::Target;
 
-use crate::capacity::{Capacity, Demand, Sources, about};
 use crate::conduct::ConductError;
-use crate::doctor::Facts;
 use crate::prepare::resolve;
 
 /// The machine is too small for the run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "this machine can hold about {} users at once{}, and the scenario asks for {}: {limit} is \
-     {now}, and {needed} would be needed; `throng doctor --users {users}{}` tells what helps, and \
-     `--force` runs nevertheless",
+    "this machine can hold about {} users at once{}, but the scenario needs {}: {limit} is {now}, \
+     and {needed} is needed; `throng doctor --users {users}{}` shows what to raise; `--force` runs \
+     anyway",
     about(*.holds),
     if *.target_here { " with the target on it" } else { "" },
     units::count(*.users),
@@ -33,8 +33,8 @@ pub struct TooSmall {
     pub needed: String,
 }
 
-/// Holds `users` of `plan` against this machine. Where it is too small that is an error, or with
-/// `force` a sentence for the record.
+/// Compares the `users` of `plan` with the limits of this machine. A run that is too large is an
+/// error, or with `force` a sentence for the record.
 pub(crate) fn check(plan: &Plan, users: u64, force: bool) -> Result<Option<String>, ConductError> {
     // A built-in target is not there yet, but where it will be is known.
     let addresses = match &plan.target {
@@ -46,8 +46,8 @@ pub(crate) fn check(plan: &Plan, users: u64, force: bool) -> Result<Option<Strin
     match shortage(&Facts::read(), demand) {
         None => Ok(None),
         Some(small) if force => Ok(Some(format!(
-            "this machine can hold about {} users at once: {} is {}, and {} would be needed; it was \
-             run with --force",
+            "this machine can hold about {} users at once: {} is {}, and {} is needed; --force ran it \
+             anyway",
             about(small.holds),
             small.limit,
             small.now,
@@ -58,8 +58,8 @@ pub(crate) fn check(plan: &Plan, users: u64, force: bool) -> Result<Option<Strin
 }
 
 fn shortage(facts: &Facts, demand: Demand) -> Option<TooSmall> {
-    let capacity = Capacity::of(facts, demand);
-    let (holds, limit) = capacity.shortage()?;
+    let limits = MachineLimits::compute(facts, demand);
+    let (holds, limit) = limits.shortage()?;
     Some(TooSmall {
         users: demand.users,
         holds,
@@ -70,8 +70,8 @@ fn shortage(facts: &Facts, demand: Demand) -> Option<TooSmall> {
     })
 }
 
-/// What a run asks of the machine. `addresses` are those of the target, none where it is built in;
-/// `sources`: own addresses that the scenario gives.
+/// What a run needs of the machine. `addresses` are the target's, none if it is built in; `sources`:
+/// the number of own addresses that the scenario sets.
 fn demand(
     users: u64,
     addresses: &[SocketAddr],
@@ -100,7 +100,7 @@ fn is_own(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Place;
+    use machine::Memory;
 
     fn facts() -> Facts {
         Facts {
@@ -108,9 +108,9 @@ mod tests {
             files_machine: Some(2_466_177),
             files_in_use: Some(1_000),
             ports: Some((32_768, 60_999)),
-            memory: Some(Place {
+            memory: Some(Memory {
                 total_bytes: 24 << 30,
-                left_bytes: 23 << 30,
+                available_bytes: 23 << 30,
             }),
             ..Facts::default()
         }
@@ -121,23 +121,23 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_fits_is_let_through() {
+    fn a_run_that_fits_is_allowed() {
         assert_eq!(shortage(&facts(), local(1_000_000)), None);
     }
 
     #[test]
-    fn a_run_that_does_not_fit_is_told_why_and_what_helps() {
+    fn a_run_that_does_not_fit_is_refused_with_the_limit_and_the_way_out() {
         let small = shortage(&facts(), local(2_000_000)).unwrap();
         assert_eq!(
             small.to_string(),
-            "this machine can hold about 1,230,000 users at once with the target on it, and the \
-             scenario asks for 2,000,000: fs.file-max is 2,466,177, and 4,002,696 would be needed; \
-             `throng doctor --users 2000000` tells what helps, and `--force` runs nevertheless"
+            "this machine can hold about 1,230,000 users at once with the target on it, but the \
+             scenario needs 2,000,000: fs.file-max is 2,466,177, and 4,002,696 is needed; `throng \
+             doctor --users 2000000` shows what to raise; `--force` runs anyway"
         );
     }
 
     #[test]
-    fn the_users_own_limits_do_not_count() {
+    fn small_file_tables_do_not_count() {
         let few_files = Facts {
             files_per_table: 64,
             accept_queue: Some(5),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_target_is_decides_what_is_needed() {
+    fn the_place_of_the_target_decides_what_is_needed() {
         let address = |text: &str| text.parse::<SocketAddr>().unwrap();
         let own = |ip: IpAddr| ip.is_loopback() || ip == IpAddr::from([10, 0, 0, 1]);
         let built_in = demand(5, &[], 0, own);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_bind_where_the_target_is_elsewhere() {
+    fn ports_limit_runs_against_a_remote_target() {
         let away = demand(30_000, &["192.0.2.1:80".parse().unwrap()], 0, |_| false);
         let small = shortage(&facts(), away).unwrap();
         assert_eq!(
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn own_addresses_are_told_from_others() {
+    fn own_addresses_are_recognised() {
         assert!(is_own(IpAddr::from([127, 9, 9, 9])));
         // TEST-NET-1 (RFC 5737 §3) is nobody's.
         assert!(!is_own(IpAddr::from([192, 0, 2, 1])));

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
+use machine::loops::cores;
 use plan::Plan;
 use plan::{Endpoint, Target};
 
@@ -41,11 +42,6 @@ pub(crate) fn prepare(
         layout,
         cores: cores(),
     })
-}
-
-/// Cores that this process may use.
-pub(crate) fn cores() -> u32 {
-    std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
 }
 
 /// Starts the target where it is a built-in one, and tells the plan where it listens. `folder`: the

@@ -5,6 +5,8 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::driver::real::{Zero, monotonic_ns};
+use machine::host;
+use machine::loops::cores;
 use plan::probes::Probe;
 use probe::{Clock, Crew, Place, ProbeError};
 use record::schema::{
@@ -13,9 +15,7 @@ use record::schema::{
 use record::{EventsWriter, RecordError, RunDir, run_id};
 
 use crate::conduct::Interrupt;
-use crate::host;
 use crate::journal::reason;
-use crate::prepare::cores;
 use crate::probing::Probing;
 use crate::secrets::Secrets;
 use crate::worker::protocol::{Inputs, hex_digest};

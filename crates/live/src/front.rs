@@ -49,7 +49,7 @@ impl Front {
         let token = token(at.ip(), chosen)?;
         let name = address.rsplit_once(':').map_or("", |(name, _)| name);
         let mut names = vec![name.to_owned()];
-        names.extend(host_name());
+        names.extend(machine::procfs::hostname());
         let url = url(at, &names, token.as_deref());
         Ok(Front {
             listener,
@@ -72,12 +72,6 @@ fn token(ip: IpAddr, chosen: Option<String>) -> Result<Option<String>, FrontErro
         None if ip.is_loopback() => Ok(None),
         None => random_token().map(Some).map_err(FrontError::System),
     }
-}
-
-fn host_name() -> Option<String> {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    let name = name.trim();
-    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// What to open. An address that stands for all of the machine's is told by the machine's name.

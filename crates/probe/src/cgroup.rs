@@ -1,19 +1,15 @@
 //! A control group: CPU, memory, processes, disk, in either version of the hierarchy.
 
-use std::path::{Path, PathBuf};
+use machine::cgroup;
+use machine::procfs::{field, number};
 
-use crate::procfs::{field, number, read_quietly};
 use crate::reading::Reading;
 use crate::source::{ReadError, Source};
 
-/// Where control groups are mounted.
-const ROOT: &str = "/sys/fs/cgroup";
-
-/// One group by its folders: one in version 2, one a controller in version 1.
+/// One group and its periods.
 #[derive(Debug)]
 pub(crate) struct Cgroup {
-    root: PathBuf,
-    path: String,
+    group: cgroup::Cgroup,
     /// Periods in all, and those in which it was held back, at the last look.
     periods: Option<(u64, u64)>,
 }
@@ -21,54 +17,33 @@ pub(crate) struct Cgroup {
 impl Cgroup {
     pub(crate) fn new(path: &str) -> Cgroup {
         Cgroup {
-            root: PathBuf::from(ROOT),
-            path: path.trim_matches('/').to_owned(),
+            group: cgroup::Cgroup::new(path),
             periods: None,
         }
     }
 
-    /// The text of a file: of the unified hierarchy, of that beside others, or of a controller.
-    fn text(&self, unified: &str, controller: &str, file: &str) -> Option<String> {
-        let folders = [
-            (self.root.clone(), unified),
-            (self.root.join("unified"), unified),
-            (self.root.join(controller), file),
-        ];
-        folders.iter().find_map(|(folder, name)| {
-            let file = folder.join(&self.path).join(name);
-            read_quietly(Path::new(&file))
-                .ok()
-                .filter(|_| !name.is_empty())
-        })
-    }
-
-    fn number(&self, unified: &str, controller: &str, file: &str) -> Option<u64> {
-        let text = self.text(unified, controller, file)?;
-        number(text.split_ascii_whitespace().next())
-    }
-
     /// How many cores it may use; `None`: all.
     fn cores(&self) -> Option<f64> {
-        if let Some(text) = self.text("cpu.max", "cpu", "") {
+        if let Some(text) = self.group.text("cpu.max", "cpu", "") {
             let mut words = text.split_ascii_whitespace();
             let (quota, period) = (number(words.next())?, number(words.next())?);
             return (period > 0).then(|| quota as f64 / period as f64);
         }
         // Without a limit it is -1, which is no number here.
-        let quota = self.number("", "cpu", "cpu.cfs_quota_us")?;
-        let period = self.number("", "cpu", "cpu.cfs_period_us")?;
+        let quota = self.group.number("", "cpu", "cpu.cfs_quota_us")?;
+        let period = self.group.number("", "cpu", "cpu.cfs_period_us")?;
         (period > 0).then(|| quota as f64 / period as f64)
     }
 
     fn cpu(&mut self, reading: &mut Reading) -> bool {
-        let unified = self.text("cpu.stat", "cpu", "");
+        let unified = self.group.text("cpu.stat", "cpu", "");
         let seconds = match unified
             .as_deref()
             .and_then(|text| field(text, "usage_usec"))
         {
             Some(us) => Some(us as f64 / 1e6),
             None => {
-                let ns = self.number("", "cpuacct", "cpuacct.usage");
+                let ns = self.group.number("", "cpuacct", "cpuacct.usage");
                 ns.map(|ns| ns as f64 / 1e9)
             }
         };
@@ -78,7 +53,10 @@ impl Cgroup {
         if let Some(cores) = self.cores() {
             reading.gauge("cpu_limit", "%", 100.0 * cores);
         }
-        let stat = self.text("cpu.stat", "cpu", "cpu.stat").unwrap_or_default();
+        let stat = self
+            .group
+            .text("cpu.stat", "cpu", "cpu.stat")
+            .unwrap_or_default();
         let now = field(&stat, "nr_periods").zip(field(&stat, "nr_throttled"));
         if let (Some((periods, held)), Some((periods_before, held_before))) = (now, self.periods) {
             let passed = periods.saturating_sub(periods_before);
@@ -93,32 +71,42 @@ impl Cgroup {
 impl Source for Cgroup {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
         let has_cpu = self.cpu(reading);
-        let memory = self.number("memory.current", "memory", "memory.usage_in_bytes");
+        let memory = self
+            .group
+            .number("memory.current", "memory", "memory.usage_in_bytes");
         if let Some(bytes) = memory {
             reading.gauge("memory_used", "B", bytes as f64);
         }
         // Version 1 says a number near 2⁶³ where there is no limit.
-        let limit = self.number("memory.max", "memory", "memory.limit_in_bytes");
+        let limit = self
+            .group
+            .number("memory.max", "memory", "memory.limit_in_bytes");
         if let Some(bytes) = limit.filter(|&bytes| bytes < 1 << 60) {
             reading.gauge("memory_limit", "B", bytes as f64);
         }
-        if let Some(events) = self.text("memory.events", "memory", "memory.oom_control") {
+        if let Some(events) = self
+            .group
+            .text("memory.events", "memory", "memory.oom_control")
+        {
             let kills = field(&events, "oom_kill").unwrap_or(0);
             reading.counter("memory_kills", "1/s", kills as f64);
         }
-        if let Some(count) = self.number("pids.current", "pids", "pids.current") {
+        if let Some(count) = self.group.number("pids.current", "pids", "pids.current") {
             reading.gauge("threads", "1", count as f64);
         }
-        if let Some(text) = self.text("io.stat", "blkio", "blkio.throttle.io_service_bytes") {
+        if let Some(text) = self
+            .group
+            .text("io.stat", "blkio", "blkio.throttle.io_service_bytes")
+        {
             let (read, written) = traffic(&text);
             reading.counter("disk_read", "B/s", read as f64);
             reading.counter("disk_written", "B/s", written as f64);
         }
         if !has_cpu && memory.is_none() {
-            let path = &self.path;
             return Err(ReadError::Gone(format!(
-                "there is no control group /{path} below {}",
-                self.root.display()
+                "there is no control group /{} below {}",
+                self.group.path(),
+                self.group.root().display()
             )));
         }
         Ok(())
@@ -146,6 +134,7 @@ fn traffic(text: &str) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use super::*;
     use crate::reading::tests::{Names, reading};
@@ -154,8 +143,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), files);
         let group = Cgroup {
-            root: dir.path().to_owned(),
-            ..Cgroup::new("/web/nginx")
+            group: cgroup::Cgroup::below(dir.path(), "/web/nginx"),
+            periods: None,
         };
         (dir, group)
     }

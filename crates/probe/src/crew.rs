@@ -9,7 +9,6 @@ use record::{ProbeInfo, ProbeRow};
 
 use crate::clock::Clock;
 use crate::ledger::{Change, Ledger, Tally, first_tick};
-use crate::procfs;
 use crate::reading::{ASKER, Answer, Reading, Teller};
 use crate::source::{self, Place, ProbeError, Source};
 
@@ -330,7 +329,7 @@ impl Asker {
         self.reading.begin(at_ns);
         let read = self.source.read(&mut self.reading);
         let took_s = (self.clock.now_ns() - at_ns) as f64 / 1e9;
-        let cpu_ns = procfs::thread_cpu_ns();
+        let cpu_ns = machine::procfs::thread_cpu_ns();
         let used_ns = cpu_ns.saturating_sub(*cpu_before_ns);
         *cpu_before_ns = cpu_ns;
         let source = self.number;

@@ -5,7 +5,8 @@ mod disk;
 mod net;
 mod tcp;
 
-use crate::procfs::{field, read};
+use machine::procfs::{field, read};
+
 use crate::reading::Reading;
 use crate::source::{ReadError, Source};
 
@@ -29,15 +30,15 @@ impl Host {
 
 impl Source for Host {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
-        self.cpu.tell(&read("/proc/stat")?, reading)?;
-        load(&read("/proc/loadavg")?, reading);
-        memory(&read("/proc/meminfo")?, reading)?;
+        self.cpu.tell(&read("stat")?, reading)?;
+        load(&read("loadavg")?, reading);
+        memory(&read("meminfo")?, reading)?;
         // In some containers there are none of these.
-        match read("/proc/diskstats") {
+        match read("diskstats") {
             Ok(text) => self.disks.tell(&text, reading),
             Err(error) => reading.remark(error.to_string()),
         }
-        net::tell(&read("/proc/net/dev")?, reading);
+        net::tell(&read("net/dev")?, reading);
         self.tcp.tell(reading)
     }
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use plan::probes::ProcessSpec;
 
-use crate::procfs::{TICKS_PER_S, field, number, read_quietly};
 use crate::reading::Reading;
 use crate::source::{ReadError, Source};
+use machine::procfs::{self, TICKS_PER_S, field, number, text};
 
 /// After so many answers processes are looked for anew, though those known are there: others of that
 /// name may have come.
@@ -84,7 +84,7 @@ impl Process {
         }
         self.answers_since_found = 1;
         for pid in find::pids(&self.spec).into_iter().take(PROCESSES_MAX) {
-            let Some(stat) = read_quietly(&path(pid, "stat")).ok() else {
+            let Some(stat) = text(&path(pid, "stat")).ok() else {
                 continue;
             };
             let Some(started) = Stat::of(&stat).map(|stat| stat.started) else {
@@ -134,7 +134,7 @@ impl Source for Process {
             return Err(ReadError::Gone(find::missing(&self.spec)));
         }
         remarks.into_iter().for_each(|text| reading.remark(text));
-        let percent = |ticks: u64| 100.0 * ticks as f64 / TICKS_PER_S;
+        let percent = |ticks: u64| 100.0 * ticks as f64 / TICKS_PER_S as f64;
         reading.gauge("processes", "1", self.known.len() as f64);
         let cpu = percent(self.used.user_ticks + self.used.system_ticks);
         reading.counter("cpu", "%", cpu);
@@ -182,11 +182,11 @@ impl Used {
 impl Known {
     /// What the process has used so far and has now; `None`: it is gone.
     fn look(&mut self, remarks: &mut Vec<String>) -> Option<(Used, Has)> {
-        let stat = Stat::of(&read_quietly(&path(self.pid, "stat")).ok()?)?;
+        let stat = Stat::of(&text(&path(self.pid, "stat")).ok()?)?;
         if stat.started != self.started || stat.is_dead {
             return None;
         }
-        let status = read_quietly(&path(self.pid, "status")).ok()?;
+        let status = text(&path(self.pid, "status")).ok()?;
         let mut used = Used {
             user_ticks: stat.user_ticks,
             system_ticks: stat.system_ticks,
@@ -202,7 +202,7 @@ impl Known {
             Ok(count) => has.files = Some(count),
             Err(error) => remarks.push(format!("its open files are not told: {error}")),
         }
-        match read_quietly(&path(self.pid, "io")) {
+        match text(&path(self.pid, "io")) {
             Ok(io) => {
                 used.read_bytes = field(&io, "read_bytes").unwrap_or(0);
                 used.written_bytes = field(&io, "write_bytes").unwrap_or(0);
@@ -225,16 +225,12 @@ impl Known {
             return;
         }
         let mut threads = HashMap::new();
-        let tasks = std::fs::read_dir(path(self.pid, "task"))
-            .into_iter()
-            .flatten();
-        for task in tasks.filter_map(Result::ok).take(THREADS_MAX) {
-            let status = read_quietly(&task.path().join("status")).unwrap_or_default();
+        for (tid, folder) in procfs::threads(self.pid).take(THREADS_MAX) {
+            let status = text(&folder.join("status")).unwrap_or_default();
             used.switches_voluntary += field(&status, "voluntary_ctxt_switches").unwrap_or(0);
             used.switches_forced += field(&status, "nonvoluntary_ctxt_switches").unwrap_or(0);
-            let stat = read_quietly(&task.path().join("stat")).unwrap_or_default();
-            let tid = number(task.file_name().to_str()).and_then(|tid| u32::try_from(tid).ok());
-            if let (Some(tid), Some(stat)) = (tid, Stat::of(&stat)) {
+            let stat = text(&folder.join("stat")).unwrap_or_default();
+            if let Some(stat) = Stat::of(&stat) {
                 let ticks = stat.user_ticks + stat.system_ticks;
                 let before = self.threads.get(&tid).copied().unwrap_or(ticks);
                 has.busiest_ticks = has.busiest_ticks.max(ticks.saturating_sub(before));
@@ -272,7 +268,7 @@ impl Stat {
 }
 
 fn path(pid: u32, file: &str) -> PathBuf {
-    PathBuf::from(format!("/proc/{pid}/{file}"))
+    procfs::process(pid).join(file)
 }
 
 /// How many files are open in the process's own table. Since Linux 6.2 the folder's size tells.

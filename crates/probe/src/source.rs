@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use machine::procfs::{FileError, hostname};
 use plan::probes::{Page, Probe, ProbeKind, ProcessSpec, Secret};
 
 use crate::reading::{Reading, Teller};
-use crate::{cgroup, host, mysql, nginx, postgres, process, procfs, prometheus, redis};
+use crate::{cgroup, host, mysql, nginx, postgres, process, prometheus, redis};
 
 /// How long a source may take to be reached, and again to answer.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(2);
@@ -22,11 +23,8 @@ pub(crate) trait Source: Send {
 /// Why there was no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
-    #[error("cannot read {path}: {source}")]
-    File {
-        path: String,
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error("{0}")]
     Gone(String),
     #[error("cannot be reached: {0}")]
@@ -97,7 +95,8 @@ pub(crate) fn open(probe: &Probe, place: &Place) -> Result<(Teller, Box<dyn Sour
     let mut name = probe.source();
     let source: Box<dyn Source> = match &probe.kind {
         ProbeKind::Host => {
-            name = probe.name.clone().unwrap_or_else(procfs::hostname);
+            let host_name = || hostname().unwrap_or_else(|| "host".to_owned());
+            name = probe.name.clone().unwrap_or_else(host_name);
             Box::new(host::Host::new())
         }
         ProbeKind::Process(spec) => {

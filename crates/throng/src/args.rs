@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use controller::capacity;
+use machine::limits::USERS_MAX;
 use scenario::foreign::Leniency;
 
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
@@ -199,7 +199,7 @@ pub(crate) struct RunArgs {
     /// Run the event loops in N worker processes instead of threads of this process. This is no
     /// faster on one machine; a worker that dies takes only its own users with it [default: 0]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true,
-          value_parser = clap::value_parser!(u32).range(0..=controller::layout::LOOPS_MAX as i64))]
+          value_parser = clap::value_parser!(u32).range(0..=machine::loops::LOOPS_MAX as i64))]
     pub(crate) workers: u32,
     #[command(flatten)]
     pub(crate) lost_workers: LostWorkersArgs,
@@ -539,7 +539,7 @@ pub(crate) struct WorkerArgs {
 pub(crate) struct DoctorArgs {
     /// Check whether this machine can hold this many concurrent users, and print the commands that
     /// raise its limits; the exit code is 0 if it can, otherwise 1
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=capacity::USERS_MAX))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=USERS_MAX))]
     pub(crate) users: Option<u64>,
     /// The target runs on another machine
     #[arg(long, requires = "users")]

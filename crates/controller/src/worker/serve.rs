@@ -7,8 +7,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use engine::driver::real::{LoopNews, StopFlag, Waiting, Zero, monotonic_ns, open_files_max};
+use engine::driver::real::{LoopNews, StopFlag, Waiting, Zero, monotonic_ns};
 use engine::trust::client_config;
+use machine::host;
+use machine::loops::open_files_max;
 use plan::Plan;
 use record::Measurement;
 use scenario::{Settings, Source};
@@ -21,7 +23,6 @@ use super::protocol::{
     ToController, ToWorker, Usage, plan_digest,
 };
 use crate::crew::threads::{Gear, Threads};
-use crate::host;
 use crate::journal::{ROWS_WAITING_MAX, reason};
 
 /// How long the way to the controller may take.

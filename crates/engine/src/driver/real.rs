@@ -34,7 +34,6 @@ use sockets::{News, Sockets};
 pub use barrier::{StartBarrier, Zero};
 pub use cores::LoopCores;
 pub use cpu::monotonic_ns;
-pub use files::{OPEN_FILES_RESERVED, open_files_max};
 pub use groups::{is_group_left, kill_group, terminate_group};
 
 /// The precise mode stops sleeping this long before a due time: waking takes about as long here.

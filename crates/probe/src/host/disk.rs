@@ -1,7 +1,8 @@
 //! Disks, added up, from proc_diskstats(5).
 
 use std::collections::HashMap;
-use std::path::Path;
+
+use machine::procfs;
 
 use crate::reading::Reading;
 
@@ -19,14 +20,8 @@ pub(super) struct Disks {
 impl Disks {
     /// Looks which there are.
     pub(super) fn find() -> Disks {
-        let entries = std::fs::read_dir("/sys/block").into_iter().flatten();
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| Path::new("/sys/block").join(name).join("device").exists())
-            .collect();
-        names.sort();
         Disks {
-            names,
+            names: procfs::disks(),
             busy_ms: HashMap::new(),
         }
     }

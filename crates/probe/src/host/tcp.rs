@@ -1,6 +1,7 @@
 //! TCP: how many sockets are in which state, and what the kernel counts when it is in distress.
 
-use crate::procfs::{field, read, read_lines, table_value};
+use machine::procfs::{FileError, field, read, read_lines, table_value};
+
 use crate::reading::Reading;
 use crate::source::ReadError;
 
@@ -57,12 +58,8 @@ pub(super) struct Tcp {
 
 impl Tcp {
     pub(super) fn tell(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
-        counters(
-            &read("/proc/net/snmp")?,
-            &read("/proc/net/netstat")?,
-            reading,
-        );
-        let sockets_count = summary(&read("/proc/net/sockstat")?, reading);
+        counters(&read("net/snmp")?, &read("net/netstat")?, reading);
+        let sockets_count = summary(&read("net/sockstat")?, reading);
         if sockets_count > SOCKETS_SELDOM_MAX {
             reading.remark(format!(
                 "TCP sockets are not counted by state while there are more than \
@@ -82,20 +79,17 @@ impl Tcp {
 /// Walks the table of sockets.
 fn states(reading: &mut Reading) -> Result<(), ReadError> {
     let mut counts = [0u64; 16];
-    let count = |counts: &mut [u64; 16], path: &str| {
+    let count = |counts: &mut [u64; 16], name: &str| -> Result<(), FileError> {
         let mut is_head = true;
-        read_lines(path, |line| {
+        read_lines(name, |line| {
             if !std::mem::take(&mut is_head) {
                 count_state(line, counts);
             }
         })
     };
-    count(&mut counts, "/proc/net/tcp").map_err(|source| ReadError::File {
-        path: "/proc/net/tcp".to_owned(),
-        source,
-    })?;
+    count(&mut counts, "net/tcp")?;
     // Without IPv6 there is no such file.
-    let _ = count(&mut counts, "/proc/net/tcp6");
+    let _ = count(&mut counts, "net/tcp6");
     for (state, metric) in STATES {
         reading.gauge(metric, "1", counts[usize::from(state)] as f64);
     }

@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
 
 use plan::probes::ProcessSpec;
 
-use crate::procfs::read_quietly;
+use machine::procfs;
 
 /// `TCP_LISTEN` of the kernel's `tcp_states.h`, as `/proc/net/tcp` writes it.
 const LISTENS: &str = "0A";
@@ -19,13 +18,13 @@ pub(super) fn pids(spec: &ProcessSpec) -> Vec<u32> {
         // It was replaced by a number or a port before.
         ProcessSpec::Target => Vec::new(),
         ProcessSpec::Pid(pid) => vec![*pid],
-        ProcessSpec::Name(name) => all().filter(|&pid| is_called(pid, name)).collect(),
+        ProcessSpec::Name(name) => procfs::pids().filter(|&pid| is_called(pid, name)).collect(),
         ProcessSpec::Port(port) => {
             let sockets = listening(*port);
             if sockets.is_empty() {
                 return Vec::new();
             }
-            all().filter(|&pid| holds(pid, &sockets)).collect()
+            procfs::pids().filter(|&pid| holds(pid, &sockets)).collect()
         }
     }
 }
@@ -42,15 +41,10 @@ pub(super) fn missing(spec: &ProcessSpec) -> String {
     }
 }
 
-fn all() -> impl Iterator<Item = u32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten();
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-}
-
 /// By its name, of which the kernel keeps 15 bytes, or by its program's file.
 fn is_called(pid: u32, name: &str) -> bool {
-    let folder = Path::new("/proc").join(pid.to_string());
-    let comm = read_quietly(&folder.join("comm")).unwrap_or_default();
+    let folder = procfs::process(pid);
+    let comm = procfs::text(&folder.join("comm")).unwrap_or_default();
     if comm.trim_end_matches('\n') == name {
         return true;
     }
@@ -61,8 +55,8 @@ fn is_called(pid: u32, name: &str) -> bool {
 /// The sockets that listen on a port, as links in `/proc/PID/fd` call them.
 fn listening(port: u16) -> HashSet<String> {
     let mut found = HashSet::new();
-    for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
-        let text = read_quietly(Path::new(path)).unwrap_or_default();
+    for name in ["net/tcp", "net/tcp6"] {
+        let text = procfs::read(name).unwrap_or_default();
         found.extend(sockets(&text, port));
     }
     found
@@ -82,12 +76,9 @@ fn sockets(text: &str, port: u16) -> impl Iterator<Item = String> {
 /// True where one of the process's threads has such a socket open: threads may have open files of
 /// their own.
 fn holds(pid: u32, sockets: &HashSet<String>) -> bool {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
-        .into_iter()
-        .flatten();
-    let tasks = tasks.filter_map(Result::ok).take(THREADS_MAX);
-    tasks.into_iter().any(|task| {
-        let files = fs::read_dir(task.path().join("fd")).into_iter().flatten();
+    let mut threads = procfs::threads(pid).take(THREADS_MAX);
+    threads.any(|(_, folder)| {
+        let files = fs::read_dir(folder.join("fd")).into_iter().flatten();
         files.filter_map(Result::ok).any(|file| {
             let link = fs::read_link(file.path());
             link.is_ok_and(|link| link.to_str().is_some_and(|name| sockets.contains(name)))

@@ -1,17 +1,14 @@
-//! `throng doctor`: what this machine can hold, and what would mend it.
+//! `throng doctor`: the limits of this machine, and how to raise them.
 
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::Path;
 
-use controller::capacity::{Capacity, Demand, Limit, Mend, Sources, about};
-use controller::doctor::{Check, Facts, examine};
+use machine::doctor::{Check, examine};
+use machine::limits::{Demand, Fix, Limit, Sources, about};
+use machine::{Facts, MachineLimits};
 
 use crate::args::DoctorArgs;
 use crate::exit::{Exit, Failure, written};
-
-/// Where the kernel's settings stand.
-const SETTINGS: &str = "/proc/sys";
 
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let Some(users) = args.users else {
@@ -26,41 +23,41 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
             false => Sources::Loopback,
         },
     };
-    let mut capacity = Capacity::of(&Facts::read(), demand);
+    let mut limits = MachineLimits::compute(&Facts::read(), demand);
     if args.apply {
-        apply(&capacity)?;
-        capacity = Capacity::of(&Facts::read(), demand);
+        apply(&limits)?;
+        limits = MachineLimits::compute(&Facts::read(), demand);
     }
-    written(write!(std::io::stdout(), "{}", plan(&capacity)))?;
-    Ok(if capacity.suffices() {
+    written(write!(std::io::stdout(), "{}", plan(&limits)))?;
+    Ok(if limits.suffices() {
         Exit::Passed
     } else {
         Exit::Failed
     })
 }
 
-/// Changes the settings one by one, and tells each that was changed.
-fn apply(capacity: &Capacity) -> Result<(), Failure> {
-    for setting in capacity.settings() {
+/// Changes the settings one by one, and prints each that was changed.
+fn apply(limits: &MachineLimits) -> Result<(), Failure> {
+    for setting in limits.settings() {
         setting
-            .apply(Path::new(SETTINGS))
+            .apply()
             .map_err(|error| Failure::new(Exit::System, error))?;
         written(writeln!(std::io::stdout(), "{setting}"))?;
     }
     Ok(())
 }
 
-/// What so many users take: a table, the commands, and what they come to.
-fn plan(capacity: &Capacity) -> String {
-    let demand = capacity.demand;
+/// What a number of users needs: a table, the commands, and what the machine holds with them.
+fn plan(limits: &MachineLimits) -> String {
+    let demand = limits.demand;
     let place = match demand.target_here {
         true => "with the target on this machine",
         false => "with the target elsewhere",
     };
     let users = units::counted(demand.users, "user");
     let mut text = format!("{users} at once, {place}:\n\n");
-    text += &table(capacity);
-    let commands = capacity.commands();
+    text += &table(limits);
+    let commands = limits.commands();
     // Writing to a String cannot fail.
     if !commands.is_empty() {
         let _ = writeln!(
@@ -69,18 +66,18 @@ fn plan(capacity: &Capacity) -> String {
             commands.join("\n")
         );
     }
-    let _ = writeln!(text, "\n{}", holds(capacity));
+    let _ = writeln!(text, "\n{}", holds(limits));
     text
 }
 
-fn table(capacity: &Capacity) -> String {
+fn table(limits: &MachineLimits) -> String {
     let mut rows = vec![["", "limit", "now", "needed", "command"].map(str::to_owned)];
-    for limit in &capacity.limits {
-        let (mark, command) = match &limit.mend {
-            Mend::Good => ("ok", String::new()),
-            Mend::Set(setting) => ("mend", setting.command()),
-            Mend::Shell(command) => ("mend", command.clone()),
-            Mend::Advice(advice) => ("no", advice.clone()),
+    for limit in &limits.limits {
+        let (mark, command) = match &limit.fix {
+            Fix::NotNeeded => ("ok", String::new()),
+            Fix::Set(setting) => ("fix", setting.command()),
+            Fix::Shell(command) => ("fix", command.clone()),
+            Fix::Advice(advice) => ("no", advice.clone()),
         };
         rows.push([
             mark.to_owned(),
@@ -103,27 +100,31 @@ fn table(capacity: &Capacity) -> String {
     lines.collect()
 }
 
-/// What the machine holds as it is, and after the commands.
-fn holds(capacity: &Capacity) -> String {
-    let told = |found: Option<(u64, &Limit)>| match found {
+/// What the machine holds now, and after the commands.
+fn holds(limits: &MachineLimits) -> String {
+    let holds = |found: Option<(u64, &Limit)>| match found {
         Some((users, limit)) => format!(
             "about {} at once; {} is the limit",
             about_users(users),
             limit.name
         ),
-        None => "as many as are asked for, as far as can be told".to_owned(),
+        None => "that many, as far as its limits can be read".to_owned(),
     };
-    let mut text = format!("As it is, this machine can hold {}.", told(capacity.now()));
-    if capacity.commands().is_empty() {
+    let mut text = format!("Now this machine can hold {}.", holds(limits.users_now()));
+    if limits.commands().is_empty() {
         return text;
     }
     // Writing to a String cannot fail.
-    let _ = write!(text, "\nAfter the commands, {}.", told(capacity.mended()));
-    let memory = capacity.limits.iter().find(|limit| limit.name == "memory");
+    let _ = write!(
+        text,
+        "\nAfter the commands it can hold {}.",
+        holds(limits.users_fixed())
+    );
+    let memory = limits.limits.iter().find(|limit| limit.name == "memory");
     if let Some(users) = memory.and_then(|limit| limit.users) {
         let _ = write!(
             text,
-            "\nWhat no command raises is memory, enough for about {}.",
+            "\nNo command adds memory, which is enough for about {}.",
             about_users(users)
         );
     }
@@ -145,8 +146,8 @@ fn render(checks: &[Check]) -> String {
         .min();
     // Writing to a String cannot fail.
     for check in checks {
-        let mark = match &check.mend {
-            Some(_) => "mend",
+        let mark = match &check.fix {
+            Some(_) => "fix",
             None if least.is_some_and(|(_, name)| name == check.name) => "first",
             None => "ok",
         };
@@ -155,8 +156,8 @@ fn render(checks: &[Check]) -> String {
         if let Some(users) = check.users {
             let _ = writeln!(text, "      enough for {} users", units::count(users));
         }
-        if let Some(mend) = &check.mend {
-            let _ = writeln!(text, "      to mend it: {mend}");
+        if let Some(fix) = &check.fix {
+            let _ = writeln!(text, "      fix: {fix}");
         }
     }
     if let Some((users, name)) = least {
@@ -164,8 +165,8 @@ fn render(checks: &[Check]) -> String {
         let users = units::count(users);
         let _ = writeln!(
             text,
-            "\n{name} is the first limit: {users} users.\n`throng doctor --users {more}` says what \
-             more would take, with the commands."
+            "\n{name} is the first limit: {users} users.\n`throng doctor --users {more}` shows \
+             what more users need, with the commands."
         );
     }
     text

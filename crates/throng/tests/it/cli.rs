@@ -310,7 +310,7 @@ fn completions_know_every_verb() {
 }
 
 #[test]
-fn doctor_tells_every_limit() {
+fn doctor_lists_every_limit() {
     let ended = at_root(&["doctor"]).with(0);
     let limits = "open files, local ports, connection queues, TIME_WAIT, socket buffers, memory, \
                   cores, clock source, is the first limit";
@@ -320,21 +320,21 @@ fn doctor_tells_every_limit() {
 }
 
 #[test]
-fn a_doctor_with_few_files_says_how_to_mend_it() {
+fn doctor_states_the_fix_for_few_open_files() {
     let ended = Ended::of(&mut with_files(200, &throng(["doctor"]))).with(0);
-    ended.stdout_contains("to mend it: ulimit -n");
+    ended.stdout_contains("fix: ulimit -n");
 }
 
 #[test]
-fn a_doctor_asked_for_users_tells_what_they_take() {
+fn doctor_shows_what_a_number_of_users_needs() {
     // No machine has the memory for so many, whatever its settings.
     let ended = at_root(&["doctor", "--users", "100000000000"]).with(1);
     ended.stdout_contains("100,000,000,000 users at once, with the target on this machine:");
     ended.stdout_contains("fs.file-max");
-    ended.stdout_contains("As it is, this machine can hold about");
+    ended.stdout_contains("Now this machine can hold about");
     let elsewhere = ["doctor", "--users", "100000000000", "--target-elsewhere"];
     let ended = at_root(&elsewhere).with(1);
-    ended.stdout_contains("own addresses in `options.source_addresses`");
+    ended.stdout_contains("addresses in `options.source_addresses`");
     for wrong in [
         &["doctor", "--apply"][..],
         &["doctor", "--users", "0"],

@@ -11,7 +11,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 /// The crates by floor. A crate imports from floors below its own only.
 const FLOORS: &[&[&str]] = &[
     &["proto", "stats", "units"],
-    &["plan", "record"],
+    &["plan", "record", "machine"],
     &["engine", "probe", "scenario"],
     &["export", "judge", "live", "model"],
     &["controller", "report"],
@@ -79,8 +79,8 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["libc", "mio", "nix", "rustix"],
-        &["engine", "server", "targets"],
-        "read /proc, or ask `engine`",
+        &["engine", "machine", "server", "targets"],
+        "call `machine` or `engine`",
     ),
     (
         &["rusqlite"],
@@ -230,6 +230,37 @@ fn the_codecs_do_without_std() {
         "crates/proto/src/lib.rs must say #![no_std]: codecs turn bytes into events and reach no \
          socket, clock, thread or random source; take what is missing as an argument"
     );
+}
+
+/// Who may name a path of `/proc` or `/sys` besides `machine`: the systems under test, and the record, which
+/// names an open file by it.
+const KERNEL_FILES: &[&str] = &[
+    "crates/machine/src/procfs.rs",
+    "crates/record/src/whole.rs",
+    "crates/server/",
+    "crates/targets/",
+];
+
+#[test]
+fn kernel_files_are_read_in_one_module() {
+    let mut files = Vec::new();
+    for package in PACKAGES.iter() {
+        let folder = package.manifest_path.as_std_path().parent().unwrap();
+        files_below(&folder.join("src"), "rs", &mut files);
+    }
+    let found: Vec<_> = files
+        .iter()
+        .map(|file| relative(file))
+        .filter(|name| !KERNEL_FILES.iter().any(|known| name.starts_with(known)))
+        .filter(|name| {
+            let text = read(&ROOT.join(name));
+            ["(\"/proc", "(\"/sys", "&str = \"/proc", "&str = \"/sys"]
+                .iter()
+                .any(|path| text.contains(path))
+        })
+        .collect();
+    let instead = "Call `machine::procfs`, or add there what is missing.";
+    none("files of /proc or /sys are opened", instead, &found);
 }
 
 #[test]

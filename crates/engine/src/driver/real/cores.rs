@@ -48,10 +48,7 @@ impl LoopCores {
     /// Moves what else runs in this process off these cores, for good: threads from before, such as the
     /// server of a live page.
     pub fn clear(&self) {
-        let tasks = std::fs::read_dir("/proc/self/task");
-        let names = tasks.into_iter().flatten().flatten();
-        let numbers = names.filter_map(|task| task.file_name().to_str()?.parse().ok());
-        self.clear_of(numbers.filter_map(Pid::from_raw));
+        self.clear_of(machine::procfs::own_threads().filter_map(Pid::from_raw));
     }
 
     fn clear_of(&self, threads: impl Iterator<Item = Pid>) {

@@ -1,8 +1,6 @@
 //! A loop's thread and its core: time, CPU, sleep.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-
+use machine::procfs::ThreadSchedule;
 use rustix::thread::nanosleep;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -10,18 +8,16 @@ use crate::measure::LoopCpu;
 
 /// Reads the calling thread's CPU figures as differences.
 pub(super) struct CpuMeter {
-    /// `/proc/thread-self/schedstat`: time on a core, time ready without one, turns. Some kernels
-    /// do not have it.
-    schedstat: Option<File>,
+    /// `None`: this kernel does not have it.
+    schedule: Option<ThreadSchedule>,
     used_ns: u64,
     waited_ns: u64,
 }
 
 impl CpuMeter {
     pub(super) fn new() -> CpuMeter {
-        let schedstat = File::open("/proc/thread-self/schedstat").ok();
         let mut meter = CpuMeter {
-            schedstat,
+            schedule: ThreadSchedule::open(),
             used_ns: 0,
             waited_ns: 0,
         };
@@ -33,7 +29,9 @@ impl CpuMeter {
     pub(super) fn read(&mut self, idle_ns: u64) -> LoopCpu {
         let time = clock_gettime(ClockId::ThreadCPUTime);
         let used_ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
-        let waited_ns = self.read_waited_ns().unwrap_or(self.waited_ns);
+        let schedule = self.schedule.as_mut();
+        let waited_ns = schedule.and_then(ThreadSchedule::waited_ns);
+        let waited_ns = waited_ns.unwrap_or(self.waited_ns);
         let cpu = LoopCpu {
             used_ns: used_ns.saturating_sub(self.used_ns),
             waited_ns: waited_ns.saturating_sub(self.waited_ns),
@@ -42,15 +40,6 @@ impl CpuMeter {
         self.used_ns = used_ns;
         self.waited_ns = waited_ns;
         cpu
-    }
-
-    fn read_waited_ns(&mut self) -> Option<u64> {
-        let file = self.schedstat.as_mut()?;
-        file.seek(SeekFrom::Start(0)).ok()?;
-        let mut text = [0; 128];
-        let len = file.read(&mut text).ok()?;
-        let text = std::str::from_utf8(&text[..len]).ok()?;
-        text.split_ascii_whitespace().nth(1)?.parse().ok()
     }
 }
 

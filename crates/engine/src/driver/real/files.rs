@@ -1,17 +1,8 @@
 //! Open files: each loop's thread has a table of its own, so the limit counts per loop.
 
-use rustix::process::{Resource, getrlimit};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use super::LoopError;
-
-/// Files of a loop that are not connections: standard streams, epoll, its CPU meter.
-pub const OPEN_FILES_RESERVED: u64 = 8;
-
-/// Open files one loop may have, connections and all.
-pub fn open_files_max() -> u64 {
-    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
-}
 
 /// Gives the calling thread a file table of its own that holds the standard streams only.
 pub(super) fn leave_shared_table() -> Result<(), LoopError> {

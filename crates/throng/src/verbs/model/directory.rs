@@ -142,10 +142,7 @@ fn is_half(name: &str) -> bool {
 fn is_left(name: &str) -> bool {
     let process = name.strip_prefix(SORTING);
     let number = process.and_then(|number| number.parse::<u32>().ok());
-    let processes = Path::new("/proc");
-    number.is_some_and(|number| {
-        processes.join("self").exists() && !processes.join(number.to_string()).exists()
-    })
+    number.is_some_and(|number| machine::procfs::is_running(number) == Some(false))
 }
 
 /// Nothing but a model that was about to be written or replaced when something ended that.

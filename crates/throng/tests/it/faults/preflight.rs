@@ -19,7 +19,7 @@ fn a_run_that_no_machine_holds_does_not_begin() {
     let ended = Ended::of(&mut space.run_text(CROWD, &[])).with(71);
     ended.stderr_contains("this machine can hold about");
     ended.stderr_contains("`throng doctor --users 47520000`");
-    ended.stderr_contains("`--force` runs nevertheless");
+    ended.stderr_contains("`--force` runs anyway");
     assert!(!space.path("runs").exists());
 }
 
@@ -32,7 +32,7 @@ fn anyway_runs_it_and_says_so() {
     running
         .end()
         .with(2)
-        .stdout_contains("it was run with --force");
+        .stdout_contains("--force ran it anyway");
     assert_eq!(space.only().info().status, RunStatus::Interrupted);
     space.market_is_gone();
 }

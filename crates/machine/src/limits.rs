@@ -1,13 +1,13 @@
-//! How many users this machine can hold, and what it takes to hold so many.
+//! How many users this machine can hold, and what a number of users needs.
 //!
-//! [`Capacity::of`] is a pure function of what was seen and what is asked for. What a user costs
-//! stands here and nowhere else.
+//! [`MachineLimits::compute`] is a pure function of facts and demand. What a user costs is stated
+//! here and nowhere else.
 
-mod limits;
+mod each;
 mod setting;
 
-use crate::doctor::Facts;
-use crate::layout::{LOOPS_MAX, connections_per_loop};
+use crate::facts::Facts;
+use crate::loops::{LOOPS_MAX, connections_per_loop};
 
 pub use setting::{SetError, Setting};
 
@@ -19,7 +19,7 @@ pub const USER_BYTES: u64 = 400;
 /// Memory of the built-in market for a connection, bytes; an upper bound.
 pub const TARGET_BYTES_PER_USER: u64 = 1_024;
 
-/// More users than these are asked for as if they were these: sums must not overflow.
+/// Larger demands are treated as this one: sums must not overflow.
 pub const USERS_MAX: u64 = 1_000_000_000_000;
 
 /// Memory that a user takes on this machine, bytes.
@@ -28,12 +28,12 @@ pub fn bytes_per_user(target_here: bool) -> u64 {
     KERNEL_BYTES_PER_END + USER_BYTES + if target_here { target } else { 0 }
 }
 
-/// What is asked of the machine.
+/// What a run needs of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
     /// Users at once, each with one connection.
     pub users: u64,
-    /// Whether the target runs on this machine, too.
+    /// Whether the target runs on this machine as well.
     pub target_here: bool,
     pub sources: Sources,
 }
@@ -43,13 +43,13 @@ pub struct Demand {
 pub enum Sources {
     /// The target is on loopback: loops take addresses of 127.0.0.0/8 as they need them.
     Loopback,
-    /// So many pairs of an own address and an address of the target; at least 1. Each pair has all
-    /// ports.
+    /// The number of pairs of an own address and an address of the target; at least 1. Each pair has
+    /// all ports.
     Pairs(u64),
 }
 
 impl Demand {
-    /// Open files, and memory of the kernel, that a user takes here.
+    /// Ends of a user's connection on this machine: each is an open file and takes kernel memory.
     fn ends(&self) -> u64 {
         1 + u64::from(self.target_here)
     }
@@ -58,87 +58,87 @@ impl Demand {
 /// One limit, and what it means for a demand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
-    /// For people; a setting's own name where it is one.
+    /// For people; the name of the kernel setting if it is one.
     pub name: &'static str,
     pub now: String,
     pub needed: String,
     /// Users that it allows; `None`: it sets no number.
     pub users: Option<u64>,
-    /// The same once it is mended.
-    pub users_mended: Option<u64>,
-    /// Whether no run can get beyond it, however it is laid out.
+    /// The same after the fix.
+    pub users_fixed: Option<u64>,
+    /// Whether it limits every run, however the run is laid out.
     pub binds: bool,
-    pub mend: Mend,
+    pub fix: Fix,
 }
 
 /// What can be done about a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mend {
-    /// It is good as it is.
-    Good,
+pub enum Fix {
+    /// The limit is high enough.
+    NotNeeded,
     /// The kernel's setting can be changed.
     Set(Setting),
     /// A command for the shell that starts the run.
     Shell(String),
-    /// No command helps; in words.
+    /// What helps, in words: no command does.
     Advice(String),
 }
 
-/// What the machine can hold.
+/// The limits of this machine for a demand.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Capacity {
+pub struct MachineLimits {
     pub demand: Demand,
-    /// In the order people think of them. What could not be read is left out.
+    /// The most common first. What could not be read is left out.
     pub limits: Vec<Limit>,
 }
 
-impl Capacity {
-    /// What a machine of these facts can hold.
-    pub fn of(facts: &Facts, mut demand: Demand) -> Capacity {
+impl MachineLimits {
+    /// The limits of a machine with these facts.
+    pub fn compute(facts: &Facts, mut demand: Demand) -> MachineLimits {
         demand.users = demand.users.min(USERS_MAX);
-        Capacity {
+        MachineLimits {
             demand,
-            limits: limits::all(facts, &demand),
+            limits: each::all(facts, &demand),
         }
     }
 
-    /// Users that it can hold as it is, and the limit that stands in the way of more.
-    pub fn now(&self) -> Option<(u64, &Limit)> {
+    /// The number of users that the machine can hold now, and the limit that sets it.
+    pub fn users_now(&self) -> Option<(u64, &Limit)> {
         least(self.limits.iter(), |limit| limit.users)
     }
 
-    /// The same after all that can be mended has been.
-    pub fn mended(&self) -> Option<(u64, &Limit)> {
-        least(self.limits.iter(), |limit| limit.users_mended)
+    /// The same after all fixes.
+    pub fn users_fixed(&self) -> Option<(u64, &Limit)> {
+        least(self.limits.iter(), |limit| limit.users_fixed)
     }
 
-    /// The limit that keeps a run from this demand, whatever the run does: the narrowest one.
+    /// The lowest limit that this demand exceeds, however the run is laid out.
     pub fn shortage(&self) -> Option<(u64, &Limit)> {
         let binding = self.limits.iter().filter(|limit| limit.binds);
         least(binding, |limit| limit.users).filter(|&(users, _)| users < self.demand.users)
     }
 
-    /// True where nothing has to be done.
+    /// True if nothing has to be fixed.
     pub fn suffices(&self) -> bool {
-        let wanting = |limit: &Limit| limit.users.is_some_and(|users| users < self.demand.users);
+        let is_too_low = |limit: &Limit| limit.users.is_some_and(|users| users < self.demand.users);
         !self
             .limits
             .iter()
-            .any(|limit| limit.mend != Mend::Good || wanting(limit))
+            .any(|limit| limit.fix != Fix::NotNeeded || is_too_low(limit))
     }
 
     /// The settings to change.
     pub fn settings(&self) -> impl Iterator<Item = &Setting> {
-        self.limits.iter().filter_map(|limit| match &limit.mend {
-            Mend::Set(setting) => Some(setting),
+        self.limits.iter().filter_map(|limit| match &limit.fix {
+            Fix::Set(setting) => Some(setting),
             _ => None,
         })
     }
 
-    /// All commands that help, in order; those for the shell come last.
+    /// All commands that help, in order; the ones for the shell come last.
     pub fn commands(&self) -> Vec<String> {
-        let shell = self.limits.iter().filter_map(|limit| match &limit.mend {
-            Mend::Shell(command) => Some(command.clone()),
+        let shell = self.limits.iter().filter_map(|limit| match &limit.fix {
+            Fix::Shell(command) => Some(command.clone()),
             _ => None,
         });
         self.settings().map(Setting::command).chain(shell).collect()
@@ -159,7 +159,7 @@ pub fn about(users: u64) -> String {
     units::count(users / unit * unit)
 }
 
-/// Loops that hold so many users.
+/// The number of loops that hold `users`.
 fn loops(users: u64, files_per_table: u64) -> u64 {
     let wanted = users.div_ceil(connections_per_loop(files_per_table));
     wanted.clamp(1, LOOPS_MAX)

@@ -1,18 +1,13 @@
-//! What this machine can hold: its limits, what they mean in users, and what mends them.
+//! The limits of this machine one by one: what each means, and the command that raises it.
 //!
-//! [`Facts::read`] looks; [`examine`] is a pure function of what it saw. Nothing is changed.
+//! [`examine`] is a pure function of the [`Facts`]. Nothing is changed.
 
-mod facts;
+use crate::facts::Facts;
+use crate::limits::bytes_per_user;
+use crate::loops::{LOOPS_MAX, OPEN_FILES_RESERVED};
+use crate::memory::Memory;
 
-use engine::driver::real::OPEN_FILES_RESERVED;
-
-use crate::capacity::bytes_per_user;
-use crate::layout::LOOPS_MAX;
-use crate::memory::Place;
-
-pub use facts::Facts;
-
-/// Files per process below which a server or an older tool on this machine soon ends.
+/// Files per process below which a server or an older tool on this machine soon runs out of them.
 const FILES_GOOD: u64 = 20_000;
 /// Accept and SYN queues that take a storm of connections.
 const BACKLOG_GOOD: u64 = 4_096;
@@ -23,17 +18,16 @@ const NETDEV_BACKLOG_GOOD: u64 = 10_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     pub name: &'static str,
-    /// What it is.
     pub value: String,
-    /// What that means.
+    /// What the value means for a run.
     pub meaning: String,
     /// How many users it allows; `None`: it sets no number.
     pub users: Option<u64>,
-    /// The command that mends it, where it wants mending.
-    pub mend: Option<String>,
+    /// The command that fixes it; `None`: it is good enough.
+    pub fix: Option<String>,
 }
 
-/// What each fact means, in the order a run meets them.
+/// The check of each limit, in the order in which a run meets them.
 pub fn examine(facts: &Facts) -> Vec<Check> {
     let checks = [
         Some(files(facts)),
@@ -60,13 +54,13 @@ fn files(facts: &Facts) -> Check {
     let per_loop = facts.files_per_table.saturating_sub(OPEN_FILES_RESERVED);
     Check {
         name: "open files",
-        value: format!("{} a process", facts.files_per_table),
+        value: format!("{} per process", facts.files_per_table),
         meaning: format!(
-            "each loop has a file table of its own: {per_loop} connections a loop, up to \
+            "each loop has a file table of its own: {per_loop} connections per loop, up to \
              {LOOPS_MAX} loops"
         ),
         users: Some(per_loop.saturating_mul(LOOPS_MAX)),
-        mend: (facts.files_per_table < FILES_GOOD).then(|| "ulimit -n 20000".to_owned()),
+        fix: (facts.files_per_table < FILES_GOOD).then(|| "ulimit -n 20000".to_owned()),
     }
 }
 
@@ -74,9 +68,10 @@ fn files_machine(max: u64) -> Check {
     Check {
         name: "open files of the machine",
         value: max.to_string(),
-        meaning: "one a connection; twice that with the target on this machine".to_owned(),
+        meaning: "one per connection; two per connection with the target on this machine"
+            .to_owned(),
         users: Some(max / 2),
-        mend: (max < 2_500_000).then(|| "sysctl -w fs.file-max=5000000".to_owned()),
+        fix: (max < 2_500_000).then(|| "sysctl -w fs.file-max=5000000".to_owned()),
     }
 }
 
@@ -84,12 +79,14 @@ fn ports((low, high): (u64, u64)) -> Check {
     let count = (high + 1).saturating_sub(low);
     Check {
         name: "local ports",
-        value: format!("{low}–{high}, {count} of them"),
-        meaning: "as many connections from each own address to each target; on loopback more \
-                  addresses are taken by themselves, elsewhere give options.source_addresses"
-            .to_owned(),
+        value: format!("{low}–{high} ({count} ports)"),
+        meaning:
+            "the maximum number of connections from one own address to one target address; on \
+                  loopback the loops add addresses by themselves, elsewhere set \
+                  options.source_addresses"
+                .to_owned(),
         users: None,
-        mend: (count < PORTS_GOOD)
+        fix: (count < PORTS_GOOD)
             .then(|| "sysctl -w net.ipv4.ip_local_port_range='32768 60999'".to_owned()),
     }
 }
@@ -99,11 +96,11 @@ fn backlog(accept: u64, syn: u64) -> Check {
     Check {
         name: "connection queues",
         value: format!("accept {accept}, SYN {syn}"),
-        meaning: "a target here that accepts more slowly than users come overflows them, which \
-                  shows as connections that take 1 s or 3 s"
+        meaning: "a target on this machine that accepts more slowly than users connect overflows \
+                  them; then connections take 1 s or 3 s"
             .to_owned(),
         users: None,
-        mend: short.then(|| {
+        fix: short.then(|| {
             "sysctl -w net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535".to_owned()
         }),
     }
@@ -111,11 +108,13 @@ fn backlog(accept: u64, syn: u64) -> Check {
 
 fn netdev(max: u64) -> Check {
     Check {
-        name: "packet queue of a core",
+        name: "packet queue per core",
         value: max.to_string(),
-        meaning: "a storm on loopback overflows a short one, which shows as retransmits".to_owned(),
+        meaning: "a connection storm on loopback overflows a short queue; then packets are \
+                  retransmitted"
+            .to_owned(),
         users: None,
-        mend: (max < NETDEV_BACKLOG_GOOD)
+        fix: (max < NETDEV_BACKLOG_GOOD)
             .then(|| "sysctl -w net.core.netdev_max_backlog=100000".to_owned()),
     }
 }
@@ -132,11 +131,11 @@ fn time_wait(reuse: u64, max: Option<u64>) -> Check {
             Some(max) => format!("{how}, at most {max}"),
             None => how.to_owned(),
         },
-        meaning: "a connection that we close holds its port for 60 s unless it may be reused: \
-                  matters where every user opens a connection of its own"
+        meaning: "a connection that the generator closes holds its port for 60 s unless the port \
+                  may be reused; this matters if every user opens a connection of its own"
             .to_owned(),
         users: None,
-        mend: (reuse == 0).then(|| "sysctl -w net.ipv4.tcp_tw_reuse=1".to_owned()),
+        fix: (reuse == 0).then(|| "sysctl -w net.ipv4.tcp_tw_reuse=1".to_owned()),
     }
 }
 
@@ -144,11 +143,11 @@ fn tcp_memory(pages: u64) -> Check {
     Check {
         name: "TCP memory",
         value: format!("{pages} pages"),
-        meaning: "one unread byte charges a page to its connection; beyond this sends are \
-                  delayed in silence"
+        meaning: "one unread byte charges a page to its connection; above this limit the kernel \
+                  delays sends without an error"
             .to_owned(),
         users: Some(pages),
-        mend: (pages < 500_000)
+        fix: (pages < 500_000)
             .then(|| "sysctl -w net.ipv4.tcp_mem='1000000 2000000 4000000'".to_owned()),
     }
 }
@@ -156,24 +155,25 @@ fn tcp_memory(pages: u64) -> Check {
 fn buffers((receive, send): (u64, u64)) -> Check {
     Check {
         name: "socket buffers",
-        value: format!("{receive} B to receive, {send} B to send"),
-        meaning: "grown by the kernel where needed, charged only while they hold data".to_owned(),
+        value: format!("{receive} B receive, {send} B send"),
+        meaning: "the kernel grows them on demand and charges memory only while they hold data"
+            .to_owned(),
         users: None,
-        mend: None,
+        fix: None,
     }
 }
 
-fn memory(place: Place) -> Check {
+fn memory(memory: Memory) -> Check {
     Check {
         name: "memory",
-        value: format!("{} MiB left", place.left_bytes >> 20),
+        value: format!("{} MiB available", memory.available_bytes >> 20),
         meaning: format!(
-            "about {} B an idle user with the target on this machine, {} B without",
+            "about {} B per idle user with the target on this machine, {} B without",
             bytes_per_user(true),
             bytes_per_user(false)
         ),
-        users: Some(place.spare_bytes() / bytes_per_user(true)),
-        mend: None,
+        users: Some(memory.spare_bytes() / bytes_per_user(true)),
+        fix: None,
     }
 }
 
@@ -181,10 +181,10 @@ fn cores(count: u64) -> Check {
     Check {
         name: "cores",
         value: count.to_string(),
-        meaning: "one loop a core in the precise mode; a request costs about 5 µs of one"
+        meaning: "one loop per core in precise mode; a request costs about 5 µs of one core"
             .to_owned(),
         users: None,
-        mend: None,
+        fix: None,
     }
 }
 
@@ -199,10 +199,10 @@ fn clock(source: &str) -> Check {
         meaning: if fast {
             "read without a system call".to_owned()
         } else {
-            "every reading is a system call: lag and CPU will suffer".to_owned()
+            "every reading is a system call: lag and CPU use will suffer".to_owned()
         },
         users: None,
-        mend: (!fast).then(|| {
+        fix: (!fast).then(|| {
             "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource".to_owned()
         }),
     }
@@ -225,9 +225,9 @@ mod tests {
             time_wait_max: Some(131_072),
             tcp_pages: Some([275_000, 550_000, 1_100_000]),
             buffers: Some((131_072, 16_384)),
-            memory: Some(Place {
+            memory: Some(Memory {
                 total_bytes: 10_000_000_000,
-                left_bytes: 9_536_870_912,
+                available_bytes: 9_536_870_912,
             }),
             clock: Some("tsc".to_owned()),
             ..Facts::default()
@@ -242,21 +242,21 @@ mod tests {
     }
 
     #[test]
-    fn a_good_machine_needs_no_mending_but_its_file_limit() {
+    fn a_good_machine_needs_a_fix_of_its_file_limit_only() {
         let checks = examine(&facts());
-        let mends: Vec<_> = checks
+        let to_fix: Vec<_> = checks
             .iter()
-            .filter(|c| c.mend.is_some())
+            .filter(|c| c.fix.is_some())
             .map(|c| c.name)
             .collect();
-        assert_eq!(mends, ["open files of the machine"]);
+        assert_eq!(to_fix, ["open files of the machine"]);
         let memory = check(&checks, "memory");
         assert_eq!(memory.users, Some(9_000_000_000 / bytes_per_user(true)));
         assert!(check(&checks, "local ports").value.contains("28232"));
     }
 
     #[test]
-    fn poor_limits_come_with_the_command_that_mends_them() {
+    fn low_limits_come_with_the_command_that_raises_them() {
         let checks = examine(&Facts {
             files_per_table: 1_024,
             ports: Some((50_000, 50_999)),
@@ -272,12 +272,12 @@ mod tests {
             "TIME_WAIT",
             "clock source",
         ] {
-            assert!(check(&checks, name).mend.is_some(), "{name}");
+            assert!(check(&checks, name).fix.is_some(), "{name}");
         }
     }
 
     #[test]
-    fn what_cannot_be_read_is_left_out() {
+    fn limits_that_cannot_be_read_are_left_out() {
         let checks = examine(&Facts {
             cores: 1,
             files_per_table: 20_000,

@@ -1,30 +1,30 @@
 //! The limits, one by one.
 
-use super::setting::words as numbers;
-use super::{Demand, Limit, Mend, Setting, Sources, bytes_per_user, loops};
-use crate::doctor::Facts;
-use crate::layout::{LOOPS_MAX, connections_per_loop};
-use crate::memory::Place;
+use super::setting::numbers;
+use super::{Demand, Fix, Limit, Setting, Sources, bytes_per_user, loops};
+use crate::facts::Facts;
+use crate::loops::{LOOPS_MAX, connections_per_loop};
+use crate::memory::Memory;
 
-/// Bytes of a page; every architecture that this runs on has them so or larger.
+/// Bytes of a page; no supported architecture has smaller ones.
 const PAGE_BYTES: u64 = 4_096;
-/// TCP is allowed at most this share of the machine's memory.
+/// TCP may use at most this share of the machine's memory.
 const TCP_SHARE_MAX: f64 = 0.75;
-/// Files of a loop, or of one of the target's threads, that are no connections.
+/// Open files of a loop or of a thread of the target that are not connections.
 const FILES_PER_THREAD: u64 = 8;
-/// Open files of a process where it has to be raised at all.
+/// Open files of a process, if the limit has to be raised.
 const FILES_WANTED: u64 = 20_000;
-/// Queues of connections that are never too short, and that are as long as it makes sense.
+/// Lengths of connection queues: the least that is recommended, and the most that makes sense.
 const CONNECTION_QUEUE: (u64, u64) = (1_024, 65_535);
 /// The same for packets.
 const PACKET_QUEUE: (u64, u64) = (1_000, 100_000);
-/// The widest range of own ports that leaves those alone on which servers mostly listen.
+/// The widest range of local ports that leaves out the ports on which servers usually listen.
 const PORTS_WIDE: (u64, u64) = (10_000, 65_535);
 /// Own loopback addresses of a loop (`engine`, source addresses).
 const ADDRESSES_PER_LOOP: u64 = 64;
-/// Threads that are neither loops nor the target's.
+/// Threads of this machine that belong to neither the loops nor the target.
 const THREADS_OTHERS: u64 = 1_000;
-/// Mappings of a thread: its stack, the guard page before it, and those of its allocator.
+/// Memory mappings of a thread: its stack, its guard page, and its allocator's.
 const MAPS_PER_THREAD: u64 = 4;
 
 pub(super) fn all(facts: &Facts, demand: &Demand) -> Vec<Limit> {
@@ -35,7 +35,7 @@ pub(super) fn all(facts: &Facts, demand: &Demand) -> Vec<Limit> {
     let threads = loops(demand.users, facts.files_per_table) * demand.ends() + THREADS_OTHERS;
     let counted = |name, now: Option<u64>, needed| now.map(|now| at_least(name, now, needed));
     let limits = [
-        facts.memory.map(|place| memory(place, demand)),
+        facts.memory.map(|memory| memory_limit(memory, demand)),
         Some(tables(facts, demand)),
         files(facts, demand),
         tcp_memory(facts, demand),
@@ -65,11 +65,11 @@ pub(super) fn all(facts: &Facts, demand: &Demand) -> Vec<Limit> {
             threads * MAPS_PER_THREAD,
         ),
         facts.orphans_max.map(|max| {
-            let why = "any: beyond it connections that close at the end are reset";
+            let why = "any: above it, connections that close at the end of the run are reset";
             harmless("net.ipv4.tcp_max_orphans", max, why)
         }),
         facts.time_wait_max.map(|max| {
-            let why = "any: beyond it closed ports are free again sooner";
+            let why = "any: above it, closed ports are free sooner";
             harmless("net.ipv4.tcp_max_tw_buckets", max, why)
         }),
     ];
@@ -77,27 +77,27 @@ pub(super) fn all(facts: &Facts, demand: &Demand) -> Vec<Limit> {
 }
 
 /// The one limit that no command raises.
-fn memory(place: Place, demand: &Demand) -> Limit {
+fn memory_limit(memory: Memory, demand: &Demand) -> Limit {
     let per_user = bytes_per_user(demand.target_here);
-    let users = place.spare_bytes() / per_user;
-    let needed = per_user * demand.users + place.reserve_bytes();
-    let mend = if users >= demand.users {
-        Mend::Good
+    let users = memory.spare_bytes() / per_user;
+    let needed = per_user * demand.users + memory.reserve_bytes();
+    let fix = if users >= demand.users {
+        Fix::NotNeeded
     } else {
-        Mend::Advice("free memory, or use a machine with more of it".to_owned())
+        Fix::Advice("free memory, or use a machine with more memory".to_owned())
     };
     Limit {
         name: "memory",
-        now: format!("{} left", units::bytes(place.left_bytes)),
+        now: format!("{} available", units::bytes(memory.available_bytes)),
         needed: units::bytes(needed),
         users: Some(users),
-        users_mended: Some(users),
+        users_fixed: Some(users),
         binds: true,
-        mend,
+        fix,
     }
 }
 
-/// Files of one table: there are as many tables as loops, so this seldom binds.
+/// Open files of one table: each loop has a table, so this limit rarely binds.
 fn tables(facts: &Facts, demand: &Demand) -> Limit {
     let now = facts.files_per_table;
     let users = connections_per_loop(now).saturating_mul(LOOPS_MAX);
@@ -106,22 +106,22 @@ fn tables(facts: &Facts, demand: &Demand) -> Limit {
         name: "files of a loop",
         now: units::count(now),
         needed: match demand.target_here {
-            true => format!("any: {loops} loops here, and threads of the target likewise"),
+            true => format!("any: {loops} loops, and as many threads of the target"),
             false => format!("any: {loops} loops"),
         },
         users: Some(users),
-        users_mended: Some(users),
+        users_fixed: Some(users),
         binds: false,
-        mend: Mend::Good,
+        fix: Fix::NotNeeded,
     };
     if users < demand.users {
         let each = demand.users.div_ceil(LOOPS_MAX);
         // A loop is not filled to its brim.
         let wanted = FILES_WANTED.max(each + each / 10 + FILES_PER_THREAD);
         limit.needed = units::count(wanted);
-        limit.users_mended = Some(connections_per_loop(wanted).saturating_mul(LOOPS_MAX));
+        limit.users_fixed = Some(connections_per_loop(wanted).saturating_mul(LOOPS_MAX));
         let raise = format!("ulimit -n {wanted}");
-        limit.mend = Mend::Shell(match facts.files_per_table_max {
+        limit.fix = Fix::Shell(match facts.files_per_table_max {
             Some(max) if max < wanted => format!("sysctl -w fs.nr_open={wanted} && {raise}"),
             _ => raise,
         });
@@ -129,7 +129,7 @@ fn tables(facts: &Facts, demand: &Demand) -> Limit {
     limit
 }
 
-/// Open files of the machine. Root may go beyond, at the expense of everybody else.
+/// Open files of the machine. Root may exceed the limit, at the expense of all other processes.
 fn files(facts: &Facts, demand: &Demand) -> Option<Limit> {
     let now = facts.files_machine?;
     let threads = loops(demand.users, facts.files_per_table) * demand.ends();
@@ -140,28 +140,28 @@ fn files(facts: &Facts, demand: &Demand) -> Option<Limit> {
 }
 
 /// Pages that TCP may hold: one unread byte charges a page to its connection, so a broadcast
-/// charges one for every user until all have read it.
+/// charges a page for each user until it has read the message.
 fn tcp_memory(facts: &Facts, demand: &Demand) -> Option<Limit> {
     let now = facts.tcp_pages?;
     let users = now[2];
     let mut limit = Limit {
         name: "net.ipv4.tcp_mem",
         now: numbers(&now),
-        needed: format!("{} pages at most", units::count(demand.users)),
+        needed: format!("at most {} pages", units::count(demand.users)),
         users: Some(users),
-        users_mended: Some(users),
+        users_fixed: Some(users),
         binds: true,
-        mend: Mend::Good,
+        fix: Fix::NotNeeded,
     };
     if users < demand.users {
-        let pages = facts.memory.map_or(u64::MAX, |place| {
-            (place.total_bytes as f64 * TCP_SHARE_MAX) as u64 / PAGE_BYTES
+        let pages = facts.memory.map_or(u64::MAX, |memory| {
+            (memory.total_bytes as f64 * TCP_SHARE_MAX) as u64 / PAGE_BYTES
         });
-        // Half of the users unread: nothing is saved yet. All of them: TCP begins to save.
+        // Half of the users have unread data: TCP does not save memory yet. All have: it begins to.
         let halves = [1, 2, 4].map(|halves| (demand.users * halves / 2).min(pages));
         let wanted = [0, 1, 2].map(|place| now[place].max(halves[place]));
-        limit.users_mended = Some(wanted[2]);
-        limit.mend = set("net.ipv4.tcp_mem", &now, &wanted);
+        limit.users_fixed = Some(wanted[2]);
+        limit.fix = set("net.ipv4.tcp_mem", &now, &wanted);
     }
     Some(limit)
 }
@@ -174,34 +174,34 @@ fn ports(range: (u64, u64), demand: &Demand) -> Limit {
         now: format!("{low} {high}"),
         needed: String::new(),
         users: None,
-        users_mended: None,
+        users_fixed: None,
         binds: true,
-        mend: Mend::Good,
+        fix: Fix::NotNeeded,
     };
     match demand.sources {
         Sources::Loopback => {
-            limit.needed = "any: loops take loopback addresses of their own".to_owned();
+            limit.needed = "any: loops use loopback addresses of their own".to_owned();
             limit.users = Some(count.saturating_mul(ADDRESSES_PER_LOOP * LOOPS_MAX));
-            limit.users_mended = limit.users;
+            limit.users_fixed = limit.users;
         }
         Sources::Pairs(pairs) => {
             let wide = [low.min(PORTS_WIDE.0), high.max(PORTS_WIDE.1)];
             let count_wide = wide[1] + 1 - wide[0];
             limit.needed = format!(
-                "{} for each pair of addresses",
+                "{} per pair of addresses",
                 units::count(demand.users.div_ceil(pairs))
             );
             limit.users = Some(count.saturating_mul(pairs));
-            limit.users_mended = limit.users;
+            limit.users_fixed = limit.users;
             if limit.users < Some(demand.users) && count < count_wide {
-                limit.users_mended = Some(count_wide.saturating_mul(pairs));
-                limit.mend = set(limit.name, &[low, high], &wide);
+                limit.users_fixed = Some(count_wide.saturating_mul(pairs));
+                limit.fix = set(limit.name, &[low, high], &wide);
             }
-            if limit.users_mended < Some(demand.users) {
+            if limit.users_fixed < Some(demand.users) {
                 let addresses = demand.users.div_ceil(count);
-                limit.users_mended = limit.users;
-                limit.mend = Mend::Advice(format!(
-                    "{addresses} own addresses in `options.source_addresses`, or as many of the \
+                limit.users_fixed = limit.users;
+                limit.fix = Fix::Advice(format!(
+                    "set {addresses} addresses in `options.source_addresses`, or use as many of the \
                      target"
                 ));
             }
@@ -210,8 +210,8 @@ fn ports(range: (u64, u64), demand: &Demand) -> Limit {
     limit
 }
 
-/// A listening port among the kernel's own: another connection may sit on it when the server
-/// starts, and where nobody listens a connect can meet itself (RFC 9293 §3.5).
+/// A listening port within the local port range: another connection may use it when the server
+/// starts, and while no server listens a connection can connect to itself (RFC 9293 §3.5).
 fn listening(facts: &Facts) -> Option<Limit> {
     let (low, high) = facts.ports?;
     let reserved = facts.ports_reserved.as_deref()?;
@@ -221,31 +221,31 @@ fn listening(facts: &Facts) -> Option<Limit> {
             "" => "none".to_owned(),
             ports => ports.to_owned(),
         },
-        needed: format!("a target's own port, where it lies in {low} to {high}"),
+        needed: format!("the target's port, if it is within {low} to {high}"),
         users: None,
-        users_mended: None,
+        users_fixed: None,
         binds: false,
-        mend: Mend::Good,
+        fix: Fix::NotNeeded,
     })
 }
 
-/// Connections that netfilter follows; where it follows none there is no such limit.
+/// Connections that netfilter tracks; if it tracks none, there is no such limit.
 fn tracked(facts: &Facts, demand: &Demand) -> Option<Limit> {
-    let (followed, max) = facts.tracked.filter(|&(followed, _)| followed > 0)?;
-    let needed = followed + demand.users;
-    let room = |max: u64| Some(max.saturating_sub(followed));
+    let (tracked, max) = facts.tracked.filter(|&(tracked, _)| tracked > 0)?;
+    let needed = tracked + demand.users;
+    let room = |max: u64| Some(max.saturating_sub(tracked));
     let name = "net.netfilter.nf_conntrack_max";
     Some(raised(name, max, needed, generous(needed), room))
 }
 
-/// A number that sets no number of users.
+/// A limit that sets no number of users.
 fn at_least(name: &'static str, now: u64, needed: u64) -> Limit {
     let mut limit = raised(name, now, needed, needed, |_| None);
     limit.binds = false;
     limit
 }
 
-/// A number that has to be `needed` and is raised to `wanted` where it is not.
+/// A limit that has to be `needed` at least, and is raised to `wanted` if it is lower.
 fn raised(
     name: &'static str,
     now: u64,
@@ -259,10 +259,10 @@ fn raised(
         now: units::count(now),
         needed: units::count(needed),
         users: users(now),
-        users_mended: users(if good { now } else { wanted }),
+        users_fixed: users(if good { now } else { wanted }),
         binds: true,
-        mend: match good {
-            true => Mend::Good,
+        fix: match good {
+            true => Fix::NotNeeded,
             false => set(name, &[now], &[wanted]),
         },
     }
@@ -274,8 +274,8 @@ fn harmless(name: &'static str, now: u64, why: &str) -> Limit {
     limit
 }
 
-fn set(key: &'static str, now: &[u64], wanted: &[u64]) -> Mend {
-    Mend::Set(Setting {
+fn set(key: &'static str, now: &[u64], wanted: &[u64]) -> Fix {
+    Fix::Set(Setting {
         key,
         now: now.to_vec(),
         wanted: wanted.to_vec(),

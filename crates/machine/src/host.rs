@@ -1,0 +1,185 @@
+//! Facts about this host for the record, and running totals of this process and of the network.
+
+use std::collections::BTreeMap;
+
+use crate::procfs::{self, TICKS_PER_S, setting, table_value};
+
+/// Running totals since the machine or the process started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// CPU time of this process, all threads.
+    pub cpu_process_ns: u64,
+    pub network: Network,
+}
+
+/// What the host's network lost so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Network {
+    /// TCP segments the host retransmitted.
+    pub retransmits: u64,
+    /// The SYNs among them.
+    pub syn_retransmits: u64,
+    /// Connections the host dropped at full accept queues.
+    pub listen_drops: u64,
+    /// Packets the host dropped at full packet queues.
+    pub packet_drops: u64,
+    /// How often TCP began to save memory.
+    pub memory_pressures: u64,
+    /// Connections aborted for lack of TCP memory.
+    pub memory_aborts: u64,
+}
+
+/// Reads the totals; what cannot be read stays 0.
+pub fn totals() -> Totals {
+    let read = |name: &str| procfs::read(name).unwrap_or_default();
+    Totals {
+        cpu_process_ns: cpu_process_ns().unwrap_or(0),
+        network: Network::parse(
+            &read("net/snmp"),
+            &read("net/netstat"),
+            &read("net/softnet_stat"),
+        ),
+    }
+}
+
+impl Network {
+    /// From the texts of `snmp`, `netstat` and `softnet_stat` in `/proc/net`.
+    fn parse(snmp: &str, netstat: &str, softnet: &str) -> Network {
+        let tcp = |name: &str| table_value(netstat, "TcpExt:", name).unwrap_or(0);
+        Network {
+            retransmits: table_value(snmp, "Tcp:", "RetransSegs").unwrap_or(0),
+            syn_retransmits: tcp("TCPSynRetrans"),
+            listen_drops: tcp("ListenDrops"),
+            packet_drops: packet_drops(softnet),
+            memory_pressures: tcp("TCPMemoryPressures"),
+            memory_aborts: tcp("TCPAbortOnMemory"),
+        }
+    }
+
+    /// What was lost since `before`.
+    pub fn since(&self, before: &Network) -> Network {
+        Network {
+            retransmits: self.retransmits.saturating_sub(before.retransmits),
+            syn_retransmits: self.syn_retransmits.saturating_sub(before.syn_retransmits),
+            listen_drops: self.listen_drops.saturating_sub(before.listen_drops),
+            packet_drops: self.packet_drops.saturating_sub(before.packet_drops),
+            memory_pressures: self
+                .memory_pressures
+                .saturating_sub(before.memory_pressures),
+            memory_aborts: self.memory_aborts.saturating_sub(before.memory_aborts),
+        }
+    }
+}
+
+/// The second number of each core's line, in hexadecimal (`softnet_seq_show` of the kernel).
+fn packet_drops(softnet: &str) -> u64 {
+    let drops = softnet.lines().filter_map(|line| {
+        let word = line.split_ascii_whitespace().nth(1)?;
+        u64::from_str_radix(word, 16).ok()
+    });
+    drops.sum()
+}
+
+/// In steps of a tick, 10 ms.
+fn cpu_process_ns() -> Option<u64> {
+    // Fields 14 and 15 of proc_pid_stat(5), counted behind the name, which may contain blanks.
+    let stat = procfs::read("self/stat").ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let ticks = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
+    Some(ticks * (1_000_000_000 / TICKS_PER_S))
+}
+
+/// Resident memory of this process in bytes.
+pub fn resident_bytes() -> u64 {
+    let status = procfs::read("self/status").unwrap_or_default();
+    procfs::field(&status, "VmRSS").unwrap_or(0) * 1024
+}
+
+/// Facts about the machine that a reader of the run may want.
+pub fn facts() -> BTreeMap<String, String> {
+    let field = |name: &str, key: &str| {
+        let text = procfs::read(name).ok()?;
+        let line = text.lines().find(|line| line.starts_with(key))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let facts = [
+        ("hostname", setting("kernel.hostname")),
+        ("kernel", setting("kernel.osrelease")),
+        ("port_range", setting("net.ipv4.ip_local_port_range")),
+        // Findings on connection storms name these.
+        ("somaxconn", setting("net.core.somaxconn")),
+        ("netdev_max_backlog", setting("net.core.netdev_max_backlog")),
+        ("tcp_mem", setting("net.ipv4.tcp_mem")),
+        ("clock_source", procfs::clock_source()),
+        ("cpu", field("cpuinfo", "model name")),
+        ("memory", field("meminfo", "MemTotal")),
+    ];
+    let known = facts.into_iter();
+    let known = known.filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    known.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SNMP: &str = "\
+Ip: Forwarding DefaultTTL
+Ip: 1 64
+Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens RetransSegs InErrs
+Tcp: 1 200 120000 -1 1055 17 2
+";
+    const NETSTAT: &str = "\
+TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPAbortOnMemory TCPMemoryPressures TCPSynRetrans
+TcpExt: 0 40 41 5 6 33
+IpExt: InNoRoutes
+IpExt: 9
+";
+    const SOFTNET: &str = "\
+07497a6a 000012d3 00000013 00000000
+0744a2bd 0000000a 00000018 00000000
+";
+
+    #[test]
+    fn what_the_network_lost_is_read() {
+        let network = Network::parse(SNMP, NETSTAT, SOFTNET);
+        let expected = Network {
+            retransmits: 17,
+            syn_retransmits: 33,
+            listen_drops: 41,
+            packet_drops: 0x12d3 + 10,
+            memory_pressures: 6,
+            memory_aborts: 5,
+        };
+        assert_eq!(network, expected);
+    }
+
+    #[test]
+    fn missing_counters_are_zero() {
+        assert_eq!(
+            Network::parse("", "TcpExt: ListenDrops\n", "zz yy\n\n"),
+            Network::default()
+        );
+    }
+
+    #[test]
+    fn a_difference_holds_what_was_lost_since() {
+        let before = Network::parse(SNMP, NETSTAT, SOFTNET);
+        let now = Network {
+            syn_retransmits: 40,
+            packet_drops: before.packet_drops + 2,
+            ..before
+        };
+        let expected = Network {
+            syn_retransmits: 7,
+            packet_drops: 2,
+            ..Network::default()
+        };
+        assert_eq!(now.since(&before), expected);
+        assert_eq!(
+            before.since(&now),
+            Network::default(),
+            "never below nothing"
+        );
+    }
+}

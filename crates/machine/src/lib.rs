@@ -1,0 +1,25 @@
+//! Reads what this machine has and allows: memory, control groups, kernel settings, limits.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `procfs` | the files of `/proc` and `/sys`; nobody else opens them |
+//! | `cgroup` | the files of a control group |
+//! | `memory` | how much memory is left, on the machine and within its control groups |
+//! | `host` | facts for the record, and running totals of this process and the network |
+//! | `facts` | the limits as the kernel states them |
+//! | `doctor` | each limit, what it means, and the command that raises it |
+//! | `limits` | how many users the machine can hold, and what a number of users needs |
+//! | `loops` | how many loops a run may have, and what one of them can hold |
+
+pub mod cgroup;
+pub mod doctor;
+mod facts;
+pub mod host;
+pub mod limits;
+pub mod loops;
+mod memory;
+pub mod procfs;
+
+pub use facts::Facts;
+pub use limits::MachineLimits;
+pub use memory::Memory;
