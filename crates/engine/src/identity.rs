@@ -4,54 +4,269 @@
 //! users: to all others it costs nothing.
 
 mod challenge;
-pub(crate) mod cookies;
+mod cookies;
 mod date;
-pub(crate) mod digest;
+mod digest;
 
-use cookies::Jar;
-use digest::Session;
-use plan::EndpointId;
+use std::collections::HashMap;
+
+use plan::expr::Template;
+use plan::{Endpoint, EndpointId};
+use proto::http1::Head;
 use stats::rng::Rng;
+
+use cookies::{Jar, Place};
+use digest::{Request, Session};
+
+/// How often one operation answers challenges: once, and once more where the nonce was stale.
+const CHALLENGES_MAX: u8 = 2;
 
 /// What a user keeps between requests.
 #[derive(Debug, Default)]
-pub(crate) struct Identity {
-    pub(crate) jar: Jar,
+struct Identity {
+    jar: Jar,
     /// The challenges that it knows to answer, by endpoint.
-    pub(crate) sessions: Vec<(EndpointId, Session)>,
+    sessions: Vec<(EndpointId, Session)>,
     /// The path of its steps' last request: where cookies of the response belong.
-    pub(crate) path: String,
-    /// The same of its event stream or poll, which goes on beside the steps.
-    pub(crate) path_beside: String,
+    path: String,
+    /// The same of its event stream or poll, which runs beside the steps.
+    path_beside: String,
     /// How often the operation in flight was challenged.
-    pub(crate) challenges: u8,
+    challenges: u8,
     /// The user's values as they were before the operation in flight drew any: an answer to a
     /// challenge repeats the request as it was.
-    pub(crate) before: Option<Rng>,
+    before: Option<Rng>,
 }
 
 impl Identity {
-    pub(crate) fn session(&mut self, endpoint: EndpointId) -> Option<&mut Session> {
+    fn session(&mut self, endpoint: EndpointId) -> Option<&mut Session> {
         let found = self.sessions.iter_mut().find(|(of, _)| *of == endpoint);
         found.map(|(_, session)| session)
     }
 
     /// From now on this challenge is answered at the endpoint.
-    pub(crate) fn answer_with(&mut self, endpoint: EndpointId, session: Session) {
+    fn answer_with(&mut self, endpoint: EndpointId, session: Session) {
         self.sessions.retain(|(of, _)| *of != endpoint);
         self.sessions.push((endpoint, session));
     }
 
-    pub(crate) fn path_mut(&mut self, beside_steps: bool) -> &mut String {
+    fn path_mut(&mut self, beside_steps: bool) -> &mut String {
         if beside_steps {
             &mut self.path_beside
         } else {
             &mut self.path
         }
     }
+}
 
-    /// The user begins its session anew: nobody knows it.
-    pub(crate) fn forget(&mut self) {
-        *self = Identity::default();
+/// A request and its response, as far as cookies go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Exchange<'a> {
+    pub(crate) user: u32,
+    pub(crate) endpoint: &'a Endpoint,
+    /// The step's own.
+    pub(crate) headers: &'a [(String, Template)],
+    /// It is that of an event stream or a poll.
+    pub(crate) beside_steps: bool,
+    /// Seconds since the Unix epoch.
+    pub(crate) now_s: i64,
+}
+
+/// The identities of a shard's users.
+#[derive(Debug, Default)]
+pub(crate) struct Identities(HashMap<u32, Identity>);
+
+impl Identities {
+    fn of(&mut self, user: u32) -> &mut Identity {
+        self.0.entry(user).or_default()
     }
+
+    /// The user is gone.
+    pub(crate) fn remove(&mut self, user: u32) {
+        if !self.0.is_empty() {
+            self.0.remove(&user);
+        }
+    }
+
+    /// The user restarts its session: no server knows it.
+    pub(crate) fn forget(&mut self, user: u32) {
+        if let Some(identity) = self.0.get_mut(&user) {
+            *identity = Identity::default();
+        }
+    }
+
+    /// Adds the user's cookies to the request that was appended since `start`, unless its step has
+    /// a `cookie` header of its own. `own`: names of cookies that the step gives itself; the user's
+    /// others are put before them.
+    pub(crate) fn carry_cookies(
+        &mut self,
+        exchange: &Exchange<'_>,
+        own: &[String],
+        bytes: &mut Vec<u8>,
+        start: usize,
+    ) {
+        let (_, path) = request_line(&bytes[start..]);
+        let is_cookie = |(name, _): &(String, Template)| name.eq_ignore_ascii_case("cookie");
+        let has_own = exchange.headers.iter().any(is_cookie);
+        let identity = self.of(exchange.user);
+        if !has_own || !own.is_empty() {
+            let place = exchange.place(&path);
+            let line = identity.jar.line(place, exchange.now_s, own);
+            if !line.is_empty() {
+                put_cookies(bytes, start, line, has_own);
+            }
+        }
+        *identity.path_mut(exchange.beside_steps) = path;
+    }
+
+    /// Keeps the cookies of a response.
+    pub(crate) fn keep_cookies(&mut self, exchange: &Exchange<'_>, head: &Head<'_>) {
+        let Some(Identity {
+            jar,
+            path,
+            path_beside,
+            ..
+        }) = self.0.get_mut(&exchange.user)
+        else {
+            return;
+        };
+        let path = match exchange.beside_steps {
+            true => path_beside,
+            false => path,
+        };
+        let place = exchange.place(path);
+        for (name, value) in head.headers() {
+            if name.eq_ignore_ascii_case("set-cookie") {
+                jar.take(value, place, exchange.now_s);
+            }
+        }
+    }
+
+    /// An operation begins that may be challenged, and whose user's values are these.
+    pub(crate) fn expect_challenge(&mut self, user: u32, values: Rng) {
+        let identity = self.of(user);
+        identity.challenges = 0;
+        identity.before = Some(values);
+    }
+
+    /// True where the user answers challenges of the endpoint.
+    pub(crate) fn is_known(&mut self, user: u32, endpoint: EndpointId) -> bool {
+        self.of(user).session(endpoint).is_some()
+    }
+
+    /// Adds the answer to the challenge that the user knows of to the request that was appended
+    /// since `start`. `names`: the user's name and password; `fresh`: a random number. The error
+    /// says why there can be none.
+    pub(crate) fn answer_challenge(
+        &mut self,
+        (user, endpoint): (u32, EndpointId),
+        (name, password): (&str, &str),
+        fresh: u64,
+        bytes: &mut Vec<u8>,
+        start: usize,
+    ) -> Result<(), String> {
+        let (method, uri) = request_line(&bytes[start..]);
+        let request = Request {
+            user: name,
+            password,
+            method: &method,
+            uri: &uri,
+        };
+        let session = self.of(user).session(endpoint);
+        let value = session.map_or(String::new(), |session| session.answer(&request, fresh));
+        if !proto::http1::is_field_value(value.as_bytes()) {
+            return Err("the answer to the challenge cannot stand in a header line".to_owned());
+        }
+        add_lines(
+            bytes,
+            start,
+            format!("authorization: {value}\r\n").into_bytes(),
+        );
+        Ok(())
+    }
+
+    /// If the response is a challenge that the request is to answer: the user's values as they were
+    /// before the operation, which is to draw the same ones again.
+    pub(crate) fn challenged(
+        &mut self,
+        user: u32,
+        endpoint: EndpointId,
+        head: &Head<'_>,
+    ) -> Option<Rng> {
+        if head.status != 401 {
+            return None;
+        }
+        let offered = head
+            .headers()
+            .filter(|(name, _)| name.eq_ignore_ascii_case("www-authenticate"));
+        let session = Session::strongest(offered.map(|(_, value)| value))?;
+        let identity = self.of(user);
+        let again =
+            identity.challenges == 0 || session.stale && identity.challenges < CHALLENGES_MAX;
+        if !again {
+            return None;
+        }
+        identity.challenges += 1;
+        identity.answer_with(endpoint, session);
+        identity.before
+    }
+}
+
+impl Exchange<'_> {
+    /// Whose cookies these are: those of the step's own `host` where it is the same for every user,
+    /// else of the endpoint.
+    fn place<'b>(&'b self, path: &'b str) -> Place<'b> {
+        let mut headers = self.headers.iter();
+        let own = headers.find(|(name, _)| name.eq_ignore_ascii_case("host"));
+        let own = own.and_then(|(_, value)| value.as_static());
+        let host = own.map(|host| match host.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+            _ => host,
+        });
+        Place {
+            host: host.unwrap_or(&self.endpoint.host),
+            path,
+            secure: self.endpoint.tls,
+        }
+    }
+}
+
+/// Puts cookies into the request that was appended since `start`: a line, or what stands before the
+/// cookies of the line that is there.
+fn put_cookies(bytes: &mut Vec<u8>, start: usize, mut cookies: Vec<u8>, has_own: bool) {
+    const NAME: &[u8] = b"\r\ncookie: ";
+    if !has_own {
+        let line = [b"cookie: ", &cookies[..], b"\r\n"].concat();
+        return add_lines(bytes, start, line);
+    }
+    let mut windows = bytes[start..].windows(NAME.len());
+    if let Some(at) = windows.position(|window| window == NAME) {
+        cookies.extend_from_slice(b"; ");
+        let at = start + at + NAME.len();
+        bytes.splice(at..at, cookies);
+    }
+}
+
+/// Puts further header lines into the request that was appended since `start`.
+fn add_lines(bytes: &mut Vec<u8>, start: usize, lines: Vec<u8>) {
+    let end = start + head_end(&bytes[start..]);
+    bytes.splice(end..end, lines);
+}
+
+/// Method and target of an encoded request.
+fn request_line(bytes: &[u8]) -> (String, String) {
+    let line = bytes
+        .split(|byte| *byte == b'\r')
+        .next()
+        .unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split(' ');
+    let mut word = || words.next().unwrap_or_default().to_owned();
+    (word(), word())
+}
+
+/// Where further header lines go in an encoded request: before its empty line.
+fn head_end(bytes: &[u8]) -> usize {
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n");
+    end.map_or(bytes.len(), |end| end + 2)
 }

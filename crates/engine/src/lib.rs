@@ -1,25 +1,23 @@
 //! Runs one slice of a plan: arrivals, session machine, timers, connections, two drivers.
 
 pub mod arrivals;
-mod channels;
 pub mod command;
 mod conn;
-mod deflate;
 pub mod driver;
-mod extract;
 mod identity;
+mod interpreter;
+mod json;
 pub mod measure;
-mod receiver;
+mod messages;
+mod received;
 pub mod sequences;
 pub mod shard;
 #[cfg(test)]
 mod sizes;
 mod slots;
-mod tls;
 pub mod traffic;
 pub mod trust;
-mod user;
+mod users;
 mod wheel;
-mod wire;
 
 pub use shard::{Setup, SetupError, Shard};

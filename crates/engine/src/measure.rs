@@ -218,8 +218,8 @@ impl Recorder {
         });
     }
 
-    /// So many users are there now that another one came.
-    pub(crate) fn user_came(&mut self, users: usize) {
+    /// A user started; so many are present now.
+    pub(crate) fn user_started(&mut self, users: usize) {
         self.counts.users_started += 1;
         self.users_peak = self.users_peak.max(users as u64);
     }

@@ -38,11 +38,11 @@ pub(crate) enum Got {
     OutOfOrder,
     Duplicate,
     /// So far ahead that its sequence begins anew. What was missing before is lost.
-    Anew {
+    Restarted {
         lost: u64,
     },
     /// Its user has got too many sequences.
-    Unfollowed,
+    Untracked,
 }
 
 impl Track {
@@ -51,7 +51,7 @@ impl Track {
             if ahead > AHEAD_MAX {
                 let lost = self.missing();
                 (self.highest, self.got) = (number, u64::MAX);
-                return Got::Anew { lost };
+                return Got::Restarted { lost };
             }
             let lost = if ahead >= WINDOW {
                 u64::from(self.got.count_zeros()) + (ahead - WINDOW)
@@ -98,7 +98,7 @@ impl Tracks {
             return track.take(number);
         }
         if tracks.len() == SEQUENCES_MAX {
-            return Got::Unfollowed;
+            return Got::Untracked;
         }
         tracks.push(Track {
             message,
@@ -199,10 +199,10 @@ mod tests {
         let (mut lost, mut duplicates, mut late) = (0, 0, 0);
         for &number in numbers {
             match tracks.take(7, 0, 1, number) {
-                Got::New { lost: more } | Got::Anew { lost: more } => lost += more,
+                Got::New { lost: more } | Got::Restarted { lost: more } => lost += more,
                 Got::Duplicate => duplicates += 1,
                 Got::OutOfOrder => late += 1,
-                Got::Unfollowed => unreachable!("there is one sequence"),
+                Got::Untracked => unreachable!("there is one sequence"),
             }
         }
         lost += tracks
@@ -242,7 +242,7 @@ mod tests {
         for sequence in 0..most {
             assert_eq!(tracks.take(7, 0, sequence, 5), Got::New { lost: 0 });
         }
-        assert_eq!(tracks.take(7, 0, most, 5), Got::Unfollowed);
+        assert_eq!(tracks.take(7, 0, most, 5), Got::Untracked);
         assert_eq!(tracks.take(7, 0, most - 1, 5), Got::Duplicate);
         assert_eq!(tracks.take(8, 0, most, 5), Got::New { lost: 0 });
         assert_eq!(tracks.end(7).len(), SEQUENCES_MAX);

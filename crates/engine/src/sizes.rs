@@ -4,12 +4,10 @@
 use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};
 
-use crate::channels::Channels;
-use crate::conn::{Conn, Pending};
-use crate::deflate::Deflated;
+use crate::conn::channels::Channels;
+use crate::conn::{Conn, Deflated, EventStream, Pending, Poller};
 use crate::driver::real::sockets::Socket;
-use crate::receiver::{Poller, Receiver};
-use crate::user::User;
+use crate::users::User;
 use crate::{slots, wheel};
 
 /// What the allocator adds to a block of memory, at most: its header and rounding to 16 bytes.
@@ -57,8 +55,8 @@ fn a_connecting_user_takes_104_bytes_more() {
 /// An event stream has this beside its connection, its last id, and an event that came in part.
 #[test]
 fn an_event_stream_takes_176_bytes_more() {
-    let receiver = size_of::<Receiver>() + BLOCK;
-    assert!(receiver <= 176, "an event stream has {receiver} bytes");
+    let stream = size_of::<EventStream>() + BLOCK;
+    assert!(stream <= 176, "an event stream has {stream} bytes");
 }
 
 /// A poll has this beside its connection, and a response while it comes.

@@ -64,14 +64,14 @@ pub(crate) struct Request<'a> {
 
 impl Session {
     /// The strongest challenge that can be answered among those of `WWW-Authenticate` headers.
-    pub(crate) fn of<'h>(headers: impl Iterator<Item = &'h [u8]>) -> Option<Session> {
+    pub(crate) fn strongest<'h>(headers: impl Iterator<Item = &'h [u8]>) -> Option<Session> {
         let mut best: Option<Session> = None;
         for header in headers {
             let Ok(header) = std::str::from_utf8(header) else {
                 continue;
             };
             for challenge in challenges(header) {
-                let session = Session::from(&challenge);
+                let session = Session::parse(&challenge);
                 // Of equal ones the first is the server's choice (section 3.7).
                 if let Some(session) = session
                     && best.as_ref().is_none_or(|best| session.hash > best.hash)
@@ -83,7 +83,7 @@ impl Session {
         best
     }
 
-    fn from(challenge: &Challenge) -> Option<Session> {
+    fn parse(challenge: &Challenge) -> Option<Session> {
         if challenge.scheme != "digest" {
             return None;
         }
@@ -211,7 +211,7 @@ mod tests {
         };
         let (sha, md5) = (challenge("SHA-256"), challenge("MD5"));
         let cnonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ";
-        let mut both = Session::of([md5.as_bytes(), sha.as_bytes()].into_iter()).unwrap();
+        let mut both = Session::strongest([md5.as_bytes(), sha.as_bytes()].into_iter()).unwrap();
         let answer = both.answer_with(&REQUEST, cnonce);
         assert_eq!(
             response(&answer),
@@ -222,7 +222,7 @@ mod tests {
             "{answer}"
         );
         assert!(answer.contains("opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\""));
-        let mut weak = Session::of(std::iter::once(md5.as_bytes())).unwrap();
+        let mut weak = Session::strongest(std::iter::once(md5.as_bytes())).unwrap();
         let answer = weak.answer_with(&REQUEST, cnonce);
         assert_eq!(response(&answer), "8ca523f5e9506fed4657c9700eebdbec");
         assert!(weak.answer_with(&REQUEST, cnonce).contains("nc=00000002"));
@@ -239,7 +239,7 @@ mod tests {
             password: "Circle Of Life",
             ..REQUEST
         };
-        let mut session = Session::of(std::iter::once(&header[..])).unwrap();
+        let mut session = Session::strongest(std::iter::once(&header[..])).unwrap();
         let answer = session.answer_with(&request, "0a4f113b");
         assert_eq!(response(&answer), "6629fae49393a05397450978507c4ef1");
         assert!(!answer.contains("algorithm"), "{answer}");
@@ -249,7 +249,7 @@ mod tests {
             password: "CircleOfLife",
             ..REQUEST
         };
-        let mut session = Session::of(std::iter::once(&header[..])).unwrap();
+        let mut session = Session::strongest(std::iter::once(&header[..])).unwrap();
         let answer = session.answer_with(&request, "x");
         assert_eq!(response(&answer), "1949323746fe6a43ef61f9606e7febea");
         assert!(!answer.contains("qop"), "{answer}");
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_answered_is_passed_over() {
-        let of = |text: &str| Session::of(std::iter::once(text.as_bytes()));
+        let of = |text: &str| Session::strongest(std::iter::once(text.as_bytes()));
         assert_eq!(of("Basic realm=\"x\""), None);
         assert_eq!(
             of("Digest realm=\"x\", nonce=\"n\", qop=\"auth-int\""),
@@ -282,7 +282,8 @@ mod tests {
         let golden: serde_json::Value = serde_json::from_str(golden).unwrap();
         for case in golden["cases"].as_array().unwrap() {
             let text = |key: &str| case[key].as_str().unwrap().to_owned();
-            let mut session = Session::of(std::iter::once(text("challenge").as_bytes())).unwrap();
+            let mut session =
+                Session::strongest(std::iter::once(text("challenge").as_bytes())).unwrap();
             for answer in case["answers"].as_array().unwrap() {
                 let found = session.answer_with(&REQUEST, answer["cnonce"].as_str().unwrap());
                 assert_eq!(response(&found), answer["response"].as_str().unwrap());

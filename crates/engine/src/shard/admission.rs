@@ -1,45 +1,105 @@
-//! Who may start: a user that is due is started, held for a moment, refused, or passed over in a pause.
+//! Who may start: a user that is due is started, held for a moment, refused, or skipped in a pause.
 //!
-//! The plan's clock goes on in a pause. Of rates and recordings nobody is made up for afterwards: users
-//! that came all at once would be a load that nobody planned. Those who are meant to be there, a closed
-//! population or a user of its own, come when the pause is over.
+//! The plan's clock runs on in a pause. Skipped users of rates and recordings are not made up for
+//! afterwards: all of them at once would be a load that nobody planned. Those who are meant to be
+//! present, a closed population or a user of its own, start when the pause is over.
 
-use plan::builtin;
-use record::Outcome;
+use std::collections::VecDeque;
 
-use super::Shard;
-use crate::arrivals::Arrival;
-use crate::user::User;
+use plan::Plan;
 
-/// What is said of a user that falls due after arrivals were closed.
-const CLOSED: &str = "memory ran short before this user was due: nobody starts any more";
+use crate::arrivals::{Arrival, Arrivals, Share};
+use crate::measure::Counts;
 
-impl Shard<'_> {
-    /// Nobody starts any more: users that fall due from now on count as refused for want of memory.
-    /// Those who are present go on as planned.
-    pub fn close_arrivals(&mut self) {
+/// What happens to a user that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Admitted {
+    /// Nobody is due, or whoever is due has to wait.
+    Nobody,
+    /// It does not start, or starts when the pause is over.
+    Skipped,
+    /// Arrivals were closed for want of memory.
+    Refused(Arrival),
+    Start(Arrival),
+}
+
+/// The users that are still to come.
+#[derive(Debug)]
+pub(super) struct Admission<'p> {
+    arrivals: Arrivals<'p>,
+    upcoming: Option<Arrival>,
+    singles_count: u64,
+    /// False once users that fall due are refused.
+    admits: bool,
+    /// While it is true nobody starts.
+    paused: bool,
+    /// Users of a pause that start when it is over, in the order they were due.
+    waiting: VecDeque<Arrival>,
+    /// When the last pause was over; those who waited for that are due then.
+    resumed_ns: u64,
+    /// Nobody starts while so many connections are being set up.
+    setting_up_max: u64,
+    /// The upcoming user was due and had to wait for that.
+    held: bool,
+}
+
+impl<'p> Admission<'p> {
+    pub(super) fn new(plan: &'p Plan, share: Share) -> Admission<'p> {
+        let mut arrivals = Arrivals::new(plan, share);
+        let upcoming = arrivals.next();
+        let connecting_max = plan.options.connecting_max;
+        Admission {
+            arrivals,
+            upcoming,
+            singles_count: plan.singles.len() as u64,
+            admits: true,
+            paused: false,
+            waiting: VecDeque::new(),
+            resumed_ns: 0,
+            setting_up_max: connecting_max.map_or(u64::MAX, |max| share.portion(max)),
+            held: false,
+        }
+    }
+
+    /// Nobody starts while so many connections are being set up.
+    pub(super) fn hold_above(&mut self, setting_up_max: u64) {
+        self.setting_up_max = setting_up_max;
+    }
+
+    /// Users that fall due from now on are refused.
+    pub(super) fn refuse(&mut self) {
         self.admits = false;
     }
 
-    /// Nobody starts until arrivals are resumed. Those who are present go on as planned.
-    pub fn pause_arrivals(&mut self) {
+    pub(super) fn pause(&mut self) {
         self.paused = true;
     }
 
-    /// Users start again: those who are due from now on, and those who waited for this.
-    pub fn resume_arrivals(&mut self, now_ns: u64) {
+    pub(super) fn resume(&mut self, now_ns: u64) {
         self.paused = false;
         self.resumed_ns = now_ns;
     }
 
-    /// When there is next somebody to admit or to turn away.
-    pub(super) fn admission_ns(&self) -> u64 {
+    /// Nobody comes any more.
+    pub(super) fn end(&mut self) {
+        self.upcoming = None;
+        self.waiting.clear();
+    }
+
+    /// True if nobody comes any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.upcoming.is_none() && self.waiting.is_empty()
+    }
+
+    /// When there is next somebody to start or to refuse, while so many connections are being set
+    /// up.
+    pub(super) fn next_ns(&self, setting_up: u64) -> u64 {
         let upcoming_ns = self.upcoming.map_or(u64::MAX, |arrival| arrival.due_ns);
-        if self.passes_over() {
+        if self.skips() {
             return upcoming_ns;
         }
-        // Until a connection is set up, or fails, there is nothing to do for who is held.
-        if self.held && self.is_full() {
+        // Until a connection is set up, or fails, there is nothing to do for a held user.
+        if self.held && self.is_full(setting_up) {
             return u64::MAX;
         }
         match self.waiting.is_empty() {
@@ -48,84 +108,57 @@ impl Shard<'_> {
         }
     }
 
-    /// Starts the next user, refuses it or passes it over, where it is due and does not have to wait.
-    pub(super) fn admit(&mut self, now_ns: u64) -> bool {
-        if self.passes_over() {
-            return self.pass_over(now_ns);
+    /// Takes out the next user, if it is due and does not have to wait.
+    pub(super) fn next(&mut self, now_ns: u64, setting_up: u64, counts: &mut Counts) -> Admitted {
+        if self.skips() {
+            return self.skip(now_ns, counts);
         }
         let waited = self.waiting.front().map(|&arrival| Arrival {
             due_ns: self.resumed_ns,
             ..arrival
         });
         let Some(arrival) = waited.or(self.upcoming).filter(|a| a.due_ns <= now_ns) else {
-            return false;
+            return Admitted::Nobody;
         };
-        if self.is_full() {
+        if self.is_full(setting_up) {
             self.held = true;
-            return false;
+            return Admitted::Nobody;
         }
         match waited {
             Some(_) => drop(self.waiting.pop_front()),
             None => self.upcoming = self.arrivals.next(),
         }
-        self.recorder.counts.users_held += u64::from(std::mem::take(&mut self.held));
+        counts.users_held += u64::from(std::mem::take(&mut self.held));
+        let has_ended = |end_ns: u64| end_ns <= now_ns;
         if !self.admits {
-            self.refuse(now_ns, arrival);
-        } else if waited.is_none()
-            || arrival
-                .repeats_until_ns
-                .is_none_or(|end_ns| end_ns > now_ns)
-        {
-            self.start(now_ns, arrival);
+            Admitted::Refused(arrival)
+        } else if waited.is_some() && arrival.repeats_until_ns.is_some_and(has_ended) {
+            Admitted::Skipped
+        } else {
+            Admitted::Start(arrival)
         }
-        true
     }
 
-    /// True while whoever is due has to wait.
-    fn is_full(&self) -> bool {
-        self.admits && self.setting_up >= self.setting_up_max
+    /// True while users that are due have to wait.
+    fn is_full(&self, setting_up: u64) -> bool {
+        self.admits && setting_up >= self.setting_up_max
     }
 
-    /// True while whoever is due is passed over. Memory that ran short is no matter of a pause.
-    fn passes_over(&self) -> bool {
+    /// True while users that are due are skipped. A pause does not hide that memory ran short.
+    fn skips(&self) -> bool {
         self.paused && self.admits
     }
 
-    fn pass_over(&mut self, now_ns: u64) -> bool {
+    fn skip(&mut self, now_ns: u64, counts: &mut Counts) -> Admitted {
         let Some(arrival) = self.upcoming.filter(|a| a.due_ns <= now_ns) else {
-            return false;
+            return Admitted::Nobody;
         };
         self.upcoming = self.arrivals.next();
         self.held = false;
-        self.recorder.counts.users_paused += 1;
-        let single = arrival.user < self.plan.singles.len() as u64;
-        if single || arrival.repeats_until_ns.is_some() {
+        counts.users_paused += 1;
+        if arrival.user < self.singles_count || arrival.repeats_until_ns.is_some() {
             self.waiting.push_back(arrival);
         }
-        true
-    }
-
-    fn start(&mut self, now_ns: u64, arrival: Arrival) {
-        let mut user = User::new(
-            self.plan.seed,
-            arrival.user,
-            arrival.session,
-            arrival.due_ns,
-        );
-        user.repeats_until_ns = arrival.repeats_until_ns.unwrap_or(0);
-        let session = &self.plan.sessions[arrival.session as usize];
-        user.slots = vec![Default::default(); session.slots_count as usize].into();
-        user.registers = vec![0; session.registers_count as usize].into();
-        let key = self.users.insert(user);
-        self.recorder.user_came(self.users.len());
-        self.proceed(now_ns, key);
-    }
-
-    fn refuse(&mut self, now_ns: u64, arrival: Arrival) {
-        let (connect, outcome) = (builtin::CONNECT, Outcome::NoMemory);
-        self.recorder.counts.users_refused += 1;
-        self.recorder.check(connect, outcome);
-        self.recorder
-            .example(now_ns, connect, outcome, arrival.user, || CLOSED.to_owned());
+        Admitted::Skipped
     }
 }

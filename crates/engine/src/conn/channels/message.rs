@@ -1,0 +1,67 @@
+//! Messages of channels, whatever the protocol.
+
+use std::borrow::Cow;
+
+use plan::ChannelVerb;
+use plan::expr::value::write_json_text;
+
+/// What a text of the server means.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Incoming<'a> {
+    /// The connection may be used. From now on the server says something within this time, or is gone.
+    Greeting { silence_ns: Option<u64> },
+    /// A message for the user.
+    Message {
+        topic: Cow<'a, [u8]>,
+        event: Cow<'a, [u8]>,
+        payload: Cow<'a, [u8]>,
+    },
+    /// The answer to what we sent under this number.
+    Reply {
+        number: u32,
+        ok: bool,
+        payload: &'a [u8],
+    },
+    /// The channel was joined.
+    Joined { topic: Cow<'a, [u8]> },
+    /// It was not.
+    Refused {
+        topic: Cow<'a, [u8]>,
+        reason: &'a [u8],
+    },
+    /// The channel has ended.
+    Ended { topic: Cow<'a, [u8]> },
+    /// So many binary messages belong to this message.
+    WithAttachments { count: u32, then: Box<Incoming<'a>> },
+    /// To be answered with this text.
+    Ping { pong: Cow<'a, [u8]> },
+    /// A sign of life.
+    Alive,
+    /// The server ends the connection.
+    Goodbye { reason: &'a [u8] },
+    /// Not of this protocol.
+    Broken,
+}
+
+/// A message of ours.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outgoing<'a> {
+    pub(crate) verb: ChannelVerb,
+    pub(crate) topic: &'a [u8],
+    pub(crate) event: &'a [u8],
+    /// JSON; empty: none.
+    pub(crate) payload: &'a [u8],
+    /// Of this message.
+    pub(crate) number: u32,
+    /// Of the message that joined the topic.
+    pub(crate) joined_by: u32,
+    /// Whether the server is to answer.
+    pub(crate) wants_answer: bool,
+}
+
+/// Appends a JSON string.
+pub(super) fn quote(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    write_json_text(&String::from_utf8_lossy(text), out);
+    out.push(b'"');
+}

@@ -1,0 +1,227 @@
+//! Phoenix channels: the serializers 1.0.0 (objects) and 2.0.0 (arrays of five), as the library's own
+//! client speaks them (`phoenix.js` 1.7).
+
+use plan::ChannelVerb;
+
+use super::message::{Incoming, Outgoing, quote};
+use crate::json::{first_items, pairs, unquoted};
+
+/// The parts of a message as they stand in it.
+struct Parts<'a> {
+    number: &'a [u8],
+    topic: &'a [u8],
+    event: &'a [u8],
+    payload: &'a [u8],
+}
+
+pub(super) fn parse_array(text: &[u8]) -> Incoming<'_> {
+    match first_items::<6>(text) {
+        Some(([_, number, topic, event, payload, _], 5)) => meaning(&Parts {
+            number,
+            topic,
+            event,
+            payload,
+        }),
+        _ => Incoming::Broken,
+    }
+}
+
+pub(super) fn parse_object(text: &[u8]) -> Incoming<'_> {
+    let mut parts = Parts {
+        number: b"null",
+        topic: b"",
+        event: b"",
+        payload: b"{}",
+    };
+    let Some(()) = pairs(text, |key, value| match key {
+        "ref" => parts.number = value,
+        "topic" => parts.topic = value,
+        "event" => parts.event = value,
+        "payload" => parts.payload = value,
+        _ => {}
+    }) else {
+        return Incoming::Broken;
+    };
+    meaning(&parts)
+}
+
+fn meaning<'a>(parts: &Parts<'a>) -> Incoming<'a> {
+    let (Some(topic), Some(event)) = (unquoted(parts.topic), unquoted(parts.event)) else {
+        return Incoming::Broken;
+    };
+    let payload = parts.payload;
+    match &*event {
+        b"phx_reply" => reply(parts.number, payload),
+        // The answer to our leaving, or the server's own doing.
+        b"phx_close" => Incoming::Ended { topic },
+        _ => Incoming::Message {
+            topic,
+            event,
+            payload: payload.into(),
+        },
+    }
+}
+
+/// A reply whose number is none of ours answers nothing that is waited for.
+fn reply<'a>(number: &[u8], payload: &'a [u8]) -> Incoming<'a> {
+    let number = unquoted(number)
+        .and_then(|text| std::str::from_utf8(&text).ok()?.parse::<u32>().ok())
+        .unwrap_or(0);
+    let (mut ok, mut response) = (false, &b"{}"[..]);
+    let read = pairs(payload, |key, value| match key {
+        "status" => ok = value == b"\"ok\"",
+        "response" => response = value,
+        _ => {}
+    });
+    if read.is_none() {
+        return Incoming::Broken;
+    }
+    Incoming::Reply {
+        number,
+        ok,
+        payload: response,
+    }
+}
+
+pub(super) fn encode(arrays: bool, message: &Outgoing<'_>, out: &mut Vec<u8>) {
+    let event: &[u8] = match message.verb {
+        ChannelVerb::Join => b"phx_join",
+        ChannelVerb::Push => message.event,
+        ChannelVerb::Leave => b"phx_leave",
+    };
+    let payload: &[u8] = match message.payload {
+        b"" => b"{}",
+        payload => payload,
+    };
+    let joined_by = Some(message.joined_by);
+    write(
+        arrays,
+        (joined_by, message.number),
+        message.topic,
+        event,
+        payload,
+        out,
+    );
+}
+
+pub(super) fn heartbeat(arrays: bool, number: u32, out: &mut Vec<u8>) {
+    write(arrays, (None, number), b"phoenix", b"heartbeat", b"{}", out);
+}
+
+fn write(
+    arrays: bool,
+    (joined_by, number): (Option<u32>, u32),
+    topic: &[u8],
+    event: &[u8],
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let joined_by = joined_by.map_or("null".to_owned(), |number| format!("\"{number}\""));
+    if arrays {
+        out.extend_from_slice(format!("[{joined_by},\"{number}\",").as_bytes());
+        quote(topic, out);
+        out.push(b',');
+        quote(event, out);
+        out.push(b',');
+        out.extend_from_slice(payload);
+        out.push(b']');
+        return;
+    }
+    out.extend_from_slice(b"{\"topic\":");
+    quote(topic, out);
+    out.extend_from_slice(b",\"event\":");
+    quote(event, out);
+    out.extend_from_slice(b",\"payload\":");
+    out.extend_from_slice(payload);
+    out.extend_from_slice(format!(",\"ref\":\"{number}\",\"join_ref\":{joined_by}}}").as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(verb: ChannelVerb) -> Outgoing<'static> {
+        Outgoing {
+            verb,
+            topic: b"room:\"1\"",
+            event: b"new_msg",
+            payload: br#"{"a":1}"#,
+            number: 7,
+            joined_by: 3,
+            wants_answer: true,
+        }
+    }
+
+    fn written(arrays: bool, verb: ChannelVerb) -> String {
+        let mut out = Vec::new();
+        encode(arrays, &message(verb), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn both_forms_are_written() {
+        assert_eq!(
+            written(true, ChannelVerb::Join),
+            r#"["3","7","room:\"1\"","phx_join",{"a":1}]"#
+        );
+        assert_eq!(
+            written(false, ChannelVerb::Push),
+            r#"{"topic":"room:\"1\"","event":"new_msg","payload":{"a":1},"ref":"7","join_ref":"3"}"#
+        );
+        let mut out = Vec::new();
+        heartbeat(true, 9, &mut out);
+        assert_eq!(out, br#"[null,"9","phoenix","heartbeat",{}]"#);
+    }
+
+    #[test]
+    fn both_forms_are_read() {
+        let array = br#" ["3", null, "room:\u0031", "new_msg", {"t": [1, "]"]}] "#;
+        let object =
+            br#"{"ref":null,"payload":{"t": [1, "]"]},"event":"new_msg","topic":"room:1"}"#;
+        for incoming in [parse_array(array), parse_object(object)] {
+            let Incoming::Message {
+                topic,
+                event,
+                payload,
+            } = incoming
+            else {
+                panic!("{incoming:?}")
+            };
+            assert_eq!((&*topic, &*event), (&b"room:1"[..], &b"new_msg"[..]));
+            assert_eq!(*payload, br#"{"t": [1, "]"]}"#[..]);
+        }
+        let reply = br#"["3","7","r","phx_reply",{"status":"error","response":{"reason":"no"}}]"#;
+        assert_eq!(
+            parse_array(reply),
+            Incoming::Reply {
+                number: 7,
+                ok: false,
+                payload: br#"{"reason":"no"}"#
+            }
+        );
+        let ended = parse_object(br#"{"topic":"r","event":"phx_close","payload":{},"ref":"3"}"#);
+        assert_eq!(
+            ended,
+            Incoming::Ended {
+                topic: b"r"[..].into()
+            }
+        );
+    }
+
+    #[test]
+    fn what_is_no_message_is_told() {
+        for text in [
+            "",
+            "{",
+            "[1,2,3,4]",
+            "[1,2,3,4,5]",
+            "null",
+            "[",
+            "{}",
+            "\u{fc}",
+        ] {
+            assert_eq!(parse_array(text.as_bytes()), Incoming::Broken, "{text}");
+            assert_eq!(parse_object(text.as_bytes()), Incoming::Broken, "{text}");
+        }
+    }
+}

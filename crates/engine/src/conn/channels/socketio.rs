@@ -1,0 +1,263 @@
+//! Socket.IO (protocol 5, of Socket.IO 3 and 4) over Engine.IO (protocol 4), as their documents have it:
+//! github.com/socketio/socket.io-protocol and …/engine.io-protocol.
+
+use std::borrow::Cow;
+
+use plan::ChannelVerb;
+
+use super::message::{Incoming, Outgoing, quote};
+use crate::json::{first_items, json_number, pairs, unquoted};
+
+/// The namespace that stands in no packet.
+const MAIN: &[u8] = b"/";
+
+/// Most binary messages of one event.
+const ATTACHMENTS_MAX: u32 = 1024;
+
+/// A packet of Engine.IO; in a message stands one of Socket.IO.
+pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
+    match text.split_first() {
+        Some((b'0', rest)) => open(rest),
+        Some((b'1', _)) => Incoming::Goodbye { reason: b"" },
+        Some((b'2', rest)) => Incoming::Ping {
+            pong: [b"3", rest].concat().into(),
+        },
+        Some((b'4', rest)) => packet(rest).unwrap_or(Incoming::Broken),
+        Some((b'3' | b'6', _)) => Incoming::Alive,
+        _ => Incoming::Broken,
+    }
+}
+
+/// The server pings so often, and waits so long: without a ping for both together it is gone.
+fn open(json: &[u8]) -> Incoming<'_> {
+    let mut silence_ms = 0.0;
+    let read = pairs(json, |key, value| {
+        if matches!(key, "pingInterval" | "pingTimeout") {
+            silence_ms += json_number(value).unwrap_or(0.0);
+        }
+    });
+    if read.is_none() {
+        return Incoming::Broken;
+    }
+    let silence_ns = (silence_ms * 1e6) as u64;
+    Incoming::Greeting {
+        silence_ns: (silence_ns > 0).then_some(silence_ns),
+    }
+}
+
+/// `TYPE[ATTACHMENTS-][/NAMESPACE,][NUMBER][JSON]`
+fn packet(text: &[u8]) -> Option<Incoming<'_>> {
+    let (&kind, mut rest) = text.split_first()?;
+    let mut attachments = 0;
+    if matches!(kind, b'5' | b'6') {
+        let (count, after) = digits(rest);
+        attachments = count.filter(|&count| count <= ATTACHMENTS_MAX)?;
+        rest = after.strip_prefix(b"-")?;
+    }
+    let mut topic = MAIN;
+    if rest.first() == Some(&b'/') {
+        let end = rest.iter().position(|b| *b == b',').unwrap_or(rest.len());
+        topic = &rest[..end];
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    let (number, json) = digits(rest);
+    let topic = Cow::Borrowed(topic);
+    let incoming = match kind {
+        b'0' => Incoming::Joined { topic },
+        b'1' => Incoming::Ended { topic },
+        b'2' | b'5' => {
+            let (items, count) = first_items::<3>(json)?;
+            let event = items.first().filter(|_| count > 0)?;
+            Incoming::Message {
+                topic,
+                event: unquoted(event)?,
+                payload: match count {
+                    1 => Cow::Borrowed(b"[]"),
+                    2 => Cow::Borrowed(items[1]),
+                    _ => [b"[", from(json, items[1])].concat().into(),
+                },
+            }
+        }
+        b'3' | b'6' => Incoming::Reply {
+            number: number?,
+            ok: true,
+            payload: match first_items::<2>(json)? {
+                ([only, _], 1) => only,
+                _ => json,
+            },
+        },
+        b'4' => Incoming::Refused {
+            topic,
+            reason: json,
+        },
+        _ => return None,
+    };
+    if attachments == 0 {
+        return Some(incoming);
+    }
+    Some(Incoming::WithAttachments {
+        count: attachments,
+        then: Box::new(incoming),
+    })
+}
+
+/// `json` from its part `part` on.
+fn from<'a>(json: &'a [u8], part: &[u8]) -> &'a [u8] {
+    let start = (part.as_ptr() as usize).saturating_sub(json.as_ptr() as usize);
+    json.get(start..).unwrap_or_default()
+}
+
+/// The number that begins `text`, if one does, and what is behind it.
+fn digits(text: &[u8]) -> (Option<u32>, &[u8]) {
+    let end = text.iter().position(|b| !b.is_ascii_digit());
+    let (digits, rest) = text.split_at(end.unwrap_or(text.len()));
+    let number = std::str::from_utf8(digits)
+        .ok()
+        .and_then(|d| d.parse().ok());
+    (number, rest)
+}
+
+pub(super) fn encode(message: &Outgoing<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(match message.verb {
+        ChannelVerb::Join => b"40",
+        ChannelVerb::Leave => b"41",
+        ChannelVerb::Push => b"42",
+    });
+    if message.topic != MAIN {
+        out.extend_from_slice(message.topic);
+        out.push(b',');
+    }
+    if message.verb != ChannelVerb::Push {
+        return out.extend_from_slice(message.payload);
+    }
+    if message.wants_answer {
+        out.extend_from_slice(message.number.to_string().as_bytes());
+    }
+    out.push(b'[');
+    quote(message.event, out);
+    match message.payload {
+        b"" | b"[]" => out.push(b']'),
+        arguments => {
+            out.push(b',');
+            out.extend_from_slice(&arguments[1..]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(verb: ChannelVerb, topic: &str, payload: &str, wants_answer: bool) -> String {
+        let mut out = Vec::new();
+        let message = Outgoing {
+            verb,
+            topic: topic.as_bytes(),
+            event: b"say \"it\"",
+            payload: payload.as_bytes(),
+            number: 12,
+            joined_by: 0,
+            wants_answer,
+        };
+        encode(&message, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn packets_are_written() {
+        use ChannelVerb::{Join, Leave, Push};
+        assert_eq!(written(Join, "/", "", false), "40");
+        let token = r#"{"token":1}"#;
+        assert_eq!(written(Join, "/a", token, false), r#"40/a,{"token":1}"#);
+        assert_eq!(written(Leave, "/a", "", false), "41/a,");
+        assert_eq!(written(Push, "/", "[]", false), r#"42["say \"it\""]"#);
+        assert_eq!(
+            written(Push, "/a", r#"[{"b":1},2]"#, true),
+            r#"42/a,12["say \"it\"",{"b":1},2]"#
+        );
+    }
+
+    #[test]
+    fn packets_are_read() {
+        let main = || Cow::Borrowed(MAIN);
+        let other = || Cow::Borrowed(&b"/a"[..]);
+        for (text, incoming) in [
+            (
+                r#"0{"sid":"x","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1}"#,
+                Incoming::Greeting {
+                    silence_ns: Some(45_000_000_000),
+                },
+            ),
+            (
+                "2",
+                Incoming::Ping {
+                    pong: b"3"[..].into(),
+                },
+            ),
+            (
+                "2probe",
+                Incoming::Ping {
+                    pong: b"3probe"[..].into(),
+                },
+            ),
+            ("6", Incoming::Alive),
+            ("1", Incoming::Goodbye { reason: b"" }),
+            (r#"40{"sid":"y"}"#, Incoming::Joined { topic: main() }),
+            (r#"40/a,{"sid":"y"}"#, Incoming::Joined { topic: other() }),
+            (
+                r#"44/a,{"message":"no"}"#,
+                Incoming::Refused {
+                    topic: other(),
+                    reason: br#"{"message":"no"}"#,
+                },
+            ),
+            ("41/a,", Incoming::Ended { topic: other() }),
+            ("41/a", Incoming::Ended { topic: other() }),
+            (
+                r#"42/a,3["ev",{"x":1}]"#,
+                Incoming::Message {
+                    topic: other(),
+                    event: b"ev"[..].into(),
+                    payload: br#"{"x":1}"#[..].into(),
+                },
+            ),
+            (
+                r#"42["ev", [1], "]"]"#,
+                Incoming::Message {
+                    topic: main(),
+                    event: b"ev"[..].into(),
+                    payload: br#"[[1], "]"]"#[..].into(),
+                },
+            ),
+            (
+                r#"42["ev"]"#,
+                Incoming::Message {
+                    topic: main(),
+                    event: b"ev"[..].into(),
+                    payload: b"[]"[..].into(),
+                },
+            ),
+            (
+                r#"4312["done"]"#,
+                Incoming::Reply {
+                    number: 12,
+                    ok: true,
+                    payload: br#""done""#,
+                },
+            ),
+            ("", Incoming::Broken),
+            ("4", Incoming::Broken),
+            ("42", Incoming::Broken),
+            ("42[1]", Incoming::Broken),
+            ("43[1]", Incoming::Broken),
+            ("49", Incoming::Broken),
+            ("45x", Incoming::Broken),
+            ("459999-[]", Incoming::Broken),
+            ("7", Incoming::Broken),
+        ] {
+            assert_eq!(parse(text.as_bytes()), incoming, "{text}");
+        }
+        let binary = parse(br#"451-["ev",{"_placeholder":true,"num":0}]"#);
+        assert!(matches!(binary, Incoming::WithAttachments { count: 1, .. }));
+    }
+}

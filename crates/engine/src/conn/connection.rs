@@ -1,0 +1,251 @@
+//! One connection: where it stands, the protocol it speaks, and what little it keeps between reads.
+
+use plan::{EndpointId, Pc};
+use proto::{frame, http1, ws};
+
+use super::background::Background;
+use super::channels::Channels;
+use super::deflate::{Compression, Deflated};
+use super::poll::Poller;
+use super::sse::EventStream;
+use super::tls::Tls;
+use crate::users::User;
+
+/// No user: the connection is idle in the shared pool.
+pub(crate) const NO_USER: u32 = u32::MAX;
+
+/// Where a connection stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// TCP is being set up.
+    Connecting,
+    /// TLS is being set up.
+    Securing,
+    /// HTTP, no request in flight.
+    Idle,
+    /// HTTP, a request in flight.
+    Busy,
+    /// The WebSocket upgrade, or the request for an event stream, is in flight.
+    Upgrading,
+    /// A WebSocket, an event stream or a framed TCP connection.
+    Open,
+    /// A WebSocket to which a close frame was sent.
+    Closing,
+    /// A lost event stream that will reconnect, or a poll between two connections: there is no TCP
+    /// connection.
+    Waiting,
+}
+
+impl Stage {
+    /// True until the connection can be used.
+    pub(crate) fn is_setting_up(self) -> bool {
+        matches!(self, Stage::Connecting | Stage::Securing | Stage::Upgrading)
+    }
+}
+
+/// What a connection speaks, and what reads the peer's bytes.
+#[derive(Debug)]
+pub(crate) enum Protocol {
+    Http(http1::Decoder),
+    /// A WebSocket before the answer to its upgrade.
+    Upgrade(http1::Decoder),
+    WebSocket(ws::Reader),
+    /// A WebSocket whose messages may be compressed.
+    Deflated(Box<Deflated>),
+    /// A WebSocket that carries a protocol of channels.
+    Channels(Box<Channels>),
+    /// An event stream.
+    Sse(Box<EventStream>),
+    Poll(Box<Poller>),
+    /// Messages in frames, straight on TCP or TLS. The framing is that of the instruction that
+    /// opened it.
+    Tcp {
+        opened_by: Pc,
+        decoder: frame::Decoder,
+    },
+}
+
+impl Protocol {
+    pub(crate) fn http() -> Protocol {
+        Protocol::Http(http1::Decoder::new())
+    }
+
+    /// A WebSocket that is still to be opened.
+    pub(crate) fn upgrade() -> Protocol {
+        Protocol::Upgrade(http1::Decoder::new())
+    }
+
+    pub(crate) fn tcp(opened_by: Pc) -> Protocol {
+        let decoder = frame::Decoder::new();
+        Protocol::Tcp { opened_by, decoder }
+    }
+
+    pub(crate) fn is_http(&self) -> bool {
+        matches!(self, Protocol::Http(_))
+    }
+
+    pub(crate) fn is_websocket(&self) -> bool {
+        match self {
+            Protocol::Upgrade(_)
+            | Protocol::WebSocket(_)
+            | Protocol::Deflated(_)
+            | Protocol::Channels(_) => true,
+            Protocol::Http(_) | Protocol::Sse(_) | Protocol::Poll(_) | Protocol::Tcp { .. } => {
+                false
+            }
+        }
+    }
+
+    /// True where steps send messages over it.
+    pub(crate) fn carries_messages(&self) -> bool {
+        self.is_websocket() || matches!(self, Protocol::Tcp { .. })
+    }
+}
+
+/// A connection. Idle, it owns no buffer.
+#[derive(Debug)]
+pub(crate) struct Conn {
+    pub(crate) protocol: Protocol,
+    pub(crate) started_ns: u64,
+    /// Bytes that are not enough yet to be decoded.
+    #[expect(
+        clippy::box_collection,
+        reason = "8 bytes instead of 24, in millions of connections"
+    )]
+    pub(crate) inbox: Option<Box<Vec<u8>>>,
+    pub(crate) pending: Option<Box<Pending>>,
+    pub(crate) tls: Option<Box<Tls>>,
+    pub(crate) user: u32,
+    /// The next connection of the same user.
+    pub(crate) next: u32,
+    pub(crate) generation: u32,
+    pub(crate) endpoint: EndpointId,
+    pub(crate) stage: Stage,
+}
+
+impl Conn {
+    /// A connection of the user `key`, before it has a TCP connection.
+    pub(crate) fn new(key: u32, user: &User, endpoint: EndpointId, protocol: Protocol) -> Conn {
+        Conn {
+            protocol,
+            started_ns: 0,
+            inbox: None,
+            pending: None,
+            tls: None,
+            user: key,
+            next: user.conn,
+            generation: 0,
+            endpoint,
+            stage: Stage::Waiting,
+        }
+    }
+
+    /// The event stream's state.
+    pub(crate) fn event_stream(&mut self) -> Option<&mut EventStream> {
+        match &mut self.protocol {
+            Protocol::Sse(stream) => Some(stream),
+            _ => None,
+        }
+    }
+
+    /// The poll's state.
+    pub(crate) fn poller(&mut self) -> Option<&mut Poller> {
+        match &mut self.protocol {
+            Protocol::Poll(poller) => Some(poller),
+            _ => None,
+        }
+    }
+
+    /// The state of the protocol of channels that it speaks.
+    pub(crate) fn channels(&mut self) -> Option<&mut Channels> {
+        match &mut self.protocol {
+            Protocol::Channels(channels) => Some(channels),
+            _ => None,
+        }
+    }
+
+    /// The decoder of its HTTP responses.
+    pub(crate) fn http(&mut self) -> Option<&mut http1::Decoder> {
+        match &mut self.protocol {
+            Protocol::Http(decoder) | Protocol::Upgrade(decoder) => Some(decoder),
+            Protocol::Sse(stream) => Some(&mut stream.http),
+            Protocol::Poll(poller) => Some(&mut poller.http),
+            Protocol::WebSocket(_)
+            | Protocol::Deflated(_)
+            | Protocol::Channels(_)
+            | Protocol::Tcp { .. } => None,
+        }
+    }
+
+    /// What reads its WebSocket frames.
+    pub(crate) fn reader(&mut self) -> Option<&mut ws::Reader> {
+        match &mut self.protocol {
+            Protocol::WebSocket(reader) => Some(reader),
+            Protocol::Deflated(deflated) => Some(&mut deflated.reader),
+            Protocol::Channels(channels) => Some(&mut channels.reader),
+            _ => None,
+        }
+    }
+
+    /// How our messages are compressed, if they are.
+    pub(crate) fn compression(&mut self) -> Option<&mut Compression> {
+        match &mut self.protocol {
+            Protocol::Deflated(deflated) => Some(&mut deflated.compression),
+            Protocol::Channels(channels) => channels.compression.as_mut(),
+            _ => None,
+        }
+    }
+
+    /// What runs beside the steps on this connection.
+    pub(crate) fn background(&self) -> Option<&Background> {
+        match &self.protocol {
+            Protocol::Sse(stream) => Some(&stream.background),
+            Protocol::Poll(poller) => Some(&poller.background),
+            Protocol::Channels(channels) => Some(&channels.background),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn background_mut(&mut self) -> Option<&mut Background> {
+        match &mut self.protocol {
+            Protocol::Sse(stream) => Some(&mut stream.background),
+            Protocol::Poll(poller) => Some(&mut poller.background),
+            Protocol::Channels(channels) => Some(&mut channels.background),
+            _ => None,
+        }
+    }
+
+    /// True if no step in flight depends on the connection: it polls, or its event stream was open
+    /// before.
+    pub(crate) fn is_background(&self) -> bool {
+        match &self.protocol {
+            Protocol::Sse(stream) => stream.opened,
+            Protocol::Poll(_) => true,
+            _ => false,
+        }
+    }
+
+    /// True for an event stream or a poll, which run beside the steps.
+    pub(crate) fn is_beside_steps(&self) -> bool {
+        matches!(self.protocol, Protocol::Sse(_) | Protocol::Poll(_))
+    }
+
+    /// True while an operation beside the steps is in flight on it.
+    pub(crate) fn is_requesting(&self) -> bool {
+        self.is_background() && (self.stage.is_setting_up() || self.stage == Stage::Busy)
+    }
+}
+
+/// What the operation in flight still needs.
+#[derive(Debug)]
+pub(crate) enum Pending {
+    /// The key that the upgrade's answer must match.
+    Upgrade(ws::Key),
+    /// A response that came in pieces. The bodies are kept only where a step looks at them.
+    Response {
+        head: Vec<u8>,
+        body: Vec<u8>,
+        keep_body: bool,
+    },
+}

@@ -1,0 +1,226 @@
+//! HTTP requests as bytes: prepared once a shard where nothing in them varies, else rendered for the
+//! user.
+
+use plan::Plan;
+use plan::expr::{Context, Template};
+use plan::{Endpoint, EndpointId, HttpOp, Op, Session, Slot};
+use proto::http1;
+
+use super::url::{path_below, split, without_default_port};
+use crate::users::{Scope, User};
+
+/// The prepared forms of a plan's steps.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    /// `host` header by endpoint.
+    authorities: Vec<String>,
+    /// By session and instruction: the whole request where nothing in it varies.
+    constant: Vec<Vec<Option<Box<[u8]>>>>,
+}
+
+impl Requests {
+    pub(crate) fn new(plan: &Plan) -> Requests {
+        let authorities: Vec<String> = plan.endpoints.iter().map(authority).collect();
+        let prepare = |session: &Session| {
+            let ops = session.ops.iter().map(|op| match op {
+                // Which of several servers it is for, the user says.
+                Op::Http(http) if http.endpoint == 0 && !plan.servers.is_empty() => None,
+                Op::Http(http) => constant_request(http, &authorities[http.endpoint as usize]),
+                _ => None,
+            });
+            ops.collect()
+        };
+        let constant = plan.sessions.iter().map(prepare).collect();
+        Requests {
+            authorities,
+            constant,
+        }
+    }
+
+    /// The whole request of this instruction, where nothing in it varies.
+    pub(crate) fn constant(&self, session: u16, pc: u32) -> Option<&[u8]> {
+        self.constant[session as usize][pc as usize].as_deref()
+    }
+
+    pub(crate) fn authority(&self, endpoint: EndpointId) -> &str {
+        &self.authorities[endpoint as usize]
+    }
+
+    /// The endpoint of a URL; `Ok(None)`: it is a path. The error says that the URL is at none of
+    /// the plan's hosts.
+    pub(crate) fn endpoint_at(&self, plan: &Plan, url: &str) -> Result<Option<EndpointId>, String> {
+        let Some((tls, authority)) = split(url) else {
+            return Ok(None);
+        };
+        let authority = without_default_port(tls, authority);
+        let mut known = plan.endpoints.iter().zip(&self.authorities);
+        let found = known.position(|(endpoint, known)| {
+            endpoint.tls == tls && known.eq_ignore_ascii_case(authority)
+        });
+        found.map(|at| Some(at as EndpointId)).ok_or_else(|| {
+            format!(
+                "{url:?} is at a host that the scenario does not name; it can only go to: {}",
+                self.authorities.join(", ")
+            )
+        })
+    }
+}
+
+/// RFC 9110 §7.2: the default port is left out; IPv6 addresses are bracketed.
+fn authority(endpoint: &Endpoint) -> String {
+    let host = if endpoint.host.contains(':') {
+        format!("[{}]", endpoint.host)
+    } else {
+        endpoint.host.clone()
+    };
+    let default_port = if endpoint.tls { 443 } else { 80 };
+    if endpoint.port == default_port {
+        host
+    } else {
+        format!("{host}:{}", endpoint.port)
+    }
+}
+
+/// The request's bytes where none of its parts has an expression.
+fn constant_request(http: &HttpOp, authority: &str) -> Option<Box<[u8]>> {
+    let constant = |template: &Template| template.as_static().is_some();
+    let headers_constant = http.headers.iter().all(|(_, value)| constant(value));
+    if !constant(&http.path) || !headers_constant || !http.body.as_ref().is_none_or(constant) {
+        return None;
+    }
+    let mut nobody = User::new(0, 0, 0, 0);
+    let mut bytes = Vec::new();
+    encode_http(http, (authority, ""), &mut nobody.scope(0), &mut bytes).ok()?;
+    Some(bytes.into())
+}
+
+/// Appends the request as it is for this user, to an endpoint with this authority and base path.
+/// The error says what cannot be sent.
+pub(crate) fn encode_http(
+    http: &HttpOp,
+    (authority, base_path): (&str, &str),
+    scope: &mut Scope<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
+    let path = match http.located_by {
+        Some(slot) => render_located(&http.path, slot, base_path, scope)?,
+        None => render_target(&http.path, scope)?,
+    };
+    let headers = Headers::render(&http.headers, scope)?;
+    let mut body = Vec::new();
+    if let Some(template) = &http.body {
+        template
+            .render(scope, &mut body)
+            .map_err(|error| error.to_string())?;
+    }
+    let body = http.body.is_some().then_some(body.as_slice());
+    let host = headers.host().unwrap_or(authority);
+    http1::encode_request(out, &http.method, &path, host, headers.iter(), body);
+    Ok(())
+}
+
+/// Appends a GET request without a body, with one more header where there is one.
+pub(crate) fn encode_get(
+    (path, headers): (&Template, &[(String, Template)]),
+    authority: &str,
+    further: Option<(&str, &[u8])>,
+    scope: &mut Scope<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
+    let path = render_target(path, scope)?;
+    let headers = Headers::render(headers, scope)?;
+    let host = headers.host().unwrap_or(authority);
+    let headers = headers.iter().chain(further);
+    http1::encode_request(out, "GET", &path, host, headers, None);
+    Ok(())
+}
+
+/// A path and query as text that may stand in a request line.
+pub(crate) fn render_target(path: &Template, scope: &mut Scope<'_>) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    path.render(scope, &mut bytes)
+        .map_err(|error| error.to_string())?;
+    as_target(bytes)
+}
+
+/// The same of a path that begins with a variable, which holds a path or a whole URL.
+fn render_located(
+    path: &Template,
+    slot: Slot,
+    base_path: &str,
+    scope: &mut Scope<'_>,
+) -> Result<String, String> {
+    let mut bytes = path_below(scope.var(slot), base_path);
+    let rest = Template {
+        parts: path.parts.get(1..).unwrap_or_default().to_vec(),
+    };
+    rest.render(scope, &mut bytes)
+        .map_err(|error| error.to_string())?;
+    as_target(bytes)
+}
+
+fn as_target(bytes: Vec<u8>) -> Result<String, String> {
+    let target = String::from_utf8(bytes)
+        .ok()
+        .filter(|target| http1::is_target(target));
+    target.ok_or_else(|| "the path has characters that a request line cannot hold".to_owned())
+}
+
+/// Headers with their values as they are for this user.
+pub(crate) struct Headers<'p> {
+    names: Vec<&'p str>,
+    /// Where each value ends in `values`.
+    ends: Vec<usize>,
+    values: Vec<u8>,
+}
+
+impl<'p> Headers<'p> {
+    /// The error names the header whose value a header line cannot hold.
+    pub(crate) fn render(
+        headers: &'p [(String, Template)],
+        scope: &mut Scope<'_>,
+    ) -> Result<Headers<'p>, String> {
+        let mut rendered = Headers {
+            names: Vec::new(),
+            ends: Vec::new(),
+            values: Vec::new(),
+        };
+        for (name, value) in headers {
+            let start = rendered.values.len();
+            value
+                .render(scope, &mut rendered.values)
+                .map_err(|error| error.to_string())?;
+            if !http1::is_field_value(&rendered.values[start..]) {
+                return Err(format!(
+                    "the value of header {name:?} cannot stand in a header line"
+                ));
+            }
+            rendered.names.push(name);
+            rendered.ends.push(rendered.values.len());
+        }
+        Ok(rendered)
+    }
+
+    /// The scenario's own `host`, which stands in the target's place.
+    pub(crate) fn host(&self) -> Option<&str> {
+        let host = self
+            .all()
+            .find(|(name, _)| name.eq_ignore_ascii_case("host"))?
+            .1;
+        std::str::from_utf8(host).ok()
+    }
+
+    /// All but `host`.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.all()
+            .filter(|(name, _)| !name.eq_ignore_ascii_case("host"))
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let values = starts
+            .zip(&self.ends)
+            .map(|(start, &end)| &self.values[start..end]);
+        self.names.iter().copied().zip(values)
+    }
+}

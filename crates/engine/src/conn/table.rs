@@ -1,0 +1,410 @@
+//! The connections of a shard: opening, sending, closing, and idle ones that users share.
+
+use std::ops::{Index, IndexMut};
+
+use plan::Plan;
+use plan::{EndpointId, HttpConnections};
+use proto::Limits;
+use proto::ws::{self, Deflater, MessageKind};
+use stats::rng::Rng;
+
+use super::connection::{Conn, NO_USER, Protocol, Stage};
+use super::decoding::Decoder;
+use super::deflate::encode_deflated;
+use super::tls::{TlsClients, TlsFailure};
+use crate::command::{Command, Commands, ConnId};
+use crate::slots::Slots;
+use crate::users::{NO_CONN, Users};
+
+/// The table of connections, and what they want sent.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    /// Apart from `commands`, so that a request can be encoded while its connection is looked at.
+    pub(crate) table: Slots<Conn>,
+    pub(crate) commands: Commands,
+    pub(crate) limits: Limits,
+    /// The same for bodies that never end.
+    pub(crate) stream_limits: Limits,
+    tls: TlsClients,
+    /// Mask keys and nonces.
+    pub(crate) wire_rng: Rng,
+    /// Of messages that stand for themselves.
+    deflater: Option<Deflater>,
+    generation: u32,
+    /// Idle connections that any user may take, by endpoint; `None`: each user keeps its own.
+    shared: Option<Vec<Vec<u32>>>,
+    /// Connections being set up, upgrades included.
+    setting_up: u64,
+    /// Operations in flight beside the steps.
+    background_in_flight: u64,
+}
+
+impl Connections {
+    pub(crate) fn new(plan: &Plan, tls: TlsClients, wire_rng: Rng, capacity: usize) -> Connections {
+        let limits = Limits {
+            body_bytes_max: plan.options.response_bytes_max as u64,
+            message_bytes_max: plan.options.message_bytes_max,
+            ..Limits::DEFAULT
+        };
+        let shares = plan.options.http_connections == HttpConnections::Shared;
+        Connections {
+            table: Slots::with_capacity(capacity),
+            commands: Commands::default(),
+            limits,
+            stream_limits: Limits {
+                body_bytes_max: u64::MAX,
+                ..limits
+            },
+            tls,
+            wire_rng,
+            deflater: None,
+            generation: 0,
+            shared: shares.then(|| vec![Vec::new(); plan.endpoints.len()]),
+            setting_up: 0,
+            background_in_flight: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(crate) fn setting_up(&self) -> u64 {
+        self.setting_up
+    }
+
+    pub(crate) fn background_in_flight(&self) -> u64 {
+        self.background_in_flight
+    }
+
+    /// The slot of a connection that is still there.
+    pub(crate) fn live(&self, id: ConnId) -> Option<u32> {
+        self.table
+            .get(id.slot)
+            .filter(|conn| conn.generation == id.generation)
+            .map(|_| id.slot)
+    }
+
+    pub(crate) fn id(&self, slot: u32) -> ConnId {
+        ConnId {
+            slot,
+            generation: self.table[slot].generation,
+        }
+    }
+
+    /// The user's first connection of which `wanted` is true.
+    pub(crate) fn find(
+        &self,
+        users: &Users<'_>,
+        key: u32,
+        wanted: impl Fn(&Conn) -> bool,
+    ) -> Option<u32> {
+        let mut slot = users[key].conn;
+        while slot != NO_CONN {
+            let conn = &self.table[slot];
+            if wanted(conn) {
+                return Some(slot);
+            }
+            slot = conn.next;
+        }
+        None
+    }
+
+    // Opening.
+
+    /// Gives the user a connection, which is not set up yet.
+    pub(crate) fn insert(
+        &mut self,
+        users: &mut Users<'_>,
+        key: u32,
+        endpoint: EndpointId,
+        protocol: Protocol,
+    ) -> u32 {
+        self.generation = self.generation.wrapping_add(1);
+        let mut conn = Conn::new(key, &users[key], endpoint, protocol);
+        conn.generation = self.generation;
+        let slot = self.table.insert(conn);
+        users[key].conn = slot;
+        slot
+    }
+
+    /// Has the driver make the TCP connection.
+    pub(crate) fn connect(&mut self, now_ns: u64, slot: u32) {
+        let conn = &mut self.table[slot];
+        conn.stage = Stage::Connecting;
+        conn.started_ns = now_ns;
+        let endpoint = conn.endpoint;
+        self.setting_up += 1;
+        let conn = self.id(slot);
+        self.commands.list.push(Command::Connect { conn, endpoint });
+    }
+
+    /// TCP is set up: begins TLS where the endpoint wants it. True: there is nothing to wait for.
+    pub(crate) fn secure(&mut self, slot: u32) -> Result<bool, TlsFailure> {
+        let Some(tls) = self.tls.session(self.table[slot].endpoint) else {
+            return Ok(true);
+        };
+        let conn = &mut self.table[slot];
+        let tls = conn.tls.insert(Box::new(tls?));
+        conn.stage = Stage::Securing;
+        let start = self.commands.bytes.len();
+        // A failure shows at the next read.
+        let _ = tls.flush(&mut self.commands.bytes);
+        self.push_send(slot, start);
+        Ok(false)
+    }
+
+    /// The connection is set up and now at this stage.
+    pub(crate) fn set_up(&mut self, slot: u32, stage: Stage) {
+        self.table[slot].stage = stage;
+        self.setting_up -= 1;
+    }
+
+    /// An idle HTTP connection for the user's next request.
+    pub(crate) fn take_idle(
+        &mut self,
+        users: &mut Users<'_>,
+        key: u32,
+        endpoint: EndpointId,
+    ) -> Option<u32> {
+        let Some(shared) = &mut self.shared else {
+            return self.find(users, key, |conn| {
+                conn.endpoint == endpoint && conn.stage == Stage::Idle && conn.protocol.is_http()
+            });
+        };
+        let slot = shared[endpoint as usize].pop()?;
+        let conn = &mut self.table[slot];
+        conn.user = key;
+        conn.next = users[key].conn;
+        users[key].conn = slot;
+        Some(slot)
+    }
+
+    /// An HTTP connection's response has ended and it may serve again.
+    pub(crate) fn release(&mut self, users: &mut Users<'_>, slot: u32) {
+        self.table[slot].stage = Stage::Idle;
+        if self.shared.is_some() {
+            self.unlink(users, slot);
+        }
+        if let Some(shared) = &mut self.shared {
+            let conn = &mut self.table[slot];
+            conn.user = NO_USER;
+            shared[conn.endpoint as usize].push(slot);
+        }
+    }
+
+    // Closing.
+
+    /// Takes the connection out of its user's list.
+    fn unlink(&mut self, users: &mut Users<'_>, slot: u32) {
+        let (key, next) = (self.table[slot].user, self.table[slot].next);
+        let mut before = users[key].conn;
+        if before == slot {
+            users[key].conn = next;
+            return;
+        }
+        while self.table[before].next != slot {
+            before = self.table[before].next;
+        }
+        self.table[before].next = next;
+    }
+
+    /// Closes the connection and forgets it. News of it that is still under way is ignored.
+    pub(crate) fn close(&mut self, users: &mut Users<'_>, slot: u32) {
+        self.hang_up(slot);
+        let conn = &self.table[slot];
+        if conn.user != NO_USER {
+            self.unlink(users, slot);
+        } else if let Some(shared) = &mut self.shared {
+            shared[conn.endpoint as usize].retain(|&idle| idle != slot);
+        }
+        self.table.remove(slot);
+    }
+
+    /// Closes all connections of a user.
+    pub(crate) fn close_all(&mut self, users: &mut Users<'_>, key: u32) {
+        while users[key].conn != NO_CONN {
+            self.close(users, users[key].conn);
+        }
+    }
+
+    /// Ends the TCP connection, if there is one.
+    fn hang_up(&mut self, slot: u32) {
+        let id = self.id(slot);
+        let conn = &self.table[slot];
+        if conn.stage != Stage::Waiting {
+            self.commands.list.push(Command::Close { conn: id });
+        }
+        self.setting_up -= u64::from(conn.stage.is_setting_up());
+        self.background_in_flight -= u64::from(conn.is_requesting());
+    }
+
+    /// Gives the TCP connection up, until a new one is due.
+    pub(crate) fn park(&mut self, slot: u32) {
+        self.hang_up(slot);
+        self.generation = self.generation.wrapping_add(1);
+        let conn = &mut self.table[slot];
+        conn.stage = Stage::Waiting;
+        conn.tls = None;
+        conn.inbox = None;
+        // News of the connection that was given up arrives late and is ignored.
+        conn.generation = self.generation;
+        match &mut conn.protocol {
+            Protocol::Sse(stream) => stream.reset(),
+            Protocol::Poll(poller) => poller.reset(),
+            _ => {}
+        }
+    }
+
+    /// An operation beside the steps begins.
+    pub(crate) fn begin_background(&mut self) {
+        self.background_in_flight += 1;
+    }
+
+    /// An operation beside the steps has ended, and its connection stays.
+    pub(crate) fn end_background(&mut self) {
+        self.background_in_flight -= 1;
+    }
+
+    // Sending.
+
+    /// Sends what was appended to the command bytes since `start`, through TLS where there is one.
+    pub(crate) fn transmit(&mut self, slot: u32, start: usize) {
+        let conn = &mut self.table[slot];
+        if let Some(tls) = &mut conn.tls {
+            let plain = self.commands.bytes.split_off(start);
+            // A session that cannot encrypt has broken before; the next read shows it.
+            let _ = tls.send(&plain, &mut self.commands.bytes);
+        }
+        self.push_send(slot, start);
+    }
+
+    fn push_send(&mut self, slot: u32, start: usize) {
+        let end = self.commands.bytes.len();
+        if end > start {
+            let conn = self.id(slot);
+            self.commands.list.push(Command::Send { conn, start, end });
+        }
+    }
+
+    /// Appends a WebSocket message whose payload `write` appends, compressed where that was agreed
+    /// on.
+    pub(crate) fn encode_message(
+        &mut self,
+        slot: u32,
+        kind: MessageKind,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let mask = self.mask();
+        let out = &mut self.commands.bytes;
+        match self.table[slot].compression() {
+            None => ws::encode_with(out, kind, mask, write),
+            Some(compression) => {
+                encode_deflated(out, (kind, mask), compression, &mut self.deflater, write);
+            }
+        }
+    }
+
+    /// Appends a close frame; from now on only the peer's is waited for.
+    pub(crate) fn encode_close(&mut self, slot: u32, code: u16) {
+        let mask = self.mask();
+        ws::encode_close(&mut self.commands.bytes, Some(code), "", mask);
+        self.table[slot].stage = Stage::Closing;
+    }
+
+    pub(crate) fn encode_pong(&mut self, payload: &[u8]) {
+        let mask = self.mask();
+        ws::encode_pong(&mut self.commands.bytes, payload, mask);
+    }
+
+    /// Mask key of one frame.
+    fn mask(&mut self) -> [u8; 4] {
+        (self.wire_rng.next_u64() as u32).to_le_bytes()
+    }
+
+    /// The nonce of an upgrade.
+    pub(crate) fn fresh_key(&mut self) -> ws::Key {
+        let mut nonce = [0; 16];
+        nonce[..8].copy_from_slice(&self.wire_rng.next_u64().to_le_bytes());
+        nonce[8..].copy_from_slice(&self.wire_rng.next_u64().to_le_bytes());
+        ws::Key::from_random(nonce)
+    }
+
+    // Receiving.
+
+    /// Decrypts, appending plaintext to `plain` and sending what TLS itself answers. True once the
+    /// peer has closed its side.
+    pub(crate) fn decrypt(
+        &mut self,
+        slot: u32,
+        cipher: &[u8],
+        plain: &mut Vec<u8>,
+    ) -> Result<bool, TlsFailure> {
+        let start = self.commands.bytes.len();
+        let Some(tls) = &mut self.table[slot].tls else {
+            return Ok(false);
+        };
+        let closed = tls.receive(cipher, plain, &mut self.commands.bytes);
+        self.push_send(slot, start);
+        closed
+    }
+
+    /// True once TLS is set up on a connection that waits for it.
+    pub(crate) fn is_secured(&self, slot: u32) -> bool {
+        let conn = &self.table[slot];
+        conn.stage == Stage::Securing && conn.tls.as_ref().is_some_and(|tls| !tls.is_handshaking())
+    }
+
+    /// Takes the decoder out of a connection, but for the framing of plain TCP, which the plan
+    /// knows.
+    pub(crate) fn take_decoder<'p>(&mut self, slot: u32) -> Option<Decoder<'p>> {
+        let conn = &mut self.table[slot];
+        match conn.http() {
+            Some(decoder) => Some(Decoder::Http(std::mem::take(decoder))),
+            None => {
+                let reader = conn.reader()?;
+                Some(Decoder::WebSocket(std::mem::take(reader)))
+            }
+        }
+    }
+
+    /// Puts a decoder back.
+    pub(crate) fn put_decoder(&mut self, slot: u32, decoder: Decoder<'_>) {
+        let conn = &mut self.table[slot];
+        match decoder {
+            Decoder::Http(decoder) => {
+                if let Some(place) = conn.http() {
+                    *place = decoder;
+                }
+            }
+            Decoder::WebSocket(reader) => {
+                if let Some(place) = conn.reader() {
+                    *place = reader;
+                }
+            }
+            Decoder::Sse(decoder) => {
+                if let Some(stream) = conn.event_stream() {
+                    stream.sse = decoder;
+                }
+            }
+            Decoder::Tcp(_, own) => {
+                if let Protocol::Tcp { decoder, .. } = &mut conn.protocol {
+                    *decoder = own;
+                }
+            }
+        }
+    }
+}
+
+impl Index<u32> for Connections {
+    type Output = Conn;
+    fn index(&self, slot: u32) -> &Conn {
+        &self.table[slot]
+    }
+}
+
+impl IndexMut<u32> for Connections {
+    fn index_mut(&mut self, slot: u32) -> &mut Conn {
+        &mut self.table[slot]
+    }
+}

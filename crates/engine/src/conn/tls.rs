@@ -1,0 +1,238 @@
+//! TLS as a transformation of bytes: ciphertext in, plaintext out, and back.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use plan::EndpointId;
+use plan::Plan;
+use record::Outcome;
+use rustls::pki_types::ServerName;
+use rustls::{CertificateError, ClientConfig, ClientConnection, Error};
+
+/// What TLS sessions of a shard are made of.
+#[derive(Debug)]
+pub(crate) struct TlsClients {
+    config: Option<Arc<ClientConfig>>,
+    /// By endpoint; `None` for plain TCP.
+    names: Vec<Option<ServerName<'static>>>,
+}
+
+impl TlsClients {
+    /// The error is a name that no certificate can be for.
+    pub(crate) fn new(
+        plan: &Plan,
+        config: Option<Arc<ClientConfig>>,
+    ) -> Result<TlsClients, String> {
+        let names = plan.endpoints.iter().map(|endpoint| {
+            if !endpoint.tls {
+                return Ok(None);
+            }
+            let own = plan.options.tls.server_name.as_ref();
+            let name = own.unwrap_or(&endpoint.host).clone();
+            ServerName::try_from(name.clone())
+                .map(Some)
+                .map_err(|_| name)
+        });
+        let names = names.collect::<Result<_, _>>()?;
+        Ok(TlsClients { config, names })
+    }
+
+    /// A session with the endpoint; `None` for plain TCP.
+    pub(crate) fn session(&self, endpoint: EndpointId) -> Option<Result<Tls, TlsFailure>> {
+        let name = self.names[endpoint as usize].as_ref()?;
+        let config = self.config.as_ref()?;
+        Some(Tls::new(config, name))
+    }
+}
+
+/// One connection's TLS.
+#[derive(Debug)]
+pub(crate) struct Tls {
+    session: ClientConnection,
+}
+
+/// Why TLS cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TlsFailure {
+    pub(crate) outcome: Outcome,
+    pub(crate) detail: String,
+}
+
+impl From<Error> for TlsFailure {
+    fn from(error: Error) -> TlsFailure {
+        let outcome = match &error {
+            Error::InvalidCertificate(
+                CertificateError::UnknownIssuer
+                | CertificateError::Expired
+                | CertificateError::ExpiredContext { .. }
+                | CertificateError::NotValidYet
+                | CertificateError::NotValidYetContext { .. }
+                | CertificateError::NotValidForName
+                | CertificateError::NotValidForNameContext { .. }
+                | CertificateError::Revoked
+                | CertificateError::BadSignature,
+            ) => Outcome::TlsUntrusted,
+            _ => Outcome::Tls,
+        };
+        TlsFailure {
+            outcome,
+            detail: error.to_string(),
+        }
+    }
+}
+
+/// A failure of in-memory reads and writes, which rustls reports for misuse only.
+fn internal(error: &std::io::Error) -> TlsFailure {
+    TlsFailure {
+        outcome: Outcome::Tls,
+        detail: error.to_string(),
+    }
+}
+
+impl Tls {
+    pub(crate) fn new(
+        config: &Arc<ClientConfig>,
+        name: &ServerName<'static>,
+    ) -> Result<Tls, TlsFailure> {
+        let session = ClientConnection::new(Arc::clone(config), name.clone())?;
+        Ok(Tls { session })
+    }
+
+    pub(crate) fn is_handshaking(&self) -> bool {
+        self.session.is_handshaking()
+    }
+
+    /// Appends what the peer must be sent now.
+    pub(crate) fn flush(&mut self, out: &mut Vec<u8>) -> Result<(), TlsFailure> {
+        while self.session.wants_write() {
+            self.session.write_tls(out).map_err(|e| internal(&e))?;
+        }
+        Ok(())
+    }
+
+    /// Encrypts `plain`, appending what the peer must be sent.
+    pub(crate) fn send(&mut self, mut plain: &[u8], out: &mut Vec<u8>) -> Result<(), TlsFailure> {
+        // The session buffers up to its limit; it is emptied between pieces.
+        while !plain.is_empty() {
+            let taken = self
+                .session
+                .writer()
+                .write(plain)
+                .map_err(|e| internal(&e))?;
+            plain = &plain[taken..];
+            self.flush(out)?;
+        }
+        Ok(())
+    }
+
+    /// Decrypts, appending plaintext to `plain` and answers of TLS itself to `out`. True once the
+    /// peer has closed its side: what comes behind that is no part of the session any more and is
+    /// dropped (RFC 8446 §6.1).
+    pub(crate) fn receive(
+        &mut self,
+        mut cipher: &[u8],
+        plain: &mut Vec<u8>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, TlsFailure> {
+        let mut closed = false;
+        while !closed && !cipher.is_empty() {
+            self.session
+                .read_tls(&mut cipher)
+                .map_err(|e| internal(&e))?;
+            let state = match self.session.process_new_packets() {
+                Ok(state) => state,
+                Err(error) => {
+                    // The alert tells the peer why; it is worth sending though we hang up.
+                    self.flush(out)?;
+                    return Err(error.into());
+                }
+            };
+            let start = plain.len();
+            plain.resize(start + state.plaintext_bytes_to_read(), 0);
+            self.session
+                .reader()
+                .read_exact(&mut plain[start..])
+                .map_err(|e| internal(&e))?;
+            self.flush(out)?;
+            closed = state.peer_has_closed();
+        }
+        Ok(closed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::ServerConnection;
+    use rustls::pki_types::PrivateKeyDer;
+
+    use super::*;
+
+    /// A client and a server that know each other.
+    fn pair() -> (Tls, ServerConnection) {
+        let mut server = ServerConnection::new(server_config()).unwrap();
+        let config = crate::trust::client_config(false, &[]).unwrap();
+        let mut tls = Tls::new(&config, &"localhost".try_into().unwrap()).unwrap();
+        let mut out = Vec::new();
+        tls.flush(&mut out).unwrap();
+        while tls.is_handshaking() || server.is_handshaking() {
+            take(&mut server, &out);
+            out.clear();
+            tls.receive(&told(&mut server), &mut Vec::new(), &mut out)
+                .unwrap();
+        }
+        (tls, server)
+    }
+
+    fn server_config() -> Arc<rustls::ServerConfig> {
+        let names = ["localhost".to_owned()];
+        let own = rcgen::generate_simple_self_signed(names).unwrap();
+        let key = PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![own.cert.der().clone()], key);
+        Arc::new(config.unwrap())
+    }
+
+    fn take(server: &mut ServerConnection, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            server.read_tls(&mut bytes).unwrap();
+            server.process_new_packets().unwrap();
+        }
+    }
+
+    /// What the server sends now.
+    fn told(server: &mut ServerConnection) -> Vec<u8> {
+        let mut out = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut out).unwrap();
+        }
+        out
+    }
+
+    #[test]
+    fn what_stands_behind_the_peers_close_is_dropped() {
+        let (mut tls, mut server) = pair();
+        server.writer().write_all(b"goodbye").unwrap();
+        server.send_close_notify();
+        let mut wire = told(&mut server);
+        wire.extend_from_slice(&[0x17; 40_000]);
+        let (mut plain, mut out) = (Vec::new(), Vec::new());
+        assert_eq!(tls.receive(&wire, &mut plain, &mut out), Ok(true));
+        assert_eq!(plain, b"goodbye");
+        assert_eq!(tls.receive(&[0x17; 40], &mut plain, &mut out), Ok(true));
+        assert_eq!(plain, b"goodbye");
+    }
+
+    #[test]
+    fn a_peer_that_goes_on_has_not_closed() {
+        let (mut tls, mut server) = pair();
+        server.writer().write_all(b"hello").unwrap();
+        let (mut plain, mut out) = (Vec::new(), Vec::new());
+        let wire = told(&mut server);
+        assert_eq!(tls.receive(&wire, &mut plain, &mut out), Ok(false));
+        assert_eq!(plain, b"hello");
+    }
+}

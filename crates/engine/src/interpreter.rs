@@ -1,0 +1,31 @@
+//! What a user does next: runs sessions, instruction by instruction, and acts on what comes back.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `state` | what all users of a shard share |
+//! | `program` | the instructions: what is due when, jumps, variables |
+//! | `waits` | what a user waits for, and its timer |
+//! | `operations` | measured operations, from their beginning to their row |
+//! | `sessions` | how sessions end, restart and fail |
+//! | `connections` | news of connections, and what each means to its user |
+//! | `incoming` | bytes received: decoded, and handed to their protocol |
+//! | `http`, `websocket`, `channels`, `sse`, `poll`, `tcp` | the steps of each protocol |
+//! | `background` | operations beside the steps |
+
+mod background;
+mod channels;
+mod connections;
+mod flow;
+mod http;
+mod incoming;
+mod operations;
+mod poll;
+mod program;
+mod sessions;
+mod sse;
+mod state;
+mod tcp;
+mod waits;
+mod websocket;
+
+pub(crate) use state::Interpreter;

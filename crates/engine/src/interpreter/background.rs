@@ -1,0 +1,136 @@
+//! Operations beside the steps: requests of polls, event streams that reconnect, heartbeats.
+
+use plan::{MeasureId, Op};
+use record::{Measurement, Outcome};
+
+use super::operations::timeout_ns;
+use super::state::Interpreter;
+use crate::conn::{Conn, NEVER, Protocol, Stage};
+
+impl<'p> Interpreter<'p> {
+    /// Does what is due beside the steps. The user may be gone afterwards.
+    pub(super) fn fire_background(&mut self, now_ns: u64, key: u32) {
+        let Some(slot) = self
+            .conns
+            .find(&self.users, key, |conn| conn.background().is_some())
+        else {
+            return;
+        };
+        let Some(background) = self.conns[slot].background_mut() else {
+            return;
+        };
+        if background.due_ns > now_ns {
+            return;
+        }
+        let due_ns = std::mem::replace(&mut background.due_ns, NEVER);
+        if matches!(self.conns[slot].protocol, Protocol::Channels(_)) {
+            return self.beat(now_ns, slot);
+        }
+        let outcome = match self.conns[slot].stage {
+            // No step begins after the end, and no attempt either.
+            Stage::Waiting | Stage::Idle if now_ns >= self.end_ns => return,
+            Stage::Waiting | Stage::Idle => return self.begin_background(now_ns, slot, due_ns),
+            Stage::Connecting | Stage::Securing => Outcome::ConnectTimeout,
+            Stage::Upgrading | Stage::Busy => Outcome::Timeout,
+            Stage::Open | Stage::Closing => return,
+        };
+        self.lost(now_ns, slot, outcome, || "nothing in time".to_owned());
+    }
+
+    /// The session or run is over: what is in flight beside the steps stays unfinished.
+    pub(super) fn give_up_background(&mut self, now_ns: u64, key: u32) {
+        if let Some(slot) = self.conns.find(&self.users, key, Conn::is_requesting) {
+            self.record_background(now_ns, slot, Outcome::Unfinished, 0);
+        }
+    }
+
+    /// An operation beside the steps begins: over the connection that is there, or a new one.
+    pub(super) fn begin_background(&mut self, now_ns: u64, slot: u32, due_ns: u64) {
+        self.conns.begin_background();
+        self.recorder.counts.sends += 1;
+        let sent_ns = now_ns.max(due_ns);
+        let conn = &mut self.conns[slot];
+        if let Some(background) = conn.background_mut() {
+            background.planned_ns = due_ns;
+            background.sent_ns = sent_ns;
+            background.bytes_out = 0;
+            background.bytes_in = 0;
+        }
+        if conn.stage == Stage::Idle {
+            return self.send_poll(now_ns, slot);
+        }
+        self.conns.connect(now_ns, slot);
+        let end_ns = sent_ns.saturating_add(timeout_ns(self.background_op(slot)));
+        let connected_by_ns = now_ns + self.plan.options.connect_timeout_ns;
+        self.arm_background(slot, connected_by_ns.min(end_ns));
+    }
+
+    /// Sends the request that was appended to the command bytes since `start`; its operation has
+    /// time until `end_ns`.
+    pub(super) fn transmit_background(&mut self, slot: u32, start: usize, end_ns: u64) {
+        let bytes_out = self.conns.commands.bytes.len() - start;
+        self.recorder.counts.bytes_out += bytes_out as u64;
+        if let Some(background) = self.conns[slot].background_mut() {
+            background.bytes_out = bytes_out as u32;
+        }
+        self.conns.transmit(slot, start);
+        self.arm_background(slot, end_ns);
+    }
+
+    /// The step that what runs on this connection comes from.
+    pub(super) fn background_op(&self, slot: u32) -> &'p Op {
+        let conn = &self.conns[slot];
+        let pc = conn.background().map_or(0, |background| background.pc);
+        &self.users.session(conn.user).ops[pc as usize]
+    }
+
+    /// Where the times of what runs beside the steps go.
+    fn background_measure(&self, slot: u32) -> Option<MeasureId> {
+        match self.background_op(slot) {
+            Op::SseOpen(open) => open.reconnect.map(|reconnect| reconnect.measure),
+            Op::Poll(poll) => Some(poll.measure),
+            _ => None,
+        }
+    }
+
+    /// Writes down how the operation in flight beside the steps ended.
+    pub(super) fn record_background(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        outcome: Outcome,
+        status: u16,
+    ) {
+        let conn = &self.conns[slot];
+        let measure = self.background_measure(slot);
+        let (Some(measure), Some(background)) = (measure, conn.background()) else {
+            return;
+        };
+        let row = Measurement {
+            due_ns: background.planned_ns,
+            sent_ns: background.sent_ns,
+            done_ns: now_ns.max(background.sent_ns),
+            outcome,
+            status,
+            bytes_out: background.bytes_out,
+            bytes_in: background.bytes_in,
+            ..self.users[conn.user].row(measure)
+        };
+        self.recorder.operation(row, row.lag_ns());
+    }
+
+    /// Keeps the text of an error of what runs beside the steps.
+    pub(super) fn explain_background(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        let user = self.users[self.conns[slot].user].number;
+        if let Some(measure) = self.background_measure(slot) {
+            self.recorder
+                .example(now_ns, measure, outcome, user, detail);
+        }
+    }
+}

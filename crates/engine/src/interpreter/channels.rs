@@ -1,0 +1,336 @@
+//! Protocols of channels over a WebSocket: joining, pushing, leaving, and what the server sends.
+
+use plan::expr::Template;
+use plan::{ChannelOp, ChannelVerb, Expect, Op, Protocol as ChannelProtocol};
+use proto::ws::{Event, MessageKind};
+use record::Outcome;
+
+use super::flow::Flow;
+use super::state::Interpreter;
+use super::websocket::SWITCHING;
+use crate::conn::channels::{self, BY_TOPIC, Channels, Incoming, Outgoing};
+use crate::conn::{Protocol, Stage};
+use crate::messages::Delivery;
+use crate::received::{Label, Received, excerpt};
+use crate::users::Wait;
+
+impl<'p> Interpreter<'p> {
+    /// The WebSocket is open: true if a protocol of channels is spoken over it whose greeting the
+    /// step still waits for.
+    pub(super) fn opens_channels(&mut self, now_ns: u64, slot: u32) -> bool {
+        let key = self.conns[slot].user;
+        let Some(protocol) = self.opening(key).protocol else {
+            return false;
+        };
+        let mut channels = Channels::new(protocol, self.users[key].pc);
+        if let Protocol::Deflated(deflated) = &mut self.conns[slot].protocol {
+            channels.reader = std::mem::take(&mut deflated.reader);
+            channels.compression = deflated.compression.take();
+        }
+        self.conns[slot].protocol = Protocol::Channels(Box::new(channels));
+        if let ChannelProtocol::Phoenix { heartbeat_ns, .. } = protocol {
+            self.arm_background(slot, now_ns.saturating_add(heartbeat_ns));
+        }
+        channels::is_greeted(protocol)
+    }
+
+    pub(super) fn send_to_channel(&mut self, now_ns: u64, key: u32, op: &ChannelOp) -> Flow {
+        self.begin(now_ns, key);
+        let Some(slot) = self.open_stream(now_ns, key) else {
+            return Flow::Fail;
+        };
+        let start = self.conns.commands.bytes.len();
+        if let Err(error) = self.encode_for_channel(now_ns, slot, op) {
+            self.conns.commands.bytes.truncate(start);
+            return self.cannot(now_ns, key, error);
+        }
+        self.send_for_user(slot, start);
+        let channels = self.conns[slot].channels();
+        let awaits = channels.is_some_and(|channels| channels.awaited.is_some());
+        let timeout_ns = match &op.reply {
+            Some(expect) => expect.timeout_ns,
+            None if awaits => op.timeout_ns,
+            None => return self.done_at_once(now_ns, key),
+        };
+        let deadline_ns = self.users[key].sent_ns + timeout_ns;
+        self.wait_for(key, Wait::Reply, deadline_ns);
+        Flow::Wait
+    }
+
+    /// Appends the message and remembers what answers it. The error says what cannot be sent.
+    fn encode_for_channel(&mut self, now_ns: u64, slot: u32, op: &ChannelOp) -> Result<(), String> {
+        let conn = &mut self.conns.table[slot];
+        let mut scope = self.users.scope(now_ns, conn.user);
+        let Some(channels) = conn.channels() else {
+            return Err("the WebSocket speaks no protocol of channels".to_owned());
+        };
+        let mut text = |template: &Template| {
+            let mut out = Vec::new();
+            let rendered = template.render(&mut scope, &mut out);
+            rendered.map(|()| out).map_err(|error| error.to_string())
+        };
+        let topic: Box<[u8]> = match &op.topic {
+            Some(topic) => text(topic)?.into(),
+            None => match channels.topics.last() {
+                Some((topic, _)) => topic.clone(),
+                None => return Err("no channel is joined".to_owned()),
+            },
+        };
+        let (event, payload) = (text(&op.event)?, text(&op.payload)?);
+        let wants_answer = op.reply.is_some() || op.verb != ChannelVerb::Push;
+        let (number, joined_by) = channels.next_numbers(op.verb, &topic, wants_answer)?;
+        let protocol = channels.protocol;
+        let message = Outgoing {
+            verb: op.verb,
+            topic: &topic,
+            event: &event,
+            payload: &payload,
+            number,
+            joined_by,
+            wants_answer,
+        };
+        let write = |out: &mut Vec<u8>| channels::encode(protocol, &message, out);
+        self.conns.encode_message(slot, MessageKind::Text, write);
+        Ok(())
+    }
+
+    /// What a push waits for where the protocol does not number its answers.
+    pub(super) fn answer_by_content(&self, key: u32, op: &'p ChannelOp) -> Option<&'p Expect> {
+        let awaits_number = self.stream(key).is_some_and(
+            |slot| matches!(&self.conns[slot].protocol, Protocol::Channels(c) if c.awaited.is_some()),
+        );
+        op.reply.as_ref().filter(|_| !awaits_number)
+    }
+
+    /// True where the user's step in flight joins a channel: without it the session cannot go on.
+    pub(super) fn is_joining(&self, key: u32) -> bool {
+        matches!(self.users.op(key), Some(Op::Channel(op)) if op.verb == ChannelVerb::Join)
+    }
+
+    /// As `take_frame`, of a WebSocket that speaks a protocol of channels.
+    pub(super) fn take_channel_frame(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        len: usize,
+        frame: &Event<'_>,
+    ) {
+        match frame {
+            Event::Text(text) => self.take_text(now_ns, slot, len, text.as_bytes()),
+            Event::Binary(_) => self.take_attachment(slot, len),
+            frame => self.take_frame(now_ns, slot, len, frame),
+        }
+    }
+
+    /// A binary message: it belongs to one before it, which was handed on, or to nothing we know.
+    fn take_attachment(&mut self, slot: u32, len: usize) {
+        self.recorder.counts.bytes_in += len as u64;
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        if channels.attachments == 0 {
+            self.recorder.counts.unmatched += 1;
+        }
+        channels.attachments = channels.attachments.saturating_sub(1);
+    }
+
+    /// A text of the server's, in `len` bytes.
+    fn take_text(&mut self, now_ns: u64, slot: u32, len: usize, text: &[u8]) {
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        if let Some(silence_ns) = channels.silence_ns {
+            channels.background.due_ns = now_ns.saturating_add(silence_ns);
+        }
+        let incoming = channels::parse(channels.protocol, text);
+        self.act_on(now_ns, slot, len, text, incoming);
+    }
+
+    fn act_on(&mut self, now_ns: u64, slot: u32, len: usize, text: &[u8], incoming: Incoming<'_>) {
+        if !matches!(
+            incoming,
+            Incoming::Message { .. } | Incoming::WithAttachments { .. } | Incoming::Reply { .. }
+        ) {
+            self.recorder.counts.bytes_in += len as u64;
+        }
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        match incoming {
+            Incoming::Message {
+                topic,
+                event,
+                payload,
+            } => {
+                let received = Received {
+                    head: None,
+                    body: &payload,
+                    label: Label::Channel {
+                        topic: &topic,
+                        event: &event,
+                    },
+                };
+                self.take_message(now_ns, slot, len, &received);
+            }
+            Incoming::WithAttachments { count, then } => {
+                channels.attachments = channels.attachments.saturating_add(count);
+                self.act_on(now_ns, slot, len, text, *then);
+            }
+            Incoming::Reply {
+                number,
+                ok,
+                payload,
+            } => self.answered(now_ns, slot, len, (number, ok, payload)),
+            Incoming::Joined { topic } => self.joined(now_ns, slot, &topic, Ok(())),
+            Incoming::Refused { topic, reason } => self.joined(now_ns, slot, &topic, Err(reason)),
+            Incoming::Ended { topic } => channels.forget(&topic),
+            Incoming::Greeting { silence_ns } => {
+                channels.silence_ns = silence_ns;
+                if let Some(silence_ns) = silence_ns {
+                    self.arm_background(slot, now_ns.saturating_add(silence_ns));
+                }
+                let key = self.conns[slot].user;
+                if self.users[key].wait == Wait::Upgrade {
+                    self.complete(now_ns, key, Outcome::Ok, SWITCHING);
+                }
+            }
+            Incoming::Ping { pong } => {
+                self.send_text_beside(slot, |out| out.extend_from_slice(&pong));
+            }
+            Incoming::Alive => {}
+            Incoming::Goodbye { reason } => {
+                let said = excerpt(reason);
+                let detail = || format!("the server ended the connection: {said}");
+                self.lost(now_ns, slot, Outcome::Closed, detail);
+            }
+            Incoming::Broken => {
+                let name = channels.protocol.name();
+                let detail = || format!("not a message of {name}: {}", excerpt(text));
+                self.lost(now_ns, slot, Outcome::Protocol, detail);
+            }
+        }
+    }
+
+    /// The answer under a number came: to a heartbeat, to the operation in flight, or too late.
+    fn answered(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        len: usize,
+        (number, ok, payload): (u32, bool, &[u8]),
+    ) {
+        let key = self.conns[slot].user;
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let beat = channels.beat == Some(number);
+        if beat {
+            channels.beat = None;
+        }
+        if beat || channels.awaited != Some(number) || self.users[key].wait != Wait::Reply {
+            self.recorder.counts.bytes_in += len as u64;
+            return;
+        }
+        channels.awaited = None;
+        let Some(Op::Channel(op)) = self.users.op(key) else {
+            return;
+        };
+        self.users[key].bytes_in = len as u32;
+        if !ok {
+            let said = excerpt(payload);
+            self.explain(now_ns, key, Outcome::Rejected, || {
+                format!("the server turned it down: {said}")
+            });
+            return match op.verb {
+                ChannelVerb::Join => self.fail(now_ns, key, Outcome::Rejected, 0),
+                _ => self.complete(now_ns, key, Outcome::Rejected, 0),
+            };
+        }
+        let outcome = match &op.reply {
+            Some(expect) => self.examine_answer(now_ns, key, expect, (len, payload)),
+            None => Outcome::Ok,
+        };
+        self.conclude(now_ns, key, outcome, 0);
+    }
+
+    fn examine_answer(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        expect: &Expect,
+        (len, payload): (usize, &[u8]),
+    ) -> Outcome {
+        let received = Received::message(payload);
+        let delivery = Delivery {
+            now_ns,
+            user: key,
+            len,
+            received: &received,
+        };
+        let (users, messages) = (&mut self.users, &mut self.messages);
+        if messages.matches(users, &delivery, &expect.when) {
+            return self.examine(now_ns, key, &expect.save, &expect.check, &received);
+        }
+        self.explain(now_ns, key, Outcome::Check, || {
+            format!("the answer is another one: {}", excerpt(payload))
+        });
+        Outcome::Check
+    }
+
+    /// The server told that a topic was joined, or why not.
+    fn joined(&mut self, now_ns: u64, slot: u32, topic: &[u8], result: Result<(), &[u8]>) {
+        let key = self.conns[slot].user;
+        let joins = self.is_joining(key);
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let last = channels
+            .topics
+            .last()
+            .is_some_and(|(own, _)| **own == *topic);
+        if result.is_err() {
+            channels.forget(topic);
+        }
+        if !joins || !last || channels.awaited != Some(BY_TOPIC) {
+            return;
+        }
+        channels.awaited = None;
+        match result {
+            Ok(()) => self.complete(now_ns, key, Outcome::Ok, 0),
+            Err(reason) => {
+                let said = excerpt(reason);
+                self.explain(now_ns, key, Outcome::Rejected, || {
+                    format!("the server turned it down: {said}")
+                });
+                self.fail(now_ns, key, Outcome::Rejected, 0);
+            }
+        }
+    }
+
+    /// Sends a text that no operation waits for.
+    fn send_text_beside(&mut self, slot: u32, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.conns.commands.bytes.len();
+        self.conns.encode_message(slot, MessageKind::Text, write);
+        self.send_beside(slot, start);
+    }
+
+    /// A heartbeat is due, or the server was silent too long.
+    pub(super) fn beat(&mut self, now_ns: u64, slot: u32) {
+        if self.conns[slot].stage != Stage::Open {
+            return;
+        }
+        let Some(channels) = self.conns[slot].channels() else {
+            return;
+        };
+        let protocol = channels.protocol;
+        let (ChannelProtocol::Phoenix { heartbeat_ns, .. }, None) = (protocol, channels.beat)
+        else {
+            let detail = || "the server gave no sign of life in time".to_owned();
+            return self.lost(now_ns, slot, Outcome::Timeout, detail);
+        };
+        let number = channels.number();
+        channels.beat = Some(number);
+        self.send_text_beside(slot, |out| channels::heartbeat(protocol, number, out));
+        self.arm_background(slot, now_ns.saturating_add(heartbeat_ns));
+    }
+}

@@ -1,0 +1,347 @@
+//! News of connections, and what each means to its user.
+
+use plan::{EndpointId, Op, builtin};
+use record::{Measurement, Outcome};
+
+use super::operations::timeout_ns;
+use super::state::Interpreter;
+use super::websocket::NORMAL;
+use crate::command::ConnId;
+use crate::conn::{Conn, Protocol, Stage, TlsFailure};
+use crate::users::Wait;
+
+impl Interpreter<'_> {
+    /// The driver made the TCP connection.
+    pub(crate) fn connected(&mut self, now_ns: u64, id: ConnId) {
+        let Some(slot) = self.conns.live(id) else {
+            return;
+        };
+        match self.conns.secure(slot) {
+            Ok(true) => self.established(now_ns, slot),
+            Ok(false) => {}
+            Err(failure) => self.secure_failed(now_ns, slot, failure),
+        }
+    }
+
+    /// The driver could not make the TCP connection.
+    pub(crate) fn connect_failed(
+        &mut self,
+        now_ns: u64,
+        id: ConnId,
+        outcome: Outcome,
+        detail: &str,
+    ) {
+        if let Some(slot) = self.conns.live(id) {
+            self.lost(now_ns, slot, outcome, || detail.to_owned());
+        }
+    }
+
+    /// The peer sent bytes.
+    pub(crate) fn received(&mut self, now_ns: u64, id: ConnId, bytes: &[u8]) {
+        let Some(slot) = self.conns.live(id) else {
+            return;
+        };
+        if self.conns[slot].tls.is_none() {
+            return self.take_in(now_ns, slot, bytes);
+        }
+        let mut plain = Vec::new();
+        let closed = match self.conns.decrypt(slot, bytes, &mut plain) {
+            Ok(closed) => closed,
+            Err(failure) => return self.secure_failed(now_ns, slot, failure),
+        };
+        if self.conns.is_secured(slot) {
+            self.established(now_ns, slot);
+        }
+        if !plain.is_empty() && self.conns.live(id).is_some() {
+            self.take_in(now_ns, slot, &plain);
+        }
+        if closed && self.conns.live(id).is_some() {
+            self.peer_closed(now_ns, slot);
+        }
+    }
+
+    /// The peer closed its side, or the connection broke: then `failure` says how.
+    pub(crate) fn closed(&mut self, now_ns: u64, id: ConnId, failure: Option<(Outcome, &str)>) {
+        let Some(slot) = self.conns.live(id) else {
+            return;
+        };
+        match failure {
+            Some((outcome, detail)) => self.lost(now_ns, slot, outcome, || detail.to_owned()),
+            // TLS closes before TCP does; without that anybody may have cut it short (RFC 9112 §9.8).
+            None if self.conns[slot].tls.is_some() => {
+                let detail = || "the peer closed the connection without closing TLS".to_owned();
+                self.lost(now_ns, slot, Outcome::Closed, detail);
+            }
+            None => self.peer_closed(now_ns, slot),
+        }
+    }
+
+    /// The peer closed its side in good order.
+    fn peer_closed(&mut self, now_ns: u64, slot: u32) {
+        match self.ended_by_close(now_ns, slot) {
+            Ok(true) => {}
+            Ok(false) => self.lost(now_ns, slot, Outcome::Closed, || {
+                "the peer closed".to_owned()
+            }),
+            Err(cut) => self.lost(now_ns, slot, Outcome::Closed, || cut.to_string()),
+        }
+    }
+
+    /// Opens a connection for the user's current step, and has the user wait for it.
+    pub(super) fn open_conn(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        endpoint: EndpointId,
+        protocol: Protocol,
+    ) {
+        let slot = self.conns.insert(&mut self.users, key, endpoint, protocol);
+        self.conns.connect(now_ns, slot);
+        let connected_by_ns = now_ns + self.plan.options.connect_timeout_ns;
+        let deadline_ns = connected_by_ns.min(self.operation_end_ns(key));
+        self.wait_for(key, Wait::Connect, deadline_ns);
+    }
+
+    /// TCP, and TLS where wanted, are set up: the protocol's first bytes go out.
+    fn established(&mut self, now_ns: u64, slot: u32) {
+        let key = self.conns[slot].user;
+        self.record_connect(now_ns, slot, Outcome::Ok);
+        self.count_connected(key);
+        match &self.conns[slot].protocol {
+            Protocol::Http(_) => {
+                self.conns.set_up(slot, Stage::Idle);
+                self.send_request(now_ns, key, slot);
+            }
+            Protocol::Upgrade(_)
+            | Protocol::WebSocket(_)
+            | Protocol::Deflated(_)
+            | Protocol::Channels(_) => self.send_upgrade(now_ns, key, slot),
+            Protocol::Sse(_) => self.request_event_stream(now_ns, key, slot),
+            Protocol::Poll(_) => {
+                self.conns.set_up(slot, Stage::Busy);
+                self.send_poll(now_ns, slot);
+            }
+            Protocol::Tcp { .. } => {
+                self.conns.set_up(slot, Stage::Open);
+                self.complete(now_ns, key, Outcome::Ok, 0);
+            }
+        }
+    }
+
+    /// The user has a connection.
+    pub(super) fn count_connected(&mut self, key: u32) {
+        let user = &mut self.users[key];
+        if !user.connected {
+            user.connected = true;
+            self.recorder.counts.users_connected += 1;
+        }
+    }
+
+    pub(super) fn record_connect(&mut self, now_ns: u64, slot: u32, outcome: Outcome) {
+        let conn = &self.conns[slot];
+        let row = Measurement {
+            due_ns: conn.started_ns,
+            sent_ns: conn.started_ns,
+            done_ns: now_ns,
+            outcome,
+            bytes_out: 0,
+            bytes_in: 0,
+            ..self.users[conn.user].row(builtin::CONNECT)
+        };
+        self.recorder.operation(row, 0);
+    }
+
+    fn secure_failed(&mut self, now_ns: u64, slot: u32, failure: TlsFailure) {
+        self.lost(now_ns, slot, failure.outcome, || failure.detail);
+    }
+
+    /// The connection is of no more use: it is closed, and what needed it fails.
+    pub(super) fn lost(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        if self.conns[slot].is_background() {
+            return match self.conns[slot].protocol {
+                Protocol::Poll(_) => self.poll_lost(now_ns, slot, outcome, detail),
+                _ => self.event_stream_lost(now_ns, slot, outcome, detail),
+            };
+        }
+        let (key, stage) = (self.conns[slot].user, self.conns[slot].stage);
+        match stage {
+            Stage::Idle | Stage::Waiting => self.conns.close(&mut self.users, slot),
+            Stage::Connecting | Stage::Securing => {
+                self.record_connect(now_ns, slot, outcome);
+                self.explain(now_ns, key, outcome, detail);
+                self.conns.close(&mut self.users, slot);
+                if !self.will_retry(now_ns, key, outcome) {
+                    self.fail(now_ns, key, outcome, 0);
+                }
+            }
+            Stage::Upgrading => {
+                self.conns.close(&mut self.users, slot);
+                self.fail_because(now_ns, key, (outcome, 0), detail);
+            }
+            Stage::Busy => {
+                self.explain(now_ns, key, outcome, detail);
+                self.conns.close(&mut self.users, slot);
+                self.complete(now_ns, key, outcome, 0);
+            }
+            Stage::Open => self.stream_lost(now_ns, slot, outcome, detail),
+            Stage::Closing => self.websocket_closed(now_ns, slot),
+        }
+    }
+
+    /// An open WebSocket, TCP connection or event stream ended for good that the user did not close:
+    /// its session cannot continue.
+    pub(super) fn stream_lost(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        let key = self.conns[slot].user;
+        self.conns.close(&mut self.users, slot);
+        match self.users[key].wait {
+            // An upgrade, until the protocol above it has greeted.
+            Wait::Reply | Wait::Upgrade => {
+                self.fail_because(now_ns, key, (outcome, 0), detail);
+            }
+            Wait::Until => {
+                // Between steps: the loss is the connection's.
+                let user = self.users[key].number;
+                self.recorder
+                    .example(now_ns, builtin::CONNECT, outcome, user, detail);
+                self.recorder.check(builtin::CONNECT, outcome);
+                self.give_up_session(now_ns, key);
+            }
+            // Busy with an HTTP request; the next step that needs it will find none open.
+            _ => {}
+        }
+    }
+
+    /// The step's time is up.
+    pub(super) fn time_out(&mut self, now_ns: u64, key: u32, outcome: Outcome) {
+        let waited_ms = now_ns.saturating_sub(self.users[key].sent_ns) / 1_000_000;
+        let detail = move || format!("nothing within {waited_ms} ms");
+        match self.users[key].wait {
+            // The message may still come; the connection is sound.
+            Wait::Reply if !self.is_joining(key) => {
+                self.explain(now_ns, key, outcome, detail);
+                self.complete(now_ns, key, outcome, 0);
+            }
+            _ => {
+                let in_use = |conn: &Conn| {
+                    !matches!(conn.stage, Stage::Idle | Stage::Open) && !conn.is_background()
+                };
+                match self.conns.find(&self.users, key, in_use) {
+                    Some(slot) => self.lost(now_ns, slot, outcome, detail),
+                    None => self.fail_because(now_ns, key, (outcome, 0), detail),
+                }
+            }
+        }
+    }
+
+    /// Whether the user's failed connection is tried again; then the user waits for that. Each
+    /// attempt is an operation of the measure `connect`; the request or handshake that needs the
+    /// connection stays in flight and counts from when it was due.
+    fn will_retry(&mut self, now_ns: u64, key: u32, outcome: Outcome) -> bool {
+        let retries = self.plan.options.connect_retries;
+        let at_ns = now_ns.saturating_add(retries.pause_ns);
+        if self.users[key].retries >= retries.times
+            || !is_worth_a_retry(outcome)
+            || at_ns >= self.operation_end_ns(key)
+        {
+            return false;
+        }
+        self.users[key].retries += 1;
+        self.recorder.counts.connects_retried += 1;
+        self.wait_for(key, Wait::Retry, at_ns);
+        true
+    }
+
+    /// The pause before another attempt is over.
+    pub(super) fn connect_again(&mut self, now_ns: u64, key: u32) {
+        match self.users.op(key) {
+            // Others may have left a connection behind meanwhile.
+            Some(Op::Http(http)) => self.reach(now_ns, key, http),
+            Some(Op::WsOpen(open)) => {
+                let endpoint = self.users.endpoint(key, open.endpoint);
+                self.open_conn(now_ns, key, endpoint, Protocol::upgrade());
+            }
+            Some(Op::SseOpen(open)) => self.connect_event_stream(now_ns, key, open),
+            Some(Op::TcpOpen(open)) => self.connect_tcp(now_ns, key, open),
+            other => unreachable!("a connection is tried again for {other:?}"),
+        }
+    }
+
+    /// When the time of the user's operation in flight is up.
+    fn operation_end_ns(&self, key: u32) -> u64 {
+        let timeout_ns = self.users.op(key).map_or(0, timeout_ns);
+        self.users[key].sent_ns.saturating_add(timeout_ns)
+    }
+
+    // Streams: what is open between steps, of which a user has at most one.
+
+    /// The user's WebSocket, TCP connection, event stream or poll.
+    pub(super) fn stream(&self, key: u32) -> Option<u32> {
+        self.conns
+            .find(&self.users, key, |conn| !conn.protocol.is_http())
+    }
+
+    /// True if the user has a stream already; then the step just begun, which opens one, has failed.
+    pub(super) fn has_stream(&mut self, now_ns: u64, key: u32) -> bool {
+        let Some(slot) = self.stream(key) else {
+            return false;
+        };
+        let what = match &self.conns[slot].protocol {
+            Protocol::Sse(_) => "event stream is open",
+            Protocol::Poll(_) => "poll is running",
+            Protocol::Tcp { .. } => "TCP connection is open",
+            _ => "WebSocket is open",
+        };
+        self.cannot(now_ns, key, format!("the user's {what} already"));
+        true
+    }
+
+    /// The user's open WebSocket or TCP connection; if it has none, the operation just begun has
+    /// failed.
+    pub(super) fn open_stream(&mut self, now_ns: u64, key: u32) -> Option<u32> {
+        let carries = |conn: &Conn| conn.protocol.carries_messages();
+        let slot = self
+            .conns
+            .find(&self.users, key, carries)
+            .filter(|&slot| self.conns[slot].stage == Stage::Open);
+        if slot.is_none() {
+            let error = "no WebSocket or TCP connection is open".to_owned();
+            self.cannot(now_ns, key, error);
+        }
+        slot
+    }
+
+    /// A session restarts: what it has open ends without ceremony.
+    pub(super) fn drop_stream(&mut self, key: u32) {
+        if let Some(slot) = self.stream(key) {
+            if self.is_open_websocket(slot) {
+                self.send_close(slot, NORMAL);
+            }
+            self.conns.close(&mut self.users, slot);
+        }
+    }
+}
+
+/// True if the target or the way there turned the connection away. A shortage of the generator's
+/// own, and an untrusted certificate, will be no better in a moment.
+pub(super) fn is_worth_a_retry(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Refused
+            | Outcome::Unreachable
+            | Outcome::ConnectTimeout
+            | Outcome::Reset
+            | Outcome::SelfConnect
+    )
+}

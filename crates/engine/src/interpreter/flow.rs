@@ -1,0 +1,17 @@
+//! What comes after an instruction.
+
+use plan::Pc;
+
+/// What comes after an instruction.
+pub(super) enum Flow {
+    /// The next one.
+    Next,
+    /// That one.
+    Jump(Pc),
+    /// Nothing, until the user's wait ends.
+    Wait,
+    /// The session is over.
+    End,
+    /// The step cannot be done, which is counted, and the session cannot continue.
+    Fail,
+}

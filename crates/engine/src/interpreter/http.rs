@@ -1,0 +1,359 @@
+//! HTTP steps: requests out, responses in.
+
+use plan::expr::{Context, Template};
+use plan::{Digest, EndpointId, HttpOp, Op};
+use proto::http1::{self, Event, Head};
+use record::Outcome;
+
+use super::flow::Flow;
+use super::state::Interpreter;
+use crate::conn::http::encode_http;
+use crate::conn::{Pending, Protocol, Stage, http_outcome};
+use crate::identity::Exchange;
+use crate::received::{Label, Received};
+use crate::users::Wait;
+
+impl<'p> Interpreter<'p> {
+    pub(super) fn request(&mut self, now_ns: u64, key: u32, http: &HttpOp) -> Flow {
+        self.begin(now_ns, key);
+        if http.digest.is_some() {
+            let values = self.users[key].value;
+            self.identities.expect_challenge(key, values);
+        }
+        self.reach(now_ns, key, http);
+        Flow::Wait
+    }
+
+    /// Sends the user's request, over a new connection if none is idle.
+    pub(super) fn reach(&mut self, now_ns: u64, key: u32, http: &HttpOp) {
+        let endpoint = match self.locate(key, http) {
+            Ok(endpoint) => endpoint,
+            Err(error) => return self.cannot_send(now_ns, key, error),
+        };
+        match self.conns.take_idle(&mut self.users, key, endpoint) {
+            Some(slot) => {
+                self.count_connected(key);
+                self.send_request(now_ns, key, slot);
+            }
+            None => self.open_conn(now_ns, key, endpoint, Protocol::http()),
+        }
+    }
+
+    /// The endpoint of a request. The error says why there is none.
+    fn locate(&mut self, key: u32, http: &HttpOp) -> Result<EndpointId, String> {
+        let Some(slot) = http.located_by else {
+            return Ok(self.users.endpoint(key, http.endpoint));
+        };
+        let url = self.users.scope(0, key).var(slot).to_text();
+        let named = self.requests.endpoint_at(self.plan, &url)?;
+        Ok(named.unwrap_or_else(|| self.users.endpoint(key, 0)))
+    }
+
+    /// The HTTP step the user is at.
+    fn http_op(&self, key: u32) -> &'p HttpOp {
+        match self.users.op(key) {
+            Some(Op::Http(http)) => http,
+            other => unreachable!("a response is in flight at {other:?}"),
+        }
+    }
+
+    pub(super) fn send_request(&mut self, now_ns: u64, key: u32, slot: u32) {
+        let http = self.http_op(key);
+        let start = self.conns.commands.bytes.len();
+        if let Err(error) = self.encode_request(now_ns, key, slot, http) {
+            self.conns.commands.bytes.truncate(start);
+            self.conns.release(&mut self.users, slot);
+            return self.cannot_send(now_ns, key, error);
+        }
+        let conn = &mut self.conns[slot];
+        conn.stage = Stage::Busy;
+        if let Some(decoder) = conn.http() {
+            decoder.begin(http.method == "HEAD");
+        }
+        self.send_for_user(slot, start);
+        let deadline_ns = self.users[key].sent_ns + http.timeout_ns;
+        self.wait_for(key, Wait::Response, deadline_ns);
+    }
+
+    /// Appends the request, with what its user's identity adds. The error says what cannot be sent.
+    fn encode_request(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        slot: u32,
+        http: &HttpOp,
+    ) -> Result<(), String> {
+        let user = &self.users[key];
+        let out = &mut self.conns.commands.bytes;
+        let start = out.len();
+        if let Some(request) = self.requests.constant(user.session, user.pc) {
+            out.extend_from_slice(request);
+        } else {
+            let at = self.conns.table[slot].endpoint;
+            let base_path = &*self.plan.endpoints[at as usize].base_path;
+            let place = (self.requests.authority(at), base_path);
+            let scope = &mut self.users.scope(now_ns, key);
+            encode_http(http, place, scope, out)?;
+        }
+        self.carry_cookies(now_ns, slot, &http.headers, &http.own_cookies, start);
+        match &http.digest {
+            Some(digest) => self.answer_challenge(now_ns, slot, digest, start),
+            None => Ok(()),
+        }
+    }
+
+    fn cannot_send(&mut self, now_ns: u64, key: u32, error: String) {
+        self.fail_because(now_ns, key, (Outcome::Step, 0), || error);
+    }
+
+    /// Sends what was appended to the command bytes since `start`, as bytes of the operation in
+    /// flight.
+    pub(super) fn send_for_user(&mut self, slot: u32, start: usize) {
+        let bytes_out = (self.conns.commands.bytes.len() - start) as u32;
+        let user = &mut self.users[self.conns[slot].user];
+        user.bytes_out = user.bytes_out.saturating_add(bytes_out);
+        self.conns.transmit(slot, start);
+    }
+
+    /// A response that came in one piece: how many bytes it took; `None`: it does not.
+    pub(super) fn decode_whole(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> Option<usize> {
+        let conn = &mut self.conns.table[slot];
+        let Protocol::Http(decoder) = &mut conn.protocol else {
+            return None;
+        };
+        if conn.pending.is_some() {
+            return None;
+        }
+        match decoder.decode_whole(bytes, &self.conns.limits) {
+            Ok(Some((taken, whole))) => {
+                let user = &mut self.users[conn.user];
+                user.bytes_in = user.bytes_in.saturating_add(taken as u32);
+                let surplus = taken < bytes.len();
+                self.end_response(now_ns, slot, &whole.head, whole.body, surplus);
+                Some(taken)
+            }
+            Ok(None) => None,
+            Err(error) => {
+                self.lost(now_ns, slot, http_outcome(&error), || error.to_string());
+                Some(bytes.len())
+            }
+        }
+    }
+
+    /// The head of a response that comes in pieces.
+    pub(super) fn keep_head(&mut self, slot: u32, head: &Head<'_>) {
+        let head = head.raw.to_vec();
+        if let Some(poller) = self.conns[slot].poller() {
+            poller.head = head;
+            return;
+        }
+        let response = Pending::Response {
+            head,
+            body: Vec::new(),
+            keep_body: self.http_op(self.conns[slot].user).keeps_body(),
+        };
+        self.conns[slot].pending = Some(Box::new(response));
+    }
+
+    /// A piece of its body.
+    pub(super) fn keep_piece(&mut self, slot: u32, piece: &[u8]) {
+        let conn = &mut self.conns[slot];
+        if let Some(poller) = conn.poller() {
+            poller.body.extend_from_slice(piece);
+        } else if let Some(Pending::Response {
+            body,
+            keep_body: true,
+            ..
+        }) = conn.pending.as_deref_mut()
+        {
+            body.extend_from_slice(piece);
+        }
+    }
+
+    /// All pieces are there; `surplus`: and bytes behind them.
+    pub(super) fn end_pieces(&mut self, now_ns: u64, slot: u32, surplus: bool) {
+        let Some(Pending::Response { head, body, .. }) =
+            self.conns[slot].pending.take().map(|pending| *pending)
+        else {
+            return;
+        };
+        let mut decoder = http1::Decoder::new();
+        let limits = self.conns.limits;
+        let head = head_again(&mut decoder, &head, &limits);
+        self.end_response(now_ns, slot, &head, &body, surplus);
+    }
+
+    fn end_response(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        head: &Head<'_>,
+        body: &[u8],
+        surplus: bool,
+    ) {
+        let key = self.conns[slot].user;
+        let http = self.http_op(key);
+        let keep_alive = self.may_keep(slot, surplus);
+        self.keep_cookies(now_ns, slot, &http.headers, head);
+        if http.digest.is_some() && self.is_challenged(slot, head) {
+            // It goes out once more, with the answer, as the same operation.
+            if keep_alive {
+                return self.send_request(now_ns, key, slot);
+            }
+            self.conns.close(&mut self.users, slot);
+            return self.reach(now_ns, key, http);
+        }
+        if keep_alive {
+            self.conns.release(&mut self.users, slot);
+        } else {
+            self.conns.close(&mut self.users, slot);
+        }
+        let received = Received {
+            head: Some(head),
+            body,
+            label: Label::Nothing,
+        };
+        let mut outcome = self.examine(now_ns, key, &http.save, &http.check, &received);
+        if !http.status.allows(head.status) {
+            outcome = Outcome::Status;
+            self.explain(now_ns, key, outcome, || format!("status {}", head.status));
+        }
+        self.conclude(now_ns, key, outcome, head.status);
+    }
+
+    /// Whether an HTTP connection may serve again after its response. Bytes behind a response would
+    /// be taken for the next one (RFC 9112 §9.2).
+    pub(super) fn may_keep(&mut self, slot: u32, surplus: bool) -> bool {
+        self.recorder.counts.unsolicited += u64::from(surplus);
+        let decoder = self.conns[slot].http();
+        decoder.is_some_and(|decoder| decoder.keep_alive()) && !surplus
+    }
+
+    /// The peer closed: true if that is how the response ends (RFC 9112 §6.3 rule 8). The error says
+    /// where it was cut off.
+    pub(super) fn ended_by_close(&mut self, now_ns: u64, slot: u32) -> Result<bool, http1::Error> {
+        let conn = &mut self.conns[slot];
+        if conn.stage != Stage::Busy {
+            return Ok(false);
+        }
+        let Some(decoder) = conn.http() else {
+            return Ok(false);
+        };
+        if !decoder.finish()? {
+            return Ok(false);
+        }
+        match conn.protocol {
+            Protocol::Poll(_) => self.end_poll(now_ns, slot, false),
+            _ => self.end_pieces(now_ns, slot, false),
+        }
+        Ok(true)
+    }
+
+    // Cookies and digest authentication.
+
+    /// The exchange on this connection, if its user keeps cookies.
+    fn cookie_exchange<'a>(
+        &self,
+        now_ns: u64,
+        slot: u32,
+        headers: &'a [(String, Template)],
+    ) -> Option<Exchange<'a>>
+    where
+        'p: 'a,
+    {
+        let conn = &self.conns[slot];
+        self.users.session(conn.user).cookies.then(|| Exchange {
+            user: conn.user,
+            endpoint: &self.plan.endpoints[conn.endpoint as usize],
+            headers,
+            beside_steps: conn.is_beside_steps(),
+            now_s: self.users.unix_ms(now_ns) / 1000,
+        })
+    }
+
+    /// Adds the user's cookies to the request that was appended since `start`. `own`: names of
+    /// cookies that the step gives itself.
+    pub(super) fn carry_cookies(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        headers: &[(String, Template)],
+        own: &[String],
+        start: usize,
+    ) {
+        if let Some(exchange) = self.cookie_exchange(now_ns, slot, headers) {
+            let bytes = &mut self.conns.commands.bytes;
+            self.identities.carry_cookies(&exchange, own, bytes, start);
+        }
+    }
+
+    /// Keeps the cookies of a response that came over this connection.
+    pub(super) fn keep_cookies(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        headers: &[(String, Template)],
+        head: &Head<'_>,
+    ) {
+        if let Some(exchange) = self.cookie_exchange(now_ns, slot, headers) {
+            self.identities.keep_cookies(&exchange, head);
+        }
+    }
+
+    /// Adds the answer to the challenge that the user knows of, if any.
+    fn answer_challenge(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        digest: &Digest,
+        start: usize,
+    ) -> Result<(), String> {
+        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
+        if !self.identities.is_known(key, endpoint) {
+            return Ok(());
+        }
+        let (user, password) = (
+            self.text(now_ns, key, &digest.user)?,
+            self.text(now_ns, key, &digest.password)?,
+        );
+        let fresh = self.conns.wire_rng.next_u64();
+        let bytes = &mut self.conns.commands.bytes;
+        let of = (key, endpoint);
+        self.identities
+            .answer_challenge(of, (&user, &password), fresh, bytes, start)
+    }
+
+    fn text(&mut self, now_ns: u64, key: u32, template: &Template) -> Result<String, String> {
+        let mut out = Vec::new();
+        template
+            .render(&mut self.users.scope(now_ns, key), &mut out)
+            .map_err(|error| error.to_string())?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+
+    /// True if the response is a challenge that the request is to answer: then the request is ready
+    /// to be sent again.
+    fn is_challenged(&mut self, slot: u32, head: &Head<'_>) -> bool {
+        let (key, endpoint) = (self.conns[slot].user, self.conns[slot].endpoint);
+        match self.identities.challenged(key, endpoint, head) {
+            Some(values) => {
+                self.users[key].value = values;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// Reads a head that was read before: that beats keeping it in parts.
+pub(super) fn head_again<'a>(
+    decoder: &mut http1::Decoder,
+    head: &'a [u8],
+    limits: &proto::Limits,
+) -> Head<'a> {
+    decoder.begin(true);
+    match decoder.decode(head, limits) {
+        Ok((_, Some(Event::Head(head)))) => head,
+        _ => unreachable!("a head that was read once can be read again"),
+    }
+}

@@ -1,0 +1,203 @@
+//! Bytes received: decoded by one loop for all protocols, each event handed to its protocol's steps.
+
+use record::Outcome;
+
+use super::state::Interpreter;
+use crate::conn::{Decoder, Event, Failure, Protocol, Stage};
+use crate::messages::Delivery;
+use crate::received::{Label, Received};
+use crate::users::Wait;
+
+impl<'p> Interpreter<'p> {
+    /// Plain bytes from the peer: what cannot be decoded yet is kept.
+    pub(super) fn take_in(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) {
+        let id = self.conns.id(slot);
+        let Some(mut inbox) = self.conns[slot].inbox.take() else {
+            let taken = self.decode(now_ns, slot, bytes);
+            if taken < bytes.len() && self.conns.live(id).is_some() {
+                self.conns[slot].inbox = Some(Box::new(bytes[taken..].to_vec()));
+            }
+            return;
+        };
+        inbox.extend_from_slice(bytes);
+        let taken = self.decode(now_ns, slot, &inbox);
+        if taken < inbox.len() && self.conns.live(id).is_some() {
+            inbox.drain(..taken);
+            self.conns[slot].inbox = Some(inbox);
+        }
+    }
+
+    /// Decodes what it can and returns how many bytes that took. The connection may be gone
+    /// afterwards.
+    fn decode(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
+        let conn = &self.conns[slot];
+        match (conn.stage, &conn.protocol) {
+            (Stage::Connecting | Stage::Securing | Stage::Idle | Stage::Waiting, _) => {
+                self.drop_unsolicited(slot);
+                bytes.len()
+            }
+            (_, Protocol::Upgrade(_)) => self.decode_upgrade(now_ns, slot, bytes),
+            (_, Protocol::Http(_)) => match self.decode_whole(now_ns, slot, bytes) {
+                Some(taken) => taken,
+                None => self.decode_pieces(now_ns, slot, bytes),
+            },
+            _ => self.decode_pieces(now_ns, slot, bytes),
+        }
+    }
+
+    /// Bytes that answer no request: the peer and we do not agree on where a response ends
+    /// (RFC 9112 §9.2).
+    fn drop_unsolicited(&mut self, slot: u32) {
+        self.recorder.counts.unsolicited += 1;
+        if self.conns[slot].is_background() {
+            self.conns.park(slot);
+        } else {
+            self.conns.close(&mut self.users, slot);
+        }
+    }
+
+    /// Decodes event by event.
+    pub(super) fn decode_pieces(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
+        let decoder = match &self.conns[slot].protocol {
+            Protocol::Tcp { decoder, .. } => self
+                .framing(slot)
+                .map(|framing| Decoder::Tcp(framing, *decoder)),
+            _ => self.conns.take_decoder(slot),
+        };
+        match decoder {
+            Some(decoder) => self.decode_with(now_ns, slot, decoder, bytes),
+            None => bytes.len(),
+        }
+    }
+
+    /// The loop: decodes with a decoder that was taken out of its connection, hands each event on,
+    /// and puts the decoder back, unless the connection is gone. Returns how many bytes it took.
+    pub(super) fn decode_with(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        mut decoder: Decoder<'p>,
+        bytes: &[u8],
+    ) -> usize {
+        let id = self.conns.id(slot);
+        let limits = match &self.conns[slot].protocol {
+            Protocol::Sse(_) if matches!(decoder, Decoder::Http(_)) => self.conns.stream_limits,
+            _ => self.conns.limits,
+        };
+        let mut taken = 0;
+        loop {
+            let decoded = match decoder.decode(&bytes[taken..], &limits) {
+                Ok(decoded) => decoded,
+                Err(failure) => {
+                    self.cannot_decode(now_ns, slot, &failure);
+                    return bytes.len();
+                }
+            };
+            taken += decoded.consumed;
+            self.count_in(slot, decoded.consumed);
+            match decoded.event {
+                None if decoded.consumed == 0 => break,
+                None => {}
+                // What follows may begin the connection's next response.
+                Some((Event::End, _)) => {
+                    self.conns.put_decoder(slot, decoder);
+                    self.end_of_response(now_ns, slot, taken < bytes.len());
+                    return taken;
+                }
+                Some((event, len)) => self.take_event(now_ns, slot, event, len),
+            }
+            if self.conns.live(id).is_none() {
+                return bytes.len();
+            }
+        }
+        self.conns.put_decoder(slot, decoder);
+        taken
+    }
+
+    fn take_event(&mut self, now_ns: u64, slot: u32, event: Event<'_>, len: usize) {
+        match event {
+            Event::Head(head) => match &self.conns[slot].protocol {
+                Protocol::Sse(_) => self.take_stream_head(now_ns, slot, len, &head),
+                _ => self.keep_head(slot, &head),
+            },
+            Event::Body(piece) => match &self.conns[slot].protocol {
+                Protocol::Sse(_) => self.take_stream_piece(now_ns, slot, piece),
+                _ => self.keep_piece(slot, piece),
+            },
+            Event::End => {}
+            Event::Frame(frame) => match &self.conns[slot].protocol {
+                Protocol::Channels(_) => self.take_channel_frame(now_ns, slot, len, &frame),
+                _ => self.take_frame(now_ns, slot, len, &frame),
+            },
+            Event::Sse(event) => self.take_sse(now_ns, slot, len, &event),
+            Event::Message(frame) => {
+                let received = Received {
+                    head: None,
+                    body: frame.payload(),
+                    label: Label::Frame(&frame.message),
+                };
+                self.take_message(now_ns, slot, len, &received);
+            }
+        }
+    }
+
+    fn end_of_response(&mut self, now_ns: u64, slot: u32, surplus: bool) {
+        match &self.conns[slot].protocol {
+            Protocol::Sse(_) => self.lost(now_ns, slot, Outcome::Closed, || {
+                "the server ended the event stream".to_owned()
+            }),
+            Protocol::Poll(_) => self.end_poll(now_ns, slot, surplus),
+            _ => self.end_pieces(now_ns, slot, surplus),
+        }
+    }
+
+    fn cannot_decode(&mut self, now_ns: u64, slot: u32, failure: &Failure) {
+        if let Failure::WebSocket(error) = failure {
+            self.close_broken(slot, error);
+        }
+        self.lost(now_ns, slot, failure.outcome(), || failure.to_string());
+    }
+
+    /// Counts bytes that belong to a response; those of messages are counted by message.
+    fn count_in(&mut self, slot: u32, bytes: usize) {
+        let conn = &mut self.conns[slot];
+        let bytes_in = match &mut conn.protocol {
+            Protocol::Http(_) => &mut self.users[conn.user].bytes_in,
+            Protocol::Poll(poller) => &mut poller.background.bytes_in,
+            _ => return,
+        };
+        *bytes_in = bytes_in.saturating_add(bytes as u32);
+    }
+
+    /// A message or an event arrived, in `len` bytes: the reply that a step waits for, or a pushed
+    /// one.
+    pub(super) fn take_message(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        len: usize,
+        received: &Received<'_>,
+    ) {
+        let key = self.conns[slot].user;
+        let delivery = Delivery {
+            now_ns,
+            user: key,
+            len,
+            received,
+        };
+        if self.users[key].wait == Wait::Reply
+            && let Some(expect) = self.expected(key)
+            && self
+                .messages
+                .is_expected(&mut self.users, &delivery, expect)
+        {
+            self.users[key].bytes_in = len as u32;
+            self.messages
+                .track_expected(&mut self.users, &mut self.recorder, &delivery);
+            let outcome = self.examine(now_ns, key, &expect.save, &expect.check, received);
+            return self.conclude(now_ns, key, outcome, 0);
+        }
+        self.messages
+            .take_pushed(&mut self.users, &mut self.recorder, &delivery);
+    }
+}

@@ -1,0 +1,231 @@
+//! Measured operations of steps, from their beginning to their row.
+
+use plan::expr::Expr;
+use plan::{Expect, MeasureId, Op, Save, builtin};
+use record::{Measurement, Outcome};
+
+use super::flow::Flow;
+use super::state::Interpreter;
+use crate::received::{Received, excerpt};
+
+impl Interpreter<'_> {
+    /// An operation begins now.
+    pub(super) fn begin(&mut self, now_ns: u64, key: u32) {
+        let user = &mut self.users[key];
+        user.sent_ns = now_ns.max(user.due_ns);
+        user.bytes_out = 0;
+        user.bytes_in = 0;
+        user.retries = 0;
+        self.recorder.counts.sends += 1;
+        self.in_flight += 1;
+    }
+
+    /// Writes down how the operation in flight ended.
+    pub(super) fn record_operation(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        outcome: Outcome,
+        status: u16,
+    ) {
+        self.in_flight -= 1;
+        let Some(measure) = self.users.op(key).and_then(measure_of) else {
+            return;
+        };
+        let user = &self.users[key];
+        let row = Measurement {
+            due_ns: user.due_ns,
+            sent_ns: user.sent_ns,
+            done_ns: now_ns.max(user.sent_ns),
+            outcome,
+            status,
+            ..user.row(measure)
+        };
+        self.recorder.counts.bytes_out += u64::from(user.bytes_out);
+        self.recorder.counts.bytes_in += u64::from(user.bytes_in);
+        self.recorder.operation(
+            row,
+            user.sent_ns.saturating_sub(user.ready_ns.max(user.due_ns)),
+        );
+    }
+
+    /// The operation in flight ended and the user may go on; its next step is due now.
+    pub(super) fn complete(&mut self, now_ns: u64, key: u32, outcome: Outcome, status: u16) {
+        self.record_operation(now_ns, key, outcome, status);
+        let user = &mut self.users[key];
+        user.pc += 1;
+        user.due_ns = now_ns;
+        user.ready_ns = now_ns;
+        self.proceed(now_ns, key);
+    }
+
+    /// As [`Interpreter::fail`], with the error's text.
+    pub(super) fn fail_because(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        (outcome, status): (Outcome, u16),
+        detail: impl FnOnce() -> String,
+    ) {
+        self.explain(now_ns, key, outcome, detail);
+        self.fail(now_ns, key, outcome, status);
+    }
+
+    /// The operation in flight failed and the session cannot continue.
+    pub(super) fn fail(&mut self, now_ns: u64, key: u32, outcome: Outcome, status: u16) {
+        self.record_operation(now_ns, key, outcome, status);
+        let user = &mut self.users[key];
+        if outcome.is_generator_limit() && !user.connected {
+            // It was counted as started a moment ago, in this same interval or the one before.
+            let counts = &mut self.recorder.counts;
+            counts.users_started = counts.users_started.saturating_sub(1);
+            counts.users_refused += 1;
+            if !self.repeats(now_ns, key) {
+                // It was never there, so it has not finished either.
+                return self.remove_user(key);
+            }
+        }
+        self.give_up_session(now_ns, key);
+    }
+
+    /// Ends the operation just begun, which has succeeded already; the next step is due now.
+    pub(super) fn done_at_once(&mut self, now_ns: u64, key: u32) -> Flow {
+        self.record_operation(now_ns, key, Outcome::Ok, 0);
+        let user = &mut self.users[key];
+        user.due_ns = now_ns;
+        user.ready_ns = now_ns;
+        Flow::Next
+    }
+
+    /// Ends the operation just begun, which cannot be done.
+    pub(super) fn cannot(&mut self, now_ns: u64, key: u32, error: String) -> Flow {
+        self.explain(now_ns, key, Outcome::Step, || error);
+        self.record_operation(now_ns, key, Outcome::Step, 0);
+        Flow::Fail
+    }
+
+    /// Keeps an error's text for the operation in flight.
+    pub(super) fn explain(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        let measure = self.users.op(key).and_then(measure_of);
+        let (measure, user) = (measure.unwrap_or(builtin::CONNECT), self.users[key].number);
+        self.recorder
+            .example(now_ns, measure, outcome, user, detail);
+    }
+
+    /// Counts a step that cannot be done, outside of any operation.
+    pub(super) fn fault(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        measure: MeasureId,
+        detail: impl FnOnce() -> String,
+    ) {
+        let user = self.users[key].number;
+        self.recorder
+            .example(now_ns, measure, Outcome::Step, user, detail);
+        self.recorder.check(measure, Outcome::Step);
+    }
+
+    /// Keeps what a step wants kept of a response or message, then looks at its conditions.
+    pub(super) fn examine(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        save: &[Save],
+        check: &[Expr],
+        received: &Received<'_>,
+    ) -> Outcome {
+        if let Err(detail) = self.keep(now_ns, key, save, received) {
+            self.explain(now_ns, key, Outcome::Save, || detail);
+            return Outcome::Save;
+        }
+        for condition in check {
+            match condition.eval_bool(&mut self.users.scope(now_ns, key)) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.explain(now_ns, key, Outcome::Check, || {
+                        format!("a check does not hold; received {}", excerpt(received.body))
+                    });
+                    return Outcome::Check;
+                }
+                Err(error) => {
+                    self.explain(now_ns, key, Outcome::Check, || error.to_string());
+                    return Outcome::Check;
+                }
+            }
+        }
+        Outcome::Ok
+    }
+
+    /// Keeps what a step wants kept. The error says what could not be.
+    pub(super) fn keep(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        save: &[Save],
+        received: &Received<'_>,
+    ) -> Result<(), String> {
+        for save in save {
+            let found = received.value(&save.from).map(Ok);
+            let fallback = || {
+                let default = save.default.as_ref()?;
+                Some(default.eval(&mut self.users.scope(now_ns, key)))
+            };
+            match found.or_else(fallback) {
+                Some(Ok(value)) => self.users[key].slots[save.slot as usize] = value,
+                Some(Err(error)) => return Err(error.to_string()),
+                None => {
+                    let body = excerpt(received.body);
+                    return Err(format!("nothing at {:?} in {body}", save.from));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends an operation whose answer was examined: what could not be saved ends the session,
+    /// since later steps would send nonsense.
+    pub(super) fn conclude(&mut self, now_ns: u64, key: u32, outcome: Outcome, status: u16) {
+        match outcome {
+            Outcome::Save => self.fail(now_ns, key, outcome, status),
+            _ => self.complete(now_ns, key, outcome, status),
+        }
+    }
+}
+
+/// Where the operation's times go.
+fn measure_of(op: &Op) -> Option<MeasureId> {
+    match op {
+        Op::Http(http) => Some(http.measure),
+        Op::WsOpen(open) => Some(open.measure),
+        Op::SseOpen(open) => Some(open.measure),
+        Op::Poll(poll) => Some(poll.measure),
+        Op::TcpOpen(open) => Some(open.measure),
+        Op::WsSend(send) => Some(reply_measure(send.reply.as_ref()).unwrap_or(send.measure)),
+        Op::Channel(op) => Some(op.measure),
+        Op::WsExpect(expect) => Some(expect.measure),
+        _ => None,
+    }
+}
+
+fn reply_measure(reply: Option<&Expect>) -> Option<MeasureId> {
+    reply.map(|expect| expect.measure)
+}
+
+/// The time that an operation has which needs a connection, the making of that included.
+pub(super) fn timeout_ns(op: &Op) -> u64 {
+    match op {
+        Op::Http(http) => http.timeout_ns,
+        Op::WsOpen(open) => open.timeout_ns,
+        Op::SseOpen(open) => open.timeout_ns,
+        Op::TcpOpen(open) => open.timeout_ns,
+        Op::Poll(poll) => poll.timeout_ns,
+        _ => 0,
+    }
+}

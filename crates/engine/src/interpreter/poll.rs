@@ -1,0 +1,185 @@
+//! Polling: requests beside the steps, whose responses hold messages.
+//!
+//! A poll has a connection of its own. Its messages go where those of a WebSocket go; each request
+//! is an operation of its own. Without an interval the next request follows the response at once
+//! (long polling). What fails is counted and tried again after a pause.
+
+use plan::{Op, Poll};
+use proto::http1::{self, Head};
+use record::Outcome;
+
+use super::flow::Flow;
+use super::http::head_again;
+use super::state::Interpreter;
+use crate::conn::http::encode_get;
+use crate::conn::{Poller, Protocol, Stage};
+use crate::json::{items, pointer};
+use crate::received::{Label, Received, excerpt};
+
+/// What a response's list of messages comes to.
+type Found<'b> = Result<Vec<&'b [u8]>, (Outcome, String)>;
+
+impl<'p> Interpreter<'p> {
+    pub(super) fn start_poll(&mut self, now_ns: u64, key: u32, poll: &Poll) -> Flow {
+        if self.stream(key).is_some() {
+            self.begin(now_ns, key);
+            self.has_stream(now_ns, key);
+            return Flow::Fail;
+        }
+        let user = &self.users[key];
+        let (pc, due_ns) = (user.pc, user.due_ns);
+        let endpoint = self.users.endpoint(key, poll.endpoint);
+        let protocol = Protocol::Poll(Box::new(Poller::new(pc)));
+        let slot = self.conns.insert(&mut self.users, key, endpoint, protocol);
+        self.begin_background(now_ns, slot, due_ns);
+        Flow::Next
+    }
+
+    /// The step that polls.
+    fn poll_op(&self, slot: u32) -> &'p Poll {
+        match self.background_op(slot) {
+            Op::Poll(poll) => poll,
+            other => unreachable!("a poll was begun by {other:?}"),
+        }
+    }
+
+    /// The connection is there: sends the request.
+    pub(super) fn send_poll(&mut self, now_ns: u64, slot: u32) {
+        let poll = self.poll_op(slot);
+        let start = self.conns.commands.bytes.len();
+        let conn = &mut self.conns.table[slot];
+        conn.stage = Stage::Busy;
+        let authority = self.requests.authority(conn.endpoint);
+        let scope = &mut self.users.scope(now_ns, conn.user);
+        let out = &mut self.conns.commands.bytes;
+        let request = (&poll.path, &*poll.headers);
+        if let Err(error) = encode_get(request, authority, None, scope, out) {
+            return self.poll_failed(now_ns, slot, Outcome::Step, || error);
+        }
+        self.carry_cookies(now_ns, slot, &poll.headers, &[], start);
+        if let Some(poller) = self.conns[slot].poller() {
+            poller.http.begin(false);
+            let end_ns = poller.background.sent_ns + poll.timeout_ns;
+            self.transmit_background(slot, start, end_ns);
+        }
+    }
+
+    /// A response is there: its messages are handed on and the next request is planned. `surplus`:
+    /// there are bytes behind it.
+    pub(super) fn end_poll(&mut self, now_ns: u64, slot: u32, surplus: bool) {
+        let poll = self.poll_op(slot);
+        let Some(poller) = self.conns[slot].poller() else {
+            return;
+        };
+        let (head, body) = (
+            std::mem::take(&mut poller.head),
+            std::mem::take(&mut poller.body),
+        );
+        let planned_ns = poller.background.planned_ns;
+        let bytes_in = u64::from(poller.background.bytes_in);
+        let keep_alive = self.may_keep(slot, surplus);
+        let mut decoder = http1::Decoder::new();
+        let head = head_again(&mut decoder, &head, &self.conns.limits);
+        self.keep_cookies(now_ns, slot, &poll.headers, &head);
+        let found = self.look_into(now_ns, slot, poll, &head, &body);
+        let outcome = found
+            .as_ref()
+            .map_or_else(|(outcome, _)| *outcome, |_| Outcome::Ok);
+        self.record_background(now_ns, slot, outcome, head.status);
+        if keep_alive {
+            self.conns[slot].stage = Stage::Idle;
+            self.conns.end_background();
+        } else {
+            self.conns.park(slot);
+        }
+        let messages = match found {
+            Ok(messages) => messages,
+            Err((_, detail)) => {
+                self.explain_background(now_ns, slot, outcome, || detail);
+                return self.arm_background(slot, now_ns.saturating_add(poll.pause_ns));
+            }
+        };
+        let every_ns = poll.every_ns.unwrap_or(0);
+        let next_ns = planned_ns.saturating_add(every_ns).max(now_ns);
+        self.arm_background(slot, next_ns);
+        // What is handed on counts its own bytes.
+        let handed: usize = messages.iter().map(|message| message.len()).sum();
+        self.recorder.counts.bytes_in += bytes_in.saturating_sub(handed as u64);
+        let id = self.conns.id(slot);
+        for message in messages {
+            self.take_message(now_ns, slot, message.len(), &Received::message(message));
+            if self.conns.live(id).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// The messages of a response, whose parts are saved. An empty body has none and saves nothing:
+    /// so do servers end a long poll in which nothing happened.
+    fn look_into<'b>(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        poll: &Poll,
+        head: &Head<'_>,
+        body: &'b [u8],
+    ) -> Found<'b> {
+        if !poll.status.allows(head.status) {
+            return Err((Outcome::Status, format!("status {}", head.status)));
+        }
+        if body.trim_ascii().is_empty() {
+            return Ok(Vec::new());
+        }
+        let messages = match &poll.each {
+            None => vec![body],
+            Some(tokens) => pointer(body, tokens).and_then(items).ok_or_else(|| {
+                let said = excerpt(body);
+                let at: String = tokens.iter().map(|token| format!("/{token}")).collect();
+                (Outcome::Save, format!("no list at {at:?} in {said}"))
+            })?,
+        };
+        let received = Received {
+            head: Some(head),
+            body,
+            label: Label::Nothing,
+        };
+        let key = self.conns[slot].user;
+        self.keep(now_ns, key, &poll.save, &received)
+            .map_err(|detail| (Outcome::Save, detail))?;
+        Ok(messages)
+    }
+
+    /// The connection was lost, or could not be had.
+    pub(super) fn poll_lost(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        match self.conns[slot].stage {
+            // Between two requests a server may let go; the next one makes a new connection.
+            Stage::Idle => self.conns.park(slot),
+            Stage::Connecting | Stage::Securing => {
+                self.record_connect(now_ns, slot, outcome);
+                self.poll_failed(now_ns, slot, outcome, detail);
+            }
+            _ => self.poll_failed(now_ns, slot, outcome, detail),
+        }
+    }
+
+    /// The request in flight failed together with its connection.
+    fn poll_failed(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        self.record_background(now_ns, slot, outcome, 0);
+        self.explain_background(now_ns, slot, outcome, detail);
+        let pause_ns = self.poll_op(slot).pause_ns;
+        self.conns.park(slot);
+        self.arm_background(slot, now_ns.saturating_add(pause_ns));
+    }
+}

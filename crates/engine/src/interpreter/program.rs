@@ -1,0 +1,251 @@
+//! The instructions: runs a user's program until it has to wait.
+
+use plan::expr::EvalError;
+use plan::{Feed, Found, MeasureId, Op, Pc};
+use record::{Measurement, Outcome};
+use stats::dist::Dist;
+
+use super::flow::Flow;
+use super::state::Interpreter;
+use crate::users::{User, Wait};
+
+/// Steps a user may take without waiting before others get their turn.
+const STEPS_MAX: u32 = 10_000;
+impl Interpreter<'_> {
+    /// Runs the user from its current instruction, which is due at `user.due_ns`.
+    pub(crate) fn proceed(&mut self, now_ns: u64, key: u32) {
+        self.users[key].wait = Wait::Nothing;
+        for _ in 0..STEPS_MAX {
+            if now_ns >= self.end_ns {
+                return self.leave(now_ns, key);
+            }
+            let op = self.users.op(key);
+            match op.map_or(Flow::End, |op| self.step(now_ns, key, op)) {
+                Flow::Next => self.users[key].pc += 1,
+                Flow::Jump(pc) => self.users[key].pc = pc,
+                Flow::Wait => return,
+                Flow::End if self.repeats(now_ns, key) => self.restart(now_ns, key),
+                Flow::End => return self.leave(now_ns, key),
+                Flow::Fail => return self.give_up_session(now_ns, key),
+            }
+        }
+        // Others get their turn; the steps that are due stay due.
+        self.wait_until(key, now_ns);
+    }
+
+    fn step(&mut self, now_ns: u64, key: u32, op: &Op) -> Flow {
+        match op {
+            Op::Http(http) => self.request(now_ns, key, http),
+            Op::WsOpen(open) => self.open_websocket(now_ns, key, open),
+            Op::SseOpen(open) => self.open_event_stream(now_ns, key, open),
+            Op::TcpOpen(open) => self.open_tcp(now_ns, key, open),
+            Op::Poll(poll) => self.start_poll(now_ns, key, poll),
+            Op::WsSend(send) => self.send(now_ns, key, send),
+            Op::Channel(op) => self.send_to_channel(now_ns, key, op),
+            Op::WsExpect(expect) => self.expect(now_ns, key, expect),
+            Op::WsClose { code } => self.close(now_ns, key, *code),
+            Op::Think(dist) => self.think(now_ns, key, dist),
+            Op::Pace { register, every } => self.pace(now_ns, key, *register, every),
+            Op::TransactionStart { register } => {
+                let user = &mut self.users[key];
+                user.registers[*register as usize] = user.due_ns;
+                Flow::Next
+            }
+            Op::TransactionEnd { register, measure } => {
+                self.end_transaction(now_ns, key, *register, *measure)
+            }
+            Op::Jump(pc) => Flow::Jump(*pc),
+            Op::Choose(branches) => Flow::Jump(choose(&mut self.users[key], branches)),
+            Op::Stop => Flow::End,
+            Op::Feed(feed) => self.feed(now_ns, key, feed),
+            Op::LoopEnd { register, body } => {
+                let left = &mut self.users[key].registers[*register as usize];
+                *left = left.saturating_sub(1);
+                if *left > 0 {
+                    Flow::Jump(*body)
+                } else {
+                    Flow::Next
+                }
+            }
+            Op::Restart {
+                register,
+                times_max,
+            } => self.restart_at_first_step(now_ns, key, *register, *times_max),
+            Op::Set { .. }
+            | Op::Check { .. }
+            | Op::LoopStart { .. }
+            | Op::JumpUnless { .. }
+            | Op::ThinkFor(_) => self.compute(now_ns, key, op).unwrap_or_else(|error| {
+                self.cannot_compute(now_ns, key, op, &error);
+                Flow::Fail
+            }),
+        }
+    }
+
+    fn cannot_compute(&mut self, now_ns: u64, key: u32, op: &Op, error: &EvalError) {
+        let (at, session) = (self.users[key].pc, self.users.session(key));
+        let measure = match op {
+            Op::Check { measure, .. } => *measure,
+            _ => self.plan.faults,
+        };
+        self.fault(now_ns, key, measure, || {
+            format!("session {:?}, instruction {at}: {error}", session.name)
+        });
+    }
+
+    /// The instructions that evaluate something; none of them waits for the target.
+    fn compute(&mut self, now_ns: u64, key: u32, op: &Op) -> Result<Flow, EvalError> {
+        match op {
+            Op::Set { slot, value } => {
+                let value = value.eval(&mut self.users.scope(now_ns, key))?;
+                self.users[key].slots[*slot as usize] = value;
+            }
+            Op::Check { condition, measure } => {
+                let holds = condition.eval_bool(&mut self.users.scope(now_ns, key))?;
+                let outcome = if holds { Outcome::Ok } else { Outcome::Check };
+                self.recorder.check(*measure, outcome);
+            }
+            Op::LoopStart {
+                register,
+                times,
+                end,
+            } => {
+                let times = times.eval_count(&mut self.users.scope(now_ns, key))?;
+                self.users[key].registers[*register as usize] = times;
+                if times == 0 {
+                    return Ok(Flow::Jump(*end));
+                }
+            }
+            Op::JumpUnless { condition, to } => {
+                let holds = condition.eval_bool(&mut self.users.scope(now_ns, key))?;
+                return Ok(if holds { Flow::Next } else { Flow::Jump(*to) });
+            }
+            Op::ThinkFor(seconds) => {
+                let seconds = seconds.eval_number(&mut self.users.scope(now_ns, key))?;
+                return Ok(self.pause(now_ns, key, nanoseconds(seconds)));
+            }
+            _ => {}
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Back to the session's first step with all variables, at most `times_max` times.
+    fn restart_at_first_step(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        register: u16,
+        times_max: u64,
+    ) -> Flow {
+        let done = &mut self.users[key].registers[register as usize];
+        if *done >= times_max {
+            return Flow::End;
+        }
+        *done += 1;
+        self.give_up_background(now_ns, key);
+        self.drop_stream(key);
+        Flow::Jump(0)
+    }
+
+    /// The next step is due this much after the last one was done, whenever that is noticed.
+    fn think(&mut self, now_ns: u64, key: u32, dist: &Dist) -> Flow {
+        let pause_ns = nanoseconds(dist.sample(&mut self.users[key].think));
+        self.pause(now_ns, key, pause_ns)
+    }
+
+    fn pause(&mut self, now_ns: u64, key: u32, pause_ns: u64) -> Flow {
+        let user = &mut self.users[key];
+        user.due_ns = user.ready_ns.saturating_add(pause_ns);
+        user.ready_ns = user.due_ns;
+        self.resume_at_due(now_ns, key)
+    }
+
+    /// Keeps to a schedule that replies cannot delay: the mark moves on by the interval however
+    /// long the user was busy.
+    fn pace(&mut self, now_ns: u64, key: u32, register: u16, every: &Dist) -> Flow {
+        let user = &mut self.users[key];
+        let interval_ns = nanoseconds(every.sample(&mut user.think)).max(1);
+        let mark = &mut user.registers[register as usize];
+        let due_ns = if *mark == 0 { user.due_ns } else { *mark };
+        *mark = due_ns.saturating_add(interval_ns);
+        user.ready_ns = user.ready_ns.max(due_ns);
+        user.due_ns = due_ns;
+        self.resume_at_due(now_ns, key)
+    }
+
+    /// Continues at once if the user is already due, else waits for it.
+    fn resume_at_due(&mut self, now_ns: u64, key: u32) -> Flow {
+        let user = &mut self.users[key];
+        if user.ready_ns <= now_ns {
+            return Flow::Next;
+        }
+        user.pc += 1;
+        let at_ns = user.ready_ns;
+        self.wait_until(key, at_ns);
+        Flow::Wait
+    }
+
+    fn feed(&mut self, now_ns: u64, key: u32, feed: &Feed) -> Flow {
+        let data = &self.plan.data[feed.data as usize];
+        let user = &mut self.users[key];
+        let draws = &mut user.registers[feed.register as usize];
+        let draw = *draws;
+        *draws += 1;
+        match data.row(user.number, draw, &mut user.value) {
+            Found::Row(row) => {
+                for &(slot, column) in &feed.columns {
+                    user.slots[slot as usize] = data.table.value(row, column);
+                }
+                return Flow::Next;
+            }
+            Found::Error => self.fault(now_ns, key, self.plan.faults, || {
+                let rows = data.table.rows_count();
+                format!("the data {:?} have {rows} rows and no more", data.name)
+            }),
+            Found::Stop => {}
+        }
+        // A restart would find no row either.
+        self.leave(now_ns, key);
+        Flow::Wait
+    }
+
+    fn end_transaction(
+        &mut self,
+        now_ns: u64,
+        key: u32,
+        register: u16,
+        measure: MeasureId,
+    ) -> Flow {
+        let user = &self.users[key];
+        let start_ns = user.registers[register as usize];
+        let row = Measurement {
+            due_ns: start_ns,
+            sent_ns: start_ns,
+            done_ns: user.ready_ns.clamp(start_ns, now_ns),
+            ..user.row(measure)
+        };
+        self.recorder.operation(row, 0);
+        Flow::Next
+    }
+}
+
+fn choose(user: &mut User, branches: &[(f64, Pc)]) -> Pc {
+    let total: f64 = branches.iter().map(|(weight, _)| weight).sum();
+    let mut left = user.choice.unit() * total;
+    for &(weight, pc) in branches {
+        left -= weight;
+        if left < 0.0 {
+            return pc;
+        }
+    }
+    // Rounding left a hair; the compiler makes no empty choice.
+    branches
+        .iter()
+        .rfind(|(weight, _)| *weight > 0.0)
+        .map_or(user.pc + 1, |&(_, pc)| pc)
+}
+
+/// Seconds to nanoseconds; below zero and not a number count as none.
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds.max(0.0) * 1e9) as u64
+}

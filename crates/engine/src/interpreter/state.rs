@@ -1,0 +1,58 @@
+//! What all users of a shard share.
+
+use plan::Plan;
+
+use crate::conn::Connections;
+use crate::conn::http::Requests;
+use crate::identity::Identities;
+use crate::measure::{Gauges, Recorder};
+use crate::messages::Messages;
+use crate::users::Users;
+
+/// Runs the sessions of a shard's users.
+#[derive(Debug)]
+pub(crate) struct Interpreter<'p> {
+    pub(crate) plan: &'p Plan,
+    pub(crate) users: Users<'p>,
+    pub(crate) conns: Connections,
+    pub(crate) requests: Requests,
+    /// Of users whose sessions keep cookies or answer challenges.
+    pub(crate) identities: Identities,
+    pub(crate) messages: Messages<'p>,
+    pub(crate) recorder: Recorder,
+    /// Operations of steps that are in flight.
+    pub(crate) in_flight: u64,
+    /// When steps stop beginning.
+    pub(crate) end_ns: u64,
+}
+
+impl<'p> Interpreter<'p> {
+    /// At time 0, without users.
+    pub(crate) fn new(
+        plan: &'p Plan,
+        users: Users<'p>,
+        conns: Connections,
+        recorder: Recorder,
+    ) -> Interpreter<'p> {
+        Interpreter {
+            plan,
+            users,
+            conns,
+            requests: Requests::new(plan),
+            identities: Identities::default(),
+            messages: Messages::new(plan),
+            recorder,
+            in_flight: 0,
+            end_ns: plan.end_ns(),
+        }
+    }
+
+    pub(crate) fn gauges(&self) -> Gauges {
+        Gauges {
+            users: self.users.len() as u64,
+            connections: self.conns.len() as u64,
+            in_flight: self.in_flight + self.conns.background_in_flight(),
+            ..Gauges::default()
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a user waits for, and its one timer, which serves steps and what runs beside them.
+//!
+//! The steps' due time is `User::deadline_ns`; that of a poll, of an event stream that reconnects,
+//! and of the next heartbeat of a protocol of channels stands in their boxed state. The timer is
+//! armed for the earlier of them. Users without the second kind pay a look at one flag.
+
+use record::Outcome;
+
+use super::state::Interpreter;
+use crate::conn::NEVER;
+use crate::users::Wait;
+
+impl Interpreter<'_> {
+    /// The user's timer fired.
+    pub(crate) fn fire(&mut self, now_ns: u64, key: u32) {
+        if self.users[key].background {
+            self.fire_background(now_ns, key);
+            if self.users.get(key).is_none() {
+                return;
+            }
+        }
+        let user = &self.users[key];
+        if user.deadline_ns > now_ns {
+            // The wait that this timer was set for ended; a later one has its own deadline.
+            let deadline_ns = user.deadline_ns;
+            self.arm(key, deadline_ns);
+            return;
+        }
+        match user.wait {
+            Wait::Until => self.proceed(now_ns, key),
+            Wait::Leaving => self.remove_user(key),
+            Wait::Retry => self.connect_again(now_ns, key),
+            Wait::Connect => self.time_out(now_ns, key, Outcome::ConnectTimeout),
+            Wait::Response | Wait::Upgrade | Wait::Reply | Wait::Close => {
+                self.time_out(now_ns, key, Outcome::Timeout);
+            }
+            Wait::Nothing => {}
+        }
+    }
+
+    pub(super) fn wait_until(&mut self, key: u32, at_ns: u64) {
+        let user = &mut self.users[key];
+        user.wait = Wait::Until;
+        user.deadline_ns = at_ns;
+        self.arm(key, at_ns);
+    }
+
+    /// An operation is in flight until news comes or `deadline_ns` passes. A timer that is set
+    /// earlier is left alone: it will see that the deadline is later.
+    pub(super) fn wait_for(&mut self, key: u32, wait: Wait, deadline_ns: u64) {
+        let user = &mut self.users[key];
+        user.wait = wait;
+        user.deadline_ns = deadline_ns;
+        let armed_ns = self.users.wheel.deadline_ns(key);
+        if armed_ns.is_none_or(|armed_ns| armed_ns > deadline_ns) {
+            self.arm(key, deadline_ns);
+        }
+    }
+
+    /// Arms the user's timer for its step, or earlier if something else is due before.
+    fn arm(&mut self, key: u32, step_due_ns: u64) {
+        let due_ns = if self.users[key].background {
+            step_due_ns.min(self.background_due_ns(key))
+        } else {
+            step_due_ns
+        };
+        self.users.wheel.arm(key, due_ns);
+    }
+
+    /// Sets when what runs beside the steps on this connection is next due.
+    pub(super) fn arm_background(&mut self, slot: u32, due_ns: u64) {
+        let key = self.conns[slot].user;
+        if let Some(background) = self.conns[slot].background_mut() {
+            background.due_ns = due_ns;
+        }
+        self.users[key].background = true;
+        let armed_ns = self.users.wheel.deadline_ns(key);
+        if armed_ns.is_none_or(|armed_ns| armed_ns > due_ns) {
+            self.users.wheel.arm(key, due_ns);
+        }
+    }
+
+    fn background_due_ns(&self, key: u32) -> u64 {
+        let slot = self
+            .conns
+            .find(&self.users, key, |conn| conn.background().is_some());
+        let background = slot.and_then(|slot| self.conns[slot].background());
+        background.map_or(NEVER, |background| background.due_ns)
+    }
+}

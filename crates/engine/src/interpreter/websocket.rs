@@ -1,0 +1,278 @@
+//! WebSocket steps: upgrade, send, reply, close.
+
+use plan::{Expect, Op, WsOpen, WsSend};
+use proto::http1::Event as HttpEvent;
+use proto::ws::{self, Agreed, Event, HandshakeError, MessageKind};
+use record::Outcome;
+
+use super::flow::Flow;
+use super::sessions::LEAVE_NS;
+use super::state::Interpreter;
+use crate::conn::websocket::{encode_upgrade, verify_upgrade};
+use crate::conn::{Conn, Deflated, Pending, Protocol, Stage, http_outcome};
+use crate::received::Received;
+use crate::users::Wait;
+
+/// Normal closure (RFC 6455 §7.4.1).
+pub(super) const NORMAL: u16 = 1000;
+/// The status of an upgrade (RFC 9110 §15.2.2).
+pub(super) const SWITCHING: u16 = 101;
+
+impl<'p> Interpreter<'p> {
+    pub(super) fn open_websocket(&mut self, now_ns: u64, key: u32, open: &WsOpen) -> Flow {
+        self.begin(now_ns, key);
+        if self.has_stream(now_ns, key) {
+            return Flow::Fail;
+        }
+        let endpoint = self.users.endpoint(key, open.endpoint);
+        self.open_conn(now_ns, key, endpoint, Protocol::upgrade());
+        Flow::Wait
+    }
+
+    /// The step that opens the user's WebSocket.
+    pub(super) fn opening(&self, key: u32) -> &'p WsOpen {
+        match self.users.op(key) {
+            Some(Op::WsOpen(open)) => open,
+            other => unreachable!("an upgrade is in flight at {other:?}"),
+        }
+    }
+
+    /// The connection is there: requests the upgrade.
+    pub(super) fn send_upgrade(&mut self, now_ns: u64, key: u32, slot: u32) {
+        let open = self.opening(key);
+        let nonce = self.conns.fresh_key();
+        let start = self.conns.commands.bytes.len();
+        let authority = self.requests.authority(self.conns[slot].endpoint);
+        let scope = &mut self.users.scope(now_ns, key);
+        let out = &mut self.conns.commands.bytes;
+        if let Err(error) = encode_upgrade(open, authority, &nonce, scope, out) {
+            self.conns.close(&mut self.users, slot);
+            return self.fail_because(now_ns, key, (Outcome::Step, 0), || error);
+        }
+        self.carry_cookies(now_ns, slot, &open.headers, &[], start);
+        let conn = &mut self.conns[slot];
+        conn.stage = Stage::Upgrading;
+        conn.pending = Some(Box::new(Pending::Upgrade(nonce)));
+        if let Some(decoder) = conn.http() {
+            decoder.begin(false);
+        }
+        self.send_for_user(slot, start);
+        let deadline_ns = self.users[key].sent_ns + open.timeout_ns;
+        self.wait_for(key, Wait::Upgrade, deadline_ns);
+    }
+
+    /// The answer to the upgrade, and the frames that stand right behind it.
+    pub(super) fn decode_upgrade(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
+        let conn = &mut self.conns.table[slot];
+        let key = conn.user;
+        let Protocol::Upgrade(decoder) = &mut conn.protocol else {
+            return bytes.len();
+        };
+        let (taken, head) = match decoder.decode(bytes, &self.conns.limits) {
+            Ok((taken, Some(HttpEvent::Head(head)))) => (taken, head),
+            // Nothing but a head comes first.
+            Ok((taken, _)) => return taken,
+            Err(error) => {
+                self.lost(now_ns, slot, http_outcome(&error), || error.to_string());
+                return bytes.len();
+            }
+        };
+        let pending = conn.pending.take().map(|pending| *pending);
+        let Some(Pending::Upgrade(nonce)) = pending else {
+            unreachable!("an upgrade in flight keeps its key");
+        };
+        self.users[key].bytes_in = taken as u32;
+        let open = self.opening(key);
+        self.keep_cookies(now_ns, slot, &open.headers, &head);
+        let agreed = match verify_upgrade(open, &head, &nonce) {
+            Ok(agreed) => agreed,
+            Err(error) => {
+                let ended = match error {
+                    HandshakeError::Declined { status } => (Outcome::Status, status),
+                    _ => (Outcome::WsProtocol, head.status),
+                };
+                self.conns.close(&mut self.users, slot);
+                self.fail_because(now_ns, key, ended, || error.to_string());
+                return bytes.len();
+            }
+        };
+        let id = self.conns.id(slot);
+        self.upgraded(now_ns, slot, agreed);
+        if self.conns.live(id).is_none() {
+            return bytes.len();
+        }
+        taken + self.decode_pieces(now_ns, slot, &bytes[taken..])
+    }
+
+    /// The WebSocket is open. The step is done, unless a protocol of channels has yet to greet.
+    fn upgraded(&mut self, now_ns: u64, slot: u32, agreed: Option<Agreed>) {
+        let key = self.conns[slot].user;
+        self.conns[slot].protocol = match agreed {
+            Some(agreed) => Protocol::Deflated(Box::new(Deflated::new(agreed))),
+            None => Protocol::WebSocket(ws::Reader::default()),
+        };
+        self.conns.set_up(slot, Stage::Open);
+        if !self.opens_channels(now_ns, slot) {
+            self.complete(now_ns, key, Outcome::Ok, SWITCHING);
+        }
+    }
+
+    /// A message arrived or a control frame, in `len` bytes.
+    pub(super) fn take_frame(&mut self, now_ns: u64, slot: u32, len: usize, frame: &Event<'_>) {
+        if !frame.is_message() {
+            self.recorder.counts.bytes_in += len as u64;
+        }
+        match *frame {
+            Event::Text(text) => {
+                let received = Received::message(text.as_bytes());
+                self.take_message(now_ns, slot, len, &received);
+            }
+            Event::Binary(bytes) => {
+                self.take_message(now_ns, slot, len, &Received::message(bytes));
+            }
+            Event::Ping(payload) => {
+                let start = self.conns.commands.bytes.len();
+                self.conns.encode_pong(payload);
+                self.send_beside(slot, start);
+            }
+            Event::Pong(_) => {}
+            Event::Close { code, reason } => self.take_close(now_ns, slot, code, reason),
+        }
+    }
+
+    /// The message that the user waits for.
+    pub(super) fn expected(&self, key: u32) -> Option<&'p Expect> {
+        match self.users.op(key)? {
+            Op::WsSend(send) => send.reply.as_ref(),
+            Op::WsExpect(expect) => Some(expect),
+            Op::Channel(op) => self.answer_by_content(key, op),
+            _ => None,
+        }
+    }
+
+    /// Sends a message over the user's WebSocket or TCP connection.
+    pub(super) fn send(&mut self, now_ns: u64, key: u32, send: &WsSend) -> Flow {
+        self.begin(now_ns, key);
+        let Some(slot) = self.open_stream(now_ns, key) else {
+            return Flow::Fail;
+        };
+        let start = self.conns.commands.bytes.len();
+        let encoded = match self.conns[slot].protocol {
+            Protocol::Tcp { .. } => self.encode_frame(now_ns, slot, send),
+            _ => {
+                let kind = if send.binary {
+                    MessageKind::Binary
+                } else {
+                    MessageKind::Text
+                };
+                let scope = &mut self.users.scope(now_ns, key);
+                let mut rendered = Ok(());
+                let write = |out: &mut Vec<u8>| rendered = send.payload.render(scope, out);
+                self.conns.encode_message(slot, kind, write);
+                rendered.map_err(|error| error.to_string())
+            }
+        };
+        if let Err(error) = encoded {
+            self.conns.commands.bytes.truncate(start);
+            return self.cannot(now_ns, key, error);
+        }
+        self.send_for_user(slot, start);
+        let Some(expect) = &send.reply else {
+            return self.done_at_once(now_ns, key);
+        };
+        let deadline_ns = self.users[key].sent_ns + expect.timeout_ns;
+        self.wait_for(key, Wait::Reply, deadline_ns);
+        Flow::Wait
+    }
+
+    pub(super) fn expect(&mut self, now_ns: u64, key: u32, expect: &Expect) -> Flow {
+        self.begin(now_ns, key);
+        // A poll, or an event stream that reconnects, may still bring what is waited for.
+        let background = self.conns.find(&self.users, key, Conn::is_background);
+        if background.is_none() && self.open_stream(now_ns, key).is_none() {
+            return Flow::Fail;
+        }
+        let deadline_ns = self.users[key].sent_ns + expect.timeout_ns;
+        self.wait_for(key, Wait::Reply, deadline_ns);
+        Flow::Wait
+    }
+
+    /// Closes what the user has open: a WebSocket with a close frame, whose answer is waited for.
+    pub(super) fn close(&mut self, now_ns: u64, key: u32, code: u16) -> Flow {
+        let Some(slot) = self.stream(key) else {
+            return Flow::Next;
+        };
+        if !self.conns[slot].protocol.is_websocket() {
+            // There is nothing to send and nothing to wait for.
+            self.give_up_background(now_ns, key);
+            self.conns.close(&mut self.users, slot);
+            return Flow::Next;
+        }
+        // No measured operation: it neither begins as one nor ends as one.
+        self.in_flight += 1;
+        self.users[key].sent_ns = now_ns;
+        self.send_close(slot, code);
+        self.wait_for(key, Wait::Close, now_ns + LEAVE_NS);
+        Flow::Wait
+    }
+
+    pub(super) fn send_close(&mut self, slot: u32, code: u16) {
+        let start = self.conns.commands.bytes.len();
+        self.conns.encode_close(slot, code);
+        self.send_beside(slot, start);
+    }
+
+    /// As [`Interpreter::send_for_user`], of what belongs to no measured operation: control frames
+    /// and heartbeats.
+    pub(super) fn send_beside(&mut self, slot: u32, start: usize) {
+        self.recorder.counts.bytes_out += (self.conns.commands.bytes.len() - start) as u64;
+        self.conns.transmit(slot, start);
+    }
+
+    pub(super) fn is_open_websocket(&self, slot: u32) -> bool {
+        let conn = &self.conns[slot];
+        conn.stage == Stage::Open && conn.protocol.is_websocket()
+    }
+
+    /// The user leaves: true if a close frame was sent whose answer is worth waiting for.
+    pub(super) fn begin_leaving(&mut self, key: u32) -> bool {
+        let is_websocket = |conn: &Conn| conn.protocol.is_websocket();
+        match self.conns.find(&self.users, key, is_websocket) {
+            Some(slot) if self.is_open_websocket(slot) => {
+                self.send_close(slot, NORMAL);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn take_close(&mut self, now_ns: u64, slot: u32, code: Option<u16>, reason: &str) {
+        if self.conns[slot].stage == Stage::Closing {
+            return self.websocket_closed(now_ns, slot);
+        }
+        // §5.5.1: the answer carries the code that was received.
+        self.send_close(slot, code.unwrap_or(NORMAL));
+        self.conns[slot].stage = Stage::Open;
+        let code = code.map_or("no code".to_owned(), |code| format!("code {code}"));
+        let detail = || format!("the peer closed the WebSocket with {code} {reason:?}");
+        self.stream_lost(now_ns, slot, Outcome::Closed, detail);
+    }
+
+    /// The peer answered our close frame, or hung up instead.
+    pub(super) fn websocket_closed(&mut self, now_ns: u64, slot: u32) {
+        let key = self.conns[slot].user;
+        self.conns.close(&mut self.users, slot);
+        match self.users[key].wait {
+            Wait::Close => self.complete(now_ns, key, Outcome::Ok, 0),
+            _ => self.remove_user(key),
+        }
+    }
+
+    /// §7.1.7: before a connection with broken frames is closed, the peer is sent the reason.
+    pub(super) fn close_broken(&mut self, slot: u32, error: &ws::Error) {
+        if self.conns[slot].stage == Stage::Open {
+            self.send_close(slot, error.close_code());
+            self.conns[slot].stage = Stage::Open;
+        }
+    }
+}

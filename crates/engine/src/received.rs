@@ -1,0 +1,215 @@
+//! Looking into responses and messages: sources, conditions, saved values.
+
+use std::borrow::Cow;
+
+use plan::expr::{Template, Value};
+use plan::{Match, MatchTest, Source};
+use proto::http1;
+
+use crate::json::{number, pointer, unquoted};
+use crate::users::Scope;
+
+/// What a step may look at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Received<'a> {
+    /// HTTP only.
+    pub(crate) head: Option<&'a http1::Head<'a>>,
+    /// Response body or message.
+    pub(crate) body: &'a [u8],
+    pub(crate) label: Label<'a>,
+}
+
+/// What a message has besides its body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Label<'a> {
+    Nothing,
+    /// A server-sent event.
+    Event {
+        name: &'a [u8],
+        /// The last one that the stream said; often empty.
+        id: &'a [u8],
+    },
+    /// A framed message: the whole of it, whose payload is the body.
+    Frame(&'a [u8]),
+    /// A message of a channel.
+    Channel {
+        topic: &'a [u8],
+        event: &'a [u8],
+    },
+}
+
+impl<'a> Received<'a> {
+    pub(crate) fn message(body: &'a [u8]) -> Received<'a> {
+        Received {
+            head: None,
+            body,
+            label: Label::Nothing,
+        }
+    }
+
+    /// All bytes of a message, its header too.
+    fn bytes(&self) -> &'a [u8] {
+        match self.label {
+            Label::Frame(whole) => whole,
+            Label::Nothing | Label::Event { .. } | Label::Channel { .. } => self.body,
+        }
+    }
+
+    pub(crate) fn topic(&self) -> Option<&'a [u8]> {
+        match self.label {
+            Label::Channel { topic, .. } => Some(topic),
+            Label::Nothing | Label::Event { .. } | Label::Frame(_) => None,
+        }
+    }
+
+    fn event(&self) -> Option<&'a [u8]> {
+        match self.label {
+            Label::Event { name, .. } => Some(name),
+            Label::Channel { event, .. } => Some(event),
+            Label::Nothing | Label::Frame(_) => None,
+        }
+    }
+
+    fn event_id(&self) -> Option<&'a [u8]> {
+        match self.label {
+            Label::Event { id, .. } => Some(id),
+            Label::Nothing | Label::Frame(_) | Label::Channel { .. } => None,
+        }
+    }
+
+    /// The value `source` names, or `None` where it is not there.
+    pub(crate) fn value(&self, source: &Source) -> Option<Value> {
+        match source {
+            Source::Pointer(tokens) => {
+                let raw = pointer(self.body, tokens)?;
+                Some(Value::from_json(&String::from_utf8_lossy(raw)))
+            }
+            Source::Regex {
+                regex,
+                group,
+                whole,
+            } => {
+                let seen = match self.head {
+                    Some(head) if *whole => Cow::Owned([head.raw, self.body].concat()),
+                    _ => Cow::Borrowed(self.body),
+                };
+                let found = regex.captures(&seen)?.get(*group)?;
+                Some(text_value(found.as_bytes()))
+            }
+            Source::Header(name) => self.head?.header(name).map(text_value),
+            Source::Status => Some(Value::Int(i64::from(self.head?.status))),
+            Source::Body => Some(text_value(self.body)),
+            Source::Event => Some(text_value(self.event()?)),
+            Source::Topic => Some(text_value(self.topic()?)),
+            Source::EventId => Some(text_value(self.event_id()?)),
+            Source::Number { form, at } => form.read(self.bytes().get(*at as usize..)?),
+        }
+    }
+
+    /// The whole number that `source` names, from 0.
+    pub(crate) fn count(&self, source: &Source) -> Option<u64> {
+        match self.value(source)? {
+            Value::Int(int) => int.try_into().ok(),
+            Value::Text(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The text of the value that `source` names.
+    pub(crate) fn text(&self, source: &Source) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        self.value(source)?.write_text(&mut text);
+        Some(text)
+    }
+
+    /// Do all conditions hold? A template that cannot be rendered does not match.
+    pub(crate) fn matches(
+        &self,
+        when: &[Match],
+        scope: &mut Scope<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> bool {
+        when.iter()
+            .all(|condition| self.holds(condition, scope, scratch))
+    }
+
+    fn holds(&self, condition: &Match, scope: &mut Scope<'_>, scratch: &mut Vec<u8>) -> bool {
+        match (&condition.test, &condition.from) {
+            (MatchTest::Exists, Source::Pointer(tokens)) => pointer(self.body, tokens).is_some(),
+            (MatchTest::Exists, Source::Regex { regex, .. }) => regex.is_match(self.body),
+            (MatchTest::Exists, source) => self.value(source).is_some(),
+            (MatchTest::Equals(wanted), Source::Pointer(tokens)) => {
+                let Some(raw) = pointer(self.body, tokens) else {
+                    return false;
+                };
+                with_text(wanted, scope, scratch, |text| json_equals(raw, text))
+            }
+            (MatchTest::Equals(wanted), source) => {
+                let Some(value) = self.value(source) else {
+                    return false;
+                };
+                let mut found = Vec::new();
+                value.write_text(&mut found);
+                with_text(wanted, scope, scratch, |text| found == text)
+            }
+        }
+    }
+}
+
+/// Calls `then` with the template's text, which is only rendered where it is not constant.
+fn with_text(
+    template: &Template,
+    scope: &mut Scope<'_>,
+    scratch: &mut Vec<u8>,
+    then: impl FnOnce(&[u8]) -> bool,
+) -> bool {
+    if let Some(text) = template.as_static() {
+        return then(text.as_bytes());
+    }
+    scratch.clear();
+    template.render(scope, scratch).is_ok() && then(scratch)
+}
+
+fn json_equals(raw: &[u8], wanted: &[u8]) -> bool {
+    match unquoted(raw) {
+        Some(text) => *text == *wanted,
+        None => raw == wanted || number(raw).is_some_and(|n| Some(n) == number(wanted)),
+    }
+}
+
+/// The beginning of a body, for error messages.
+pub(crate) fn excerpt(body: &[u8]) -> String {
+    const BYTES_MAX: usize = 200;
+    let shown = String::from_utf8_lossy(&body[..body.len().min(BYTES_MAX)]);
+    let more = if body.len() > BYTES_MAX { "…" } else { "" };
+    format!("{shown:?}{more}")
+}
+
+fn text_value(bytes: &[u8]) -> Value {
+    Value::Text(String::from_utf8_lossy(bytes).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_keep_their_type() {
+        let received = Received::message(br#"{"n": 12, "t": "a\u00e9", "o": {"a":1}, "z": null}"#);
+        let value = |name: &str| received.value(&Source::Pointer(vec![name.to_owned()]));
+        assert_eq!(value("n"), Some(Value::Int(12)));
+        assert_eq!(value("t"), Some(Value::text("a\u{e9}")));
+        assert_eq!(value("o"), Some(Value::text(r#"{"a":1}"#)));
+        assert_eq!(value("z"), Some(Value::Nothing));
+        assert_eq!(value("x"), None);
+    }
+
+    #[test]
+    fn equality_is_by_value() {
+        assert!(json_equals(br#""home""#, b"home"));
+        assert!(json_equals(b"1.0", b"1"));
+        assert!(json_equals(b"true", b"true"));
+        assert!(!json_equals(br#""1""#, b"1.0"));
+        assert!(!json_equals(b"nul", b"null"));
+    }
+}

@@ -1,0 +1,266 @@
+//! The virtual users of a shard: what each one is made of, and the table of them with their timers.
+
+use std::ops::{Index, IndexMut};
+
+use plan::Plan;
+use plan::expr::{Context, Value};
+use plan::{EndpointId, MeasureId, Op, Session, SessionId};
+use record::{Measurement, Outcome};
+use stats::rng::{Purpose, Rng};
+
+use crate::arrivals::by_weight;
+use crate::slots::Slots;
+use crate::wheel::Wheel;
+
+/// No connection.
+pub(crate) const NO_CONN: u32 = u32::MAX;
+
+/// What a user waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// Nothing: it is being run right now.
+    Nothing,
+    /// A time: a think, a pace, or its next start.
+    Until,
+    /// A connection for its current step.
+    Connect,
+    /// The time at which its failed connection is tried again.
+    Retry,
+    /// The response to its HTTP request.
+    Response,
+    /// The answer to its WebSocket upgrade or its request for an event stream.
+    Upgrade,
+    /// A message or an event.
+    Reply,
+    /// The peer's close frame.
+    Close,
+    /// Its session is over; the peer's close frame, for tidiness.
+    Leaving,
+}
+
+impl Wait {
+    /// True while an operation is in flight.
+    pub(crate) fn in_flight(self) -> bool {
+        match self {
+            Wait::Connect
+            | Wait::Retry
+            | Wait::Response
+            | Wait::Upgrade
+            | Wait::Reply
+            | Wait::Close => true,
+            Wait::Nothing | Wait::Until | Wait::Leaving => false,
+        }
+    }
+}
+
+/// A virtual user. Idle, it owns no buffer.
+#[derive(Debug)]
+pub(crate) struct User {
+    pub(crate) number: u64,
+    /// When the current step is, or the next will be, due.
+    pub(crate) due_ns: u64,
+    /// When the user could have begun it: later than due where a paced step fell due while the
+    /// step before was still in flight.
+    pub(crate) ready_ns: u64,
+    pub(crate) sent_ns: u64,
+    /// When the wait ends of itself. The timer may fire earlier and is then armed again.
+    pub(crate) deadline_ns: u64,
+    /// Closed populations: start again until then; 0: do not.
+    pub(crate) repeats_until_ns: u64,
+    pub(crate) think: Rng,
+    pub(crate) choice: Rng,
+    pub(crate) value: Rng,
+    pub(crate) slots: Box<[Value]>,
+    pub(crate) registers: Box<[u64]>,
+    pub(crate) pc: u32,
+    pub(crate) iteration: u32,
+    /// The first of its connections, which are linked by `Conn::next`.
+    pub(crate) conn: u32,
+    /// Application bytes of the operation in flight.
+    pub(crate) bytes_out: u32,
+    pub(crate) bytes_in: u32,
+    pub(crate) session: SessionId,
+    pub(crate) wait: Wait,
+    /// True from its first connection on.
+    pub(crate) connected: bool,
+    /// How often the operation in flight tried its connection again.
+    pub(crate) retries: u8,
+    /// True from its first connection on that has due times of its own beside the steps.
+    pub(crate) background: bool,
+}
+
+impl User {
+    pub(crate) fn new(seed: u64, number: u64, session: SessionId, due_ns: u64) -> User {
+        User {
+            number,
+            due_ns,
+            ready_ns: due_ns,
+            sent_ns: due_ns,
+            deadline_ns: u64::MAX,
+            repeats_until_ns: 0,
+            think: Rng::new(seed, number, Purpose::Think),
+            choice: Rng::new(seed, number, Purpose::Choice),
+            value: Rng::new(seed, number, Purpose::Value),
+            slots: Box::default(),
+            registers: Box::default(),
+            pc: 0,
+            iteration: 0,
+            conn: NO_CONN,
+            bytes_out: 0,
+            bytes_in: 0,
+            session,
+            wait: Wait::Nothing,
+            connected: false,
+            retries: 0,
+            background: false,
+        }
+    }
+}
+
+/// A user's values as expressions see them.
+pub(crate) struct Scope<'a> {
+    pub(crate) slots: &'a [Value],
+    pub(crate) user: u64,
+    pub(crate) iteration: u64,
+    pub(crate) now_ms: i64,
+    pub(crate) rng: &'a mut Rng,
+}
+
+impl Context for Scope<'_> {
+    fn var(&self, slot: u16) -> &Value {
+        &self.slots[slot as usize]
+    }
+    fn user(&self) -> u64 {
+        self.user
+    }
+    fn iteration(&self) -> u64 {
+        self.iteration
+    }
+    fn now_ms(&self) -> i64 {
+        self.now_ms
+    }
+    fn rng(&mut self) -> &mut Rng {
+        self.rng
+    }
+}
+
+impl User {
+    /// A row with what it has from the user and its operation.
+    pub(crate) fn row(&self, measure: MeasureId) -> Measurement {
+        Measurement {
+            due_ns: 0,
+            sent_ns: 0,
+            done_ns: 0,
+            user: self.number,
+            measure,
+            session: self.session,
+            worker: 0,
+            outcome: Outcome::Ok,
+            status: 0,
+            weight: 1,
+            bytes_out: self.bytes_out,
+            bytes_in: self.bytes_in,
+        }
+    }
+
+    /// The user's values at `unix_ms`.
+    pub(crate) fn scope(&mut self, unix_ms: i64) -> Scope<'_> {
+        Scope {
+            slots: &self.slots,
+            user: self.number,
+            iteration: u64::from(self.iteration),
+            now_ms: unix_ms,
+            rng: &mut self.value,
+        }
+    }
+}
+
+/// The users that are present, and their timers, one for each.
+#[derive(Debug)]
+pub(crate) struct Users<'p> {
+    plan: &'p Plan,
+    table: Slots<User>,
+    pub(crate) wheel: Wheel,
+    /// The run's zero, nanoseconds since the Unix epoch.
+    pub(crate) zero_unix_ns: u64,
+}
+
+impl<'p> Users<'p> {
+    pub(crate) fn with_capacity(plan: &'p Plan, capacity: usize) -> Users<'p> {
+        Users {
+            plan,
+            table: Slots::with_capacity(capacity),
+            wheel: Wheel::with_capacity(capacity),
+            zero_unix_ns: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(crate) fn keys(&self) -> Vec<u32> {
+        self.table.keys()
+    }
+
+    pub(crate) fn get(&self, key: u32) -> Option<&User> {
+        self.table.get(key)
+    }
+
+    /// Adds a user that is about to run its session's first step.
+    pub(crate) fn insert(&mut self, mut user: User) -> u32 {
+        let session = &self.plan.sessions[user.session as usize];
+        user.slots = vec![Value::default(); session.slots_count as usize].into();
+        user.registers = vec![0; session.registers_count as usize].into();
+        self.table.insert(user)
+    }
+
+    pub(crate) fn remove(&mut self, key: u32) {
+        self.wheel.disarm(key);
+        self.table.remove(key);
+    }
+
+    /// The program that the user runs.
+    pub(crate) fn session(&self, key: u32) -> &'p Session {
+        &self.plan.sessions[self.table[key].session as usize]
+    }
+
+    /// The instruction that the user is at; `None`: its program is over.
+    pub(crate) fn op(&self, key: u32) -> Option<&'p Op> {
+        self.session(key).ops.get(self.table[key].pc as usize)
+    }
+
+    pub(crate) fn unix_ms(&self, now_ns: u64) -> i64 {
+        ((self.zero_unix_ns + now_ns) / 1_000_000) as i64
+    }
+
+    /// The user's values as expressions see them now.
+    pub(crate) fn scope(&mut self, now_ns: u64, key: u32) -> Scope<'_> {
+        let unix_ms = self.unix_ms(now_ns);
+        self.table[key].scope(unix_ms)
+    }
+
+    /// The endpoint that a step of this user goes to, where the plan says `planned`: of several
+    /// servers the user's own, which follows from its number.
+    pub(crate) fn endpoint(&self, key: u32, planned: EndpointId) -> EndpointId {
+        let servers = &self.plan.servers;
+        if planned != 0 || servers.is_empty() {
+            return planned;
+        }
+        let share = Rng::new(self.plan.seed, self.table[key].number, Purpose::Server).unit();
+        servers[by_weight(share, servers.iter().map(|(_, weight)| *weight))].0
+    }
+}
+
+impl Index<u32> for Users<'_> {
+    type Output = User;
+    fn index(&self, key: u32) -> &User {
+        &self.table[key]
+    }
+}
+
+impl IndexMut<u32> for Users<'_> {
+    fn index_mut(&mut self, key: u32) -> &mut User {
+        &mut self.table[key]
+    }
+}
