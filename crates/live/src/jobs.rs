@@ -1,48 +1,47 @@
-//! Work that viewers ask for and that takes a while: one piece after the other, on one thread, within
-//! bounds. What came of it is kept for a while, so that who asks again gets it at once.
+//! Jobs that viewers submit and that take a while: one after the other, on one thread, within bounds. Recent
+//! outcomes are kept, so that the same job is not done twice.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Pieces of work that wait at most; more are turned away.
+/// Most jobs in the queue; further ones are refused.
 const WAITING_MAX: usize = 8;
-/// Pieces whose outcome is kept at most.
+/// Most outcomes that are kept.
 const KEPT_MAX: usize = 8;
 
-/// How far a piece of work is.
+/// The stage of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stage<T> {
-    /// It waits for so many others.
+    /// The number of jobs before it.
     Waiting(usize),
-    /// What is being done, how much of it is done, and how much there is.
     Working(Progress),
     Done(Arc<T>),
-    /// In words.
+    /// The reason, in words.
     Failed(String),
 }
 
-/// What is being done.
+/// The progress of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// In words.
+    /// The current activity, in words.
     pub what: String,
-    /// So many are done.
+    /// Parts that are done.
     pub done: usize,
-    /// Of so many.
-    pub of: usize,
+    /// Parts in total.
+    pub total: usize,
 }
 
-/// Pieces of work, each told from others by what was asked for.
+/// Jobs, identified by their key.
 pub(crate) struct Jobs<K, T> {
     state: Mutex<State<K, T>>,
-    asked: Condvar,
+    submitted: Condvar,
 }
 
 struct State<K, T> {
     /// Oldest first.
     all: VecDeque<Job<K, T>>,
-    /// The number of the next one.
+    /// The number of the next job.
     next: u64,
 }
 
@@ -59,13 +58,13 @@ impl<K: Clone + PartialEq, T> Jobs<K, T> {
                 all: VecDeque::new(),
                 next: 1,
             }),
-            asked: Condvar::new(),
+            submitted: Condvar::new(),
         }
     }
 
-    /// The number of the work on this: of the one that is there, unless it failed; else of a new one.
-    /// `None` where too many wait.
-    pub(crate) fn ask(&self, key: &K) -> Option<u64> {
+    /// Submits a job and returns its number. If there is one with this key that has not failed, returns the number
+    /// of that one. `None` if the queue is full.
+    pub(crate) fn submit(&self, key: &K) -> Option<u64> {
         let mut state = self.lock();
         let found = state.all.iter().find(|job| job.key == *key);
         if let Some(job) = found.filter(|job| !matches!(job.stage, Stage::Failed(_))) {
@@ -83,18 +82,18 @@ impl<K: Clone + PartialEq, T> Jobs<K, T> {
             key: key.clone(),
             stage: Stage::Waiting(0),
         });
-        self.asked.notify_one();
+        self.submitted.notify_one();
         Some(number)
     }
 
-    /// How far it is; `None` where there is none of this number, or no more.
+    /// The stage of a job; `None` if there is none of this number, or no longer.
     pub(crate) fn stage(&self, number: u64) -> Option<Stage<T>> {
         let state = self.lock();
-        let place = state.all.iter().position(|job| job.number == number)?;
+        let index = state.all.iter().position(|job| job.number == number)?;
         let over = |stage: &Stage<T>| matches!(stage, Stage::Done(_) | Stage::Failed(_));
-        Some(match &state.all[place].stage {
+        Some(match &state.all[index].stage {
             Stage::Waiting(_) => {
-                let before = state.all.iter().take(place);
+                let before = state.all.iter().take(index);
                 Stage::Waiting(before.filter(|job| !over(&job.stage)).count())
             }
             Stage::Working(progress) => Stage::Working(progress.clone()),
@@ -103,20 +102,18 @@ impl<K: Clone + PartialEq, T> Jobs<K, T> {
         })
     }
 
-    /// Does the next piece, waiting until there is one. Work that panics has failed, and the next goes on.
+    /// Waits for the next job and does it. A job that panics has failed; the next one is not affected.
     pub(crate) fn work(&self, work: impl Fn(&K, &mut dyn FnMut(Progress)) -> Result<T, String>) {
         let (number, key) = self.begin();
-        let mut tell = |progress| self.set(number, Stage::Working(progress));
-        let made = catch_unwind(AssertUnwindSafe(|| work(&key, &mut tell)));
+        let mut report = |progress| self.set(number, Stage::Working(progress));
+        let made = catch_unwind(AssertUnwindSafe(|| work(&key, &mut report)));
         let stage = match made {
             Ok(Ok(made)) => Stage::Done(Arc::new(made)),
             Ok(Err(why)) => Stage::Failed(why),
-            Err(_) => {
-                Stage::Failed("it met a fault of Throng's own; its terminal tells".to_owned())
-            }
+            Err(_) => Stage::Failed("an internal error; see the terminal of throng ui".to_owned()),
         };
         self.set(number, stage);
-        self.forget();
+        self.evict();
     }
 
     fn begin(&self) -> (u64, K) {
@@ -128,7 +125,7 @@ impl<K: Clone + PartialEq, T> Jobs<K, T> {
                 return (job.number, job.key.clone());
             }
             state = self
-                .asked
+                .submitted
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
@@ -142,18 +139,18 @@ impl<K: Clone + PartialEq, T> Jobs<K, T> {
     }
 
     /// Drops the oldest outcomes.
-    fn forget(&self) {
+    fn evict(&self) {
         let mut state = self.lock();
         let over = |job: &Job<K, T>| matches!(job.stage, Stage::Done(_) | Stage::Failed(_));
-        let mut many = state.all.iter().filter(|job| over(job)).count();
+        let mut kept = state.all.iter().filter(|job| over(job)).count();
         state.all.retain(|job| {
-            let goes = over(job) && many > KEPT_MAX;
-            many -= usize::from(goes);
-            !goes
+            let evicted = over(job) && kept > KEPT_MAX;
+            kept -= usize::from(evicted);
+            !evicted
         });
     }
 
-    /// All changes are single ones, so a thread that panicked left nothing by halves.
+    /// Every change is a single step, so a thread that panicked left a consistent state.
     fn lock(&self) -> MutexGuard<'_, State<K, T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,62 +165,62 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_again_is_done_once() {
+    fn a_job_submitted_twice_is_done_once() {
         let jobs: Jobs<u32, u32> = Jobs::new();
-        let (a, b) = (jobs.ask(&7).unwrap(), jobs.ask(&8).unwrap());
-        assert_eq!(jobs.ask(&7), Some(a));
+        let (a, b) = (jobs.submit(&7).unwrap(), jobs.submit(&8).unwrap());
+        assert_eq!(jobs.submit(&7), Some(a));
         assert_eq!(jobs.stage(b), Some(Stage::Waiting(1)));
         jobs.work(echo);
         assert_eq!(jobs.stage(a), Some(Stage::Done(Arc::new(7))));
         assert_eq!(jobs.stage(b), Some(Stage::Waiting(0)));
-        assert_eq!(jobs.ask(&7), Some(a), "it is kept");
+        assert_eq!(jobs.submit(&7), Some(a), "it is kept");
         assert_eq!(jobs.stage(99), None);
     }
 
     #[test]
-    fn it_is_told_how_far_work_is_and_why_it_failed() {
+    fn a_job_reports_its_progress_and_why_it_failed() {
         let jobs: Jobs<u32, u32> = Jobs::new();
-        let number = jobs.ask(&1).unwrap();
-        jobs.work(|_, tell| {
+        let number = jobs.submit(&1).unwrap();
+        jobs.work(|_, report| {
             let progress = Progress {
                 what: "reading".to_owned(),
                 done: 1,
-                of: 2,
+                total: 2,
             };
-            tell(progress.clone());
+            report(progress.clone());
             assert_eq!(jobs.stage(number), Some(Stage::Working(progress)));
             Err("no such run".to_owned())
         });
         let failed = Stage::Failed("no such run".to_owned());
         assert_eq!(jobs.stage(number), Some(failed));
-        // What failed may be tried again.
-        assert_ne!(jobs.ask(&1), Some(number));
+        // A failed job may be submitted again.
+        assert_ne!(jobs.submit(&1), Some(number));
     }
 
     #[test]
-    fn work_that_panics_has_failed_and_the_next_is_done() {
+    fn a_job_that_panics_has_failed_and_the_next_is_done() {
         let jobs: Jobs<u32, u32> = Jobs::new();
-        let (a, b) = (jobs.ask(&1).unwrap(), jobs.ask(&2).unwrap());
-        jobs.work(|_, _| panic!("as it should in this test"));
+        let (a, b) = (jobs.submit(&1).unwrap(), jobs.submit(&2).unwrap());
+        jobs.work(|_, _| panic!("on purpose"));
         assert!(matches!(jobs.stage(a), Some(Stage::Failed(_))));
         jobs.work(echo);
         assert_eq!(jobs.stage(b), Some(Stage::Done(Arc::new(2))));
     }
 
     #[test]
-    fn neither_what_waits_nor_what_is_kept_grows_without_bounds() {
+    fn the_queue_and_the_kept_outcomes_are_bounded() {
         let jobs: Jobs<usize, u32> = Jobs::new();
-        let first = jobs.ask(&0).unwrap();
+        let first = jobs.submit(&0).unwrap();
         for key in 1..WAITING_MAX {
-            assert!(jobs.ask(&key).is_some());
+            assert!(jobs.submit(&key).is_some());
         }
-        assert_eq!(jobs.ask(&WAITING_MAX), None);
+        assert_eq!(jobs.submit(&WAITING_MAX), None);
         for _ in 0..WAITING_MAX {
             jobs.work(|_, _| Ok(0));
         }
-        assert!(jobs.ask(&WAITING_MAX).is_some());
+        assert!(jobs.submit(&WAITING_MAX).is_some());
         jobs.work(|_, _| Ok(0));
-        assert_eq!(jobs.stage(first), None, "the oldest is forgotten");
+        assert_eq!(jobs.stage(first), None, "the oldest is evicted");
         assert_eq!(jobs.lock().all.len(), KEPT_MAX);
     }
 }

@@ -1,25 +1,22 @@
 //! Serves a page to those who watch: who may see it, what it loads, and what follows each second.
 //!
-//! A small HTTP/1.1 server for a few browsers, with a thread for each connection and one request on
-//! each: it needs no async runtime, and whatever a viewer does is the matter of that thread alone. `front`,
-//! `door` and `gate` are the same for all pages; `server` is the page of a run that goes on, whose
-//! documents replace each other, so that nobody who publishes ever waits for a viewer; `browse` is the
-//! list of past results.
+//! Two sites on the HTTP server of `httpd`: `server` is the page of a run in progress, `results` the list of
+//! past results. Both share `listener` (the socket and its address), `access` (who may see them) and `site`
+//! (what every reply carries). `feed` holds the newest document of a run, so that publishing never waits for
+//! a viewer; `jobs` makes comparisons, one after the other.
 
-mod browse;
-mod door;
+mod access;
 mod feed;
-mod front;
-mod gate;
-mod head;
 mod jobs;
-mod reply;
+mod listener;
+mod results;
 mod server;
+mod site;
 
-pub use browse::{BrowsePages, Compared, Results, Wanted, browse};
-pub use door::Limits;
+pub use access::Access;
 pub use feed::Feed;
-pub use front::{Front, FrontError};
-pub use gate::{Gate, Refusal};
+pub use httpd::Listener;
 pub use jobs::Progress;
-pub use server::{Act, Pages, Server};
+pub use listener::{ListenError, PageListener};
+pub use results::{Comparison, ComparisonRequest, Results, ResultsPages, serve_results};
+pub use server::{Action, Limits, Pages, Server};

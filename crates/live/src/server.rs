@@ -1,18 +1,55 @@
-//! The page of a run that goes on: what is served, and how those who watch are told.
+//! The page of a run in progress: what is served, and how viewers get each new document.
 
 use std::io::{self, Write};
 use std::net::TcpListener;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::door::{Asked, Door, Limits, Patient, now};
+use httpd::{DeadlineWriter, Listener, Method};
+
+use crate::access::Access;
 use crate::feed::{Feed, Next};
-use crate::gate::Gate;
-use crate::head::Method;
-use crate::reply::{Reply, head};
+use crate::site::{self, PageRequest, Site};
 
 /// Stack of a connection's thread.
 const STACK_BYTES: usize = 256 << 10;
+
+/// How many viewers there may be, and how long each may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Open connections; further ones get status 503.
+    pub connections_max: usize,
+    /// Connections that follow the run. Fewer than all, so that there is always room to stop it.
+    pub viewers_max: usize,
+    /// Time to receive a request's head.
+    pub head: Duration,
+    /// Time for a viewer to take a reply or a document; a slower one is disconnected.
+    pub write: Duration,
+    /// After this long without a document, a comment is sent, which shows whether the viewer is there.
+    pub keep_alive: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections_max: 64,
+            viewers_max: 48,
+            head: Duration::from_secs(5),
+            write: Duration::from_secs(10),
+            keep_alive: Duration::from_secs(15),
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) fn http(&self) -> httpd::Limits {
+        httpd::Limits {
+            connections_max: self.connections_max,
+            head: self.head,
+            write: self.write,
+        }
+    }
+}
 
 /// What is served.
 pub struct Pages {
@@ -20,23 +57,24 @@ pub struct Pages {
     pub html: String,
     pub script: &'static str,
     pub style: &'static str,
-    /// What can be done to the run.
-    pub acts: Vec<Act>,
+    /// What viewers can do to the run.
+    pub actions: Vec<Action>,
 }
 
 /// Something that a `POST` does.
-pub struct Act {
-    /// What is asked for, as `/stop`.
+pub struct Action {
+    /// Its path, such as `/stop`.
     pub path: &'static str,
-    /// What is answered, with status 202.
-    pub told: &'static str,
+    /// The body of the reply, with status 202.
+    pub reply: &'static str,
     /// Does it, without waiting.
-    pub act: Box<dyn Fn() + Send + Sync>,
+    pub run: Box<dyn Fn() + Send + Sync>,
 }
 
-/// A server, for as long as the process lives.
+/// Serves the page of a run until it is dropped.
 pub struct Server {
     shared: Arc<Shared>,
+    _listener: Listener,
 }
 
 struct Shared {
@@ -50,10 +88,10 @@ impl Server {
     /// Serves on a thread of its own.
     ///
     /// # Errors
-    /// Where there is no thread left.
+    /// No thread can be started.
     pub fn start(
-        listener: TcpListener,
-        gate: Gate,
+        socket: TcpListener,
+        access: Access,
         pages: Pages,
         limits: Limits,
     ) -> io::Result<Server> {
@@ -63,15 +101,15 @@ impl Server {
             feed: Feed::default(),
             report: OnceLock::new(),
         });
-        let door = Door {
-            gate,
-            limits,
-            stack_bytes: STACK_BYTES,
-            answers: Arc::clone(&shared),
-            answer,
+        let site = Site {
+            access,
+            pages: Arc::clone(&shared),
         };
-        door.open(listener)?;
-        Ok(Server { shared })
+        let listener = site.serve(socket, limits.http(), STACK_BYTES)?;
+        Ok(Server {
+            shared,
+            _listener: listener,
+        })
     }
 
     /// Where documents are published.
@@ -79,81 +117,81 @@ impl Server {
         &self.shared.feed
     }
 
-    /// The end: whoever follows gets the last document and may fetch the report, both where there are any, at
-    /// most so long.
-    pub fn end(&self, last: Option<(String, String)>, at_most: Duration) {
+    /// Ends the run's page. Viewers get the last document and may fetch the report, if there are any; this
+    /// waits for them, at most `timeout`.
+    pub fn end(&self, last: Option<(String, String)>, timeout: Duration) {
         let viewers = self.shared.feed.viewers();
         let reports = if last.is_some() { viewers } else { 0 };
         let document = last.map(|(document, report)| {
-            // There is one end, so nothing was set before.
+            // A run ends once, so nothing was set before.
             let _ = self.shared.report.set(report);
             document
         });
         self.shared.feed.end(document);
-        self.shared.feed.wait_served(reports, at_most);
+        self.shared.feed.wait_served(reports, timeout);
     }
 }
 
-fn answer(shared: &Shared, asked: &Asked<'_>) -> io::Result<()> {
-    let head = asked.head;
-    let mut out = asked.out();
-    let pages = &shared.pages;
-    let reply = |kind: &'static str, body: &str| asked.reply(kind, body.as_bytes());
-    match (head.method, head.path.as_str()) {
-        (Method::Get, "/") => reply("text/html; charset=utf-8", &pages.html),
-        (Method::Get, "/page.js") => reply("text/javascript; charset=utf-8", pages.script),
-        (Method::Get, "/page.css") => reply("text/css; charset=utf-8", pages.style),
-        (Method::Get, "/events") => follow(&mut out, shared),
-        (Method::Get, "/report.html") => match shared.report.get() {
-            Some(report) => {
-                reply("application/octet-stream", report)?;
-                shared.feed.served();
-                Ok(())
-            }
-            None => Reply::text(404, "the run is not over\n").write(&mut out),
-        },
-        (method, path) => {
-            let mut acts = pages.acts.iter();
-            match acts.find(|act| method == Method::Post && act.path == path) {
-                Some(act) => {
-                    (act.act)();
-                    Reply::text(202, act.told).write(&mut out)
+impl site::Pages for Arc<Shared> {
+    fn answer(&self, request: &PageRequest<'_>) -> io::Result<()> {
+        let head = request.head();
+        let pages = &self.pages;
+        let reply = |kind: &'static str, body: &str| request.reply(kind, body.as_bytes());
+        match (head.method, head.path.as_str()) {
+            (Method::Get, "/") => reply("text/html; charset=utf-8", &pages.html),
+            (Method::Get, "/page.js") => reply("text/javascript; charset=utf-8", pages.script),
+            (Method::Get, "/page.css") => reply("text/css; charset=utf-8", pages.style),
+            (Method::Get, "/events") => follow(request, self),
+            (Method::Get, "/report.html") => match self.report.get() {
+                Some(report) => {
+                    reply("application/octet-stream", report)?;
+                    self.feed.report_served();
+                    Ok(())
                 }
-                None => Reply::text(404, "there is no such page\n").write(&mut out),
+                None => request.reply_status(404, "the run is still in progress\n"),
+            },
+            (method, path) => {
+                let mut actions = pages.actions.iter();
+                match actions.find(|action| method == Method::Post && action.path == path) {
+                    Some(action) => {
+                        (action.run)();
+                        request.reply_status(202, action.reply)
+                    }
+                    None => request.reply_status(404, "there is no such page\n"),
+                }
             }
         }
     }
 }
 
-/// Tells one viewer what follows, until the end or until it is gone or too slow.
-fn follow(out: &mut Patient<'_>, shared: &Shared) -> io::Result<()> {
+/// Sends one viewer each new document, until the run ends or the viewer is gone or too slow.
+fn follow(request: &PageRequest<'_>, shared: &Shared) -> io::Result<()> {
     let Limits {
         viewers_max,
         write,
-        quiet,
+        keep_alive,
         ..
     } = shared.limits;
-    let Some(_joined) = shared.feed.join(viewers_max) else {
-        return Reply::text(503, "too many viewers\n").write(out);
+    let Some(_viewer) = shared.feed.join(viewers_max) else {
+        return request.reply_status(503, "too many viewers\n");
     };
-    // Without a length: it ends with the connection (RFC 9112 §6.3).
-    let head = head(200, "text/event-stream") + "\r\n";
-    out.write_all(head.as_bytes())?;
+    let mut out = request.stream("text/event-stream")?;
     let mut seen = 0;
     loop {
-        let next = shared.feed.next(&mut seen, quiet);
-        out.until = now() + write;
+        let next = shared.feed.next(&mut seen, keep_alive);
+        out.extend(write);
         match next {
-            Next::Document(document) => event(out, "", &document)?,
+            Next::Document(document) => event(&mut out, "", &document)?,
             Next::Nothing => out.write_all(b":\n\n")?,
             Next::Over(document) => {
-                return event(out, "event: over\n", document.as_deref().unwrap_or("null"));
+                let document = document.as_deref().unwrap_or("null");
+                return event(&mut out, "event: over\n", document);
             }
         }
     }
 }
 
-fn event(out: &mut Patient<'_>, name: &str, document: &str) -> io::Result<()> {
+fn event(out: &mut DeadlineWriter<'_>, name: &str, document: &str) -> io::Result<()> {
     out.write_all(name.as_bytes())?;
     out.write_all(b"data: ")?;
     out.write_all(document.as_bytes())?;

@@ -9,54 +9,55 @@ use std::time::Duration;
 
 use controller::{Interrupt, Pause, Second, Tick};
 use judge::course::Growing;
-use live::{Act, Limits, Pages, Server};
+use live::{Action, Limits, Pages, Server};
 use plan::Threshold;
 use record::schema::RunInfo;
 use report::{LiveReport, Page};
 
 use crate::exit::{Exit, Failure};
-use crate::{front, page};
+use crate::{page, page_listener};
 
-/// At the end, viewers have so long to take the report.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// Time for viewers to fetch the report when the run is over.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The live page of one run.
 pub(crate) struct LivePage {
     server: Arc<Server>,
-    /// The run is over, and nothing is painted any more.
+    /// The run is over; no more documents are made.
     is_over: Arc<AtomicBool>,
-    told: Sender<Told>,
+    updates: Sender<Update>,
     has_begun: bool,
     painter: JoinHandle<()>,
 }
 
-/// What the painter is told.
-struct Told {
-    /// What runs, with its first second.
+/// A second of the run, for the painter.
+struct Update {
+    /// The run, with its first second.
     info: Option<RunInfo>,
     second: Second,
 }
 
 impl LivePage {
-    /// Listens at this address and tells, on standard error, what to open.
+    /// Listens at this address and prints the URL to standard error.
     pub(crate) fn open(
         address: &str,
         thresholds: Vec<Threshold>,
         interrupt: &Arc<Interrupt>,
         pause: &Arc<Pause>,
     ) -> Result<LivePage, Failure> {
-        let front = front::open(address, "--ui=127.0.0.1:7700")?;
+        let listener = page_listener::open(address, "--ui=127.0.0.1:7700")?;
         let system = |error: std::io::Error| Failure::new(Exit::System, error);
         let pages = Pages {
             html: report::LIVE_HTML.to_owned(),
             script: report::SCRIPT,
             style: report::STYLE,
-            acts: acts(interrupt, pause),
+            actions: actions(interrupt, pause),
         };
         let limits = Limits::default();
-        let server = Server::start(front.listener, front.gate, pages, limits).map_err(system)?;
+        let server =
+            Server::start(listener.socket, listener.access, pages, limits).map_err(system)?;
         let (server, is_over) = (Arc::new(server), Arc::<AtomicBool>::default());
-        let (told, heard) = channel();
+        let (updates, received) = channel();
         let painter = Painter {
             server: Arc::clone(&server),
             thresholds,
@@ -64,72 +65,72 @@ impl LivePage {
         };
         let painter = std::thread::Builder::new()
             .name("painter".to_owned())
-            .spawn(move || painter.paint(&heard))
+            .spawn(move || painter.paint(&received))
             .map_err(system)?;
-        // Where nobody reads this, nobody opens the page.
-        let _ = writeln!(std::io::stderr(), "live       {}", front.url);
+        // If nobody can read this, nobody opens the page.
+        let _ = writeln!(std::io::stderr(), "live       {}", listener.url);
         Ok(LivePage {
             server,
             is_over,
-            told,
+            updates,
             has_begun: false,
             painter,
         })
     }
 
-    /// A second has passed. It is added up and drawn on another thread, which this one never waits for.
+    /// Takes a second of the run. Another thread adds it up and draws it; this one never waits for it.
     pub(crate) fn tick(&mut self, tick: &Tick<'_>) {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
-        // A painter that panicked is told nothing more.
-        let _ = self.told.send(Told {
+        // A painter that panicked gets no more updates.
+        let _ = self.updates.send(Update {
             info: is_first.then(|| tick.info.clone()),
             second: tick.keep(),
         });
     }
 
-    /// The run is over: those who watch get its report.
+    /// Ends the page: viewers get the report.
     pub(crate) fn end(self, report: Option<&Page>) {
         self.is_over.store(true, Ordering::Relaxed);
-        drop(self.told);
-        // A painter that panicked has painted nothing more.
+        drop(self.updates);
+        // A painter that panicked has nothing left to draw.
         let _ = self.painter.join();
         let last = report.map(|page| (page.json().to_owned(), page.html()));
-        self.server.end(last, FAREWELL);
+        self.server.end(last, END_TIMEOUT);
     }
 }
 
-/// What can be done from the page.
-fn acts(interrupt: &Arc<Interrupt>, pause: &Arc<Pause>) -> Vec<Act> {
+/// What viewers can do to the run.
+fn actions(interrupt: &Arc<Interrupt>, pause: &Arc<Pause>) -> Vec<Action> {
     let interrupt = Arc::clone(interrupt);
     let ask = |paused| {
         let pause = Arc::clone(pause);
         Box::new(move || pause.ask(paused))
     };
     vec![
-        Act {
+        Action {
             path: "/stop",
-            told: "the run is being stopped\n",
-            // A second wish would end the process at once, which is for the terminal only.
-            act: Box::new(move || {
+            reply: "stopping the run\n",
+            // A second interrupt would end the process at once, which only the terminal may do.
+            run: Box::new(move || {
                 if !interrupt.is_asked() {
                     interrupt.ask();
                 }
             }),
         },
-        Act {
+        Action {
             path: "/pause",
-            told: "arrivals are being paused\n",
-            act: ask(true),
+            reply: "pausing arrivals\n",
+            run: ask(true),
         },
-        Act {
+        Action {
             path: "/resume",
-            told: "arrivals are being resumed\n",
-            act: ask(false),
+            reply: "resuming arrivals\n",
+            run: ask(false),
         },
     ]
 }
 
-/// Adds up the run's seconds, and draws what there is where somebody watches.
+/// Adds up the run's seconds, and draws the document if somebody watches.
 struct Painter {
     server: Arc<Server>,
     thresholds: Vec<Threshold>,
@@ -137,15 +138,15 @@ struct Painter {
 }
 
 impl Painter {
-    fn paint(self, heard: &Receiver<Told>) {
+    fn paint(self, updates: &Receiver<Update>) {
         let mut run: Option<Growing> = None;
-        while let Ok(first) = heard.recv() {
+        while let Ok(first) = updates.recv() {
             if self.is_over.load(Ordering::Relaxed) {
                 return;
             }
             let (mut interrupted, mut paused) = (false, false);
-            // Where drawing took longer than a second, several have come.
-            for Told { info, second } in std::iter::once(first).chain(heard.try_iter()) {
+            // If drawing took longer than a second, there are several.
+            for Update { info, second } in std::iter::once(first).chain(updates.try_iter()) {
                 (interrupted, paused) = (second.interrupted, second.paused);
                 if let Some(info) = info {
                     run = Some(Growing::new(&info));

@@ -4,13 +4,13 @@ mod args;
 mod exit;
 mod exports;
 #[cfg(feature = "web")]
-mod front;
-#[cfg(feature = "web")]
 mod live_page;
 #[cfg(not(feature = "web"))]
 #[path = "no_live_page.rs"]
 mod live_page;
 mod page;
+#[cfg(feature = "web")]
+mod page_listener;
 mod settings;
 mod source;
 mod systems;

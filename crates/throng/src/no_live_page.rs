@@ -1,4 +1,4 @@
-//! `--ui` where this program was built without pages: it says so.
+//! `--ui` in a program that was built without pages: an error.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use report::Page;
 use crate::exit::Failure;
 use crate::page;
 
-/// There is none.
+/// A value of this type never exists.
 pub(crate) enum LivePage {}
 
 impl LivePage {

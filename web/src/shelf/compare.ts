@@ -9,7 +9,7 @@ const AGAIN_MS = 300;
 
 type Stage =
   | { stage: 'waiting'; before: number }
-  | { stage: 'working'; what: string; done: number; of: number }
+  | { stage: 'working'; what: string; done: number; total: number }
   | { stage: 'done'; document: Document }
   | { stage: 'failed'; why: string };
 
@@ -56,7 +56,7 @@ function progress(now: Exclude<Stage, { stage: 'done' | 'failed' }>): string {
   if (now.stage === 'waiting') {
     return `Waiting for ${now.before} other ${now.before === 1 ? 'comparison' : 'comparisons'}.`;
   }
-  return now.of > 0 ? `Comparing: ${now.what}, ${now.done + 1} of ${now.of}.` : 'Comparing.';
+  return now.total > 0 ? `Comparing: ${now.what}, ${now.done + 1} of ${now.total}.` : 'Comparing.';
 }
 
 /** What runs of different scenarios have in common can be compared where somebody wants it. */

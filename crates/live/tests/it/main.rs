@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use live::{Act, Gate, Limits, Pages, Server};
+use live::{Access, Action, Limits, Pages, Server};
 
-/// Nothing here takes nearly so long.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Longer than anything here takes unless it hangs.
+const TIMEOUT: Duration = Duration::from_secs(30);
 const TOKEN: &str = "0123456789abcdef";
 
 struct Served {
@@ -23,22 +23,22 @@ fn served(token: Option<&str>, limits: Limits) -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let stops = Arc::new(AtomicUsize::new(0));
-    let asked = Arc::clone(&stops);
+    let counted = Arc::clone(&stops);
     let pages = Pages {
         html: "<p>page</p>".to_owned(),
         script: "script",
         style: "style",
-        acts: vec![Act {
+        actions: vec![Action {
             path: "/stop",
-            told: "stopping",
-            act: Box::new(move || {
-                asked.fetch_add(1, Ordering::Relaxed);
+            reply: "stopping",
+            run: Box::new(move || {
+                counted.fetch_add(1, Ordering::Relaxed);
             }),
         }],
     };
-    let gate = Gate::new(address, Vec::new(), token.map(str::to_owned));
+    let access = Access::new(address, Vec::new(), token.map(str::to_owned));
     Served {
-        server: Server::start(listener, gate, pages, limits).unwrap(),
+        server: Server::start(listener, access, pages, limits).unwrap(),
         address,
         stops,
     }
@@ -46,9 +46,9 @@ fn served(token: Option<&str>, limits: Limits) -> Served {
 
 impl Served {
     /// Sends a request; `HERE` becomes the address.
-    fn ask(&self, head: &str) -> TcpStream {
+    fn send(&self, head: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let head = head.trim().replace('\n', "\r\n");
         let head = head.replace("HERE", &self.address.to_string());
         stream
@@ -57,20 +57,20 @@ impl Served {
         stream
     }
 
-    /// All of an answer.
-    fn told(&self, head: &str) -> String {
+    /// Sends a request and returns the complete reply.
+    fn exchange(&self, head: &str) -> String {
         let mut answer = String::new();
-        self.ask(head).read_to_string(&mut answer).unwrap();
+        self.send(head).read_to_string(&mut answer).unwrap();
         answer
     }
 
     fn status(&self, head: &str) -> u16 {
-        let answer = self.told(head);
+        let answer = self.exchange(head);
         answer.split(' ').nth(1).unwrap().parse().unwrap()
     }
 }
 
-/// Reads until this was told.
+/// Reads until this text has come.
 fn until(stream: &mut TcpStream, text: &str) -> String {
     let (mut all, mut piece) = (Vec::new(), [0; 4096]);
     loop {
@@ -87,7 +87,7 @@ fn until(stream: &mut TcpStream, text: &str) -> String {
 #[test]
 fn the_page_is_served_with_its_policy() {
     let served = served(None, Limits::default());
-    let page = served.told("GET / HTTP/1.1\nHost: HERE");
+    let page = served.exchange("GET / HTTP/1.1\nHost: HERE");
     assert!(page.starts_with("HTTP/1.1 200 OK\r\n") && page.ends_with("\r\n\r\n<p>page</p>"));
     for wanted in [
         "default-src 'none'",
@@ -102,12 +102,12 @@ fn the_page_is_served_with_its_policy() {
     assert!(!page.contains("unsafe-inline") && !page.contains("Access-Control"));
     assert!(
         served
-            .told("GET /page.js HTTP/1.1\nHost: HERE")
+            .exchange("GET /page.js HTTP/1.1\nHost: HERE")
             .ends_with("script")
     );
     assert!(
         served
-            .told("GET /page.css HTTP/1.1\nHost: HERE")
+            .exchange("GET /page.css HTTP/1.1\nHost: HERE")
             .ends_with("style")
     );
     assert_eq!(served.status("GET /other HTTP/1.1\nHost: HERE"), 404);
@@ -136,7 +136,7 @@ fn foreign_names_and_pages_are_refused() {
 }
 
 #[test]
-fn a_token_opens_and_becomes_a_cookie() {
+fn a_token_grants_access_and_becomes_a_cookie() {
     let served = served(Some(TOKEN), Limits::default());
     for path in ["/", "/page.js", "/events", "/?token=wrong"] {
         assert_eq!(
@@ -144,7 +144,7 @@ fn a_token_opens_and_becomes_a_cookie() {
             401
         );
     }
-    let page = served.told(&format!("GET /?token={TOKEN} HTTP/1.1\nHost: HERE"));
+    let page = served.exchange(&format!("GET /?token={TOKEN} HTTP/1.1\nHost: HERE"));
     let cookie = format!("throng-{}={TOKEN}", served.address.port());
     assert!(page.contains(&format!(
         "Set-Cookie: {cookie}; Path=/; HttpOnly; SameSite=Strict\r\n"
@@ -154,14 +154,14 @@ fn a_token_opens_and_becomes_a_cookie() {
 }
 
 #[test]
-fn a_late_viewer_gets_the_newest_and_everybody_the_end() {
+fn a_late_viewer_gets_the_newest_document_and_all_get_the_last() {
     let served = served(None, Limits::default());
     let events = "GET /events HTTP/1.1\nHost: HERE";
-    let mut early = served.ask(events);
+    let mut early = served.send(events);
     served.server.feed().publish("{\"second\":1}".to_owned());
     until(&mut early, "data: {\"second\":1}\n\n");
     served.server.feed().publish("{\"second\":2}".to_owned());
-    let mut late = served.ask(events);
+    let mut late = served.send(events);
     let told = until(&mut late, "data: {\"second\":2}\n\n");
     assert!(told.contains("text/event-stream") && !told.contains("\"second\":1"));
     until(&mut early, "data: {\"second\":2}\n\n");
@@ -169,7 +169,7 @@ fn a_late_viewer_gets_the_newest_and_everybody_the_end() {
         scope.spawn(|| {
             served.server.end(
                 Some(("{\"last\":1}".to_owned(), "<p>report</p>".to_owned())),
-                PATIENCE,
+                TIMEOUT,
             );
         });
         for viewer in [&mut early, &mut late] {
@@ -177,7 +177,7 @@ fn a_late_viewer_gets_the_newest_and_everybody_the_end() {
         }
         // The end waits until both have it.
         for _ in 0..2 {
-            let report = served.told("GET /report.html HTTP/1.1\nHost: HERE");
+            let report = served.exchange("GET /report.html HTTP/1.1\nHost: HERE");
             assert!(report.ends_with("<p>report</p>"));
         }
     });
@@ -185,20 +185,20 @@ fn a_late_viewer_gets_the_newest_and_everybody_the_end() {
 }
 
 #[test]
-fn a_viewer_that_takes_nothing_is_cut_and_holds_up_nobody() {
+fn a_viewer_that_reads_nothing_is_disconnected_and_delays_nobody() {
     let limits = Limits {
         write: Duration::from_millis(50),
         ..Limits::default()
     };
     let served = served(None, limits);
-    let mut dead = served.ask("GET /events HTTP/1.1\nHost: HERE");
+    let mut dead = served.send("GET /events HTTP/1.1\nHost: HERE");
     until(&mut dead, "\r\n\r\n");
     // More than any socket's buffers hold; publishing does not wait for it.
     served.server.feed().publish("x".repeat(64 << 20));
-    served.server.feed().wait_served(0, PATIENCE);
+    served.server.feed().wait_served(0, TIMEOUT);
     assert_eq!(served.server.feed().viewers(), 0);
     served.server.feed().publish("next".to_owned());
-    let mut another = served.ask("GET /events HTTP/1.1\nHost: HERE");
+    let mut another = served.send("GET /events HTTP/1.1\nHost: HERE");
     until(&mut another, "data: next\n\n");
 }
 
@@ -211,28 +211,28 @@ fn connections_viewers_and_heads_have_limits() {
     };
     let served = served(None, limits);
     let mut slow = TcpStream::connect(served.address).unwrap();
-    slow.set_read_timeout(Some(PATIENCE)).unwrap();
+    slow.set_read_timeout(Some(TIMEOUT)).unwrap();
     slow.write_all(b"GET / HTTP/1.1\r\n").unwrap();
     until(&mut slow, "HTTP/1.1 408 ");
     drop(slow);
     let long = format!("GET /{} HTTP/1.1\nHost: HERE", "a".repeat(9_000));
     assert!(served.status(&long) == 431);
-    let mut viewer = served.ask("GET /events HTTP/1.1\nHost: HERE");
+    let mut viewer = served.send("GET /events HTTP/1.1\nHost: HERE");
     until(&mut viewer, "\r\n\r\n");
-    let second = served.told("GET /events HTTP/1.1\nHost: HERE");
+    let second = served.exchange("GET /events HTTP/1.1\nHost: HERE");
     assert!(second.starts_with("HTTP/1.1 503 "), "{second}");
 }
 
 #[test]
-fn no_more_are_let_in_than_may_be() {
+fn connections_above_the_limit_are_refused() {
     let limits = Limits {
         connections_max: 1,
         ..Limits::default()
     };
     let served = served(None, limits);
-    let mut viewer = served.ask("GET /events HTTP/1.1\nHost: HERE");
+    let mut viewer = served.send("GET /events HTTP/1.1\nHost: HERE");
     until(&mut viewer, "\r\n\r\n");
     let mut second = TcpStream::connect(served.address).unwrap();
-    second.set_read_timeout(Some(PATIENCE)).unwrap();
+    second.set_read_timeout(Some(TIMEOUT)).unwrap();
     until(&mut second, "HTTP/1.1 503 ");
 }

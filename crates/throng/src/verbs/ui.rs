@@ -8,22 +8,22 @@ use std::sync::{Mutex, PoisonError};
 
 use judge::compare::{Options, Step, compare_telling};
 use judge::shelf::{Item, Kind, Listing, Shelf};
-use live::{BrowsePages, Compared, Progress, Results, Wanted};
+use live::{Comparison, ComparisonRequest, Progress, Results, ResultsPages};
 use record::Run;
 use report::Page;
 
 use crate::args::UiArgs;
 use crate::exit::{Exit, Failure, written};
 use crate::verbs::{experiment, model, show};
-use crate::{front, page};
+use crate::{page, page_listener};
 
 /// Reports that are larger are not served.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
 
 pub(crate) fn ui(args: &UiArgs) -> Result<Exit, Failure> {
-    let front = front::open(&args.listen, "--listen 127.0.0.1:7701")?;
+    let listener = page_listener::open(&args.listen, "--listen 127.0.0.1:7701")?;
     let shelved = Shelved::open(&args.directory)?;
-    let pages = BrowsePages {
+    let pages = ResultsPages {
         html: report::SHELF_HTML.to_owned(),
         script: report::SCRIPT,
         style: report::STYLE,
@@ -34,9 +34,9 @@ pub(crate) fn ui(args: &UiArgs) -> Result<Exit, Failure> {
         let _ = end.send(());
     })
     .map_err(|error| Failure::new(Exit::System, error))?;
-    live::browse(front.listener, front.gate, pages, shelved)
+    let _server = live::serve_results(listener.socket, listener.access, pages, shelved)
         .map_err(|error| Failure::new(Exit::System, error))?;
-    written(writeln!(std::io::stdout(), "results    {}", front.url))?;
+    written(writeln!(std::io::stdout(), "results    {}", listener.url))?;
     let _ = ended.recv();
     Ok(Exit::Passed)
 }
@@ -129,7 +129,11 @@ impl Results for Shelved {
         })
     }
 
-    fn compare(&self, wanted: &Wanted, tell: &mut dyn FnMut(Progress)) -> Result<Compared, String> {
+    fn compare(
+        &self,
+        request: &ComparisonRequest,
+        report: &mut dyn FnMut(Progress),
+    ) -> Result<Comparison, String> {
         let open = |ids: &[String]| -> Result<Vec<Run>, String> {
             let runs = ids.iter().map(|id| {
                 let item = self.item(id).filter(|item| item.kind == Kind::Run);
@@ -139,16 +143,16 @@ impl Results for Shelved {
             runs.collect()
         };
         let options = Options {
-            force: wanted.force,
+            force: request.force,
             curves: true,
             ..Options::default()
         };
-        let mut step = |step: Step<'_>| tell(progress(step));
-        let (runs, baseline) = (open(&wanted.runs)?, open(&wanted.baseline)?);
+        let mut step = |step: Step<'_>| report(progress(step));
+        let (runs, baseline) = (open(&request.runs)?, open(&request.baseline)?);
         let comparison = compare_telling(&runs, &baseline, &options, &mut step)
             .map_err(|error| Failure::new(Exit::Data, error).one_line())?;
         let page = Page::comparison(&comparison, page::VERSION);
-        Ok(Compared {
+        Ok(Comparison {
             document: page.json().to_owned(),
             html: page.html(),
         })
@@ -160,7 +164,7 @@ fn progress(step: Step<'_>) -> Progress {
         Step::Reading { number, of } => Progress {
             what: "reading runs".to_owned(),
             done: number,
-            of,
+            total: of,
         },
         Step::Comparing {
             number,
@@ -169,7 +173,7 @@ fn progress(step: Step<'_>) -> Progress {
         } => Progress {
             what: format!("comparing {measure}"),
             done: number,
-            of,
+            total: of,
         },
     }
 }

@@ -1,46 +1,46 @@
-//! Who may see the page. What a foreign page in somebody's browser asks for is refused by its `Origin`
-//! and `Sec-Fetch-Site` (Fetch Metadata, W3C), and a foreign name that was made to lead here (DNS
-//! rebinding) by its `Host`. Beyond this machine a token is needed besides.
+//! Who may see the pages. A request that a foreign page in the user's browser sends is refused by its `Origin`
+//! and `Sec-Fetch-Site` (Fetch Metadata, W3C), and a foreign name that was made to resolve to this machine (DNS
+//! rebinding) by its `Host`. Beyond this machine a token is needed as well.
 
 use std::fmt::Write;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::head::{Head, Method};
+use httpd::{Head, Method};
 
-/// A token is at least so long: 16 characters of the 64 that it may have are 96 bits.
+/// The shortest token: 16 characters out of an alphabet of 64 are 96 bits.
 const TOKEN_CHARS_MIN: usize = 16;
-/// Random bytes of a token that is made here.
+/// Random bytes of a generated token.
 const TOKEN_BYTES: usize = 16;
 
-/// Where reports stand, each below its id.
+/// The path of reports, each below its id.
 pub(crate) const REPORTS: &str = "/report/";
 
-/// Why somebody is not let in.
+/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// The name that was asked for is not ours.
+pub(crate) enum Refusal {
+    /// The `Host` is not a name of this server.
     Host,
-    /// Another page asks.
+    /// Another page sent it.
     Origin,
     /// The token is missing or wrong.
     Token,
 }
 
-/// What somebody has to bring.
+/// What a request needs to be admitted.
 #[derive(Debug)]
-pub struct Gate {
+pub struct Access {
     is_local: bool,
     port: u16,
-    /// Names besides `localhost` that lead here.
+    /// Names of this server besides `localhost`.
     names: Vec<String>,
     token: Option<String>,
 }
 
-impl Gate {
-    /// Of a server at this address, which is also called by these names.
-    pub fn new(address: SocketAddr, names: Vec<String>, token: Option<String>) -> Gate {
-        Gate {
+impl Access {
+    /// Access to a server at this address that also has these names.
+    pub fn new(address: SocketAddr, names: Vec<String>, token: Option<String>) -> Access {
+        Access {
             is_local: address.ip().is_loopback(),
             port: address.port(),
             names,
@@ -48,20 +48,21 @@ impl Gate {
         }
     }
 
-    /// The cookie that a browser brings the token in. Cookies do not know ports, so its name does.
+    /// The name of the cookie with the token. Cookies are shared by all ports of a host, so it contains the port.
     pub(crate) fn cookie(&self) -> String {
         format!("throng-{}", self.port)
     }
 
-    /// What sets the cookie, where the request brought the token in its address.
+    /// The value of `Set-Cookie`, if the request had the token in its address.
     pub(crate) fn set_cookie(&self, head: &Head) -> Option<String> {
-        let brought = head.query.as_deref()?.starts_with("token=");
-        let token = self.token.as_ref().filter(|_| brought)?;
+        let in_address = head.query.as_deref()?.starts_with("token=");
+        let token = self.token.as_ref().filter(|_| in_address)?;
         let name = self.cookie();
         Some(format!("{name}={token}; Path=/; HttpOnly; SameSite=Strict"))
     }
 
-    pub(crate) fn admit(&self, head: &Head) -> Result<(), Refusal> {
+    /// Whether the request is admitted.
+    pub(crate) fn check(&self, head: &Head) -> Result<(), Refusal> {
         let host = head.one("host").ok_or(Refusal::Host)?;
         if !self.is_ours(host) {
             return Err(Refusal::Host);
@@ -69,10 +70,10 @@ impl Gate {
         let own = format!("http://{host}");
         let origin_is_own = match head.one("origin") {
             Some(origin) => origin.eq_ignore_ascii_case(&own),
-            // Browsers tell it with every POST (Fetch standard §3.1), and so has to who writes one by hand.
+            // Browsers send it with every POST (Fetch standard §3.1); other clients have to as well.
             None => !head.has("origin") && head.method != Method::Post,
         };
-        // Links elsewhere may lead to the page, or to a report, and to nothing else.
+        // Links on other pages may lead to the page or to a report, and to nothing else.
         let is_report = head.path.starts_with(REPORTS);
         let is_page = head.method == Method::Get && (head.path == "/" || is_report);
         let site_is_own = match head.one("sec-fetch-site") {
@@ -83,13 +84,12 @@ impl Gate {
             return Err(Refusal::Origin);
         }
         match &self.token {
-            Some(token) if !self.brings(head, token) => Err(Refusal::Token),
+            Some(token) if !self.has_token(head, token) => Err(Refusal::Token),
             _ => Ok(()),
         }
     }
 
-    /// Whether this `Host` is a name of ours. Its port is not looked at: who comes through a tunnel
-    /// calls another one.
+    /// Whether this `Host` is a name of this server. Its port is ignored: behind a tunnel it is another one.
     fn is_ours(&self, host: &str) -> bool {
         let name = without_port(host);
         if name.eq_ignore_ascii_case("localhost") {
@@ -97,23 +97,23 @@ impl Gate {
         }
         let literal = name.trim_start_matches('[').trim_end_matches(']');
         if let Ok(address) = literal.parse::<IpAddr>() {
-            // No foreign name leads to an address that is written out.
+            // An address needs no name resolution, so it cannot be rebound.
             return address.is_loopback() || !self.is_local;
         }
         self.names.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 
-    fn brings(&self, head: &Head, token: &str) -> bool {
-        let asked = head.query.as_deref();
-        let asked = asked.and_then(|query| query.strip_prefix("token="));
+    fn has_token(&self, head: &Head, token: &str) -> bool {
+        let query = head.query.as_deref();
+        let query = query.and_then(|query| query.strip_prefix("token="));
         let bearer = head.one("authorization");
         let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));
         let name = self.cookie();
         let cookies = head.one("cookie").unwrap_or_default().split("; ");
         let mut cookies = cookies.filter_map(|cookie| cookie.split_once('='));
-        let kept = cookies.find(|(found, _)| *found == name);
-        let brought = [asked, bearer, kept.map(|(_, value)| value)];
-        brought.into_iter().flatten().any(|one| equal(one, token))
+        let cookie = cookies.find(|(found, _)| *found == name);
+        let sent = [query, bearer, cookie.map(|(_, value)| value)];
+        sent.into_iter().flatten().any(|one| equal(one, token))
     }
 }
 
@@ -124,7 +124,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Compares without telling by its time where two of the same length differ.
+/// Compares in a time that does not depend on where two texts of the same length differ.
 fn equal(a: &str, b: &str) -> bool {
     let differing = a
         .bytes()
@@ -133,10 +133,10 @@ fn equal(a: &str, b: &str) -> bool {
     a.len() == b.len() && std::hint::black_box(differing) == 0
 }
 
-/// A token that nobody guesses: 128 random bits.
+/// A token that cannot be guessed: 128 random bits.
 ///
 /// # Errors
-/// Where the system has no random numbers.
+/// The system has no random numbers.
 pub(crate) fn random_token() -> std::io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -147,7 +147,7 @@ pub(crate) fn random_token() -> std::io::Result<String> {
     Ok(token)
 }
 
-/// Whether a token that somebody chose can stand in an address and is long enough.
+/// Whether a chosen token is long enough and can be part of an address.
 pub(crate) fn token_is_sound(token: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     token.len() >= TOKEN_CHARS_MIN && token.chars().all(fits)
@@ -157,18 +157,18 @@ pub(crate) fn token_is_sound(token: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn admitted(gate: &Gate, lines: &str) -> Result<(), Refusal> {
+    fn admitted(access: &Access, lines: &str) -> Result<(), Refusal> {
         let text = format!("{}\r\n\r\n", lines.trim().replace('\n', "\r\n"));
-        gate.admit(&Head::parse(text.as_bytes()).unwrap().unwrap())
+        access.check(&Head::parse(text.as_bytes()).unwrap().unwrap())
     }
 
-    fn local() -> Gate {
-        Gate::new("127.0.0.1:7700".parse().unwrap(), Vec::new(), None)
+    fn local() -> Access {
+        Access::new("127.0.0.1:7700".parse().unwrap(), Vec::new(), None)
     }
 
-    fn open() -> Gate {
+    fn open() -> Access {
         let token = Some("0123456789abcdef".to_owned());
-        Gate::new(
+        Access::new(
             "0.0.0.0:7700".parse().unwrap(),
             vec!["lab".to_owned()],
             token,
@@ -177,10 +177,10 @@ mod tests {
 
     #[test]
     fn only_our_own_names_lead_here() {
-        let gate = local();
+        let access = local();
         for host in ["127.0.0.1:7700", "localhost:9", "[::1]:7700", "LOCALHOST"] {
             assert_eq!(
-                admitted(&gate, &format!("GET / HTTP/1.1\nHost: {host}")),
+                admitted(&access, &format!("GET / HTTP/1.1\nHost: {host}")),
                 Ok(())
             );
         }
@@ -192,11 +192,11 @@ mod tests {
             "lab",
         ] {
             let lines = format!("GET / HTTP/1.1\nHost: {host}");
-            assert_eq!(admitted(&gate, &lines), Err(Refusal::Host), "{host:?}");
+            assert_eq!(admitted(&access, &lines), Err(Refusal::Host), "{host:?}");
         }
-        assert_eq!(admitted(&gate, "GET / HTTP/1.1"), Err(Refusal::Host));
+        assert_eq!(admitted(&access, "GET / HTTP/1.1"), Err(Refusal::Host));
         let twice = "GET / HTTP/1.1\nHost: localhost\nHost: evil.test";
-        assert_eq!(admitted(&gate, twice), Err(Refusal::Host));
+        assert_eq!(admitted(&access, twice), Err(Refusal::Host));
         for host in ["lab:7700", "10.0.0.1:7700"] {
             let lines = format!("GET /?token=0123456789abcdef HTTP/1.1\nHost: {host}");
             assert_eq!(admitted(&open(), &lines), Ok(()), "{host}");
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn other_pages_may_link_here_and_no_more() {
-        let gate = local();
+        let access = local();
         let host = "Host: localhost:7700";
         let fine = [
             format!("POST /stop HTTP/1.1\n{host}\nOrigin: http://localhost:7700"),
@@ -214,7 +214,7 @@ mod tests {
             format!("GET /events HTTP/1.1\n{host}\nSec-Fetch-Site: same-origin"),
         ];
         for lines in fine {
-            assert_eq!(admitted(&gate, &lines), Ok(()), "{lines}");
+            assert_eq!(admitted(&access, &lines), Ok(()), "{lines}");
         }
         let foreign = [
             format!("POST /stop HTTP/1.1\n{host}"),
@@ -227,13 +227,13 @@ mod tests {
             format!("GET /events HTTP/1.1\n{host}\nSec-Fetch-Site: same-site"),
         ];
         for lines in foreign {
-            assert_eq!(admitted(&gate, &lines), Err(Refusal::Origin), "{lines}");
+            assert_eq!(admitted(&access, &lines), Err(Refusal::Origin), "{lines}");
         }
     }
 
     #[test]
     fn a_token_comes_by_address_header_or_cookie() {
-        let gate = open();
+        let access = open();
         let host = "Host: lab";
         let with = [
             format!("GET /?token=0123456789abcdef HTTP/1.1\n{host}"),
@@ -241,7 +241,7 @@ mod tests {
             format!("GET /events HTTP/1.1\n{host}\nCookie: a=b; throng-7700=0123456789abcdef"),
         ];
         for lines in with {
-            assert_eq!(admitted(&gate, &lines), Ok(()), "{lines}");
+            assert_eq!(admitted(&access, &lines), Ok(()), "{lines}");
         }
         let without = [
             format!("GET / HTTP/1.1\n{host}"),
@@ -250,7 +250,7 @@ mod tests {
             format!("GET / HTTP/1.1\n{host}\nCookie: throng-7701=0123456789abcdef"),
         ];
         for lines in without {
-            assert_eq!(admitted(&gate, &lines), Err(Refusal::Token), "{lines}");
+            assert_eq!(admitted(&access, &lines), Err(Refusal::Token), "{lines}");
         }
     }
 

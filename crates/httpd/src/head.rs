@@ -1,47 +1,51 @@
 //! The head of a request.
 
-/// A head is no larger than this.
-pub(crate) const HEAD_BYTES_MAX: usize = 8 << 10;
-/// Fields in it at most.
+/// The largest head that is accepted.
+pub const HEAD_BYTES_MAX: usize = 8 << 10;
+/// Most header fields in it.
 const FIELDS_MAX: usize = 64;
 
+/// The methods that are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Method {
+pub enum Method {
     Get,
     Post,
 }
 
-/// What is asked for, and by whom.
+/// The head of a request without a body.
 #[derive(Debug)]
-pub(crate) struct Head {
-    pub(crate) method: Method,
-    pub(crate) path: String,
-    /// What follows the `?`.
-    pub(crate) query: Option<String>,
+pub struct Head {
+    pub method: Method,
+    pub path: String,
+    /// The part after the `?`.
+    pub query: Option<String>,
     /// Names in lower case.
     fields: Vec<(String, String)>,
 }
 
-/// The status that a head is refused with.
+/// The status of the reply to a head that is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bad(pub(crate) u16);
+pub struct BadHead(pub u16);
 
 impl Head {
-    /// Reads a head; `None` where it is not whole yet.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Head>, Bad> {
+    /// Parses a head; `None` if it is incomplete.
+    ///
+    /// # Errors
+    /// It is malformed, too large, or announces a body.
+    pub fn parse(bytes: &[u8]) -> Result<Option<Head>, BadHead> {
         let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
         let mut request = httparse::Request::new(&mut fields);
         match request.parse(bytes) {
             Ok(status) if status.is_complete() => {}
-            Ok(_) if bytes.len() >= HEAD_BYTES_MAX => return Err(Bad(431)),
+            Ok(_) if bytes.len() >= HEAD_BYTES_MAX => return Err(BadHead(431)),
             Ok(_) => return Ok(None),
-            Err(httparse::Error::TooManyHeaders) => return Err(Bad(431)),
-            Err(_) => return Err(Bad(400)),
+            Err(httparse::Error::TooManyHeaders) => return Err(BadHead(431)),
+            Err(_) => return Err(BadHead(400)),
         }
         let method = match request.method {
             Some("GET") => Method::Get,
             Some("POST") => Method::Post,
-            _ => return Err(Bad(405)),
+            _ => return Err(BadHead(405)),
         };
         let target = request.path.unwrap_or_default();
         let (path, query) = match target.split_once('?') {
@@ -50,7 +54,7 @@ impl Head {
         };
         let mut fields = Vec::with_capacity(request.headers.len());
         for field in request.headers.iter() {
-            let value = std::str::from_utf8(field.value).map_err(|_| Bad(400))?;
+            let value = std::str::from_utf8(field.value).map_err(|_| BadHead(400))?;
             fields.push((field.name.to_ascii_lowercase(), value.trim().to_owned()));
         }
         let head = Head {
@@ -64,17 +68,18 @@ impl Head {
             .one("content-length")
             .map_or(!head.has("content-length"), |n| n == "0");
         if !is_empty || head.has("transfer-encoding") {
-            return Err(Bad(413));
+            return Err(BadHead(413));
         }
         Ok(Some(head))
     }
 
-    pub(crate) fn has(&self, name: &str) -> bool {
+    /// Whether there is a field of this name, in lower case.
+    pub fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|(found, _)| found == name)
     }
 
-    /// The value of a field that stands there once.
-    pub(crate) fn one(&self, name: &str) -> Option<&str> {
+    /// The value of a field that occurs exactly once.
+    pub fn one(&self, name: &str) -> Option<&str> {
         let mut values = self.fields.iter().filter(|(found, _)| found == name);
         let value = values.next()?;
         values.next().is_none().then_some(value.1.as_str())
@@ -86,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_are_whole_or_refused() {
+    fn incomplete_heads_wait_and_bad_heads_are_refused() {
         assert!(
             Head::parse(b"GET / HTTP/1.1\r\nHost: a\r\n")
                 .unwrap()
