@@ -10,7 +10,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 
 /// The crates by floor. A crate imports from floors below its own only.
 const FLOORS: &[&[&str]] = &[
-    &["proto", "stats", "units"],
+    &["httpd", "proto", "stats", "units"],
     &["plan", "record", "machine"],
     &["engine", "probe", "scenario"],
     &["export", "judge", "live", "model"],
