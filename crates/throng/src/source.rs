@@ -1,4 +1,4 @@
-//! Scenarios: from a file or standard input to a plan, or to diagnostics.
+//! Reads scenarios and compiles them to plans, or prints their diagnostics.
 
 mod foreign;
 
@@ -21,33 +21,33 @@ use crate::exit::{Exit, Failure, print_error};
 
 pub(crate) use foreign::{from_har, from_tsung};
 
-/// How long a URL is loaded unless `--duration` says so.
+/// Default of `--duration` for a URL.
 const URL_RUN_DURATION: &str = "10s";
-/// How many users load a URL unless `--users` or `--rate` says so.
+/// Users of a URL if neither `--users` nor `--rate` is given.
 const URL_RUN_USERS: u64 = 10;
 
-/// Most bytes, unpacked, of all files that a scenario names: as many as a frame to a worker holds,
-/// and room for the rest.
+/// Maximum total size, uncompressed, of all files that a scenario names. A frame to a worker holds
+/// that and the rest of the plan.
 const FILES_BYTES_MAX: u64 = 48 << 20;
-const TOO_LARGE: &str = "the scenario's files have more than 48 MiB together";
+const TOO_LARGE: &str = "the scenario's files exceed 48 MiB in total";
 
-/// A scenario's text and what to call it.
+/// A scenario's text and name.
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) name: String,
     pub(crate) text: String,
-    /// Where the scenario was made of another tool's file: that file's text, and how.
+    /// If the scenario was converted from another tool's file: that file's text, and the conversion.
     pub(crate) original: Option<(String, Converted)>,
 }
 
-/// Reads a scenario, or makes one of a Tsung file; `-` is standard input.
+/// Reads a scenario, or converts a Tsung file; `-` is standard input.
 pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> {
     let bytes = read_bytes(name, scenario::TEXT_BYTES_MAX as u64)?;
     if Path::new(name).extension().is_some_and(|e| e == "har") {
         return Err(Failure::hinted(
             Exit::Data,
-            format!("{name} is a browser's recording, no scenario"),
-            &format!("make one of it: throng import {name} -o scenario.yaml"),
+            format!("{name} is a browser recording (HAR), not a scenario"),
+            &format!("convert it: throng import {name} -o scenario.yaml"),
         ));
     }
     if scenario::foreign::is_xml(&bytes) {
@@ -71,12 +71,12 @@ fn text_of(name: &str, bytes: Vec<u8>) -> Result<Text, Failure> {
         Err(error) => Err(Failure::hinted(
             Exit::NoInput,
             format!("cannot read {name:?}: {}", error.utf8_error()),
-            "scenarios are UTF-8",
+            "the file must be UTF-8",
         )),
     }
 }
 
-/// A file's bytes, one more than `bytes_max` at most; `-` is standard input.
+/// A file's bytes, at most one more than `bytes_max`; `-` is standard input.
 pub(crate) fn read_bytes(name: &str, bytes_max: u64) -> Result<Vec<u8>, Failure> {
     let limit = bytes_max + 1;
     let mut bytes = Vec::new();
@@ -92,22 +92,22 @@ pub(crate) fn read_bytes(name: &str, bytes_max: u64) -> Result<Vec<u8>, Failure>
             format!("cannot read {name:?}: {error}"),
             match is_url(name) {
                 true => {
-                    "only `throng run` takes a URL; give the path of a file, or - for standard input"
+                    "only `throng run` accepts a URL; give a file path, or - for standard input"
                 }
-                false => "give the path of a file, or - for standard input",
+                false => "give a file path, or - for standard input",
             },
         )),
     }
 }
 
-/// Whether this is a URL, as far as its beginning tells.
+/// True if the text starts like a URL.
 pub(crate) fn is_url(text: &str) -> bool {
     ["http://", "https://", "ws://", "wss://"]
         .iter()
         .any(|scheme| text.starts_with(scheme))
 }
 
-/// A file that a scenario names, unpacked where its name ends in `.gz`. The error is for people.
+/// Reads a file that a scenario names, decompressed if its name ends in `.gz`. The error is for people.
 fn read_input(path: &Path, bytes_max: u64) -> Result<String, String> {
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     let packed = path.extension().is_some_and(|extension| extension == "gz");
@@ -130,29 +130,27 @@ fn folder(name: &str) -> PathBuf {
     Path::new(name).parent().unwrap_or(Path::new("")).to_owned()
 }
 
-/// The scenario that loading one URL stands for.
+/// The scenario that loads one URL.
 pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
     if let Some(scheme) = url.split("://").next().filter(|s| s.starts_with("ws")) {
         let (origin, path) = scenario::split_url(url);
         return Err(Failure::hinted(
             Exit::Usage,
-            format!(
-                "a {scheme}:// URL is a connection, and what is said on it only a scenario tells"
-            ),
+            format!("a {scheme}:// URL needs a scenario that defines the messages to send"),
             &format!(
-                "write one with `target: {origin}`, whose session begins `- ws: {path}` and then says \
-                 what is sent (docs/scenario.md#websocket)"
+                "write one with `target: {origin}` and a session that starts with `- ws: {path}` \
+                 (docs/scenario.md#websocket)"
             ),
         ));
     }
     let mut headers = Vec::new();
     for header in &args.headers {
         let Some((name, value)) = header.split_once(':') else {
-            let message = format!("{header:?} is no header");
+            let message = format!("{header:?} is not a header");
             return Err(Failure::hinted(
                 Exit::Usage,
                 message,
-                "write it as 'name: value'",
+                "expected 'name: value'",
             ));
         };
         headers.push((name.trim().to_owned(), value.trim().to_owned()));
@@ -176,17 +174,17 @@ pub(crate) fn for_url(url: &str, args: &LoadArgs) -> Result<Text, Failure> {
     })
 }
 
-/// A plan, and what the scenario asked for besides its own text.
+/// A plan, and the files and environment variables the scenario read.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) plan: Plan,
     pub(crate) inputs: Inputs,
 }
 
-/// Compiles a scenario and tells all its problems at once. Files it names are sought beside it.
+/// Compiles a scenario and prints all its diagnostics. Files it names are relative to its directory.
 pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled, Failure> {
     let (compiled, diagnostics) = try_compile(text, sets);
-    tell(text, &diagnostics);
+    print_diagnostics(text, &diagnostics);
     compiled.ok_or_else(|| {
         wrong(
             &text.name,
@@ -196,26 +194,26 @@ pub(crate) fn compile(text: &Text, sets: &[(String, String)]) -> Result<Compiled
     })
 }
 
-/// The same, without a word.
+/// Compiles a scenario without printing its diagnostics.
 pub(crate) fn try_compile(
     text: &Text,
     sets: &[(String, String)],
 ) -> (Option<Compiled>, Vec<Diagnostic>) {
     let folder = folder(&text.name);
-    // Answers are kept, so that the scenario compiles to the same plan elsewhere.
-    let asked = RefCell::new(Inputs::default());
+    // Inputs are kept, so that workers compile the scenario to the same plan.
+    let inputs = RefCell::new(Inputs::default());
     let left = Cell::new(FILES_BYTES_MAX);
     let files = |name: &str| {
         let text = read_input(&folder.join(name), left.get());
         left.set(left.get() - text.as_ref().map_or(0, |text| text.len() as u64));
         let answer = (name.to_owned(), text.clone());
-        asked.borrow_mut().files.push(answer);
+        inputs.borrow_mut().files.push(answer);
         text
     };
     let env = |name: &str| {
         let value = std::env::var(name).ok();
         let answer = (name.to_owned(), value.clone());
-        asked.borrow_mut().env.push(answer);
+        inputs.borrow_mut().env.push(answer);
         value
     };
     let source = Source {
@@ -235,31 +233,31 @@ pub(crate) fn try_compile(
     let (plan, diagnostics) = scenario::compile_checking(source, &settings, &check);
     let compiled = plan.map(|plan| Compiled {
         plan,
-        inputs: asked.into_inner(),
+        inputs: inputs.into_inner(),
     });
     (compiled, diagnostics)
 }
 
-/// Refuses overrides that hold secrets: what makes many runs keeps a file of what it sets, to be
-/// gone on with.
+/// Refuses overrides that hold secrets: experiments and searches store their overrides in a file, so
+/// that they can be resumed.
 pub(crate) fn no_secrets(plan: &Plan, sets: &[(String, String)]) -> Result<(), Failure> {
     let first = plan.secret_sets.first().and_then(|at| sets.get(*at));
     match first {
         None => Ok(()),
         Some((key, _)) => Err(Failure::hinted(
             Exit::Data,
-            format!("{key:?} sets a secret, which would be kept in a file"),
-            "write \"${env('NAME')}\" in the scenario and give it in the environment",
+            format!("{key:?} sets a secret, which would be stored in a file"),
+            "write \"${env('NAME')}\" in the scenario and set the environment variable",
         )),
     }
 }
 
-/// Checks probes that were given as arguments.
+/// Checks probes given as arguments.
 pub(crate) fn probes(text: &Text) -> Result<(Vec<Probe>, Inputs), Failure> {
-    let asked = RefCell::new(Inputs::default());
+    let inputs = RefCell::new(Inputs::default());
     let env = |name: &str| {
         let value = std::env::var(name).ok();
-        asked
+        inputs
             .borrow_mut()
             .env
             .push((name.to_owned(), value.clone()));
@@ -272,18 +270,18 @@ pub(crate) fn probes(text: &Text) -> Result<(Vec<Probe>, Inputs), Failure> {
     let settings = Settings {
         overrides: &[],
         env: &env,
-        files: &|_| Err("probes name no files".to_owned()),
+        files: &|_| Err("probes cannot read files".to_owned()),
     };
     let (probes, diagnostics) = scenario::probe_list(source, &settings);
-    tell(text, &diagnostics);
+    print_diagnostics(text, &diagnostics);
     if diagnostics.iter().any(|d| d.severity == Severity::Error) {
-        let hint = "docs/probes.md lists them; each argument is one, as 'process: { port: 8080 }'";
+        let hint = "docs/probes.md lists them; each argument is one probe, such as 'process: { port: 8080 }'";
         return Err(wrong(&text.name, &diagnostics, hint));
     }
-    Ok((probes, asked.into_inner()))
+    Ok((probes, inputs.into_inner()))
 }
 
-/// Checks an experiment and tells all its problems at once.
+/// Checks an experiment and prints all its diagnostics.
 pub(crate) fn experiment(text: &Text, in_full: bool) -> Result<Experiment, Failure> {
     let source = Source {
         name: &text.name,
@@ -292,10 +290,10 @@ pub(crate) fn experiment(text: &Text, in_full: bool) -> Result<Experiment, Failu
     let settings = Settings {
         overrides: &[],
         env: &|name| std::env::var(name).ok(),
-        files: &|_| Err("an experiment names no files but its scenario".to_owned()),
+        files: &|_| Err("an experiment names no file except its scenario".to_owned()),
     };
     let (experiment, diagnostics) = scenario::experiment(source, &settings, in_full);
-    tell(text, &diagnostics);
+    print_diagnostics(text, &diagnostics);
     experiment.ok_or_else(|| {
         wrong(
             &text.name,
@@ -305,8 +303,8 @@ pub(crate) fn experiment(text: &Text, in_full: bool) -> Result<Experiment, Failu
     })
 }
 
-/// Tells problems with their places.
-pub(crate) fn tell(text: &Text, diagnostics: &[Diagnostic]) {
+/// Prints diagnostics with their source positions.
+pub(crate) fn print_diagnostics(text: &Text, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
         let (span, source) = shown(text, diagnostic);
         print(to_miette(diagnostic, span), source);
@@ -327,7 +325,7 @@ fn wrong(name: &str, diagnostics: &[Diagnostic], hint: &str) -> Failure {
     Failure::hinted(Exit::Data, format!("{name} has {errors} {noun}"), hint)
 }
 
-/// The text that a diagnostic points into, and where: the original's, where there is one.
+/// The text a diagnostic points into, and the position: in the original file if there is one.
 fn shown(text: &Text, diagnostic: &Diagnostic) -> (Option<Range<usize>>, NamedSource<String>) {
     let span = diagnostic.span.clone();
     match (&diagnostic.origin, &text.original) {

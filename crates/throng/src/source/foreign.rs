@@ -1,4 +1,4 @@
-//! Scenarios that are made of what was written for another tool, or recorded by one.
+//! Scenarios converted from other tools' files.
 
 use miette::NamedSource;
 use scenario::foreign::{self, Converted, Leniency, har};
@@ -7,7 +7,7 @@ use scenario::{Diagnostic, Source};
 use super::{FILES_BYTES_MAX, Text, folder, print, read_input, to_miette, wrong};
 use crate::exit::{Exit, Failure};
 
-/// The scenario that a Tsung file stands for; what was decided and what is wrong is told.
+/// Converts a Tsung file to a scenario and prints the diagnostics of the conversion.
 pub(crate) fn from_tsung(name: &str, bytes: &[u8], leniency: Leniency) -> Result<Text, Failure> {
     let xml = foreign::decode(bytes).map_err(|error| Failure::new(Exit::Data, error))?;
     let folder = folder(name);
@@ -21,7 +21,7 @@ pub(crate) fn from_tsung(name: &str, bytes: &[u8], leniency: Leniency) -> Result
     converted_text(name, xml, converted, &diagnostics)
 }
 
-/// Tells what a conversion said; the scenario, where there is one.
+/// Prints the diagnostics of a conversion and returns the scenario, if there is one.
 fn converted_text(
     name: &str,
     original: String,
@@ -30,14 +30,14 @@ fn converted_text(
 ) -> Result<Text, Failure> {
     let shown = NamedSource::new(name, original.clone());
     for diagnostic in diagnostics {
-        let said = to_miette(diagnostic, diagnostic.span.clone());
-        print(said, shown.clone());
+        let report = to_miette(diagnostic, diagnostic.span.clone());
+        print(report, shown.clone());
     }
     let Some(converted) = converted else {
         return Err(wrong(
             name,
             diagnostics,
-            "docs/tsung.md and docs/har.md say what is carried over",
+            "docs/tsung.md and docs/har.md list what is supported",
         ));
     };
     Ok(Text {
@@ -47,14 +47,14 @@ fn converted_text(
     })
 }
 
-/// The scenario that a browser's recording stands for.
+/// Converts a browser recording to a scenario.
 pub(crate) fn from_har(
     name: &str,
     bytes: Vec<u8>,
     settings: &har::Settings,
 ) -> Result<Text, Failure> {
     let text = String::from_utf8(bytes).map_err(|error| {
-        let message = format!("{name} is no recording: {}", error.utf8_error());
+        let message = format!("{name} is not a browser recording: {}", error.utf8_error());
         Failure::hinted(Exit::Data, message, "HAR files are UTF-8")
     })?;
     let (converted, diagnostics) = har::har(Source { name, text: &text }, settings);

@@ -1,4 +1,4 @@
-//! `throng capacity FILE`: the highest load that keeps the thresholds.
+//! `throng capacity FILE`: find the highest load at which the thresholds hold.
 
 use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,23 +19,23 @@ use crate::source::{self, Compiled, Text};
 use crate::terminal::{self, View};
 use crate::verbs::run;
 
-/// Runs of a search, and how long it may take, unless --steps and --time-limit say so.
+/// Defaults of --steps and --time-limit.
 const STEPS_MAX: usize = 40;
 const TIME_MAX: Duration = Duration::from_secs(3600);
 
 pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let mut search = match &args.resume {
         Some(directory) => Search::open(directory).map_err(refused)?,
-        None => begun(args)?,
+        None => new_search(args)?,
     };
-    // Of a search that is gone on with, only these may be changed.
+    // Only these may be changed when a search is resumed.
     if let Some(steps) = args.steps {
         search.bounds.steps = usize::from(steps);
     }
     if let Some(time) = args.time_limit {
         search.time_max_ns = ns(time);
     }
-    let knob = search.knob.clone();
+    let setting = search.knob.clone();
     let text = Text {
         name: search.scenario_name.clone(),
         text: search.scenario_text.clone(),
@@ -74,7 +74,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
         KneeNews::Ended { number, trial } => {
             view.end();
             if !silent {
-                let line = report::trial(number, trial, &knob, style);
+                let line = report::trial(number, trial, &setting, style);
                 // A closed standard output does not stop the search.
                 let _ = writeln!(std::io::stdout(), "{line}");
             }
@@ -86,15 +86,19 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
         conclusion,
         trials,
     } = sought?;
-    let page = Page::capacity(&conclusion, &trials, &knob, &text.name, page::VERSION);
+    let page = Page::capacity(&conclusion, &trials, &setting, &text.name, page::VERSION);
     let page = page::beside(&page, &directory, args.html.as_deref())?;
     let text = if args.json {
         report::json(&conclusion)
     } else if args.quiet {
         String::new()
     } else {
-        report::capacity(&conclusion, &knob, &directory.display().to_string(), style)
-            + &page.as_deref().map_or(String::new(), page::line)
+        report::capacity(
+            &conclusion,
+            &setting,
+            &directory.display().to_string(),
+            style,
+        ) + &page.as_deref().map_or(String::new(), page::line)
     };
     written(write!(std::io::stdout(), "{text}"))?;
     Ok(match conclusion.exit_code {
@@ -105,7 +109,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
 }
 
 /// A new search, with its directory.
-fn begun(args: &CapacityArgs) -> Result<Search, Failure> {
+fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
     let file = args.file.as_deref().unwrap_or("-");
     let text = source::scenario(file, Leniency::Strict)?;
     let Compiled { plan, .. } = source::compile(&text, &args.sets.sets)?;
@@ -113,19 +117,19 @@ fn begun(args: &CapacityArgs) -> Result<Search, Failure> {
     if plan.thresholds.is_empty() {
         return Err(Failure::hinted(
             Exit::Data,
-            format!("{file} has no thresholds: nothing says what has to hold"),
-            "add `thresholds`, such as `p99 < 100ms` of a request and `error_rate < 1%`, or --set them",
+            format!("{file} has no thresholds"),
+            "add `thresholds`, such as `p99(request) < 100ms` and `error_rate < 1%`, or --set them",
         ));
     }
-    let knob = load_setting(&text.text, &args.sets.sets, args.of.as_deref())
-        .map_err(|error| no_knob(&error))?;
-    let bounds = bounds(args, &knob)?;
+    let setting = load_setting(&text.text, &args.sets.sets, args.of.as_deref())
+        .map_err(|error| no_setting(&error))?;
+    let bounds = bounds(args, &setting)?;
     #[expect(clippy::disallowed_methods, reason = "names the search's directory")]
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     let name = format!("capacity-{}", plan.name);
-    // Tells searches of one second apart.
+    // Distinguishes searches started within the same second.
     let id = record::run_id(
         now.as_secs(),
         &name,
@@ -133,7 +137,7 @@ fn begun(args: &CapacityArgs) -> Result<Search, Failure> {
     );
     let search = Search {
         directory: args.runs.join(id),
-        knob,
+        knob: setting,
         bounds,
         time_max_ns: ns(TIME_MAX),
         pause_ns: ns(args.pause),
@@ -146,8 +150,8 @@ fn begun(args: &CapacityArgs) -> Result<Search, Failure> {
     Ok(search)
 }
 
-fn bounds(args: &CapacityArgs, knob: &LoadSetting) -> Result<Bounds, Failure> {
-    let is_whole = knob.is_whole();
+fn bounds(args: &CapacityArgs, setting: &LoadSetting) -> Result<Bounds, Failure> {
+    let is_whole = setting.is_whole();
     let whole = |load: f64| {
         if is_whole {
             load.round().max(1.0)
@@ -155,15 +159,15 @@ fn bounds(args: &CapacityArgs, knob: &LoadSetting) -> Result<Bounds, Failure> {
             load
         }
     };
-    let from = whole(args.from.unwrap_or(knob.value));
+    let from = whole(args.from.unwrap_or(setting.value));
     let at_most = args.at_most.map_or(f64::INFINITY, whole);
     if at_most < from {
         return Err(Failure::hinted(
             Exit::Usage,
             format!(
                 "--at-most {} is below the first load, {}",
-                knob.shown(at_most),
-                knob.shown(from)
+                setting.shown(at_most),
+                setting.shown(from)
             ),
             "give a lower --from",
         ));
@@ -183,11 +187,11 @@ fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn no_knob(error: &LoadSettingError) -> Failure {
+fn no_setting(error: &LoadSettingError) -> Failure {
     let hint = match error {
-        LoadSettingError::Several { .. } => "say which with --of",
+        LoadSettingError::Several { .. } => "choose one with --of",
         _ => {
-            "say with --of which number to turn, as --set knows it: arrivals.0.constant, or a \
+            "name the number to vary with --of, as for --set: arrivals.0.constant, or a \
               parameter"
         }
     };

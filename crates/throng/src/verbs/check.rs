@@ -1,4 +1,4 @@
-//! `throng check FILE`: is the scenario right, and what would it do?
+//! `throng check FILE`: check a scenario and describe what it would do.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -12,8 +12,12 @@ use crate::source::{self, Compiled};
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let text = source::scenario(&args.file, args.foreign.leniency())?;
     let Compiled { plan, .. } = source::compile(&text, &args.sets.sets)?;
-    let told = describe(&text.name, &plan);
-    written(write!(std::io::stdout(), "{}", report::visible(&told)))
+    let description = describe(&text.name, &plan);
+    written(write!(
+        std::io::stdout(),
+        "{}",
+        report::visible(&description)
+    ))
 }
 
 /// What the plan would do, in a few lines.
@@ -22,7 +26,7 @@ fn describe(name: &str, plan: &Plan) -> String {
     let length = units::span(plan.end_ns());
     // Writing to a String cannot fail.
     let mut text = format!(
-        "{name} is right: {:?}, {users} users in {length}\n",
+        "{name} is valid: {:?}, {users} users in {length}\n",
         plan.name
     );
     for phase in &plan.phases {

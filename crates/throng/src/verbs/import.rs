@@ -1,5 +1,4 @@
-//! `throng import`: of a directory, results that others published; of a file, what was written for
-//! or recorded by another tool.
+//! `throng import`: converts published results, or another tool's file.
 
 mod results;
 mod scenarios;
@@ -14,10 +13,7 @@ pub(crate) use results::{failure, settings};
 pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
     let dir = Path::new(&args.what);
     if args.what != "-" && !dir.exists() {
-        let message = format!(
-            "cannot read {:?}: there is no such file or directory",
-            args.what
-        );
+        let message = format!("cannot read {:?}: no such file or directory", args.what);
         return Err(Failure::hinted(
             Exit::NoInput,
             message,
@@ -28,18 +24,18 @@ pub(crate) fn import(args: &ImportArgs) -> Result<Exit, Failure> {
         misplaced(&args.what, "a directory", args.file.given())?;
         return results::import(dir, &args.results);
     }
-    misplaced(&args.what, "no directory", args.results.given())?;
+    misplaced(&args.what, "a file", args.results.given())?;
     scenarios::import(&args.what, &args.file)
 }
 
-/// An option that says nothing of what is imported was meant for something else.
+/// Refuses an option that does not apply to what is imported.
 fn misplaced(what: &str, is: &str, given: Option<&str>) -> Result<(), Failure> {
     match given {
         None => Ok(()),
         Some(option) => Err(Failure::hinted(
             Exit::Usage,
-            format!("{what} is {is}, and {option} has no meaning for it"),
-            "`throng import --help` tells the options of results and of files",
+            format!("{what} is {is}; {option} does not apply to it"),
+            "`throng import --help` lists the options for results and for files",
         )),
     }
 }

@@ -39,17 +39,17 @@ pub(crate) fn meters(args: &MetersArgs) -> Result<Exit, Failure> {
     written(write!(std::io::stdout(), "{text}"))
 }
 
-/// A file that somebody wrote; all that is wrong with it is told at once.
+/// Reads a file and prints all its diagnostics.
 fn read<T>(
     path: &str,
     parse: fn(Source<'_>) -> (Option<T>, Vec<Diagnostic>),
 ) -> Result<T, Failure> {
     let text = source::read(path)?;
-    let (value, told) = parse(Source {
+    let (value, diagnostics) = parse(Source {
         name: &text.name,
         text: &text.text,
     });
-    source::tell(&text, &told);
+    source::print_diagnostics(&text, &diagnostics);
     value.ok_or_else(|| {
         Failure::hinted(
             Exit::Data,
@@ -68,7 +68,7 @@ fn subject(path: &Path, prices: Option<&Prices>) -> Result<Subject, Failure> {
         CostError::NoSystem { .. } => Failure::hinted(
             Exit::Data,
             error.to_string(),
-            "name the system in the price list as the run is named",
+            "give the system in the price list the name of the run",
         ),
         CostError::TooLarge { .. } => Failure::new(Exit::Data, error),
     })?;

@@ -1,4 +1,4 @@
-//! `throng run FILE|URL`: conduct a run and print its verdict.
+//! `throng run FILE|URL`: run a scenario and print its verdict.
 
 mod tsung_log;
 
@@ -87,11 +87,11 @@ fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
     if source::is_url(&args.what) {
         return source::for_url(&args.what, &args.load);
     }
-    if let Some(url) = meant(&args.what) {
+    if let Some(url) = intended_url(&args.what) {
         return Err(Failure::hinted(
             Exit::Usage,
             format!("{:?} is neither a file nor a URL", args.what),
-            &format!("write {url}"),
+            &format!("did you mean {url}?"),
         ));
     }
     let load = &args.load;
@@ -104,15 +104,16 @@ fn scenario_text(args: &RunArgs) -> Result<Text, Failure> {
     if given {
         return Err(Failure::hinted(
             Exit::Usage,
-            "--users, --rate, --duration, --method, --header and --body go with a URL".to_owned(),
-            "a scenario says these itself; --set overrides any of its values",
+            "--users, --rate, --duration, --method, --header and --body apply to a URL only"
+                .to_owned(),
+            "a scenario has keys for them; --set overrides any of its values",
         ));
     }
     source::scenario(&args.what, args.foreign.leniency())
 }
 
-/// The URL that was meant where its scheme was left out or mistyped, and there is no such file.
-fn meant(what: &str) -> Option<String> {
+/// The URL that a missing file name with a missing or mistyped scheme probably stands for.
+fn intended_url(what: &str) -> Option<String> {
     let host = |rest: &str| {
         let host = rest.split(['/', '?']).next().unwrap_or_default();
         let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
@@ -128,13 +129,13 @@ fn meant(what: &str) -> Option<String> {
     (!rest.is_empty() && !Path::new(what).exists()).then(|| format!("http://{rest}"))
 }
 
-/// Ctrl-C once ends the run in good order, twice at once. What the run wrote stays and says that
-/// it is incomplete; a built-in target ends with us.
+/// The first Ctrl-C ends the run in good order, the second at once. The record then stays as it is,
+/// marked as incomplete; a built-in target ends with this process.
 pub(crate) fn interrupt() -> Result<Arc<Interrupt>, Failure> {
     let interrupt = Arc::new(Interrupt::default());
-    let asked = Arc::clone(&interrupt);
+    let requested = Arc::clone(&interrupt);
     ctrlc::set_handler(move || {
-        if asked.ask() > 1 {
+        if requested.ask() > 1 {
             std::process::exit(Exit::Interrupted as i32);
         }
     })
@@ -176,7 +177,7 @@ fn shown(directory: &Path) -> String {
     directory.display().to_string()
 }
 
-/// What a run that could not be conducted is told with, and ends with.
+/// The message and exit code of a run that could not be conducted.
 pub(crate) fn failure(error: ConductError) -> Failure {
     let exit = match &error {
         ConductError::Resolve { .. } => Exit::NoHost,
@@ -197,7 +198,7 @@ pub(crate) fn failure(error: ConductError) -> Failure {
         return Failure::hinted(
             Exit::Io,
             format!("the disk is full: {record}"),
-            "free some space, or give another place with --runs; what was written stays, and \
+            "free some space, or choose another directory with --runs; what was written is kept, and \
              `throng show` reads it",
         );
     }
@@ -206,10 +207,10 @@ pub(crate) fn failure(error: ConductError) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::meant;
+    use super::intended_url;
 
     #[test]
-    fn what_was_meant_as_a_url() {
+    fn recognises_urls_without_a_valid_scheme() {
         for (what, url) in [
             ("localhost:8080/hello", Some("http://localhost:8080/hello")),
             ("localhost", Some("http://localhost")),
@@ -221,7 +222,7 @@ mod tests {
             ("-", None),
             ("", None),
         ] {
-            assert_eq!(meant(what).as_deref(), url, "{what}");
+            assert_eq!(intended_url(what).as_deref(), url, "{what}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `throng show RUN`: the verdict of a run that is over, or what a killed run left.
+//! `throng show RUN`: the verdict of a finished run, or the results of a killed one.
 
 use std::io::Write;
 
@@ -57,34 +57,34 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     written(write!(std::io::stdout(), "{text}"))
 }
 
-/// Lines that tell what a run did over its time, where it did anything.
+/// Lines that show a run over time, if it did anything.
 fn over_time(course: Option<&Course>) -> String {
     let lines = course.map(|course| report::over_time(course, terminal::style()));
     let lines = lines.filter(|lines| !lines.is_empty());
     lines.map_or(String::new(), |lines| format!("\n{lines}"))
 }
 
-/// Whether it is no run, but what `throng probe` recorded.
+/// True if the directory was recorded by `throng probe` and holds no run.
 pub(crate) fn is_of_probes(run: &Run) -> bool {
     run.info().generator.mode == PROBE_MODE
 }
 
-/// The run's last verdict. One that was killed before it was judged is judged now, without thresholds,
-/// by what is there; so is one that is to be judged otherwise. The record stays as it is. Of probes alone
-/// there is none.
+/// The run's last verdict. A run that was killed before it was judged is judged now, without thresholds,
+/// by what it left; so is one judged with different options. The record is not changed. A recording of
+/// probes has no verdict.
 pub(crate) fn judged(run: &Run, allow_lost_workers: bool) -> Result<Summary, Failure> {
     if is_of_probes(run) {
         let directory = run.path().display();
         return Err(Failure::hinted(
             Exit::Data,
-            format!("{directory} holds probes alone: nothing was sent that could be judged"),
-            "throng show sums them up, with --json too; throng export --csv writes their values",
+            format!("{directory} holds probes only: there are no requests to judge"),
+            "throng show summarises them, also with --json; throng export --csv writes their values",
         ));
     }
-    let told = run
+    let summary = run
         .summary()
         .map_err(|error| Failure::new(Exit::NoInput, error))?;
-    match told {
+    match summary {
         Some(summary) if !allow_lost_workers => Ok(summary),
         _ => judge_again(run, allow_lost_workers),
     }

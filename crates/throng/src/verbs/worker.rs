@@ -1,4 +1,4 @@
-//! `throng worker`: a share of a run's loops, for the controller that started it.
+//! `throng worker`: runs part of the load for the controller that started it.
 
 use std::io::BufRead;
 
@@ -16,7 +16,7 @@ pub(crate) fn worker(args: &WorkerArgs) -> Result<Exit, Failure> {
     read.map_err(|error| Failure::new(Exit::NoInput, error))?;
     match controller::work(args.connect, token.trim_end(), env!("CARGO_PKG_VERSION")) {
         Ok(()) => Ok(Exit::Passed),
-        // The controller was told, and tells it.
+        // The controller received the error and prints it.
         Err(WorkError::Unable(_)) => Ok(Exit::System),
         Err(error) => Err(Failure::new(Exit::Unavailable, error)),
     }

@@ -55,7 +55,7 @@ fn a_url_that_is_none_is_told_as_it_was_meant() {
         for what in ["localhost:8080/hello", "htp://localhost:8080/hello"] {
             let ended = at_root(&[&["run", what], load].concat()).with(64);
             ended.stderr_contains("is neither a file nor a URL");
-            ended.stderr_contains("write http://localhost:8080/hello");
+            ended.stderr_contains("did you mean http://localhost:8080/hello?");
         }
     }
     // Others take none.
@@ -156,7 +156,9 @@ fn options_of_a_url_do_not_go_with_a_file() {
         ["--body", "x"],
     ] {
         let args = [&["run", "examples/http-hello.yaml"], &option[..]].concat();
-        at_root(&args).with(64).stderr_contains("go with a URL");
+        at_root(&args)
+            .with(64)
+            .stderr_contains("apply to a URL only");
     }
 }
 

@@ -126,7 +126,7 @@ impl Opened {
                     let errors = diagnostics
                         .into_iter()
                         .filter(|d| d.severity == Severity::Error);
-                    source::tell(&self.scenario, &errors.collect::<Vec<_>>());
+                    source::print_diagnostics(&self.scenario, &errors.collect::<Vec<_>>());
                     let message = format!(
                         "`{}` cannot be a level of `{}`: the scenario does not take it",
                         level.text, factor.name
@@ -148,7 +148,7 @@ impl Opened {
             let overrides = self.experiment.overrides(&cell);
             let (compiled, diagnostics) = source::try_compile(&self.scenario, &overrides);
             let Some(Compiled { plan, inputs }) = compiled else {
-                source::tell(&self.scenario, &diagnostics);
+                source::print_diagnostics(&self.scenario, &diagnostics);
                 let set: Vec<String> = overrides.iter().map(|(k, v)| format!("{k}={v}")).collect();
                 return Err(Failure::hinted(
                     Exit::Data,

@@ -1,4 +1,4 @@
-//! What was written for or recorded by another tool, as a scenario.
+//! Converts another tool's file to a scenario.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use crate::args::{FileArgs, Statics};
 use crate::exit::{Exit, Failure, written};
 use crate::source;
 
-/// The scenario that a file stands for.
+/// Converts a file to a scenario.
 pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
     let bytes = source::read_bytes(file, har::TEXT_BYTES_MAX as u64)?;
     let text = if foreign::is_xml(&bytes) {
@@ -18,8 +18,8 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
     } else {
         return Err(Failure::hinted(
             Exit::Data,
-            format!("{file} is nothing that can be imported"),
-            "give a Tsung file (XML) or a browser's recording (HAR, JSON)",
+            format!("{file} has no format that can be imported"),
+            "give a Tsung file (XML) or a browser recording (HAR, JSON)",
         ));
     };
     match &args.output {
@@ -34,7 +34,7 @@ pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
                 Failure::hinted(
                     Exit::CannotCreate,
                     message,
-                    "give another place with --output",
+                    "choose another file with --output",
                 )
             })?;
             Ok(Exit::Passed)

@@ -1,4 +1,4 @@
-//! `--tsung-log FILE`: the rows of a run as Tsung's own log.
+//! `--tsung-log FILE`: writes a run's rows as Tsung's log.
 
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -10,8 +10,8 @@ use scenario::foreign::tsung::Request;
 
 use crate::exit::{Exit, Failure};
 
-/// Writes the log in the order in which requests ended. `requests`: what is known of them, where
-/// the run was one of a Tsung file.
+/// Writes the log in the order in which requests ended. `requests` describes them if the run came
+/// from a Tsung file.
 pub(super) fn write(
     path: &Path,
     directory: &Path,
