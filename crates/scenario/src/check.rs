@@ -37,7 +37,7 @@ pub use thresholds::figure;
 
 pub(crate) use document::stem;
 pub(crate) use fields::Fields;
-pub(crate) use http::is_token_byte;
+pub use http::is_token_byte;
 
 use crate::diagnostic::{Collector, Diagnostic};
 use crate::node::Place;

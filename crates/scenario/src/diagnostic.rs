@@ -58,13 +58,13 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// Adds what to write instead.
-    pub(crate) fn hint(&mut self, hint: impl Into<String>) -> &mut Diagnostic {
+    pub fn hint(&mut self, hint: impl Into<String>) -> &mut Diagnostic {
         self.hint = Some(hint.into());
         self
     }
 
     /// Adds a hint where there is one.
-    pub(crate) fn hint_some(&mut self, hint: Option<String>) -> &mut Diagnostic {
+    pub fn hint_some(&mut self, hint: Option<String>) -> &mut Diagnostic {
         if hint.is_some() {
             self.hint = hint;
         }
@@ -72,7 +72,7 @@ impl Diagnostic {
     }
 
     /// Adds words beside the marked text.
-    pub(crate) fn label(&mut self, label: impl Into<String>) -> &mut Diagnostic {
+    pub fn label(&mut self, label: impl Into<String>) -> &mut Diagnostic {
         self.label = label.into();
         self
     }
@@ -83,7 +83,7 @@ pub const DIAGNOSTICS_MAX: usize = 100;
 
 /// Collects diagnostics and finds their lines.
 #[derive(Debug)]
-pub(crate) struct Collector<'a> {
+pub struct Collector<'a> {
     text: &'a str,
     line_starts: Vec<usize>,
     overrides: Vec<String>,
@@ -92,7 +92,7 @@ pub(crate) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    pub(crate) fn new(text: &'a str, overrides: &[(String, String)]) -> Collector<'a> {
+    pub fn new(text: &'a str, overrides: &[(String, String)]) -> Collector<'a> {
         let starts = text
             .bytes()
             .enumerate()
@@ -111,7 +111,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Adds an error; the returned diagnostic takes its hint and label.
-    pub(crate) fn error(
+    pub fn error(
         &mut self,
         code: &'static str,
         place: &Place,
@@ -121,7 +121,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Adds a warning; the returned diagnostic takes its hint and label.
-    pub(crate) fn warning(
+    pub fn warning(
         &mut self,
         code: &'static str,
         place: &Place,
@@ -163,19 +163,19 @@ impl<'a> Collector<'a> {
     }
 
     /// Adds a hint to the diagnostic told last.
-    pub(crate) fn last_hint(&mut self, hint: String) {
+    pub fn last_hint(&mut self, hint: String) {
         if let Some(last) = self.told.last_mut() {
             last.hint(hint);
         }
     }
 
     /// How many were told so far.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.told.len() + self.untold_count
     }
 
     /// The line, from 1, in which a byte of the scenario lies.
-    pub(crate) fn line(&self, at: usize) -> usize {
+    pub fn line(&self, at: usize) -> usize {
         self.line_starts.partition_point(|&start| start <= at)
     }
 
@@ -188,12 +188,12 @@ impl<'a> Collector<'a> {
         (line, before.chars().count() + 1)
     }
 
-    pub(crate) fn has_errors(&self) -> bool {
+    pub fn has_errors(&self) -> bool {
         self.told.iter().any(|d| d.severity == Severity::Error)
     }
 
     /// All of them, the file's in the order of its text, then the overrides'.
-    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
+    pub fn finish(mut self) -> Vec<Diagnostic> {
         if self.untold_count > 0 {
             self.told.truncate(DIAGNOSTICS_MAX);
             let count = self.untold_count + 1;

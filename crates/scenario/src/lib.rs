@@ -10,7 +10,6 @@ mod csv;
 mod diagnostic;
 pub mod experiment;
 mod expression;
-pub mod foreign;
 mod keys;
 mod load_setting;
 pub mod meters;
@@ -19,7 +18,7 @@ mod overrides;
 pub mod prices;
 mod schema;
 mod sheet;
-mod suggest;
+pub mod suggest;
 mod url;
 mod yaml;
 
@@ -27,16 +26,17 @@ use plan::units;
 
 pub use check::{
     CheckSystem, Settings, Source, SystemPart, SystemProblem, USERS_MAX, compile, compile_checking,
-    figure, probes as probe_list,
+    figure, is_token_byte, probes as probe_list,
 };
-pub use diagnostic::{DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
+pub use diagnostic::{Collector, DIAGNOSTICS_MAX, Diagnostic, Origin, Severity, render};
 pub use experiment::{Experiment, experiment};
+pub use expression::parse::is_name;
 pub use keys::{experiment_reference, reference};
 pub use load_setting::{LoadSettingError, load_setting};
 pub use meters::meters;
+pub use node::Place;
 pub use prices::prices;
 pub use schema::{experiment_schema, schema};
-pub use suggest::nearest;
 pub use url::{Load, UrlRun, split_url, url_scenario};
 pub use yaml::{DEPTH_MAX, NODES_MAX, TEXT_BYTES_MAX};
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Where something stands: bytes of the scenario's text, or of an override's `key=value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
     pub(crate) span: Range<usize>,
     /// The override's number; `None`: the scenario's own text.
     pub(crate) set: Option<usize>,
@@ -12,7 +12,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// A place in the scenario's own text.
-    pub(crate) fn at(span: Range<usize>) -> Place {
+    pub fn at(span: Range<usize>) -> Place {
         Place { span, set: None }
     }
 }

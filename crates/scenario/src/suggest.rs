@@ -18,7 +18,7 @@ pub fn nearest<'n>(written: &str, known: impl IntoIterator<Item = &'n str>) -> O
 }
 
 /// A hint that names the nearest known name, or else all of them.
-pub(crate) fn hint<'n>(
+pub fn hint<'n>(
     written: &str,
     what: &str,
     known: impl IntoIterator<Item = &'n str> + Clone,

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use convert::Leniency;
 use machine::limits::USERS_MAX;
-use scenario::foreign::Leniency;
 
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
 pub(crate) use model::{

@@ -8,10 +8,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use controller::Inputs;
+use convert::{Converted, Leniency};
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Severity as Level};
 use plan::Plan;
 use plan::probes::Probe;
-use scenario::foreign::{Converted, Leniency};
 use scenario::{
     Diagnostic, Experiment, Load, Origin, Settings, Severity, Source, UrlRun, url_scenario,
 };
@@ -50,7 +50,7 @@ pub(crate) fn scenario(name: &str, leniency: Leniency) -> Result<Text, Failure> 
             &format!("convert it: throng import {name} -o scenario.yaml"),
         ));
     }
-    if scenario::foreign::is_xml(&bytes) {
+    if convert::is_xml(&bytes) {
         return from_tsung(name, &bytes, leniency);
     }
     text_of(name, bytes)

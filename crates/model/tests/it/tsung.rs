@@ -1,7 +1,7 @@
 //! Models as Tsung's files, read again as Tsung's files are.
 
+use convert::{Leniency, tsung};
 use model::{BehaviourKind, Made, Settings};
-use scenario::foreign::{Leniency, tsung};
 
 use crate::{Space, line};
 
@@ -50,7 +50,7 @@ fn imported(text: &str) -> plan::Plan {
         leniency: Leniency::Strict,
         files: &none,
     };
-    let (converted, told) = tsung::tsung(source, &settings);
+    let (converted, told) = tsung::convert(source, &settings);
     let converted = converted.unwrap_or_else(|| panic!("{told:?}\n{text}"));
     let source = scenario::Source {
         name: "model.yaml",

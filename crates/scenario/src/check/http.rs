@@ -380,7 +380,7 @@ fn status_range(text: &str) -> Result<(u16, u16), UnitError> {
 }
 
 /// RFC 9110 section 5.6.2.
-pub(crate) fn is_token_byte(byte: u8) -> bool {
+pub fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 

@@ -118,7 +118,7 @@ const FUNCTIONS: &[Function] = &[
 ];
 
 /// Whether a text can name a variable or parameter.
-pub(crate) fn is_name(text: &str) -> bool {
+pub fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(is_name_char)
         && text.len() <= 100

@@ -7,7 +7,6 @@ mod data;
 mod documents;
 mod experiments;
 mod expressions;
-mod foreign;
 mod identity;
 mod markov;
 mod plans;

@@ -1,7 +1,7 @@
 //! Scenarios converted from other tools' files.
 
+use convert::{Converted, Leniency, har, tsung};
 use miette::NamedSource;
-use scenario::foreign::{self, Converted, Leniency, har};
 use scenario::{Diagnostic, Source};
 
 use super::{FILES_BYTES_MAX, Text, folder, print, read_input, to_miette, wrong};
@@ -9,15 +9,15 @@ use crate::exit::{Exit, Failure};
 
 /// Converts a Tsung file to a scenario and prints the diagnostics of the conversion.
 pub(crate) fn from_tsung(name: &str, bytes: &[u8], leniency: Leniency) -> Result<Text, Failure> {
-    let xml = foreign::decode(bytes).map_err(|error| Failure::new(Exit::Data, error))?;
+    let xml = convert::decode(bytes).map_err(|error| Failure::new(Exit::Data, error))?;
     let folder = folder(name);
     let files = |name: &str| read_input(&folder.join(name), FILES_BYTES_MAX);
-    let settings = foreign::tsung::Settings {
+    let settings = tsung::Settings {
         leniency,
         files: &files,
     };
     let source = Source { name, text: &xml };
-    let (converted, diagnostics) = foreign::tsung::tsung(source, &settings);
+    let (converted, diagnostics) = tsung::convert(source, &settings);
     converted_text(name, xml, converted, &diagnostics)
 }
 
@@ -57,6 +57,6 @@ pub(crate) fn from_har(
         let message = format!("{name} is not a browser recording: {}", error.utf8_error());
         Failure::hinted(Exit::Data, message, "HAR files are UTF-8")
     })?;
-    let (converted, diagnostics) = har::har(Source { name, text: &text }, settings);
+    let (converted, diagnostics) = har::convert(Source { name, text: &text }, settings);
     converted_text(name, text, converted, &diagnostics)
 }

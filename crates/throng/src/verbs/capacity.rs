@@ -6,10 +6,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use controller::{
     KneeError, KneeNews, KneeRequest, Loaded, ScenarioText, Search, SearchError, Sought, seek,
 };
+use convert::Leniency;
 use judge::capacity::Bounds;
 use plan::LoadSetting;
 use report::Page;
-use scenario::foreign::Leniency;
 use scenario::{LoadSettingError, load_setting};
 
 use crate::args::CapacityArgs;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use scenario::foreign::{Leniency, tsung};
+use convert::{Leniency, tsung};
 use serde_json::Value;
 
 use crate::support::{Ended, Space, plain, root, shared_data, skip, throng};
@@ -183,7 +183,7 @@ fn asked_by_tsung(text: &str) -> (u64, u64) {
         name: "model.xml",
         text,
     };
-    let (converted, told) = tsung::tsung(source, &settings);
+    let (converted, told) = tsung::convert(source, &settings);
     let converted = converted.unwrap_or_else(|| panic!("{told:?}"));
     let header = format!("options.headers.{}", controller::simulate::USER_HEADER);
     let settings = scenario::Settings {

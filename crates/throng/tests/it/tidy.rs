@@ -12,9 +12,9 @@ use cargo_metadata::{DependencyKind, MetadataCommand, Package};
 const FLOORS: &[&[&str]] = &[
     &["httpd", "proto", "stats", "units"],
     &["plan", "record", "machine"],
-    &["engine", "probe", "scenario"],
-    &["export", "judge", "live", "model"],
-    &["controller", "report"],
+    &["engine", "judge", "probe", "scenario"],
+    &["controller", "convert", "export", "live", "model"],
+    &["report"],
     &["thesis"],
     &["throng"],
 ];
@@ -54,8 +54,8 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["roxmltree"],
-        &["scenario"],
-        "what other tools wrote becomes a scenario there",
+        &["convert"],
+        "other tools' files are converted to scenarios there",
     ),
     (
         &["mysql", "redis"],

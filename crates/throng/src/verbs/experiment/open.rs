@@ -6,9 +6,9 @@ use std::path::Path;
 
 use controller::ScenarioText;
 use controller::experiment::{ExperimentState, PlannedRun, order, time_ns};
+use convert::Leniency;
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource};
 use plan::Plan;
-use scenario::foreign::Leniency;
 use scenario::{Experiment, Severity};
 
 use crate::exit::{Exit, Failure};

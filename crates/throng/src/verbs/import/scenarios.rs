@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use scenario::foreign::{self, har};
+use convert::har;
 
 use crate::args::{FileArgs, Statics};
 use crate::exit::{Exit, Failure, written};
@@ -11,7 +11,7 @@ use crate::source;
 /// Converts a file to a scenario.
 pub(super) fn import(file: &str, args: &FileArgs) -> Result<Exit, Failure> {
     let bytes = source::read_bytes(file, har::TEXT_BYTES_MAX as u64)?;
-    let text = if foreign::is_xml(&bytes) {
+    let text = if convert::is_xml(&bytes) {
         source::from_tsung(file, &bytes, args.foreign.leniency())?
     } else if bytes.trim_ascii_start().starts_with(b"{") {
         source::from_har(file, bytes, &recording(args))?

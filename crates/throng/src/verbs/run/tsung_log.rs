@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use convert::tsung::Request;
 use record::{Measurement, Run};
 use report::TsungLog;
-use scenario::foreign::tsung::Request;
 
 use crate::exit::{Exit, Failure};
 

@@ -6,8 +6,9 @@ use roxmltree::Node;
 
 use super::attributes::value_at;
 use super::matching::{Match, Seen};
-use super::text::{Form, literal};
+use super::text::Form;
 use super::{Importer, Item, Map, Request, elements, opening};
+use crate::writer::literal;
 
 /// A measure's name has so many bytes at most.
 const NAME_BYTES_MAX: usize = 200;
@@ -84,7 +85,7 @@ impl Importer<'_> {
             }
             None => {
                 let message = "the request requests nothing".to_owned();
-                self.telling
+                self.diagnostics
                     .error("missing-element", opening(node), message)
                     .hint("write <http url=\"/\"/> in it");
             }
@@ -110,7 +111,7 @@ impl Importer<'_> {
         let url = self.url(written, around.subst, &value_at(node, "url"));
         let message = "a response with a status from 400 up is an error here; to Tsung it is a \
                        response";
-        self.telling.differs("statuses", at.clone(), message);
+        self.diagnostics.differs("statuses", at.clone(), message);
         (self.has_http, self.session.has_http) = (true, true);
         let name = format!("{method} {url}");
         let mut step = match VERBS.contains(&method.as_str()) {
@@ -207,7 +208,7 @@ impl Importer<'_> {
             let (authority, path) = rest.split_at(end);
             if subst && authority.contains("%%") {
                 let message = "a host that is not the same for every user".to_owned();
-                self.telling.lost(at.clone(), message);
+                self.diagnostics.lost(at.clone(), message);
                 return "/".to_owned();
             }
             let scheme = scheme.to_ascii_lowercase();
@@ -243,7 +244,7 @@ impl Importer<'_> {
         }
         if self.word(node, "version", &["1.0", "1.1"]) == Some("1.0") {
             let message = "requests are sent as HTTP/1.1, with `connection: close`".to_owned();
-            self.telling.ignored(value_at(node, "version"), message);
+            self.diagnostics.ignored(value_at(node, "version"), message);
             headers.push(("connection".to_owned(), "close".to_owned()));
         }
         for part in elements(node) {
@@ -253,7 +254,7 @@ impl Importer<'_> {
                     let (name, value) = (self.required(part, "name"), part.attribute("value"));
                     if part.has_attribute("encoding") {
                         let message = "a header's encoding has no counterpart here".to_owned();
-                        self.telling.lost(value_at(part, "encoding"), message);
+                        self.diagnostics.lost(value_at(part, "encoding"), message);
                     }
                     let at = value_at(part, "value");
                     let value = value.unwrap_or_default();
@@ -261,7 +262,7 @@ impl Importer<'_> {
                     if name.is_some_and(|name| name.eq_ignore_ascii_case("cookie")) {
                         let message = "a `Cookie` header stands in the place of the cookies that \
                                        the server set; Tsung sends both";
-                        self.telling
+                        self.diagnostics
                             .differs("cookie-header", value_at(part, "name"), message);
                     }
                     if let Some(name) = name {
@@ -322,7 +323,7 @@ impl Importer<'_> {
         if kind == "digest" {
             let message = "the request gets its challenge itself, answers it, and is one \
                            operation with it; a request before that fetches it is not needed";
-            self.telling.differs("digest", opening(node), message);
+            self.diagnostics.differs("digest", opening(node), message);
         }
         let mut who = Map::new(opening(node));
         for (key, text, at) in [
@@ -349,7 +350,7 @@ impl Importer<'_> {
                 }
                 Err(why) => {
                     let message = format!("the file {name:?} cannot be read: {why}");
-                    self.telling.error("missing-file", at, message);
+                    self.diagnostics.error("missing-file", at, message);
                     None
                 }
             };
@@ -380,7 +381,7 @@ impl Importer<'_> {
                 if self.session.has_http {
                     let message = "the handshake carries the cookies that the user has; Tsung's \
                                    carries none";
-                    self.telling.differs("handshakes", at.clone(), message);
+                    self.diagnostics.differs("handshakes", at.clone(), message);
                 }
                 let path = node
                     .attribute("path")

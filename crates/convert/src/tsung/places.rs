@@ -5,6 +5,7 @@ use roxmltree::Node;
 use super::attributes::value_at;
 use super::text;
 use super::{Importer, Item, Map, elements, opening};
+use crate::writer::literal;
 
 /// A server of the document.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +42,7 @@ impl Importer<'_> {
                 match inner.tag_name().name() {
                     "ip" if self.flag(inner, "scan", false) => {
                         let message = "addresses of an interface are not sought".to_owned();
-                        self.telling
+                        self.diagnostics
                             .lost(opening(inner), message)
                             .hint("give them as options.source_addresses");
                     }
@@ -52,7 +53,7 @@ impl Importer<'_> {
                     }
                     "iprange" => {
                         let message = "an `iprange` is not carried over".to_owned();
-                        self.telling
+                        self.diagnostics
                             .lost(opening(inner), message)
                             .hint("give its addresses as options.source_addresses");
                     }
@@ -65,14 +66,12 @@ impl Importer<'_> {
                 "there are {} clients: all users start on this machine, and weights have no meaning",
                 clients.len()
             );
-            self.telling.ignored(opening(node), message);
+            self.diagnostics.ignored(opening(node), message);
         }
         if !addresses.is_empty() {
             settings.put("source_addresses", Item::Text(addresses.join(", ")));
             if addresses.len() > 1 {
-                let list = addresses
-                    .iter()
-                    .map(|a| format!("\"{}\"", text::literal(a)));
+                let list = addresses.iter().map(|a| format!("\"{}\"", literal(a)));
                 let list = list.collect::<Vec<_>>().join(", ");
                 if let Some(value) = settings.get_mut("source_addresses") {
                     *value = Item::Bare(format!("[{list}]"));
@@ -100,9 +99,9 @@ impl Importer<'_> {
                 });
             }
         }
-        if self.servers.is_empty() && !self.telling.told.has_errors() {
+        if self.servers.is_empty() && !self.diagnostics.collector.has_errors() {
             let message = "there is no server".to_owned();
-            self.telling
+            self.diagnostics
                 .error("missing-element", opening(node), message)
                 .hint("write <server host=\"127.0.0.1\" port=\"80\" type=\"tcp\"/>");
         }
@@ -114,7 +113,7 @@ impl Importer<'_> {
         let found = u16::try_from(port).ok().filter(|port| *port > 0);
         if found.is_none() {
             let message = format!("{port} is no port");
-            self.telling
+            self.diagnostics
                 .error("bad-number", value_at(node, name), message)
                 .hint("a port is in 1..=65535");
         }
@@ -145,7 +144,7 @@ impl Importer<'_> {
             Some(1 | 3 | 5) => Some("https"),
             Some(_) => {
                 let message = format!("a server of the type `{written}` has no counterpart here");
-                self.telling.lost(value_at(node, name), message);
+                self.diagnostics.lost(value_at(node, name), message);
                 None
             }
             None => self.word(node, name, &TYPES),

@@ -51,7 +51,8 @@ impl Importer<'_> {
         let ack = self.word(node, "ack", &["local", "no_ack", "global"]);
         if ack == Some("global") {
             let message = "users do not wait for others: this one goes on with its own answer";
-            self.telling.lost(value_at(node, "ack"), message.to_owned());
+            self.diagnostics
+                .lost(value_at(node, "ack"), message.to_owned());
         }
         let Some(mut step) = self.raw_step(node, &around) else {
             // So that what reads them is not told as well.
@@ -75,7 +76,7 @@ impl Importer<'_> {
         let size = node.attribute("datasize").unwrap_or_default();
         if size.contains("%%") {
             let message = "a size that is not the same for every user".to_owned();
-            self.telling.lost(value_at(node, "datasize"), message);
+            self.diagnostics.lost(value_at(node, "datasize"), message);
             return None;
         }
         let size = match size {
@@ -84,7 +85,7 @@ impl Importer<'_> {
         };
         if size > ZERO_BYTES_MAX {
             let message = format!("{size} zero bytes are more than {ZERO_BYTES_MAX}");
-            self.telling.lost(value_at(node, "datasize"), message);
+            self.diagnostics.lost(value_at(node, "datasize"), message);
             return None;
         }
         if size > 0 {
@@ -113,7 +114,7 @@ impl Importer<'_> {
                 let first = first.address();
                 let message = "beside HTTP and WebSocket, plain connections go to the first \
                                server; which of several is not drawn for them";
-                self.telling.lost(at.clone(), message.to_owned());
+                self.diagnostics.lost(at.clone(), message.to_owned());
                 Item::Text(first)
             }
         };
@@ -130,7 +131,7 @@ impl Importer<'_> {
     pub(super) fn go_to_plain(&mut self, node: Node<'_, '_>, server: &Server) {
         if self.session.plain.is_open {
             let message = "the session has a plain connection, and gets no other".to_owned();
-            self.telling.lost(value_at(node, "new_type"), message);
+            self.diagnostics.lost(value_at(node, "new_type"), message);
             return;
         }
         let address = server.address();

@@ -174,6 +174,11 @@ fn scalar(text: &str) -> String {
     out
 }
 
+/// Text that means itself in a template.
+pub(super) fn literal(text: &str) -> String {
+    text.replace("${", "\\${")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,9 +5,9 @@ use std::ops::Range;
 use roxmltree::Node;
 
 use super::attributes::value_at;
-use super::text::literal;
 use super::variables::sound;
 use super::{Importer, Item, Map, opening};
+use crate::writer::literal;
 
 /// The files that the options name, and how steps read them.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ impl Importer<'_> {
         };
         if self.data.named.iter().any(|(known, ..)| *known == id) {
             let message = format!("two files have the id `{id}`");
-            self.telling
+            self.diagnostics
                 .error("duplicate-name", value_at(option, "id"), message);
             return;
         }
@@ -73,9 +73,9 @@ impl Importer<'_> {
         let named = &self.data.named;
         let Some(file) = named.iter().position(|(known, ..)| known == id) else {
             let known = named.iter().map(|(known, ..)| known.as_str());
-            let hint = crate::suggest::hint(id, "the options name", known);
+            let hint = scenario::suggest::hint(id, "the options name", known);
             let message = format!("no option names a file with the id `{id}`");
-            self.telling
+            self.diagnostics
                 .error("unknown-file", value_at(node, "fileid"), message)
                 .hint_some(hint);
             return None;
@@ -88,14 +88,14 @@ impl Importer<'_> {
         };
         if separator.chars().count() != 1 && separator != "tab" {
             let message = "cells are separated by one character here".to_owned();
-            self.telling.lost(value_at(node, "delimiter"), message);
+            self.diagnostics.lost(value_at(node, "delimiter"), message);
             return None;
         }
         let is_random = self.word(node, "order", &["iter", "random"]) == Some("random");
         if !is_random {
             let message = "user n begins with line n; with Tsung each takes the next line when it \
                            comes to it";
-            self.telling
+            self.diagnostics
                 .differs("lines", value_at(node, "order"), message);
         }
         let name = self.lines(file, is_random, separator, names.len());

@@ -3,7 +3,7 @@
 //! The semantics are Tsung's (its manual, version 1.7, and `tsung-1.0.dtd`): users arrive as a
 //! Poisson process within each phase, a user's session and server are drawn by weight, a random
 //! think time is exponential, the first `match` that comes true acts, and the test is over when
-//! the last user has finished. [`tsung`] makes a scenario of it; what each part becomes is
+//! the last user has finished. [`convert`] makes a scenario of it; what each part becomes is
 //! documented in `docs/tsung.md`.
 
 mod attributes;
@@ -21,16 +21,15 @@ mod variables;
 
 use std::ops::Range;
 
-use roxmltree::Node;
-
-use super::writer::{Item, Map, Writer};
-use super::{Converted, Leniency, Telling, xml};
-use crate::Source;
-use crate::diagnostic::Diagnostic;
 use options::Think;
 use places::Server;
+use roxmltree::Node;
+use scenario::{Diagnostic, Source};
 use sessions::Session;
-pub(super) use text::literal;
+
+use crate::diagnostics::Diagnostics;
+use crate::writer::{Item, Map, Writer, literal};
+use crate::{Converted, Leniency, xml};
 
 /// What else a conversion depends on.
 #[derive(Clone, Copy)]
@@ -56,7 +55,7 @@ pub struct Request {
 
 /// What an importer knows of the document so far.
 struct Importer<'a> {
-    telling: Telling<'a>,
+    diagnostics: Diagnostics<'a>,
     files: &'a dyn Fn(&str) -> Result<String, String>,
     servers: Vec<Server>,
     /// `option name="thinktime"`.
@@ -79,9 +78,12 @@ struct Importer<'a> {
 }
 
 /// Makes a scenario of a Tsung document. There is one exactly where nothing told is an error.
-pub fn tsung(source: Source<'_>, settings: &Settings<'_>) -> (Option<Converted>, Vec<Diagnostic>) {
+pub fn convert(
+    source: Source<'_>,
+    settings: &Settings<'_>,
+) -> (Option<Converted>, Vec<Diagnostic>) {
     let mut importer = Importer {
-        telling: Telling::new(source.text, settings.leniency),
+        diagnostics: Diagnostics::new(source.text, settings.leniency),
         files: settings.files,
         servers: Vec::new(),
         think: None,
@@ -94,17 +96,17 @@ pub fn tsung(source: Source<'_>, settings: &Settings<'_>) -> (Option<Converted>,
         has_http: false,
         is_plain: false,
     };
-    let converted = xml::parse(source.text, &mut importer.telling)
+    let converted = xml::parse(source.text, &mut importer.diagnostics)
         .and_then(|document| importer.document(document.root_element(), source.name));
-    let converted = converted.filter(|_| !importer.telling.told.has_errors());
-    (converted, importer.telling.told.finish())
+    let converted = converted.filter(|_| !importer.diagnostics.collector.has_errors());
+    (converted, importer.diagnostics.collector.finish())
 }
 
 impl Importer<'_> {
     fn document(&mut self, root: Node<'_, '_>, name: &str) -> Option<Converted> {
         if root.tag_name().name() != "tsung" {
             let message = format!("the document is a `{}`", root.tag_name().name());
-            self.telling
+            self.diagnostics
                 .error("bad-document", opening(root), message)
                 .hint("Tsung's files begin with `<tsung>`");
             return None;
@@ -122,7 +124,7 @@ impl Importer<'_> {
                 "information" => continue,
                 "monitoring" => {
                     let message = "servers are not monitored by what Tsung used for it".to_owned();
-                    self.telling.ignored(opening(part), message);
+                    self.diagnostics.ignored(opening(part), message);
                     continue;
                 }
                 _ => {
@@ -135,7 +137,7 @@ impl Importer<'_> {
         for (name, part) in [("servers", servers), ("load", load), ("sessions", sessions)] {
             if part.is_none() {
                 let message = format!("`<{name}>` is missing");
-                self.telling
+                self.diagnostics
                     .error("missing-element", opening(root), message);
             }
         }

@@ -66,7 +66,7 @@ impl Importer<'_> {
         out.extend(self.finish(node, whole_s.map(|whole_s| whole_s - end_s), programs));
         if out.is_empty() {
             let message = "there is no phase".to_owned();
-            self.telling
+            self.diagnostics
                 .error("missing-element", opening(node), message)
                 .hint("write <arrivalphase phase=\"1\" duration=\"1\" unit=\"minute\">");
         }
@@ -106,7 +106,7 @@ impl Importer<'_> {
         let length_s = self.number(node, "duration").map(|n| n * self.unit_s(node));
         if self.flag(node, "wait_all_sessions_end", false) {
             let message = "phases follow one another by the clock".to_owned();
-            self.telling
+            self.diagnostics
                 .lost(value_at(node, "wait_all_sessions_end"), message);
         }
         let (mut rate, mut users_max) = (None, None);
@@ -125,7 +125,7 @@ impl Importer<'_> {
         let (number, length_s) = (number?, length_s?);
         if length_s == 0.0 {
             let message = "the phase has no length".to_owned();
-            self.telling
+            self.diagnostics
                 .error("bad-number", value_at(node, "duration"), message);
         }
         let length = Item::Bare(text::seconds(length_s));
@@ -133,7 +133,7 @@ impl Importer<'_> {
             Some(rate) => Map::of(opening(node), "poisson", Item::Bare(rate)).with("for", length),
             None => {
                 let message = "the phase starts nobody".to_owned();
-                self.telling
+                self.diagnostics
                     .error("missing-element", opening(node), message)
                     .hint("write <users arrivalrate=\"10\" unit=\"second\"/>");
                 return None;
@@ -174,7 +174,7 @@ impl Importer<'_> {
         };
         if !(rate > 0.0 && rate.is_finite()) {
             let message = "nobody, or everybody at once, would start at this rate".to_owned();
-            self.telling
+            self.diagnostics
                 .error("bad-number", value_at(node, name), message)
                 .hint("write a number above 0");
             return None;
@@ -214,9 +214,9 @@ impl Importer<'_> {
             .collect();
         if found.is_empty() {
             let names = programs.iter().map(|program| program.name.as_str());
-            let hint = crate::suggest::hint(name, "the sessions are", names);
+            let hint = scenario::suggest::hint(name, "the sessions are", names);
             let message = format!("there is no session `{name}`");
-            self.telling
+            self.diagnostics
                 .error("unknown-session", value_at(node, attribute), message)
                 .hint_some(hint);
         }

@@ -6,13 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
+use convert::{Converted, Leniency, decode, har, tsung};
+use plan::Plan;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
-use scenario::foreign::tsung::{Settings, tsung};
-use scenario::foreign::{self, Converted, Leniency, decode, har};
 use scenario::{Diagnostic, Severity, Source, render};
-
-use crate::compile_with;
 
 fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
@@ -28,15 +26,32 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     files
 }
 
-fn convert(name: &str, text: &str, leniency: Leniency) -> (Option<Converted>, Vec<Diagnostic>) {
+fn from_tsung(name: &str, text: &str, leniency: Leniency) -> (Option<Converted>, Vec<Diagnostic>) {
     let files = |name: &str| {
         std::fs::read_to_string(testdata().join("tsung").join(name)).map_err(|e| e.to_string())
     };
-    let settings = Settings {
+    let settings = tsung::Settings {
         leniency,
         files: &files,
     };
-    tsung(Source { name, text }, &settings)
+    tsung::convert(Source { name, text }, &settings)
+}
+
+/// Compiles a scenario whose files are those beside the Tsung files.
+fn compile(text: &str) -> (Option<Plan>, Vec<Diagnostic>) {
+    let settings = scenario::Settings {
+        overrides: &[],
+        env: &|_| None,
+        files: &|name| {
+            let path = testdata().join("tsung").join(name);
+            std::fs::read_to_string(path).map_err(|e| e.to_string())
+        },
+    };
+    let source = Source {
+        name: "test.yaml",
+        text,
+    };
+    scenario::compile(source, &settings)
 }
 
 /// Compares with the file, or writes it.
@@ -59,7 +74,7 @@ fn name_of(path: &Path) -> &str {
 
 #[track_caller]
 fn assert_compiles(name: &str, converted: &Converted) {
-    let (plan, told) = compile_with(&converted.text, &[]);
+    let (plan, told) = compile(&converted.text);
     let text = &converted.text;
     let said = render(&told, Source { name, text });
     // Of credentials it is told that they are kept, which is so.
@@ -73,7 +88,7 @@ fn tsung_files_become_scenarios() {
     for path in files("tsung", "xml") {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = name_of(&path);
-        let (converted, told) = convert(name, &text, Leniency::Strict);
+        let (converted, told) = from_tsung(name, &text, Leniency::Strict);
         let said = render(&told, Source { name, text: &text });
         let converted = converted.unwrap_or_else(|| panic!("{said}"));
         assert_compiles(name, &converted);
@@ -82,7 +97,7 @@ fn tsung_files_become_scenarios() {
             &converted.text,
             &mut different,
         );
-        golden(&path.with_extension("said"), &said, &mut different);
+        golden(&path.with_extension("warnings"), &said, &mut different);
     }
     assert!(different.is_empty(), "{}", different.join("\n\n"));
 }
@@ -95,11 +110,11 @@ fn wrong_tsung_files_are_told_as_expected() {
     for path in all {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = name_of(&path);
-        let (converted, told) = convert(name, &text, Leniency::Strict);
+        let (converted, told) = from_tsung(name, &text, Leniency::Strict);
         let mut said = render(&told, Source { name, text: &text });
         if let Some(converted) = converted {
             // Then the scenario itself is wrong, and the place is the XML's.
-            let (plan, told) = compile_with(&converted.text, &[]);
+            let (plan, told) = compile(&converted.text);
             assert!(plan.is_none(), "{name} runs");
             for diagnostic in &told {
                 let at = converted.origin(diagnostic.line).unwrap();
@@ -117,7 +132,7 @@ fn wrong_tsung_files_are_told_as_expected() {
 fn what_is_lost_is_left_out_on_demand() {
     let path = testdata().join("tsung/bad/lost.xml");
     let text = std::fs::read_to_string(path).unwrap();
-    let (converted, told) = convert("lost.xml", &text, Leniency::Lenient);
+    let (converted, told) = from_tsung("lost.xml", &text, Leniency::Lenient);
     assert!(
         told.iter().all(|d| d.severity == Severity::Warning),
         "{told:?}"
@@ -127,7 +142,7 @@ fn what_is_lost_is_left_out_on_demand() {
         "{told:?}"
     );
     let converted = converted.expect("warnings do not hinder");
-    let (plan, said) = compile_with(&converted.text, &[]);
+    let (plan, said) = compile(&converted.text);
     assert!(plan.is_some(), "{said:?}\n{}", converted.text);
 }
 
@@ -135,13 +150,13 @@ fn what_is_lost_is_left_out_on_demand() {
 fn xml_comes_in_several_encodings() {
     let text = "<?xml version='1.0' encoding='ISO-8859-1'?><tsung>\u{e9}</tsung>";
     let latin: Vec<u8> = text.chars().map(|c| c as u8).collect();
-    assert!(foreign::is_xml(&latin));
+    assert!(convert::is_xml(&latin));
     assert_eq!(decode(&latin).unwrap(), text);
     let utf16: Vec<u8> = "\u{feff}<tsung>\u{1f600}</tsung>"
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
         .collect();
-    assert!(foreign::is_xml(&utf16));
+    assert!(convert::is_xml(&utf16));
     assert_eq!(decode(&utf16).unwrap(), "<tsung>\u{1f600}</tsung>");
     let big: Vec<u8> = "\u{feff}<tsung/>"
         .encode_utf16()
@@ -154,7 +169,7 @@ fn xml_comes_in_several_encodings() {
     assert!(said(b"<?xml version='1.0' encoding='EBCDIC'?><tsung/>").contains("\"ebcdic\""));
     assert!(said(&utf16[..utf16.len() - 1]).contains("UTF-16"));
     assert!(said(b"<?xml version='1.0' encoding=\"us-ascii\"?><t>\xe9</t>").contains("US-ASCII"));
-    assert!(!foreign::is_xml(b"target: x"));
+    assert!(!convert::is_xml(b"target: x"));
 }
 
 #[test]
@@ -172,7 +187,7 @@ fn recordings_become_scenarios() {
                 statics,
                 third_parties,
             };
-            let (converted, told) = har::har(Source { name, text: &text }, &settings);
+            let (converted, told) = har::convert(Source { name, text: &text }, &settings);
             let converted = converted.unwrap_or_else(|| panic!("{told:?}"));
             assert_compiles(name, &converted);
             golden(
@@ -196,7 +211,7 @@ fn what_is_no_recording_is_told() {
             name: "x.har",
             text,
         };
-        let (converted, told) = har::har(source, &settings);
+        let (converted, told) = har::convert(source, &settings);
         assert!(converted.is_none());
         render(&told, source)
     };
@@ -233,17 +248,17 @@ proptest! {
             text.replace_range(start..end, &instead);
         }
         for leniency in [Leniency::Strict, Leniency::Lenient] {
-            if let (Some(converted), _) = convert("x.xml", &text, leniency) {
-                compile_with(&converted.text, &[]);
+            if let (Some(converted), _) = from_tsung("x.xml", &text, leniency) {
+                compile(&converted.text);
             }
         }
     }
 
     #[test]
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        foreign::is_xml(&bytes);
+        convert::is_xml(&bytes);
         if let Ok(text) = decode(&bytes) {
-            convert("x.xml", &text, Leniency::Lenient);
+            from_tsung("x.xml", &text, Leniency::Lenient);
         }
     }
 
@@ -257,8 +272,8 @@ proptest! {
         text.replace_range(start..end, &instead);
         let settings = har::Settings { statics: har::Statics::Group, third_parties: true };
         let source = Source { name: "x.har", text: &text };
-        if let (Some(converted), _) = har::har(source, &settings) {
-            compile_with(&converted.text, &[]);
+        if let (Some(converted), _) = har::convert(source, &settings) {
+            compile(&converted.text);
         }
     }
 }

@@ -9,13 +9,13 @@ mod reuse;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tsung::literal;
-use super::writer::{Item, Map, Writer};
-use super::{Converted, Leniency, Telling};
-use crate::Source;
-use crate::diagnostic::Diagnostic;
 use read::{Exchange, exchanges};
 use reuse::Reuse;
+use scenario::{Diagnostic, Source};
+
+use crate::diagnostics::Diagnostics;
+use crate::writer::{Item, Map, Writer, literal};
+use crate::{Converted, Leniency};
 
 /// Largest recording, in bytes: bodies are kept in it.
 pub const TEXT_BYTES_MAX: usize = 256 << 20;
@@ -44,19 +44,19 @@ pub struct Settings {
 }
 
 /// Makes a scenario of a recording. There is one exactly where nothing told is an error.
-pub fn har(source: Source<'_>, settings: &Settings) -> (Option<Converted>, Vec<Diagnostic>) {
-    let mut telling = Telling::new(source.text, Leniency::Strict);
-    let converted = exchanges(source.text, &mut telling)
-        .and_then(|all| scenario_of(source.name, all, *settings, &mut telling));
-    let converted = converted.filter(|_| !telling.told.has_errors());
-    (converted, telling.told.finish())
+pub fn convert(source: Source<'_>, settings: &Settings) -> (Option<Converted>, Vec<Diagnostic>) {
+    let mut diagnostics = Diagnostics::new(source.text, Leniency::Strict);
+    let converted = exchanges(source.text, &mut diagnostics)
+        .and_then(|all| scenario_of(source.name, all, *settings, &mut diagnostics));
+    let converted = converted.filter(|_| !diagnostics.collector.has_errors());
+    (converted, diagnostics.collector.finish())
 }
 
 fn scenario_of(
     name: &str,
     all: Vec<Exchange>,
     settings: Settings,
-    telling: &mut Telling<'_>,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> Option<Converted> {
     let origin = all.first()?.origin.clone();
     let others: BTreeSet<String> = all
@@ -77,13 +77,13 @@ fn scenario_of(
             "left out"
         };
         let message = format!("requests to other hosts are {what}: {hosts}");
-        telling.ignored(0..0, message);
+        diagnostics.ignored(0..0, message);
     }
     let has_jar = leave_to_jar(&mut kept);
     let reuse = Reuse::of(&kept);
     if !reuse.has_all() {
         let message = "the recording is large: not every value was sought in it".to_owned();
-        telling.ignored(0..0, message);
+        diagnostics.ignored(0..0, message);
     }
     let (steps, length_s) = steps_of(&kept, &origin, settings.statics, &reuse);
     let mut top = Map::new(0..0);

@@ -85,13 +85,13 @@ impl Importer<'_> {
         let when = self.word(node, "when", &["match", "nomatch"]);
         if node.has_attribute("apply_to_content") {
             let message = "Erlang functions cannot be applied to a response".to_owned();
-            self.telling
+            self.diagnostics
                 .lost(value_at(node, "apply_to_content"), message);
             return None;
         }
         if self.flag(node, "subst", false) && node.text().is_some_and(|t| t.contains("%%")) {
             let message = "a pattern is the same for every user".to_owned();
-            self.telling.lost(value_at(node, "subst"), message);
+            self.diagnostics.lost(value_at(node, "subst"), message);
             return None;
         }
         let action = match word {
@@ -99,14 +99,14 @@ impl Importer<'_> {
             "log" => Action::Note,
             "dump" => {
                 let message = "responses are not kept in files; it is counted like `log`";
-                self.telling
+                self.diagnostics
                     .ignored(value_at(node, "do"), message.to_owned());
                 Action::Note
             }
             "abort" => Action::Stop,
             "abort_test" => {
                 let message = "a user cannot end the whole run".to_owned();
-                self.telling.lost(value_at(node, "do"), message);
+                self.diagnostics.lost(value_at(node, "do"), message);
                 Action::Stop
             }
             "restart" => Action::Restart(self.count(node, "max_restart").unwrap_or(3)),
@@ -119,7 +119,7 @@ impl Importer<'_> {
         if !matches!(action, Action::Go | Action::Loop { .. }) {
             let message = "where a match acts, that is a failed check of the request, which counts \
                            as an error; Tsung counts matches beside its errors";
-            self.telling
+            self.diagnostics
                 .differs("matches", value_at(node, "do"), message);
         }
         let (pattern, at) = pattern_of(node);
@@ -152,7 +152,7 @@ impl Importer<'_> {
             return Some(escaped);
         }
         let message = "this regular expression has no counterpart here".to_owned();
-        self.telling.lost(at.clone(), message);
+        self.diagnostics.lost(at.clone(), message);
         None
     }
 
@@ -167,14 +167,14 @@ impl Importer<'_> {
         for lost in ["xpath", "pgsql_expr"] {
             if node.has_attribute(lost) {
                 let message = format!("`{lost}` has no counterpart here");
-                self.telling.lost(value_at(node, lost), message);
+                self.diagnostics.lost(value_at(node, lost), message);
                 self.session.undefined.push(name);
                 return;
             }
         }
         if self.word(node, "decode", &["html_entities", "false"]) == Some("html_entities") {
             let message = "HTML's entities are not decoded".to_owned();
-            self.telling.lost(value_at(node, "decode"), message);
+            self.diagnostics.lost(value_at(node, "decode"), message);
         }
         let source = if let Some(path) = node.attribute("jsonpath") {
             self.json_source(path, &value_at(node, "jsonpath"), &name)
@@ -250,7 +250,7 @@ impl Importer<'_> {
         };
         if !is_there || !steps[first..].iter().all(simple) {
             let message = "going back so far would leave the loop or transaction at hand";
-            self.telling.lost(at.clone(), message.to_owned());
+            self.diagnostics.lost(at.clone(), message.to_owned());
         }
         let (openings, mut inner): (Vec<_>, Vec<_>) =
             steps.split_off(first).into_iter().partition(opens);

@@ -3,11 +3,7 @@
 use std::ops::Range;
 
 use super::Importer;
-
-/// Text that means itself in a template.
-pub(in super::super) fn literal(text: &str) -> String {
-    text.replace("${", "\\${")
-}
+use crate::writer::literal;
 
 /// A number as scenarios write it.
 pub(super) fn number(number: f64) -> String {
@@ -78,7 +74,7 @@ impl Importer<'_> {
             let Some((inner, tail)) = after.split_once("%%") else {
                 // Tsung drops what is not closed; so would nobody have meant it.
                 let message = "this `%%` is never closed".to_owned();
-                self.telling
+                self.diagnostics
                     .error("bad-substitution", at.clone(), message)
                     .hint("write %%_name%%");
                 return out;
@@ -94,7 +90,7 @@ impl Importer<'_> {
                 None if inner == "ts_user_server:get_unique_id" => out.push_str("${user + 1}"),
                 None => {
                     let message = format!("the Erlang function `{inner}` cannot be called");
-                    self.telling.lost(at.clone(), message);
+                    self.diagnostics.lost(at.clone(), message);
                 }
             }
             rest = tail;

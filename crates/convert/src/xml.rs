@@ -6,9 +6,9 @@
 use std::ops::Range;
 
 use roxmltree::{Document, Error, ParsingOptions};
+use scenario::TEXT_BYTES_MAX;
 
-use super::Telling;
-use crate::yaml::TEXT_BYTES_MAX;
+use crate::diagnostics::Diagnostics;
 
 /// Most elements, attributes aside.
 const NODES_MAX: u32 = 200_000;
@@ -106,16 +106,16 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, DecodeError> 
 }
 
 /// Reads a document; tells why it is none.
-pub(super) fn parse<'t>(text: &'t str, telling: &mut Telling<'_>) -> Option<Document<'t>> {
+pub(super) fn parse<'t>(text: &'t str, diagnostics: &mut Diagnostics<'_>) -> Option<Document<'t>> {
     if text.len() > TEXT_BYTES_MAX {
         let message = format!("the file has {} bytes", text.len());
-        telling
+        diagnostics
             .error("too-large", 0..0, message)
             .hint(format!("{TEXT_BYTES_MAX} are read at most"));
         return None;
     }
     if let Some(at) = grows_beyond(text) {
-        telling
+        diagnostics
             .error(
                 "entities",
                 at,
@@ -132,13 +132,13 @@ pub(super) fn parse<'t>(text: &'t str, telling: &mut Telling<'_>) -> Option<Docu
     let document = match Document::parse_with_options(text, options) {
         Ok(document) => document,
         Err(error) => {
-            tell(&error, text, telling);
+            tell(&error, text, diagnostics);
             return None;
         }
     };
     if let Some(node) = too_deep(&document) {
         let message = format!("elements stand more than {DEPTH_MAX} deep in one another");
-        telling.error("too-deep", node, message);
+        diagnostics.error("too-deep", node, message);
         return None;
     }
     Some(document)
@@ -181,7 +181,7 @@ fn too_deep(document: &Document<'_>) -> Option<Range<usize>> {
     }
 }
 
-fn tell(error: &Error, text: &str, telling: &mut Telling<'_>) {
+fn tell(error: &Error, text: &str, diagnostics: &mut Diagnostics<'_>) {
     let at = offset(text, error.pos());
     let end = text[at..].chars().next().map_or(at, |c| at + c.len_utf8());
     let (message, hint) = match error {
@@ -212,7 +212,7 @@ fn tell(error: &Error, text: &str, telling: &mut Telling<'_>) {
         Error::UnclosedRootNode => text.len()..text.len(),
         _ => at..end,
     };
-    let told = telling.error("bad-xml", at, message);
+    let told = diagnostics.error("bad-xml", at, message);
     if !hint.is_empty() {
         told.hint(hint);
     }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use plan::units;
 use roxmltree::Node;
+use scenario::suggest;
 
 use super::{Importer, opening};
-use crate::suggest;
 
 /// Tsung's elements and their attributes (`tsung-1.0.dtd`), as far as they are read.
 const ELEMENTS: &[(&str, &[&str])] = &[
@@ -182,7 +182,7 @@ impl Importer<'_> {
             }
             let message = format!("`<{name}>` has no attribute `{written}`");
             let hint = suggest::hint(written, "its attributes are", known.iter().copied());
-            self.telling
+            self.diagnostics
                 .error("unknown-attribute", attribute.range_qname(), message)
                 .hint_some(hint);
         }
@@ -193,20 +193,20 @@ impl Importer<'_> {
         let name = node.tag_name().name();
         if LOST.contains(&name) {
             let message = format!("`<{name}>` has no counterpart here");
-            self.telling.lost(opening(node), message);
+            self.diagnostics.lost(opening(node), message);
             return;
         }
         let names = ELEMENTS.iter().map(|(element, _)| *element);
         if names.clone().any(|known| known == name) {
             let parent = node.parent_element().map_or("", |p| p.tag_name().name());
             let message = format!("`<{name}>` cannot stand in `<{parent}>`");
-            self.telling
+            self.diagnostics
                 .error("misplaced-element", opening(node), message);
             return;
         }
         let hint = suggest::nearest(name, names).map(|near| format!("did you mean `{near}`?"));
         let message = format!("there is no element `<{name}>`");
-        self.telling
+        self.diagnostics
             .error("unknown-element", opening(node), message)
             .hint_some(hint);
     }
@@ -217,7 +217,7 @@ impl Importer<'_> {
         if value.is_none() {
             let element = node.tag_name().name();
             let message = format!("`<{element}>` needs the attribute `{name}`");
-            self.telling
+            self.diagnostics
                 .error("missing-attribute", opening(node), message)
                 .hint(format!("write {name}=\"…\""));
         }
@@ -231,7 +231,7 @@ impl Importer<'_> {
         let found = found.filter(|number| (0.0..=1e15).contains(number));
         if found.is_none() {
             let message = format!("{text:?} is no number from 0");
-            self.telling
+            self.diagnostics
                 .error("bad-number", value_at(node, name), message)
                 .hint("write it like 10 or 0.5");
         }
@@ -243,7 +243,7 @@ impl Importer<'_> {
         let number = self.number(node, name)?;
         if number.fract() != 0.0 {
             let message = format!("{number} is no whole number");
-            self.telling
+            self.diagnostics
                 .error("bad-number", value_at(node, name), message);
             return None;
         }
@@ -262,7 +262,7 @@ impl Importer<'_> {
         if found.is_none() {
             let message = format!("`{written}` is not known here");
             let hint = suggest::hint(written, "write one of", words.iter().copied());
-            self.telling
+            self.diagnostics
                 .error("bad-word", value_at(node, name), message)
                 .hint_some(hint);
         }

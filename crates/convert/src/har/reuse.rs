@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 
 use regex::Regex;
+use scenario::is_name;
 use serde_json::Value;
 
-use super::super::tsung::literal;
-use super::super::writer::{Item, Map};
 use super::read::Exchange;
-use crate::expression::parse::is_name;
+use crate::writer::{Item, Map, literal};
 
 /// A shorter text is too likely to stand somewhere by chance.
 const CHARS_MIN: usize = 6;

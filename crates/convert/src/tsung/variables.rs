@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use roxmltree::Node;
+use scenario::is_name;
 
 use super::attributes::value_at;
 use super::text::{Form, quoted};
 use super::{Importer, Item, Map, elements, opening};
-use crate::expression::parse::is_name;
 
 /// What stands for Tsung's `tsung_userid`, which counts from 1.
 const USER_ID: &str = "user + 1";
@@ -29,13 +29,13 @@ impl Importer<'_> {
         }
         if name.contains('[') {
             let message = format!("`{name}`: an item of a list cannot be named");
-            self.telling.lost(at.clone(), message);
+            self.diagnostics.lost(at.clone(), message);
             return "''".to_owned();
         }
         let name = sound(name);
         if !self.session.defined.contains(&name) {
             let message = format!("nothing sets `{name}` before this: it is the word `undefined`");
-            self.telling.ignored(at.clone(), message);
+            self.diagnostics.ignored(at.clone(), message);
             self.session.defined.push(name.clone());
             self.session.undefined.push(name.clone());
         }
@@ -111,7 +111,7 @@ impl Importer<'_> {
                 let (start, end) = (self.count(node, "start")?, self.count(node, "end")?);
                 if start > end {
                     let message = format!("{start} is more than {end}");
-                    self.telling
+                    self.diagnostics
                         .error("bad-number", value_at(node, "start"), message);
                     return None;
                 }
@@ -136,7 +136,7 @@ impl Importer<'_> {
                 let (pointer, rest) = self.pointer(path, &at)?;
                 if rest.is_some() {
                     let message = "a list made of a variable has no counterpart here".to_owned();
-                    self.telling.lost(at, message);
+                    self.diagnostics.lost(at, message);
                     return None;
                 }
                 same(format!("${{json({from}, {})}}", quoted(&pointer)))
@@ -144,7 +144,7 @@ impl Importer<'_> {
             "server" => {
                 let [server] = &self.servers[..] else {
                     let message = "which of several servers a user belongs to is not known to it";
-                    self.telling
+                    self.diagnostics
                         .lost(value_at(node, "sourcetype"), message.to_owned());
                     return None;
                 };
@@ -158,7 +158,7 @@ impl Importer<'_> {
                     return same(format!("${{{USER_ID}}}"));
                 }
                 let message = "Erlang code cannot be run here".to_owned();
-                self.telling.lost(value_at(node, "sourcetype"), message);
+                self.diagnostics.lost(value_at(node, "sourcetype"), message);
                 None
             }
         }
@@ -181,7 +181,7 @@ impl Importer<'_> {
             }
             if key.starts_with('?') || key == "*" {
                 let message = format!("`{path}`: seeking items of a list has no counterpart here");
-                self.telling.lost(at.clone(), message);
+                self.diagnostics.lost(at.clone(), message);
                 return None;
             }
             let token = key.replace('~', "~0").replace('/', "~1");

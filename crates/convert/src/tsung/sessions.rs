@@ -11,6 +11,7 @@ use super::places::{Server, bracketed};
 use super::raw::Plain;
 use super::text;
 use super::{Importer, Item, Map, elements, opening};
+use crate::writer::literal;
 
 /// A session as a program of the scenario.
 #[derive(Debug, Clone)]
@@ -62,7 +63,7 @@ impl Importer<'_> {
             let program = self.read_session(session);
             if programs.iter().any(|other| other.name == program.name) {
                 let message = format!("two sessions are called `{}`", program.name);
-                self.telling
+                self.diagnostics
                     .error("duplicate-name", value_at(session, "name"), message);
                 continue;
             }
@@ -70,7 +71,7 @@ impl Importer<'_> {
         }
         if programs.is_empty() {
             let message = "there is no session".to_owned();
-            self.telling
+            self.diagnostics
                 .error("missing-element", opening(node), message);
         }
         programs
@@ -91,7 +92,7 @@ impl Importer<'_> {
         self.known_protocol(node, "type");
         if !self.flag(node, "persistent", true) {
             let message = "connections stay open as long as the server keeps them".to_owned();
-            self.telling.lost(value_at(node, "persistent"), message);
+            self.diagnostics.lost(value_at(node, "persistent"), message);
         }
         let mut steps = self.agent_step(node);
         self.steps(node, &mut steps);
@@ -108,7 +109,7 @@ impl Importer<'_> {
         }
         if steps.is_empty() {
             let message = format!("the session `{name}` does nothing");
-            self.telling.error("empty", opening(node), message);
+            self.diagnostics.error("empty", opening(node), message);
         }
         Program {
             name,
@@ -140,7 +141,7 @@ impl Importer<'_> {
             Some("ts_http" | "http" | "ts_webdav" | "ts_websocket" | "websocket" | "ts_raw") => {}
             Some(kind) if TYPES.contains(&kind) => {
                 let message = format!("sessions of the type `{kind}` have no counterpart here");
-                self.telling.lost(value_at(node, attribute), message);
+                self.diagnostics.lost(value_at(node, attribute), message);
             }
             _ => {
                 self.word(node, attribute, &TYPES);
@@ -152,7 +153,7 @@ impl Importer<'_> {
     fn agent_step(&mut self, node: Node<'_, '_>) -> Vec<Map> {
         let at = opening(node);
         let set = |name: &str| {
-            let value = Item::Text(text::literal(name));
+            let value = Item::Text(literal(name));
             let value = Map::of(at.clone(), "user_agent", value);
             Map::of(at.clone(), "set", Item::Map(value))
         };
@@ -204,7 +205,7 @@ impl Importer<'_> {
             Some(think) => think.pause.clone(),
             None if value == "wait_global" || value == "wait_bidi" => {
                 let message = format!("`{value}` has no counterpart: users do not wait for others");
-                self.telling.lost(value_at(node, "value"), message);
+                self.diagnostics.lost(value_at(node, "value"), message);
                 return;
             }
             None if value.contains("%%") => {
@@ -252,7 +253,7 @@ impl Importer<'_> {
             .and_then(|v| v.strip_suffix("%%"));
         let Some(name) = inner else {
             let message = "a think time is one variable or a number".to_owned();
-            self.telling.error("bad-number", at, message);
+            self.diagnostics.error("bad-number", at, message);
             return;
         };
         let name = self.read_variable(name, &at);
@@ -267,12 +268,8 @@ impl Importer<'_> {
         self.steps(node, &mut inner);
         self.session.transactions.pop();
         steps.push(
-            Map::of(
-                opening(node),
-                "transaction",
-                Item::Text(text::literal(&name)),
-            )
-            .with("steps", Item::List(inner)),
+            Map::of(opening(node), "transaction", Item::Text(literal(&name)))
+                .with("steps", Item::List(inner)),
         );
     }
 
@@ -284,12 +281,12 @@ impl Importer<'_> {
         let scheme = self.scheme(node, "server_type");
         if self.flag(node, "store", false) || self.flag(node, "restore", false) {
             let message = "connections to other servers stay open by themselves".to_owned();
-            self.telling.ignored(opening(node), message);
+            self.diagnostics.ignored(opening(node), message);
         }
         if let (Some(host), Some(port), Some(scheme)) = (host, port, scheme) {
             if host.contains("%%") {
                 let message = "a server that is not the same for every user".to_owned();
-                self.telling.lost(value_at(node, "host"), message);
+                self.diagnostics.lost(value_at(node, "host"), message);
                 return;
             }
             let server = Server {
@@ -314,7 +311,7 @@ impl Importer<'_> {
     fn abort(&mut self, node: Node<'_, '_>, steps: &mut Vec<Map>) {
         if self.word(node, "type", &["session", "all"]) == Some("all") {
             let message = "a user cannot end the whole run".to_owned();
-            self.telling.lost(value_at(node, "type"), message);
+            self.diagnostics.lost(value_at(node, "type"), message);
         }
         steps.push(Map::of(opening(node), "stop", Item::Nothing));
     }

@@ -38,7 +38,7 @@ impl Importer<'_> {
             None if sign == "==" || sign == "!=" => quoted(value),
             None => {
                 let message = format!("{value:?} is no number, and has no order");
-                self.telling.error("bad-number", value_range, message);
+                self.diagnostics.error("bad-number", value_range, message);
                 return None;
             }
         };
@@ -80,7 +80,7 @@ impl Importer<'_> {
         let step = self.count(node, "incr").unwrap_or(1);
         if step == 0 {
             let message = "the loop would never end".to_owned();
-            self.telling
+            self.diagnostics
                 .error("bad-number", value_at(node, "incr"), message);
             return;
         }
@@ -140,7 +140,7 @@ impl Importer<'_> {
         let word = last.map_or("", |last| last.tag_name().name());
         if word != "while" && word != "until" {
             let message = "`<repeat>` does not end with a `<while>` or `<until>`".to_owned();
-            self.telling
+            self.diagnostics
                 .error("missing-element", at, message)
                 .hint("write <until var=\"…\" eq=\"…\"/> as its last element");
             return;
@@ -171,7 +171,7 @@ impl Importer<'_> {
         for filter in ["include", "exclude"] {
             if node.has_attribute(filter) {
                 let message = "items of a list cannot be sorted out".to_owned();
-                self.telling.lost(value_at(node, filter), message);
+                self.diagnostics.lost(value_at(node, filter), message);
             }
         }
         let (Some(name), Some(list)) = (name, list) else {
@@ -182,7 +182,7 @@ impl Importer<'_> {
         let of_item = self.session.lists.get(&list).cloned();
         if of_item.is_none() {
             let message = format!("`{list}` is not known to be a list");
-            self.telling
+            self.diagnostics
                 .lost(list_at, message)
                 .hint("a list comes of a jsonpath with [*]");
         }

@@ -122,7 +122,7 @@ impl Importer<'_> {
                 "retry_timeout" => {
                     let message = "each pause before another attempt is as long as the first; \
                                    Tsung's grow with the attempts";
-                    self.telling
+                    self.diagnostics
                         .differs("retries", value_at(option, "value"), message);
                     retries.pause_ms = self.number(option, "value").unwrap_or(10.0);
                 }
@@ -148,10 +148,10 @@ impl Importer<'_> {
         let at = value_at(option, "name");
         if let Some((_, why)) = IGNORED.iter().find(|(known, _)| *known == name) {
             let message = format!("the option `{name}` has no meaning here: {why}");
-            self.telling.ignored(at, message);
+            self.diagnostics.ignored(at, message);
         } else if LOST.contains(&name) {
             let message = format!("the option `{name}` has no counterpart here");
-            self.telling.lost(at, message);
+            self.diagnostics.lost(at, message);
         } else {
             let known = IGNORED.iter().map(|(known, _)| *known);
             let names = known.chain(LOST.iter().copied()).chain([
@@ -166,10 +166,10 @@ impl Importer<'_> {
                 "websocket_frame",
                 "file_server",
             ]);
-            let hint = crate::suggest::nearest(name, names);
+            let hint = scenario::suggest::nearest(name, names);
             let hint = hint.map(|near| format!("did you mean `{near}`?"));
             let message = format!("there is no option `{name}`");
-            self.telling
+            self.diagnostics
                 .error("unknown-option", at, message)
                 .hint_some(hint);
         }
@@ -180,7 +180,7 @@ impl Importer<'_> {
         let value = self.required(option, "value")?;
         if value == "now" || value == "random" {
             let message = "a seed by the clock: runs of this scenario are all alike".to_owned();
-            self.telling.ignored(value_at(option, "value"), message);
+            self.diagnostics.ignored(value_at(option, "value"), message);
             return None;
         }
         self.count(option, "value").map(|seed| seed.to_string())
@@ -190,7 +190,7 @@ impl Importer<'_> {
     fn timeout(&mut self, option: Node<'_, '_>, settings: &mut Map, key: &str) {
         if self.required(option, "value") == Some("infinity") {
             let message = "waiting has an end here: the default holds".to_owned();
-            self.telling.ignored(value_at(option, "value"), message);
+            self.diagnostics.ignored(value_at(option, "value"), message);
             return;
         }
         let Some(ms) = self.number(option, "value") else {
@@ -216,14 +216,15 @@ impl Importer<'_> {
             let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
             if name.is_empty() {
                 let message = "the user agent is empty".to_owned();
-                self.telling.error("empty", opening(agent), message);
+                self.diagnostics.error("empty", opening(agent), message);
             }
             self.agents.push((weight, name));
         }
         let total: f64 = self.agents.iter().map(|(weight, _)| weight).sum();
         if !self.agents.is_empty() && total == 0.0 {
             let message = "all user agents have the probability 0".to_owned();
-            self.telling.error("bad-number", opening(option), message);
+            self.diagnostics
+                .error("bad-number", opening(option), message);
         }
     }
 
@@ -233,7 +234,7 @@ impl Importer<'_> {
         if let (Some(min), Some(max)) = (min, max) {
             if min > max {
                 let message = format!("{min} is more than {max}");
-                self.telling
+                self.diagnostics
                     .error("bad-number", value_at(node, "min"), message)
                     .hint("exchange `min` and `max`");
                 return None;

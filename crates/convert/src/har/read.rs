@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use scenario::is_token_byte;
 use serde_json::Value;
 
-use super::super::Telling;
 use super::TEXT_BYTES_MAX;
-use crate::check::is_token_byte;
+use crate::diagnostics::Diagnostics;
 
 /// Most entries that are read.
 const ENTRIES_MAX: usize = 5000;
@@ -60,10 +60,10 @@ pub(super) struct Exchange {
 }
 
 /// All exchanges that were made, in the order of their starts; tells of what is left out.
-pub(super) fn exchanges(text: &str, telling: &mut Telling<'_>) -> Option<Vec<Exchange>> {
+pub(super) fn exchanges(text: &str, diagnostics: &mut Diagnostics<'_>) -> Option<Vec<Exchange>> {
     if text.len() > TEXT_BYTES_MAX {
         let message = format!("the recording has {} bytes", text.len());
-        telling.error("too-large", 0..0, message).hint(format!(
+        diagnostics.error("too-large", 0..0, message).hint(format!(
             "{TEXT_BYTES_MAX} are read at most; record without bodies"
         ));
         return None;
@@ -75,12 +75,12 @@ pub(super) fn exchanges(text: &str, telling: &mut Telling<'_>) -> Option<Vec<Exc
         Err(error) => {
             let at = offset(text, error.line(), error.column());
             let message = format!("this is no JSON: {error}");
-            telling.error("bad-har", at..at, message);
+            diagnostics.error("bad-har", at..at, message);
             return None;
         }
     };
     let Some(entries) = document.pointer("/log/entries").and_then(Value::as_array) else {
-        telling
+        diagnostics
             .error(
                 "bad-har",
                 0..0,
@@ -91,7 +91,7 @@ pub(super) fn exchanges(text: &str, telling: &mut Telling<'_>) -> Option<Vec<Exc
     };
     if entries.len() > ENTRIES_MAX {
         let message = format!("the recording has {} requests", entries.len());
-        telling
+        diagnostics
             .error("too-large", 0..0, message)
             .hint(format!("{ENTRIES_MAX} are read at most"));
         return None;
@@ -112,7 +112,7 @@ pub(super) fn exchanges(text: &str, telling: &mut Telling<'_>) -> Option<Vec<Exc
         };
         let Some(start_ms) = milliseconds(word(entry, "/startedDateTime")) else {
             let message = format!("entry {index} has no `startedDateTime` that is a time");
-            telling
+            diagnostics
                 .error("bad-har", 0..0, message)
                 .hint("it is written like 2026-01-31T09:30:00.123Z");
             return None;
@@ -121,15 +121,15 @@ pub(super) fn exchanges(text: &str, telling: &mut Telling<'_>) -> Option<Vec<Exc
     }
     if unanswered > 0 {
         let message = format!("{unanswered} requests without an answer are left out");
-        telling.ignored(0..0, message);
+        diagnostics.ignored(0..0, message);
     }
     if foreign > 0 {
         let message = format!("{foreign} entries that are not HTTP are left out");
-        telling.ignored(0..0, message);
+        diagnostics.ignored(0..0, message);
     }
     if exchanges.is_empty() {
         let message = "the recording has no HTTP request that was answered".to_owned();
-        telling.error("empty", 0..0, message);
+        diagnostics.error("empty", 0..0, message);
         return None;
     }
     exchanges.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));

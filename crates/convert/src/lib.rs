@@ -1,0 +1,43 @@
+//! What people wrote for other tools, as scenarios: Tsung's files and recordings of browsers.
+//!
+//! A converter makes the text of a scenario, which then goes the way of every scenario. What it
+//! decided stands in the text as comments; what it cannot carry over is told with its place and
+//! is an error unless the caller is [lenient](Leniency). Of each line it remembers where in the
+//! original it came from, so that what the scenario's own check says can be shown there.
+
+mod diagnostics;
+pub mod har;
+pub mod tsung;
+mod writer;
+mod xml;
+
+use std::ops::Range;
+
+pub use xml::{DecodeError, decode, is_xml};
+
+/// What becomes of parts that have no counterpart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leniency {
+    /// They are errors.
+    Strict,
+    /// They are left out with a warning.
+    Lenient,
+}
+
+/// The scenario made of a foreign file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Converted {
+    /// YAML.
+    pub text: String,
+    /// For each line of the text the bytes of the original it was made of.
+    lines: Vec<Range<usize>>,
+    /// What the other tool knew of requests and the scenario does not say, by measure.
+    pub requests: Vec<tsung::Request>,
+}
+
+impl Converted {
+    /// Where in the original a place of the scenario comes from; `line` counts from 1.
+    pub fn origin(&self, line: usize) -> Option<Range<usize>> {
+        self.lines.get(line.checked_sub(1)?).cloned()
+    }
+}
