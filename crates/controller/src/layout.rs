@@ -103,9 +103,9 @@ fn stay(session: &Session, plan: &Plan) -> f64 {
             | Op::WsOpen(_)
             | Op::SseOpen(_)
             | Op::TcpOpen(_)
-            | Op::WsSend(_)
+            | Op::Send(_)
             | Op::Channel(_)
-            | Op::WsExpect(_) => {
+            | Op::Expect(_) => {
                 exchanges += rounds * visits;
             }
             // How long a restarted session or a wait by expression lasts is not known.

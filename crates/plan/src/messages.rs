@@ -8,7 +8,7 @@ use crate::tcp::Payload;
 
 /// Sending a message over a WebSocket or a framed TCP connection.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WsSend {
+pub struct SendOp {
     pub payload: Payload,
     /// Of a WebSocket: a binary frame instead of a text frame.
     pub binary: bool,

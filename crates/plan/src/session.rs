@@ -9,7 +9,7 @@ use crate::data::Feed;
 use crate::expr::{Expr, Template};
 use crate::http::HttpOp;
 use crate::ids::{MeasureId, Pc, Register, Slot};
-use crate::messages::{Expect, WsSend};
+use crate::messages::{Expect, SendOp};
 use crate::streams::{Poll, SseOpen, WsOpen};
 use crate::tcp::TcpOpen;
 
@@ -57,14 +57,14 @@ pub enum Op {
     /// Open a plain TCP connection and wait for it. It takes the WebSocket's place, too.
     TcpOpen(Box<TcpOpen>),
     /// Send a message; wait for its reply if there is one.
-    WsSend(Box<WsSend>),
+    Send(Box<SendOp>),
     /// Join, push to or leave a channel over the WebSocket.
     Channel(Box<ChannelOp>),
     /// Wait for a message.
-    WsExpect(Box<Expect>),
-    /// Close the WebSocket with this status and wait for the peer's close; or the event
-    /// stream; or poll no more.
-    WsClose { code: u16 },
+    Expect(Box<Expect>),
+    /// Close the connection that brings messages: a WebSocket with this status, waiting for the
+    /// peer to close; an event stream; or stop polling.
+    Close { code: u16 },
     /// Wait; the draw is in seconds, negative draws count as 0.
     Think(Dist),
     /// Wait so many seconds; below zero counts as 0.

@@ -207,9 +207,9 @@ fn measure_of(op: &Op) -> Option<MeasureId> {
         Op::SseOpen(open) => Some(open.measure),
         Op::Poll(poll) => Some(poll.measure),
         Op::TcpOpen(open) => Some(open.measure),
-        Op::WsSend(send) => Some(reply_measure(send.reply.as_ref()).unwrap_or(send.measure)),
+        Op::Send(send) => Some(reply_measure(send.reply.as_ref()).unwrap_or(send.measure)),
         Op::Channel(op) => Some(op.measure),
-        Op::WsExpect(expect) => Some(expect.measure),
+        Op::Expect(expect) => Some(expect.measure),
         _ => None,
     }
 }

@@ -40,10 +40,10 @@ impl Interpreter<'_> {
             Op::SseOpen(open) => self.open_event_stream(now_ns, key, open),
             Op::TcpOpen(open) => self.open_tcp(now_ns, key, open),
             Op::Poll(poll) => self.start_poll(now_ns, key, poll),
-            Op::WsSend(send) => self.send(now_ns, key, send),
+            Op::Send(send) => self.send(now_ns, key, send),
             Op::Channel(op) => self.send_to_channel(now_ns, key, op),
-            Op::WsExpect(expect) => self.expect(now_ns, key, expect),
-            Op::WsClose { code } => self.close(now_ns, key, *code),
+            Op::Expect(expect) => self.expect(now_ns, key, expect),
+            Op::Close { code } => self.close(now_ns, key, *code),
             Op::Think(dist) => self.think(now_ns, key, dist),
             Op::Pace { register, every } => self.pace(now_ns, key, *register, every),
             Op::TransactionStart { register } => {

@@ -1,6 +1,6 @@
 //! Framed messages straight on TCP or TLS.
 
-use plan::{Op, TcpOpen, WsSend};
+use plan::{Op, SendOp, TcpOpen};
 use proto::frame;
 
 use super::flow::Flow;
@@ -40,7 +40,7 @@ impl<'p> Interpreter<'p> {
         &mut self,
         now_ns: u64,
         slot: u32,
-        send: &WsSend,
+        send: &SendOp,
     ) -> Result<(), String> {
         let Some(framing) = self.framing(slot) else {
             return Err("no framing".to_owned());

@@ -1,6 +1,6 @@
 //! WebSocket steps: upgrade, send, reply, close.
 
-use plan::{Expect, Op, WsOpen, WsSend};
+use plan::{Expect, Op, SendOp, WsOpen};
 use proto::http1::Event as HttpEvent;
 use proto::ws::{self, Agreed, Event, HandshakeError, MessageKind};
 use record::Outcome;
@@ -143,15 +143,15 @@ impl<'p> Interpreter<'p> {
     /// The message that the user waits for.
     pub(super) fn expected(&self, key: u32) -> Option<&'p Expect> {
         match self.users.op(key)? {
-            Op::WsSend(send) => send.reply.as_ref(),
-            Op::WsExpect(expect) => Some(expect),
+            Op::Send(send) => send.reply.as_ref(),
+            Op::Expect(expect) => Some(expect),
             Op::Channel(op) => self.answer_by_content(key, op),
             _ => None,
         }
     }
 
     /// Sends a message over the user's WebSocket or TCP connection.
-    pub(super) fn send(&mut self, now_ns: u64, key: u32, send: &WsSend) -> Flow {
+    pub(super) fn send(&mut self, now_ns: u64, key: u32, send: &SendOp) -> Flow {
         self.begin(now_ns, key);
         let Some(slot) = self.open_stream(now_ns, key) else {
             return Flow::Fail;

@@ -86,14 +86,14 @@ impl Program {
 /// Whether any of these instructions lets time pass.
 pub(super) fn wait_in(ops: &[Op]) -> bool {
     ops.iter().any(|op| match op {
-        Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::WsExpect(_) => true,
-        Op::WsSend(send) => send.reply.is_some(),
+        Op::Http(_) | Op::WsOpen(_) | Op::SseOpen(_) | Op::TcpOpen(_) | Op::Expect(_) => true,
+        Op::Send(send) => send.reply.is_some(),
         Op::Channel(op) => op.verb == ChannelVerb::Join || op.reply.is_some(),
         Op::Think(dist) | Op::Pace { every: dist, .. } => !never_positive(dist),
         Op::ThinkFor(seconds) => !matches!(seconds, Expr::Const(_)),
         // A poll's user goes on at once; to close takes time only where it was opened before.
         Op::Poll(_)
-        | Op::WsClose { .. }
+        | Op::Close { .. }
         | Op::Set { .. }
         | Op::Feed(_)
         | Op::Check { .. }

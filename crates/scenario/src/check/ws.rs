@@ -1,7 +1,7 @@
 //! WebSocket steps, and messages over whatever carries them.
 
 use plan::expr::{Escape, Template};
-use plan::{Expect, Match, MatchTest, MeasureId, MeasureKind, Op, Payload, Source, WsOpen, WsSend};
+use plan::{Expect, Match, MatchTest, MeasureId, MeasureKind, Op, Payload, SendOp, Source, WsOpen};
 use proto::ws::Offer;
 
 use super::Checker;
@@ -92,7 +92,7 @@ impl Checker<'_> {
             .unwrap_or(matches!(payload, Some(Payload::Bytes(_))));
         let (reply, measure) = self.reply_of(fields, &send_name(node), program);
         if let Some(payload) = payload {
-            program.push(Op::WsSend(Box::new(WsSend {
+            program.push(Op::Send(Box::new(SendOp {
                 payload,
                 binary,
                 reply,
@@ -147,7 +147,7 @@ impl Checker<'_> {
         if node.is_null() {
             let measure = self.measure("expect", MeasureKind::Request, &node.place);
             let timeout_ns = self.timeout_ns;
-            program.push(Op::WsExpect(Box::new(Expect {
+            program.push(Op::Expect(Box::new(Expect {
                 when: Vec::new(),
                 save: Vec::new(),
                 check: Vec::new(),
@@ -163,7 +163,7 @@ impl Checker<'_> {
         let otherwise = expect_name(&when);
         let measure = self.measure_from(&fields, "as", &otherwise, MeasureKind::Request);
         let expect = self.expectation(&fields, when, measure, program);
-        program.push(Op::WsExpect(Box::new(expect)));
+        program.push(Op::Expect(Box::new(expect)));
     }
 
     fn expectation(
@@ -203,7 +203,7 @@ impl Checker<'_> {
                 )
                 .hint("use 1000, or your own from 3000 to 4999");
         }
-        program.push(Op::WsClose { code: code as u16 });
+        program.push(Op::Close { code: code as u16 });
     }
 
     fn needs_ws(&mut self, verb: &str, place: &Place, program: &mut Program) {

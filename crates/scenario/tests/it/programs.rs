@@ -168,7 +168,7 @@ fn a_websocket_conversation() {
             ("expect", MeasureKind::Request),
         ]
     );
-    let Op::WsSend(first) = &session.ops[1] else {
+    let Op::Send(first) = &session.ops[1] else {
         panic!("no send")
     };
     assert_eq!(
@@ -182,7 +182,7 @@ fn a_websocket_conversation() {
         panic!("not equal")
     };
     assert_eq!(expected.as_static(), Some("true"));
-    let Op::WsSend(second) = &session.ops[2] else {
+    let Op::Send(second) = &session.ops[2] else {
         panic!("no send")
     };
     assert_eq!(
@@ -197,10 +197,10 @@ fn a_websocket_conversation() {
             Part::Text("\"}".into()),
         ]
     );
-    assert!(matches!(&session.ops[3], Op::WsSend(send) if send.binary));
-    assert!(matches!(&session.ops[4], Op::WsExpect(e) if e.timeout_ns == 1_000_000_000));
-    assert!(matches!(session.ops[6], Op::WsClose { code: 1000 }));
-    assert!(matches!(session.ops[7], Op::WsClose { code: 4000 }));
+    assert!(matches!(&session.ops[3], Op::Send(send) if send.binary));
+    assert!(matches!(&session.ops[4], Op::Expect(e) if e.timeout_ns == 1_000_000_000));
+    assert!(matches!(session.ops[6], Op::Close { code: 1000 }));
+    assert!(matches!(session.ops[7], Op::Close { code: 4000 }));
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn event_streams() {
         .collect();
     assert_eq!(names[1], ("stream", MeasureKind::Handshake));
     assert_eq!(names[2], ("reconnect", MeasureKind::Handshake));
-    let Op::WsExpect(expect) = &ops[1] else {
+    let Op::Expect(expect) = &ops[1] else {
         panic!("no expect")
     };
     let looks_at: Vec<_> = expect.when.iter().map(|m| &m.from).collect();

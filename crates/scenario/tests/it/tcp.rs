@@ -51,7 +51,7 @@ arrivals: [ { constant: 1/s, for: 1s } ]
         plan.measures[open.measure as usize].kind,
         MeasureKind::Handshake
     );
-    let Op::WsSend(send) = &ops[1] else {
+    let Op::Send(send) = &ops[1] else {
         panic!("{:?}", ops[1])
     };
     let Payload::Bytes(bytes) = &send.payload else {
