@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check web bench bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth picture toolchain
+.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -51,6 +51,9 @@ test-deps:
 bench: toolchain web
 	@bench/run $(if $(APPLY),--apply)
 
+bench-micro: toolchain
+	@cargo bench --locked --package proto --package stats --package engine --benches
+
 bench-compare: toolchain
 	@cargo run --release --locked --package stats --example compare_speed
 
@@ -80,6 +83,9 @@ picture: toolchain web
 	scripts/terminal-picture.py --at 42 --live docs/images/live.svg --end docs/images/verdict.svg \
 		-- $(TARGET)/release/throng run examples/football-quick.yaml
 	node web/picture.mjs "$$(ls -d runs/*-football-quick-* | tail -n 1)/report.html" docs/images/report.png
+
+fuzz:
+	@scripts/fuzz.sh $(or $(SECONDS),60)
 
 web:
 	@scripts/web.sh

@@ -1,5 +1,6 @@
 //! The codecs over the wire: literal bytes, inputs cut anywhere, other implementations as oracles.
 
+mod corpus;
 mod frames;
 mod http1_oracle;
 mod http1_pieces;

@@ -3,6 +3,7 @@
 mod arrivals;
 mod bad;
 mod channels;
+mod corpus;
 mod data;
 mod documents;
 mod experiments;

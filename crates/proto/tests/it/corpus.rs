@@ -1,0 +1,28 @@
+//! The fuzzers' bodies on their kept corpus.
+
+#[path = "../../../../fuzz/bodies/proto.rs"]
+mod bodies;
+#[path = "../../../../fuzz/replay.rs"]
+mod replay;
+
+use replay::replay;
+
+#[test]
+fn http1_reads_any_bytes_alike_however_they_are_cut() {
+    replay("http1", bodies::http1);
+}
+
+#[test]
+fn ws_reads_any_bytes_alike_however_they_are_cut() {
+    replay("ws", bodies::ws);
+}
+
+#[test]
+fn sse_reads_any_bytes_alike_however_they_are_cut() {
+    replay("sse", bodies::sse);
+}
+
+#[test]
+fn frames_read_any_bytes_alike_however_they_are_cut() {
+    replay("frames", bodies::frames);
+}

@@ -1,0 +1,56 @@
+//! Replays a kept corpus as a test: each file as it is, cut short, and with bytes changed. What is
+//! changed is the same each time; `make fuzz` looks for more.
+
+use std::path::Path;
+
+/// Variants of each file.
+const VARIANTS_COUNT: u64 = 200;
+
+/// Runs `body` on the corpus of `target` and on variants of its files.
+pub(crate) fn replay(target: &str, body: impl Fn(&[u8])) {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let entries = std::fs::read_dir(corpus.join(target)).expect("each target has a corpus");
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    assert!(!files.is_empty(), "the corpus of {target} is empty");
+    for (number, file) in files.iter().enumerate() {
+        let data = std::fs::read(file).expect("a file of the corpus can be read");
+        body(&data);
+        for variant in 0..VARIANTS_COUNT {
+            body(&changed(&data, number as u64 * VARIANTS_COUNT + variant));
+        }
+    }
+}
+
+/// `data` with one to four changes that follow from `seed`.
+fn changed(data: &[u8], seed: u64) -> Vec<u8> {
+    let mut draws = SplitMix(seed);
+    let mut data = data.to_vec();
+    for _ in 0..=draws.below(4) {
+        let at = draws.below(data.len() + 1);
+        let end = (at + draws.below(8)).min(data.len());
+        match draws.below(5) {
+            0 => data.truncate(at),
+            1 => drop(data.drain(at..end)),
+            2 => data.splice(at..at, *b"\0\xff").for_each(drop),
+            3 => data.extend_from_within(at..end),
+            _ => data[at..end]
+                .iter_mut()
+                .for_each(|byte| *byte ^= 1 << draws.below(8)),
+        }
+    }
+    data
+}
+
+/// Steele, Lea and Flood 2014: enough to vary test inputs.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) % end as u64).expect("below a length")
+    }
+}
