@@ -4,7 +4,7 @@ import './style.css';
 import { type Document, FORMAT } from './document';
 import { el } from './dom';
 import { live } from './live';
-import { shelf } from './shelf';
+import { results } from './results';
 import { capacity } from './views/capacity';
 import { comparison } from './views/comparison';
 import { experiment } from './views/experiment';
@@ -44,7 +44,7 @@ export function draw(doc: Document): void {
 const holder = document.getElementById('document');
 try {
   if ('live' in document.documentElement.dataset) live(draw);
-  else if ('shelf' in document.documentElement.dataset) shelf(draw);
+  else if ('index' in document.documentElement.dataset) results(draw);
   else if (holder?.textContent) draw(JSON.parse(holder.textContent) as Document);
   else throw new Error('the page holds no document');
 } catch (error) {

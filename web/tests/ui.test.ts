@@ -1,4 +1,4 @@
-/** Past results in a browser: the list, reports, and comparisons that are made when asked for. */
+/** Past results in a browser: the list, reports, and comparisons on request. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -116,7 +116,7 @@ const row = (page: Page, place: string) =>
   rows(page).filter({ has: page.locator('.note', { hasText: place }) });
 
 describe('the list of results', () => {
-  test('has all of them, with their figures, also what is damaged', async () => {
+  test('shows all results with their figures, damaged ones too', async () => {
     const { page, faults, close } = await visit();
     expect(await page.locator('h1').innerText()).toBe('Results');
     expect(await rows(page).count()).toBe(8);
@@ -127,7 +127,7 @@ describe('the list of results', () => {
     expect(await row(page, 'bare').innerText()).toMatch(
       /run.*\/s.*(ms|µs).*(passed|failed|trusted)/s,
     );
-    // Only what can be compared can be picked.
+    // Only comparable results can be selected.
     expect(await row(page, 'cut').locator('input').count()).toBe(0);
     expect(await row(page, 'bare').locator('input').count()).toBe(1);
     expect(faults).toEqual([]);
@@ -137,10 +137,10 @@ describe('the list of results', () => {
 
   test('is filtered and sorted, and its address keeps that', async () => {
     const { page, close } = await visit();
-    await page.getByLabel('Name or place').fill('BARE');
+    await page.getByLabel('Name or path').fill('BARE');
     expect(await rows(page).count()).toBe(1);
     expect(new URL(page.url()).search).toBe('?name=BARE');
-    await page.getByLabel('Name or place').fill('');
+    await page.getByLabel('Name or path').fill('');
     await page.getByLabel('Outcome').selectOption('damaged');
     expect(await rows(page).count()).toBe(1);
     await page.getByLabel('Outcome').selectOption('');
@@ -161,11 +161,11 @@ describe('the list of results', () => {
     await again.close();
   });
 
-  test('takes names for text', async () => {
+  test('shows names as text', async () => {
     const { page, faults, close } = await visit();
     expect(await row(page, 'hostile').locator('a').innerText()).toBe(HOSTILE);
     await page.getByLabel(`Compare ${HOSTILE}, hostile`).check();
-    expect(await page.locator('.picks').innerText()).toContain(HOSTILE);
+    expect(await page.locator('.selection').innerText()).toContain(HOSTILE);
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.locator('script').count()).toBe(1);
     expect(faults).toEqual([]);
@@ -189,7 +189,7 @@ describe('the list of results', () => {
     await close();
   });
 
-  test('opens reports, those that were written and those that are made now', async () => {
+  test('opens reports, existing ones and those made on request', async () => {
     const { page, faults, close } = await visit();
     const [first] = await rows(page).locator('th a').allInnerTexts();
     expect(first).toBeDefined();
@@ -203,7 +203,7 @@ describe('the list of results', () => {
     await row(page, 'bare').locator('th a').click();
     expect(await page.locator('h1').innerText()).toBe('bare');
     expect((await pixels(page, 'throughput', LIGHT.lines)).found).toBeGreaterThan(60);
-    // It stands in a sandbox: what it keeps and what it saves is its own matter.
+    // It is in a sandbox with an origin of its own.
     expect(await page.evaluate(() => window.origin)).toBe('null');
     const [saved] = await Promise.all([
       page.waitForEvent('download'),
@@ -214,7 +214,7 @@ describe('the list of results', () => {
     await close();
   });
 
-  test('refuses what is no id, and foreign pages', async () => {
+  test('refuses malformed ids and foreign pages', async () => {
     const { page, close } = await visit();
     for (const path of [
       'report/..%2f..%2fetc%2fpasswd',
@@ -242,8 +242,8 @@ describe('a comparison', () => {
       await box.focus();
       await page.keyboard.press('Space');
     }
-    expect(await page.locator('.picks p').innerText()).toMatch(/1 run held against 1 run/);
-    await page.getByRole('link', { name: 'Compare them', exact: true }).focus();
+    expect(await page.locator('.selection p').innerText()).toMatch(/1 run compared with 1 run as the baseline/);
+    await page.getByRole('link', { name: 'Compare', exact: true }).focus();
     await page.keyboard.press('Enter');
     await compared(page);
     expect(await page.locator('.findings li').count()).toBeGreaterThan(0);
@@ -261,35 +261,35 @@ describe('a comparison', () => {
     await rows(page).first().waitFor();
     expect(faults).toEqual([]);
     await close();
-    // Who gets the address sees the same.
+    // The address leads to the same comparison.
     const again = await visit(kept);
     await compared(again.page);
     await again.close();
   });
 
-  test('of all with each other, and of what differs only where that is wanted', async () => {
+  test('compares all with each other, and differing scenarios only on request', async () => {
     const { page, faults, close } = await visit('?kind=run');
     for (const place of ['bare', 'hostile']) {
       await row(page, place).locator('input').check();
     }
-    // Begun at the same time or not: here nobody is the baseline.
-    for (const box of await page.locator('.picks input').all()) {
+    // Whatever was proposed as baseline: here there is none.
+    for (const box of await page.locator('.selection input').all()) {
       if (await box.isChecked()) await box.click();
     }
-    expect(await page.locator('.picks p').innerText()).toMatch(/2 runs compared with each other/);
-    await page.getByRole('link', { name: 'Compare them', exact: true }).click();
-    await page.getByRole('link', { name: 'Compare them anyway' }).click();
+    expect(await page.locator('.selection p').innerText()).toMatch(/2 runs compared with each other/);
+    await page.getByRole('link', { name: 'Compare', exact: true }).click();
+    await page.getByRole('link', { name: 'Compare anyway' }).click();
     await compared(page);
     expect(faults).toEqual([]);
     await close();
   });
 
-  test('that cannot be made says why', async () => {
+  test('that fails says why', async () => {
     const { page, close } = await visit('?runs=0000000000000000,1111111111111111');
-    await page.getByText('They cannot be compared: one of the runs is there no more.').waitFor();
+    await page.getByText('The runs cannot be compared: one of the runs no longer exists.').waitFor();
     await close();
     const bad = await visit('?runs=../../etc');
-    await bad.page.getByText(/They cannot be compared: say what to compare by ids/).waitFor();
+    await bad.page.getByText(/The runs cannot be compared: name the runs to compare by their ids/).waitFor();
     await bad.close();
   });
 });

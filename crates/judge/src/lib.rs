@@ -19,13 +19,13 @@ pub mod experiment;
 mod figures;
 mod findings;
 mod health;
+pub mod index;
 pub mod limits;
 pub mod meters;
 pub mod pauses;
 pub mod probes;
 #[cfg(test)]
 mod sample;
-pub mod shelf;
 mod summary;
 mod threshold;
 

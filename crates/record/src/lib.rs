@@ -10,6 +10,7 @@ pub mod dir;
 pub mod error;
 pub mod events;
 pub mod import;
+pub mod index;
 pub mod latency;
 pub mod measurement;
 pub mod probes;
@@ -17,7 +18,6 @@ pub mod requests;
 pub mod run;
 pub mod schema;
 pub mod series;
-pub mod shelf;
 pub mod whole;
 
 pub use dir::{RunDir, file_name, run_id};

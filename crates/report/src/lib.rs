@@ -37,7 +37,7 @@ pub use meters::meters;
 pub use model::{model, model_against, model_check, model_markdown};
 pub use over_time::over_time;
 #[cfg(feature = "web")]
-pub use page::{LIVE_HTML, SCRIPT, SHELF_HTML, STYLE};
+pub use page::{INDEX_HTML, LIVE_HTML, SCRIPT, STYLE};
 pub use page::{LiveReport, Page, RunReport};
 pub use probes::{probes, probes_json};
 pub use screen::Screen;

@@ -9,16 +9,16 @@ mod comparison;
 mod experiment;
 #[cfg(feature = "web")]
 mod file;
+mod index;
 mod live;
 mod meters;
 mod model;
 mod run;
-mod shelf;
 
 use serde::Serialize;
 
 #[cfg(feature = "web")]
-pub use file::{LIVE_HTML, SCRIPT, SHELF_HTML, STYLE};
+pub use file::{INDEX_HTML, LIVE_HTML, SCRIPT, STYLE};
 pub use live::LiveReport;
 pub use run::RunReport;
 

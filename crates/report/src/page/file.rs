@@ -30,8 +30,8 @@ pub const LIVE_HTML: &str = served!(
 );
 
 /// The page that lists results.
-pub const SHELF_HTML: &str = served!(
-    "shelf",
+pub const INDEX_HTML: &str = served!(
+    "index",
     "Results are listed by this page's own script, which is switched off here."
 );
 

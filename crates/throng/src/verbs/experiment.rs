@@ -238,7 +238,7 @@ fn analyze_directory(args: &ExperimentArgs, directory: &Path) -> Result<Exit, Fa
 fn stored(directory: &Path) -> Result<(scenario::Experiment, ExperimentState), Failure> {
     let state = known(directory)?;
     let copy = directory.join(EXPERIMENT_COPY);
-    record::shelf::sound(&copy, u64::MAX).map_err(|why| {
+    record::index::check_file(&copy, u64::MAX).map_err(|why| {
         let message = format!("cannot read {}: {why}", copy.display());
         Failure::hinted(Exit::NoInput, message, "the directory is incomplete")
     })?;

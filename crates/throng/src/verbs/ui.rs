@@ -1,4 +1,4 @@
-//! `throng ui DIR`: past results in a browser, to look through, open and compare.
+//! `throng ui DIR`: past results in a browser: a list, reports, and comparisons.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 
 use judge::compare::{Options, Step, compare_telling};
-use judge::shelf::{Item, Kind, Listing, Shelf};
+use judge::index::{Entry, Index, Kind, Listing};
 use live::{Comparison, ComparisonRequest, Progress, Results, ResultsPages};
 use record::Run;
 use report::Page;
@@ -17,112 +17,114 @@ use crate::exit::{Exit, Failure, written};
 use crate::verbs::{experiment, model, show};
 use crate::{page, page_listener};
 
-/// Reports that are larger are not served.
+/// Larger reports are not served.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
 
 pub(crate) fn ui(args: &UiArgs) -> Result<Exit, Failure> {
     let listener = page_listener::open(&args.listen, "--listen 127.0.0.1:7701")?;
-    let shelved = Shelved::open(&args.directory)?;
+    let results = Directory::open(&args.directory)?;
     let pages = ResultsPages {
-        html: report::SHELF_HTML.to_owned(),
+        html: report::INDEX_HTML.to_owned(),
         script: report::SCRIPT,
         style: report::STYLE,
     };
     let (end, ended) = channel();
     ctrlc::set_handler(move || {
-        // Whoever waits for it is this verb, which ends with the process.
+        // The receiver lives as long as the process.
         let _ = end.send(());
     })
     .map_err(|error| Failure::new(Exit::System, error))?;
-    let _server = live::serve_results(listener.socket, listener.access, pages, shelved)
+    let _server = live::serve_results(listener.socket, listener.access, pages, results)
         .map_err(|error| Failure::new(Exit::System, error))?;
     written(writeln!(std::io::stdout(), "results    {}", listener.url))?;
     let _ = ended.recv();
     Ok(Exit::Passed)
 }
 
-/// The results below a directory.
-struct Shelved {
-    /// As people call it.
+/// A directory of results.
+struct Directory {
+    /// Its path as the user wrote it.
     name: String,
-    /// Without links, so that what stands below can be told.
+    /// The canonical path, to check that entries are below it.
     root: PathBuf,
-    shelf: Mutex<Shelf>,
-    /// What was listed last, by id.
-    items: Mutex<HashMap<String, Item>>,
+    index: Mutex<Index>,
+    /// The entries of the last listing, by id.
+    entries: Mutex<HashMap<String, Entry>>,
 }
 
-impl Shelved {
-    fn open(directory: &Path) -> Result<Shelved, Failure> {
+impl Directory {
+    fn open(directory: &Path) -> Result<Directory, Failure> {
         let refuse = |error: std::io::Error| {
             Failure::hinted(
                 Exit::NoInput,
-                format!("cannot look into {}: {error}", directory.display()),
-                "give the directory that runs are made in, as in throng ui runs",
+                format!("cannot read {}: {error}", directory.display()),
+                "give the directory that contains the runs, as in throng ui runs",
             )
         };
         let root = directory.canonicalize().map_err(refuse)?;
-        let shelved = Shelved {
+        let results = Directory {
             name: directory.display().to_string(),
-            shelf: Mutex::new(Shelf::new(&root)),
+            index: Mutex::new(Index::new(&root)),
             root,
-            items: Mutex::default(),
+            entries: Mutex::default(),
         };
-        shelved.look().map_err(refuse)?;
-        Ok(shelved)
+        results.refresh().map_err(refuse)?;
+        Ok(results)
     }
 
-    /// Lists what is there now.
-    fn look(&self) -> std::io::Result<Listing> {
+    /// Lists the current results.
+    fn refresh(&self) -> std::io::Result<Listing> {
         let listing = {
-            let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
-            shelf.list()?
+            let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+            index.list()?
         };
-        let items = listing.items.iter();
-        let items = items.map(|item| (item.id.clone(), item.clone())).collect();
-        *self.items.lock().unwrap_or_else(PoisonError::into_inner) = items;
+        let entries = listing.entries.iter();
+        let entries = entries
+            .map(|entry| (entry.id.clone(), entry.clone()))
+            .collect();
+        *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = entries;
         Ok(listing)
     }
 
-    /// The item of an id, which may have come since the last list. What it stands in may have been
-    /// changed since, too: it still has to stand below the root.
-    fn item(&self, id: &str) -> Option<Item> {
+    /// The entry of an id, which may be newer than the last listing. Directories may have been replaced since,
+    /// so it is checked again that the entry is below the root.
+    fn entry(&self, id: &str) -> Option<Entry> {
         let known = || {
-            let items = self.items.lock().unwrap_or_else(PoisonError::into_inner);
-            items.get(id).cloned()
+            let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            entries.get(id).cloned()
         };
-        let item = known().or_else(|| {
-            self.look().ok()?;
+        let entry = known().or_else(|| {
+            self.refresh().ok()?;
             known()
         })?;
-        let path = item.path.canonicalize().ok()?;
-        path.starts_with(&self.root).then_some(item)
+        let path = entry.location.canonicalize().ok()?;
+        path.starts_with(&self.root).then_some(entry)
     }
 }
 
-impl Results for Shelved {
+impl Results for Directory {
     fn list(&self) -> String {
-        let listing = self.look().unwrap_or_else(|error| Listing {
-            items: Vec::new(),
-            left_out: vec![format!("the directory cannot be read: {error}")],
+        let listing = self.refresh().unwrap_or_else(|error| Listing {
+            entries: Vec::new(),
+            omitted: vec![format!("the directory cannot be read: {error}")],
         });
-        Page::shelf(&listing, &self.name, page::VERSION)
+        Page::index(&listing, &self.name, page::VERSION)
             .json()
             .to_owned()
     }
 
     fn report(&self, id: &str) -> Option<Result<Vec<u8>, String>> {
-        let item = self.item(id)?;
-        let file = match item.kind {
-            Kind::Page => item.path.clone(),
-            _ => item.path.join(page::FILE),
+        let entry = self.entry(id)?;
+        let file = match entry.kind {
+            Kind::Page => entry.location.clone(),
+            _ => entry.location.join(page::FILE),
         };
         Some(match std::fs::symlink_metadata(&file) {
             Ok(about) if about.is_file() && about.len() <= REPORT_BYTES_MAX => {
                 std::fs::read(&file).map_err(|error| error.to_string())
             }
             Ok(about) if about.is_file() => Err("the file is too large".to_owned()),
-            _ => match made(&item) {
+            _ => match make_report(&entry) {
                 Ok(page) => Ok(page.html().into_bytes()),
                 Err(failure) => Err(failure.one_line()),
             },
@@ -136,9 +138,10 @@ impl Results for Shelved {
     ) -> Result<Comparison, String> {
         let open = |ids: &[String]| -> Result<Vec<Run>, String> {
             let runs = ids.iter().map(|id| {
-                let item = self.item(id).filter(|item| item.kind == Kind::Run);
-                let item = item.ok_or("one of the runs is there no more")?;
-                Run::open(&item.path).map_err(|error| Failure::new(Exit::NoInput, error).one_line())
+                let entry = self.entry(id).filter(|entry| entry.kind == Kind::Run);
+                let entry = entry.ok_or("one of the runs no longer exists")?;
+                Run::open(&entry.location)
+                    .map_err(|error| Failure::new(Exit::NoInput, error).one_line())
             });
             runs.collect()
         };
@@ -178,27 +181,28 @@ fn progress(step: Step<'_>) -> Progress {
     }
 }
 
-/// The report of what has none.
-fn made(item: &Item) -> Result<Page, Failure> {
-    match item.kind {
+/// Makes the report of a result that has none.
+fn make_report(entry: &Entry) -> Result<Page, Failure> {
+    match entry.kind {
         Kind::Run => {
-            let run = Run::open(&item.path).map_err(|error| Failure::new(Exit::NoInput, error))?;
+            let run =
+                Run::open(&entry.location).map_err(|error| Failure::new(Exit::NoInput, error))?;
             let summary = show::judged(&run, false)?;
             let course = judge::course::read(&run);
             let course = course.map_err(|error| Failure::new(Exit::NoInput, error))?;
             page::of_run(&run, &summary, &course)
         }
-        Kind::Experiment => experiment::page_of(&item.path),
-        Kind::Model => model::page_of(&item.path),
+        Kind::Experiment => experiment::page_of(&entry.location),
+        Kind::Model => model::page_of(&entry.location),
         Kind::Search => Err(Failure::hinted(
             Exit::NoInput,
-            "the search was broken off".to_owned(),
-            "throng capacity --resume goes on with it and leaves a report",
+            "the search was interrupted".to_owned(),
+            "throng capacity --resume finishes it and writes a report",
         )),
         Kind::Page => Err(Failure::hinted(
             Exit::NoInput,
-            "the file is there no more".to_owned(),
-            "look at the list again",
+            "the file no longer exists".to_owned(),
+            "reload the list",
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! `throng ui`: what its server answers. What it looks like is tested in a browser, by `web/tests`.
+//! `throng ui`: the replies of its server. `web/tests` tests the page in a browser.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -35,7 +35,7 @@ impl Ui {
         Ui { running, address }
     }
 
-    fn ask(&self, line: &str, fields: &[(&str, &str)]) -> Answer {
+    fn request(&self, line: &str, fields: &[(&str, &str)]) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let mut text = format!("{line} HTTP/1.1\r\nHost: {}\r\n", self.address);
         for (name, value) in fields {
@@ -53,33 +53,33 @@ impl Ui {
     }
 
     fn get(&self, path: &str) -> Answer {
-        self.ask(&format!("GET {path}"), &[])
+        self.request(&format!("GET {path}"), &[])
     }
 
-    fn items(&self) -> Vec<Value> {
+    fn entries(&self) -> Vec<Value> {
         let list: Value = serde_json::from_str(&self.get("/list").body).unwrap();
-        list["items"].as_array().unwrap().clone()
+        list["entries"].as_array().unwrap().clone()
     }
 
-    fn id(&self, place: &str) -> String {
-        let items = self.items();
-        let item = items.iter().find(|item| item["place"] == place);
-        let item = item.unwrap_or_else(|| panic!("no {place} in {items:?}"));
-        item["id"].as_str().unwrap().to_owned()
+    fn id(&self, path: &str) -> String {
+        let entries = self.entries();
+        let entry = entries.iter().find(|entry| entry["path"] == path);
+        let entry = entry.unwrap_or_else(|| panic!("no {path} in {entries:?}"));
+        entry["id"].as_str().unwrap().to_owned()
     }
 
-    /// Asks for a comparison and waits for what comes of it.
-    fn compared(&self, query: &str) -> Value {
+    /// Requests a comparison and waits for its outcome.
+    fn compare(&self, query: &str) -> Value {
         let origin = format!("http://{}", self.address);
         let line = format!("POST /compare?{query}");
-        let asked = self.ask(&line, &[("Origin", &origin)]);
-        assert_eq!(asked.status, 200, "{}", asked.body);
-        let number: Value = serde_json::from_str(&asked.body).unwrap();
+        let reply = self.request(&line, &[("Origin", &origin)]);
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        let number: Value = serde_json::from_str(&reply.body).unwrap();
         let path = format!("/comparison/{}", number["number"]);
         loop {
-            let told: Value = serde_json::from_str(&self.get(&path).body).unwrap();
-            if told["stage"] == "done" || told["stage"] == "failed" {
-                return told;
+            let stage: Value = serde_json::from_str(&self.get(&path).body).unwrap();
+            if stage["stage"] == "done" || stage["stage"] == "failed" {
+                return stage;
             }
             std::thread::yield_now();
         }
@@ -99,8 +99,8 @@ fn results_are_listed_opened_and_compared() {
     std::fs::create_dir(runs.join("cut")).unwrap();
     std::fs::write(runs.join("cut/run.json"), "{").unwrap();
     let ui = Ui::start(&runs, None);
-    let items = ui.items();
-    let states: Vec<_> = items.iter().map(|i| (&i["place"], &i["state"])).collect();
+    let entries = ui.entries();
+    let states: Vec<_> = entries.iter().map(|i| (&i["path"], &i["state"])).collect();
     assert_eq!(
         states,
         [
@@ -109,7 +109,7 @@ fn results_are_listed_opened_and_compared() {
             (&Value::from("cut"), &Value::from("damaged")),
         ]
     );
-    // A report that was not written is made; it is not written either.
+    // A missing report is made, and not written to disk.
     let (a, b) = (ui.id(&names[0]), ui.id(&names[1]));
     let report = ui.get(&format!("/report/{a}"));
     assert_eq!(report.status, 200);
@@ -124,7 +124,7 @@ fn results_are_listed_opened_and_compared() {
             .contains("id=\"document\">{\"format\":1,\"kind\":\"run\"")
     );
     assert!(!runs.join(&names[0]).join("report.html").exists());
-    // One that was is served as it is.
+    // An existing report is served as it is.
     std::fs::write(runs.join(&names[0]).join("report.html"), "as written").unwrap();
     assert_eq!(ui.get(&format!("/report/{a}")).body, "as written");
     let refused = ui.get(&format!("/report/{}", ui.id("cut")));
@@ -135,20 +135,20 @@ fn results_are_listed_opened_and_compared() {
         refused.body
     );
 
-    let told = ui.compared(&format!("runs={b}&baseline={a}"));
-    assert_eq!(told["stage"], "done", "{told}");
-    assert_eq!(told["document"]["kind"], "comparison");
-    assert_eq!(told["document"]["runs"].as_array().unwrap().len(), 2);
+    let outcome = ui.compare(&format!("runs={b}&baseline={a}"));
+    assert_eq!(outcome["stage"], "done", "{outcome}");
+    assert_eq!(outcome["document"]["kind"], "comparison");
+    assert_eq!(outcome["document"]["runs"].as_array().unwrap().len(), 2);
     let file = ui.get("/comparison/1/report.html");
     assert_eq!(file.status, 200);
     assert!(file.head.contains("application/octet-stream"));
-    // The same question has the same answer, and no other.
-    ui.compared(&format!("baseline={a}&runs={b}"));
+    // The same request returns the same comparison.
+    ui.compare(&format!("baseline={a}&runs={b}"));
     assert_eq!(ui.get("/comparison/2").status, 404);
-    let told = ui.compared(&format!("runs={a}"));
-    assert_eq!(told["stage"], "failed");
+    let outcome = ui.compare(&format!("runs={a}"));
+    assert_eq!(outcome["stage"], "failed");
     assert!(
-        told["why"]
+        outcome["why"]
             .as_str()
             .unwrap()
             .contains("one run cannot be compared")
@@ -158,7 +158,7 @@ fn results_are_listed_opened_and_compared() {
 }
 
 #[test]
-fn nothing_outside_of_the_directory_is_served() {
+fn nothing_outside_the_directory_is_served() {
     let space = Space::new();
     let (runs, outside) = (space.path("runs"), space.path("outside"));
     let run = Recorded::new(1).write(&runs);
@@ -167,11 +167,11 @@ fn nothing_outside_of_the_directory_is_served() {
     symlink(secret.join("report.html"), run.join("report.html")).unwrap();
     symlink(&secret, runs.join("linked")).unwrap();
     let ui = Ui::start(&runs, None);
-    assert_eq!(ui.items().len(), 1, "links are no results");
+    assert_eq!(ui.entries().len(), 1, "links are not results");
     let id = ui.id(run.file_name().unwrap().to_str().unwrap());
     let report = ui.get(&format!("/report/{id}"));
     assert!(report.status == 200 && !report.body.contains("secret"));
-    // Nor where a directory became a link after it was listed.
+    // Nor if a directory was replaced by a link after it was listed.
     std::fs::remove_file(run.join("report.html")).unwrap();
     std::fs::rename(&run, space.path("moved")).unwrap();
     symlink(&secret, &run).unwrap();
@@ -189,9 +189,9 @@ fn nothing_outside_of_the_directory_is_served() {
     }
 }
 
-/// A pipe that nobody writes to, and a device without an end, wherever a file belongs.
+/// A pipe without a writer, and an endless device, in place of each file.
 #[test]
-fn what_is_no_file_is_not_waited_for() {
+fn pipes_and_devices_are_not_read() {
     let space = Space::new();
     let runs = space.path("runs");
     let run = Recorded::new(1).write(&runs);
@@ -223,8 +223,8 @@ fn what_is_no_file_is_not_waited_for() {
             ui.get("/list");
             assert!(ui.get(&format!("/report/{id}")).status > 0, "{file}");
             if file == "requests.parquet" {
-                let told = ui.compared(&format!("runs={id}&baseline={other}"));
-                assert_eq!(told["stage"], "failed", "{told}");
+                let outcome = ui.compare(&format!("runs={id}&baseline={other}"));
+                assert_eq!(outcome["stage"], "failed", "{outcome}");
             }
             std::fs::remove_file(&path).unwrap();
         }
@@ -236,7 +236,7 @@ fn what_is_no_file_is_not_waited_for() {
 }
 
 #[test]
-fn who_may_not_ask_is_refused() {
+fn unauthorised_requests_are_refused() {
     let space = Space::new();
     std::fs::create_dir(space.path("runs")).unwrap();
     let token = "0123456789abcdef";
@@ -244,22 +244,25 @@ fn who_may_not_ask_is_refused() {
     assert_eq!(ui.get("/list").status, 401);
     let bearer = format!("Bearer {token}");
     let known = ("Authorization", bearer.as_str());
-    assert_eq!(ui.ask("GET /list", &[known]).status, 200);
+    assert_eq!(ui.request("GET /list", &[known]).status, 200);
     let page = ui.get(&format!("/?token={token}"));
     assert!(page.status == 200 && page.head.contains("HttpOnly; SameSite=Strict"));
     assert!(page.head.contains("script-src 'self'"));
-    // Other pages start no comparison.
-    assert_eq!(ui.ask("POST /compare?runs=0", &[known]).status, 403);
+    // Other pages cannot start a comparison.
+    assert_eq!(ui.request("POST /compare?runs=0", &[known]).status, 403);
     let foreign = ("Origin", "http://evil.test");
-    assert_eq!(ui.ask("GET /list", &[known, foreign]).status, 403);
+    assert_eq!(ui.request("GET /list", &[known, foreign]).status, 403);
     let own = format!("http://{}", ui.address);
     let own = ("Origin", own.as_str());
-    assert_eq!(ui.ask("POST /compare?runs=..", &[known, own]).status, 400);
-    assert_eq!(ui.ask("POST /stop", &[known, own]).status, 404);
+    assert_eq!(
+        ui.request("POST /compare?runs=..", &[known, own]).status,
+        400
+    );
+    assert_eq!(ui.request("POST /stop", &[known, own]).status, 404);
 }
 
 #[test]
-fn what_cannot_be_served_is_told() {
+fn unusable_directories_addresses_and_tokens_are_errors() {
     let space = Space::new();
     let nowhere = space.path("nowhere");
     let ended = Ended::of(throng(["ui", "--listen", "127.0.0.1:0"]).arg(&nowhere)).with(66);

@@ -92,7 +92,7 @@ fn stored(dir: &Path) -> Result<Model, Failure> {
             "give the directory that `throng model LOG… -o DIR` made",
         )
     };
-    record::shelf::sound(&path, u64::MAX).map_err(unreadable)?;
+    record::index::check_file(&path, u64::MAX).map_err(unreadable)?;
     let text = std::fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
     Model::read(&text).map_err(|error| unreadable(error.to_string()))
 }

@@ -1,5 +1,5 @@
-//! Where results stand below a directory, and their files as far as a list of them needs these. Symbolic
-//! links are not followed, and nothing is read that is no regular file, or too large.
+//! Finds the results below a directory, and reads their files as far as a list of them needs. Symbolic links
+//! are not followed; only regular files of a limited size are read.
 
 use std::fs::{self, DirEntry, File};
 use std::io::Read;
@@ -10,20 +10,20 @@ use serde::Serialize;
 
 use crate::dir::RUN;
 
-/// Directories that are looked into at most, and how deep.
+/// Most directories that are searched, and the deepest level.
 const DIRECTORIES_MAX: usize = 20_000;
 const DEPTH_MAX: usize = 8;
-/// Names of one directory at most.
+/// Most names of one directory.
 const NAMES_MAX: usize = 50_000;
 
-/// The file that tells that a directory is an experiment's.
+/// The file that marks the directory of an experiment.
 pub const EXPERIMENT: &str = "experiment.json";
-/// A search's.
+/// The file that marks the directory of a search.
 pub const SEARCH: &str = "search.json";
-/// A model's.
+/// The file that marks the directory of a model.
 pub const MODEL: &str = "model.json";
 
-/// What an item is.
+/// The kind of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -35,37 +35,37 @@ pub enum Kind {
     Search,
     /// The directory of a model.
     Model,
-    /// A page that stands on its own: a comparison, meters, a table's analysis.
+    /// A page without a directory of its own: a comparison, meters, the analysis of a table.
     Page,
 }
 
 /// A result that was found.
 #[derive(Debug)]
 pub struct Found {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The directory, or the page's file.
     pub path: PathBuf,
-    /// The place, in the list, of what it stands in.
-    pub within: Option<usize>,
+    /// The index, in the list, of the result that contains it.
+    pub parent: Option<usize>,
 }
 
-/// All that was found, and sentences about what was not looked at.
+/// All results that were found, and what was left out.
 #[derive(Debug, Default)]
-pub struct Walked {
-    /// What stands in another comes after it.
+pub struct Scan {
+    /// A result comes after the one that contains it.
     pub found: Vec<Found>,
-    /// A sentence each, without full stop.
-    pub left_out: Vec<String>,
+    /// What was not searched, a sentence each, without full stop.
+    pub omitted: Vec<String>,
 }
 
-/// What tells that a file changed: its time and its length; nothing where there is none.
+/// The time and length of a file, which show whether it changed; nothing if there is no such file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp(Option<(SystemTime, u64)>);
 
 impl Stamp {
-    /// Of the file at this path.
-    pub fn of(path: &Path) -> Stamp {
+    /// Reads the stamp of the file at this path.
+    pub fn read(path: &Path) -> Stamp {
         let about = fs::symlink_metadata(path);
         Stamp(
             about
@@ -74,33 +74,33 @@ impl Stamp {
         )
     }
 
-    /// When it was changed last, milliseconds since the Unix epoch.
+    /// When the file was last changed, milliseconds since the Unix epoch.
     pub fn unix_ms(self) -> Option<u64> {
         let since = self.0?.0.duration_since(UNIX_EPOCH).ok()?;
         u64::try_from(since.as_millis()).ok()
     }
 }
 
-/// Whether a file can be read without waiting, and is not larger.
+/// Checks that a file is a regular one, which can be read without waiting, of at most `bytes_max`.
 ///
 /// # Errors
 /// What is wrong with it, in words.
-pub fn sound(path: &Path, bytes_max: u64) -> Result<(), String> {
+pub fn check_file(path: &Path, bytes_max: u64) -> Result<(), String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match fs::symlink_metadata(path) {
-        Ok(about) if !about.is_file() => Err(format!("{name} is no file")),
+        Ok(about) if !about.is_file() => Err(format!("{name} is not a regular file")),
         Ok(about) if about.len() > bytes_max => Err(format!("{name} is too large to be listed")),
         Ok(_) => Ok(()),
         Err(error) => Err(format!("{name}: {error}")),
     }
 }
 
-/// The file's bytes, at most so many from its beginning on.
+/// Reads at most the first `bytes_max` bytes of a file.
 ///
 /// # Errors
 /// Why it cannot be read, in words.
-pub fn beginning(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
-    sound(path, u64::MAX)?;
+pub fn read_beginning(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
+    check_file(path, u64::MAX)?;
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(bytes_max).read_to_end(&mut bytes));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -109,7 +109,7 @@ pub fn beginning(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
 }
 
 struct Walk {
-    walked: Walked,
+    scan: Scan,
     directories: usize,
     links: usize,
     unreadable: usize,
@@ -118,16 +118,16 @@ struct Walk {
     crowded: usize,
 }
 
-/// Looks for results. Names of runs begin with the time: from the last name to the first, so that where
-/// there are too many, the oldest are left out.
+/// Searches a directory for results, from the last name to the first: the names of runs begin with the time,
+/// so if there are too many, the oldest are left out.
 ///
 /// # Errors
-/// Where the directory itself cannot be read.
-pub fn walk(root: &Path) -> std::io::Result<Walked> {
-    // What is below may be unreadable; the root may not.
+/// The directory itself cannot be read.
+pub fn scan(root: &Path) -> std::io::Result<Scan> {
+    // Only the root has to be readable.
     fs::read_dir(root)?;
     let mut walk = Walk {
-        walked: Walked::default(),
+        scan: Scan::default(),
         directories: 0,
         links: 0,
         unreadable: 0,
@@ -135,9 +135,9 @@ pub fn walk(root: &Path) -> std::io::Result<Walked> {
         more: 0,
         crowded: 0,
     };
-    walk.look(root, None, 0);
+    walk.search(root, None, 0);
     let Walk {
-        mut walked,
+        mut scan,
         links,
         unreadable,
         deeper,
@@ -145,32 +145,35 @@ pub fn walk(root: &Path) -> std::io::Result<Walked> {
         crowded,
         ..
     } = walk;
-    let mut tell = |count: usize, text: &str| {
+    let mut omit = |count: usize, text: &str| {
         if count > 0 {
-            walked.left_out.push(format!("{count} {text}"));
+            scan.omitted.push(format!("{count} {text}"));
         }
     };
-    tell(links, "symbolic links were not followed");
-    tell(unreadable, "directories cannot be read");
-    tell(deeper, "directories stand too deep to be looked into");
-    tell(
+    omit(links, "symbolic links were not followed");
+    omit(unreadable, "directories cannot be read");
+    omit(
+        deeper,
+        "directories are nested too deeply and were not searched",
+    );
+    omit(
         more,
-        "directories were not looked into, there being too many",
+        "directories were not searched, because there are too many",
     );
     let of_crowded =
-        format!("directories hold more than {NAMES_MAX} names, and only so many were looked at");
-    tell(crowded, &of_crowded);
-    Ok(walked)
+        format!("directories hold more than {NAMES_MAX} names; the others were ignored");
+    omit(crowded, &of_crowded);
+    Ok(scan)
 }
 
 impl Walk {
-    fn look(&mut self, directory: &Path, within: Option<usize>, depth: usize) {
+    fn search(&mut self, directory: &Path, parent: Option<usize>, depth: usize) {
         if self.directories >= DIRECTORIES_MAX {
             self.more += 1;
             return;
         }
         self.directories += 1;
-        let Some((names, are_all)) = names(directory, NAMES_MAX) else {
+        let Some((names, are_all)) = read_names(directory, NAMES_MAX) else {
             self.unreadable += 1;
             return;
         };
@@ -187,36 +190,36 @@ impl Walk {
         } else {
             None
         };
-        let within = match kind {
+        let parent = match kind {
             Some(kind) => {
-                self.walked.found.push(Found {
+                self.scan.found.push(Found {
                     kind,
                     path: directory.to_owned(),
-                    within,
+                    parent,
                 });
-                Some(self.walked.found.len() - 1)
+                Some(self.scan.found.len() - 1)
             }
-            None => within,
+            None => parent,
         };
-        // Nothing of ours stands in a run or a model.
+        // Runs and models contain no other results.
         if matches!(kind, Some(Kind::Run | Kind::Model)) {
             return;
         }
         for entry in names.iter().rev() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            // Told without following links.
+            // The type of the link itself, not of its target.
             match entry.file_type() {
                 Ok(kind) if kind.is_symlink() => self.links += 1,
                 Ok(kind) if kind.is_dir() && name.starts_with('.') => {}
                 Ok(kind) if kind.is_dir() && depth >= DEPTH_MAX => self.deeper += 1,
-                Ok(kind) if kind.is_dir() => self.look(&entry.path(), within, depth + 1),
-                // A report beside what it is of is no result of its own.
+                Ok(kind) if kind.is_dir() => self.search(&entry.path(), parent, depth + 1),
+                // A report in the directory of its result is not listed separately.
                 Ok(file) if file.is_file() && name.ends_with(".html") && kind.is_none() => {
-                    self.walked.found.push(Found {
+                    self.scan.found.push(Found {
                         kind: Kind::Page,
                         path: entry.path(),
-                        within,
+                        parent,
                     });
                 }
                 _ => {}
@@ -225,8 +228,8 @@ impl Walk {
     }
 }
 
-/// What a directory holds, by name: so many at most, and whether these are all.
-fn names(directory: &Path, names_max: usize) -> Option<(Vec<DirEntry>, bool)> {
+/// The entries of a directory by name, at most `names_max`, and whether these are all.
+fn read_names(directory: &Path, names_max: usize) -> Option<(Vec<DirEntry>, bool)> {
     let mut entries = fs::read_dir(directory).ok()?;
     let some = entries.by_ref().take(names_max);
     let mut names: Vec<DirEntry> = some.filter_map(Result::ok).collect();
@@ -239,16 +242,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_too_many_are_not_all() {
+    fn only_the_first_names_of_a_large_directory_are_read() {
         let space = tempfile::tempdir().unwrap();
         for name in ["c", "a", "b"] {
             fs::write(space.path().join(name), "").unwrap();
         }
-        let (all, are_all) = names(space.path(), 3).unwrap();
+        let (all, are_all) = read_names(space.path(), 3).unwrap();
         let read: Vec<_> = all.iter().map(DirEntry::file_name).collect();
         assert!(are_all && read == ["a", "b", "c"], "{read:?}");
-        let (some, are_all) = names(space.path(), 2).unwrap();
+        let (some, are_all) = read_names(space.path(), 2).unwrap();
         assert!(!are_all && some.len() == 2);
-        assert!(names(&space.path().join("none"), 2).is_none());
+        assert!(read_names(&space.path().join("none"), 2).is_none());
     }
 }

@@ -1,60 +1,60 @@
 /**
- * The page that browses results. What it shows stands behind the `?` of its address, so that it can be
- * kept and handed on: the filters of the list, or the runs of a comparison.
+ * The page of past results. The query of its address says what it shows: the filters of the list, or the
+ * runs of a comparison. So the address can be saved and shared.
  */
 
 import type { Document } from './document';
-import type { ShelfDocument } from './document/shelf';
+import type { IndexDocument } from './document/results';
 import { el } from './dom';
-import { ask } from './shelf/ask';
-import { compare } from './shelf/compare';
-import { list } from './shelf/list';
+import { request } from './results/request';
+import { compare } from './results/compare';
+import { list } from './results/list';
 import { atTop, page } from './shell';
 
-/** The list is looked at again so often while somebody sees it. */
-const AGAIN_MS = 5_000;
+/** How often a visible list is refreshed. */
+const REFRESH_MS = 5_000;
 
-export function shelf(draw: (doc: Document) => void): void {
+export function results(draw: (doc: Document) => void): void {
   const wanted = new URLSearchParams(location.search);
   if (wanted.has('token')) {
-    // The token is in a cookie now, and needs no longer stand where people copy addresses from.
+    // The token is in a cookie now; remove it from the address, which people copy.
     wanted.delete('token');
     history.replaceState(null, '', location.pathname);
   }
-  const status = el('p', { role: 'status' }, 'Reading the list.');
+  const status = el('p', { role: 'status' }, 'Loading the list.');
   const bar = el('div', { class: 'live' }, status);
   document.body.append(bar);
-  const say = (words: string) => {
-    if (status.textContent !== words) status.textContent = words;
-    bar.hidden = words === '';
+  const say = (text: string) => {
+    if (status.textContent !== text) status.textContent = text;
+    bar.hidden = text === '';
   };
   if (wanted.has('runs')) void comparison(wanted, draw, bar, say);
   else void follow(bar, say);
 }
 
-/** The list, again and again. */
-async function follow(bar: HTMLElement, say: (words: string) => void): Promise<void> {
-  let known = '';
+/** Shows the list and refreshes it. */
+async function follow(bar: HTMLElement, say: (text: string) => void): Promise<void> {
+  let shown = '';
   const look = async () => {
     try {
-      const text = await ask('list');
-      if (text !== known) {
-        const doc = JSON.parse(text) as ShelfDocument;
+      const text = await request('list');
+      if (text !== shown) {
+        const doc = JSON.parse(text) as IndexDocument;
         list(doc);
         atTop(bar);
         document.title = `${doc.root}: results · Throng`;
-        known = text;
+        shown = text;
       }
       say('');
     } catch (error) {
-      say(`The list cannot be read: ${(error as Error).message}.`);
+      say(`The list cannot be loaded: ${(error as Error).message}.`);
     }
   };
   const again = () => {
     if (document.visibilityState === 'visible') void look();
   };
   document.addEventListener('visibilitychange', again);
-  setInterval(again, AGAIN_MS);
+  setInterval(again, REFRESH_MS);
   await look();
 }
 
@@ -62,24 +62,24 @@ async function comparison(
   wanted: URLSearchParams,
   draw: (doc: Document) => void,
   bar: HTMLElement,
-  say: (words: string) => void,
+  say: (text: string) => void,
 ): Promise<void> {
   bar.prepend(el('a', { href: './' }, '← All results'));
   document.title = 'Comparison · Throng';
-  const known = await ask('list').then(
-    (text) => JSON.parse(text) as ShelfDocument,
+  const known = await request('list').then(
+    (text) => JSON.parse(text) as IndexDocument,
     () => undefined,
   );
   const names = (ids: string | null) =>
     (ids ?? '')
       .split(',')
       .filter(Boolean)
-      .map((id) => known?.items.find((item) => item.id === id)?.place ?? id)
+      .map((id) => known?.entries.find((entry) => entry.id === id)?.path ?? id)
       .join(', ');
   const baseline = names(wanted.get('baseline'));
   const facts = [names(wanted.get('runs')), ...(baseline ? [`against ${baseline}`] : [])];
   page(
-    { title: 'Comparison', verdict: 'To be made', tone: 'plain', facts },
+    { title: 'Comparison', verdict: 'In progress', tone: 'plain', facts },
     [],
     known?.throng ?? '',
   );

@@ -1,10 +1,10 @@
-/** A comparison: asked for, waited for, drawn. */
+/** A comparison: requests it, waits for it, draws it. */
 
 import type { Document } from '../document';
 import { el } from '../dom';
-import { ask } from './ask';
+import { request } from './request';
 
-/** Between two questions how far it is. */
+/** The time between two queries of its progress. */
 const AGAIN_MS = 300;
 
 type Stage =
@@ -13,34 +13,35 @@ type Stage =
   | { stage: 'done'; document: Document }
   | { stage: 'failed'; why: string };
 
-interface Place {
-  say: (words: string) => void;
-  /** Puts something beside what is said. */
+interface Output {
+  /** Shows a status message. */
+  say: (text: string) => void;
+  /** Adds an element beside the message. */
   offer: (element: HTMLElement) => void;
   show: (doc: Document) => void;
 }
 
-export async function compare(wanted: URLSearchParams, place: Place): Promise<void> {
-  const { say, offer, show } = place;
-  say('Asking for the comparison.');
+export async function compare(wanted: URLSearchParams, output: Output): Promise<void> {
+  const { say, offer, show } = output;
+  say('Requesting the comparison.');
   try {
     const query = ['runs', 'baseline', 'force']
       .filter((name) => wanted.get(name))
       .map((name) => `${name}=${wanted.get(name)}`)
       .join('&');
-    const asked = await ask(`compare?${query}`, { method: 'POST' });
-    const { number } = JSON.parse(asked) as { number: number };
+    const reply = await request(`compare?${query}`, { method: 'POST' });
+    const { number } = JSON.parse(reply) as { number: number };
     for (;;) {
-      const now = JSON.parse(await ask(`comparison/${number}`)) as Stage;
+      const now = JSON.parse(await request(`comparison/${number}`)) as Stage;
       if (now.stage === 'done') {
-        say('The comparison is made.');
+        say('The comparison is ready.');
         show(now.document);
         const file = `comparison/${number}/report.html`;
         offer(el('a', { href: file, download: 'comparison.html' }, 'Save comparison.html'));
         return;
       }
       if (now.stage === 'failed') {
-        say(`They cannot be compared: ${now.why}.`);
+        say(`The runs cannot be compared: ${now.why}.`);
         if (now.why.includes('--force')) offer(forced(wanted));
         return;
       }
@@ -48,7 +49,7 @@ export async function compare(wanted: URLSearchParams, place: Place): Promise<vo
       await new Promise((done) => setTimeout(done, AGAIN_MS));
     }
   } catch (error) {
-    say(`They cannot be compared: ${(error as Error).message}.`);
+    say(`The runs cannot be compared: ${(error as Error).message}.`);
   }
 }
 
@@ -59,9 +60,9 @@ function progress(now: Exclude<Stage, { stage: 'done' | 'failed' }>): string {
   return now.total > 0 ? `Comparing: ${now.what}, ${now.done + 1} of ${now.total}.` : 'Comparing.';
 }
 
-/** What runs of different scenarios have in common can be compared where somebody wants it. */
+/** A link that compares what the runs have in common, although they differ. */
 function forced(wanted: URLSearchParams): HTMLElement {
   const also = new URLSearchParams(wanted);
   also.set('force', '1');
-  return el('a', { href: `?${decodeURIComponent(also.toString())}` }, 'Compare them anyway');
+  return el('a', { href: `?${decodeURIComponent(also.toString())}` }, 'Compare anyway');
 }
