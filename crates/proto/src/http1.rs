@@ -5,6 +5,7 @@
 //! | `request` | writing a request; checks for text that goes into one |
 //! | `head` | status line and headers, in one pass |
 //! | `body` | which rule ends the body |
+//! | `transfer` | the coding of a body; lists of values |
 //! | `chunk` | the lines of a chunked body |
 //! | `decoder` | the state between calls |
 //!
@@ -18,13 +19,11 @@ mod decoder;
 mod error;
 mod head;
 mod request;
+mod transfer;
 
-pub use decoder::{Decoder, Event, Whole};
+pub use decoder::{Decoder, Event, INTERIM_COUNT_MAX, Whole};
 pub use error::Error;
 pub use head::Head;
-pub(crate) use head::list;
 pub(crate) use request::{encode_field, encode_start};
 pub use request::{encode_request, is_field_value, is_target, is_token};
-
-/// Interim (1xx) responses that may precede a final one.
-pub const INTERIM_COUNT_MAX: u8 = 32;
+pub(crate) use transfer::list;

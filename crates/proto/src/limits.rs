@@ -1,4 +1,7 @@
-//! The most a peer may make us hold or read.
+//! Upper bounds on what a peer may make us hold or read.
+
+/// Bytes of a line that starts a chunk, extensions included.
+pub(crate) const CHUNK_LINE_BYTES_MAX: usize = 4096;
 
 /// Upper bounds on what one peer can send. One value is shared by all connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

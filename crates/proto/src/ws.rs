@@ -5,6 +5,7 @@
 //! | `handshake` | the upgrade request and the check of its response |
 //! | `encode` | writing messages and control frames |
 //! | `decoder` | reading messages and control frames |
+//! | `event` | what a server sends |
 //! | `frame` | frame headers |
 //! | `mask` | masking at memory speed |
 //! | `message` | messages that come in fragments |
@@ -19,6 +20,7 @@ mod decoder;
 mod deflate;
 mod encode;
 mod error;
+mod event;
 mod frame;
 mod handshake;
 mod inflating;
@@ -27,15 +29,14 @@ mod message;
 mod utf8;
 
 pub use close::{REASON_BYTES_MAX, is_valid_code};
-pub use decoder::{Decoder, Event};
+pub use decoder::Decoder;
 pub use deflate::{Agreed, Deflater, Offer};
 pub use encode::{
     MessageKind, encode_close, encode_compressed, encode_message, encode_ping, encode_pong,
     encode_with,
 };
-pub use error::Error;
+pub use error::{Error, HandshakeError};
+pub use event::Event;
 pub use frame::{CONTROL_PAYLOAD_BYTES_MAX, needed};
-pub use handshake::{
-    HandshakeError, Key, encode_handshake, verify_handshake, verify_offer, verify_protocol,
-};
+pub use handshake::{Key, encode_handshake, verify_handshake, verify_offer, verify_protocol};
 pub use inflating::{InflatingDecoder, Reader};

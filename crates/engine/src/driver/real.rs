@@ -10,24 +10,21 @@ mod cores;
 mod cpu;
 mod files;
 mod groups;
+mod setup;
 pub(crate) mod sockets;
 mod sources;
+mod stop;
 mod traffic;
 
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
 
 use plan::Plan;
 use record::Measurement;
 use rustix::event::epoll::{self, EventFlags};
 use rustix::time::Timespec;
-use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, Commands, ConnId};
-use crate::measure::Delta;
-use crate::shard::{Setup, SetupError, Shard};
+use crate::shard::Shard;
 use cpu::CpuMeter;
 use sockets::{News, Sockets};
 
@@ -35,6 +32,8 @@ pub use barrier::{StartBarrier, Zero};
 pub use cores::LoopCores;
 pub use cpu::monotonic_ns;
 pub use groups::{is_group_left, kill_group, terminate_group};
+pub use setup::{LoopError, LoopNews, LoopSetup, Waiting};
+pub use stop::StopFlag;
 
 /// The precise mode stops sleeping this long before a due time: waking takes about as long here.
 const SPIN_NS: u64 = 60_000;
@@ -62,121 +61,6 @@ const RECEIVE_BYTES: usize = 256 << 10;
 /// Receives of one connection before the others, and what is due, get their turn: a peer may send
 /// faster than its bytes can be decoded.
 const RECEIVES_MAX: usize = 4;
-
-/// How a loop waits for due times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
-    /// Microseconds: sleep, then spin.
-    Precise,
-    /// Milliseconds: sleep.
-    Wide,
-}
-
-/// What stops loops from outside, or their arrivals. Shared by all of them; its levels only rise, a
-/// pause comes and goes.
-#[derive(Debug, Default)]
-pub struct StopFlag {
-    level: AtomicU8,
-    paused: AtomicBool,
-}
-
-/// Nobody starts any more.
-const CLOSED: u8 = 1;
-/// No step begins any more.
-const DRAINING: u8 = 2;
-/// Loops return at once.
-const ABORTED: u8 = 3;
-
-impl StopFlag {
-    /// Users that fall due are refused; those who are present go on.
-    pub fn close_arrivals(&self) {
-        self.level.fetch_max(CLOSED, Ordering::Relaxed);
-    }
-
-    /// No step begins any more; operations in flight may end.
-    pub fn drain(&self) {
-        self.level.fetch_max(DRAINING, Ordering::Relaxed);
-    }
-
-    /// Loops return as soon as they notice.
-    pub fn abort(&self) {
-        self.level.fetch_max(ABORTED, Ordering::Relaxed);
-    }
-
-    /// True once arrivals are closed.
-    pub fn is_closed(&self) -> bool {
-        self.level() >= CLOSED
-    }
-
-    /// True once no step begins any more.
-    pub fn is_draining(&self) -> bool {
-        self.level() >= DRAINING
-    }
-
-    /// Nobody starts while this holds; who is due then is passed over.
-    pub fn pause_arrivals(&self, paused: bool) {
-        self.paused.store(paused, Ordering::Relaxed);
-    }
-
-    /// True while nobody starts.
-    pub fn is_paused(&self) -> bool {
-        self.paused.load(Ordering::Relaxed)
-    }
-
-    /// How far it was raised; 0: not at all.
-    pub fn level(&self) -> u8 {
-        self.level.load(Ordering::Relaxed)
-    }
-
-    /// Raises it to a level that another flag had; it never sinks.
-    pub fn raise(&self, level: u8) {
-        self.level.fetch_max(level, Ordering::Relaxed);
-    }
-}
-
-/// What a loop needs besides the plan.
-#[derive(Debug, Clone)]
-pub struct LoopSetup {
-    pub shard: Setup,
-    pub waiting: Waiting,
-    /// By endpoint.
-    pub addresses: Arc<[SocketAddr]>,
-    /// Local addresses to connect from, in turn; empty: the kernel's choice, and loopback
-    /// addresses of the loop's own where ports run out.
-    pub sources: Arc<[IpAddr]>,
-    /// How many users the whole run may have at once.
-    pub users_max: u64,
-    /// The core it runs on; `None`: any.
-    pub core: Option<usize>,
-    /// Where the loop waits for the run's zero once it is ready.
-    pub barrier: Arc<StartBarrier>,
-    pub stop: Arc<StopFlag>,
-}
-
-/// What a loop tells while it runs.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub enum LoopNews {
-    /// An interval was closed.
-    Delta(Box<Delta>),
-    /// The loop has returned; nothing more comes from it.
-    Ended { loop_id: u16 },
-    /// Rows could not be written fast enough; from now on one in `rate` is kept.
-    Thinned { loop_id: u16, at_ns: u64, rate: u32 },
-}
-
-/// Why a loop cannot run.
-#[derive(Debug, thiserror::Error)]
-pub enum LoopError {
-    #[error(transparent)]
-    Setup(#[from] SetupError),
-    /// The kernel denied something the loop cannot do without.
-    #[error("cannot {what}")]
-    System {
-        what: &'static str,
-        #[source]
-        source: rustix::io::Errno,
-    },
-}
 
 /// Runs one slice of `plan` on this thread until it is over. The thread leaves its process's file
 /// table first: it must not use files that were opened elsewhere afterwards. It begins when the
@@ -264,7 +148,7 @@ impl EventLoop<'_> {
                     self.shard.stop(now_ns);
                 }
             }
-            if level >= ABORTED {
+            if level >= stop::ABORTED {
                 return;
             }
             if setup.stop.is_paused() != paused {

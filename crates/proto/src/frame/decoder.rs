@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 
 use memchr::memmem;
 
-use super::{DecodeError, Delimiter, Framing, LengthField, Marks};
-use crate::Limits;
+use super::error::DecodeError;
+use super::framing::{Delimiter, Framing, LengthField, Marks};
+use crate::limits::Limits;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::{Counts, EncodeError, Framing, LengthField, Marks};
+use super::error::EncodeError;
+use super::framing::{Counts, Framing, LengthField, Marks};
 
 impl Framing {
     /// Appends the frame of a message that `write` appends to `out`: rendered in place, without a

@@ -1,11 +1,9 @@
 //! The lines between the data of a chunked body (RFC 9112 §7.1).
 
-use super::Error;
+use super::error::Error;
 use super::head;
+use crate::limits::CHUNK_LINE_BYTES_MAX;
 use memchr::memchr;
-
-/// Bytes of a line that starts a chunk, extensions included.
-pub(super) const CHUNK_LINE_BYTES_MAX: usize = 4096;
 
 /// Reads `chunk-size [chunk-ext] CRLF`. Returns the bytes of the line and the size; `None` while
 /// it is incomplete. Extensions are skipped, as a recipient must that knows none (§7.1.1). A bare

@@ -1,9 +1,13 @@
 //! The state of one connection's responses.
 
 use super::body::Framing;
+use super::chunk;
+use super::error::Error;
 use super::head::{self, Head, Parsed};
-use super::{Error, INTERIM_COUNT_MAX, chunk};
-use crate::Limits;
+use crate::limits::Limits;
+
+/// Interim (1xx) responses that may precede a final one.
+pub const INTERIM_COUNT_MAX: u8 = 32;
 
 /// What a response consists of: one `Head`, any number of `Body`, one `End`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,7 +157,7 @@ impl Decoder {
         if parsed.is_interim() {
             return Ok(None);
         }
-        let Framing::Length(length) = Framing::of(&parsed, self.head_request) else {
+        let Framing::Length(length) = Framing::new(&parsed, self.head_request) else {
             return Ok(None);
         };
         check_body(length, limits)?;
@@ -237,7 +241,7 @@ impl Decoder {
     }
 
     fn enter_body(&mut self, parsed: &Parsed, limits: &Limits) -> Result<(), Error> {
-        let framing = Framing::of(parsed, self.head_request);
+        let framing = Framing::new(parsed, self.head_request);
         self.keep_alive = parsed.is_persistent() && framing != Framing::UntilClose;
         self.phase = match framing {
             Framing::Length(0) => Phase::Done,

@@ -1,6 +1,6 @@
 //! What a peer can do wrong in a response.
 
-use super::chunk::CHUNK_LINE_BYTES_MAX;
+use crate::limits::CHUNK_LINE_BYTES_MAX;
 use core::fmt;
 
 /// A response that cannot be read. The connection is of no more use.

@@ -4,9 +4,9 @@
 //! the body is framed. Nothing is stored: [`Head`] walks the checked bytes again when asked for a
 //! header, which most replies of a load test never are.
 
-use super::Error;
-use super::body::Transfer;
-use crate::Limits;
+use super::error::Error;
+use super::transfer::{Transfer, list, trim_blanks};
+use crate::limits::Limits;
 use memchr::memchr;
 
 /// What every response starts with.
@@ -225,25 +225,6 @@ pub(super) fn field(line: &[u8]) -> Result<(&[u8], &[u8]), Error> {
         b' ' | b'\t' if name_len == 0 => Err(Error::FoldedHeader),
         _ => Err(Error::BadHeader),
     }
-}
-
-/// The members of a comma-separated field value (RFC 9110 §5.6.1), empty ones left out.
-pub(crate) fn list(value: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
-    value
-        .split(|&b| b == b',')
-        .map(trim_blanks)
-        .filter(|member| !member.is_empty())
-}
-
-/// Takes off the blanks that may stand around a value: spaces and tabs.
-fn trim_blanks(mut bytes: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t', rest @ ..] = bytes {
-        bytes = rest;
-    }
-    while let [rest @ .., b' ' | b'\t'] = bytes {
-        bytes = rest;
-    }
-    bytes
 }
 
 /// Digits only: no sign, no blank, no overflow.

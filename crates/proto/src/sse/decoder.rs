@@ -5,7 +5,7 @@ use core::fmt;
 use memchr::memchr2;
 
 use super::event::{Event, is_field};
-use crate::Limits;
+use crate::limits::Limits;
 
 /// May stand once at a stream's beginning.
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -34,7 +34,7 @@ pub struct Decoder {
     /// No line ends between there and here.
     scanned: usize,
     /// The block so far sets something.
-    says_something: bool,
+    has_fields: bool,
     /// What stands before the front is a CR, whose LF may follow.
     after_cr: bool,
     /// The place for a byte order mark has passed.
@@ -69,7 +69,7 @@ impl Decoder {
         loop {
             if self.is_second_half(input, at) {
                 at += 1;
-                if !self.says_something {
+                if !self.has_fields {
                     front = at;
                 }
             }
@@ -82,11 +82,11 @@ impl Decoder {
             check(end + 1 - front, limits)?;
             let line = &input[at..end];
             at = end + 1;
-            if line.is_empty() && self.says_something {
+            if line.is_empty() && self.has_fields {
                 return Ok(self.end_block(input, front, at));
             }
-            self.says_something |= is_field(line);
-            if !self.says_something {
+            self.has_fields |= is_field(line);
+            if !self.has_fields {
                 front = at;
             }
         }
@@ -104,10 +104,10 @@ impl Decoder {
         front: usize,
         end: usize,
     ) -> (usize, Option<Event<'a>>) {
-        let event = Event::of(&input[front..end]);
+        let event = Event::parse(&input[front..end]);
         self.line_at = 0;
         self.scanned = 0;
-        self.says_something = false;
+        self.has_fields = false;
         self.note_cr(input, end);
         (end, Some(event))
     }

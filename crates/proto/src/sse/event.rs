@@ -30,7 +30,7 @@ enum Data<'a> {
 
 impl<'a> Event<'a> {
     /// Reads a block: lines with their ends.
-    pub(super) fn of(block: &'a [u8]) -> Event<'a> {
+    pub(super) fn parse(block: &'a [u8]) -> Event<'a> {
         let mut event = Event {
             name: NAME,
             id: None,

@@ -1,6 +1,7 @@
 //! The body of close frames (RFC 6455 §5.5.1, §7.4).
 
-use super::{CONTROL_PAYLOAD_BYTES_MAX, Error};
+use super::error::Error;
+use super::frame::CONTROL_PAYLOAD_BYTES_MAX;
 
 /// The longest close reason: what a control frame leaves behind the code.
 pub const REASON_BYTES_MAX: usize = CONTROL_PAYLOAD_BYTES_MAX - 2;

@@ -1,31 +1,13 @@
 //! The state of one connection's incoming frames.
 
+use super::close;
+use super::encode::MessageKind;
+use super::error::Error;
+use super::event::Event;
 use super::frame::{self, Header, Opcode};
 use super::message::Message;
-use super::{Error, MessageKind, close};
-use crate::Limits;
+use crate::limits::Limits;
 use alloc::boxed::Box;
-
-/// What a server can say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event<'a> {
-    /// A whole text message.
-    Text(&'a str),
-    /// A whole binary message.
-    Binary(&'a [u8]),
-    /// To be answered by a pong with the same payload (RFC 6455 §5.5.3).
-    Ping(&'a [u8]),
-    /// The answer to a ping, or unasked.
-    Pong(&'a [u8]),
-    /// The server closes: the last event. To be answered by a close frame, unless it is itself
-    /// the answer to ours (§5.5.1).
-    Close {
-        /// Why, as a code of §7.4; `None` where the frame is empty.
-        code: Option<u16>,
-        /// Why, in words; often empty.
-        reason: &'a str,
-    },
-}
 
 /// Reads the frames of one connection.
 ///
@@ -38,13 +20,6 @@ pub struct Decoder {
     /// The message that the last event borrowed.
     delivered: Option<Box<Message>>,
     closed: bool,
-}
-
-impl Event<'_> {
-    /// True for a message; false for what a control frame says.
-    pub fn is_message(&self) -> bool {
-        matches!(self, Self::Text(_) | Self::Binary(_))
-    }
 }
 
 impl Decoder {

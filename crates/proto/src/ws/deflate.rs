@@ -12,7 +12,7 @@ use miniz_oxide::deflate::stream::deflate;
 use miniz_oxide::inflate::stream::{InflateState, inflate};
 use miniz_oxide::{DataFormat, MZFlush, MZStatus};
 
-use super::HandshakeError;
+use super::error::HandshakeError;
 use crate::http1::{self, Head};
 
 /// What ends every compressed message and is left out (§7.2.1).

@@ -81,3 +81,40 @@ impl fmt::Display for Error {
 }
 
 impl core::error::Error for Error {}
+
+/// Why a response does not open a WebSocket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandshakeError {
+    /// The status is not 101.
+    Declined {
+        /// What it is.
+        status: u16,
+    },
+    /// `Upgrade` is not `websocket`.
+    Upgrade,
+    /// `Connection` does not name `Upgrade`.
+    Connection,
+    /// `Sec-WebSocket-Accept` does not answer the key.
+    Accept,
+    /// `Sec-WebSocket-Extensions` names an extension, or a parameter of one, that was not offered.
+    Extension,
+    /// `Sec-WebSocket-Protocol` is not one of those offered.
+    Protocol,
+}
+
+impl fmt::Display for HandshakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Declined { status } => {
+                return write!(f, "server declined the WebSocket with status {status}");
+            }
+            Self::Upgrade => "server's handshake lacks `upgrade: websocket`",
+            Self::Connection => "server's handshake lacks `connection: upgrade`",
+            Self::Accept => "server's handshake does not answer our key",
+            Self::Extension => "server's handshake uses an extension that was not offered",
+            Self::Protocol => "server's handshake chose a subprotocol that was not offered",
+        })
+    }
+}
+
+impl core::error::Error for HandshakeError {}

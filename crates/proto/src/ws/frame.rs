@@ -1,6 +1,6 @@
 //! Frame headers (RFC 6455 §5.2).
 
-use super::Error;
+use super::error::Error;
 
 /// The most payload that a control frame may carry (§5.5).
 pub const CONTROL_PAYLOAD_BYTES_MAX: usize = 125;

@@ -3,15 +3,19 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::close;
+use super::decoder::Decoder;
 use super::deflate::{Agreed, Broken, Inflater};
+use super::encode::MessageKind;
+use super::error::Error;
+use super::event::Event;
 use super::frame::{self, Opcode};
-use super::{Error, Event, MessageKind, close};
-use crate::Limits;
+use crate::limits::Limits;
 
 /// The first reserved bit: the message is compressed (RFC 7692 §6).
 const COMPRESSED: u8 = 0x40;
 
-/// As [`Decoder`](super::Decoder), where permessage-deflate was agreed on. It owns the message that it
+/// As [`Decoder`], where permessage-deflate was agreed on. It owns the message that it
 /// handed out last until the next call.
 #[derive(Debug)]
 pub struct InflatingDecoder {
@@ -46,14 +50,14 @@ impl InflatingDecoder {
         }
     }
 
-    /// As [`Decoder::gathered_len`](super::Decoder::gathered_len).
+    /// As [`Decoder::gathered_len`].
     pub fn gathered_len(&self) -> usize {
         self.under_way
             .as_ref()
             .map_or(0, |message| message.wire_len)
     }
 
-    /// As [`Decoder::decode`](super::Decoder::decode). The limit on a message is on what it is
+    /// As [`Decoder::decode`]. The limit on a message is on what it is
     /// inflated to.
     ///
     /// # Errors
@@ -169,14 +173,14 @@ impl InflatingDecoder {
 #[derive(Debug)]
 pub enum Reader {
     /// Messages as they are.
-    Plain(super::Decoder),
+    Plain(Decoder),
     /// Messages that may be compressed.
     Inflating(Box<InflatingDecoder>),
 }
 
 impl Default for Reader {
     fn default() -> Self {
-        Self::Plain(super::Decoder::new())
+        Self::Plain(Decoder::new())
     }
 }
 

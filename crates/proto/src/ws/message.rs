@@ -1,7 +1,9 @@
 //! A message whose fragments are being gathered (RFC 6455 §5.4).
 
+use super::encode::MessageKind;
+use super::error::Error;
+use super::event::Event;
 use super::utf8::TextBuffer;
-use super::{Error, Event, MessageKind};
 use alloc::vec::Vec;
 
 /// The fragments so far.

@@ -1,6 +1,6 @@
 //! Text that arrives in pieces, cut anywhere, even within a character.
 
-use super::Error;
+use super::error::Error;
 use alloc::string::String;
 
 /// The longest character in UTF-8.

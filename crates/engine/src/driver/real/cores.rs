@@ -2,7 +2,7 @@
 
 use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
-use super::Waiting;
+use super::setup::Waiting;
 
 /// Cores kept for loops, until this is dropped by the thread that made it.
 ///

@@ -2,7 +2,7 @@
 
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use super::LoopError;
+use super::setup::LoopError;
 
 /// Gives the calling thread a file table of its own that holds the standard streams only.
 pub(super) fn leave_shared_table() -> Result<(), LoopError> {

@@ -11,9 +11,10 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 
+use super::setup::{LoopError, LoopSetup};
 use super::sources::Sources;
 use super::traffic;
-use super::{LoopError, LoopSetup};
+
 use crate::command::ConnId;
 use crate::traffic::Traffic;
 

@@ -1,0 +1,65 @@
+//! What stops loops from outside.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+/// What stops loops from outside, or their arrivals. Shared by all of them; its levels only rise, a
+/// pause comes and goes.
+#[derive(Debug, Default)]
+pub struct StopFlag {
+    level: AtomicU8,
+    paused: AtomicBool,
+}
+
+/// Nobody starts any more.
+const CLOSED: u8 = 1;
+/// No step begins any more.
+const DRAINING: u8 = 2;
+/// Loops return at once.
+pub(super) const ABORTED: u8 = 3;
+
+impl StopFlag {
+    /// Users that fall due are refused; those who are present go on.
+    pub fn close_arrivals(&self) {
+        self.level.fetch_max(CLOSED, Ordering::Relaxed);
+    }
+
+    /// No step begins any more; operations in flight may end.
+    pub fn drain(&self) {
+        self.level.fetch_max(DRAINING, Ordering::Relaxed);
+    }
+
+    /// Loops return as soon as they notice.
+    pub fn abort(&self) {
+        self.level.fetch_max(ABORTED, Ordering::Relaxed);
+    }
+
+    /// True once arrivals are closed.
+    pub fn is_closed(&self) -> bool {
+        self.level() >= CLOSED
+    }
+
+    /// True once no step begins any more.
+    pub fn is_draining(&self) -> bool {
+        self.level() >= DRAINING
+    }
+
+    /// Nobody starts while this holds; who is due then is passed over.
+    pub fn pause_arrivals(&self, paused: bool) {
+        self.paused.store(paused, Ordering::Relaxed);
+    }
+
+    /// True while nobody starts.
+    pub fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::Relaxed)
+    }
+
+    /// How far it was raised; 0: not at all.
+    pub fn level(&self) -> u8 {
+        self.level.load(Ordering::Relaxed)
+    }
+
+    /// Raises it to a level that another flag had; it never sinks.
+    pub fn raise(&self, level: u8) {
+        self.level.fetch_max(level, Ordering::Relaxed);
+    }
+}
