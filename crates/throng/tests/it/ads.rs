@@ -37,7 +37,7 @@ fn a_probability_above_one_is_refused_or_taken_as_one() {
 }
 
 #[test]
-fn settings_that_cannot_be_are_refused() {
+fn invalid_settings_are_refused() {
     let mut wrong = throng(["serve", "ads", "--ads", "10", "--long-list", "20"]);
     Ended::of(&mut wrong)
         .with(64)

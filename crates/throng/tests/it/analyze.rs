@@ -31,7 +31,7 @@ fn freezes_are_outages_of_known_length() {
 }
 
 #[test]
-fn what_cannot_be_analysed_is_told() {
+fn runs_that_cannot_be_analysed_are_errors() {
     let space = Space::new();
     Ended::of(throng(["analyze"]).arg(space.path("none")))
         .with(66)

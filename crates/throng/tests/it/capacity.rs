@@ -105,7 +105,7 @@ fn the_limit_is_found_to_the_last_user() {
 }
 
 #[test]
-fn a_search_that_was_killed_goes_on_where_it_was() {
+fn a_killed_search_resumes() {
     let space = Space::new();
     let file = space.file("crowded.yaml", &scenario(crowded()));
     let file = file.to_str().unwrap();
@@ -148,7 +148,7 @@ fn a_search_that_was_killed_goes_on_where_it_was() {
 }
 
 #[test]
-fn bounds_end_a_search() {
+fn step_and_time_limits_end_a_search() {
     let space = Space::new();
     let file = space.file("crowded.yaml", &scenario(crowded()));
     let file = file.to_str().unwrap();
@@ -174,7 +174,7 @@ fn bounds_end_a_search() {
 }
 
 #[test]
-fn what_cannot_be_searched_is_told() {
+fn searches_without_a_setting_are_errors() {
     let space = Space::new();
     let text = scenario(SocketAddr::from(([127, 0, 0, 1], 9)));
     let file = space.file("crowded.yaml", &text);

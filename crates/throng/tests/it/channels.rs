@@ -53,7 +53,7 @@ fn actioncable() {
 
 /// A room that cannot be joined is told as such.
 #[test]
-fn what_is_turned_down() {
+fn a_refused_upgrade_fails_the_handshake() {
     let (space, chat) = (Space::new(), Served::start(&["chat"]));
     let url = &chat.url;
     let text = format!(

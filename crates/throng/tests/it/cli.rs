@@ -14,14 +14,14 @@ fn at_root(args: &[&str]) -> Ended {
 }
 
 #[test]
-fn check_tells_what_a_good_scenario_would_do() {
+fn check_describes_a_valid_scenario() {
     let ended = at_root(&["check", "examples/football-quick.yaml"]).with(0);
     golden("check-good", &ended.out);
     assert_eq!(ended.err, "");
 }
 
 #[test]
-fn check_tells_all_errors_of_a_file_at_once() {
+fn check_lists_all_errors_of_a_file() {
     let ended = at_root(&["check", "testdata/cli/several-errors.yaml"]).with(65);
     golden("several-errors", &ended.err);
     assert_eq!(ended.out, "");
@@ -50,7 +50,7 @@ fn check_reads_standard_input() {
 }
 
 #[test]
-fn a_url_that_is_none_is_told_as_it_was_meant() {
+fn a_malformed_url_is_corrected_in_the_hint() {
     for load in [&[][..], &["--users", "5", "--duration", "1s"]] {
         for what in ["localhost:8080/hello", "htp://localhost:8080/hello"] {
             let ended = at_root(&[&["run", what], load].concat()).with(64);
@@ -69,7 +69,7 @@ fn a_url_that_is_none_is_told_as_it_was_meant() {
 }
 
 #[test]
-fn numbers_and_addresses_say_what_is_expected() {
+fn errors_of_numbers_and_addresses_state_the_format() {
     at_root(&["run", "http://127.0.0.1:1/", "--users", "abc"])
         .with(64)
         .stderr_contains("expected a whole number");
@@ -79,7 +79,7 @@ fn numbers_and_addresses_say_what_is_expected() {
 }
 
 #[test]
-fn the_settings_of_a_built_in_system_are_looked_at_before_it_starts() {
+fn settings_of_a_built_in_system_are_checked_before_it_starts() {
     let ended = at_root(&["check", "testdata/cli/bad-settings.yaml"]).with(65);
     golden("bad-settings", &ended.err);
     let space = Space::new();
@@ -127,7 +127,7 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn a_wrong_command_line_ends_with_64() {
+fn an_invalid_command_line_exits_with_64() {
     at_root(&["run", "--loud", "x.yaml"])
         .with(64)
         .stderr_contains("unexpected argument '--loud'");
@@ -205,7 +205,7 @@ fn help_and_version_are_no_errors() {
 }
 
 #[test]
-fn options_stand_under_their_own_headings() {
+fn options_have_their_own_headings() {
     let heading = |verb: &[&str], option: &str| {
         let help = at_root(&[verb, &["--help"]].concat()).with(0).out;
         let lines = help.lines().take_while(|line| !line.contains(option));
@@ -347,7 +347,7 @@ fn doctor_shows_what_a_number_of_users_needs() {
 }
 
 #[test]
-fn json_and_quiet_are_kept_to() {
+fn json_and_quiet_print_nothing_else() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let url = format!("{}/hello", echo.url);
     let json = Ended::of(space.load(&url, "50/s", "1s").arg("--json")).with(0);
@@ -375,7 +375,7 @@ fn show_repeats_the_verdict() {
 }
 
 #[test]
-fn show_of_no_run_says_so() {
+fn show_of_a_directory_without_a_run_is_an_error() {
     let space = Space::new();
     Ended::of(throng(["show"]).arg(space.path("")))
         .with(66)

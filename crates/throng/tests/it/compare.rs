@@ -48,7 +48,7 @@ fn planted() -> Recorded {
 }
 
 #[test]
-fn a_planted_delay_is_found_and_told_in_every_form() {
+fn a_planted_delay_is_found_and_reported_in_every_format() {
     let space = Space::new();
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &planted());
@@ -82,7 +82,7 @@ fn a_planted_delay_is_found_and_told_in_every_form() {
 }
 
 #[test]
-fn the_same_thing_twice_shows_no_difference() {
+fn equal_ensembles_show_no_difference() {
     let space = Space::new();
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &Recorded::new(0));
@@ -92,7 +92,7 @@ fn the_same_thing_twice_shows_no_difference() {
 }
 
 #[test]
-fn runs_without_a_baseline_fall_into_groups() {
+fn runs_without_a_baseline_are_grouped() {
     let space = Space::new();
     let steady = Recorded {
         drift: 0.0,
@@ -112,7 +112,7 @@ fn runs_without_a_baseline_fall_into_groups() {
 }
 
 #[test]
-fn histograms_serve_where_rows_do_not_fit() {
+fn histograms_are_compared_if_rows_exceed_the_memory() {
     let space = Space::new();
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &planted());
@@ -156,7 +156,7 @@ fn errors_are_compared() {
 
 /// Half as many that end well, and those in a tenth of the time: nobody would call that faster.
 #[test]
-fn errors_are_not_outweighed_by_what_got_faster() {
+fn more_errors_fail_even_if_latency_improves() {
     let space = Space::new();
     let failing = Recorded {
         median_ns: 2e5,
@@ -181,7 +181,7 @@ fn errors_are_not_outweighed_by_what_got_faster() {
 
 /// A target that answers nothing is not one that is no slower.
 #[test]
-fn a_measure_that_only_fails_does_not_pass() {
+fn a_measure_that_only_fails_fails_the_run() {
     let space = Space::new();
     let failing = Recorded {
         fail_one_in: 1,
@@ -233,7 +233,7 @@ fn single_runs_are_compared_by_their_windows_unless_strict() {
 }
 
 #[test]
-fn three_runs_a_side_are_decided_by_students_t() {
+fn three_runs_per_side_are_decided_by_students_t() {
     let space = Space::new();
     ensemble(&space, "old", 1..4, &Recorded::new(0));
     let slow = Recorded {
@@ -247,7 +247,7 @@ fn three_runs_a_side_are_decided_by_students_t() {
 }
 
 #[test]
-fn constant_times_are_no_trouble() {
+fn constant_latencies_are_compared() {
     let space = Space::new();
     let constant = |median_ns| Recorded {
         median_ns,
@@ -270,7 +270,7 @@ fn constant_times_are_no_trouble() {
 }
 
 #[test]
-fn a_stretch_of_the_run_is_compared_where_asked() {
+fn a_phase_or_the_rest_of_a_run_is_compared_on_request() {
     let space = Space::new();
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &planted());
@@ -292,7 +292,7 @@ fn a_stretch_of_the_run_is_compared_where_asked() {
 }
 
 #[test]
-fn what_is_not_one_thing_is_refused() {
+fn ambiguous_results_are_refused() {
     let space = Space::new();
     let other = Recorded {
         name: "other",
@@ -312,7 +312,7 @@ fn what_is_not_one_thing_is_refused() {
 }
 
 #[test]
-fn untrusted_runs_prove_nothing() {
+fn untrusted_runs_are_not_compared() {
     let space = Space::new();
     let untrusted = Recorded {
         verdict: Verdict::Untrusted,
@@ -349,7 +349,7 @@ fn nothing_in_a_record_steers_the_terminal() {
 }
 
 #[test]
-fn bad_input_is_told_and_not_invented() {
+fn bad_input_is_reported_and_never_filled_in() {
     let space = Space::new();
     ensemble(&space, "old", 1..3, &Recorded::new(0));
     let [first, second] = [0, 1].map(|place| runs(&space, "old")[place].clone());
@@ -397,7 +397,7 @@ fn bad_input_is_told_and_not_invented() {
 }
 
 #[test]
-fn damaged_and_killed_runs_are_told() {
+fn damaged_and_killed_runs_are_listed_as_such() {
     let space = Space::new();
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &planted());

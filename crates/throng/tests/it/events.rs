@@ -30,7 +30,7 @@ fn tells_two(mut stream: TcpStream) -> io::Result<()> {
 }
 
 #[test]
-fn a_lost_stream_is_opened_anew() {
+fn a_lost_stream_reconnects() {
     let space = Space::new();
     let address = server(tells_two);
     let text = format!(

@@ -117,7 +117,7 @@ fn an_experiment_runs_and_is_analysed() {
 }
 
 #[test]
-fn a_killed_experiment_goes_on_where_it_was() {
+fn a_killed_experiment_resumes() {
     let space = Space::new();
     let file = written(&space, as_it_is);
     let mut running = Running::start(&mut experiment(&space, &file, &[]));
@@ -139,7 +139,7 @@ fn a_killed_experiment_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_run_that_was_judged_but_not_noted_is_taken() {
+fn a_judged_run_missing_from_the_state_is_kept() {
     let space = Space::new();
     let file = written(&space, as_it_is);
     Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
@@ -156,7 +156,7 @@ fn a_run_that_was_judged_but_not_noted_is_taken() {
 }
 
 #[test]
-fn runs_that_stand_in_the_directory_of_a_new_experiment_do_not_count() {
+fn older_runs_in_a_new_experiments_directory_do_not_count() {
     let space = Space::new();
     let file = written(&space, once);
     Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
@@ -178,7 +178,7 @@ fn runs_that_stand_in_the_directory_of_a_new_experiment_do_not_count() {
 }
 
 #[test]
-fn a_run_after_which_the_command_failed_is_made_anew() {
+fn a_run_whose_hook_failed_is_rerun() {
     let space = Space::new();
     let mended = space.path("mended");
     let after = format!("after: test -e {}\n", mended.display());
@@ -197,7 +197,7 @@ fn a_run_after_which_the_command_failed_is_made_anew() {
 }
 
 #[test]
-fn a_directory_has_one_process_at_a_time() {
+fn a_directory_is_locked_by_one_process() {
     let space = Space::new();
     let file = written(&space, |text| {
         text + "set: { arrivals.1.hold: 20s, options.drain: 300ms }\n"
@@ -214,7 +214,7 @@ fn a_directory_has_one_process_at_a_time() {
 }
 
 #[test]
-fn a_damaged_state_is_refused_and_no_panic() {
+fn a_damaged_state_file_is_an_error() {
     let space = Space::new();
     let file = written(&space, once);
     Ended::of(&mut experiment(&space, &file, &["--quiet"])).with(0);
@@ -239,7 +239,7 @@ fn a_damaged_state_is_refused_and_no_panic() {
 }
 
 #[test]
-fn ctrl_c_leaves_what_can_be_resumed() {
+fn ctrl_c_leaves_a_resumable_search() {
     let space = Space::new();
     let file = written(&space, |text| {
         text + "set: { arrivals.1.hold: 20s, options.drain: 300ms }\n"
@@ -286,7 +286,7 @@ fn a_changed_file_is_refused_whichever_level_names_it() {
 }
 
 #[test]
-fn files_of_a_built_in_target_are_sought_beside_the_scenario_and_must_not_change() {
+fn files_of_a_built_in_target_are_relative_to_the_scenario_and_fixed() {
     let space = Space::new();
     let scenario = "\
 target: { ads: { threads: 1, ads: 200, long-list: 100, publishers: table.csv } }
@@ -334,7 +334,7 @@ fn runs_that_cannot_be_trusted_are_left_out() {
 }
 
 #[test]
-fn commands_stand_around_each_run_and_may_fail() {
+fn hooks_run_around_each_run_and_may_fail() {
     let space = Space::new();
     let log = space.path("log").display().to_string();
     let file = written(&space, |text| {
@@ -367,7 +367,7 @@ fn commands_stand_around_each_run_and_may_fail() {
 }
 
 #[test]
-fn what_does_not_fit_the_scenario_is_told_at_its_place() {
+fn factors_that_do_not_fit_the_scenario_have_positions() {
     let told = |change: &dyn Fn(String) -> String, wanted: &[&str]| {
         let space = Space::new();
         let file = written(&space, change);
@@ -422,7 +422,7 @@ fn what_does_not_fit_the_scenario_is_told_at_its_place() {
 }
 
 #[test]
-fn files_that_are_missing_are_named() {
+fn missing_files_are_named() {
     let space = Space::new();
     Ended::of(&mut throng(["experiment", "nowhere.yaml"]))
         .with(66)
@@ -443,7 +443,7 @@ fn files_that_are_missing_are_named() {
 }
 
 #[test]
-fn the_plan_tells_order_and_time() {
+fn the_plan_lists_order_and_duration() {
     let mut command = throng([
         "experiment",
         "examples/experiments/market.yaml",
@@ -519,7 +519,7 @@ fn the_transports_run() {
 
 /// The published ensemble, of a second each: five scenarios, the runs of each in groups.
 #[test]
-fn an_ensemble_is_run_and_its_modes_are_told() {
+fn an_ensemble_runs_and_its_modes_are_reported() {
     let space = Space::new();
     let example = root().join("examples/ads/ensemble.yaml");
     let text = std::fs::read_to_string(&example).unwrap();
@@ -590,7 +590,7 @@ fn an_ensemble_is_run_and_its_modes_are_told() {
 }
 
 #[test]
-fn a_run_whose_target_dies_is_left_out() {
+fn a_run_whose_target_dies_does_not_count() {
     let space = Space::new();
     let scenario = SCENARIO.replace("hold: 100ms", "hold: \"${hold}\"");
     let scenario = scenario.replace("params: {", "params: { hold: 100ms,");
@@ -626,7 +626,7 @@ fn a_run_whose_target_dies_is_left_out() {
 }
 
 #[test]
-fn what_is_compared_must_be_measured() {
+fn runs_without_measures_cannot_be_compared() {
     let space = Space::new();
     let file = written(&space, |text| {
         text + "compare: { measures: [request, nothing] }\n"
@@ -636,7 +636,7 @@ fn what_is_compared_must_be_measured() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_told_before_anything_runs() {
+fn an_unusable_experiment_is_refused_before_any_run() {
     let told = |change: &dyn Fn(String) -> String, wanted: &str| {
         let space = Space::new();
         let file = written(&space, change);

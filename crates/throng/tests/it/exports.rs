@@ -70,7 +70,7 @@ fn take_posts(mut stream: TcpStream, mut each: impl FnMut(String) -> bool) {
 }
 
 #[test]
-fn a_run_is_told_to_all_who_asked() {
+fn a_run_is_exported_to_every_receiver() {
     let hello = Served::start(&["hello"]);
     let space = Space::new();
     let (otlp, bodies) = posts();
@@ -110,7 +110,7 @@ fn a_run_is_told_to_all_who_asked() {
 }
 
 #[test]
-fn a_run_that_is_over_has_other_forms() {
+fn a_finished_run_converts_to_other_formats() {
     let hello = Served::start(&["hello"]);
     let space = Space::new();
     let mut command = space.load(&hello.url, "50/s", "2s");
@@ -145,7 +145,7 @@ fn a_run_that_is_over_has_other_forms() {
 }
 
 #[test]
-fn who_cannot_be_told_does_not_stop_a_run() {
+fn an_unreachable_export_does_not_stop_the_run() {
     let hello = Served::start(&["hello"]);
     let space = Space::new();
     // Port 1 of loopback: nobody listens there.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use record::schema::Verdict;
 use serde_json::Value;
 
-use crate::support::{Ended, Served, Space, root, shared_data, throng};
+use crate::support::{Ended, Served, Space, shared_data, throng};
 
 /// A shop's log: 300 visits, each of two to four requests, by users of their own.
 fn log() -> String {
@@ -363,7 +363,7 @@ fn run(space: &Space, name: &str, text: &str) -> PathBuf {
 }
 
 #[test]
-fn a_run_of_our_own_is_a_log_too() {
+fn a_run_directory_is_read_as_a_log() {
     let space = Space::new();
     let run = run(
         &space,

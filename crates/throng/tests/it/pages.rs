@@ -24,7 +24,7 @@ fn document(path: &Path) -> Value {
 }
 
 #[test]
-fn a_run_names_its_report_and_show_makes_it_again() {
+fn a_run_names_its_report_and_show_recreates_it() {
     let space = Space::new();
     let ended = Ended::of(&mut space.run_text(FANS, &[])).with(0);
     let run = space.only();
@@ -51,7 +51,7 @@ fn a_run_names_its_report_and_show_makes_it_again() {
 }
 
 #[test]
-fn a_page_that_cannot_be_written_is_told() {
+fn a_report_that_cannot_be_written_is_an_error() {
     let space = Space::new();
     let run = Recorded::new(1).write(&space.path("runs"));
     let nowhere = space.path("nowhere/a.html");
@@ -60,7 +60,7 @@ fn a_page_that_cannot_be_written_is_told() {
 }
 
 #[test]
-fn a_killed_run_has_a_page_of_what_it_left() {
+fn a_killed_run_has_a_report() {
     let space = Space::new();
     let run = Recorded::new(1).write(&space.path("runs"));
     std::fs::remove_file(run.join("summary.json")).unwrap();

@@ -163,12 +163,12 @@ fn the_live_page_pauses_and_resumes_arrivals() {
 }
 
 #[test]
-fn workers_are_paused_as_well() {
+fn pauses_reach_worker_processes() {
     paused_by_page("2");
 }
 
 #[test]
-fn signals_pause_and_resume_and_the_terminal_tells() {
+fn signals_pause_and_resume_arrivals() {
     let space = Space::new();
     let mut running = Running::start(&mut space.run_text(VISITORS, &[]));
     running.line();

@@ -91,7 +91,7 @@ fn files_reach_workers_and_secrets_do_not_reach_the_record() {
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_told_with_its_place() {
+fn errors_in_a_file_have_positions() {
     let space = space();
     space.file("accounts.csv", "name,age\nann,7\nbob,\"8\n");
     let scenario = space.file("people.yaml", PEOPLE);
@@ -103,7 +103,7 @@ fn what_is_wrong_in_a_file_is_told_with_its_place() {
 }
 
 #[test]
-fn a_check_says_how_many_will_come() {
+fn check_states_the_number_of_users() {
     let space = space();
     let scenario = space.file("people.yaml", PEOPLE);
     let mut check = throng(["check"]);
@@ -116,7 +116,7 @@ fn a_check_says_how_many_will_come() {
 
 /// A search and an experiment keep what they set, to be gone on with.
 #[test]
-fn what_makes_many_runs_takes_no_secrets() {
+fn experiments_and_searches_refuse_secrets() {
     let space = space();
     let scenario = space.file(
         "people.yaml",

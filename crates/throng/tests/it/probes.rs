@@ -66,7 +66,7 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
 
 /// Probes of all real servers that there are, with the variables that hold their addresses.
 #[test]
-fn real_servers_tell() {
+fn real_servers_are_probed() {
     let names = ["redis", "postgres", "mysql", "nginx"];
     let Some(services) = Services::start(&names) else {
         return;
@@ -128,7 +128,7 @@ fn missed(run: &Run, wanted: &str) -> Option<u64> {
 }
 
 #[test]
-fn a_source_that_is_not_there_is_told_and_does_not_stop_the_run() {
+fn a_missing_probe_source_is_reported_and_the_run_continues() {
     let hello = Served::start(&["hello"]);
     let space = Space::new();
     // Port 1 of loopback: nobody listens there.
@@ -158,7 +158,7 @@ fn a_source_that_is_not_there_is_told_and_does_not_stop_the_run() {
 }
 
 #[test]
-fn values_of_the_environment_are_not_written_down() {
+fn environment_values_are_not_recorded() {
     let hello = Served::start(&["hello"]);
     let space = Space::new();
     let text = scenario("\"${env('TARGET')}\"", "  - host\n").replace(

@@ -123,7 +123,7 @@ fn summary_rows_tally_and_series_agree() {
 }
 
 #[test]
-fn a_killed_run_still_opens_and_says_so() {
+fn a_killed_run_opens_and_is_marked_incomplete() {
     let space = Space::new();
     let mut running = Running::start(&mut space.run_text(FANS, &["--set", "arrivals.1.hold=60s"]));
     // The first second has been told, and the run goes on.
@@ -142,7 +142,7 @@ fn a_killed_run_still_opens_and_says_so() {
 }
 
 #[test]
-fn a_threshold_that_does_not_hold_fails_the_run() {
+fn a_failed_threshold_fails_the_run() {
     let space = Space::new();
     let text = format!("{FANS}thresholds: [ errors == 0, 'p50(\"op=join\") < 1us' ]\n");
     let ended = Ended::of(&mut space.run_text(&text, &["--set", "arrivals.1.hold=100ms"])).with(1);
@@ -215,7 +215,7 @@ thresholds: [ connected >= 99.9%, users == 10 ]
 }
 
 #[test]
-fn a_url_that_never_answers_fails() {
+fn a_url_without_responses_fails() {
     let space = Space::new();
     // Nobody listens at a port that was free a moment ago.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -243,7 +243,7 @@ fn a_url_that_never_answers_fails() {
 }
 
 #[test]
-fn more_requests_than_a_core_can_make() {
+fn a_rate_above_the_generators_limit_is_untrusted() {
     let _loaded = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let url = format!("{}/hello", echo.url);
@@ -280,7 +280,7 @@ fn on_paper(q: f64) -> f64 {
 static MACHINE: Mutex<()> = Mutex::new(());
 
 #[test]
-fn a_stall_is_seen_by_everybody_who_would_have_come() {
+fn a_stall_delays_every_user_due_meanwhile() {
     let _quiet = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let agrees = || {
         let space = Space::new();
@@ -348,7 +348,7 @@ fn number(run: &Run, kind: &str) -> u16 {
 }
 
 #[test]
-fn a_seed_plans_the_same_users_whatever_the_loops() {
+fn a_seed_plans_the_same_users_for_any_number_of_loops() {
     let echo = Served::start(&["echo"]);
     let text = format!(
         "

@@ -242,7 +242,7 @@ fn databases_keep_sessions_and_counts() {
 }
 
 #[test]
-fn what_cannot_be_used_is_told_without_its_password() {
+fn errors_of_store_urls_hide_the_password() {
     let refused = |args: &[&str], code: i32, told: &str| {
         let mut command = throng(["serve"].iter().chain(args));
         command.args(["--listen", "127.0.0.1:0"]);
@@ -319,7 +319,7 @@ fn what_cannot_be_used_is_told_without_its_password() {
 }
 
 #[test]
-fn what_is_lost_is_refused_and_comes_back() {
+fn requests_fail_while_a_store_is_away_and_then_succeed() {
     let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
         return;
     };
@@ -482,7 +482,7 @@ fn mean(probes: &record::Probes, role: &str, metric: &str, from_s: i64, to_s: i6
 }
 
 #[test]
-fn three_databases_stand_in_one_report() {
+fn three_databases_are_in_one_report() {
     let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
         return;
     };

@@ -4,7 +4,7 @@ use crate::support::{Ended, Served, Space};
 
 /// What is sent comes back, whatever frames it is in.
 #[test]
-fn frames_come_back() {
+fn framed_messages_are_echoed() {
     let (space, echo) = (Space::new(), Served::start(&["echo", "--raw"]));
     let url = &echo.url;
     assert!(url.starts_with("tcp://"), "{url}");

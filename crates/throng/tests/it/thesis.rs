@@ -26,7 +26,7 @@ fn import(space: &Space, results: &str) -> Ended {
 }
 
 #[test]
-fn every_fault_of_foreign_results_is_counted_and_told() {
+fn every_fault_of_imported_results_is_counted() {
     let space = Space::new();
     let ended = import(&space, FAULTY).with(0);
     let directory = space.path("runs").display().to_string();
@@ -65,7 +65,7 @@ fn results_are_imported_once() {
 }
 
 #[test]
-fn what_is_no_result_is_refused() {
+fn unreadable_results_are_refused() {
     let space = Space::new();
     import(&space, "testdata/scenarios")
         .with(65)
@@ -162,7 +162,7 @@ fn meters_of_a_run_of_our_own() {
 }
 
 #[test]
-fn a_missing_price_is_shown_with_its_place() {
+fn a_missing_price_is_reported_with_its_position() {
     let meters = root().join("testdata/meters");
     let mut command = throng([
         "meters",
@@ -270,7 +270,7 @@ fn the_tables_of_the_thesis_follow_from_its_results() {
 }
 
 #[test]
-fn the_thesis_is_printed_whole() {
+fn every_table_of_the_thesis_is_printed() {
     let Some(data) = published() else { return };
     let ended = Ended::of(throng(["reproduce", "thesis"]).arg(data)).with(0);
     golden("reproduce-thesis", &ended.out);

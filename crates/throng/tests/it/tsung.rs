@@ -130,7 +130,7 @@ fn the_chats_files_run_unchanged() {
 }
 
 #[test]
-fn an_import_is_a_scenario_that_runs() {
+fn an_imported_scenario_runs() {
     let space = Space::new();
     let file = root().join("testdata/tsung/everything.xml");
     let made = space.path("made.yaml");
@@ -157,7 +157,7 @@ fn an_import_is_a_scenario_that_runs() {
 }
 
 #[test]
-fn what_is_wrong_is_shown_in_the_xml() {
+fn errors_point_into_the_xml() {
     let bad = root().join("testdata/tsung/bad");
     let ended = Ended::of(throng(["run"]).arg(bad.join("wrong-number.xml"))).with(65);
     ended

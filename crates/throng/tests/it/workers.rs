@@ -72,7 +72,7 @@ fn planned(run: &Run) -> BTreeMap<u64, (u16, u64, BTreeMap<u16, u64>)> {
 }
 
 #[test]
-fn a_run_in_workers_is_the_run_in_threads() {
+fn worker_processes_plan_the_same_run_as_threads() {
     let runs = ["0", "2"].map(|workers| {
         let space = Space::new();
         Ended::of(&mut visitors(&space, workers)).with(0);
@@ -134,7 +134,7 @@ fn lossy(space: &Space, args: &[&str]) -> Running {
 }
 
 #[test]
-fn a_killed_worker_is_told_and_the_run_cannot_be_trusted() {
+fn a_killed_worker_makes_the_run_untrusted() {
     let space = Space::new();
     let ended = lossy(&space, &[]).end().with(2);
     ended.stdout_contains("NOT TO BE TRUSTED");
@@ -199,7 +199,7 @@ fn shown_by_the_others(space: &Space, run: &Run) {
 }
 
 #[test]
-fn the_others_are_judged_where_that_was_asked_for() {
+fn allow_lost_workers_judges_the_others() {
     let space = Space::new();
     lossy(&space, &["--allow-lost-workers"]).end().with(0);
     let summary = space.summary();
@@ -210,7 +210,7 @@ fn the_others_are_judged_where_that_was_asked_for() {
 }
 
 #[test]
-fn a_run_without_workers_left_has_failed() {
+fn a_run_without_remaining_workers_fails() {
     let space = Space::new();
     let mut run = space.run_text(FANS, &["--workers", "2", "--set", "arrivals.1.hold=60s"]);
     let mut running = Running::start(&mut run);
@@ -255,7 +255,7 @@ fn ctrl_c_reaches_the_workers_users() {
 }
 
 #[test]
-fn a_worker_that_is_refused_says_why_and_ends() {
+fn a_rejected_worker_reports_the_reason_and_exits() {
     let controller = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = controller.local_addr().unwrap().to_string();
     let mut worker = throng(["worker", "--connect", &address]);
@@ -289,7 +289,7 @@ fn a_worker_that_is_refused_says_why_and_ends() {
 }
 
 #[test]
-fn a_worker_without_a_controller_says_so() {
+fn a_worker_without_a_controller_is_an_error() {
     let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = nobody.local_addr().unwrap().to_string();
     drop(nobody);

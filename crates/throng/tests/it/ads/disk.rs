@@ -53,7 +53,7 @@ impl Server {
 }
 
 #[test]
-fn what_a_full_disk_refused_happens_when_it_is_asked_again() {
+fn an_event_refused_by_a_full_disk_succeeds_on_retry() {
     let space = Space::new();
     let server = Server::start(&space.path("ads.sqlite"), "sync");
     let url = &server.url;
@@ -88,7 +88,7 @@ fn what_a_full_disk_refused_happens_when_it_is_asked_again() {
 }
 
 #[test]
-fn no_offer_inherits_what_another_lost() {
+fn offer_numbers_are_never_reused() {
     let space = Space::new();
     let store = space.path("ads.sqlite");
     let server = Server::start(&store, "sync");

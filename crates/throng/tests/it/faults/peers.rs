@@ -7,7 +7,7 @@ use super::{all_of, fails_as, told_with_detail};
 use crate::support::{Ended, Nobody, Space, read_head, server, websocket};
 
 #[test]
-fn a_reply_that_never_comes() {
+fn a_missing_reply_times_out() {
     let silent = server(|mut stream| stream.read_to_end(&mut Vec::new()).map(drop));
     fails_as(
         "timeout",
@@ -17,13 +17,13 @@ fn a_reply_that_never_comes() {
 }
 
 #[test]
-fn a_refused_connection() {
+fn a_refused_connection_is_counted() {
     let nobody = Nobody::new();
     fails_as("refused", &format!("http://{}/", nobody.address), &[]);
 }
 
 #[test]
-fn a_reset_connection() {
+fn a_reset_connection_is_counted() {
     let rude = server(|stream| {
         // To close with the request unread is to reset.
         stream.peek(&mut [0]).map(drop)
@@ -32,13 +32,13 @@ fn a_reset_connection() {
 }
 
 #[test]
-fn a_server_that_closes_instead_of_answering() {
+fn a_close_instead_of_a_response_fails_the_request() {
     let leaving = server(|mut stream| read_head(&mut stream));
     fails_as("closed", &format!("http://{leaving}/"), &[]);
 }
 
 #[test]
-fn a_response_larger_than_the_limit() {
+fn a_response_above_the_size_limit_fails() {
     let verbose = server(|mut stream| {
         read_head(&mut stream)?;
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4096\r\n\r\n")?;
@@ -53,7 +53,7 @@ fn a_response_larger_than_the_limit() {
 }
 
 #[test]
-fn what_is_no_http() {
+fn a_response_that_is_not_http_fails() {
     let babbling = server(|mut stream| {
         read_head(&mut stream)?;
         stream.write_all(b"SSH-2.0-OpenSSH_9.9\r\n\r\n")?;
@@ -64,7 +64,7 @@ fn what_is_no_http() {
 
 /// They answer nobody: the request is answered, its connection closed, and the run says so.
 #[test]
-fn bytes_behind_a_response() {
+fn bytes_after_a_response_are_unsolicited() {
     let wordy = server(|mut stream| {
         read_head(&mut stream)?;
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok and more")?;
@@ -112,7 +112,7 @@ fn websocket_server(bytes: &'static [u8], leaves: bool) -> SocketAddr {
 }
 
 #[test]
-fn a_server_that_closes_mid_frame() {
+fn a_close_within_a_frame_fails_the_message() {
     // Text of 10 bytes, of which 4 come.
     websocket_fails_as("closed", websocket_server(b"\x81\x0ahalf", true));
 }
@@ -123,18 +123,18 @@ fn text_that_is_not_utf8() {
 }
 
 #[test]
-fn a_frame_that_breaks_the_protocol() {
+fn an_invalid_frame_is_a_protocol_error() {
     // Reserved bits without an extension (RFC 6455 section 5.2).
     websocket_fails_as("ws-protocol", websocket_server(b"\xf1\x02ok", false));
 }
 
 #[test]
-fn a_message_that_never_comes() {
+fn a_missing_message_times_out() {
     websocket_fails_as("timeout", websocket_server(b"", false));
 }
 
 #[test]
-fn a_message_larger_than_the_limit() {
+fn a_message_above_the_size_limit_fails() {
     // Text of 4,096 bytes, of which none has come.
     websocket_fails_as("too-large", websocket_server(b"\x81\x7e\x10\x00", false));
 }

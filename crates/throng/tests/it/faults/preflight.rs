@@ -14,7 +14,7 @@ arrivals: [ { ramp: 0/s..1100/s, for: 24h } ]
 ";
 
 #[test]
-fn a_run_that_no_machine_holds_does_not_begin() {
+fn a_run_too_large_for_the_machine_does_not_start() {
     let space = Space::new();
     let ended = Ended::of(&mut space.run_text(CROWD, &[])).with(71);
     ended.stderr_contains("this machine can hold about");
@@ -24,7 +24,7 @@ fn a_run_that_no_machine_holds_does_not_begin() {
 }
 
 #[test]
-fn anyway_runs_it_and_says_so() {
+fn force_runs_beyond_the_limits_with_a_warning() {
     let space = Space::new();
     let mut running = Running::start(&mut space.run_text(CROWD, &["--force"]));
     running.line();

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::support::{Ended, Nobody, Served, Space, plain, skip, throng};
 
 #[test]
-fn a_name_that_does_not_resolve() {
+fn an_unresolvable_host_has_its_own_exit_code() {
     let space = Space::new();
     // A label may have 63 characters (RFC 1035 section 2.3.4), so nobody has to be asked.
     let host = "x".repeat(64);
@@ -17,7 +17,7 @@ fn a_name_that_does_not_resolve() {
 }
 
 #[test]
-fn a_target_that_cannot_be_started() {
+fn a_target_that_does_not_start_is_an_error() {
     let space = Space::new();
     let text = "target: { market: { games: 0 } }\nsessions: { a: [ { get: / } ] }\narrivals: [ { \
                 hold: 1s } ]\n";
@@ -29,7 +29,7 @@ fn a_target_that_cannot_be_started() {
 }
 
 #[test]
-fn a_port_that_is_taken() {
+fn a_port_in_use_is_an_error() {
     let taken = Nobody::new();
     let address = taken.address.to_string();
     for system in ["echo", "stall", "market"] {
@@ -61,7 +61,7 @@ fn a_port_that_is_taken() {
 }
 
 #[test]
-fn a_place_where_no_run_can_be_made() {
+fn an_unwritable_runs_directory_is_an_error() {
     let space = Space::new();
     let file = space.file("file", "in the way");
     let ended = Ended::of(throng(["run", "http://127.0.0.1:1/", "--runs"]).arg(file));
@@ -96,7 +96,7 @@ fn with_disk(space: &Space, size: &str, script: &str) -> Option<Command> {
 }
 
 #[test]
-fn a_disk_that_fills_up() {
+fn a_disk_that_fills_up_during_the_run_ends_it() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let script = "cd \"$1\" && { \"$0\" run \"$2\" --users 4 --duration 2s --runs .; echo \"ended $?\"; \
                   \"$0\" show ./*/; echo \"shown $?\"; }";
@@ -112,7 +112,7 @@ fn a_disk_that_fills_up() {
 }
 
 #[test]
-fn a_disk_that_is_full() {
+fn a_full_disk_is_a_clear_error() {
     let (space, echo) = (Space::new(), Served::start(&["echo"]));
     let script = "cd \"$1\" && { dd if=/dev/zero of=fill bs=4k 2>&-; \"$0\" run \"$2\" --duration 1s \
                   --runs .; echo \"ended $?\"; }";

@@ -13,7 +13,7 @@ arrivals: [ { constant: 10/s, for: 1s }, { hold: 100s } ]
 ";
 
 #[test]
-fn a_target_that_is_killed_ends_the_run_and_its_trust() {
+fn a_killed_target_ends_the_run_untrusted() {
     let space = Space::new();
     let mut running = Running::start(&mut space.run_text(WAITING, &[]));
     // The first second has been told, and the run goes on.

@@ -6,7 +6,7 @@ use super::fails_as;
 use crate::support::{Ended, Space, Tls, read_head};
 
 #[test]
-fn a_certificate_that_is_not_trusted() {
+fn an_untrusted_certificate_fails_the_connection() {
     let tls = hello_over_tls();
     fails_as("tls-untrusted", &format!("https://{}/", tls.address), &[]);
 }
@@ -21,7 +21,7 @@ fn hello_over_tls() -> Tls {
 }
 
 #[test]
-fn a_certificate_that_need_not_be_trusted() {
+fn an_untrusted_certificate_is_accepted_on_request() {
     let (space, tls) = (Space::new(), hello_over_tls());
     let url = format!("https://{}/", tls.address);
     let load = ["--users", "2", "--duration", "500ms"];
@@ -35,7 +35,7 @@ fn a_certificate_that_need_not_be_trusted() {
 }
 
 #[test]
-fn a_certificate_that_is_vouched_for() {
+fn a_certificate_of_a_given_authority_is_accepted() {
     let (space, tls) = (Space::new(), hello_over_tls());
     let ca = space.file("ca.pem", &tls.certificate);
     let url = format!("https://localhost:{}/", tls.address.port());
@@ -49,7 +49,7 @@ fn a_certificate_that_is_vouched_for() {
 
 /// A body that ends with the connection is whole where TLS was closed, and only there.
 #[test]
-fn a_connection_that_is_cut_behind_tls() {
+fn a_connection_cut_within_tls_is_a_failed_request() {
     let answer = |closes: bool| {
         let tls = Tls::server(move |stream| {
             read_head(stream)?;
@@ -78,7 +78,7 @@ fn a_connection_that_is_cut_behind_tls() {
 }
 
 #[test]
-fn roots_that_are_none() {
+fn invalid_roots_are_errors() {
     let space = Space::new();
     let url = "https://127.0.0.1:1/";
     let missing = space.path("missing.pem").display().to_string();

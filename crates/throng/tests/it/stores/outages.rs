@@ -83,7 +83,7 @@ fn serves_more(url: &str, wanted: usize, what: &str) {
 }
 
 #[test]
-fn who_leaves_loses_nothing() {
+fn a_client_that_leaves_keeps_its_record() {
     let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
         return;
     };
@@ -122,7 +122,7 @@ fn who_leaves_loses_nothing() {
 }
 
 #[test]
-fn nobody_is_told_of_an_event_that_waits_for_its_record() {
+fn an_event_is_answered_after_it_is_recorded() {
     let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
         return;
     };
@@ -159,7 +159,7 @@ fn nobody_is_told_of_an_event_that_waits_for_its_record() {
 }
 
 #[test]
-fn who_dies_while_an_event_is_recorded_is_not_waited_for() {
+fn an_event_is_recorded_though_its_client_left() {
     let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
         return;
     };
@@ -189,7 +189,7 @@ fn who_dies_while_an_event_is_recorded_is_not_waited_for() {
 }
 
 #[test]
-fn a_database_that_takes_records_again_is_noticed_without_any() {
+fn a_recovered_database_is_detected_without_traffic() {
     let Some(services) = Services::start(&["mysql", "postgres"]) else {
         return;
     };
@@ -237,7 +237,7 @@ fn a_frozen_database_uses_up_no_campaign() {
 }
 
 #[test]
-fn what_a_frozen_cache_refused_did_not_happen() {
+fn an_event_refused_by_a_frozen_cache_has_no_effect() {
     let Some(services) = Services::start(&["mysql", "postgres", "redis"]) else {
         return;
     };
@@ -297,7 +297,7 @@ impl Drop for Keeping {
 }
 
 #[test]
-fn a_cache_that_returns_with_old_counts_is_not_believed() {
+fn stale_counts_of_a_returning_cache_are_rejected() {
     let Some(services) = Services::start(&["mysql", "postgres"]) else {
         return;
     };
@@ -331,7 +331,7 @@ fn a_cache_that_returns_with_old_counts_is_not_believed() {
 }
 
 #[test]
-fn records_that_nobody_waits_for_outlast_a_slow_database() {
+fn asynchronous_records_survive_a_slow_database() {
     let Some(services) = Services::start(&["mysql", "postgres"]) else {
         return;
     };
