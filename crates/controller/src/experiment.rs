@@ -25,9 +25,11 @@ use record::RecordError;
 use record::schema::{RunStatus, Summary};
 use scenario::Experiment;
 
-use crate::conduct::{ConductError, Conducted, Interrupt, RunRequest, conduct};
-use crate::tick::Tick;
-use crate::worker::protocol::{ScenarioText, hex_digest};
+use crate::causes::with_causes;
+use crate::control::Interrupt;
+use crate::inputs::{ScenarioText, hex_digest};
+use crate::run::tick::Tick;
+use crate::run::{ConductError, Conducted, RunRequest, conduct};
 
 /// So many runs one after the other that cannot be made end the experiment: the next ones would
 /// fail alike.
@@ -148,7 +150,7 @@ impl Conductor<'_> {
     }
 
     fn is_interrupted(&self) -> bool {
-        self.request.interrupt.is_asked()
+        self.request.interrupt.is_requested()
     }
 
     /// Takes runs that had ended when the process was killed before it could note them.
@@ -285,7 +287,7 @@ impl Conductor<'_> {
         let after = hook(&experiment.after);
         let conducted = conducted.map_err(|error| match error {
             ConductError::Record(error) => Lost::Record(error),
-            other => Lost::failed(told(&other)),
+            other => Lost::failed(with_causes(&other)),
         })?;
         after.map_err(|lost| match lost {
             Lost::Failed { why, .. } => Lost::Failed {
@@ -326,17 +328,6 @@ fn written(overrides: &[(String, String)]) -> Vec<String> {
         .iter()
         .map(|(key, value)| format!("{key}={value}"));
     all.collect()
-}
-
-/// An error with its causes.
-fn told(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text += &format!(": {error}");
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

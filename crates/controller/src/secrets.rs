@@ -1,11 +1,11 @@
-//! What must not be written down: values of environment variables that the scenario asked for. In
-//! whatever is told they stand as the scenario has them: `${env('NAME')}`.
+//! What must not be recorded: values of environment variables that the scenario reads. All texts show
+//! them as the scenario does: `${env('NAME')}`.
 
 use record::schema::{EventKind, RunInfo};
 
-use crate::worker::protocol::Inputs;
+use crate::inputs::Inputs;
 
-/// Shorter values stand in any text, and hide nothing.
+/// Shorter values occur in any text and hide nothing.
 const VALUE_BYTES_MIN: usize = 4;
 
 /// Values and what stands for them, the longest first: one may hold another.
@@ -13,7 +13,7 @@ const VALUE_BYTES_MIN: usize = 4;
 pub(crate) struct Secrets(Vec<(String, String)>);
 
 impl Secrets {
-    pub(crate) fn of(inputs: &Inputs) -> Secrets {
+    pub(crate) fn new(inputs: &Inputs) -> Secrets {
         let known = inputs.env.iter().filter_map(|(name, value)| {
             let value = value.as_ref().filter(|v| v.len() >= VALUE_BYTES_MIN)?;
             Some((value.clone(), format!("${{env('{name}')}}")))
@@ -68,9 +68,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_stand_as_the_scenario_has_them() {
+    fn values_are_replaced_by_their_names() {
         let value = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
-        let secrets = Secrets::of(&Inputs {
+        let secrets = Secrets::new(&Inputs {
             env: vec![
                 value("TOKEN", "hunter2"),
                 value("URL", "http://hunter2@host/"),

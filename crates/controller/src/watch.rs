@@ -1,4 +1,4 @@
-//! What the server's side says without a run: a directory with what its probes told, and nothing else.
+//! Probes without a run: a directory with their values and nothing else.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -8,31 +8,31 @@ use engine::driver::real::{Zero, monotonic_ns};
 use machine::host;
 use machine::loops::cores;
 use plan::probes::Probe;
-use probe::{Clock, Crew, Place, ProbeError};
+use probe::{Clock, Pool, ProbeError, TargetLocation};
 use record::schema::{
     Event, EventKind, FORMAT_VERSION, GeneratorInfo, PROBE_MODE, PhaseInfo, RunInfo, RunStatus,
 };
 use record::{EventsWriter, RecordError, RunDir, run_id};
 
-use crate::conduct::Interrupt;
-use crate::journal::reason;
-use crate::probing::Probing;
+use crate::causes::with_causes;
+use crate::control::Interrupt;
+use crate::inputs::{Inputs, hex_digest};
+use crate::run::probing::Probing;
 use crate::secrets::Secrets;
-use crate::worker::protocol::{Inputs, hex_digest};
 
-/// How often events are written down and the end is looked for.
+/// How often events are written and the end is checked.
 const POLL: Duration = Duration::from_millis(100);
 /// What such a directory is called.
 const NAME: &str = "probe";
 
-/// What to ask, and for how long.
+/// Which probes to record, and for how long.
 #[derive(Debug)]
 pub struct WatchRequest<'a> {
     pub probes: &'a [Probe],
-    pub place: &'a Place,
+    pub location: &'a TargetLocation,
     /// What the probes were read from.
     pub text: &'a str,
-    /// What it asked for.
+    /// What that text reads.
     pub inputs: &'a Inputs,
     /// Where the directory is made.
     pub runs: &'a Path,
@@ -42,7 +42,7 @@ pub struct WatchRequest<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-/// Why it could not be recorded.
+/// Why the probes could not be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     #[error(transparent)]
@@ -51,28 +51,28 @@ pub enum WatchError {
     Record(#[from] RecordError),
 }
 
-/// Records what the probes tell; returns the directory.
+/// Records the values of the probes; returns the directory.
 pub fn watch(request: &WatchRequest<'_>) -> Result<PathBuf, WatchError> {
     let zero = now();
-    let crew = Crew::start(request.probes, request.place, Clock::at(0))?;
+    let pool = Pool::start(request.probes, request.location, Clock::at(0))?;
     let mut info = info(request, zero);
     let dir = RunDir::create(request.runs, &info, request.text)?;
-    let secrets = Secrets::of(request.inputs);
+    let secrets = Secrets::new(request.inputs);
     let mut events = dir.events()?;
-    let mut probing = Probing::start(crew, dir.probes(&info));
+    let mut probing = Probing::start(pool, dir.probes(&info));
     let end_ns = zero.monotonic_ns + nanos(request.time);
-    // Nobody sends: waiting for it is a pause that the house allows.
+    // Nothing is sent: waiting for it is a pause.
     let (_alive, pause) = mpsc::channel::<()>();
-    while monotonic_ns() < end_ns && !request.interrupt.is_asked() {
+    while monotonic_ns() < end_ns && !request.interrupt.is_requested() {
         let left = Duration::from_nanos(end_ns.saturating_sub(monotonic_ns()));
         // It ends by its time.
         let _ = pause.recv_timeout(POLL.min(left));
-        write(&mut events, &secrets, probing.heed())?;
+        write(&mut events, &secrets, probing.events())?;
     }
-    let (told, finished) = probing.finish();
-    write(&mut events, &secrets, told)?;
+    let (events_left, finished) = probing.finish();
+    write(&mut events, &secrets, events_left)?;
     info.ended_ns = monotonic_ns() - zero.monotonic_ns;
-    info.status = match (&finished, request.interrupt.is_asked()) {
+    info.status = match (&finished, request.interrupt.is_requested()) {
         (Err(_), _) => RunStatus::Failed,
         (Ok(()), true) => RunStatus::Interrupted,
         (Ok(()), false) => RunStatus::Complete,
@@ -81,7 +81,7 @@ pub fn watch(request: &WatchRequest<'_>) -> Result<PathBuf, WatchError> {
         status: info.status,
     }];
     if let Err(error) = &finished {
-        let text = reason(error);
+        let text = with_causes(error);
         last.insert(0, EventKind::Note { text });
     }
     let last = last.into_iter().map(|what| (info.ended_ns, what));
@@ -94,9 +94,9 @@ pub fn watch(request: &WatchRequest<'_>) -> Result<PathBuf, WatchError> {
 fn write(
     events: &mut EventsWriter,
     secrets: &Secrets,
-    told: Vec<(u64, EventKind)>,
+    new: Vec<(u64, EventKind)>,
 ) -> Result<(), RecordError> {
-    for (at_ns, mut what) in told {
+    for (at_ns, mut what) in new {
         secrets.hide_in_event(&mut what);
         events.write(&Event { at_ns, what })?;
     }
@@ -119,7 +119,7 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// For `run.json`: a run of nobody, in one phase.
+/// For `run.json`: a run without users, in one phase.
 fn info(request: &WatchRequest<'_>, zero: Zero) -> RunInfo {
     let entropy = (zero.unix_ns / 1_000 % 0x1_0000) as u16;
     RunInfo {
@@ -131,7 +131,7 @@ fn info(request: &WatchRequest<'_>, zero: Zero) -> RunInfo {
         seed: 0,
         scenario_hash: hex_digest(request.text),
         overrides: Vec::new(),
-        target: request.place.url.clone().unwrap_or_default(),
+        target: request.location.url.clone().unwrap_or_default(),
         started_unix_ns: zero.unix_ns,
         ended_ns: 0,
         clock: "CLOCK_MONOTONIC, zero tied to CLOCK_REALTIME once at the start".to_owned(),

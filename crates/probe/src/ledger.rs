@@ -13,7 +13,7 @@ pub struct Tally {
 }
 
 /// How late an answer may be before the source counts as lost, in nanoseconds.
-const PATIENCE_NS: i64 = 2_500_000_000;
+const SILENCE_NS_MAX: i64 = 2_500_000_000;
 
 /// One source's answers so far.
 #[derive(Debug)]
@@ -82,10 +82,10 @@ impl Ledger {
     }
 
     /// Nothing came until now: a source that has been silent for long is lost.
-    pub(crate) fn heed(&mut self, now_ns: i64) -> Option<Change> {
+    pub(crate) fn poll(&mut self, now_ns: i64) -> Option<Change> {
         let due_ns = (self.last_tick + 1).saturating_mul(self.every_ns);
         let silent_ns = now_ns.saturating_sub(due_ns);
-        if silent_ns <= PATIENCE_NS {
+        if silent_ns <= SILENCE_NS_MAX {
             return None;
         }
         self.lose(self.last_tick + 1, "it does not answer".to_owned())
@@ -139,7 +139,7 @@ mod tests {
         let mut ledger = ledger();
         for tick in 0..5 {
             assert_eq!(ledger.answered(tick, 7), []);
-            assert_eq!(ledger.heed(tick * SECOND + SECOND), None);
+            assert_eq!(ledger.poll(tick * SECOND + SECOND), None);
         }
         ledger.close(5 * SECOND + SECOND / 2);
         let expected = Tally {
@@ -168,9 +168,9 @@ mod tests {
     fn silence_and_late_answers_are_losses() {
         let mut ledger = ledger();
         assert_eq!(ledger.answered(0, 0), []);
-        assert_eq!(ledger.heed(3 * SECOND), None, "patience");
-        assert_eq!(ledger.heed(4 * SECOND), Some(lost(1, "it does not answer")));
-        assert_eq!(ledger.heed(5 * SECOND), None);
+        assert_eq!(ledger.poll(3 * SECOND), None, "patience");
+        assert_eq!(ledger.poll(4 * SECOND), Some(lost(1, "it does not answer")));
+        assert_eq!(ledger.poll(5 * SECOND), None);
         assert_eq!(ledger.answered(6, 0).len(), 1);
         let changes = ledger.answered(9, 0);
         assert_eq!(changes[0], lost(7, "its answers took too long"));

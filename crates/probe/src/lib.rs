@@ -5,7 +5,7 @@
 //! ```
 //! | file | what it does |
 //! |---|---|
-//! | `crew` | the threads, and what is handed out |
+//! | `pool` | the threads, and what is handed out |
 //! | `ledger` | which answers are missing: pure |
 //! | `newest` | the last value of each, for those who watch |
 //! | `reading` | one answer: gauges as they are, counters as rates |
@@ -20,12 +20,12 @@
 
 mod cgroup;
 mod clock;
-mod crew;
 mod host;
 mod ledger;
 mod mysql;
 mod newest;
 mod nginx;
+mod pool;
 mod postgres;
 mod process;
 mod prometheus;
@@ -36,9 +36,9 @@ mod tls;
 mod web;
 
 pub use clock::Clock;
-pub use crew::{Crew, News, SourceName};
 pub use ledger::Tally;
 pub use newest::{Newest, Probed};
+pub use pool::{News, Pool, SourceName};
 pub use reading::ASKER;
-pub use source::{Place, ProbeError, check};
+pub use source::{ProbeError, TargetLocation, check};
 pub use web::Poster;

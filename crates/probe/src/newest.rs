@@ -2,13 +2,13 @@
 
 use record::ProbeInfo;
 
-use crate::crew::News;
+use crate::pool::News;
 
 /// A probe's newest value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probed {
     pub info: ProbeInfo,
-    /// Which source tells it: its place in [`crate::Crew::sources`].
+    /// Which source tells it: its place in [`crate::Pool::sources`].
     pub source: usize,
     /// When, since the run's start; negative before it.
     pub at_ns: i64,

@@ -65,7 +65,7 @@ pub enum ProbeError {
 
 /// Where the target is, for probes that name it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct TargetLocation {
     /// Its process, where it was started for the run.
     pub pid: Option<u32>,
     /// The TCP port it listens on, where it is on this machine.
@@ -91,7 +91,10 @@ pub fn check(probes: &[Probe]) -> Result<(), ProbeError> {
 }
 
 /// The source of a probe, and what it is called in the record.
-pub(crate) fn open(probe: &Probe, place: &Place) -> Result<(Teller, Box<dyn Source>), ProbeError> {
+pub(crate) fn open(
+    probe: &Probe,
+    location: &TargetLocation,
+) -> Result<(Teller, Box<dyn Source>), ProbeError> {
     let mut name = probe.source();
     let source: Box<dyn Source> = match &probe.kind {
         ProbeKind::Host => {
@@ -100,7 +103,7 @@ pub(crate) fn open(probe: &Probe, place: &Place) -> Result<(Teller, Box<dyn Sour
             Box::new(host::Host::new())
         }
         ProbeKind::Process(spec) => {
-            let spec = located(spec, place).ok_or_else(|| ProbeError::Target {
+            let spec = located(spec, location).ok_or_else(|| ProbeError::Target {
                 probe: "process: target".to_owned(),
                 problem: "it does not run on this machine",
             })?;
@@ -110,9 +113,9 @@ pub(crate) fn open(probe: &Probe, place: &Place) -> Result<(Teller, Box<dyn Sour
         ProbeKind::Redis(url) => Box::new(redis::Redis::new(url)?),
         ProbeKind::Mysql(url) => Box::new(mysql::Mysql::new(url)?),
         ProbeKind::Postgres(url) => Box::new(postgres::Postgres::new(url)?),
-        ProbeKind::Nginx(page) => Box::new(nginx::Nginx::new(&absolute(page, place)?)),
+        ProbeKind::Nginx(page) => Box::new(nginx::Nginx::new(&absolute(page, location)?)),
         ProbeKind::Prometheus { page, metrics } => Box::new(prometheus::Prometheus::new(
-            &absolute(page, place)?,
+            &absolute(page, location)?,
             metrics,
         )),
     };
@@ -126,23 +129,23 @@ pub(crate) fn open(probe: &Probe, place: &Place) -> Result<(Teller, Box<dyn Sour
 }
 
 /// The process that is meant by the target.
-fn located(spec: &ProcessSpec, place: &Place) -> Option<ProcessSpec> {
+fn located(spec: &ProcessSpec, location: &TargetLocation) -> Option<ProcessSpec> {
     match spec {
-        ProcessSpec::Target => place
+        ProcessSpec::Target => location
             .pid
             .map(ProcessSpec::Pid)
-            .or_else(|| place.local_port.map(ProcessSpec::Port)),
+            .or_else(|| location.local_port.map(ProcessSpec::Port)),
         other => Some(other.clone()),
     }
 }
 
 /// The page's whole URL.
-fn absolute(page: &Page, place: &Place) -> Result<Page, ProbeError> {
+fn absolute(page: &Page, location: &TargetLocation) -> Result<Page, ProbeError> {
     let path = page.url.reveal();
     if !path.starts_with('/') {
         return Ok(page.clone());
     }
-    let base = place.url.as_ref().ok_or_else(|| ProbeError::Target {
+    let base = location.url.as_ref().ok_or_else(|| ProbeError::Target {
         probe: page.url.shown_url(),
         problem: "a path is one of the target's; write a whole URL",
     })?;
@@ -222,12 +225,12 @@ mod tests {
             url: Secret::new("/metrics".to_owned()),
             headers: Vec::new(),
         };
-        let place = Place {
+        let place = TargetLocation {
             url: Some("http://127.0.0.1:81".to_owned()),
-            ..Place::default()
+            ..TargetLocation::default()
         };
         let found = absolute(&page, &place).unwrap();
         assert_eq!(found.url.reveal(), "http://127.0.0.1:81/metrics");
-        assert!(absolute(&page, &Place::default()).is_err());
+        assert!(absolute(&page, &TargetLocation::default()).is_err());
     }
 }

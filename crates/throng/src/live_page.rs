@@ -104,7 +104,7 @@ fn actions(interrupt: &Arc<Interrupt>, pause: &Arc<Pause>) -> Vec<Action> {
     let interrupt = Arc::clone(interrupt);
     let ask = |paused| {
         let pause = Arc::clone(pause);
-        Box::new(move || pause.ask(paused))
+        Box::new(move || pause.request(paused))
     };
     vec![
         Action {
@@ -112,8 +112,8 @@ fn actions(interrupt: &Arc<Interrupt>, pause: &Arc<Pause>) -> Vec<Action> {
             reply: "stopping the run\n",
             // A second interrupt would end the process at once, which only the terminal may do.
             run: Box::new(move || {
-                if !interrupt.is_asked() {
-                    interrupt.ask();
+                if !interrupt.is_requested() {
+                    interrupt.request();
                 }
             }),
         },

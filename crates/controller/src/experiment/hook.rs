@@ -9,7 +9,7 @@ use scenario::Experiment;
 use scenario::experiment::RUN_VARIABLE;
 
 use super::state::RunRecord;
-use crate::conduct::Interrupt;
+use crate::control::Interrupt;
 use crate::process;
 
 /// How long a command may take.
@@ -64,10 +64,10 @@ pub(super) fn run(
         shell.env(factor.variable(), level);
     }
     shell.env(RUN_VARIABLE, run.number.to_string());
-    let was_asked = interrupt.is_asked();
-    let is_asked = || !was_asked && interrupt.is_asked();
+    let was_requested = interrupt.is_requested();
+    let is_requested = || !was_requested && interrupt.is_requested();
     let mut child = shell.spawn().map_err(start)?;
-    match process::wait_unless(&mut child, TIME_MAX, &is_asked) {
+    match process::wait_unless(&mut child, TIME_MAX, &is_requested) {
         Some(status) if status.success() => Ok(()),
         Some(status) => Err(HookError::Status {
             command: command.to_owned(),
@@ -76,7 +76,7 @@ pub(super) fn run(
         None => {
             process::end_group(&mut child, END_MAX);
             let command = command.to_owned();
-            Err(match is_asked() {
+            Err(match is_requested() {
                 true => HookError::Interrupted { command },
                 false => HookError::Time { command },
             })
@@ -132,7 +132,7 @@ mod tests {
             }
             // Opened as soon as the other end is, and at its end once nobody has that any more.
             let mut pipe = std::fs::File::open(&begun).unwrap();
-            interrupt.ask();
+            interrupt.request();
             let ended = command.join().unwrap();
             let (sender, told) = std::sync::mpsc::channel();
             std::thread::spawn(move || sender.send(pipe.read_to_end(&mut Vec::new()).is_ok()));

@@ -9,7 +9,7 @@ use scenario::Experiment;
 use serde::{Deserialize, Serialize};
 
 use super::order::PlannedRun;
-use crate::worker::protocol::hex_digest;
+use crate::inputs::hex_digest;
 
 /// The file in the experiment's directory.
 pub const STATE_FILE: &str = "experiment.json";

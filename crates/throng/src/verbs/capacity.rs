@@ -4,7 +4,8 @@ use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use controller::{
-    KneeError, KneeNews, KneeRequest, Loaded, ScenarioText, Search, SearchError, Sought, seek,
+    CapacityError, CapacityProgress, CapacityRequest, LoadedPlan, ScenarioText, Search,
+    SearchError, SearchResult, search_capacity,
 };
 use convert::Leniency;
 use judge::capacity::Bounds;
@@ -43,7 +44,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     };
     let sets = search.overrides.clone();
     let program = std::env::current_exe().map_err(|error| Failure::new(Exit::System, error))?;
-    let request = KneeRequest {
+    let request = CapacityRequest {
         search,
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
@@ -59,29 +60,30 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
             overrides: sets,
             inputs,
         };
-        Ok(Loaded { plan, scenario })
+        Ok(LoadedPlan { plan, scenario })
     };
     let silent = args.quiet || args.json;
     let mut view = View::screen_only(silent);
     let style = terminal::style();
-    let sought: Result<Sought, Failure> = seek(request, compile, |news| match news {
-        KneeNews::Begins { .. } => {}
-        KneeNews::Tick(tick) => view.tick(tick, style),
-        KneeNews::Recorded { directory, summary } => {
-            view.end();
-            page::after_run(directory, summary);
-        }
-        KneeNews::Ended { number, trial } => {
-            view.end();
-            if !silent {
-                let line = report::trial(number, trial, &setting, style);
-                // A closed standard output does not stop the search.
-                let _ = writeln!(std::io::stdout(), "{line}");
+    let sought: Result<SearchResult, Failure> =
+        search_capacity(request, compile, |news| match news {
+            CapacityProgress::Begins { .. } => {}
+            CapacityProgress::Tick(tick) => view.tick(tick, style),
+            CapacityProgress::Recorded { directory, summary } => {
+                view.end();
+                page::after_run(directory, summary);
             }
-        }
-    });
+            CapacityProgress::Ended { number, trial } => {
+                view.end();
+                if !silent {
+                    let line = report::trial(number, trial, &setting, style);
+                    // A closed standard output does not stop the search.
+                    let _ = writeln!(std::io::stdout(), "{line}");
+                }
+            }
+        });
     view.end();
-    let Sought {
+    let SearchResult {
         directory,
         conclusion,
         trials,
@@ -208,12 +210,14 @@ fn refused(error: SearchError) -> Failure {
     Failure::new(exit, error)
 }
 
-impl From<KneeError> for Failure {
-    fn from(error: KneeError) -> Failure {
+impl From<CapacityError> for Failure {
+    fn from(error: CapacityError) -> Failure {
         match error {
-            KneeError::Conduct(error) => run::failure(error),
-            KneeError::Search(error) => refused(error),
-            error @ (KneeError::Judge(_) | KneeError::Record(_)) => Failure::new(Exit::Io, error),
+            CapacityError::Conduct(error) => run::failure(error),
+            CapacityError::Search(error) => refused(error),
+            error @ (CapacityError::Judge(_) | CapacityError::Record(_)) => {
+                Failure::new(Exit::Io, error)
+            }
         }
     }
 }

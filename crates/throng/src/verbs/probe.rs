@@ -10,7 +10,7 @@ use controller::{Interrupt, WatchError, WatchRequest};
 use export::{ProbeValue, Server};
 use plan::Target;
 use plan::probes::Probe;
-use probe::{Clock, Crew, Newest, News, Place, ProbeError};
+use probe::{Clock, Newest, News, Pool, ProbeError, TargetLocation};
 
 use crate::args::ProbeArgs;
 use crate::exit::{Exit, Failure, print_error, written};
@@ -18,7 +18,7 @@ use crate::source::{self, Text};
 use crate::verbs::run::interrupt;
 
 /// How long news are waited for before the end is looked for.
-const PATIENCE: Duration = Duration::from_millis(100);
+const TIMEOUT: Duration = Duration::from_millis(100);
 /// The first question is asked so long after the start.
 const START_NS: i64 = 10_000_000;
 /// Answers that make a rate.
@@ -31,7 +31,7 @@ const ANSWER_MAX_NS: i64 = 3_000_000_000;
 struct Asked {
     text: Text,
     probes: Vec<Probe>,
-    place: Place,
+    location: TargetLocation,
     inputs: controller::Inputs,
 }
 
@@ -62,7 +62,7 @@ fn asked(args: &ProbeArgs) -> Result<Asked, Failure> {
         return Ok(Asked {
             text,
             probes,
-            place: Place::default(),
+            location: TargetLocation::default(),
             inputs,
         });
     };
@@ -75,15 +75,15 @@ fn asked(args: &ProbeArgs) -> Result<Asked, Failure> {
             "write them under `probes`, or give them as arguments",
         ));
     }
-    let place = match &plan.target {
+    let location = match &plan.target {
         // Nobody has started it.
-        Target::Builtin { .. } => Place::default(),
-        Target::Url(_) => controller::target_place(&plan),
+        Target::Builtin { .. } => TargetLocation::default(),
+        Target::Url(_) => controller::target_location(&plan),
     };
     Ok(Asked {
         text,
         probes: plan.probes,
-        place,
+        location,
         inputs,
     })
 }
@@ -95,28 +95,28 @@ fn item(text: &str) -> String {
 
 /// Asks until there are rates, and prints everything once.
 fn print(asked: &Asked) -> Result<Exit, Failure> {
-    let mut crew =
-        Crew::start(&asked.probes, &asked.place, Clock::at(-START_NS)).map_err(failure)?;
+    let mut pool =
+        Pool::start(&asked.probes, &asked.location, Clock::at(-START_NS)).map_err(failure)?;
     let mut newest = Newest::default();
     let mut lost = Vec::new();
     let slowest_ns = asked.probes.iter().map(|probe| probe.every_ns).max();
     let slowest_ns = slowest_ns.and_then(|ns| i64::try_from(ns).ok());
     let limit_ns = slowest_ns.unwrap_or(0) * PERIODS_MAX + ANSWER_MAX_NS;
-    let is_told = |crew: &Crew, lost: &[usize]| {
-        let mut sources = crew.sources().enumerate();
+    let is_told = |pool: &Pool, lost: &[usize]| {
+        let mut sources = pool.sources().enumerate();
         sources.all(|(number, (_, tally))| tally.readings >= ANSWERS_MIN || lost.contains(&number))
     };
-    while !is_told(&crew, &lost) && crew.now_ns() < limit_ns {
-        for news in crew.hear(PATIENCE) {
+    while !is_told(&pool, &lost) && pool.now_ns() < limit_ns {
+        for news in pool.receive(TIMEOUT) {
             newest.take(&news);
-            tell(&crew, &news);
+            tell(&pool, &news);
             if let News::Lost { source, .. } = news {
                 lost.push(source);
             }
         }
     }
     written(write!(std::io::stdout(), "{}", page(&newest)))?;
-    let answered = crew.sources().all(|(_, tally)| tally.readings > 0);
+    let answered = pool.sources().all(|(_, tally)| tally.readings > 0);
     Ok(match answered {
         true => Exit::Passed,
         false => Exit::Unavailable,
@@ -139,13 +139,13 @@ fn serve(asked: &Asked, address: SocketAddr) -> Result<Exit, Failure> {
             "give another address, or port 0 for a free one",
         )
     })?;
-    let mut crew =
-        Crew::start(&asked.probes, &asked.place, Clock::at(-START_NS)).map_err(failure)?;
+    let mut pool =
+        Pool::start(&asked.probes, &asked.location, Clock::at(-START_NS)).map_err(failure)?;
     let url = format!("http://{}/metrics", server.address());
     written(writeln!(std::io::stdout(), "listening on {url}"))?;
-    while !interrupt.is_asked() {
-        for news in crew.hear(PATIENCE) {
-            tell(&crew, &news);
+    while !interrupt.is_requested() {
+        for news in pool.receive(TIMEOUT) {
+            tell(&pool, &news);
             let mut newest = newest.lock().unwrap_or_else(PoisonError::into_inner);
             newest.take(&news);
         }
@@ -158,7 +158,7 @@ fn record(asked: &Asked, time: Duration, output: &Path) -> Result<Exit, Failure>
     let interrupt: Arc<Interrupt> = interrupt()?;
     let request = WatchRequest {
         probes: &asked.probes,
-        place: &asked.place,
+        location: &asked.location,
         text: &asked.text.text,
         inputs: &asked.inputs,
         runs: output,
@@ -185,9 +185,9 @@ fn page(newest: &Newest) -> String {
 }
 
 /// What is not a value is told beside the values.
-fn tell(crew: &Crew, news: &News) {
+fn tell(pool: &Pool, news: &News) {
     let name = |source: usize| {
-        let found = crew.sources().nth(source);
+        let found = pool.sources().nth(source);
         found.map_or_else(String::new, |(name, _)| {
             format!("{} {}", name.role, name.source)
         })

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use controller::{ConductError, Conducted, CrewError, Interrupt, Pause, RunRequest, ScenarioText};
+use controller::{ConductError, Conducted, Interrupt, Pause, PoolError, RunRequest, ScenarioText};
 use record::RecordError;
 use record::schema::Verdict;
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
@@ -135,7 +135,7 @@ pub(crate) fn interrupt() -> Result<Arc<Interrupt>, Failure> {
     let interrupt = Arc::new(Interrupt::default());
     let requested = Arc::clone(&interrupt);
     ctrlc::set_handler(move || {
-        if requested.ask() > 1 {
+        if requested.request() > 1 {
             std::process::exit(Exit::Interrupted as i32);
         }
     })
@@ -150,7 +150,7 @@ fn pause() -> Result<Arc<Pause>, Failure> {
         (SIGUSR1, controller::PAUSED),
         (SIGUSR2, controller::RESUMED),
     ] {
-        signal_hook::flag::register_usize(signal, pause.wish(), wish)
+        signal_hook::flag::register_usize(signal, pause.number(), wish)
             .map_err(|error| Failure::new(Exit::System, error))?;
     }
     Ok(pause)
@@ -182,8 +182,8 @@ pub(crate) fn failure(error: ConductError) -> Failure {
     let exit = match &error {
         ConductError::Resolve { .. } => Exit::NoHost,
         ConductError::Target(_) => Exit::Unavailable,
-        ConductError::Crew(CrewError::Trust(_)) => Exit::Data,
-        ConductError::Crew(_) => Exit::System,
+        ConductError::Pool(PoolError::Trust(_)) => Exit::Data,
+        ConductError::Pool(_) => Exit::System,
         ConductError::Certificates { .. } => Exit::NoInput,
         ConductError::Record(RecordError::Io {
             action: "create", ..

@@ -1,0 +1,48 @@
+//! What the user wants while a run goes on: its end, or a pause of its arrivals.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// How often the user requested the end of the run. Once: no further step begins, and the record says
+/// that the run was interrupted.
+#[derive(Debug, Default)]
+pub struct Interrupt(AtomicU32);
+
+impl Interrupt {
+    /// Requests the end once more; returns the number of requests.
+    pub fn request(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Whether the end was requested.
+    pub fn is_requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// The number that requests a pause.
+pub const PAUSED: usize = 1;
+/// The number that ends a pause.
+pub const RESUMED: usize = 0;
+
+/// Whether the user wants arrivals paused. No user starts during a pause; those present continue.
+#[derive(Debug, Default)]
+pub struct Pause(Arc<AtomicUsize>);
+
+impl Pause {
+    /// Requests a pause, or its end.
+    pub fn request(&self, paused: bool) {
+        let number = if paused { PAUSED } else { RESUMED };
+        self.0.store(number, Ordering::Relaxed);
+    }
+
+    /// Whether a pause is requested.
+    pub fn is_requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != RESUMED
+    }
+
+    /// For signal handlers, which can only store a number: [`PAUSED`] or [`RESUMED`].
+    pub fn number(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.0)
+    }
+}

@@ -1,0 +1,161 @@
+//! A run from start to verdict.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `conductor` | the run while it goes on, and its end |
+//! | `preflight` | refuses a run that is too large for this machine |
+//! | `prepare` | target, addresses and certificates |
+//! | `describe` | what `run.json` contains from the start |
+//! | `merge`, `broadcasts`, `anomalies` | the intervals of all loops added up |
+//! | `journal` | everything that is written during the run |
+//! | `starts` | how many users the plan starts, and when |
+//! | `pause`, `guard` | arrivals that pause; memory that runs short |
+//! | `probing` | the server's side |
+//! | `tick` | a second of the run for the live view |
+
+mod anomalies;
+mod broadcasts;
+mod conductor;
+mod describe;
+mod error;
+mod guard;
+mod journal;
+mod merge;
+mod pause;
+mod preflight;
+mod prepare;
+pub(crate) mod probing;
+mod starts;
+pub(crate) mod tick;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use engine::driver::real::{StopFlag, Zero, monotonic_ns};
+use machine::loops::{cores, open_files_max};
+use plan::Plan;
+use record::schema::{EventKind, RunInfo, Summary};
+
+use crate::control::{Interrupt, Pause};
+use crate::inputs::ScenarioText;
+use crate::secrets::Secrets;
+use crate::workers::layout::layout;
+use crate::workers::pool::Pool;
+use crate::workers::process::SpawnRequest;
+use crate::workers::rows::rows_channel;
+use broadcasts::Broadcasts;
+use conductor::{Conductor, Progress};
+use describe::RunStart;
+use journal::Journal;
+use merge::Merger;
+use prepare::{prepare, start_target};
+use probing::Probing;
+use tick::Tick;
+
+pub use error::{ConductError, TooSmall};
+
+/// Loops start this long after all of them are ready and the record exists.
+const START_DELAY: Duration = Duration::from_millis(100);
+
+/// What to run.
+#[derive(Debug)]
+pub struct RunRequest<'a> {
+    pub plan: Plan,
+    /// What the plan was compiled from.
+    pub scenario: ScenarioText,
+    /// Where run directories are created.
+    pub runs: &'a Path,
+    /// The program of built-in targets and worker processes.
+    pub program: &'a Path,
+    /// Throng's version.
+    pub version: &'a str,
+    /// How many worker processes run the loops; 0: they are threads of this process.
+    pub workers_count: u32,
+    /// Where workers are lost, judge what the others measured.
+    pub allow_lost_workers: bool,
+    /// Whether to run even where this machine cannot hold so many users.
+    pub force: bool,
+    pub interrupt: Arc<Interrupt>,
+    pub pause: Arc<Pause>,
+}
+
+/// A run that was conducted to its end.
+#[derive(Debug)]
+pub struct Conducted {
+    pub directory: PathBuf,
+    pub info: RunInfo,
+    pub summary: Summary,
+}
+
+/// Conducts a run. `on_tick` is called about once a second.
+pub fn conduct(
+    request: RunRequest<'_>,
+    on_tick: &mut dyn FnMut(&Tick<'_>),
+) -> Result<Conducted, ConductError> {
+    let mut plan = request.plan;
+    probe::check(&plan.probes)?;
+    let layout = layout(&plan, cores(), open_files_max(), request.workers_count);
+    let warning = preflight::check(&plan, layout.users_max, request.force)?;
+    let folder = Path::new(&request.scenario.name).parent();
+    let target = start_target(&mut plan, request.program, folder.unwrap_or(Path::new("")))?;
+    let plan = Arc::new(plan);
+    let address = target.as_ref().map(|target| target.address);
+    let setup = prepare(&plan, address, layout)?;
+    let workers = (request.workers_count > 0).then_some(SpawnRequest {
+        workers_count: request.workers_count,
+        program: request.program,
+        throng: request.version,
+        scenario: &request.scenario,
+    });
+    let stop = Arc::new(StopFlag::default());
+    let (rows_in, rows) = rows_channel();
+    let mut pool = Pool::prepare(&plan, &setup, workers, &stop, rows_in)?;
+    let zero = zero();
+    let probes = probing::start_probes(&plan, target.as_ref(), zero)?;
+    let secrets = Secrets::new(&request.scenario.inputs);
+    let start = RunStart {
+        plan: &plan,
+        scenario: &request.scenario,
+        throng: request.version,
+        setup: &setup,
+        workers: pool.workers(),
+        secrets: &secrets,
+        unix_ns: zero.unix_ns,
+    };
+    let (info, text) = (start.info(), &request.scenario.text);
+    let mut journal = Journal::create(request.runs, info, text, rows, secrets)?;
+    let probing = probes.map(|probes| Probing::start(probes, journal.probes()));
+    if let Some(text) = warning {
+        journal.event(0, EventKind::Note { text })?;
+    }
+    pool.start(zero);
+    let mut run = Conductor {
+        plan: &plan,
+        interrupt: &request.interrupt,
+        pause: &request.pause,
+        merger: Merger::new(Broadcasts::new(&plan), setup.layout.loops_count),
+        allow_lost_workers: request.allow_lost_workers,
+        stop,
+        zero,
+        progress: Progress::new(request.workers_count),
+        probing,
+        target,
+        journal,
+    };
+    let outcome = run.play(&mut pool, on_tick);
+    // The record can be closed once no loop sends rows.
+    drop(pool);
+    run.conclude(outcome)
+}
+
+/// The run's zero, a moment from now.
+fn zero() -> Zero {
+    #[expect(clippy::disallowed_methods, reason = "the run's zero on both clocks")]
+    let (monotonic_ns, now) = (monotonic_ns(), SystemTime::now());
+    let unix = now.duration_since(UNIX_EPOCH).unwrap_or_default() + START_DELAY;
+    Zero {
+        monotonic_ns: monotonic_ns + START_DELAY.as_nanos() as u64,
+        unix_ns: unix.as_nanos() as u64,
+    }
+}

@@ -1,0 +1,360 @@
+//! A run while it goes on, and its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::driver::real::{LoopNews, StopFlag, Zero, monotonic_ns};
+use machine::host::{self, Totals};
+use plan::Plan;
+use record::schema::{EventKind, RunStatus, SeriesRow};
+use record::{RecordError, Run};
+
+use super::anomalies::Anomalies;
+use super::error::ConductError;
+use super::guard::Guard;
+use super::journal::Journal;
+use super::merge::{Interval, Merger};
+use super::probing::Probing;
+use super::tick::{self, Tick};
+use super::{Conducted, pause, starts};
+use crate::causes::with_causes;
+use crate::control::{Interrupt, Pause};
+use crate::target::TargetProcess;
+use crate::workers::pool::{Pool, PoolEvent};
+use crate::workers::process::LostWorker;
+use crate::workers::protocol::Usage;
+
+/// How long the conductor waits for news of its loops before it looks at everything else.
+const POLL: Duration = Duration::from_millis(50);
+
+/// A run that goes on.
+pub(super) struct Conductor<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) pause: &'a Pause,
+    pub(super) journal: Journal,
+    pub(super) merger: Merger,
+    pub(super) stop: Arc<StopFlag>,
+    pub(super) zero: Zero,
+    pub(super) allow_lost_workers: bool,
+    pub(super) progress: Progress,
+    pub(super) probing: Option<Probing>,
+    /// The built-in target. It is stopped when this is dropped.
+    pub(super) target: Option<TargetProcess>,
+}
+
+/// How far a run has come.
+pub(super) struct Progress {
+    totals: Totals,
+    /// What the workers had used by the last interval.
+    usage: Usage,
+    workers_left: u32,
+    guard: Guard,
+    /// Users present at the last interval's end.
+    users: u64,
+    interrupted: bool,
+    /// Phases whose start is in the events.
+    phases_started: usize,
+    draining: bool,
+    anomalies: Anomalies,
+    ended_ns: u64,
+    /// Whether the target ended before the run did.
+    target_ended: bool,
+}
+
+impl Progress {
+    pub(super) fn new(workers_count: u32) -> Progress {
+        Progress {
+            totals: host::totals(),
+            usage: Usage::default(),
+            workers_left: workers_count,
+            guard: Guard::new(),
+            users: 0,
+            interrupted: false,
+            phases_started: 0,
+            draining: false,
+            anomalies: Anomalies::default(),
+            ended_ns: 0,
+            target_ended: false,
+        }
+    }
+}
+
+impl Conductor<'_> {
+    /// Records what the loops report until all have ended.
+    pub(super) fn play(
+        &mut self,
+        pool: &mut Pool,
+        on_tick: &mut dyn FnMut(&Tick<'_>),
+    ) -> Result<(), ConductError> {
+        let recorded = self.record(pool, on_tick);
+        if recorded.is_err() {
+            self.stop.abort();
+        }
+        pool.join()?;
+        recorded
+    }
+
+    fn record(
+        &mut self,
+        pool: &mut Pool,
+        on_tick: &mut dyn FnMut(&Tick<'_>),
+    ) -> Result<(), ConductError> {
+        loop {
+            match pool.receive(POLL) {
+                PoolEvent::Loop(LoopNews::Delta(delta)) => self.merger.add(*delta),
+                PoolEvent::Loop(LoopNews::Ended { loop_id }) => self.merger.end(loop_id),
+                PoolEvent::Loop(LoopNews::Thinned { at_ns, rate, .. }) => {
+                    let reason = "rows came faster than they could be written".to_owned();
+                    self.journal
+                        .event(at_ns, EventKind::Sampling { rate, reason })?;
+                }
+                PoolEvent::Lost(lost) => self.record_lost_worker(lost)?,
+                PoolEvent::None => {}
+                PoolEvent::Finished => {
+                    if let Some(rest) = self.merger.remainder() {
+                        self.journal.measures(&rest)?;
+                    }
+                    return Ok(());
+                }
+            }
+            self.check_interrupt()?;
+            self.check_pause()?;
+            self.check_target()?;
+            for what in self.progress.guard.poll(&self.stop, self.progress.users) {
+                self.journal.event(self.progress.ended_ns, what)?;
+            }
+            for (at_ns, what) in self.probing.as_mut().map_or_else(Vec::new, Probing::events) {
+                self.journal.event(at_ns, what)?;
+            }
+            if !self.journal.is_writing() {
+                self.stop.drain();
+            }
+            while let Some(interval) = self.merger.next() {
+                self.take_interval(interval, pool.usage(), on_tick)?;
+            }
+        }
+    }
+
+    /// A worker is lost: the others continue without its users.
+    fn record_lost_worker(&mut self, lost: LostWorker) -> Result<(), RecordError> {
+        let at_ns = self.now_ns();
+        let left = self.merger.mark_lost(lost.loops.numbers());
+        let planned = starts::planned(self.plan, lost.loops);
+        self.progress.workers_left = self.progress.workers_left.saturating_sub(1);
+        self.journal.lose_worker(lost.worker, at_ns)?;
+        self.journal.event(
+            at_ns,
+            EventKind::WorkerLost {
+                worker: lost.worker as u32,
+                pid: lost.pid,
+                loops_first: lost.loops.first,
+                loops: lost.loops.count,
+                told_ns: left.reported_ns,
+                users: left.users,
+                users_begun: left.begun,
+                users_connected: left.connected,
+                users_due_after: planned.saturating_sub(left.begun),
+                why: lost.why,
+            },
+        )
+    }
+
+    fn check_interrupt(&mut self) -> Result<(), RecordError> {
+        if self.interrupt.is_requested() && !self.progress.interrupted {
+            self.progress.interrupted = true;
+            self.stop.drain();
+            self.journal
+                .event(self.progress.ended_ns, EventKind::Interrupted)?;
+        }
+        Ok(())
+    }
+
+    fn check_pause(&mut self) -> Result<(), RecordError> {
+        let at_ns = self.now_ns();
+        // After the last phase no user is due.
+        if at_ns >= self.plan.end_ns() {
+            return Ok(());
+        }
+        match pause::poll(self.pause, &self.stop) {
+            Some(what) => self.journal.event(at_ns, what),
+            None => Ok(()),
+        }
+    }
+
+    /// A target that has ended ends the run: nothing measured from then on would be the target's.
+    fn check_target(&mut self) -> Result<(), RecordError> {
+        let Some(target) = self.target.as_mut().filter(|_| !self.progress.target_ended) else {
+            return Ok(());
+        };
+        let Some(status) = target.ended() else {
+            return Ok(());
+        };
+        let what = EventKind::TargetEnded {
+            target: target.name().to_owned(),
+            pid: target.pid(),
+            why: status.to_string(),
+        };
+        self.progress.target_ended = true;
+        self.stop.drain();
+        self.journal.event(self.now_ns(), what)
+    }
+
+    /// True if a fault kept the run from its planned end.
+    fn has_failed(&self) -> bool {
+        self.all_lost() || self.progress.guard.has_ended_run() || self.progress.target_ended
+    }
+
+    /// Since the run's start.
+    fn now_ns(&self) -> u64 {
+        monotonic_ns().saturating_sub(self.zero.monotonic_ns)
+    }
+
+    fn take_interval(
+        &mut self,
+        mut interval: Interval,
+        usage: Usage,
+        on_tick: &mut dyn FnMut(&Tick<'_>),
+    ) -> Result<(), ConductError> {
+        self.record_phases(&interval.row)?;
+        self.complete_row(&mut interval, usage);
+        self.journal.interval(&interval)?;
+        self.progress.anomalies.add(interval.anomalies);
+        self.progress.ended_ns = interval.row.end_ns;
+        self.progress.users = interval.row.users;
+        let events = self.journal.take_events();
+        on_tick(&Tick {
+            info: self.journal.info(),
+            row: &interval.row,
+            measures: tick::measures(self.journal.info(), &interval),
+            interrupted: self.progress.interrupted,
+            paused: self.stop.is_paused(),
+            probes: self.probing.as_mut().map_or(&[], Probing::newest),
+            events: &events,
+            interval: &interval,
+        });
+        Ok(())
+    }
+
+    fn record_phases(&mut self, row: &SeriesRow) -> Result<(), RecordError> {
+        while let Some(phase) = self.plan.phases.get(self.progress.phases_started)
+            && phase.start_ns <= row.start_ns
+        {
+            self.progress.phases_started += 1;
+            let started = EventKind::PhaseStarted {
+                phase: phase.name.clone(),
+            };
+            self.journal.event(phase.start_ns, started)?;
+        }
+        if !self.progress.draining && row.start_ns >= self.plan.end_ns() {
+            self.progress.draining = true;
+            self.journal
+                .event(self.plan.end_ns(), EventKind::Draining)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what the loops do not know.
+    fn complete_row(&mut self, interval: &mut Interval, usage: Usage) {
+        let row = &mut interval.row;
+        let due = |at_ns| starts::due_by(self.plan, at_ns).round() as u64;
+        row.users_due = due(row.end_ns) - due(row.start_ns) + row.users_repeated;
+        let totals = host::totals();
+        row.cpu_process_ns = totals
+            .cpu_process_ns
+            .saturating_sub(self.progress.totals.cpu_process_ns)
+            + usage.cpu_ns.saturating_sub(self.progress.usage.cpu_ns);
+        let lost = totals.network.since(&self.progress.totals.network);
+        row.host_retransmits = lost.retransmits;
+        row.host_syn_retransmits = lost.syn_retransmits;
+        row.host_listen_drops = lost.listen_drops;
+        row.host_packet_drops = lost.packet_drops;
+        row.host_memory_pressures = lost.memory_pressures;
+        row.host_memory_aborts = lost.memory_aborts;
+        row.rss_bytes = host::resident_bytes().saturating_add(usage.resident_bytes);
+        (self.progress.totals, self.progress.usage) = (totals, usage);
+    }
+
+    /// True if the loops were in workers and no worker is left.
+    fn all_lost(&self) -> bool {
+        self.progress.workers_left == 0 && !self.journal.info().workers.is_empty()
+    }
+
+    /// Records what the figures do not show.
+    fn note_end(&mut self, played: &Result<(), ConductError>) -> Result<(), RecordError> {
+        for text in self.progress.anomalies.notes() {
+            self.journal
+                .event(self.progress.ended_ns, EventKind::Note { text })?;
+        }
+        if self.all_lost() {
+            let text = "all workers were lost".to_owned();
+            self.journal
+                .event(self.progress.ended_ns, EventKind::Note { text })?;
+        }
+        if let Err(error) = played {
+            let text = with_causes(error);
+            self.journal
+                .event(self.progress.ended_ns, EventKind::Note { text })?;
+        }
+        Ok(())
+    }
+
+    /// Stops the probes.
+    fn end_probing(&mut self) -> Result<(), RecordError> {
+        let Some(probing) = self.probing.take() else {
+            return Ok(());
+        };
+        let (events, written) = probing.finish();
+        for (at_ns, what) in events {
+            self.journal.event(at_ns, what)?;
+        }
+        if let Err(error) = written {
+            let text = format!(
+                "not all values of the probes were written: {}",
+                with_causes(&error)
+            );
+            self.journal
+                .event(self.progress.ended_ns, EventKind::Note { text })?;
+        }
+        Ok(())
+    }
+
+    /// Closes the record, judges it, and writes the verdict into it.
+    pub(super) fn conclude(
+        mut self,
+        played: Result<(), ConductError>,
+    ) -> Result<Conducted, ConductError> {
+        // The target may have ended with the last of its users.
+        let checked = self.check_target();
+        let status = if played.is_err() || self.has_failed() {
+            RunStatus::Failed
+        } else if self.progress.interrupted {
+            RunStatus::Interrupted
+        } else {
+            RunStatus::Complete
+        };
+        let directory = self.journal.path().to_owned();
+        let mut info = self.journal.info().clone();
+        info.status = status;
+        info.ended_ns = self.progress.ended_ns;
+        let probed = self.end_probing();
+        let noted = self.note_end(&played).and(probed).and(checked);
+        let finished = self.journal.finish(&info);
+        played?;
+        noted?;
+        let dir = finished?;
+        let judge_error = |source| ConductError::Judge {
+            directory: directory.clone(),
+            source,
+        };
+        let run = Run::open(&directory)?;
+        let summary = judge::judge(&run, &self.plan.thresholds, self.allow_lost_workers)
+            .map_err(judge_error)?;
+        dir.write_summary(&summary)?;
+        Ok(Conducted {
+            directory,
+            info,
+            summary,
+        })
+    }
+}

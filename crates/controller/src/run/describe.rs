@@ -1,0 +1,146 @@
+//! What `run.json` says from the start.
+
+use engine::driver::real::Waiting;
+use machine::host;
+use machine::loops::open_files_max;
+use plan::Plan;
+use plan::{MeasureKind, Phase, PhaseKind, Spacing, Target, Trace};
+use record::run_id;
+use record::schema::{
+    FORMAT_VERSION, GeneratorInfo, MeasureInfo, PhaseInfo, RunInfo, RunStatus, WorkerInfo,
+};
+
+use crate::inputs::{ScenarioText, hex_digest};
+use crate::secrets::Secrets;
+use crate::workers::setup::LoopsSetup;
+
+/// A run that is about to start.
+#[derive(Debug)]
+pub(super) struct RunStart<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) scenario: &'a ScenarioText,
+    /// Throng's version.
+    pub(super) throng: &'a str,
+    pub(super) setup: &'a LoopsSetup,
+    pub(super) workers: Vec<WorkerInfo>,
+    pub(super) secrets: &'a Secrets,
+    /// The zero, since the Unix epoch.
+    pub(super) unix_ns: u64,
+}
+
+impl RunStart<'_> {
+    /// For `run.json`.
+    pub(super) fn info(&self) -> RunInfo {
+        let &RunStart {
+            plan,
+            scenario,
+            throng,
+            setup,
+            ref workers,
+            secrets,
+            unix_ns: started_unix_ns,
+        } = self;
+        // The low digits of the start distinguish runs of the same second.
+        let entropy = (started_unix_ns / 1_000 % 0x1_0000) as u16;
+        let mut info = RunInfo {
+            format: FORMAT_VERSION,
+            id: run_id(started_unix_ns / 1_000_000_000, &plan.name, entropy),
+            name: plan.name.clone(),
+            throng: throng.to_owned(),
+            status: RunStatus::Running,
+            seed: plan.seed,
+            scenario_hash: hex_digest(&scenario.text),
+            overrides: scenario
+                .overrides
+                .iter()
+                .enumerate()
+                .map(|(at, (key, value))| match plan.secret_sets.contains(&at) {
+                    true => format!("{key}=(secret)"),
+                    false => format!("{key}={value}"),
+                })
+                .collect(),
+            target: target(plan),
+            started_unix_ns,
+            ended_ns: 0,
+            clock: "CLOCK_MONOTONIC, zero tied to CLOCK_REALTIME once at the start".to_owned(),
+            generator: GeneratorInfo {
+                mode: match setup.layout.waiting {
+                    Waiting::Precise => "precise".to_owned(),
+                    Waiting::Wide => "wide".to_owned(),
+                },
+                loops: setup.layout.loops_count,
+                cores: setup.cores,
+                files_per_loop: open_files_max(),
+                lag_max_ns: plan.options.lag_max_ns,
+            },
+            workers: workers.clone(),
+            host: host::facts(),
+            measures: plan.measures.iter().map(measure).collect(),
+            sessions: plan
+                .sessions
+                .iter()
+                .map(|session| session.name.clone())
+                .collect(),
+            phases: plan.phases.iter().map(phase).collect(),
+            tls_unverified: !plan.options.tls.verify && plan.endpoints.iter().any(|e| e.tls),
+        };
+        secrets.hide_in_info(&mut info);
+        info
+    }
+}
+
+fn target(plan: &Plan) -> String {
+    match &plan.target {
+        Target::Url(url) => url.clone(),
+        Target::Builtin { name, .. } => {
+            let endpoint = &plan.endpoints[0];
+            format!("{name} (built in, at {}:{})", endpoint.host, endpoint.port)
+        }
+    }
+}
+
+fn measure(measure: &plan::Measure) -> MeasureInfo {
+    let kind = match measure.kind {
+        MeasureKind::Connect => "connect",
+        MeasureKind::Request => "request",
+        MeasureKind::Handshake => "handshake",
+        MeasureKind::Message => "message",
+        MeasureKind::Transaction => "transaction",
+        MeasureKind::Check => "check",
+    };
+    MeasureInfo {
+        name: measure.name.clone(),
+        kind: kind.to_owned(),
+    }
+}
+
+fn phase(phase: &Phase) -> PhaseInfo {
+    PhaseInfo {
+        name: phase.name.clone(),
+        kind: kind(phase).to_owned(),
+        start_ns: phase.start_ns,
+        end_ns: phase.end_ns(),
+        users_planned: phase.users_planned(),
+    }
+}
+
+fn kind(phase: &Phase) -> &'static str {
+    match &phase.kind {
+        PhaseKind::Rate {
+            spacing: Spacing::Poisson,
+            ..
+        }
+        | PhaseKind::Trace(Trace {
+            spacing: Spacing::Poisson,
+            ..
+        }) => "poisson",
+        // Chance in one of them is chance in their sum.
+        PhaseKind::Together(_) if phase.parts().any(|part| kind(part) == "poisson") => "poisson",
+        PhaseKind::Rate { .. }
+        | PhaseKind::Trace(_)
+        | PhaseKind::Starts(_)
+        | PhaseKind::Together(_) => "rate",
+        PhaseKind::Hold => "hold",
+        PhaseKind::Closed { .. } => "closed",
+    }
+}

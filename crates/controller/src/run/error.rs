@@ -1,0 +1,59 @@
+//! Why a run could not be made.
+
+use std::path::PathBuf;
+
+use machine::limits::about;
+use probe::ProbeError;
+use record::RecordError;
+
+use crate::target::TargetError;
+use crate::workers::pool::PoolError;
+
+/// Why a run could not be made, or was not recorded or judged.
+#[derive(Debug, thiserror::Error)]
+pub enum ConductError {
+    #[error("cannot resolve {host:?}: {problem}; check the name, or use an address")]
+    Resolve { host: String, problem: String },
+    #[error(transparent)]
+    TooSmall(#[from] TooSmall),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    #[error("cannot read the certificates of {path}")]
+    Certificates {
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
+    #[error("cannot write the run's record")]
+    Record(#[from] RecordError),
+    #[error("cannot judge the run in {}", directory.display())]
+    Judge {
+        directory: PathBuf,
+        #[source]
+        source: judge::JudgeError,
+    },
+}
+
+/// The machine is too small for the run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "this machine can hold about {} users at once{}, but the scenario needs {}: {limit} is {now}, \
+     and {needed} is needed; `throng doctor --users {users}{}` shows what to raise; `--force` runs \
+     anyway",
+    about(*.holds),
+    if *.target_here { " with the target on it" } else { "" },
+    units::count(*.users),
+    if *.target_here { "" } else { " --target-elsewhere" }
+)]
+pub struct TooSmall {
+    pub users: u64,
+    pub holds: u64,
+    pub target_here: bool,
+    pub limit: &'static str,
+    pub now: String,
+    pub needed: String,
+}

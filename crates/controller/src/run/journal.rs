@@ -1,0 +1,192 @@
+//! Everything that is written during a run.
+
+mod rows;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::mpsc::Receiver;
+
+use engine::measure::Example;
+use plan::MeasureId;
+use record::schema::{Event, EventKind, RunInfo, RunStatus};
+use record::{
+    EventsWriter, LatencyWriter, Measurement, Outcome, ProbesWriter, RecordError, RunDir,
+    SeriesWriter,
+};
+
+use super::merge::{Interval, Outcomes};
+use super::tick::example_event;
+use crate::causes::with_causes;
+use crate::secrets::Secrets;
+use rows::{RowsThread, rest};
+
+/// Errors of one kind and measure that are recorded with their text.
+const EXAMPLES_MAX: u32 = 5;
+/// Intervals between two checkpoints, which a killed run keeps.
+const CHECKPOINT_EVERY: u32 = 10;
+
+/// The run directory's writers.
+pub(crate) struct Journal {
+    dir: RunDir,
+    info: RunInfo,
+    series: SeriesWriter,
+    latency: LatencyWriter,
+    events: EventsWriter,
+    outcomes: Outcomes,
+    examples: BTreeMap<(MeasureId, Outcome), u32>,
+    since_checkpoint: u32,
+    rows: RowsThread,
+    secrets: Secrets,
+    /// Events that were written and not taken yet.
+    new_events: Vec<Event>,
+}
+
+impl Journal {
+    /// Creates the run's directory under `root`.
+    pub(crate) fn create(
+        root: &Path,
+        info: RunInfo,
+        scenario: &str,
+        rows: Receiver<Vec<Measurement>>,
+        secrets: Secrets,
+    ) -> Result<Journal, RecordError> {
+        let dir = RunDir::create(root, &info, scenario)?;
+        Ok(Journal {
+            series: dir.series(&info),
+            latency: dir.latency(&info)?,
+            events: dir.events()?,
+            rows: RowsThread::start(dir.requests(&info)?, rows),
+            outcomes: Outcomes::default(),
+            examples: BTreeMap::new(),
+            since_checkpoint: 0,
+            secrets,
+            new_events: Vec::new(),
+            dir,
+            info,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn info(&self) -> &RunInfo {
+        &self.info
+    }
+
+    /// False once rows can no longer be written; the error comes with [`Journal::finish`].
+    pub(crate) fn is_writing(&self) -> bool {
+        !self.rows.has_failed()
+    }
+
+    /// The worker of that number is lost.
+    pub(crate) fn lose_worker(&mut self, worker: usize, at_ns: u64) -> Result<(), RecordError> {
+        if let Some(worker) = self.info.workers.get_mut(worker) {
+            worker.lost_at_ns = Some(at_ns);
+        }
+        self.dir.update_info(&self.info)
+    }
+
+    /// The writer of probe values.
+    pub(crate) fn probes(&self) -> ProbesWriter {
+        self.dir.probes(&self.info)
+    }
+
+    pub(crate) fn event(&mut self, at_ns: u64, mut what: EventKind) -> Result<(), RecordError> {
+        self.secrets.hide_in_event(&mut what);
+        let event = Event { at_ns, what };
+        self.events.write(&event)?;
+        self.new_events.push(event);
+        Ok(())
+    }
+
+    /// The events since the last call.
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.new_events)
+    }
+
+    /// Writes one interval of the run.
+    pub(crate) fn interval(&mut self, interval: &Interval) -> Result<(), RecordError> {
+        self.series.push(&interval.row);
+        self.measures(interval)?;
+        for example in &interval.examples {
+            self.example(example)?;
+        }
+        self.since_checkpoint += 1;
+        if self.since_checkpoint >= CHECKPOINT_EVERY {
+            self.since_checkpoint = 0;
+            self.checkpoint()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what an interval measured.
+    pub(crate) fn measures(&mut self, interval: &Interval) -> Result<(), RecordError> {
+        self.outcomes.add(interval);
+        let row = &interval.row;
+        let length_ns = row.end_ns.saturating_sub(row.start_ns);
+        for (&measure, delta) in &interval.measures {
+            let name = &self.info.measures[measure as usize].name;
+            let bases = [
+                ("", &delta.response),
+                (".service", &delta.service),
+                (".lag", &delta.lag),
+            ];
+            for (suffix, hist) in bases.into_iter().filter(|(_, hist)| !hist.is_empty()) {
+                self.latency
+                    .interval(row.start_ns, length_ns, &format!("{name}{suffix}"), hist)?;
+                rest();
+            }
+        }
+        Ok(())
+    }
+
+    fn example(&mut self, example: &Example) -> Result<(), RecordError> {
+        let kept = self
+            .examples
+            .entry((example.measure, example.outcome))
+            .or_default();
+        if *kept >= EXAMPLES_MAX {
+            return Ok(());
+        }
+        *kept += 1;
+        let Event { at_ns, what } = example_event(&self.info, example);
+        self.event(at_ns, what)
+    }
+
+    fn checkpoint(&mut self) -> Result<(), RecordError> {
+        self.series.checkpoint()?;
+        self.latency.flush()?;
+        self.dir.write_tally(&self.outcomes.tally())
+    }
+
+    /// Closes all files once the last sender of rows is gone; `info` says how the run ended. If a file
+    /// cannot be closed the run has failed, and as far as the disk allows the record says so.
+    pub(crate) fn finish(self, info: &RunInfo) -> Result<RunDir, RecordError> {
+        let (dir, mut events) = (self.dir, self.events);
+        let closed = self
+            .rows
+            .finish()
+            .and(self.series.finish())
+            .and(self.latency.finish())
+            .and(dir.write_tally(&self.outcomes.tally()));
+        let at_ns = info.ended_ns;
+        let mut info = info.clone();
+        if let Err(error) = &closed {
+            info.status = RunStatus::Failed;
+            let what = EventKind::Note {
+                text: with_causes(error),
+            };
+            // The error is returned either way.
+            let _ = events.write(&Event { at_ns, what });
+        }
+        let what = EventKind::RunEnded {
+            status: info.status,
+        };
+        let ended = events
+            .write(&Event { at_ns, what })
+            .and(dir.update_info(&info));
+        closed.and(ended)?;
+        Ok(dir)
+    }
+}

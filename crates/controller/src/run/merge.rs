@@ -1,0 +1,448 @@
+//! Adds up the loops' intervals to one row per second.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use engine::measure::{Delta, Example, MeasureDelta};
+use engine::traffic::Traffic;
+use plan::MeasureId;
+use record::Outcome;
+use record::schema::{MeasureTally, PhaseTally, SeriesRow, Tally};
+use stats::hist::LogHistogram;
+
+use super::anomalies::Anomalies;
+use super::broadcasts::Broadcasts;
+
+/// One interval over all loops.
+#[derive(Debug)]
+pub(crate) struct Interval {
+    pub(crate) row: SeriesRow,
+    pub(crate) measures: BTreeMap<MeasureId, MeasureDelta>,
+    pub(crate) examples: Vec<Example>,
+    pub(crate) anomalies: Anomalies,
+    lag: LogHistogram,
+}
+
+/// Collects the loops' intervals until every loop has reported.
+#[derive(Debug)]
+pub(crate) struct Merger {
+    open: BTreeMap<u64, Interval>,
+    loops: Vec<LoopProgress>,
+    broadcasts: Broadcasts,
+    /// Start, end and phase of the last interval.
+    last: (u64, u64, u32),
+}
+
+/// What is known of one loop.
+#[derive(Debug, Clone, Copy, Default)]
+struct LoopProgress {
+    /// Start and end of its last interval; `None`: it has reported none.
+    reported: Option<(u64, u64)>,
+    /// At the end of that interval.
+    users: u64,
+    /// Users that it has started or refused so far.
+    begun: u64,
+    /// Users among them that restarted.
+    repeated: u64,
+    /// Users whose first connection was made.
+    connected: u64,
+    /// What its connections took on the wire so far.
+    traffic: Traffic,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Running,
+    Ended,
+    Lost,
+}
+
+/// What lost loops had reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// Users that were there at the loops' last intervals.
+    pub(crate) users: u64,
+    /// Users that the loops had started or refused, each once.
+    pub(crate) begun: u64,
+    /// Users whose first connection was made.
+    pub(crate) connected: u64,
+    /// The end of the last interval that any of them reported; 0: none.
+    pub(crate) reported_ns: u64,
+}
+
+impl LoopProgress {
+    fn has_reported(&self, start_ns: u64) -> bool {
+        self.reported.is_some_and(|(at, _)| at >= start_ns)
+    }
+}
+
+impl Merger {
+    pub(crate) fn new(broadcasts: Broadcasts, loops_count: u32) -> Merger {
+        Merger {
+            open: BTreeMap::new(),
+            loops: vec![LoopProgress::default(); loops_count as usize],
+            broadcasts,
+            last: (0, 0, 0),
+        }
+    }
+
+    /// Takes one loop's interval.
+    pub(crate) fn add(&mut self, delta: Delta) {
+        let known = &mut self.loops[delta.loop_id as usize];
+        known.reported = Some((delta.start_ns, delta.end_ns));
+        known.users = delta.gauges.users;
+        known.traffic = delta.traffic;
+        let counts = &delta.counts;
+        known.begun += counts.users_started + counts.users_refused;
+        known.repeated += counts.users_repeated;
+        known.connected += counts.users_connected;
+        self.broadcasts.add(&delta.broadcasts);
+        self.open
+            .entry(delta.start_ns)
+            .or_insert_with(|| Interval::new(delta.start_ns, delta.end_ns, delta.phase))
+            .add(delta);
+    }
+
+    /// A loop has ended.
+    pub(crate) fn end(&mut self, loop_id: u16) {
+        self.loops[loop_id as usize].state = State::Ended;
+    }
+
+    /// These loops will report nothing more and have not ended. What they reported is kept; later
+    /// intervals are without them.
+    pub(crate) fn mark_lost(&mut self, loops: Range<u32>) -> Left {
+        let lost_loops = &mut self.loops[loops.start as usize..loops.end as usize];
+        let running = lost_loops
+            .iter_mut()
+            .filter(|known| known.state == State::Running);
+        let users = running.map(|known| {
+            known.state = State::Lost;
+            known.users
+        });
+        let users = users.sum();
+        let reported_ns = lost_loops
+            .iter()
+            .filter_map(|known| Some(known.reported?.1));
+        Left {
+            users,
+            begun: lost_loops
+                .iter()
+                .map(|known| known.begun.saturating_sub(known.repeated))
+                .sum(),
+            connected: lost_loops.iter().map(|known| known.connected).sum(),
+            reported_ns: reported_ns.max().unwrap_or(0),
+        }
+    }
+
+    /// The next interval that all loops have reported, in order.
+    pub(crate) fn next(&mut self) -> Option<Interval> {
+        let (&start_ns, _) = self.open.first_key_value()?;
+        let missing = |known: &&LoopProgress| !known.has_reported(start_ns);
+        let missing = self.loops.iter().filter(missing);
+        if missing.clone().any(|known| known.state == State::Running) {
+            return None;
+        }
+        let lost = missing
+            .clone()
+            .filter(|known| known.state == State::Lost)
+            .count();
+        let (_, mut interval) = self.open.pop_first()?;
+        // Totals of loops that report no more are kept.
+        for known in missing {
+            interval.add_traffic(&known.traffic);
+        }
+        interval.row.loops_lost = lost as u32;
+        interval.close();
+        let row = &interval.row;
+        self.last = (row.start_ns, row.end_ns, row.phase);
+        self.broadcasts.close(row.end_ns, &mut interval.measures);
+        Some(interval)
+    }
+
+    /// What remains after all intervals: it belongs to the last one, without its row.
+    pub(crate) fn remainder(&mut self) -> Option<Interval> {
+        let (start_ns, end_ns, phase) = self.last;
+        let mut rest = Interval::new(start_ns, end_ns, phase);
+        self.broadcasts.close(u64::MAX, &mut rest.measures);
+        (!rest.measures.is_empty()).then_some(rest)
+    }
+}
+
+impl Interval {
+    fn new(start_ns: u64, end_ns: u64, phase: u32) -> Interval {
+        let row = SeriesRow {
+            start_ns,
+            end_ns,
+            phase,
+            ..SeriesRow::default()
+        };
+        Interval {
+            row,
+            measures: BTreeMap::new(),
+            examples: Vec::new(),
+            anomalies: Anomalies::default(),
+            lag: LogHistogram::new(),
+        }
+    }
+
+    fn add(&mut self, delta: Delta) {
+        let row = &mut self.row;
+        row.end_ns = row.end_ns.max(delta.end_ns);
+        row.users += delta.gauges.users;
+        row.users_peak += delta.gauges.users_peak;
+        row.connections += delta.gauges.connections;
+        row.in_flight += delta.gauges.in_flight;
+        row.users_started += delta.counts.users_started;
+        row.users_repeated += delta.counts.users_repeated;
+        row.users_finished += delta.counts.users_finished;
+        row.users_refused += delta.counts.users_refused;
+        row.users_held += delta.counts.users_held;
+        row.users_paused += delta.counts.users_paused;
+        row.users_connected += delta.counts.users_connected;
+        row.connects_retried += delta.counts.connects_retried;
+        row.sends += delta.counts.sends;
+        row.done += delta.counts.done;
+        row.errors += delta.counts.errors;
+        row.bytes_out += delta.counts.bytes_out;
+        row.bytes_in += delta.counts.bytes_in;
+        row.unmatched += delta.counts.unmatched;
+        row.cpu_loops_ns += delta.cpu.used_ns;
+        row.cpu_wait_ns += delta.cpu.waited_ns;
+        let length_ns = delta.end_ns.saturating_sub(delta.start_ns).max(1);
+        let busy = 1.0 - delta.cpu.idle_ns as f64 / length_ns as f64;
+        row.loop_busy_max = row.loop_busy_max.max(busy.clamp(0.0, 1.0));
+        self.add_traffic(&delta.traffic);
+        self.anomalies.count(&delta.counts);
+        self.examples.extend(delta.examples);
+        self.lag.merge(&delta.lag);
+        for measure in delta.measures {
+            match self.measures.get_mut(&measure.measure) {
+                Some(sum) => {
+                    for (sum, n) in sum.outcomes.iter_mut().zip(measure.outcomes) {
+                        *sum += n;
+                    }
+                    sum.response.merge(&measure.response);
+                    sum.service.merge(&measure.service);
+                    sum.lag.merge(&measure.lag);
+                }
+                None => {
+                    self.measures.insert(measure.measure, measure);
+                }
+            }
+        }
+    }
+
+    fn add_traffic(&mut self, traffic: &Traffic) {
+        let row = &mut self.row;
+        row.tcp_connections += traffic.connections;
+        row.tcp_segments_out += traffic.segments_out;
+        row.tcp_segments_in += traffic.segments_in;
+        row.tcp_payload_out += traffic.payload_out;
+        row.tcp_payload_in += traffic.payload_in;
+        row.tcp_retransmits += traffic.retransmits;
+        row.ip_bytes_out += traffic.ip_out;
+        row.ip_bytes_in += traffic.ip_in;
+    }
+
+    fn close(&mut self) {
+        if !self.lag.is_empty() {
+            self.row.lag_p50_ns = self.lag.quantile(0.5);
+            self.row.lag_p99_ns = self.lag.quantile(0.99);
+            self.row.lag_max_ns = self.lag.max();
+        }
+    }
+}
+
+/// How operations ended so far, by phase and measure.
+#[derive(Debug, Default)]
+pub(crate) struct Outcomes {
+    counts: BTreeMap<(u32, MeasureId), BTreeMap<Outcome, u64>>,
+}
+
+impl Outcomes {
+    pub(crate) fn add(&mut self, interval: &Interval) {
+        for (&measure, delta) in &interval.measures {
+            let counts = self
+                .counts
+                .entry((interval.row.phase, measure))
+                .or_default();
+            for (&outcome, &n) in Outcome::ALL.iter().zip(&delta.outcomes) {
+                if n > 0 {
+                    *counts.entry(outcome).or_default() += n;
+                }
+            }
+        }
+    }
+
+    /// As the record keeps it.
+    pub(crate) fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        for (&(phase, measure), counts) in &self.counts {
+            let outcomes = counts
+                .iter()
+                .map(|(o, &n)| (o.name().to_owned(), n))
+                .collect();
+            let entry = MeasureTally { measure, outcomes };
+            match tally.phases.last_mut() {
+                Some(last) if last.phase == phase => last.measures.push(entry),
+                _ => tally.phases.push(PhaseTally {
+                    phase,
+                    measures: vec![entry],
+                }),
+            }
+        }
+        tally
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::measure::{Counts, Gauges, LoopCpu};
+
+    use super::*;
+    use engine::sequences::Broadcast;
+
+    fn delta(loop_id: u16, second: u64, users: u64) -> Delta {
+        Delta {
+            loop_id,
+            start_ns: second * 10,
+            end_ns: second * 10 + 10,
+            phase: 0,
+            counts: Counts {
+                users_started: 1,
+                ..Counts::default()
+            },
+            gauges: Gauges {
+                users,
+                ..Gauges::default()
+            },
+            measures: Vec::new(),
+            lag: LogHistogram::new(),
+            examples: Vec::new(),
+            broadcasts: Vec::new(),
+            cpu: LoopCpu::default(),
+            traffic: Traffic::default(),
+        }
+    }
+
+    /// Start, users, users started, lost loops of all intervals that are complete.
+    fn complete(merger: &mut Merger) -> Vec<(u64, u64, u64, u32)> {
+        std::iter::from_fn(|| merger.next())
+            .map(|interval| interval.row)
+            .map(|row| (row.start_ns, row.users, row.users_started, row.loops_lost))
+            .collect()
+    }
+
+    #[test]
+    fn an_interval_is_complete_when_all_loops_have_reported_it_or_ended() {
+        let mut merger = Merger::new(Broadcasts::default(), 2);
+        merger.add(delta(0, 0, 5));
+        merger.add(delta(0, 1, 6));
+        assert_eq!(complete(&mut merger), []);
+        merger.add(delta(1, 0, 7));
+        assert_eq!(complete(&mut merger), [(0, 12, 2, 0)]);
+        merger.end(1);
+        assert_eq!(complete(&mut merger), [(10, 6, 1, 0)]);
+    }
+
+    /// The first and the last receiver may be users of two loops, in two intervals.
+    #[test]
+    fn broadcasts_are_merged_over_all_loops() {
+        const S: u64 = 1_000_000_000;
+        let text = "
+target: http://127.0.0.1/
+messages: { m: { when: { /a: 1 }, sent_at: /t, seq: /n } }
+sessions: { s: [ { ws: / }, { think: 1s } ] }
+arrivals: [ { constant: 1/s, for: 1s } ]
+";
+        let settings = scenario::Settings {
+            overrides: &[],
+            env: &|_| None,
+            files: &|_| Err(String::new()),
+        };
+        let name = "test.yaml";
+        let (plan, _) = scenario::compile(scenario::Source { name, text }, &settings);
+        let plan = plan.unwrap();
+        let mut merger = Merger::new(Broadcasts::new(&plan), 2);
+        let got = |number, sent_ns, first_ns, last_ns| Broadcast {
+            message: 0,
+            sequence: 9,
+            number,
+            sent_ns,
+            first_ns,
+            last_ns,
+        };
+        let reports = [
+            (0, 0, vec![got(1, 100, 300, 400), got(2, 500, 600, 600)]),
+            (1, 0, vec![got(1, 100, 200, 300)]),
+            (0, S, vec![got(1, 100, S + 100, S + 100)]),
+            (1, S, vec![]),
+            (0, 7 * S, vec![]),
+            (1, 7 * S, vec![]),
+        ];
+        for (worker, start_ns, broadcasts) in reports {
+            let mut delta = delta(worker, 0, 0);
+            delta.start_ns = start_ns;
+            delta.end_ns = start_ns + S - 1;
+            delta.broadcasts = broadcasts;
+            merger.add(delta);
+        }
+        let numbered = plan.messages[0].numbered.as_ref().unwrap();
+        let (first, last) = (numbered.first.unwrap(), numbered.last);
+        let times = |interval: &Interval, measure| {
+            let hist = interval.measures.get(&measure).map(|m| &m.response);
+            hist.map(|hist| (hist.count(), hist.min(), hist.max()))
+        };
+        for _ in 0..2 {
+            assert_eq!(times(&merger.next().unwrap(), first), None);
+        }
+        let third = merger.next().unwrap();
+        assert_eq!(times(&third, first), Some((2, 100, 100)));
+        assert_eq!(times(&third, last), Some((2, 100, S)));
+        assert!(merger.remainder().is_none());
+        let mut late = delta(0, 0, 0);
+        late.start_ns = 9 * S;
+        late.broadcasts = vec![got(3, 9 * S, 9 * S + 7, 9 * S + 7)];
+        merger.add(late);
+        let rest = merger.remainder().unwrap();
+        assert_eq!(times(&rest, last), Some((1, 7, 7)));
+        assert_eq!(rest.row.start_ns, 7 * S);
+    }
+
+    #[test]
+    fn lost_loops_are_not_waited_for_and_are_counted() {
+        let mut merger = Merger::new(Broadcasts::default(), 4);
+        for worker in 0..4 {
+            merger.add(delta(worker, 0, 10));
+        }
+        // Loop 2 has reported the next second; loop 3 of the same worker has not.
+        merger.add(delta(0, 1, 20));
+        merger.add(delta(1, 1, 20));
+        merger.add(delta(2, 1, 25));
+        assert_eq!(complete(&mut merger), [(0, 40, 4, 0)]);
+        let left = merger.mark_lost(2..4);
+        let expected = Left {
+            users: 25 + 10,
+            begun: 2 + 1,
+            connected: 0,
+            reported_ns: 20,
+        };
+        assert_eq!(left, expected);
+        assert_eq!(complete(&mut merger), [(10, 65, 3, 1)]);
+        merger.add(delta(0, 2, 30));
+        merger.add(delta(1, 2, 30));
+        assert_eq!(complete(&mut merger), [(20, 60, 2, 2)]);
+    }
+
+    #[test]
+    fn an_ended_loop_loses_no_users() {
+        let mut merger = Merger::new(Broadcasts::default(), 2);
+        merger.add(delta(0, 0, 3));
+        merger.add(delta(1, 0, 3));
+        merger.end(0);
+        assert_eq!(merger.mark_lost(0..2).users, 3);
+        assert_eq!(complete(&mut merger), [(0, 6, 2, 0)]);
+    }
+}

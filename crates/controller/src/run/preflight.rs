@@ -1,0 +1,177 @@
+//! Before a run: whether this machine can hold its users.
+//!
+//! Only limits that every run meets are checked: memory, open files of the machine, TCP memory,
+//! ports, tracked connections. A run lays out its own file tables.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use machine::limits::{Demand, Sources, about};
+use machine::{Facts, MachineLimits};
+use plan::Plan;
+use plan::Target;
+
+use super::error::{ConductError, TooSmall};
+use super::prepare::resolve;
+
+/// Compares the `users` of `plan` with the limits of this machine. A run that is too large is an
+/// error, or with `force` a sentence for the record.
+pub(super) fn check(plan: &Plan, users: u64, force: bool) -> Result<Option<String>, ConductError> {
+    // A built-in target does not run yet, but it will run on this machine.
+    let addresses = match &plan.target {
+        Target::Builtin { .. } => Vec::new(),
+        Target::Url(_) => resolve(&plan.endpoints)?,
+    };
+    let sources = plan.options.source_addresses.len() as u64;
+    let demand = demand(users, &addresses, sources, is_own);
+    match shortage(&Facts::read(), demand) {
+        None => Ok(None),
+        Some(small) if force => Ok(Some(format!(
+            "this machine can hold about {} users at once: {} is {}, and {} is needed; --force ran it \
+             anyway",
+            about(small.holds),
+            small.limit,
+            small.now,
+            small.needed
+        ))),
+        Some(small) => Err(small.into()),
+    }
+}
+
+fn shortage(facts: &Facts, demand: Demand) -> Option<TooSmall> {
+    let limits = MachineLimits::compute(facts, demand);
+    let (holds, limit) = limits.shortage()?;
+    Some(TooSmall {
+        users: demand.users,
+        holds,
+        target_here: demand.target_here,
+        limit: limit.name,
+        now: limit.now.clone(),
+        needed: limit.needed.clone(),
+    })
+}
+
+/// What a run needs of the machine. `addresses` are the target's, none if it is built in; `sources`:
+/// the number of own addresses that the scenario sets.
+fn demand(
+    users: u64,
+    addresses: &[SocketAddr],
+    sources: u64,
+    is_own: impl Fn(IpAddr) -> bool,
+) -> Demand {
+    let loopback = |address: &SocketAddr| address.is_ipv4() && address.ip().is_loopback();
+    let mut targets = addresses.to_vec();
+    targets.sort();
+    targets.dedup();
+    Demand {
+        users,
+        target_here: addresses.iter().all(|address| is_own(address.ip())),
+        sources: match sources {
+            0 if addresses.iter().all(loopback) => Sources::Loopback,
+            _ => Sources::Pairs(sources.max(1) * (targets.len() as u64).max(1)),
+        },
+    }
+}
+
+/// Whether an address is one of this machine: only those can be bound to (ip(7)).
+fn is_own(address: IpAddr) -> bool {
+    address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::Memory;
+
+    fn facts() -> Facts {
+        Facts {
+            files_per_table: 20_000,
+            files_machine: Some(2_466_177),
+            files_in_use: Some(1_000),
+            ports: Some((32_768, 60_999)),
+            memory: Some(Memory {
+                total_bytes: 24 << 30,
+                available_bytes: 23 << 30,
+            }),
+            ..Facts::default()
+        }
+    }
+
+    fn local(users: u64) -> Demand {
+        demand(users, &[], 0, |_| true)
+    }
+
+    #[test]
+    fn a_run_that_fits_is_allowed() {
+        assert_eq!(shortage(&facts(), local(1_000_000)), None);
+    }
+
+    #[test]
+    fn a_run_that_does_not_fit_is_refused_with_the_limit_and_the_way_out() {
+        let small = shortage(&facts(), local(2_000_000)).unwrap();
+        assert_eq!(
+            small.to_string(),
+            "this machine can hold about 1,230,000 users at once with the target on it, but the \
+             scenario needs 2,000,000: fs.file-max is 2,466,177, and 4,002,696 is needed; `throng \
+             doctor --users 2000000` shows what to raise; `--force` runs anyway"
+        );
+    }
+
+    #[test]
+    fn small_file_tables_do_not_count() {
+        let few_files = Facts {
+            files_per_table: 64,
+            accept_queue: Some(5),
+            ..facts()
+        };
+        assert_eq!(shortage(&few_files, local(1_000_000)), None);
+    }
+
+    #[test]
+    fn the_place_of_the_target_decides_what_is_needed() {
+        let address = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let own = |ip: IpAddr| ip.is_loopback() || ip == IpAddr::from([10, 0, 0, 1]);
+        let built_in = demand(5, &[], 0, own);
+        assert_eq!(
+            (built_in.target_here, built_in.sources),
+            (true, Sources::Loopback)
+        );
+        let on_loopback = demand(5, &[address("127.0.0.1:80")], 0, own);
+        assert_eq!(on_loopback, built_in);
+        let at_home = demand(5, &[address("10.0.0.1:80")], 0, own);
+        assert_eq!(
+            (at_home.target_here, at_home.sources),
+            (true, Sources::Pairs(1))
+        );
+        let two = [
+            address("10.0.0.2:80"),
+            address("10.0.0.3:80"),
+            address("10.0.0.2:80"),
+        ];
+        let away = demand(5, &two, 3, own);
+        assert_eq!((away.target_here, away.sources), (false, Sources::Pairs(6)));
+        let given = demand(5, &[address("127.0.0.1:80")], 2, own);
+        assert_eq!(given.sources, Sources::Pairs(2));
+    }
+
+    #[test]
+    fn ports_limit_runs_against_a_remote_target() {
+        let away = demand(30_000, &["192.0.2.1:80".parse().unwrap()], 0, |_| false);
+        let small = shortage(&facts(), away).unwrap();
+        assert_eq!(
+            (small.holds, small.limit),
+            (28_232, "net.ipv4.ip_local_port_range")
+        );
+        assert!(
+            small
+                .to_string()
+                .contains("--users 30000 --target-elsewhere")
+        );
+    }
+
+    #[test]
+    fn own_addresses_are_recognised() {
+        assert!(is_own(IpAddr::from([127, 9, 9, 9])));
+        // TEST-NET-1 (RFC 5737 §3) is nobody's.
+        assert!(!is_own(IpAddr::from([192, 0, 2, 1])));
+    }
+}

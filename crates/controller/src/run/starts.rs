@@ -1,0 +1,78 @@
+//! How many users the plan starts, and when.
+
+use engine::arrivals::{Arrivals, Share};
+use plan::Plan;
+
+use crate::workers::protocol::Loops;
+
+/// Users that the plan starts by `at_ns`, restarts aside.
+pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
+    let phases = plan.phases.iter().map(|phase| phase.users_by(at_ns));
+    let singles = plan.singles.iter().filter(|single| single.due_ns < at_ns);
+    phases.sum::<f64>() + singles.count() as f64
+}
+
+/// Users of the plan that these loops start, restarts aside.
+pub(crate) fn planned(plan: &Plan, loops: Loops) -> u64 {
+    let whole = Share { index: 0, of: 1 };
+    let numbers = loops.numbers();
+    let own = Arrivals::new(plan, whole)
+        .filter(|arrival| numbers.contains(&((arrival.user % u64::from(loops.of.max(1))) as u32)));
+    own.count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        let text = "target: http://127.0.0.1:1\nsessions: { one: [ { get: / } ] }\n\
+                    arrivals: [ { constant: 10/s, for: 2s }, { hold: 1s } ]\n";
+        let settings = scenario::Settings {
+            overrides: &[],
+            env: &|_| None,
+            files: &|_| Err(String::new()),
+        };
+        let source = scenario::Source { name: "plan", text };
+        scenario::compile(source, &settings).0.unwrap()
+    }
+
+    #[test]
+    fn each_user_is_due_once() {
+        let plan = plan();
+        assert_eq!(due_by(&plan, 1_000_000_000), 10.0);
+        assert_eq!(due_by(&plan, 9_000_000_000), 20.0);
+    }
+
+    #[test]
+    fn a_population_is_due_in_its_first_second() {
+        let mut plan = plan();
+        plan.phases[1].kind = plan::PhaseKind::Closed { users_count: 7 };
+        assert_eq!(due_by(&plan, 2_000_000_000), 20.0);
+        assert_eq!(due_by(&plan, 2_000_000_001), 27.0);
+    }
+
+    #[test]
+    fn each_loop_has_its_share() {
+        let plan = plan();
+        // Users 2, 6, 10, 14, 18 and 3, 7, 11, 15, 19.
+        let loops = Loops {
+            first: 2,
+            count: 2,
+            of: 4,
+        };
+        assert_eq!(planned(&plan, loops), 10);
+        assert_eq!(
+            planned(
+                &plan,
+                Loops {
+                    of: 3,
+                    first: 0,
+                    count: 1
+                }
+            ),
+            7
+        );
+        assert_eq!(planned(&plan, Loops::all(7)), 20);
+    }
+}

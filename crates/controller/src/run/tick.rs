@@ -1,0 +1,127 @@
+//! One second of a run, for the live view.
+
+use engine::measure::{Example, MeasureDelta};
+use judge::course::{Growing, SecondOf};
+use probe::Probed;
+use record::Outcome;
+use record::schema::{Event, EventKind, RunInfo, SeriesRow};
+use stats::hist::LogHistogram;
+
+use super::merge::Interval;
+
+/// One second of a run, while it runs.
+#[derive(Debug)]
+pub struct Tick<'a> {
+    pub info: &'a RunInfo,
+    pub row: &'a SeriesRow,
+    /// The measures that have operations in this interval.
+    pub measures: Vec<TickMeasure>,
+    pub interrupted: bool,
+    /// Whether arrivals are paused.
+    pub paused: bool,
+    /// The newest values of the probes.
+    pub probes: &'a [Probed],
+    /// What happened since the last second.
+    pub events: &'a [Event],
+    pub(crate) interval: &'a Interval,
+}
+
+impl Tick<'_> {
+    /// Response times of the requests and handshakes that succeeded.
+    pub fn responses(&self) -> impl Iterator<Item = &LogHistogram> {
+        let measures = self.interval.measures.values().filter(|delta| {
+            let info = &self.info.measures[delta.measure as usize];
+            matches!(info.kind.as_str(), "request" | "handshake")
+        });
+        measures.map(|delta| &delta.response)
+    }
+
+    /// A copy with all histograms, for another thread to add up.
+    pub fn keep(&self) -> Second {
+        let measures = self.interval.measures.values();
+        Second {
+            row: self.row.clone(),
+            measures: measures.cloned().collect(),
+            events: self.events.to_vec(),
+            probes: self.probes.to_vec(),
+            interrupted: self.interrupted,
+            paused: self.paused,
+        }
+    }
+}
+
+/// One second of a run, as an owned copy.
+#[derive(Debug)]
+pub struct Second {
+    row: SeriesRow,
+    measures: Vec<MeasureDelta>,
+    events: Vec<Event>,
+    probes: Vec<Probed>,
+    /// Whether the run is being stopped.
+    pub interrupted: bool,
+    /// Whether arrivals are paused.
+    pub paused: bool,
+}
+
+impl Second {
+    /// Adds it to a run that grows.
+    pub fn add_to(self, growing: &mut Growing) {
+        let seconds = self.measures.iter().map(|delta| SecondOf {
+            measure: delta.measure as usize,
+            outcomes: &delta.outcomes,
+            response: &delta.response,
+            service: &delta.service,
+            lag: &delta.lag,
+        });
+        growing.add(&self.row, seconds);
+        self.events
+            .into_iter()
+            .for_each(|event| growing.event(event));
+        let probes = self.probes.into_iter();
+        growing.probes(probes.map(|probed| (probed.info, probed.at_ns, probed.value)));
+    }
+}
+
+/// One of the first errors of a kind, as recorded.
+pub(crate) fn example_event(info: &RunInfo, example: &Example) -> Event {
+    Event {
+        at_ns: example.at_ns,
+        what: EventKind::Error {
+            measure: info.measures[example.measure as usize].name.clone(),
+            outcome: example.outcome.name().to_owned(),
+            user: example.user,
+            detail: example.detail.clone(),
+        },
+    }
+}
+
+/// A measure in one interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TickMeasure {
+    pub name: String,
+    /// Operations that ended, with success or not.
+    pub count: u64,
+    pub errors: u64,
+    /// Response times of those that succeeded: 50, 95, 99 %.
+    pub response_ns: Option<[u64; 3]>,
+}
+
+/// The measures of an interval.
+pub(crate) fn measures(info: &RunInfo, interval: &Interval) -> Vec<TickMeasure> {
+    let measures = interval.measures.iter().map(|(&id, delta)| {
+        let by_outcome = Outcome::ALL.iter().zip(&delta.outcomes);
+        let errors = by_outcome
+            .filter(|(outcome, _)| outcome.is_error())
+            .map(|(_, n)| n)
+            .sum();
+        let hist = &delta.response;
+        let quantiles = || [0.5, 0.95, 0.99].map(|q| hist.quantile(q));
+        TickMeasure {
+            name: info.measures[id as usize].name.clone(),
+            count: delta.outcomes.iter().sum(),
+            errors,
+            response_ns: (!hist.is_empty()).then(quantiles),
+        }
+    });
+    measures.collect()
+}

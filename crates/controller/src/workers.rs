@@ -1,0 +1,36 @@
+//! The loops of a run: threads of this process or of worker processes, here or on another machine.
+//!
+//! `docs/worker-protocol.md` describes the wire between controller and worker.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `pool` | all loops of a run behind one stream of events |
+//! | `layout` | how many loops, and how they wait |
+//! | `setup` | what loops need besides the plan |
+//! | `threads` | loops as threads of this process |
+//! | `processes` | the worker processes of a run |
+//! | `process` | one worker process, from its start to its end |
+//! | `listener` | accepts the workers that were started for this run |
+//! | `connection` | the controller's side of one worker's connection |
+//! | `check` | refuses values that are impossible in this run |
+//! | `clock` | the offset between a worker's clock and ours |
+//! | `protocol`, `frame` | the messages, and their bytes |
+//! | `serve`, `credits` | the worker's side |
+//! | `news`, `rows` | what loops report, and the channel of their rows |
+
+mod check;
+mod clock;
+mod connection;
+mod credits;
+mod frame;
+pub(crate) mod layout;
+mod listener;
+mod news;
+pub(crate) mod pool;
+pub(crate) mod process;
+mod processes;
+pub(crate) mod protocol;
+pub(crate) mod rows;
+pub(crate) mod serve;
+pub(crate) mod setup;
+mod threads;

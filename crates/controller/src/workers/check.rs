@@ -1,0 +1,281 @@
+//! Checks what a worker reports. Its figures are added up and used as indices, so impossible values are
+//! refused before.
+
+use engine::driver::real::LoopNews;
+use engine::measure::{Counts, Delta, Gauges, LoopCpu};
+use engine::sequences::Broadcast;
+use plan::Plan;
+use record::Measurement;
+use stats::hist::LogHistogram;
+
+use super::protocol::Loops;
+
+/// No count of an interval is larger. The sum over the maximum number of loops cannot overflow.
+const COUNT_MAX: u64 = 1 << 48;
+/// No frame has more rows; loops send some thousand at most.
+const ROWS_MAX: usize = 1 << 16;
+/// No interval of a loop reports more.
+const BROADCASTS_MAX: usize = 1 << 16;
+/// No run lasts as long; 36 years.
+const TIME_NS_MAX: u64 = 1 << 60;
+
+/// Checks all that one worker reports.
+#[derive(Debug)]
+pub(crate) struct Check {
+    loops: Loops,
+    measures_count: usize,
+    sessions_count: usize,
+    messages_count: usize,
+    phases_count: usize,
+    /// By loop of the worker: where its last interval ended; `None`: it has ended.
+    until_ns: Vec<Option<u64>>,
+}
+
+/// A worker reported a value that is impossible in this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it reported an impossible value: {0}")]
+pub(crate) struct Impossible(&'static str);
+
+impl Check {
+    pub(crate) fn new(plan: &Plan, loops: Loops) -> Check {
+        Check {
+            loops,
+            measures_count: plan.measures.len(),
+            sessions_count: plan.sessions.len(),
+            messages_count: plan.messages.len(),
+            phases_count: plan.phases.len(),
+            until_ns: vec![Some(0); loops.count as usize],
+        }
+    }
+
+    /// True once all loops of the worker have ended.
+    pub(crate) fn all_ended(&self) -> bool {
+        self.until_ns.iter().all(Option::is_none)
+    }
+
+    pub(crate) fn news(&mut self, news: &LoopNews) -> Result<(), Impossible> {
+        match news {
+            LoopNews::Delta(delta) => self.delta(delta),
+            LoopNews::Ended { loop_id } => {
+                self.running_loop(*loop_id)?.take();
+                Ok(())
+            }
+            LoopNews::Thinned { loop_id, at_ns, .. } => {
+                self.running_loop(*loop_id)?;
+                within(*at_ns, TIME_NS_MAX, "a time")
+            }
+        }
+    }
+
+    pub(crate) fn rows(&self, rows: &[Measurement]) -> Result<(), Impossible> {
+        let known = |row: &Measurement| {
+            usize::from(row.measure) < self.measures_count
+                && usize::from(row.session) < self.sessions_count
+                && self.loops.numbers().contains(&u32::from(row.worker))
+                && row.due_ns.max(row.sent_ns).max(row.done_ns) <= TIME_NS_MAX
+        };
+        if rows.len() > ROWS_MAX {
+            Err(Impossible("too many rows at once"))
+        } else if rows.iter().all(known) {
+            Ok(())
+        } else {
+            Err(Impossible("a row of another run"))
+        }
+    }
+
+    /// The state of a running loop of this worker.
+    fn running_loop(&mut self, number: u16) -> Result<&mut Option<u64>, Impossible> {
+        let place = u32::from(number).checked_sub(self.loops.first);
+        place
+            .and_then(|place| self.until_ns.get_mut(place as usize))
+            .filter(|place| place.is_some())
+            .ok_or(Impossible("a report of a loop that it does not run"))
+    }
+
+    fn delta(&mut self, delta: &Delta) -> Result<(), Impossible> {
+        let place = self.running_loop(delta.loop_id)?;
+        if *place != Some(delta.start_ns) || delta.end_ns < delta.start_ns {
+            return Err(Impossible("an interval out of order"));
+        }
+        within(delta.end_ns, TIME_NS_MAX, "a time")?;
+        *place = Some(delta.end_ns);
+        if delta.phase as usize >= self.phases_count.max(1) {
+            return Err(Impossible("a phase that the plan does not have"));
+        }
+        let measures = delta.measures.iter().map(|m| m.measure);
+        let mut measures = measures.chain(delta.examples.iter().map(|e| e.measure));
+        if measures.any(|measure| usize::from(measure) >= self.measures_count) {
+            return Err(Impossible("a measure that the plan does not have"));
+        }
+        let broadcasts = &delta.broadcasts;
+        if broadcasts.len() > BROADCASTS_MAX {
+            return Err(Impossible("too many broadcasts at once"));
+        }
+        let known = |b: &Broadcast| {
+            usize::from(b.message) < self.messages_count
+                && b.first_ns.max(b.last_ns).max(b.sent_ns) <= TIME_NS_MAX
+        };
+        if !broadcasts.iter().all(known) {
+            return Err(Impossible("a broadcast of another run"));
+        }
+        let outcomes = delta.measures.iter().flat_map(|m| m.outcomes);
+        let hists = delta.measures.iter();
+        let hists = hists.flat_map(|m| [&m.response, &m.service, &m.lag]);
+        let hists = hists.chain([&delta.lag]).map(LogHistogram::count);
+        let traffic = delta.traffic.numbers();
+        let counts = outcomes.chain(hists).chain(numbers(delta));
+        let mut counts = counts.chain(traffic);
+        counts.try_for_each(|count| within(count, COUNT_MAX, "a count"))
+    }
+}
+
+fn within(value: u64, max: u64, what: &'static str) -> Result<(), Impossible> {
+    if value > max {
+        return Err(Impossible(what));
+    }
+    Ok(())
+}
+
+/// All that is added up of an interval besides its measures.
+fn numbers(delta: &Delta) -> [u64; 26] {
+    let Counts {
+        users_repeated,
+        users_started,
+        users_finished,
+        users_refused,
+        users_held,
+        users_paused,
+        users_connected,
+        connects_retried,
+        sends,
+        done,
+        errors,
+        bytes_out,
+        bytes_in,
+        unmatched,
+        stamps_ahead,
+        stamps_before,
+        broadcasts_untold,
+        numbers_unaccounted,
+        unsolicited,
+    } = delta.counts;
+    let Gauges {
+        users,
+        users_peak,
+        connections,
+        in_flight,
+    } = delta.gauges;
+    let LoopCpu {
+        used_ns,
+        waited_ns,
+        idle_ns,
+    } = delta.cpu;
+    [
+        users_repeated,
+        users_started,
+        users_finished,
+        users_refused,
+        users_held,
+        users_paused,
+        users_connected,
+        connects_retried,
+        sends,
+        done,
+        errors,
+        bytes_out,
+        bytes_in,
+        unmatched,
+        stamps_ahead,
+        stamps_before,
+        broadcasts_untold,
+        numbers_unaccounted,
+        unsolicited,
+        users,
+        users_peak,
+        connections,
+        in_flight,
+        used_ns,
+        waited_ns,
+        idle_ns,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::measure::Delta;
+    use engine::traffic::Traffic;
+
+    fn check() -> Check {
+        Check {
+            loops: Loops {
+                first: 4,
+                count: 2,
+                of: 8,
+            },
+            measures_count: 2,
+            sessions_count: 1,
+            messages_count: 1,
+            phases_count: 1,
+            until_ns: vec![Some(0); 2],
+        }
+    }
+
+    fn delta(loop_id: u16, start_ns: u64, end_ns: u64) -> Delta {
+        Delta {
+            loop_id,
+            start_ns,
+            end_ns,
+            phase: 0,
+            counts: Counts::default(),
+            gauges: Gauges::default(),
+            measures: Vec::new(),
+            lag: LogHistogram::new(),
+            examples: Vec::new(),
+            broadcasts: Vec::new(),
+            cpu: LoopCpu::default(),
+            traffic: Traffic::default(),
+        }
+    }
+
+    fn is_accepted(check: &mut Check, delta: Delta) -> bool {
+        check.news(&LoopNews::Delta(Box::new(delta))).is_ok()
+    }
+
+    #[test]
+    fn intervals_are_consecutive_until_the_loop_ends() {
+        let mut check = check();
+        assert!(is_accepted(&mut check, delta(4, 0, 10)));
+        assert!(!is_accepted(&mut check, delta(4, 0, 10)), "twice");
+        assert!(!is_accepted(&mut check, delta(4, 11, 20)), "a gap");
+        assert!(!is_accepted(&mut check, delta(4, 10, 9)), "backwards");
+        assert!(is_accepted(&mut check, delta(4, 10, 20)));
+        assert!(
+            !is_accepted(&mut check, delta(3, 0, 10)),
+            "another worker's loop"
+        );
+        assert!(
+            !is_accepted(&mut check, delta(6, 0, 10)),
+            "another worker's loop"
+        );
+        check.news(&LoopNews::Ended { loop_id: 4 }).unwrap();
+        assert!(!is_accepted(&mut check, delta(4, 20, 30)), "after its end");
+        assert!(!check.all_ended());
+        check.news(&LoopNews::Ended { loop_id: 5 }).unwrap();
+        assert!(check.all_ended());
+    }
+
+    #[test]
+    fn values_that_could_overflow_are_refused() {
+        let mut large = delta(4, 0, 10);
+        large.counts.bytes_in = u64::MAX;
+        assert!(!is_accepted(&mut check(), large));
+        let mut large = delta(4, 0, 10);
+        large.lag.record_n(1, COUNT_MAX + 1);
+        assert!(!is_accepted(&mut check(), large));
+        let mut phase = delta(4, 0, 10);
+        phase.phase = 1;
+        assert!(!is_accepted(&mut check(), phase));
+        assert!(!is_accepted(&mut check(), delta(4, 0, u64::MAX)));
+    }
+}

@@ -1,0 +1,215 @@
+//! The controller's side of one worker's connection.
+
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use engine::driver::real::monotonic_ns;
+use record::Measurement;
+
+use super::check::Check;
+use super::clock::{EXCHANGES, Exchange, Offset};
+use super::frame::{FrameError, FrameReader, send};
+use super::news::News;
+use super::protocol::{Introduction, ROWS_WINDOW, ToController, ToWorker};
+
+/// How long a worker may take to compile its slice and get its loops ready, and to answer.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
+
+/// The sending half of the connection, and when something last came from the worker.
+#[derive(Debug)]
+pub(super) struct Link {
+    stream: Mutex<TcpStream>,
+    received_ns: AtomicU64,
+}
+
+impl Link {
+    pub(super) fn new(stream: TcpStream) -> Link {
+        Link {
+            stream: Mutex::new(stream),
+            received_ns: AtomicU64::new(monotonic_ns()),
+        }
+    }
+
+    pub(super) fn send(&self, message: &ToWorker) -> Result<(), FrameError> {
+        // A thread that panicked with the lock has written a complete frame, or one that the peer refuses.
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        send(&mut *stream, message)
+    }
+
+    /// On this machine's monotonic clock.
+    pub(super) fn received_ns(&self) -> u64 {
+        self.received_ns.load(Ordering::Relaxed)
+    }
+
+    fn note_received(&self) {
+        self.received_ns.store(monotonic_ns(), Ordering::Relaxed);
+    }
+
+    /// Closes the connection both ways; the worker ends as well.
+    pub(super) fn close(&self) {
+        let stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        // An error means that it is closed already.
+        let _ = stream.shutdown(Shutdown::Both);
+    }
+}
+
+/// A worker that has connected and introduced itself.
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// Its number among the workers of the run.
+    pub(super) index: usize,
+    pub(super) introduction: Introduction,
+    /// Its version.
+    pub(super) throng: String,
+    pub(super) link: Arc<Link>,
+    reader: FrameReader<TcpStream>,
+}
+
+/// Why a worker does not get ready.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotReady {
+    #[error("{0}")]
+    Unable(String),
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    #[error("it sent a message that was not expected")]
+    Unexpected,
+}
+
+impl Connection {
+    /// The connection of a worker whose first message was accepted.
+    pub(super) fn new(
+        index: usize,
+        introduction: Introduction,
+        throng: String,
+        stream: TcpStream,
+        reader: FrameReader<TcpStream>,
+    ) -> Result<Connection, FrameError> {
+        stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
+        Ok(Connection {
+            index,
+            introduction,
+            throng,
+            link: Arc::new(Link::new(stream)),
+            reader,
+        })
+    }
+
+    /// Waits until all loops of the worker wait for the start.
+    pub(super) fn await_ready(&mut self) -> Result<(), NotReady> {
+        match self.reader.next()? {
+            ToController::Ready => Ok(()),
+            ToController::Unable { why } => Err(NotReady::Unable(why)),
+            _ => Err(NotReady::Unexpected),
+        }
+    }
+
+    /// Measures the offset of the worker's clock.
+    pub(super) fn compare_clocks(&mut self) -> Result<Offset, NotReady> {
+        let exchanges: Result<Vec<Exchange>, NotReady> =
+            (0..EXCHANGES).map(|number| self.exchange(number)).collect();
+        Ok(Offset::estimate(&exchanges?).unwrap_or_default())
+    }
+
+    fn exchange(&mut self, number: u32) -> Result<Exchange, NotReady> {
+        let sent_ns = monotonic_ns();
+        self.link.send(&ToWorker::Ping { number })?;
+        match self.reader.next()? {
+            ToController::Pong {
+                number: answered,
+                clock_ns,
+            } if answered == number => Ok(Exchange {
+                sent_ns,
+                received_ns: monotonic_ns(),
+                clock_ns,
+            }),
+            _ => Err(NotReady::Unexpected),
+        }
+    }
+
+    /// Reads what the running worker sends until it is done or lost. That is reported last, after the
+    /// journal has all rows that the worker sent.
+    pub(super) fn read_to_end(
+        mut self,
+        worker: usize,
+        mut check: Check,
+        news: &Sender<News>,
+        rows: &SyncSender<Vec<Measurement>>,
+    ) {
+        // A worker that respects its window never finds it full.
+        let (forward, taken) = sync_channel(ROWS_WINDOW as usize);
+        let link = Arc::clone(&self.link);
+        let end = std::thread::scope(|scope| {
+            let link = &link;
+            scope.spawn(move || forward_rows(&taken, rows, link));
+            let forward = forward;
+            loop {
+                let end = self.read_message(worker, &mut check, news, &forward);
+                if !matches!(end, Ok(false)) {
+                    break end;
+                }
+            }
+        });
+        let end = match end {
+            Ok(_) => News::Done { worker },
+            Err(why) => News::Lost { worker, why },
+        };
+        // The receiver is gone if the run is being torn down.
+        let _ = news.send(end);
+    }
+
+    /// Reads one message; true: it was the last. The error says why the worker is lost.
+    fn read_message(
+        &mut self,
+        worker: usize,
+        check: &mut Check,
+        news: &Sender<News>,
+        forward: &SyncSender<Vec<Measurement>>,
+    ) -> Result<bool, String> {
+        let message = match self.reader.next() {
+            // The pool decides how long a worker may be silent.
+            Err(error) if error.is_timeout() => return Ok(false),
+            other => other.map_err(|error| error.to_string())?,
+        };
+        self.link.note_received();
+        let report = match message {
+            ToController::News(loop_news) => {
+                check.news(&loop_news).map_err(|error| error.to_string())?;
+                News::Loop(loop_news)
+            }
+            ToController::Rows(rows) => {
+                check.rows(&rows).map_err(|error| error.to_string())?;
+                let sent = forward.try_send(rows);
+                return sent
+                    .map(|()| false)
+                    .map_err(|_| "it sent more rows than its window allows".to_owned());
+            }
+            ToController::Usage(usage) => News::Usage { worker, usage },
+            ToController::Failed { why } => return Err(why),
+            ToController::Done if check.all_ended() => return Ok(true),
+            ToController::Done
+            | ToController::Ready
+            | ToController::Unable { .. }
+            | ToController::Pong { .. } => return Err(NotReady::Unexpected.to_string()),
+        };
+        let _ = news.send(report);
+        Ok(false)
+    }
+}
+
+/// Passes rows on to the journal, however long it takes, and lets the worker send as many again. The
+/// reading thread never waits for the disk, so a slow disk does not delay intervals.
+fn forward_rows(
+    taken: &Receiver<Vec<Measurement>>,
+    journal: &SyncSender<Vec<Measurement>>,
+    link: &Link,
+) {
+    for rows in taken {
+        // The journal takes rows until the last sender is gone; a lost worker needs no credit.
+        let _ = journal.send(rows);
+        let _ = link.send(&ToWorker::RowsTaken { frames: 1 });
+    }
+}

@@ -1,0 +1,158 @@
+//! All loops of a run, in threads of this process or in worker processes. The run sees one stream of
+//! events either way.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
+use std::time::Duration;
+
+use engine::driver::real::{LoopNews, StopFlag, Zero};
+use engine::trust::{TrustError, client_config};
+use plan::Plan;
+use record::Measurement;
+use record::schema::WorkerInfo;
+
+use super::news::News;
+use super::process::{LostWorker, SpawnRequest, WorkersError};
+use super::processes::Processes;
+use super::protocol::{Loops, Usage};
+use super::setup::LoopsSetup;
+use super::threads::{LoopConfig, Threads, ThreadsError};
+
+/// Why the loops of a run do not start, or failed.
+#[derive(Debug, thiserror::Error)]
+pub enum PoolError {
+    #[error(transparent)]
+    Threads(#[from] ThreadsError),
+    #[error(transparent)]
+    Workers(#[from] WorkersError),
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+}
+
+/// What happened in the pool.
+#[derive(Debug)]
+pub(crate) enum PoolEvent {
+    Loop(LoopNews),
+    Lost(LostWorker),
+    /// Nothing that concerns the run.
+    None,
+    /// All loops have ended, or are lost.
+    Finished,
+}
+
+/// All loops of a run.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    loops: Backend,
+    news: Receiver<News>,
+}
+
+#[derive(Debug)]
+enum Backend {
+    Threads(Threads),
+    Processes(Processes),
+}
+
+impl Pool {
+    /// Gets the loops of a run ready: in worker processes if `workers` says so, else in threads. They
+    /// begin with [`Pool::start`].
+    pub(crate) fn prepare(
+        plan: &Arc<Plan>,
+        setup: &LoopsSetup,
+        workers: Option<SpawnRequest<'_>>,
+        stop: &Arc<StopFlag>,
+        rows: SyncSender<Vec<Measurement>>,
+    ) -> Result<Pool, PoolError> {
+        let (sender, news) = channel();
+        let loops = match workers {
+            Some(request) => Backend::Processes(Processes::prepare(
+                plan,
+                setup,
+                request,
+                stop,
+                (sender, rows),
+            )?),
+            None => {
+                let config = loop_config(setup)?;
+                // The receiver is gone if the run is being torn down.
+                let report = move |news| drop(sender.send(News::Loop(news)));
+                Backend::Threads(Threads::prepare(plan, &config, stop, &rows, report)?)
+            }
+        };
+        Ok(Pool { loops, news })
+    }
+
+    /// Lets the loops begin at `zero`.
+    pub(crate) fn start(&mut self, zero: Zero) {
+        match &mut self.loops {
+            Backend::Threads(threads) => threads.start(zero),
+            Backend::Processes(processes) => processes.start(zero),
+        }
+    }
+
+    /// The next event, or [`PoolEvent::None`] after `timeout`.
+    pub(crate) fn receive(&mut self, timeout: Duration) -> PoolEvent {
+        if let Backend::Processes(processes) = &mut self.loops {
+            processes.supervise();
+        }
+        let news = match self.news.recv_timeout(timeout) {
+            Ok(news) => news,
+            Err(RecvTimeoutError::Timeout) => return PoolEvent::None,
+            Err(RecvTimeoutError::Disconnected) => return PoolEvent::Finished,
+        };
+        match (news, &mut self.loops) {
+            (News::Loop(news), _) => PoolEvent::Loop(news),
+            (News::Usage { worker, usage }, Backend::Processes(processes)) => {
+                processes.note_usage(worker, usage);
+                PoolEvent::None
+            }
+            (News::Lost { worker, why }, Backend::Processes(processes)) => {
+                PoolEvent::Lost(processes.mark_lost(worker, why))
+            }
+            (News::Done { worker }, Backend::Processes(processes)) => {
+                processes.mark_done(worker);
+                PoolEvent::None
+            }
+            // Threads of this process are no workers.
+            (_, Backend::Threads(_)) => PoolEvent::None,
+        }
+    }
+
+    /// What all workers have used so far; zero if the loops are threads of this process.
+    pub(crate) fn usage(&self) -> Usage {
+        match &self.loops {
+            Backend::Threads(_) => Usage::default(),
+            Backend::Processes(processes) => processes.usage(),
+        }
+    }
+
+    /// The workers, for the record.
+    pub(crate) fn workers(&self) -> Vec<WorkerInfo> {
+        match &self.loops {
+            Backend::Threads(_) => Vec::new(),
+            Backend::Processes(processes) => processes.infos(),
+        }
+    }
+
+    /// Waits until all loops have ended.
+    pub(crate) fn join(&mut self) -> Result<(), PoolError> {
+        match &mut self.loops {
+            Backend::Threads(threads) => Ok(threads.join().map_err(ThreadsError::Loop)?),
+            // Workers that failed were reported as lost.
+            Backend::Processes(_) => Ok(()),
+        }
+    }
+}
+
+fn loop_config(setup: &LoopsSetup) -> Result<LoopConfig, TrustError> {
+    let tls = setup.trust.as_ref();
+    let tls = tls.map(|trust| client_config(trust.verify, &trust.pems));
+    Ok(LoopConfig {
+        loops: Loops::all(setup.layout.loops_count),
+        waiting: setup.layout.waiting,
+        addresses: setup.addresses.as_slice().into(),
+        sources: setup.sources.as_slice().into(),
+        users_max: setup.layout.users_max,
+        tls: tls.transpose()?,
+    })
+}

@@ -1,0 +1,289 @@
+//! One worker process, from its start to its end.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, SyncSender};
+use std::time::Duration;
+
+use engine::driver::real::Zero;
+use record::Measurement;
+use record::schema::WorkerInfo;
+
+use super::check::Check;
+use super::clock::Offset;
+use super::connection::{Connection, Link, NotReady};
+use super::news::News;
+use super::protocol::{Introduction, Loops, Slice, ToWorker, Usage};
+use crate::inputs::ScenarioText;
+use crate::process;
+
+/// A worker that sends nothing for this long is lost: ten seconds beyond the second in which it should
+/// have reported.
+const SILENCE_NS_MAX: u64 = 11_000_000_000;
+/// How long a worker may take to end by itself.
+const END_MAX: Duration = Duration::from_secs(5);
+/// How long the end of a worker whose connection broke is waited for, to learn its exit status.
+const EXIT_MAX: Duration = Duration::from_millis(200);
+
+/// The worker processes to start.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SpawnRequest<'a> {
+    pub(crate) workers_count: u32,
+    /// The program that is started as `PROGRAM worker`.
+    pub(crate) program: &'a Path,
+    /// Throng's version.
+    pub(crate) throng: &'a str,
+    pub(crate) scenario: &'a ScenarioText,
+}
+
+/// Why the worker processes of a run do not start.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkersError {
+    #[error("cannot listen for workers")]
+    Listen(#[source] std::io::Error),
+    #[error("cannot start worker {number} of {of}")]
+    Start {
+        number: usize,
+        of: usize,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("worker {number} of {of} did not get ready: {why}")]
+    NotReady {
+        number: usize,
+        of: usize,
+        why: String,
+    },
+}
+
+/// A worker that was lost during the run.
+#[derive(Debug)]
+pub(crate) struct LostWorker {
+    pub(crate) worker: usize,
+    pub(crate) pid: u32,
+    pub(crate) loops: Loops,
+    pub(crate) why: String,
+}
+
+/// A worker process of a run. It ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct WorkerProcess {
+    child: Child,
+    state: State,
+    /// Its share of the run's loops.
+    loops: Loops,
+    /// From its first message.
+    introduction: Introduction,
+    /// Its version.
+    throng: String,
+    link: Option<Arc<Link>>,
+    offset: Offset,
+    usage: Usage,
+    /// Why the controller closed the connection, if it did.
+    closed_because: Option<String>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// The process runs and has not connected yet.
+    Started,
+    /// It has its slice and gets its loops ready, or waits for the start.
+    Preparing(Box<Connection>, Check),
+    /// Its loops run; a thread reads what it sends.
+    Running,
+    /// It is done, or lost.
+    Ended,
+}
+
+impl WorkerProcess {
+    /// Starts `program worker`, which connects to `address` with `token`. The token goes through
+    /// standard input, where no other process can read it.
+    pub(super) fn spawn(
+        program: &Path,
+        address: SocketAddr,
+        token: &str,
+        loops: Loops,
+    ) -> std::io::Result<WorkerProcess> {
+        let mut command = Command::new(program);
+        command.args(["worker", "--connect", &address.to_string()]);
+        // A process group of its own: Ctrl-C ends the run in good order.
+        command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null());
+        let mut child = command.spawn()?;
+        let stdin = child.stdin.take();
+        let worker = WorkerProcess {
+            child,
+            state: State::Started,
+            loops,
+            introduction: Introduction::default(),
+            throng: String::new(),
+            link: None,
+            offset: Offset::default(),
+            usage: Usage::default(),
+            closed_because: None,
+        };
+        if let Some(mut stdin) = stdin {
+            // If the process has ended already, its exit status says more than this error.
+            let _ = writeln!(stdin, "{token}");
+        }
+        Ok(worker)
+    }
+
+    pub(super) fn is_connected(&self) -> bool {
+        !matches!(self.state, State::Started)
+    }
+
+    /// The exit status, if the process ends within `timeout`.
+    pub(super) fn wait(&mut self, timeout: Duration) -> Option<String> {
+        process::wait_for_end(&mut self.child, timeout).map(|status| status.to_string())
+    }
+
+    pub(super) fn kill(&mut self) {
+        process::end(&mut self.child, Duration::ZERO);
+    }
+
+    /// The worker has connected; it gets its slice with [`WorkerProcess::send_slice`].
+    pub(super) fn connect(&mut self, connection: Box<Connection>, check: Check) {
+        self.introduction = connection.introduction.clone();
+        self.throng = connection.throng.clone();
+        self.link = Some(Arc::clone(&connection.link));
+        self.state = State::Preparing(connection, check);
+    }
+
+    pub(super) fn loops(&self) -> Loops {
+        self.loops
+    }
+
+    pub(super) fn send_slice(&mut self, slice: Slice) -> Result<(), NotReady> {
+        match &self.link {
+            Some(link) => Ok(link.send(&ToWorker::Slice(Box::new(slice)))?),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until its loops are ready, and measures the offset of its clock.
+    pub(super) fn await_ready(&mut self) -> Result<(), NotReady> {
+        if let State::Preparing(connection, _) = &mut self.state {
+            connection.await_ready()?;
+            self.offset = connection.compare_clocks()?;
+        }
+        Ok(())
+    }
+
+    /// Lets its loops begin at `zero` and reads what it sends, as worker number `worker`, on a thread
+    /// of its own. A worker that cannot be started is lost, which that thread reports.
+    pub(super) fn start(
+        &mut self,
+        worker: usize,
+        zero: Zero,
+        news: &Sender<News>,
+        rows: &SyncSender<Vec<Measurement>>,
+    ) {
+        self.send(&ToWorker::Start {
+            clock_ns: self.offset.theirs(zero.monotonic_ns),
+            unix_ns: zero.unix_ns,
+        });
+        if let State::Preparing(connection, check) =
+            std::mem::replace(&mut self.state, State::Running)
+        {
+            let (news, rows) = (news.clone(), rows.clone());
+            std::thread::spawn(move || connection.read_to_end(worker, check, &news, &rows));
+        }
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.state, State::Running)
+    }
+
+    /// Sends a message. If the connection is broken, the reading thread reports the loss.
+    pub(super) fn send(&self, message: &ToWorker) {
+        if let Some(link) = &self.link {
+            let _ = link.send(message);
+        }
+    }
+
+    /// Closes the connection to a worker that has been silent for too long at `now_ns`.
+    pub(super) fn check_silence(&mut self, now_ns: u64) {
+        let Some(link) = self.link.as_ref().filter(|_| self.closed_because.is_none()) else {
+            return;
+        };
+        let silent_ns = now_ns.saturating_sub(link.received_ns());
+        if silent_ns > SILENCE_NS_MAX {
+            let seconds = silent_ns / 1_000_000_000;
+            self.closed_because = Some(format!("it was silent for {seconds} s"));
+            link.close();
+        }
+    }
+
+    /// Worker number `worker` is lost; its process is ended if it still runs.
+    pub(super) fn mark_lost(&mut self, worker: usize, why: String) -> LostWorker {
+        let why = match (self.closed_because.take(), self.wait(EXIT_MAX)) {
+            (Some(closed_because), _) => closed_because,
+            (None, Some(status)) => format!("its process ended, {status}"),
+            (None, None) => why,
+        };
+        self.mark_done();
+        self.kill();
+        LostWorker {
+            worker,
+            pid: self.child.id(),
+            loops: self.loops,
+            why,
+        }
+    }
+
+    /// The worker is done. Its process ends once the connection is closed.
+    pub(super) fn mark_done(&mut self) {
+        self.state = State::Ended;
+        self.close();
+    }
+
+    pub(super) fn close(&self) {
+        if let Some(link) = &self.link {
+            link.close();
+        }
+    }
+
+    pub(super) fn note_usage(&mut self, usage: Usage) {
+        // A clock that went back would make a negative second.
+        self.usage.cpu_ns = self.usage.cpu_ns.max(usage.cpu_ns);
+        self.usage.resident_bytes = usage.resident_bytes;
+    }
+
+    /// CPU time since the process began, and its memory while it runs.
+    pub(super) fn usage(&self) -> Usage {
+        Usage {
+            cpu_ns: self.usage.cpu_ns,
+            resident_bytes: match self.state {
+                State::Ended => 0,
+                _ => self.usage.resident_bytes,
+            },
+        }
+    }
+
+    pub(super) fn info(&self) -> WorkerInfo {
+        WorkerInfo {
+            pid: self.child.id(),
+            throng: self.throng.clone(),
+            loops_first: self.loops.first,
+            loops: self.loops.count,
+            cores: self.introduction.cores,
+            files_per_loop: self.introduction.files_per_loop,
+            clock_offset_ns: self.offset.offset_ns,
+            clock_bound_ns: self.offset.bound_ns,
+            lost_at_ns: None,
+        }
+    }
+}
+
+impl Drop for WorkerProcess {
+    fn drop(&mut self) {
+        process::end(&mut self.child, END_MAX);
+    }
+}

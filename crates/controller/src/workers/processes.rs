@@ -1,0 +1,280 @@
+//! The worker processes of a run, which speak the protocol of `docs/worker-protocol.md`.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, SyncSender};
+use std::time::Duration;
+
+use engine::driver::real::{StopFlag, Zero, monotonic_ns};
+use plan::Plan;
+use record::Measurement;
+use record::schema::WorkerInfo;
+
+use super::check::Check;
+use super::connection::NotReady;
+use super::listener::{Accepted, Listener};
+use super::news::News;
+use super::process::{LostWorker, SpawnRequest, WorkerProcess, WorkersError};
+use super::protocol::{Loops, Slice, ToWorker, Usage, plan_digest};
+use super::setup::LoopsSetup;
+
+/// How long workers may take to connect.
+const CONNECT_NS_MAX: u64 = 30_000_000_000;
+/// A process that has ended may just have been refused: how long its reason is waited for.
+const REASON_NS_MAX: u64 = 500_000_000;
+
+/// The workers of a run. Their processes end when this is dropped.
+#[derive(Debug)]
+pub(super) struct Processes {
+    workers: Vec<WorkerProcess>,
+    /// Where news and rows go; `None` after the start.
+    out: Option<(Sender<News>, SyncSender<Vec<Measurement>>)>,
+    stop: Arc<StopFlag>,
+    /// The level of `stop` that was sent to the workers.
+    sent_level: u8,
+    /// Whether they were told last that arrivals are paused.
+    sent_paused: bool,
+}
+
+impl Processes {
+    /// Starts workers, and waits until all their loops are ready to begin.
+    pub(super) fn prepare(
+        plan: &Plan,
+        setup: &LoopsSetup,
+        request: SpawnRequest<'_>,
+        stop: &Arc<StopFlag>,
+        out: (Sender<News>, SyncSender<Vec<Measurement>>),
+    ) -> Result<Processes, WorkersError> {
+        let of = request.workers_count as usize;
+        let fail = |index: usize, error: NotReady| WorkersError::NotReady {
+            number: index + 1,
+            of,
+            why: error.to_string(),
+        };
+        let mut workers = spawn(request, plan, Loops::all(setup.layout.loops_count))?;
+        let digest = plan_digest(plan);
+        for (index, worker) in workers.iter_mut().enumerate() {
+            let slice = slice(setup, request, &digest, worker.loops());
+            worker
+                .send_slice(slice)
+                .map_err(|error| fail(index, error))?;
+        }
+        // They compile and get ready side by side.
+        for (index, worker) in workers.iter_mut().enumerate() {
+            worker.await_ready().map_err(|error| fail(index, error))?;
+        }
+        Ok(Processes {
+            workers,
+            out: Some(out),
+            stop: Arc::clone(stop),
+            sent_level: 0,
+            sent_paused: false,
+        })
+    }
+
+    /// Lets the loops begin at `zero`.
+    pub(super) fn start(&mut self, zero: Zero) {
+        let Some((news, rows)) = self.out.take() else {
+            return;
+        };
+        for (number, worker) in self.workers.iter_mut().enumerate() {
+            worker.start(number, zero, &news, &rows);
+        }
+    }
+
+    /// Passes on that the run is to stop or its arrivals are to pause, and drops workers that are silent.
+    pub(super) fn supervise(&mut self) {
+        let (level, paused) = (self.stop.level(), self.stop.is_paused());
+        let now_ns = monotonic_ns();
+        for worker in self.workers.iter_mut().filter(|worker| worker.is_running()) {
+            if level > self.sent_level {
+                worker.send(&ToWorker::Stop { level });
+            }
+            if paused != self.sent_paused {
+                worker.send(&ToWorker::Pause { paused });
+            }
+            worker.check_silence(now_ns);
+        }
+        (self.sent_level, self.sent_paused) = (level, paused);
+    }
+
+    pub(super) fn mark_lost(&mut self, worker: usize, why: String) -> LostWorker {
+        self.workers[worker].mark_lost(worker, why)
+    }
+
+    pub(super) fn mark_done(&mut self, worker: usize) {
+        self.workers[worker].mark_done();
+    }
+
+    pub(super) fn note_usage(&mut self, worker: usize, usage: Usage) {
+        self.workers[worker].note_usage(usage);
+    }
+
+    /// CPU time of all workers since they began, and memory of those that run.
+    pub(super) fn usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        for usage in self.workers.iter().map(WorkerProcess::usage) {
+            sum.cpu_ns = sum.cpu_ns.saturating_add(usage.cpu_ns);
+            sum.resident_bytes = sum.resident_bytes.saturating_add(usage.resident_bytes);
+        }
+        sum
+    }
+
+    pub(super) fn infos(&self) -> Vec<WorkerInfo> {
+        self.workers.iter().map(WorkerProcess::info).collect()
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        // All at once, before each is waited for.
+        self.workers.iter().for_each(WorkerProcess::close);
+    }
+}
+
+/// Starts workers, each with a share of `all` loops of `plan`, and waits until all have connected.
+fn spawn(
+    request: SpawnRequest<'_>,
+    plan: &Plan,
+    all: Loops,
+) -> Result<Vec<WorkerProcess>, WorkersError> {
+    let of = request.workers_count as usize;
+    let mut listener = Listener::bind(of, request.throng).map_err(WorkersError::Listen)?;
+    let address = listener.address().map_err(WorkersError::Listen)?;
+    let mut workers = Vec::new();
+    for index in 0..of {
+        let loops = all.share(index as u32, request.workers_count);
+        let token = listener.token(index);
+        match WorkerProcess::spawn(request.program, address, &token, loops) {
+            Ok(worker) => workers.push(worker),
+            Err(source) => {
+                workers.iter_mut().for_each(WorkerProcess::kill);
+                let number = index + 1;
+                return Err(WorkersError::Start { number, of, source });
+            }
+        }
+    }
+    let connected = await_connections(&mut listener, &mut workers, plan);
+    connected.map_err(|(index, why)| {
+        // The others are not waited for.
+        workers.iter_mut().for_each(WorkerProcess::kill);
+        WorkersError::NotReady {
+            number: index + 1,
+            of,
+            why,
+        }
+    })?;
+    Ok(workers)
+}
+
+/// Waits until all workers have connected. The error names one that does not, and why.
+fn await_connections(
+    listener: &mut Listener,
+    workers: &mut [WorkerProcess],
+    plan: &Plan,
+) -> Result<(), (usize, String)> {
+    let begun_ns = monotonic_ns();
+    let mut ended_ns = vec![None; workers.len()];
+    while let Some(missing) = workers.iter().position(|worker| !worker.is_connected()) {
+        match listener.accept() {
+            Some(Accepted::Worker(connection)) => {
+                let worker = &mut workers[connection.index];
+                let check = Check::new(plan, worker.loops());
+                worker.connect(connection, check);
+            }
+            Some(Accepted::Incompatible { index, why }) => return Err((index, why)),
+            None => {}
+        }
+        let now_ns = monotonic_ns();
+        for (index, worker) in workers.iter_mut().enumerate() {
+            if worker.is_connected() {
+                continue;
+            }
+            let Some(status) = worker.wait(Duration::ZERO) else {
+                continue;
+            };
+            if now_ns - *ended_ns[index].get_or_insert(now_ns) > REASON_NS_MAX {
+                return Err((index, format!("its process ended ({status})")));
+            }
+        }
+        if now_ns - begun_ns > CONNECT_NS_MAX {
+            let seconds = CONNECT_NS_MAX / 1_000_000_000;
+            return Err((missing, format!("it did not connect within {seconds} s")));
+        }
+    }
+    Ok(())
+}
+
+fn slice(setup: &LoopsSetup, request: SpawnRequest<'_>, plan_digest: &str, loops: Loops) -> Slice {
+    Slice {
+        scenario: request.scenario.clone(),
+        plan_digest: plan_digest.to_owned(),
+        target: setup.target,
+        addresses: setup.addresses.clone(),
+        trust: setup.trust.clone(),
+        loops,
+        wide: setup.is_wide(),
+        sources: setup.sources.clone(),
+        users_max: setup.layout.users_max,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::inputs::{Inputs, ScenarioText};
+
+    fn plan() -> Plan {
+        let text = "target: http://127.0.0.1:1\nsessions: { one: [ { get: / } ] }\n\
+                    arrivals: [ { constant: 1/s, for: 1s } ]\n";
+        let settings = scenario::Settings {
+            overrides: &[],
+            env: &|_| None,
+            files: &|_| Err(String::new()),
+        };
+        let source = scenario::Source { name: "plan", text };
+        scenario::compile(source, &settings).0.unwrap()
+    }
+
+    /// Why this program cannot be a worker.
+    fn spawn_error(program: &str) -> WorkersError {
+        let scenario = ScenarioText {
+            name: String::new(),
+            text: String::new(),
+            overrides: Vec::new(),
+            inputs: Inputs::default(),
+        };
+        let request = SpawnRequest {
+            workers_count: 2,
+            program: Path::new(program),
+            throng: "1.2.3",
+            scenario: &scenario,
+        };
+        let (plan, loops) = (plan(), Loops::all(2));
+        let spawned = spawn(request, &plan, loops);
+        spawned.map(drop).expect_err("it is no worker")
+    }
+
+    #[test]
+    fn a_missing_program_is_an_error() {
+        let error = spawn_error("/nowhere/throng");
+        assert!(matches!(
+            error,
+            WorkersError::Start {
+                number: 1,
+                of: 2,
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn a_program_that_ends_at_once_is_an_error_with_its_exit_status() {
+        let error = spawn_error("/bin/false").to_string();
+        assert!(
+            error.starts_with("worker 1 of 2 did not get ready: its process ended (exit"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,345 @@
+//! The worker's side: runs the loops of one slice, and passes on to the controller all they report.
+
+use std::net::{SocketAddr, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use engine::driver::real::{LoopNews, StopFlag, Waiting, Zero, monotonic_ns};
+use engine::trust::client_config;
+use machine::host;
+use machine::loops::open_files_max;
+use plan::Plan;
+use record::Measurement;
+use scenario::{Settings, Source};
+use serde::Serialize;
+
+use super::credits::Credits;
+use super::frame::{FrameError, FrameReader, send};
+use super::protocol::{
+    Answer, Hello, Introduction, MAGIC, PROTOCOL_VERSION, ROWS_WINDOW, Slice, ToController,
+    ToWorker, Usage, plan_digest,
+};
+use super::rows::rows_channel;
+use super::threads::{LoopConfig, Threads};
+use crate::causes::with_causes;
+use crate::inputs::ScenarioText;
+
+/// How long connecting to the controller may take.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
+/// A worker is never silent for longer.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// Why a worker ended without finishing its slice.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    #[error("cannot reach the controller at {address}: {source}")]
+    Connect {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
+    #[error("the controller refused this worker: {0}")]
+    Refused(String),
+    #[error("the controller at {address} is gone: {problem}")]
+    Gone {
+        address: SocketAddr,
+        problem: String,
+    },
+    /// What was wrong; the controller got the same text.
+    #[error("{0}")]
+    Unable(String),
+}
+
+/// Runs loops for the controller at `address` until they have ended, or until it is gone. The controller
+/// gave `token` to this worker; `throng` is our version.
+pub fn serve(address: SocketAddr, token: &str, throng: &str) -> Result<(), WorkError> {
+    let connected = TcpStream::connect_timeout(&address, CONNECT_TIME_MAX);
+    let stream = connected.map_err(|source| WorkError::Connect { address, source })?;
+    let gone = |error: FrameError| WorkError::Gone {
+        address,
+        problem: error.to_string(),
+    };
+    let mut reader = handshake(&stream, token, throng).map_err(gone)??;
+    let controller = Controller {
+        stream: Mutex::new(stream),
+        lost: AtomicBool::new(false),
+        credits: Credits::new(ROWS_WINDOW),
+        stop: Arc::new(StopFlag::default()),
+    };
+    let slice = match reader.next().map_err(gone)? {
+        ToWorker::Slice(slice) => slice,
+        _ => return Err(gone(FrameError::Cut)),
+    };
+    let running = match SliceRun::prepare(&slice, &controller) {
+        Ok(running) => running,
+        Err(why) => {
+            controller.send(&ToController::Unable { why: why.clone() });
+            return Err(WorkError::Unable(why));
+        }
+    };
+    controller.send(&ToController::Ready);
+    let zero = await_start(&mut reader, &controller).map_err(gone)?;
+    running.threads.start(zero);
+    running.run(reader, &controller).map_err(WorkError::Unable)
+}
+
+/// Introduces this worker and waits for the answer.
+fn handshake(
+    stream: &TcpStream,
+    token: &str,
+    throng: &str,
+) -> Result<Result<FrameReader<TcpStream>, WorkError>, FrameError> {
+    stream.set_nodelay(true)?;
+    let hello = Hello {
+        magic: MAGIC,
+        protocol: PROTOCOL_VERSION,
+        throng: throng.to_owned(),
+        token: token.to_owned(),
+    };
+    let introduction = Introduction {
+        pid: std::process::id(),
+        cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+        files_per_loop: open_files_max(),
+    };
+    send(&mut &*stream, &(hello, introduction))?;
+    let mut reader = FrameReader::new(stream.try_clone()?);
+    let (answer, _) = reader.next_front::<Answer>()?;
+    reader.trust();
+    Ok(match answer.refused {
+        Some(why) => Err(WorkError::Refused(why)),
+        None => Ok(reader),
+    })
+}
+
+/// Answers the controller until it sends the start time.
+fn await_start(
+    reader: &mut FrameReader<TcpStream>,
+    controller: &Controller,
+) -> Result<Zero, FrameError> {
+    loop {
+        match reader.next()? {
+            ToWorker::Ping { number } => controller.send(&ToController::Pong {
+                number,
+                clock_ns: monotonic_ns(),
+            }),
+            ToWorker::Start { clock_ns, unix_ns } => {
+                return Ok(Zero {
+                    monotonic_ns: clock_ns,
+                    unix_ns,
+                });
+            }
+            other => controller.apply(&other),
+        }
+    }
+}
+
+/// The connection to the controller, and what the controller requests.
+struct Controller {
+    stream: Mutex<TcpStream>,
+    /// The connection broke: nothing is sent any more, and the loops end.
+    lost: AtomicBool,
+    credits: Credits,
+    stop: Arc<StopFlag>,
+}
+
+impl Controller {
+    fn send(&self, message: &impl Serialize) {
+        if self.lost.load(Ordering::Relaxed) {
+            return;
+        }
+        // A thread that panicked with the lock leaves a broken stream, which shows at once.
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = send(&mut *stream, message);
+        drop(stream);
+        if sent.is_err() {
+            self.lose();
+        }
+    }
+
+    /// The controller is gone, and the run with it.
+    fn lose(&self) {
+        self.lost.store(true, Ordering::Relaxed);
+        self.stop.abort();
+        self.credits.close();
+    }
+
+    fn apply(&self, message: &ToWorker) {
+        match message {
+            ToWorker::Stop { level } => self.stop.raise(*level),
+            ToWorker::RowsTaken { frames } => self.credits.add(*frames),
+            ToWorker::Pause { paused } => self.stop.pause_arrivals(*paused),
+            // They come once, before the start; later ones are ignored.
+            ToWorker::Slice(_) | ToWorker::Start { .. } | ToWorker::Ping { .. } => {}
+        }
+    }
+}
+
+/// The loops of a slice, and what they reported that was not passed on yet.
+struct SliceRun {
+    threads: Threads,
+    news: Receiver<LoopNews>,
+    rows: Receiver<Vec<Measurement>>,
+}
+
+impl SliceRun {
+    /// Compiles the slice and gets its loops ready. The error is for people.
+    fn prepare(slice: &Slice, controller: &Controller) -> Result<SliceRun, String> {
+        let plan = Arc::new(compile(slice)?);
+        let tls = match &slice.trust {
+            Some(trust) => {
+                Some(client_config(trust.verify, &trust.pems).map_err(|e| with_causes(&e))?)
+            }
+            None => None,
+        };
+        let config = LoopConfig {
+            loops: slice.loops,
+            waiting: if slice.wide {
+                Waiting::Wide
+            } else {
+                Waiting::Precise
+            },
+            addresses: slice.addresses.as_slice().into(),
+            sources: slice.sources.as_slice().into(),
+            users_max: slice.users_max,
+            tls,
+        };
+        let (news_in, news): (Sender<LoopNews>, _) = channel();
+        let (rows_in, rows) = rows_channel();
+        // The receiver is gone only if the controller is.
+        let report = move |news| drop(news_in.send(news));
+        let threads = Threads::prepare(&plan, &config, &controller.stop, &rows_in, report);
+        Ok(SliceRun {
+            threads: threads.map_err(|e| with_causes(&e))?,
+            news,
+            rows,
+        })
+    }
+
+    /// Runs the loops to their end and passes on all they report. The error is for people.
+    fn run(
+        self,
+        mut reader: FrameReader<TcpStream>,
+        controller: &Controller,
+    ) -> Result<(), String> {
+        let SliceRun {
+            mut threads,
+            news,
+            rows,
+        } = self;
+        std::thread::scope(|scope| {
+            // Ends when the controller, which knows that the worker is done, closes the connection.
+            scope.spawn(move || {
+                while let Ok(message) = reader.next() {
+                    controller.apply(&message);
+                }
+                controller.lose();
+            });
+            let (all_sent, waiting) = channel::<()>();
+            let rows_sent = scope.spawn(move || {
+                send_rows(&rows, controller);
+                drop(all_sent);
+            });
+            let news_sent = scope.spawn(move || send_news(&news, controller));
+            // A panic was printed on standard error; the controller must know of it as well.
+            let ended = match catch_unwind(AssertUnwindSafe(|| threads.join())) {
+                Ok(ended) => ended.map_err(|error| with_causes(&error)),
+                Err(_) => Err("one of its loops panicked".to_owned()),
+            };
+            // The loops are gone, and so are their ends of both channels.
+            while waiting.recv_timeout(HEARTBEAT) == Err(RecvTimeoutError::Timeout) {
+                controller.send(&ToController::Usage(usage()));
+            }
+            // Neither of the two panics; if one does, its panic is ours.
+            for sent in [rows_sent, news_sent] {
+                sent.join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            }
+            controller.send(&match &ended {
+                Ok(()) => ToController::Done,
+                Err(why) => ToController::Failed { why: why.clone() },
+            });
+            ended
+        })
+    }
+}
+
+/// Intervals and other news, each at once, and every second what the process has used.
+fn send_news(news: &Receiver<LoopNews>, controller: &Controller) {
+    let mut sent_ns = 0;
+    loop {
+        let is_due = match news.recv_timeout(HEARTBEAT) {
+            Ok(news) => {
+                let end_ns = match &news {
+                    LoopNews::Delta(delta) => delta.end_ns,
+                    _ => 0,
+                };
+                controller.send(&ToController::News(news));
+                let later = end_ns > sent_ns;
+                sent_ns = sent_ns.max(end_ns);
+                later
+            }
+            Err(RecvTimeoutError::Timeout) => true,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if is_due {
+            controller.send(&ToController::Usage(usage()));
+        }
+    }
+}
+
+/// Rows, as fast as the controller takes them. Rows of the loops are received all the time.
+fn send_rows(rows: &Receiver<Vec<Measurement>>, controller: &Controller) {
+    for batch in rows {
+        if controller.credits.take() {
+            controller.send(&ToController::Rows(batch));
+        }
+    }
+}
+
+fn usage() -> Usage {
+    Usage {
+        cpu_ns: host::totals().cpu_process_ns,
+        resident_bytes: host::resident_bytes(),
+    }
+}
+
+/// The plan, which must be the controller's. The error is for people.
+fn compile(slice: &Slice) -> Result<Plan, String> {
+    let ScenarioText {
+        name,
+        text,
+        overrides,
+        inputs,
+    } = &slice.scenario;
+    let env = |name: &str| {
+        let found = inputs.env.iter().find(|(known, _)| known == name);
+        found.and_then(|(_, value)| value.clone())
+    };
+    let files = |name: &str| match inputs.files.iter().find(|(known, _)| known == name) {
+        Some((_, text)) => text.clone(),
+        None => Err("the controller did not send it".to_owned()),
+    };
+    let settings = Settings {
+        overrides,
+        env: &env,
+        files: &files,
+    };
+    let (plan, diagnostics) = scenario::compile(Source { name, text }, &settings);
+    let Some(mut plan) = plan else {
+        let messages = diagnostics.into_iter().map(|diagnostic| diagnostic.message);
+        let messages: Vec<String> = messages.collect();
+        return Err(format!(
+            "the scenario does not compile: {}",
+            messages.join("; ")
+        ));
+    };
+    if let Some(target) = slice.target {
+        plan.set_target(&target.ip().to_string(), target.port());
+    }
+    if plan_digest(&plan) != slice.plan_digest {
+        return Err("the scenario compiles to another plan than at the controller".to_owned());
+    }
+    Ok(plan)
+}

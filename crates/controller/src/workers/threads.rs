@@ -1,0 +1,137 @@
+//! Loops as threads of this process.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use engine::Setup;
+use engine::arrivals::Share;
+use engine::driver::real::{
+    LoopCores, LoopError, LoopNews, LoopSetup, StartBarrier, StopFlag, Waiting, Zero, run_loop,
+};
+use engine::trust::ClientConfig;
+use plan::Plan;
+use record::Measurement;
+
+use super::protocol::Loops;
+use super::rows::ROWS_MAX;
+
+/// How long loops may take to get ready.
+const READY_TIME_MAX: Duration = Duration::from_secs(100);
+
+/// What loops need besides the plan.
+#[derive(Debug, Clone)]
+pub(super) struct LoopConfig {
+    pub(super) loops: Loops,
+    pub(super) waiting: Waiting,
+    /// By endpoint.
+    pub(super) addresses: Arc<[SocketAddr]>,
+    /// Local addresses to connect from; empty: the loops choose.
+    pub(super) sources: Arc<[IpAddr]>,
+    /// How many users the whole run may have at once.
+    pub(super) users_max: u64,
+    pub(super) tls: Option<Arc<ClientConfig>>,
+}
+
+/// Why loops do not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ThreadsError {
+    #[error("a loop of the generator cannot run")]
+    Loop(#[from] LoopError),
+    #[error("the generator's loops were not ready after {} s", READY_TIME_MAX.as_secs())]
+    Slow,
+}
+
+/// Running loops. They end when this is dropped.
+#[derive(Debug)]
+pub(super) struct Threads {
+    barrier: Arc<StartBarrier>,
+    stop: Arc<StopFlag>,
+    handles: Vec<JoinHandle<Result<(), LoopError>>>,
+    /// Kept as long as loops may run.
+    _cores: LoopCores,
+}
+
+impl Threads {
+    /// Starts the threads, and waits until they are ready to begin. Until this is dropped, this thread and
+    /// those it starts later stay off the cores that are reserved for precise loops; threads that
+    /// existed before stay off them for good.
+    pub(super) fn prepare(
+        plan: &Arc<Plan>,
+        config: &LoopConfig,
+        stop: &Arc<StopFlag>,
+        rows: &SyncSender<Vec<Measurement>>,
+        report: impl Fn(LoopNews) + Clone + Send + 'static,
+    ) -> Result<Threads, ThreadsError> {
+        let barrier = Arc::new(StartBarrier::default());
+        let cores = LoopCores::keep(config.waiting, config.loops.of);
+        cores.clear();
+        let handles = config.loops.numbers().map(|index| {
+            let setup = LoopSetup {
+                shard: Setup {
+                    share: Share {
+                        index,
+                        of: config.loops.of,
+                    },
+                    rows_max: ROWS_MAX,
+                    tls: config.tls.clone(),
+                },
+                waiting: config.waiting,
+                addresses: Arc::clone(&config.addresses),
+                sources: Arc::clone(&config.sources),
+                users_max: config.users_max,
+                core: cores.of_loop(index),
+                barrier: Arc::clone(&barrier),
+                stop: Arc::clone(stop),
+            };
+            let (plan, rows, report) = (Arc::clone(plan), rows.clone(), report.clone());
+            std::thread::spawn(move || run_loop(&plan, &setup, &rows, &report))
+        });
+        let mut threads = Threads {
+            handles: handles.collect(),
+            barrier,
+            stop: Arc::clone(stop),
+            _cores: cores,
+        };
+        if threads
+            .barrier
+            .await_loops(config.loops.count, READY_TIME_MAX)
+        {
+            return Ok(threads);
+        }
+        threads.barrier.give_up();
+        threads.join()?;
+        Err(ThreadsError::Slow)
+    }
+
+    /// Lets the loops begin at `zero`.
+    pub(super) fn start(&self, zero: Zero) {
+        self.barrier.open(zero);
+    }
+
+    /// Waits until all loops have ended.
+    pub(super) fn join(&mut self) -> Result<(), LoopError> {
+        let mut ended = Ok(());
+        while let Some(handle) = self.handles.pop() {
+            // A loop that panics has met a broken invariant; the panic continues here.
+            let end = handle
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            ended = end.and(ended);
+        }
+        ended
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.barrier.give_up();
+        self.stop.abort();
+        for handle in self.handles.drain(..) {
+            // The caller reports why the run ends early.
+            let _ = handle.join();
+        }
+    }
+}
