@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
+mod corpus;
+
 use std::path::{Path, PathBuf};
 
 use convert::{Converted, Leniency, decode, har, tsung};

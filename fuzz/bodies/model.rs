@@ -1,0 +1,17 @@
+//! Fuzzing the reader of access logs: any bytes become a model or are refused.
+
+use model::Settings;
+
+/// Access logs, whose format is found from their first lines.
+pub(crate) fn logs(data: &[u8]) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("access.log");
+    std::fs::write(&path, data).expect("a file");
+    let settings = Settings {
+        scratch: directory.path().join("sorting"),
+        threads: 1,
+        bad_max: 1.0,
+        ..Settings::default()
+    };
+    let _ = model::model(&[path], &settings);
+}
