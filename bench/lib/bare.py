@@ -33,13 +33,13 @@ class Bare:
         """So many connections, and broadcasts to all of them; no protocol, no scenario."""
         before = sockets()
         threads = max(2, -(-users // PER_THREAD))
-        told = self.run("pairs", users, threads, BROADCASTS, BROADCAST_BYTES)
+        reported = self.run("pairs", users, threads, BROADCASTS, BROADCAST_BYTES)
         until = time.monotonic() + GONE_SECONDS
         while sockets() > before + users // 1_000:
             if time.monotonic() > until:
                 raise BenchError(f"{sockets():,} sockets are still there")
             time.sleep(0.1)
-        return told | {"threads": threads}
+        return reported | {"threads": threads}
 
     def turns(self, rate: int, seconds: int) -> dict:
         """How late a thread is on the client's core that does nothing but look at the clock."""

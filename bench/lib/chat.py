@@ -127,6 +127,6 @@ def crowd(transport: str, users: int) -> dict:
            "lag_p99_ns": summary["health"]["lag_p99_ns"],
            "heard": [one["count"] for one in heard],
            "last_s": [one["response"]["max_ns"] / 1e9 for one in heard if one["response"]]}
-    told = f"{statistics.median(row['last_s']):.3f} s" if row["last_s"] else "nothing heard"
-    print(f"  {users:,} by {transport}: {told}", flush=True)
+    reported = f"{statistics.median(row['last_s']):.3f} s" if row["last_s"] else "nothing received"
+    print(f"  {users:,} by {transport}: {reported}", flush=True)
     return row

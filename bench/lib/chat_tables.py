@@ -46,8 +46,8 @@ def transports_section(raw: dict) -> list[str]:
     lines = []
     for transport, printed in PRINTED_TRANSPORTS.items():
         bare, full = (rows[transport, cookie]["kernel"] for cookie in (few, many))
-        told = figures(*printed) if printed else ["", "", ""]
-        lines.append([transport.replace("-", " "), *told, *counted(bare), *counted(full)])
+        published = figures(*printed) if printed else ["", "", ""]
+        lines.append([transport.replace("-", " "), *published, *counted(bare), *counted(full)])
     sizes = table(
         ["", "packets, printed", "bytes, printed", "bytes/s, printed",
          *(f"{what}, cookie of {cookie} B" for cookie in (few, many)
@@ -56,17 +56,17 @@ def transports_section(raw: dict) -> list[str]:
     for transport in PRINTED_TRANSPORTS:
         row = rows[transport, few]
         said, speak = (of_measure(row["summary"], name) for name in ("said", "speak"))
-        told = said["response"]
+        response = said["response"]
         lines.append([transport.replace("-", " "), f"{speak['count']:,}", f"{said['count']:,}",
-                      ms(told["mean_ns"], 2), ms(told["p50_ns"], 2), ms(told["p98_ns"], 2),
-                      ms(told["max_ns"], 2)])
+                      ms(response["mean_ns"], 2), ms(response["p50_ns"], 2), ms(response["p98_ns"], 2),
+                      ms(response["max_ns"], 2)])
     times = table(["", "said", "received", "mean, ms", "p50, ms", "p98, ms", "max, ms"], lines)
     return ["### Bytes and packets", "", *sizes, "",
             "### From the room to a client", "", *times, "", *known(rows)]
 
 
 def known(rows: dict[tuple[str, int], dict]) -> list[str]:
-    """What the runs themselves tell of the wire, beside the kernel's counters."""
+    """Traffic as the runs report it, compared with the kernel's counters."""
     lines = []
     for (transport, cookie), row in sorted(rows.items(), key=lambda one: one[0][::-1]):
         if not (traffic := row["summary"].get("traffic")):
@@ -79,7 +79,7 @@ def known(rows: dict[tuple[str, int], dict]) -> list[str]:
                       f"{row['kernel']['packets']:,}", f"{both['payload']:,.0f}",
                       f"{both['ip_bytes']:,.0f}", f"{ip_bytes:,}",
                       f"{100 * (both['ip_bytes'] / ip_bytes - 1):+.1f} %"])
-    return ["### What the runs tell of the wire", "", *table(
+    return ["### Traffic as the runs report it", "", *table(
         ["", "connections", "segments", "of the kernel", "payload bytes", "IP bytes, estimated",
          "of the kernel", "off by"], lines), ""]
 
@@ -135,12 +135,12 @@ def seconds(value_ns: float | None) -> str:
 
 
 def crowd_section(raw: dict) -> list[str]:
-    """One message to a crowd."""
+    """One message to many listeners."""
     lines = [[f"{row['users']:,}", OVER[row["transport"]], f"{row['connected']:,}",
               spread(row["last_s"], 3), f"{min(row['heard']):,}", f"{row['errors']:,}",
               ms(row["lag_p99_ns"])] for row in raw["rows"]]
-    return ["### One message to a crowd", "", *table(
-        ["listeners", "over", "connected", "to the last, s", "received, the fewest", "errors",
+    return ["### One message to many listeners", "", *table(
+        ["listeners", "over", "connected", "to the last, s", "fewest received", "errors",
          "generator's lag p99, ms"], lines), ""]
 
 
@@ -148,24 +148,24 @@ OVER = {"websocket": "WebSocket", "streaming": "event streams", "phoenix": "Phoe
 
 
 def ratios(rows: list[dict]) -> list[float]:
-    """CPU a message over that of the way it is held against, turn by turn."""
+    """CPU of a message relative to the alternative, turn by turn."""
     return [row["ours"]["cpu_us"] / row["other"]["cpu_us"] for row in rows]
 
 
 def messages_section(raw: dict) -> list[str]:
-    """What a message costs over one way and over another."""
+    """What a message costs over two transports."""
     lines = []
     for name, rows in raw["rows"].items():
         one, other = COMPARED[name]
         lines.append([one, other, *(spread((row[side]["cpu_us"] for row in rows), 2)
                                     for side in ("ours", "other")), spread(ratios(rows), 2)])
     return ["### What a message costs the generator", "", *table(
-        ["", "held against", "CPU µs a message", "the other's", "ratio"], lines), ""]
+        ["", "compared with", "CPU µs per message", "of the other", "ratio"], lines), ""]
 
 
 COMPARED = {
     "sse": ("event stream, received", "WebSocket, received"),
-    "tcp": ("framed TCP, there and back", "WebSocket, there and back"),
+    "tcp": ("framed TCP, round trip", "WebSocket, round trip"),
     "phoenix": ("Phoenix: `push` and its reply", "the same bytes by hand"),
     "actioncable": ("ActionCable: `perform` and its message", "the same bytes by hand"),
     "socketio": ("Socket.IO: `emit` and its acknowledgement", "the same bytes by hand"),

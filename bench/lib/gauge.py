@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one command and tells what it and everything it starts cost.
+"""Runs one command and reports what it and everything it starts cost.
 
 Usage: gauge.py OUT.json SECONDS_MAX SOCKETS HOLD_SECONDS -- COMMAND...
 
@@ -90,7 +90,7 @@ def reap(within: float) -> bool:
 
 
 def main() -> int:
-    """Starts, samples, ends and tells."""
+    """Starts, samples, ends and reports."""
     out, command = sys.argv[1], sys.argv[6:]
     seconds_max, enough, hold = float(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -116,7 +116,7 @@ def main() -> int:
         if reap(GRACE_SECONDS):
             break
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told = {
+    reported = {
         "command": command,
         "code": process.returncode,
         "overran": wall > seconds_max,
@@ -129,7 +129,7 @@ def main() -> int:
         "reached_s": reached,
         "series": series,
     }
-    pathlib.Path(out).write_text(json.dumps(told))
+    pathlib.Path(out).write_text(json.dumps(reported))
     return 0
 
 

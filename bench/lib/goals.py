@@ -1,4 +1,4 @@
-"""The figures that Throng is held to, and what was measured of each."""
+"""The goals for Throng's figures, and what was measured."""
 
 import dataclasses
 import statistics
@@ -17,18 +17,18 @@ HELD_SECONDS = 60
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """One figure: what, which bench tells it, its limit, and how it is found in raw data."""
+    """One figure: what it is, the bench that measures it, its limit, and how it is found in raw data."""
 
     name: str
     what: str
     bench: str
     limit: float
     at_least: bool
-    # All values that were measured; none where the bench did not get that far.
+    # All measured values; none if the bench did not get that far.
     find: Callable[[dict], list[float]]
     unit: str = ""
     digits: int = 0
-    # The same of a bare program on this machine, where there is one.
+    # The same for a bare program on this machine, if there is one.
     bare: Callable[[dict], list[float]] | None = None
 
 
@@ -57,7 +57,7 @@ def first_million(raw: dict) -> list[float]:
 
 
 def generator_bytes(raw: dict) -> list[float]:
-    """Of the largest crowd against the smallest."""
+    """Of the largest run relative to the smallest."""
     figures = sorted(crowds(raw), key=lambda f: f["users"])
     if not figures or figures[-1]["users"] < MILLION:
         return []
@@ -65,14 +65,14 @@ def generator_bytes(raw: dict) -> list[float]:
 
 
 def broadcast(users: int) -> Callable[[dict], list[float]]:
-    """Seconds to the last receiver, of each broadcast to so many."""
+    """Seconds to the last receiver, for each broadcast to this many users."""
     def find(raw: dict) -> list[float]:
         return [s for f in crowds(raw) if f["users"] == users for s in f["broadcast_s"]]
     return find
 
 
 def bare_pairs(users: int, name: str) -> Callable[[dict], list[float]]:
-    """A figure of the bare client and server with so many users."""
+    """A figure of the bare client and server with this many users."""
     def find(raw: dict) -> list[float]:
         found = [row[name] for row in raw.get("bare", []) if row["users"] == users]
         return [value for one in found for value in (one if isinstance(one, list) else [one])]
@@ -95,13 +95,13 @@ def punctual(raw: dict) -> list[float]:
 
 
 def fans(raw: dict) -> list[float]:
-    """Fans who came to the final, where nothing failed and the run was not ended early."""
+    """Fans of the final, if nothing failed and the run was not ended early."""
     figures = held(raw["row"])
     return [figures["held"]] if not figures["errors"] and not figures["refused"] else []
 
 
 def last_of_crowd(users: int) -> Callable[[dict], list[float]]:
-    """Seconds until the last of so many has a message of the chat, where all of them got it."""
+    """Seconds until the last user has a chat message, if all received it."""
     def find(raw: dict) -> list[float]:
         return [s for row in raw["rows"] if row["users"] == users and row["transport"] == "websocket"
                 and not row["errors"] and min(row["heard"]) >= users for s in row["last_s"]]
@@ -109,7 +109,7 @@ def last_of_crowd(users: int) -> Callable[[dict], list[float]]:
 
 
 def costs(*pairs: str) -> Callable[[dict], list[float]]:
-    """CPU a message against that of the other way: the dearest of these pairs."""
+    """CPU of a message relative to the alternative: the most expensive of these pairs."""
     def find(raw: dict) -> list[float]:
         found = [chat_ratios(raw["rows"][pair]) for pair in pairs if pair in raw["rows"]]
         return max(found, key=statistics.median, default=[])
@@ -124,31 +124,31 @@ GOALS = [
     Goal("connecting-cpu", "generator CPU a connection, to a million", "million", 60, False,
          of_million("generator_cpu_us"), "µs", 1, bare_pairs(MILLION, "client_us")),
     Goal("bytes", "generator memory a user", "million", 400, False, generator_bytes, "bytes"),
-    Goal("broadcast-million", "broadcast to 1,000,000, until the last has it", "million", 7,
+    Goal("broadcast-million", "broadcast to 1,000,000, to the last receiver", "million", 7,
          False, broadcast(MILLION), "s", 2, bare_pairs(MILLION, "broadcast_s")),
-    Goal("broadcast-100k", "broadcast to 100,000, until the last has it", "million", 0.7, False,
+    Goal("broadcast-100k", "broadcast to 100,000, to the last receiver", "million", 0.7, False,
          broadcast(100_000), "s", 2, bare_pairs(100_000, "broadcast_s")),
-    Goal("http", "HTTP requests per CPU-second, to those of wrk", "run", 1.3, True, ratios, "×",
+    Goal("http", "HTTP requests per CPU-second, relative to wrk", "run", 1.3, True, ratios, "×",
          2),
-    Goal("echo-64", "WebSocket echo per CPU-second, 64 connections, to the best peer's", "peers",
+    Goal("echo-64", "WebSocket echo per CPU-second, 64 connections, relative to the best peer", "peers",
          3, True, echo(64), "×", 2),
-    Goal("echo-1000", "WebSocket echo per CPU-second, 1,000 connections, to the best peer's",
+    Goal("echo-1000", "WebSocket echo per CPU-second, 1,000 connections, relative to the best peer",
          "peers", 3, True, echo(1_000), "×", 2),
     Goal("lag", "p99 lag of 50,000 sends a second from one core", "run", 50, False, punctual, "µs",
          1, lambda raw: bare_lags_us(messages(raw))),
-    Goal("chat-20k", "a chat's message to 20,000, until the last has it", "chat_crowd", 0.3, False,
+    Goal("chat-20k", "a chat message to 20,000, to the last receiver", "chat_crowd", 0.3, False,
          last_of_crowd(20_000), "s", 3),
-    Goal("chat-100k", "a chat's message to 100,000, until the last has it", "chat_crowd", 1, False,
+    Goal("chat-100k", "a chat message to 100,000, to the last receiver", "chat_crowd", 1, False,
          last_of_crowd(100_000), "s", 3),
-    Goal("sse", "CPU a received event, to that of a WebSocket message", "chat_messages", 1.15,
+    Goal("sse", "CPU of a received event, relative to a WebSocket message", "chat_messages", 1.15,
          False, costs("sse"), "×", 2),
-    Goal("tcp", "CPU of a framed TCP message, to that over WebSocket", "chat_messages", 1.15, False,
+    Goal("tcp", "CPU of a framed TCP message, relative to WebSocket", "chat_messages", 1.15, False,
          costs("tcp"), "×", 2),
-    Goal("channels", "CPU of a channel's message, to the same bytes by hand", "chat_messages", 1.10,
+    Goal("channels", "CPU of a channel message, relative to the same bytes by hand", "chat_messages", 1.10,
          False, costs("phoenix", "actioncable", "socketio"), "×", 2),
-    Goal("viewers", "HTTP throughput watched by three viewers, to that of nobody watching", "ui", 0.98,
+    Goal("viewers", "HTTP throughput watched by three viewers, relative to unwatched", "ui", 0.98,
          True, watched_ratios, "×", 3),
-    Goal("fans", "fans of the whole final, without an error", "fans", MILLION, True, fans),
+    Goal("fans", "fans of the complete final, without an error", "fans", MILLION, True, fans),
 ]
 
 
@@ -159,8 +159,8 @@ def row(goal: Goal, raw: dict | None, note: str) -> list[str]:
     limit = f"{sign} {goal.limit:,g}{unit}" if goal.limit < 1_000 else f"{sign} {goal.limit:,.0f}"
     values = goal.find(raw) if raw else []
     if not values:
-        told = "not measured yet" if raw is None else "not reached"
-        return [goal.what, limit, told, "", "", "" if raw is None else "no", note]
+        measured_text = "not measured yet" if raw is None else "not reached"
+        return [goal.what, limit, measured_text, "", "", "" if raw is None else "no", note]
     middle = statistics.median(values)
     ratio = middle / goal.limit
     met = ratio >= 1 if goal.at_least else ratio <= 1
@@ -177,6 +177,6 @@ def goals_table(raws: dict[str, dict | None], notes: dict[str, str]) -> list[str
     if strangers:
         raise ValueError(f"bench/notes.json: no goal is called {', '.join(sorted(strangers))}")
     lines = [row(goal, raws[goal.bench], notes.get(goal.name, "")) for goal in GOALS]
-    return table(["what", "held to", "measured", "bare", "ratio", "met", "what limits it"], lines)
+    return table(["what", "goal", "measured", "bare", "ratio", "met", "what limits it"], lines)
 
 

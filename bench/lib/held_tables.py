@@ -14,8 +14,8 @@ def million_sections(raw: dict) -> list[str]:
     figures = [held(row) for row in raw["rows"]]
     small = min(figures, key=lambda f: f["users"])
     cost = table(
-        ["users", "connected/s", "generator CPU µs a connection", "market CPU µs a connection",
-         "generator bytes a user", "market bytes a user", "kernel bytes a pair",
+        ["users", "connected/s", "generator CPU µs per connection", "market CPU µs per connection",
+         "generator bytes per user", "market bytes per user", "kernel bytes per pair",
          "broadcast to the last, s", "join p98, ms"],
         [[f"{f['users']:,}", cell(f.get("connected_per_s")), cell(f.get("generator_cpu_us"), 1),
           cell(f.get("market_cpu_us"), 1), cell(bytes_per_user(f, small, "generator")),
@@ -25,7 +25,7 @@ def million_sections(raw: dict) -> list[str]:
     went = table(
         ["users", "held", "for, s", "generator, MiB", "market, MiB", "errors", "refused",
          "connected/s to the first million",
-         "generator's lag p99, ms", "retransmits", "least memory left, MiB", "teardown, s",
+         "generator's lag p99, ms", "retransmits", "least free memory, MiB", "teardown, s",
          "verdict"],
         [[f"{f['users']:,}", f"{fan_count(f):,}", cell(f.get("held_s")),
           cell(f.get("generator_rss"), 0, 2**-20), cell(f.get("market_rss"), 0, 2**-20),
@@ -35,13 +35,13 @@ def million_sections(raw: dict) -> list[str]:
           cell(f.get("least_available"), 0, 2**-20), cell(f.get("teardown_s"), 1), f["verdict"]]
          for f in figures])
     return ["### What a user costs", "", *cost, "",
-            f"Asked for {raw['rows'][0]['rate']:,} connections a second in each run.", "",
+            f"Requested: {raw['rows'][0]['rate']:,} connections a second in each run.", "",
             *bare_section(raw, figures),
-            "### How the runs went", "", *went, ""]
+            "### Course of the runs", "", *went, ""]
 
 
 def bare_section(raw: dict, figures: list[dict]) -> list[str]:
-    """Throng beside a bare client and server, where those were measured."""
+    """Throng compared with a bare client and server, if those were measured."""
     if not raw.get("bare"):
         return []
     throng = {f["users"]: f for f in figures}
@@ -55,8 +55,8 @@ def bare_section(raw: dict, figures: list[dict]) -> list[str]:
             spread(ours.get("broadcast_s", []), 2), spread(bare["broadcast_s"], 2)])
     return ["### What this machine allows", "",
             "Pairs of sockets without a protocol, a scenario or a record (`bench/bare/pairs.c`), "
-            "just before each crowd.", "",
-            *table(["users", "connected/s", "bare", "client CPU µs a connection", "bare",
+            "just before each run.", "",
+            *table(["users", "connected/s", "bare", "client CPU µs per connection", "bare",
                     "broadcast to the last, s", "bare"], lines), ""]
 
 
@@ -74,7 +74,7 @@ def fans_section(raw: dict) -> list[str]:
               *(cell((m["response"] or {}).get(f"{p}_ns"), 1, 1e-6)
                 for p in ("p50", "p98", "max"))] for name, m in measures.items()]
     crowd = table(
-        ["fans", "connected", "errors", "generator bytes a user", "market bytes a user",
+        ["fans", "connected", "errors", "generator bytes per user", "market bytes per user",
          "generator's lag p99, ms", "verdict"],
         [[f"{row['users']:,}", f"{figures['held']:,}", f"{figures['errors']:,}",
           cell(bytes_per_user(figures, figures, "generator")),

@@ -75,7 +75,7 @@ def reason(printed: str) -> str:
 
 
 def apt(entry: dict, _home: pathlib.Path) -> list[str]:
-    """The version asked for, or, where the archive has moved on, the one that it has."""
+    """The requested version, or, if the archive has moved on, the one that it has."""
     if not find(entry["program"]):
         if os.geteuid() != 0:
             raise CannotInstall(f"needs root: apt-get install {entry['package']}")
@@ -135,7 +135,7 @@ MANAGERS = {"apt": apt, "go": go, "cargo": cargo, "npm": npm, "pip": pip, "maven
 
 
 def version_of(entry: dict) -> str:
-    """What apt has may differ from what was asked for; the others give what they were asked for."""
+    """The version in apt may differ from the requested one; the others install the requested version."""
     if entry["from"] == "apt" and shutil.which("dpkg-query"):
         return call(["dpkg-query", "-W", "-f", "${Version}", entry["package"]]).strip()
     return entry["version"]
@@ -148,10 +148,10 @@ def install(name: str) -> Tool:
     # The stamp is written last, so a broken install is done again.
     stamp = home / "installed.json"
     source = sorted((SCRIPTS / "gatling").rglob("*.*")) if entry["from"] == "maven" else []
-    asked = {**entry, "source": [path.read_text() for path in source if path.is_file()]}
+    requested = {**entry, "source": [path.read_text() for path in source if path.is_file()]}
     if stamp.exists():
         known = json.loads(stamp.read_text())
-        if known["asked"] == asked and os.access(known["command"][0], os.X_OK):
+        if known["requested"] == requested and os.access(known["command"][0], os.X_OK):
             return Tool(name, known["version"], tuple(known["command"]))
     home.mkdir(parents=True, exist_ok=True)
     try:
@@ -161,7 +161,7 @@ def install(name: str) -> Tool:
         version = version_of(entry)
     except CannotInstall as error:
         return Tool(name, entry["version"], (), str(error))
-    stamp.write_text(json.dumps({"asked": asked, "command": command, "version": version}) + "\n")
+    stamp.write_text(json.dumps({"requested": requested, "command": command, "version": version}) + "\n")
     return Tool(name, version, tuple(command))
 
 

@@ -29,14 +29,14 @@ def per_cpu_second(rows: list[dict]) -> float:
 
 
 def good(raw: dict, kind: str, users: int | None = None) -> dict[tuple, list[dict]]:
-    """The rounds that went well, by tool."""
+    """The successful rounds, by tool."""
     rows = [row for row in raw["rows"] if row["kind"] == kind and "error" not in row
             and users in (None, row["users"])]
     return grouped(rows, lambda row: (called(row),))
 
 
 def missing(raw: dict, kind: str, users: int | None, width: int) -> list[list[str]]:
-    """Rows for tools without figures, each with its reason: none is left out in silence."""
+    """Rows for tools without figures, each with its reason: none is left out silently."""
     lines = []
     for name, tool in raw["tools"].items():
         peer = PEERS.get(name)
@@ -56,8 +56,8 @@ def missing(raw: dict, kind: str, users: int | None, width: int) -> list[list[st
 
 def counted(raw: dict, kind: str, users: int, what: str) -> list[str]:
     """Closed loads: operations against the CPU of the client."""
-    heads = ["tool", f"{what} per client CPU-second", f"{what}/s", f"CPU µs a {what[:-1]}",
-             "of it user", "peak memory, MiB", "errors"]
+    heads = ["tool", f"{what} per client CPU-second", f"{what}/s", f"CPU µs per {what[:-1]}",
+             "of it in user mode", "peak memory, MiB", "errors"]
     groups = sorted(good(raw, kind, users).items(), key=lambda item: -per_cpu_second(item[1]))
     lines = []
     for (name,), rows in groups:
@@ -75,7 +75,7 @@ def counted(raw: dict, kind: str, users: int, what: str) -> list[str]:
 
 def idle(raw: dict) -> list[str]:
     """WebSockets that wait."""
-    heads = ["tool", "bytes a user", "CPU ms a connection", "connections/s",
+    heads = ["tool", "bytes per user", "CPU ms per connection", "connections/s",
              "memory with 100 users, MiB"]
     groups = sorted(good(raw, "idle").items(),
                     key=lambda item: statistics.median(r["bytes_per_user"] for r in item[1]))
@@ -98,7 +98,7 @@ def idle(raw: dict) -> list[str]:
 def stall(raw: dict) -> list[str]:
     """Percentiles in ms beside the truth."""
     names = list(TRUTH_MS)
-    heads = ["tool", *names, "requests a run", "errors", "right?"]
+    heads = ["tool", *names, "requests per run", "errors", "right?"]
     truth = [f"{ms:g}" if ms else "the edge" for ms in TRUTH_MS.values()]
     lines = [["*the truth*", *truth, f"{planned(raw):,}", "0", ""]]
     for (name,), rows in good(raw, "stall").items():
@@ -109,11 +109,11 @@ def stall(raw: dict) -> list[str]:
             if figure in ("p95", "p99"):
                 share = statistics.median(known) / TRUTH_MS[figure] - 1 if known else None
                 right.append(share is not None and abs(share) <= RIGHT_WITHIN)
-        told = "yes" if all(right) else "no" if any("p99" in r["latency_ms"] for r in rows) \
+        reported = "yes" if all(right) else "no" if any("p99" in r["latency_ms"] for r in rows) \
             else "no percentiles"
         lines.append([f"**{name}**" if name == "throng" else name, *cells,
                       spread(row["operations"] for row in rows),
-                      spread([sum(row["errors"] for row in rows)]), told])
+                      spread([sum(row["errors"] for row in rows)]), reported])
     return table(heads, lines + missing(raw, "stall", None, len(heads)))
 
 
@@ -132,20 +132,20 @@ def sections(raw: dict) -> list[str]:
                   *counted(raw, "http", 64, "requests"), ""]
     if "idle" in kinds:
         users = max(row["users"] for row in raw["rows"] if row["kind"] == "idle")
-        lines += [f"### {users:,} WebSocket users who wait", "", *idle(raw), ""]
+        lines += [f"### {users:,} idle WebSocket users", "", *idle(raw), ""]
     for users in sorted({row["users"] for row in raw["rows"] if row["kind"] == "echo"}):
         lines += [f"### WebSocket echo, 100 bytes, {users:,} connections, closed loop", "",
                   *counted(raw, "echo", users, "messages"), ""]
     if "stall" in kinds:
-        lines += ["### What each tells of a stall (ms)", "", *stall(raw), ""]
+        lines += ["### How each tool reports a stall (ms)", "", *stall(raw), ""]
     return lines
 
 
 def versions(raw: dict) -> list[str]:
     """Which version of each tool this was."""
-    told = (f"{name} {tool['version']}" for name, tool in raw["tools"].items()
+    reported = (f"{name} {tool['version']}" for name, tool in raw["tools"].items()
             if not tool["reason"] and name != "throng")
-    return ["### Versions", "", ", ".join(told) + ".", ""]
+    return ["### Versions", "", ", ".join(reported) + ".", ""]
 
 
 def commands(raw: dict) -> list[str]:
@@ -154,5 +154,5 @@ def commands(raw: dict) -> list[str]:
                     lambda row: (row["kind"], called(row)))
     lines = [f"{rows[-1]['command']}" for rows in known.values()]
     return ["### How they were called", "",
-            "`$TMP` holds the script of that measurement; the others are in `bench/peer-scripts/`.",
+            "`$TMP` holds the script of that measurement; the others are in `bench/peer-scripts/`. Flags are those of the measured version.",
             "", "```", *dict.fromkeys(lines), "```", ""]

@@ -10,7 +10,7 @@ def per_cpu_second(row: dict) -> float:
 
 
 def ratios(raw: dict) -> list[float]:
-    """Throng's requests per client CPU-second to those of wrk just before."""
+    """Throng's requests per client CPU-second relative to wrk just before."""
     return [per_cpu_second(pair["throng"]) / per_cpu_second(pair["wrk"]) for pair in raw["http"]]
 
 
@@ -37,7 +37,7 @@ def messages(raw: dict) -> list[dict]:
 def sections(raw: dict) -> list[str]:
     """All tables with their headings."""
     http = table(
-        ["", "requests per client CPU-second", "requests/s", "CPU µs a request"],
+        ["", "requests per client CPU-second", "requests/s", "CPU µs per request"],
         [[name, spread(per_cpu_second(pair[name]) for pair in raw["http"]),
           spread(pair[name]["operations"] / pair[name]["seconds"] for pair in raw["http"]),
           spread((1 / per_cpu_second(pair[name]) for pair in raw["http"]), 1, 1e6)]
@@ -48,7 +48,7 @@ def sections(raw: dict) -> list[str]:
           spread(row["operations"] / row["seconds"] for row in rows)]
          for (users,), rows in grouped(raw["echo"], lambda row: (row["users"],)).items()])
     lag = table(
-        ["a second", "lag p50, µs", "lag p99, µs", "lag max, ms", "a bare thread's p99, µs"],
+        ["per second", "lag p50, µs", "lag p99, µs", "lag max, ms", "a bare thread's p99, µs"],
         [[f"{rate:,} {what}", spread((row["lag_p50_ns"] for row in rows), 1, 1e-3),
           spread(lags_us(rows), 1), spread((row["lag_max_ns"] for row in rows), 1, 1e-6),
           spread(bare_lags_us(rows), 1)]
@@ -57,15 +57,15 @@ def sections(raw: dict) -> list[str]:
     small, large = map(held, raw["held"])
     size = bytes_per_user(large, small, "generator")
     crowd = table(
-        ["users", "generator bytes a user", "broadcast to the last, s"],
+        ["users", "generator bytes per user", "broadcast to the last, s"],
         [[f"{large['users']:,}", "–" if size is None else f"{size:,.0f}",
           spread(large["broadcast_s"], 2)]])
-    return ["### HTTP beside wrk, in turn", "", *http, "",
+    return ["### HTTP compared with wrk, in turn", "", *http, "",
             "### WebSocket echo, 100 bytes", "", *echo, "",
             "### Punctuality of an open load from one core", "", *lag, "",
-            "One precise loop has the core to itself; whatever else Throng does, and the target, is "
-            "on the other. *Messages* go over 1,000 open WebSockets, each by its own schedule. "
-            "*Users* ask over HTTP and share connections: one who finds none free opens one, so "
-            "that a stall of the target makes the load late, too. A bare thread only looks at the clock (`bench/bare/turns.c`), on the same core just "
+            "One precise loop has a core to itself; the rest of Throng, and the target, share "
+            "the other. *Messages* go over 1,000 open WebSockets, each on its own schedule. "
+            "*Users* send HTTP requests over shared connections; a user that finds none free opens one, so "
+            "a stall of the target delays the load, too. A bare thread only reads the clock (`bench/bare/turns.c`), on the same core just "
             "before each run.", "",
             "### A broadcast", "", *crowd, ""]

@@ -32,7 +32,7 @@ def interval(values: list[float]) -> tuple[float, float] | None:
 def sections(raw: dict) -> list[str]:
     """One table, and the ratio with its interval."""
     lines = []
-    for name, words in (("alone", "nobody watches"), ("watched", "three viewers and a dead one")):
+    for name, words in (("alone", "unwatched"), ("watched", "three viewers and one that never reads")):
         rows = [pair[name] for pair in raw["pairs"]]
         lines.append([words, spread(row["per_s"] for row in rows),
                       spread((row["cpu_s"] / row["requests"] * 1e6 for row in rows), 2),
@@ -40,13 +40,13 @@ def sections(raw: dict) -> list[str]:
                       spread((row["lag_p99_us"] for row in rows), 1)])
     found = ratios(raw)
     bounds = interval(found)
-    told = (f"{bounds[0]:.4f} to {bounds[1]:.4f} in {100 * CONFIDENCE:.0f} % of such benches"
-            if bounds else "too few pairs for an interval")
+    range_text = (f"{bounds[0]:.4f} to {bounds[1]:.4f} in {100 * CONFIDENCE:.0f} % of such benches"
+                  if bounds else "too few pairs for an interval")
     viewers = [one for pair in raw["pairs"] for one in pair["watched"]["viewers"]]
     return ["### Watched by three", "", *table(
-        ["", "requests/s", "CPU µs a request", "p99, µs", "lag p99, µs"], lines), "",
-        f"Requests a second, watched to alone: {statistics.median(found):.4f} in the median of "
-        f"{len(found)} pairs; {told}. A viewer got "
+        ["", "requests/s", "CPU µs per request", "p99, µs", "lag p99, µs"], lines), "",
+        f"Requests per second, watched relative to unwatched: {statistics.median(found):.4f} (median of "
+        f"{len(found)} pairs; {range_text}). A viewer got "
         f"{statistics.median(one['events'] for one in viewers):,.0f} documents of "
         f"{statistics.median(one['bytes'] / one['events'] for one in viewers) / 1024:,.0f} KiB.",
         ""]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Watches the live page of a run until it ends, as browsers do, and tells what each viewer got.
+"""Watches the live page of a run until it ends, as browsers do, and reports what each viewer received.
 
 Usage: viewers.py PORT READERS DEAD SECONDS_MAX
 
-Readers take all that they are told, at once. The dead ones ask for the same and never read.
+Readers read everything at once. Dead viewers request the same and never read.
 """
 
 import json
@@ -37,7 +37,7 @@ def ask(port: int, until: float, receive: int = 0) -> socket.socket:
     return stream
 
 
-def read(port: int, until: float, told: list[dict]) -> None:
+def read(port: int, until: float, reported: list[dict]) -> None:
     """Everything, to the end; events end with an empty line."""
     events, size, last = 0, 0, b""
     with ask(port, until) as stream:
@@ -47,14 +47,14 @@ def read(port: int, until: float, told: list[dict]) -> None:
             events += (last + piece).count(b"\n\n")
             last = piece[-1:]
         # What ends the head is no event: its line breaks are those of HTTP.
-    told.append({"events": events, "bytes": size})
+    reported.append({"events": events, "bytes": size})
 
 
 def main() -> None:
     port, readers, dead = (int(number) for number in sys.argv[1:4])
     until = time.monotonic() + float(sys.argv[4])
-    told: list[dict] = []
-    threads = [threading.Thread(target=read, args=(port, until, told)) for _ in range(readers)]
+    reported: list[dict] = []
+    threads = [threading.Thread(target=read, args=(port, until, reported)) for _ in range(readers)]
     for thread in threads:
         thread.start()
     silent = [ask(port, until, DEAD_BYTES) for _ in range(dead)]
@@ -62,7 +62,7 @@ def main() -> None:
         thread.join()
     for stream in silent:
         stream.close()
-    print(json.dumps({"readers": told, "dead": len(silent)}))
+    print(json.dumps({"readers": reported, "dead": len(silent)}))
 
 
 if __name__ == "__main__":

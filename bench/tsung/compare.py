@@ -6,7 +6,7 @@
 Needs Tsung (Debian: tsung) and SciPy. Both tools are looked at from the server alone: users that
 start in each phase, requests by kind, gaps between starts, think times. Samples are compared by
 Smirnov's test for two samples; counts of Poisson processes by the exact test of Przyborowski and
-Wilenski 1940, shares by Fisher's. Prints a table and ends with 1 where a p-value is below 0.01.
+Wilenski 1940, shares by Fisher's. Prints a table and exits with 1 if a p-value is below 0.01.
 """
 
 import json
@@ -71,7 +71,7 @@ class Server:
 
 
 def sample(seen):
-    """What one tool's requests tell."""
+    """The figures of one tool's requests."""
     by_user = {}
     for at, kind, user in seen:
         by_user.setdefault(user, {})[kind.split("/")[0]] = at

@@ -1,4 +1,4 @@
-"""The peers, one class each: how a load is asked of it, and how its answer is read."""
+"""The peers, one class each: how it is started with a load, and how its output is read."""
 
 from lib.peers.base import KINDS, Load, Outcome, Peer
 from lib.peers.native import Ab, Autocannon, Fortio, H2load, Hey, Oha, Wrk

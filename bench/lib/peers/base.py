@@ -13,7 +13,7 @@ MESSAGE_BYTES = 100
 
 @dataclasses.dataclass(frozen=True)
 class Load:
-    """What is asked of a tool."""
+    """A load for a tool."""
 
     kind: str
     # Which way of using the tool, where it has more than one.
@@ -55,7 +55,7 @@ class Outcome:
 
     operations: int
     errors: int = 0
-    # Milliseconds by the names p50, p90, p95, p99 and max; what a tool does not tell is missing.
+    # Milliseconds by the names p50, p90, p95, p99 and max; what a tool does not report is missing.
     latency_ms: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
@@ -81,7 +81,7 @@ class Peer:
         return {}
 
     def read(self, load: Load, printed: str) -> Outcome:
-        """What the tool told of a load, from its output and files."""
+        """The tool's figures of a load, from its output and files."""
         raise NotImplementedError
 
 

@@ -8,7 +8,7 @@ from lib import machine
 from lib.peers.base import Load, Outcome, Peer
 from lib.process import BenchError, Server, gauged
 
-# A tool may take so much longer than it was told to: virtual machines start, reports are written.
+# A tool may take this much longer than requested: virtual machines start, reports are written.
 SLACK_SECONDS = 90
 # Idle users are looked at for so long once all are there.
 HOLD_SECONDS = 4
@@ -62,7 +62,7 @@ def tidy(command: list[str], load: Load) -> str:
 
 
 def run(peer: Peer, variant: str, ask: Ask, sockets: int = 0) -> tuple[Outcome | None, dict]:
-    """A fresh server, pinned beside the tool; what the tool told, and what it cost."""
+    """A fresh server, pinned beside the tool; what the tool reported, and what it cost."""
     with tempfile.TemporaryDirectory() as folder, Server(*SERVERS[ask.kind]) as server:
         load = Load(ask.kind, variant, server.port, ask.users, ask.seconds, ask.rate,
                     pathlib.Path(folder))

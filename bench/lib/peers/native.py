@@ -41,7 +41,7 @@ class Ab(Peer):
 
     def command(self, load: Load) -> list[str]:
         # -n after -t: alone, -t means at most 50,000 requests. It is given up after -s seconds
-        # without an answer that it understands: it speaks HTTP/1.0 and wants to be told that the
+        # without an answer that it understands: it speaks HTTP/1.0 and must be told that the
         # connection is kept.
         return [*self.tool.command, "-k", "-q", "-s", "5", "-c", str(load.users),
                 "-t", str(load.seconds), "-n", "10000000", load.path]
@@ -82,8 +82,8 @@ class Fortio(Peer):
                 "-json", str(load.file("out.json")), load.path]
 
     def read(self, load: Load, printed: str) -> Outcome:
-        told = json.loads(load.file("out.json").read_text())
-        histogram, codes = told["DurationHistogram"], told["RetCodes"]
+        reported = json.loads(load.file("out.json").read_text())
+        histogram, codes = reported["DurationHistogram"], reported["RetCodes"]
         done = codes.get("200", 0)
         latency = {f"p{p['Percentile']:.0f}": p["Value"] * 1e3 for p in histogram["Percentiles"]}
         latency["max"] = histogram["Max"] * 1e3
@@ -106,12 +106,12 @@ class Oha(Peer):
         return [*command, load.path]
 
     def read(self, load: Load, printed: str) -> Outcome:
-        told = after_brace(printed)
-        done = told["statusCodeDistribution"].get("200", 0)
-        known = told["latencyPercentiles"]
+        reported = after_brace(printed)
+        done = reported["statusCodeDistribution"].get("200", 0)
+        known = reported["latencyPercentiles"]
         latency = {name: known[name] * 1e3 for name in ("p50", "p90", "p95", "p99")}
-        latency["max"] = told["summary"]["slowest"] * 1e3
-        return Outcome(done, sum(told["errorDistribution"].values()), latency)
+        latency["max"] = reported["summary"]["slowest"] * 1e3
+        return Outcome(done, sum(reported["errorDistribution"].values()), latency)
 
 
 class Autocannon(Peer):
@@ -126,10 +126,10 @@ class Autocannon(Peer):
         return [*command, load.path]
 
     def read(self, load: Load, printed: str) -> Outcome:
-        told = after_brace(printed)
+        reported = after_brace(printed)
         # It has 97.5 % beside 90 %, and no 95 %.
-        latency = {name: told["latency"][name] for name in ("p50", "p90", "p99", "max")}
-        return Outcome(told["2xx"], told["errors"] + told["non2xx"], latency)
+        latency = {name: reported["latency"][name] for name in ("p50", "p90", "p99", "max")}
+        return Outcome(reported["2xx"], reported["errors"] + reported["non2xx"], latency)
 
 
 class Hey(Peer):

@@ -1,4 +1,4 @@
-"""Throng, asked like its peers: whole process, every operation recorded."""
+"""Throng, measured like its peers: the complete process, every operation recorded."""
 
 import json
 

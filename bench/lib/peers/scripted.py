@@ -62,12 +62,12 @@ class Locust(Peer):
 
     def read(self, load: Load, printed: str) -> Outcome:
         start = printed.index("[\n")
-        told = json.JSONDecoder().raw_decode(printed[start:])[0][0]
-        times = sorted((float(ms), count) for ms, count in told["response_times"].items())
+        reported = json.JSONDecoder().raw_decode(printed[start:])[0][0]
+        times = sorted((float(ms), count) for ms, count in reported["response_times"].items())
         latency = {name: ranked(times, share) for name, share in
                    (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99))}
-        latency["max"] = told["max_response_time"]
-        return Outcome(told["num_requests"] - told["num_failures"], told["num_failures"], latency)
+        latency["max"] = reported["max_response_time"]
+        return Outcome(reported["num_requests"] - reported["num_failures"], reported["num_failures"], latency)
 
 
 def ranked(times: list[tuple[float, int]], share: float) -> float:
@@ -117,12 +117,12 @@ class Artillery(Peer):
         return {"config": config, "scenarios": [scenario]}
 
     def read(self, load: Load, printed: str) -> Outcome:
-        told = json.loads(load.file("out.json").read_text())["aggregate"]
-        counters = told["counters"]
+        reported = json.loads(load.file("out.json").read_text())["aggregate"]
+        counters = reported["counters"]
         failed = sum(n for name, n in counters.items() if name.startswith("errors."))
         if load.kind == "echo":
             return Outcome(counters["websocket.messages_received"], failed)
-        times = told["summaries"]["http.response_time"]
+        times = reported["summaries"]["http.response_time"]
         latency = {name: times[name] for name in ("p50", "p90", "p95", "p99", "max")}
         return Outcome(counters["http.codes.200"], failed, latency)
 
@@ -143,7 +143,7 @@ class Gatling(Peer):
                  "gatling.data.console.light": "true",
                  "gatling.data.enableAnalytics": "false"}
         # Its controller waits for its writers on a pool of a thread for each core: pinned to one
-        # core it would wait for ever, so it is told of two.
+        # core it would wait for ever, so it gets two.
         return [java, "-XX:ActiveProcessorCount=2", "-Xmx1G", "-XX:+UseG1GC",
                 "--add-opens=java.base/java.lang=ALL-UNNAMED",
                 *(f"-D{name}={value}" for name, value in wants.items()), *rest,
@@ -154,13 +154,13 @@ class Gatling(Peer):
         wanted = {"http": "request", "stall": "request", "echo": "send"}[load.kind]
         # A script and no JSON, but its figures all look alike.
         stats = text[text.index(f'"name": "{wanted}"'):]
-        told = {name: (number(ok), number(ko)) for name, ok, ko in re.findall(
+        reported = {name: (number(ok), number(ko)) for name, ok, ko in re.findall(
             r'"(\w+)": {\s*"total": "[^"]*",\s*"ok": "([^"]*)",\s*"ko": "([^"]*)"',
             stats[:stats.index('"group1"')])}
-        done, failed = told["numberOfRequests"]
+        done, failed = reported["numberOfRequests"]
         names = {"percentiles1": "p50", "percentiles2": "p90", "percentiles3": "p95",
                  "percentiles4": "p99", "maxResponseTime": "max"}
-        return Outcome(done, failed, {names[name]: told[name][0] for name in names})
+        return Outcome(done, failed, {names[name]: reported[name][0] for name in names})
 
 
 def number(text: str) -> int:
