@@ -22,13 +22,15 @@ use std::time::Duration;
 use redis::Value;
 use tokio::sync::oneshot;
 
-use super::address::{AddressError, ServerAddress};
-use super::database::{Begun, Figures};
+use super::database::Begun;
 use super::fault::Fault;
 use super::inventory::Inventory;
-use super::offers::{Change, Offer, Step};
+use super::link::LinkFigures;
+use super::offers::{Change, Offer};
+use super::step::Step;
 use line::Line;
 use scripts::Script;
+use server::database::ServerAddress;
 
 /// Questions that may wait.
 const WAITING_MAX: usize = 16 * 1024;
@@ -87,7 +89,7 @@ pub(super) struct Cache {
 struct Hall {
     settings: Settings,
     inventory: Arc<Inventory>,
-    figures: Arc<Figures>,
+    figures: Arc<LinkFigures>,
     /// As of the connection that there is, or was last.
     keys: Mutex<Arc<Keys>>,
     ending: AtomicBool,
@@ -166,21 +168,13 @@ impl Keys {
     }
 }
 
-/// Tells whether the client takes the address.
-pub(super) fn check(address: &ServerAddress) -> Result<(), AddressError> {
-    match redis::Client::open(address.reveal()) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(address.wrong(&error.to_string())),
-    }
-}
-
 impl Cache {
     /// Connects, and sees that Redis has what the database knows.
     pub(super) fn start(
         settings: Settings,
         inventory: Arc<Inventory>,
         own: Box<dyn Own>,
-        figures: Arc<Figures>,
+        figures: Arc<LinkFigures>,
     ) -> Result<(Cache, JoinHandle<()>), CacheError> {
         let keys = Mutex::new(Arc::new(Keys::of(&settings, "")));
         let (questions, asked) = sync_channel(WAITING_MAX);

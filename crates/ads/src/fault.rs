@@ -4,7 +4,7 @@ use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::offers::Step;
+use super::step::Step;
 
 /// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +32,7 @@ pub(super) enum Fault {
     Busy,
     #[error("the record could not be stored")]
     Store,
-    #[error("the cache cannot be asked")]
+    #[error("the cache cannot be reached")]
     Cache,
 }
 

@@ -1,30 +1,28 @@
 //! What is asked over HTTP.
 
-use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Bytes, HttpBody};
+use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Extension, FromRequestParts, Path, Query, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
+use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use serde::Deserialize;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{JoinError, spawn_local};
 
 use super::fault::Fault;
 use super::hub::Hub;
 use super::inventory::Audience;
-use super::log::{AccessLog, Served};
-use super::metrics;
-use super::offers::{Offer, Step};
-use server::metrics::METRICS_TYPE;
-use server::wall_ms;
+use super::offers::Offer;
+use super::page;
+use super::step::Step;
+use server::access_log::{LogSubject, logged};
+use server::http::Peer;
+use server::{Drain, Operations, operator_routes};
 
 /// Largest body of a request, in bytes.
 const BODY_MAX: usize = 64 << 10;
@@ -36,39 +34,16 @@ const PIXEL: &[u8] = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xf
 
 type Ads = State<Arc<Hub>>;
 
-/// Who asks: the other end of the connection.
-#[derive(Debug, Clone)]
-pub(super) struct Guest {
-    pub(super) peer: SocketAddr,
-    /// Kept until the last of its requests has ended.
-    pub(super) stay: Arc<Stay>,
+/// The fields of an offer for the access log.
+fn subject_of(offer: &Offer) -> Extension<LogSubject> {
+    Extension(LogSubject {
+        label: Arc::clone(&offer.publisher),
+        user: offer.user.clone(),
+    })
 }
 
-/// A connection's place among all, and a sign of life to who waits for them to end.
-#[derive(Debug)]
-pub(super) struct Stay {
-    pub(super) _place: OwnedSemaphorePermit,
-    pub(super) _alive: mpsc::Sender<Infallible>,
-}
-
-/// Whose request it was, for the access log.
-#[derive(Debug, Clone)]
-struct Whose {
-    publisher: Arc<str>,
-    user: Box<str>,
-}
-
-impl Whose {
-    fn of(offer: &Offer) -> Extension<Whose> {
-        Extension(Whose {
-            publisher: Arc::clone(&offer.publisher),
-            user: offer.user.clone(),
-        })
-    }
-}
-
-/// All routes. Those of the network are logged, those that watch it are not.
-pub(super) fn router(hub: Arc<Hub>) -> Router {
+/// All routes. Requests to the network are logged, those to `/healthz` and `/metrics` are not.
+pub(super) fn router(hub: &Arc<Hub>) -> Router {
     let mut network = Router::new()
         .route("/publishers/{key}/api/", by_get(get(serve)))
         .route("/offers/{id}/impression.gif", by_get(get(impression)))
@@ -77,15 +52,14 @@ pub(super) fn router(hub: Arc<Hub>) -> Router {
         .route("/advertisers/{name}/convert.gif", by_get(get(convert)))
         .route("/advertisers/{name}/landing/", by_get(get(landing)))
         .fallback(no_path)
-        .layer(DefaultBodyLimit::max(BODY_MAX));
-    if hub.log.is_some() {
-        network = network.layer(from_fn_with_state(Arc::clone(&hub), logged));
+        .layer(DefaultBodyLimit::max(BODY_MAX))
+        .with_state(Arc::clone(hub));
+    if let Some(log) = &hub.log {
+        network = logged(network, Arc::clone(log));
     }
     network
-        .layer(from_fn_with_state(Arc::clone(&hub), to_its_end))
-        .route("/healthz", get(healthz))
-        .route("/metrics", get(figures))
-        .with_state(hub)
+        .layer(from_fn_with_state(Arc::clone(hub), to_its_end))
+        .merge(operator_routes(hub))
 }
 
 /// By GET alone: these requests have effects, and HEAD would have them without an answer to show for it.
@@ -140,8 +114,8 @@ async fn serve(
     };
     let served = hub.serve(&key, &user, audience).await;
     // Whose request it was does not depend on whether there was an ad.
-    let whose = Extension(Whose {
-        publisher: key.into(),
+    let whose = Extension(LogSubject {
+        label: key.into(),
         user: user.into(),
     });
     match served {
@@ -255,7 +229,7 @@ fn pixel(event: Result<Offer, Fault>) -> Response {
         (header::CACHE_CONTROL, "no-store"),
     ];
     match event {
-        Ok(offer) => (Whose::of(&offer), head, PIXEL).into_response(),
+        Ok(offer) => (subject_of(&offer), head, PIXEL).into_response(),
         Err(fault) => fault.into_response(),
     }
 }
@@ -264,54 +238,39 @@ fn found(event: Result<Offer, Fault>, to: impl Fn(&Offer) -> String) -> Response
     match event {
         Ok(offer) => {
             let head = [(header::LOCATION, to(&offer))];
-            (StatusCode::FOUND, Whose::of(&offer), head).into_response()
+            (StatusCode::FOUND, subject_of(&offer), head).into_response()
         }
         Err(fault) => fault.into_response(),
     }
 }
 
-async fn healthz(State(hub): Ads) -> (StatusCode, &'static str) {
-    if hub.is_draining() {
-        (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
-    } else if hub.store_failing() {
-        (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "records cannot be stored\n",
-        )
-    } else if hub.cache_failing() {
-        (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "the cache cannot be asked\n",
-        )
-    } else {
-        (StatusCode::OK, "ready\n")
+impl Operations for Hub {
+    fn drain(&self) -> &Drain {
+        &self.drain
     }
-}
 
-async fn figures(State(hub): Ads) -> impl IntoResponse {
-    let told = match &hub.cache {
-        Some(cache) => cache.told().await,
-        None => None,
-    };
-    (
-        [(header::CONTENT_TYPE, METRICS_TYPE)],
-        metrics::render(&hub, told),
-    )
-}
+    fn problem(&self) -> Option<&'static str> {
+        match (self.store_failing(), self.cache_failing()) {
+            (true, _) => Some("records cannot be stored"),
+            (false, true) => Some("the cache cannot be reached"),
+            (false, false) => None,
+        }
+    }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a server that stands alone has its own clock"
-)]
-fn now() -> std::time::Instant {
-    std::time::Instant::now()
+    async fn metrics(self: Arc<Self>) -> Result<String, Response> {
+        let told = match &self.cache {
+            Some(cache) => cache.told().await,
+            None => None,
+        };
+        Ok(page::render(&self, told))
+    }
 }
 
 /// Serves a request in a task of its own: what has begun is done to its end, counted and logged, also
 /// where the client leaves meanwhile.
 async fn to_its_end(
     State(hub): Ads,
-    Extension(Guest { stay, .. }): Extension<Guest>,
+    Extension(Peer { guard, .. }): Extension<Peer>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -321,7 +280,7 @@ async fn to_its_end(
         if status.is_client_error() || status.is_server_error() {
             hub.metrics.refused.add(1);
         }
-        drop(stay);
+        drop(guard);
         response
     });
     match serving.await.map_err(JoinError::try_into_panic) {
@@ -330,77 +289,4 @@ async fn to_its_end(
         // The thread ends, and the connection with it.
         Err(Err(_)) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }
-}
-
-/// Answers, and has a line written of it.
-async fn logged(
-    State(hub): Ads,
-    Extension(Guest { peer, .. }): Extension<Guest>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let Some(log) = &hub.log else {
-        return next.run(request).await;
-    };
-    let (at_ms, begun) = (wall_ms(), now());
-    let (method, uri) = (request.method().clone(), request.uri().clone());
-    let (version, headers) = (request.version(), request.headers().clone());
-    let response = next.run(request).await;
-    let uri = uri.path_and_query().map_or("", |uri| uri.as_str());
-    let head = Head {
-        method: method.as_str(),
-        uri,
-        version,
-        headers: &headers,
-    };
-    write_line(log, peer, &head, &response, (at_ms, begun.elapsed()));
-    response
-}
-
-/// What is told of a request.
-struct Head<'a> {
-    method: &'a str,
-    uri: &'a str,
-    version: Version,
-    headers: &'a HeaderMap,
-}
-
-fn write_line(
-    log: &AccessLog,
-    peer: SocketAddr,
-    head: &Head<'_>,
-    response: &Response,
-    (at_ms, took): (f64, std::time::Duration),
-) {
-    let text = |name: HeaderName| head.headers.get(name).map(HeaderValue::as_bytes);
-    let (referer, agent) = (text(header::REFERER), text(header::USER_AGENT));
-    // Bytes that are no UTF-8 are told as such.
-    let (referer, agent) = (
-        referer.map(String::from_utf8_lossy),
-        agent.map(String::from_utf8_lossy),
-    );
-    let whose = response.extensions().get::<Whose>();
-    let served = Served {
-        at_ms,
-        took,
-        peer,
-        method: head.method,
-        uri: head.uri,
-        version: if head.version == Version::HTTP_10 {
-            "HTTP/1.0"
-        } else {
-            "HTTP/1.1"
-        },
-        status: response.status().as_u16(),
-        bytes: match head.method {
-            // The body is not sent.
-            "HEAD" => 0,
-            _ => response.body().size_hint().exact().unwrap_or(0),
-        },
-        referer: referer.as_deref(),
-        agent: agent.as_deref(),
-        publisher: whose.map(|whose| &*whose.publisher),
-        user: whose.map(|whose| &*whose.user),
-    };
-    log.write(served.line(log.format));
 }

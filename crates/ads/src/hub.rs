@@ -8,16 +8,20 @@ use std::time::Duration;
 
 use super::AdsError;
 use super::cache::{self, Cache, Taken};
+use super::database::Begun;
 use super::fault::Fault;
 use super::inventory::{Audience, Inventory, Lengths, List};
-use super::log::AccessLog;
 use super::metrics::Metrics;
-use super::offers::{Change, Offer, Offers, Step};
+use super::offers::{Change, Offer, Offers};
 use super::options::AdsOptions;
 use super::publishers::{self, Publisher};
+use super::record::Record;
 use super::records::{Opened, Records};
-use super::store::Record;
-use server::wall_ms;
+use super::step::Step;
+use super::store::Past;
+use server::access_log::AccessLog;
+use server::database::ServerAddress;
+use server::{Drain, wall_ms};
 
 /// How often who waits for another's record looks whether it is there.
 const LOOK: Duration = Duration::from_millis(10);
@@ -33,7 +37,7 @@ struct Known {
 pub(super) struct Hub {
     pub(super) options: AdsOptions,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) log: Option<AccessLog>,
+    pub(super) log: Option<Arc<AccessLog>>,
     pub(super) records: Records,
     /// What is shared with other processes; without it this one knows all.
     pub(super) cache: Option<Cache>,
@@ -44,82 +48,54 @@ pub(super) struct Hub {
     offers: Mutex<Offers>,
     next_offer: AtomicU64,
     store_failing: Arc<AtomicBool>,
-    draining: AtomicBool,
+    pub(super) drain: Drain,
 }
 
 /// The threads that write, to be joined at the end.
 pub(super) type Writing = Vec<JoinHandle<()>>;
 
 impl Hub {
-    /// Opens store, cache and log where there are any.
+    /// Opens store, cache and log if there are any.
     pub(super) fn open(options: &AdsOptions) -> Result<(Hub, Writing), AdsError> {
         let inventory = Inventory::new(options.ads, options.campaign_limit, options.seed);
         let inventory = Arc::new(inventory);
-        let mut offers = Offers::new(options.offers_max);
         let (metrics, store_failing) = (Arc::new(Metrics::default()), Arc::default());
-        let opened = Records::open(options, &metrics, &store_failing);
         let Opened {
             records,
             past,
             server,
             threads: mut writing,
-        } = opened.map_err(|source| AdsError::Store {
-            at: options
-                .store
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
-            source,
-        })?;
-        for (ad, shown, converted) in past.ads {
-            inventory.recall(ad, shown, converted);
-        }
+        } = open_records(options, &metrics, &store_failing)?;
         let mut next_offer = past.first_offer.max(1);
-        past.offers.into_iter().for_each(|offer| offers.put(offer));
+        let offers = restore(past, options, &inventory);
         let mut cache = None;
         if let Some((store, begun)) = server {
             next_offer = begun.first_offer;
-            if let Some(address) = &options.cache {
-                let settings = cache::Settings {
-                    address: address.clone(),
-                    store,
-                    wait: options.store_wait,
-                    begun,
-                    seed: options.seed,
-                    ads: options.ads,
-                    group: options.group.clone(),
-                };
-                let own = Box::new(Arc::clone(&metrics));
-                let started = Cache::start(
-                    settings,
-                    Arc::clone(&inventory),
-                    own,
-                    Arc::clone(&metrics.cache),
-                );
-                let (started, thread) = match started {
-                    Ok(started) => started,
-                    Err(source) => {
-                        end_early(records, None, writing);
-                        let at = address.to_string();
-                        return Err(AdsError::Cache { at, source });
-                    }
-                };
-                cache = Some(started);
-                writing.push(thread);
+            match start_cache(options, store, begun, &inventory, &metrics) {
+                Ok(None) => {}
+                Ok(Some((started, thread))) => {
+                    cache = Some(started);
+                    writing.push(thread);
+                }
+                Err(error) => {
+                    end_early(records, None, writing);
+                    return Err(error);
+                }
             }
         }
         let mut log = None;
         if let Some(path) = &options.access_log {
-            let (started, thread) = match AccessLog::start(path, options.log_format) {
-                Ok(started) => started,
+            match AccessLog::start(path, options.log_format, Some("publisher")) {
+                Ok((started, thread)) => {
+                    log = Some(Arc::new(started));
+                    writing.push(thread);
+                }
                 Err(source) => {
                     end_early(records, cache, writing);
                     let path = path.clone();
                     return Err(AdsError::Log { path, source });
                 }
-            };
-            log = Some(started);
-            writing.push(thread);
+            }
         }
         let given = options.publishers.as_ref().map(|publishers| {
             let given = publishers.iter().map(|p| (p.key.clone(), p.clone()));
@@ -137,7 +113,7 @@ impl Hub {
             offers: Mutex::new(offers),
             next_offer: AtomicU64::new(next_offer),
             store_failing,
-            draining: AtomicBool::new(false),
+            drain: Drain::default(),
         };
         Ok((hub, writing))
     }
@@ -344,15 +320,6 @@ impl Hub {
             .is_some_and(|cache| !cache.is_connected())
     }
 
-    /// From now on this server is not ready any more.
-    pub(super) fn drain(&self) {
-        self.draining.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
-    }
-
     /// Has everything written that waits.
     pub(super) async fn end(&self) {
         self.records.end().await;
@@ -363,6 +330,60 @@ impl Hub {
             log.end();
         }
     }
+}
+
+fn open_records(
+    options: &AdsOptions,
+    metrics: &Arc<Metrics>,
+    failing: &Arc<AtomicBool>,
+) -> Result<Opened, AdsError> {
+    Records::open(options, metrics, failing).map_err(|source| AdsError::Store {
+        at: options
+            .store
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        source,
+    })
+}
+
+/// The offers that a store contains, whose counts go to the inventory.
+fn restore(past: Past, options: &AdsOptions, inventory: &Inventory) -> Offers {
+    for (ad, shown, converted) in past.ads {
+        inventory.recall(ad, shown, converted);
+    }
+    let mut offers = Offers::new(options.offers_max);
+    past.offers.into_iter().for_each(|offer| offers.put(offer));
+    offers
+}
+
+/// The cache beside a database server and its thread, if the options name one.
+fn start_cache(
+    options: &AdsOptions,
+    store: ServerAddress,
+    begun: Begun,
+    inventory: &Arc<Inventory>,
+    metrics: &Arc<Metrics>,
+) -> Result<Option<(Cache, JoinHandle<()>)>, AdsError> {
+    let Some(address) = &options.cache else {
+        return Ok(None);
+    };
+    let settings = cache::Settings {
+        address: address.clone(),
+        store,
+        wait: options.store_wait,
+        begun,
+        seed: options.seed,
+        ads: options.ads,
+        group: options.group.clone(),
+    };
+    let own = Box::new(Arc::clone(metrics));
+    let figures = Arc::clone(&metrics.cache);
+    let started = Cache::start(settings, Arc::clone(inventory), own, figures);
+    started.map(Some).map_err(|source| {
+        let at = address.to_string();
+        AdsError::Cache { at, source }
+    })
 }
 
 /// Ends the threads of a store and a cache that are not to be used after all.

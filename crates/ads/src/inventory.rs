@@ -6,8 +6,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::draws::Draws;
 use super::publishers::Publisher;
+use server::Draws;
 
 /// Ads of one campaign.
 const ADS_PER_CAMPAIGN: usize = 50;
@@ -88,7 +88,7 @@ pub(super) struct Audience {
 impl Audience {
     /// `country`: two letters; `sub_id`: a number that the publisher gives to its parts.
     pub(super) fn new(country: [u8; 2], sub_id: u32) -> Audience {
-        let group = Draws::of(&[u64::from(u16::from_be_bytes(country))]).next() % 64;
+        let group = Draws::from_keys(&[u64::from(u16::from_be_bytes(country))]).bits() % 64;
         Audience {
             country: 1 << group,
             sub_id: 1 << (sub_id % SUB_IDS),
@@ -100,11 +100,11 @@ impl Inventory {
     /// `count` ads that follow from the seed.
     pub(super) fn new(count: usize, campaign_limit: u32, seed: u64) -> Inventory {
         let ads = (0..count as u64).map(|number| {
-            let mut draws = Draws::of(&[seed, number]);
+            let mut draws = Draws::from_keys(&[seed, number]);
             Ad {
-                bid: 1 + (draws.next() % 500) as u32,
+                bid: 1 + (draws.bits() % 500) as u32,
                 // Three of four countries, and of the parts of traffic.
-                countries: draws.next() | draws.next(),
+                countries: draws.bits() | draws.bits(),
                 sub_ids: draws.wide() | draws.wide(),
                 shown: AtomicU32::new(0),
                 converted: AtomicU32::new(0),
@@ -122,18 +122,18 @@ impl Inventory {
 
     /// The list of a publisher.
     pub(super) fn list(&self, key: &str, known: Option<&Publisher>, lengths: &Lengths) -> List {
-        let mut draws = Draws::of_text(self.seed, key);
-        let is_long = draws.share() < lengths.long_share;
+        let mut draws = Draws::from_text(self.seed, key);
+        let is_long = draws.unit() < lengths.long_share;
         let advertisers = self.ads.len().div_ceil(ADS_PER_ADVERTISER) as u64;
         let mut blocked = Vec::new();
         if is_long {
             blocked.extend(
-                (0..BLOCKED_MAX.min(advertisers / 4)).map(|_| (draws.next() % advertisers) as u32),
+                (0..BLOCKED_MAX.min(advertisers / 4)).map(|_| (draws.bits() % advertisers) as u32),
             );
             blocked.sort_unstable();
             blocked.dedup();
         }
-        let first = (draws.next() % self.ads.len() as u64) as usize;
+        let first = (draws.bits() % self.ads.len() as u64) as usize;
         let len = if is_long { lengths.long } else { lengths.short }.min(self.ads.len());
         // A list may lie within the ads of a few advertisers; nobody blocks all that their list has.
         let middle = advertiser((first + len / 2) % self.ads.len());
@@ -181,8 +181,8 @@ impl Inventory {
 
     /// How the ad for an offer is looked for.
     pub(super) fn taste(&self, offer: u64) -> Taste {
-        let mut draws = Draws::of(&[self.seed, offer]);
-        match draws.next().is_multiple_of(EXPLORE_ONE_IN) {
+        let mut draws = Draws::from_keys(&[self.seed, offer]);
+        match draws.bits().is_multiple_of(EXPLORE_ONE_IN) {
             true => Taste::Any(draws),
             false => Taste::Best,
         }
@@ -209,7 +209,7 @@ impl Inventory {
                 // (reservoir sampling: Vitter 1985, algorithm R).
                 Some(draws) => {
                     seen += 1;
-                    if draws.next().is_multiple_of(seen) {
+                    if draws.bits().is_multiple_of(seen) {
                         f64::INFINITY
                     } else {
                         f64::NEG_INFINITY

@@ -1,14 +1,14 @@
 //! How an ad network is run.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::AdsError;
-use super::address::{ServerAddress, StoreAddress};
-use super::log::LogFormat;
 use super::publishers::Publisher;
+use server::access_log::LogFormat;
+use server::database::{ServerAddress, StoreAddress};
+use server::{ServerOptions, check_rules};
 
 /// Most ads of one network.
 const ADS_MAX: usize = 1_000_000;
@@ -35,14 +35,10 @@ pub enum Writes {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AdsOptions {
-    /// Where to listen; port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// App servers behind that address, each a thread with a listener of its own; 1 to 256.
-    pub threads: usize,
+    /// Where it listens and which threads serve it, 1 to 256.
+    pub server: ServerOptions,
     /// Most connections at once of each; further ones are dropped.
     pub connections_max: usize,
-    /// Connections that may wait to be accepted, for each thread.
-    pub backlog: u32,
     /// Whose requests are served; `None`, the default: any publisher's.
     pub publishers: Option<Vec<Publisher>>,
     /// All ads, 1 to 1,000,000.
@@ -77,17 +73,13 @@ pub struct AdsOptions {
     pub log_format: LogFormat,
     /// What ads, and who has long lists, follow from.
     pub seed: u64,
-    /// How long a stop may take; what is still connected then is cut off.
-    pub stop_within: Duration,
 }
 
 impl Default for AdsOptions {
     fn default() -> Self {
         Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            threads: server::threads_of_cores(),
+            server: ServerOptions::default(),
             connections_max: 100_000,
-            backlog: server::BACKLOG,
             publishers: None,
             ads: 50_000,
             short_list: 50,
@@ -104,7 +96,6 @@ impl Default for AdsOptions {
             access_log: None,
             log_format: LogFormat::Combined,
             seed: 1,
-            stop_within: Duration::from_secs(10),
         }
     }
 }
@@ -115,9 +106,10 @@ impl AdsOptions {
     /// # Errors
     /// On the first rule that does not hold.
     pub fn check(&self) -> Result<(), AdsError> {
-        let rules = [
+        self.server.check()?;
+        check_rules([
             (
-                (1..=THREADS_MAX).contains(&self.threads),
+                self.server.threads <= THREADS_MAX,
                 "there can be 1 to 256 threads",
             ),
             (
@@ -163,8 +155,8 @@ impl AdsOptions {
                  cache (--cache redis://…), which they share; the embedded store is for one process \
                  alone",
             ),
-        ];
-        server::hold(rules).map_err(AdsError::Options)
+        ])
+        .map_err(AdsError::from)
     }
 }
 
@@ -176,8 +168,8 @@ mod tests {
     fn bad_options_are_named() {
         assert!(AdsOptions::default().check().is_ok());
         let changes: [fn(&mut AdsOptions); 13] = [
-            |options| options.threads = 0,
-            |options| options.threads = 257,
+            |options| options.server.threads = 0,
+            |options| options.server.threads = 257,
             |options| options.ads = 0,
             |options| options.short_list = 0,
             |options| options.long_list = options.short_list - 1,
@@ -194,7 +186,7 @@ mod tests {
             let mut options = AdsOptions::default();
             change(&mut options);
             assert!(
-                matches!(options.check(), Err(AdsError::Options(_))),
+                matches!(options.check(), Err(AdsError::Server(_))),
                 "{options:?}"
             );
         }

@@ -69,7 +69,7 @@ impl Publishers {
     pub fn read(text: &str, above_one: AboveOne) -> Result<Publishers, PublishersError> {
         let wrong = |line: usize, problem: String| PublishersError { line, problem };
         if text.len() > PUBLISHERS_FILE_MAX {
-            let problem = format!("the file has more than {PUBLISHERS_FILE_MAX} bytes");
+            let problem = format!("the file is longer than {PUBLISHERS_FILE_MAX} bytes");
             return Err(wrong(1, problem));
         }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -77,47 +77,19 @@ impl Publishers {
         let names: Vec<&str> = lines.next().map_or_else(Vec::new, |(_, line)| {
             line.split(',').map(str::trim).collect()
         });
-        let mut places = [0; COLUMNS.len()];
-        for (place, column) in places.iter_mut().zip(COLUMNS) {
-            let named = (0..).zip(&names).filter(|(_, name)| **name == column);
-            let mut named = named.map(|(place, _)| place);
-            *place = match (named.next(), named.next()) {
-                (Some(only), None) => only,
-                (Some(_), Some(_)) => {
-                    return Err(wrong(1, format!("the column `{column}` is there twice")));
-                }
-                (None, _) => {
-                    let problem = format!(
-                        "there is no column `{column}`; wanted are {}",
-                        COLUMNS.join(", ")
-                    );
-                    return Err(wrong(1, problem));
-                }
-            };
-        }
+        let places = column_places(&names).map_err(|problem| wrong(1, problem))?;
         let mut found = Publishers::default();
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-            if cells.len() != names.len() {
-                let problem = format!(
-                    "{} cells, where the first line names {}",
-                    cells.len(),
-                    names.len()
-                );
-                return Err(wrong(number, problem));
-            }
-            let key = cells[places[0]];
-            if !is_key(key) {
-                let problem = format!("{key:?} is no key: 1 to 64 letters, digits, '-' or '_'");
-                return Err(wrong(number, problem));
-            }
+            let key = cells.get(places[0]).copied().unwrap_or_default();
+            check_row(&cells, names.len(), key).map_err(|problem| wrong(number, problem))?;
             if let Some(first) = seen.insert(key, number) {
-                let problem = format!("{key} stands in line {first} already");
+                let problem = format!("publisher {key} is in line {first} already");
                 return Err(wrong(number, problem));
             }
             if found.list.len() == PUBLISHERS_MAX {
-                let problem = format!("there can be {PUBLISHERS_MAX} publishers at most");
+                let problem = format!("at most {PUBLISHERS_MAX} publishers are allowed");
                 return Err(wrong(number, problem));
             }
             let mut numbers = [0.0; COLUMNS.len() - 1];
@@ -138,13 +110,45 @@ impl Publishers {
             });
         }
         if found.list.is_empty() {
-            return Err(wrong(1, "there is no publisher in it".to_owned()));
+            return Err(wrong(1, "the file has no publishers".to_owned()));
         }
         Ok(found)
     }
 }
 
-/// A probability, and what was done to make it one.
+/// Where each column of [`COLUMNS`] is.
+fn column_places(names: &[&str]) -> Result<[usize; COLUMNS.len()], String> {
+    let mut places = [0; COLUMNS.len()];
+    for (place, column) in places.iter_mut().zip(COLUMNS) {
+        let named = (0..).zip(names).filter(|(_, name)| **name == column);
+        let mut named = named.map(|(place, _)| place);
+        *place = match (named.next(), named.next()) {
+            (Some(only), None) => only,
+            (Some(_), Some(_)) => return Err(format!("the column `{column}` is there twice")),
+            (None, _) => {
+                let all = COLUMNS.join(", ");
+                return Err(format!("there is no column `{column}`; required are {all}"));
+            }
+        };
+    }
+    Ok(places)
+}
+
+/// Checks the number of cells of a row, and the key of its publisher.
+fn check_row(cells: &[&str], columns: usize, key: &str) -> Result<(), String> {
+    let count = cells.len();
+    if count != columns {
+        return Err(format!("{count} cells, but the header has {columns}"));
+    }
+    if !is_key(key) {
+        return Err(format!(
+            "{key:?} is not a key: 1 to 64 letters, digits, '-' or '_'"
+        ));
+    }
+    Ok(())
+}
+
+/// A probability, and how it was repaired.
 fn probability(
     column: &str,
     cell: &str,
@@ -208,9 +212,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         for (rows, line, part) in [
-            ("", 1, "no publisher"),
+            ("", 1, "no publishers"),
             ("a,0.5,0,0,0\n", 2, "5 cells"),
-            ("a b,0.5,0,0,0,0\n", 2, "no key"),
+            ("a b,0.5,0,0,0,0\n", 2, "not a key"),
             ("a,0.5,0,0,0,0\na,0.5,0,0,0,0\n", 3, "line 2 already"),
             ("a,-0.5,0,0,0,0\n", 2, "from 0 to 1"),
             ("a,nan,0,0,0,0\n", 2, "from 0 to 1"),

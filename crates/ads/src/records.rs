@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
-use super::address::{ServerAddress, StoreAddress};
 use super::database::{self, Begun, Pool, Tables};
 use super::fault::Fault;
 use super::metrics::Metrics;
 use super::offers::Offer;
 use super::options::{AdsOptions, Writes};
-use super::store::{Past, Record, Store, StoreError, Writer};
+use super::record::Record;
+use super::store::{Past, Store, StoreError, Writer};
+use server::database::{ServerAddress, StoreAddress};
 
 /// The app servers' end of whatever keeps records.
 pub(super) enum Records {
@@ -70,7 +71,7 @@ impl Records {
                     ads: options.ads as i64,
                 };
                 let lost = move |count| counted.records_lost.add(count);
-                let told = database::Told {
+                let told = database::Reports {
                     figures: Arc::clone(&metrics.store),
                     failing: Arc::clone(failing),
                     lost: Box::new(lost),
@@ -137,7 +138,7 @@ fn performance(
 ) -> Result<Vec<(u32, u32, u32)>, StoreError> {
     let known = database::connect(address, options.store_wait)
         .and_then(|mut sql| database::performance(&mut *sql))
-        .map_err(database::Unusable::from)?;
+        .map_err(database::DatabaseError::from)?;
     let few = |count| u32::try_from(count).unwrap_or(u32::MAX);
     Ok(known
         .into_iter()

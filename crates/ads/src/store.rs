@@ -17,10 +17,12 @@ use rusqlite::{Connection, ErrorCode, params};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::database::Unusable;
+use super::database::DatabaseError;
 use super::fault::Fault;
-use super::offers::{Offer, Step};
-use server::database::{self as files, Database};
+use super::offers::Offer;
+use super::record::Record;
+use super::step::Step;
+use server::database::{OpenError, SqliteFile};
 
 /// Marks a database as one of ours (`PRAGMA application_id`): "adnw" in ASCII.
 const APPLICATION: i64 = 0x6164_6e77;
@@ -67,7 +69,7 @@ pub enum StoreError {
     Sqlite(#[from] rusqlite::Error),
     /// The database server cannot be used.
     #[error(transparent)]
-    Server(#[from] Unusable),
+    Server(#[from] DatabaseError),
     /// A database of something else.
     #[error("it is a database of something else; name a file of this server, or a new one")]
     Foreign,
@@ -93,22 +95,14 @@ pub enum StoreError {
     Thread(#[source] std::io::Error),
 }
 
-impl From<files::Unusable> for StoreError {
-    fn from(why: files::Unusable) -> Self {
+impl From<OpenError> for StoreError {
+    fn from(why: OpenError) -> Self {
         match why {
-            files::Unusable::Sqlite(error) => Self::Sqlite(error),
-            files::Unusable::Foreign => Self::Foreign,
-            files::Unusable::Version(found) => Self::Version { found },
+            OpenError::Sqlite(error) => Self::Sqlite(error),
+            OpenError::Foreign => Self::Foreign,
+            OpenError::Version(found) => Self::Version { found },
         }
     }
-}
-
-/// What happened.
-#[derive(Debug, Clone)]
-pub(super) struct Record {
-    pub(super) offer: Offer,
-    pub(super) step: Step,
-    pub(super) at_ms: f64,
 }
 
 /// What the writer is asked to do.
@@ -149,7 +143,7 @@ impl Store {
         // The same 64 bits, and far fewer ads than 2⁶³.
         let (seed, ads) = (seed.cast_signed(), ads as i64);
         let tables = format!("{TABLES}; INSERT INTO inventory VALUES ({seed}, {ads})");
-        let connection = Database {
+        let connection = SqliteFile {
             application: APPLICATION,
             version: VERSION,
             tables: &tables,

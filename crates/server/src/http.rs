@@ -1,5 +1,6 @@
 //! HTTP/1.1 by hyper, for every connection that is not a WebSocket.
 
+mod connections;
 mod head;
 mod rewind;
 
@@ -14,6 +15,7 @@ use tokio::sync::watch;
 use crate::stopped;
 use rewind::Rewind;
 
+pub use connections::{ConnectionGuard, ConnectionLimits, Peer, serve_connections};
 pub use head::{Asked, Door, Opening, Route, accepted, read_opening, route};
 
 /// Serves requests by `router` until the peer leaves; once `stop` turns true the request under

@@ -3,40 +3,54 @@
 //! An island with the systems: none of these crates imports another crate of the project. They are
 //! built with the ecosystem's own (tokio, hyper, axum, tungstenite), so that they are an
 //! independent oracle for the codecs on the other end of the wire.
+//!
+//! # Adding a system
+//!
+//! 1. Its options are a struct with a [`ServerOptions`] in it and what is its own;
+//!    [`check_rules`] validates the latter.
+//! 2. Its shared state implements [`Operations`], which gives it `/healthz` and `/metrics`
+//!    ([`operator_routes`]; [`metrics::Page`] writes the page), and with long-lived connections
+//!    [`reactor::Service`].
+//! 3. `serve(options, ready, shutdown)` checks the options, makes the state and calls [`serve`] with the work
+//!    of a thread: [`reactor::serve`] if it has WebSockets or event streams, else
+//!    [`http::serve_connections`]. `run(options, stop, ready)` is [`run`] around it.
+//! 4. `throng` needs a variant of `args::System` with its flags, and a branch in `verbs/serve.rs`;
+//!    `run.target` in scenarios and their checks follow from these flags.
+//! 5. A page `docs/NAME.md`, an example, tests on real sockets in the crate's `tests/it`.
+//!
+//! Threads, file tables, listeners, the drain, signals, process counters, the access log
+//! ([`access_log`]), database clients ([`database`]) and seeded draws ([`Draws`]) are here.
 
-mod accept;
-mod clock;
+pub mod access_log;
 pub mod database;
 pub mod http;
 pub mod metrics;
-mod poller;
-mod process;
 pub mod reactor;
 pub mod sse;
-mod threads;
 pub mod websocket;
+
+mod accept;
+mod clock;
+mod error;
+mod operations;
+mod options;
+mod poller;
+mod process;
+mod random;
+mod sizing;
+mod threads;
 
 pub use accept::accept_all;
 pub use clock::wall_ms;
-pub use process::{Stop, Stopped, run_until};
-pub use threads::{
-    CONNECTIONS_MAX, Crew, Port, Post, Setup, connections_each, enough_threads, limit_open_files,
-    open_files_max, threads_of_cores,
-};
+pub use error::ServerError;
+pub use operations::{Drain, Operations, operator_routes};
+pub use options::{BACKLOG, CONNECTIONS_MAX, FILES_MIN, ServerOptions, check_rules};
+pub use process::{Shutdown, Stop, run};
+pub use random::Draws;
+pub use sizing::connections_each;
+pub use threads::{Port, ThreadContext, open_files_max, serve};
 
-/// Most connections that wait to be accepted, for each listener: as many as the kernel lets wait
-/// (`net.core.somaxconn` cuts this). A storm then waits instead of having its SYNs dropped.
-pub const BACKLOG: u32 = 65_535;
-
-/// Holds options against what the types do not say: the first rule that does not hold is the error.
-pub fn hold<const N: usize>(rules: [(bool, &'static str); N]) -> Result<(), &'static str> {
-    match rules.into_iter().find(|(holds, _)| !holds) {
-        Some((_, rule)) => Err(rule),
-        None => Ok(()),
-    }
-}
-
-/// Resolves once `stop` turns true, and also when nobody is left to turn it.
+/// Resolves once `stop` turns true, and also when its sender is gone.
 pub async fn stopped(stop: &mut tokio::sync::watch::Receiver<bool>) {
     // An error means that the sender is gone: then there is nothing left to serve for.
     let _ = stop.wait_for(|stop| *stop).await;

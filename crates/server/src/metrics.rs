@@ -3,9 +3,6 @@
 use std::fmt::{Display, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Prometheus' text format, version 0.0.4.
-pub const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
 /// A number that any thread may change.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
@@ -20,7 +17,18 @@ impl Counter {
     }
 }
 
-/// What every front counts. Connections are those that became a WebSocket or a stream.
+/// What a server of plain HTTP counts.
+#[derive(Debug, Default)]
+pub struct HttpConnections {
+    /// Connections accepted.
+    pub opened: Counter,
+    /// Connections ended.
+    pub closed: Counter,
+    /// Connections dropped because too many were open.
+    pub refused: Counter,
+}
+
+/// What every reactor counts. Connections are those that became a WebSocket or a stream.
 #[derive(Debug, Default)]
 pub struct Connections {
     pub opened: Counter,
@@ -38,7 +46,10 @@ pub struct Connections {
     pub superseded: Counter,
 }
 
-/// A page of figures, whose names begin with that of the system.
+/// A name without the system's, its help, and its value.
+pub type Figure<'a, V> = (&'a str, &'a str, V);
+
+/// The metrics page in Prometheus' text format. Names begin with the name of the system.
 #[derive(Debug)]
 pub struct Page {
     system: &'static str,
@@ -50,6 +61,13 @@ impl Page {
         Self {
             system,
             text: String::with_capacity(4096),
+        }
+    }
+
+    /// Counters: figures that only rise.
+    pub fn counters<const N: usize>(&mut self, figures: [Figure<'_, u64>; N]) {
+        for (name, help, value) in figures {
+            self.counter(name, help, value);
         }
     }
 

@@ -1,50 +1,75 @@
-//! A process that does nothing but serve.
+//! A process that does nothing but serve one system.
 
 use std::io;
 
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::threads::raise_open_files;
+use crate::error::ServerError;
+use crate::options::ServerOptions;
+use crate::threads::{limit_open_files, raise_open_files};
 
-/// What ends a served system.
+/// What stops a system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// SIGINT or SIGTERM.
     Signal,
-    /// Those, or the end of standard input: the system never outlives what started it.
+    /// Those, or the end of standard input: the system never outlives the process that started it.
     SignalOrStdin,
 }
 
-/// Raises the limit on open files, then runs `serve` on a runtime of its own with a future that
-/// resolves at `stop`.
-pub fn run_until<T, S>(stop: Stop, serve: impl FnOnce(Stopped) -> S) -> io::Result<T>
+/// Resolves when it is time to stop.
+pub type Shutdown = std::pin::Pin<Box<dyn Future<Output = ()>>>;
+
+/// Sets the limit on open files, to `options.files` or as high as it goes, then runs `serve` on a runtime of
+/// its own with a future that resolves at `stop`. For a process that does nothing else.
+///
+/// # Errors
+/// Those of `serve`, and when the process cannot be set up.
+pub fn run<T, E, S>(
+    options: &ServerOptions,
+    stop: Stop,
+    serve: impl FnOnce(Shutdown) -> S,
+) -> Result<T, E>
+where
+    S: Future<Output = Result<T, E>>,
+    E: From<ServerError>,
+{
+    let result = run_until(options.files, stop, serve);
+    result.map_err(|error| E::from(ServerError::Process(error)))?
+}
+
+fn run_until<T, S>(
+    files: Option<u32>,
+    stop: Stop,
+    serve: impl FnOnce(Shutdown) -> S,
+) -> io::Result<T>
 where
     S: Future<Output = T>,
 {
     raise_open_files()?;
+    if let Some(files) = files {
+        limit_open_files(files)?;
+    }
     let runtime = runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let result = runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        let stopped: Stopped = Box::pin(async move {
+        let shutdown: Shutdown = Box::pin(async move {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
                 () = stdin_ended(stop) => {}
             }
         });
-        Ok(serve(stopped).await)
+        Ok(serve(shutdown).await)
     });
-    // A thread may be reading standard input, which never returns while that is open.
+    // A thread may be blocked in a read of standard input.
     runtime.shutdown_background();
     result
 }
-
-/// Resolves when it is time to stop.
-pub type Stopped = std::pin::Pin<Box<dyn Future<Output = ()>>>;
 
 /// Resolves at the end of standard input, where that means stopping; never otherwise.
 async fn stdin_ended(stop: Stop) {
@@ -52,6 +77,6 @@ async fn stdin_ended(stop: Stop) {
         return std::future::pending().await;
     }
     let read = tokio::task::spawn_blocking(|| io::copy(&mut io::stdin().lock(), &mut io::sink()));
-    // However the reading ended, there is nothing more to be read.
+    // An error ends the input as well.
     let _ = read.await;
 }

@@ -10,28 +10,27 @@
 
 mod cable;
 mod channels;
+mod connection;
 mod fault;
-mod guest;
 mod house;
 mod http;
 mod hub;
 mod message;
 mod metrics;
 mod options;
+mod paths;
 mod phoenix;
+mod reply;
 mod room;
 mod socket;
 mod store;
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use hub::Hub;
-use server::Stop;
-use server::reactor;
-use server::{Crew, Setup, limit_open_files, open_files_max, run_until};
+use server::{Operations, ServerError, Stop, reactor};
 
 pub use options::ChatOptions;
 pub use store::StoreError;
@@ -54,9 +53,9 @@ pub struct Report {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChatError {
-    /// An option has a value that it may not have.
-    #[error("{0}")]
-    Options(&'static str),
+    /// It could not be served.
+    #[error(transparent)]
+    Server(#[from] ServerError),
     /// The history cannot be kept there.
     #[error("cannot keep the history in {}", path.display())]
     Store {
@@ -65,20 +64,6 @@ pub enum ChatError {
         /// Why not.
         source: StoreError,
     },
-    /// The address could not be listened at.
-    #[error("cannot listen at {address}")]
-    Listen {
-        /// The address asked for.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A thread crashed.
-    #[error("a thread crashed")]
-    Crashed,
-    /// Runtime, signals or limits could not be set up.
-    #[error("cannot set up the process")]
-    Process(#[source] io::Error),
 }
 
 /// Runs a chat until `shutdown` resolves, and then stops it gracefully: no new connections, held
@@ -97,23 +82,20 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Report, ChatError> {
     options.check()?;
-    let options = options.with_enough_threads(open_files_max())?;
+    let options = options.with_enough_threads(server::open_files_max())?;
     let (hub, writing) = Hub::open(&options)?;
     let hub = Arc::new(hub);
-    let started = start(&options, &hub).await;
-    let stopped = match started {
-        Ok(crew) => {
-            ready(crew.address());
-            let served = crew.serve_until(shutdown, || hub.drain()).await;
-            served.map_err(|_| ChatError::Crashed)
-        }
-        Err(error) => Err(error),
+    let work = {
+        let (hub, front) = (Arc::clone(&hub), options.front());
+        move |context| reactor::serve(Arc::clone(&hub), front.clone(), context)
     };
+    let drain = || hub.drain().begin();
+    let served = server::serve(&options.server, work, ready, shutdown, drain).await;
     hub.end_store().await;
     let written = writing.is_none_or(|thread| thread.join().is_ok());
-    stopped?;
+    served?;
     if !written {
-        return Err(ChatError::Crashed);
+        return Err(ServerError::Crashed.into());
     }
     let connections = &hub.metrics.connections;
     Ok(Report {
@@ -130,36 +112,10 @@ pub async fn serve(
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
 pub fn run(
-    mut options: ChatOptions,
+    options: ChatOptions,
     stop: Stop,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<Report, ChatError> {
-    // A limit for the whole process is none where each thread has a table.
-    options.own_files &= options.files.is_none();
-    run_until(stop, |stopped| async move {
-        if let Some(files) = options.files {
-            limit_open_files(files).map_err(ChatError::Process)?;
-        }
-        serve(options, ready, stopped).await
-    })
-    .map_err(ChatError::Process)?
-}
-
-async fn start(options: &ChatOptions, hub: &Arc<Hub>) -> Result<Crew, ChatError> {
-    let setup = Setup {
-        listen: options.listen,
-        threads: options.threads,
-        backlog: options.backlog,
-        own_files: options.own_files,
-        shared: false,
-    };
-    let (hub, work) = (Arc::clone(hub), options.front());
-    Crew::start(setup, move |post| {
-        reactor::serve(Arc::clone(&hub), work.clone(), post)
-    })
-    .await
-    .map_err(|source| ChatError::Listen {
-        address: options.listen,
-        source,
-    })
+    let server = options.server.clone();
+    server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }

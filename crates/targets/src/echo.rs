@@ -4,8 +4,7 @@
 //! For tests and benches of the client's end, where the server should cost next to nothing.
 
 use std::future::poll_fn;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -16,23 +15,19 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_tungstenite::tungstenite::Error;
 
-use server::Stop;
 use server::http::{Door, Opening, Route, read_opening, serve_http};
 use server::websocket::{Limits, Socket};
-use server::{Crew, Post, Setup, accept_all, run_until, stopped};
+use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, stopped};
 
 /// Where WebSockets are opened.
 const PATH: &str = "/echo";
 
 /// How an echo server is run. The default is one thread on a free port of 127.0.0.1.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EchoOptions {
-    /// Where to listen; port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// Serving threads, 1 or more; each has a file table of its own, so that it may hold as many
-    /// connections as the limit on open files allows for a process.
-    pub threads: usize,
+    /// Where it listens and which threads serve it. One thread by default.
+    pub server: ServerOptions,
     /// Longest message in bytes. A longer one ends the connection.
     pub message_max: usize,
     /// Bytes come back as they went, and so do messages in whatever frames.
@@ -41,10 +36,8 @@ pub struct EchoOptions {
 
 impl Default for EchoOptions {
     fn default() -> Self {
-        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         Self {
-            listen,
-            threads: 1,
+            server: ServerOptions::single_threaded(),
             message_max: 16 << 20,
             raw: false,
         }
@@ -60,37 +53,34 @@ pub async fn serve(
     options: EchoOptions,
     ready: impl FnOnce(SocketAddr),
     shutdown: impl Future<Output = ()>,
-) -> io::Result<()> {
+) -> Result<(), ServerError> {
+    options.server.check()?;
     let EchoOptions {
-        listen,
-        threads,
+        server,
         message_max,
         raw,
     } = options;
-    let setup = Setup {
-        listen,
-        threads,
-        backlog: server::BACKLOG,
-        own_files: true,
-        shared: false,
-    };
     let limits = Limits { message_max };
     let router = Router::new().route("/hello", get(|| async { "ok\n" }));
-    let crew = Crew::start(setup, move |post| work(post, raw, limits, router.clone())).await?;
-    ready(crew.address());
-    crew.serve_until(shutdown, || {}).await
+    let work = move |context| work(context, raw, limits, router.clone());
+    server::serve(&server, work, ready, shutdown, || {}).await
 }
 
 /// [`serve`] on a runtime of its own, until `stop`.
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
-pub fn run(options: EchoOptions, stop: Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
-    run_until(stop, |stopped| serve(options, ready, stopped))?
+pub fn run(
+    options: EchoOptions,
+    stop: Stop,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServerError> {
+    let server = options.server.clone();
+    server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }
 
-async fn work(post: Post, raw: bool, limits: Limits, router: Router) {
-    let Post { listener, mut stop } = post;
+async fn work(context: ThreadContext, raw: bool, limits: Limits, router: Router) {
+    let ThreadContext { listener, mut stop } = context;
     let router = Arc::new(router);
     let stopping = stop.clone();
     let open = |stream| {

@@ -4,12 +4,11 @@
 //! A request is taken to end at the first empty line; bodies are not understood. `HEAD` gets the head alone.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use tokio::net::TcpStream;
 
-use server::Stop;
-use server::{Crew, Post, Setup, accept_all, run_until, stopped};
+use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, stopped};
 
 /// Clients of HTTP/1.0, such as ab, want to be told that the connection stays.
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\
@@ -21,55 +20,34 @@ const REQUEST_END: &[u8] = b"\r\n\r\n";
 /// not.
 const RECEIVE_BYTES: usize = 16 << 10;
 
-/// How to listen. By default on a free port of 127.0.0.1, with one thread.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct HelloOptions {
-    /// Where to listen; port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// Serving threads, 1 or more.
-    pub threads: usize,
-}
-
-impl Default for HelloOptions {
-    fn default() -> Self {
-        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        Self { listen, threads: 1 }
-    }
-}
-
 /// Serves until `shutdown` resolves, then drops every connection. `ready` is called with the
 /// address as soon as connections are accepted.
 ///
 /// # Errors
 /// When the address cannot be listened at, or a serving thread crashed.
 pub async fn serve(
-    options: HelloOptions,
+    options: &ServerOptions,
     ready: impl FnOnce(SocketAddr),
     shutdown: impl Future<Output = ()>,
-) -> io::Result<()> {
-    let setup = Setup {
-        listen: options.listen,
-        threads: options.threads,
-        backlog: server::BACKLOG,
-        own_files: true,
-        shared: false,
-    };
-    let crew = Crew::start(setup, work).await?;
-    ready(crew.address());
-    crew.serve_until(shutdown, || {}).await
+) -> Result<(), ServerError> {
+    options.check()?;
+    server::serve(options, work, ready, shutdown, || {}).await
 }
 
 /// [`serve`] on a runtime of its own, until `stop`.
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
-pub fn run(options: HelloOptions, stop: Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
-    run_until(stop, |stopped| serve(options, ready, stopped))?
+pub fn run(
+    options: &ServerOptions,
+    stop: Stop,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServerError> {
+    server::run(options, stop, |shutdown| serve(options, ready, shutdown))
 }
 
-async fn work(post: Post) {
-    let Post { listener, mut stop } = post;
+async fn work(context: ThreadContext) {
+    let ThreadContext { listener, mut stop } = context;
     let open = |stream| {
         // A connection that breaks is its client's to notice.
         tokio::task::spawn_local(async move { drop(respond(stream).await) });
@@ -127,14 +105,16 @@ mod tests {
 
     #[test]
     fn pipelined_requests_are_answered_one_by_one() {
-        let (told, address) = std::sync::mpsc::channel();
+        let (listening, address) = std::sync::mpsc::channel();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let server = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
-                .build()?;
-            let ready = move |address| told.send(address).expect("the test listens");
-            runtime.block_on(serve(HelloOptions::default(), ready, async {
+                .build()
+                .expect("a runtime");
+            let options = ServerOptions::single_threaded();
+            let ready = move |address| listening.send(address).expect("the test listens");
+            runtime.block_on(serve(&options, ready, async {
                 drop(stopped.await);
             }))
         });

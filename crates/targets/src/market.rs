@@ -16,9 +16,8 @@
 mod batch;
 mod books;
 mod bus;
+mod delay;
 mod desk;
-mod draws;
-mod fault;
 mod feed;
 mod house;
 mod hub;
@@ -31,19 +30,18 @@ mod protocol;
 mod resolver;
 mod rest;
 mod store;
+mod transactions;
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use server::{Operations, ServerError, Stop, reactor};
+
 use feed::Story;
 use hub::Hub;
-use server::Stop;
-use server::reactor;
-use server::{Crew, Setup, open_files_max, run_until};
 
 pub use options::MarketOptions;
 
@@ -66,29 +64,6 @@ pub struct Report {
     pub balanced: bool,
 }
 
-/// Why a market could not be run.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MarketError {
-    /// An option has a value that it may not have.
-    #[error("{0}")]
-    Options(&'static str),
-    /// The address could not be listened at.
-    #[error("cannot listen at {address}")]
-    Listen {
-        /// The address asked for.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A serving thread crashed.
-    #[error("a serving thread crashed")]
-    Crashed,
-    /// Runtime, signals or limits could not be set up.
-    #[error("cannot set up the process")]
-    Process(#[source] io::Error),
-}
-
 /// Runs a market until `shutdown` resolves, and then stops it gracefully: no new connections,
 /// WebSockets closed with code 1001, an end after `stop_within` at the latest.
 ///
@@ -101,24 +76,25 @@ pub async fn serve(
     options: MarketOptions,
     ready: impl FnOnce(SocketAddr),
     shutdown: impl Future<Output = ()>,
-) -> Result<Report, MarketError> {
+) -> Result<Report, ServerError> {
     options.check()?;
-    let options = options.with_enough_threads(open_files_max())?;
+    let options = options.with_enough_threads(server::open_files_max())?;
     let hub = Arc::new(Hub::new(&options));
-    let crew = start(&options, &hub).await?;
     let play = play(&options, &hub);
-    ready(crew.address());
+    let work = {
+        let (hub, front) = (Arc::clone(&hub), options.front());
+        move |context| reactor::serve(Arc::clone(&hub), front.clone(), context)
+    };
     let drain = || {
-        hub.drain();
+        hub.drain().begin();
         drop(play);
     };
-    let served = crew.serve_until(shutdown, drain).await;
-    served.map_err(|_| MarketError::Crashed)?;
+    server::serve(&options.server, work, ready, shutdown, drain).await?;
     Ok(report(&hub).await)
 }
 
-/// [`serve`] on a runtime of its own, until `stop`; raises the limit on open files
-/// first. For a process that does nothing else.
+/// [`serve`] on a runtime of its own, until `stop`; raises the limit on open files first. For a process that
+/// does nothing else.
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
@@ -126,27 +102,9 @@ pub fn run(
     options: MarketOptions,
     stop: Stop,
     ready: impl FnOnce(SocketAddr),
-) -> Result<Report, MarketError> {
-    run_until(stop, |stopped| serve(options, ready, stopped)).map_err(MarketError::Process)?
-}
-
-async fn start(options: &MarketOptions, hub: &Arc<Hub>) -> Result<Crew, MarketError> {
-    let setup = Setup {
-        listen: options.listen,
-        threads: options.threads,
-        backlog: options.backlog,
-        own_files: options.own_files,
-        shared: false,
-    };
-    let (hub, work) = (Arc::clone(hub), options.front());
-    Crew::start(setup, move |post| {
-        reactor::serve(Arc::clone(&hub), work.clone(), post)
-    })
-    .await
-    .map_err(|source| MarketError::Listen {
-        address: options.listen,
-        source,
-    })
+) -> Result<Report, ServerError> {
+    let server = options.server.clone();
+    server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }
 
 /// Starts what happens without connections: feed, resolver, batches. Dropping it ends them.

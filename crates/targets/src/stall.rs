@@ -5,25 +5,23 @@
 
 mod alarm;
 
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
 
 use alarm::Alarm;
-use server::Stop;
 use server::http::serve_http;
-use server::{Crew, Post, Setup, accept_all, run_until, stopped};
+use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, check_rules, stopped};
 
 /// How the server delays its answers. The default answers in 1 ms and stalls for the last second
 /// of every ten, on a free port of 127.0.0.1.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StallOptions {
-    /// Where to listen; port 0 takes a free one.
-    pub listen: SocketAddr,
+    /// Where it listens and which threads serve it. One thread by default.
+    pub server: ServerOptions,
     /// From a request to its answer.
     pub delay: Duration,
     /// How long a stall lasts; less than `every`.
@@ -34,8 +32,10 @@ pub struct StallOptions {
 
 impl Default for StallOptions {
     fn default() -> Self {
+        let mut server = ServerOptions::single_threaded();
+        server.own_files = false;
         Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            server,
             delay: Duration::from_millis(1),
             stall: Duration::from_secs(1),
             every: Duration::from_secs(10),
@@ -71,32 +71,32 @@ pub async fn serve(
     options: StallOptions,
     ready: impl FnOnce(SocketAddr),
     shutdown: impl Future<Output = ()>,
-) -> io::Result<()> {
-    if options.stall >= options.every && !options.stall.is_zero() {
-        let message = "the stall must be shorter than its period";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-    }
-    let alarm = Arc::new(Alarm::start()?);
-    let start = now();
-    let router = Router::new().fallback(move || answer(options, start, Arc::clone(&alarm)));
-    let setup = Setup {
-        listen: options.listen,
-        threads: 1,
-        backlog: server::BACKLOG,
-        own_files: false,
-        shared: false,
-    };
-    let crew = Crew::start(setup, move |post| work(post, router.clone())).await?;
-    ready(crew.address());
-    crew.serve_until(shutdown, || {}).await
+) -> Result<(), ServerError> {
+    options.server.check()?;
+    check_rules([(
+        options.stall < options.every || options.stall.is_zero(),
+        "the stall must be shorter than its period",
+    )])?;
+    let alarm = Arc::new(Alarm::start().map_err(ServerError::Process)?);
+    let (start, server) = (now(), options.server.clone());
+    let options = Arc::new(options);
+    let router =
+        Router::new().fallback(move || answer(Arc::clone(&options), start, Arc::clone(&alarm)));
+    let work = move |context| work(context, router.clone());
+    server::serve(&server, work, ready, shutdown, || {}).await
 }
 
 /// [`serve`] on a runtime of its own, until `stop`.
 ///
 /// # Errors
 /// As [`serve`], and when the process cannot be set up.
-pub fn run(options: StallOptions, stop: Stop, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
-    run_until(stop, |stopped| serve(options, ready, stopped))?
+pub fn run(
+    options: StallOptions,
+    stop: Stop,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServerError> {
+    let server = options.server.clone();
+    server::run(&server, stop, |shutdown| serve(options, ready, shutdown))
 }
 
 #[expect(
@@ -107,7 +107,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-async fn answer(options: StallOptions, start: Instant, alarm: Arc<Alarm>) -> &'static str {
+async fn answer(options: Arc<StallOptions>, start: Instant, alarm: Arc<Alarm>) -> &'static str {
     let came = now();
     alarm
         .wait_until(came + options.response_time(came - start))
@@ -115,8 +115,8 @@ async fn answer(options: StallOptions, start: Instant, alarm: Arc<Alarm>) -> &'s
     "ok\n"
 }
 
-async fn work(post: Post, router: Router) {
-    let Post { listener, mut stop } = post;
+async fn work(context: ThreadContext, router: Router) {
+    let ThreadContext { listener, mut stop } = context;
     let stopping = stop.clone();
     let open = |stream| {
         tokio::task::spawn_local(serve_http(

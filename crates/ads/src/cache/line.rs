@@ -184,7 +184,7 @@ impl Line {
         let settings = &self.hall.settings;
         let told = |error: RedisError| match error.is_timeout() {
             true => "no answer in time".to_owned(),
-            false => settings.address.hide_in(&error.to_string()),
+            false => settings.address.redact(&error.to_string()),
         };
         let client = redis::Client::open(settings.address.reveal()).map_err(told)?;
         let mut connection = client
@@ -209,7 +209,7 @@ impl Line {
             .and_then(|()| self.refresh())
             .map_err(|error| {
                 self.connection = None;
-                self.hall.settings.address.hide_in(&error.to_string())
+                self.hall.settings.address.redact(&error.to_string())
             })?;
         self.hall.figures.open.store(1, Ordering::Relaxed);
         Ok(())
@@ -219,7 +219,7 @@ impl Line {
     /// One that began anew may have old ones, so that its run stands in the mark.
     fn put_back(&self, connection: &mut Connection, keys: &Keys) -> Result<(), Reason> {
         let settings = &self.hall.settings;
-        let told = |error: RedisError| settings.address.hide_in(&error.to_string());
+        let told = |error: RedisError| settings.address.redact(&error.to_string());
         let (mark, lock) = (keys.name(MARK), keys.name("lock"));
         for _ in 0..LOCK_LOOKS {
             let found: Option<String> = cmd("GET").arg(&mark).query(connection).map_err(told)?;
@@ -251,7 +251,7 @@ impl Line {
             inventory,
             ..
         } = &*self.hall;
-        let told = |error: RedisError| settings.address.hide_in(&error.to_string());
+        let told = |error: RedisError| settings.address.redact(&error.to_string());
         let known = database::connect(&settings.store, settings.wait)
             .and_then(|mut sql| database::performance(&mut *sql))
             .map_err(|trouble| format!("the database does not tell the counts: {trouble}"))?;

@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::tables::{self, Begun, Tables, Unusable};
-use super::{Sql, Trouble, connect};
-use crate::address::ServerAddress;
+use super::connect;
+use super::tables::{self, Begun, DatabaseError, Tables};
 use crate::fault::Fault;
+use crate::link::LinkFigures;
 use crate::offers::Offer;
-use crate::store::Record;
-use server::metrics::Counter;
+use crate::record::Record;
+use server::database::{ServerAddress, Sql, SqlError};
 
 /// What may wait for a connection.
 const WAITING_MAX: usize = 16 * 1024;
@@ -47,21 +47,9 @@ pub(crate) struct Settings {
     pub(crate) alone: bool,
 }
 
-/// What happened to connections to a server.
-#[derive(Debug, Default)]
-pub(crate) struct Figures {
-    /// Connections that are open.
-    pub(crate) open: AtomicUsize,
-    pub(crate) lost: Counter,
-    /// Lost ones that were made anew.
-    pub(crate) renewed: Counter,
-    /// Requests that waited as long as they may, in vain.
-    pub(crate) timeouts: Counter,
-}
-
 /// Where a pool tells how it does.
-pub(crate) struct Told {
-    pub(crate) figures: Arc<Figures>,
+pub(crate) struct Reports {
+    pub(crate) figures: Arc<LinkFigures>,
     /// Set as long as records cannot be stored.
     pub(crate) failing: Arc<AtomicBool>,
     /// How many records that nobody waited for could not be stored.
@@ -87,7 +75,7 @@ pub(crate) struct Pool {
 /// What the threads share.
 struct Hall {
     settings: Settings,
-    told: Told,
+    told: Reports,
     waiting: AtomicUsize,
     ending: AtomicBool,
     tasks: Mutex<Receiver<Task>>,
@@ -101,8 +89,8 @@ impl Pool {
     pub(crate) fn start(
         settings: Settings,
         tables: Tables,
-        told: Told,
-    ) -> Result<(Pool, Begun, Vec<JoinHandle<()>>), Unusable> {
+        told: Reports,
+    ) -> Result<(Pool, Begun, Vec<JoinHandle<()>>), DatabaseError> {
         let connect = || connect(&settings.address, settings.wait);
         let mut first = connect()?;
         let begun = tables::begin(&mut *first, tables, settings.alone)?;
@@ -129,7 +117,7 @@ impl Pool {
             std::thread::Builder::new()
                 .name("database".to_owned())
                 .spawn(move || line.work())
-                .map_err(|error| Unusable::Trouble(format!("a thread cannot be started: {error}")))
+                .map_err(|error| DatabaseError::Sql(format!("a thread cannot be started: {error}")))
         });
         let threads = threads.collect::<Result<_, _>>();
         let pool = Pool { tasks, hall };
@@ -325,20 +313,20 @@ impl Line {
     /// began anew, is made anew once.
     fn attempt<T>(
         &mut self,
-        mut what: impl FnMut(&mut dyn Sql) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        mut what: impl FnMut(&mut dyn Sql) -> Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
         let mut renewed = false;
         let mut contended = 0;
         loop {
             let Some(session) = &mut self.session else {
-                return Err(Trouble::Lost("there is no connection".to_owned()));
+                return Err(SqlError::Lost("there is no connection".to_owned()));
             };
             match what(&mut **session) {
-                Err(Trouble::Contended) if contended < CONTENDED_MAX => contended += 1,
-                Err(Trouble::Lost(why)) => {
+                Err(SqlError::Contended) if contended < CONTENDED_MAX => contended += 1,
+                Err(SqlError::Lost(why)) => {
                     self.lose();
                     if renewed || !self.connect() {
-                        return Err(Trouble::Lost(why));
+                        return Err(SqlError::Lost(why));
                     }
                     renewed = true;
                 }
@@ -374,10 +362,10 @@ impl Line {
         loop {
             match self.write(records) {
                 Ok(()) => return,
-                Err(Trouble::Lost(_)) if self.connect_again() => {}
-                Err(Trouble::Contended) if !self.hall.is_ending() => {}
+                Err(SqlError::Lost(_)) if self.connect_again() => {}
+                Err(SqlError::Contended) if !self.hall.is_ending() => {}
                 // One of them is there already, or cannot be stored: the others can.
-                Err(Trouble::Duplicate | Trouble::Refused(_)) if records.len() > 1 => {
+                Err(SqlError::Duplicate | SqlError::Refused(_)) if records.len() > 1 => {
                     return records
                         .chunks(1)
                         .for_each(|record| self.write_later(record));
@@ -398,10 +386,10 @@ impl Line {
         failing.store(!is_well, Ordering::Relaxed);
     }
 
-    fn write(&mut self, records: &[Record]) -> Result<(), Trouble> {
+    fn write(&mut self, records: &[Record]) -> Result<(), SqlError> {
         let mut written = self.attempt(|sql| tables::write(sql, records));
         // Stored before a connection was lost that could not tell so any more.
-        if records.len() == 1 && written == Err(Trouble::Duplicate) {
+        if records.len() == 1 && written == Err(SqlError::Duplicate) {
             written = Ok(());
         }
         self.tell(written.is_ok());

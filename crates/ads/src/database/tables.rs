@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Sql, Trouble, Value};
-use crate::draws::Draws;
-use crate::offers::{Offer, Step};
-use crate::store::Record;
-use server::wall_ms;
+use super::dialect::Dialect;
+use crate::offers::Offer;
+use crate::record::Record;
+use crate::step::Step;
+use server::database::{Sql, SqlError, Value};
+use server::{Draws, wall_ms};
 
 /// Marks the tables as ours.
 const MARK: &str = "adnw";
@@ -41,10 +42,10 @@ const MAKE: [&str; 4] = [
 /// Why a database cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unusable {
+pub enum DatabaseError {
     /// It cannot be reached, or does not do what is asked.
     #[error("{0}")]
-    Trouble(String),
+    Sql(String),
     /// There are tables of something else.
     #[error("there are tables of something else in it; name an empty database")]
     Foreign,
@@ -69,9 +70,9 @@ pub enum Unusable {
     Taken,
 }
 
-impl From<Trouble> for Unusable {
-    fn from(trouble: Trouble) -> Self {
-        Unusable::Trouble(trouble.to_string())
+impl From<SqlError> for DatabaseError {
+    fn from(error: SqlError) -> Self {
+        DatabaseError::Sql(error.to_string())
     }
 }
 
@@ -94,19 +95,19 @@ pub(crate) struct Tables {
     pub(crate) ads: i64,
 }
 
-fn int(row: &[Value], place: usize) -> Result<i64, Trouble> {
+fn int(row: &[Value], place: usize) -> Result<i64, SqlError> {
     match row.get(place) {
         Some(Value::Int(number)) => Ok(*number),
-        other => Err(Trouble::Refused(format!(
+        other => Err(SqlError::Refused(format!(
             "{other:?} where a number was expected"
         ))),
     }
 }
 
-fn text(row: &[Value], place: usize) -> Result<&str, Trouble> {
+fn text(row: &[Value], place: usize) -> Result<&str, SqlError> {
     match row.get(place) {
         Some(Value::Text(text)) => Ok(text),
-        other => Err(Trouble::Refused(format!(
+        other => Err(SqlError::Refused(format!(
             "{other:?} where a text was expected"
         ))),
     }
@@ -114,37 +115,37 @@ fn text(row: &[Value], place: usize) -> Result<&str, Trouble> {
 
 impl Tables {
     /// Finds the tables, or makes them in an empty database.
-    fn open(self, sql: &mut dyn Sql) -> Result<(), Unusable> {
+    fn open(self, sql: &mut dyn Sql) -> Result<(), DatabaseError> {
         let found = match sql.rows("SELECT mark, version, seed, ads FROM ads_mark", &[]) {
             Ok(rows) => rows,
-            Err(lost @ Trouble::Lost(_)) => return Err(lost.into()),
+            Err(lost @ SqlError::Lost(_)) => return Err(lost.into()),
             Err(_) => return self.make(sql),
         };
         let Some(row) = found.first() else {
-            return Err(Unusable::Foreign);
+            return Err(DatabaseError::Foreign);
         };
         if text(row, 0)? != MARK {
-            return Err(Unusable::Foreign);
+            return Err(DatabaseError::Foreign);
         }
         let (version, seed, ads) = (int(row, 1)?, int(row, 2)?, int(row, 3)?);
         if version != VERSION {
-            return Err(Unusable::Version { found: version });
+            return Err(DatabaseError::Version { found: version });
         }
         if (seed, ads) != (self.seed, self.ads) {
-            return Err(Unusable::Inventory { seed, ads });
+            return Err(DatabaseError::Inventory { seed, ads });
         }
         Ok(())
     }
 
-    fn make(self, sql: &mut dyn Sql) -> Result<(), Unusable> {
-        let tables = sql.rows(sql.dialect().count_tables, &[])?;
+    fn make(self, sql: &mut dyn Sql) -> Result<(), DatabaseError> {
+        let tables = sql.rows(Dialect::for_kind(sql.kind()).count_tables, &[])?;
         if tables.first().map(|row| int(row, 0)).transpose()? != Some(0) {
-            return Err(Unusable::Foreign);
+            return Err(DatabaseError::Foreign);
         }
         for table in MAKE {
             sql.plain(table)?;
         }
-        let store = Draws::of(&[wall_ms().to_bits(), u64::from(std::process::id())]).next();
+        let store = Draws::from_keys(&[wall_ms().to_bits(), u64::from(std::process::id())]).bits();
         let values = [
             Value::Text(MARK.to_owned()),
             Value::Int(VERSION),
@@ -160,7 +161,11 @@ impl Tables {
 /// Opens the database and begins to use it: alone, or beside other processes with a cache. A connection
 /// that begins alone holds the database until it ends; others hold it while they look, so that no two
 /// make its tables.
-pub(super) fn begin(sql: &mut dyn Sql, tables: Tables, alone: bool) -> Result<Begun, Unusable> {
+pub(super) fn begin(
+    sql: &mut dyn Sql,
+    tables: Tables,
+    alone: bool,
+) -> Result<Begun, DatabaseError> {
     hold(sql)?;
     tables.open(sql)?;
     // What happens now no cache knows of.
@@ -173,13 +178,13 @@ pub(super) fn begin(sql: &mut dyn Sql, tables: Tables, alone: bool) -> Result<Be
     let rows = sql.rows("SELECT store, epoch, processes FROM ads_mark", &[])?;
     sql.plain("COMMIT")?;
     if !alone {
-        sql.rows(sql.dialect().let_go, &[])?;
+        sql.rows(Dialect::for_kind(sql.kind()).unlock, &[])?;
     }
-    let row = rows.first().ok_or(Unusable::Foreign)?;
+    let row = rows.first().ok_or(DatabaseError::Foreign)?;
     let process = int(row, 2)?;
     let first_offer = process
         .checked_mul(OFFERS_EACH)
-        .ok_or_else(|| Trouble::Refused("no numbers of offers are left".to_owned()))?;
+        .ok_or_else(|| SqlError::Refused("no numbers of offers are left".to_owned()))?;
     Ok(Begun {
         store: int(row, 0)?,
         epoch: int(row, 1)?,
@@ -189,19 +194,19 @@ pub(super) fn begin(sql: &mut dyn Sql, tables: Tables, alone: bool) -> Result<Be
 }
 
 /// Takes the database for this connection alone, waiting for those that look.
-pub(super) fn hold(sql: &mut dyn Sql) -> Result<(), Unusable> {
+pub(super) fn hold(sql: &mut dyn Sql) -> Result<(), DatabaseError> {
     for _ in 0..HOLD_TRIES {
-        let held = sql.rows(sql.dialect().hold, &[])?;
+        let held = sql.rows(Dialect::for_kind(sql.kind()).lock, &[])?;
         if held.first().map(|row| int(row, 0)).transpose()? == Some(1) {
             return Ok(());
         }
         std::thread::park_timeout(HOLD_PAUSE);
     }
-    Err(Unusable::Taken)
+    Err(DatabaseError::Taken)
 }
 
 /// By ad: how often it was shown, and converted.
-pub(crate) fn performance(sql: &mut dyn Sql) -> Result<Vec<(u32, u64, u64)>, Trouble> {
+pub(crate) fn performance(sql: &mut dyn Sql) -> Result<Vec<(u32, u64, u64)>, SqlError> {
     let (served, convert) = (Step::Served as i64, Step::Convert as i64);
     let rows = sql.rows(
         "SELECT ad, step, total FROM ads_performance WHERE step = ? OR step = ?",
@@ -219,7 +224,7 @@ pub(crate) fn performance(sql: &mut dyn Sql) -> Result<Vec<(u32, u64, u64)>, Tro
 }
 
 /// An offer, and how far it came.
-pub(super) fn find(sql: &mut dyn Sql, id: u64) -> Result<Option<Offer>, Trouble> {
+pub(super) fn find(sql: &mut dyn Sql, id: u64) -> Result<Option<Offer>, SqlError> {
     // No offer has a number beyond these.
     let Ok(number) = i64::try_from(id) else {
         return Ok(None);
@@ -234,7 +239,7 @@ pub(super) fn find(sql: &mut dyn Sql, id: u64) -> Result<Option<Offer>, Trouble>
     };
     let place = usize::try_from(int(row, 3)?).unwrap_or_default();
     let ad = u32::try_from(int(row, 2)?)
-        .map_err(|_| Trouble::Refused(format!("offer {number} has an ad that cannot be")))?;
+        .map_err(|_| SqlError::Refused(format!("offer {number} has an ad that cannot be")))?;
     Ok(Some(Offer {
         id,
         ad,
@@ -245,12 +250,12 @@ pub(super) fn find(sql: &mut dyn Sql, id: u64) -> Result<Option<Offer>, Trouble>
 }
 
 /// Writes records in a transaction: all or none.
-pub(super) fn write(sql: &mut dyn Sql, records: &[Record]) -> Result<(), Trouble> {
+pub(super) fn write(sql: &mut dyn Sql, records: &[Record]) -> Result<(), SqlError> {
     in_one(sql, |sql| fill(sql, records))
 }
 
 /// Writes something and takes it back, so that it is known whether records can be stored.
-pub(super) fn try_out(sql: &mut dyn Sql) -> Result<(), Trouble> {
+pub(super) fn try_out(sql: &mut dyn Sql) -> Result<(), SqlError> {
     in_one(sql, |sql| {
         // No ad has this number.
         let nothing = [-1, 0, 0].map(Value::Int);
@@ -262,20 +267,20 @@ pub(super) fn try_out(sql: &mut dyn Sql) -> Result<(), Trouble> {
 /// Does something in a transaction: all or nothing.
 fn in_one(
     sql: &mut dyn Sql,
-    what: impl FnOnce(&mut dyn Sql) -> Result<(), Trouble>,
-) -> Result<(), Trouble> {
+    what: impl FnOnce(&mut dyn Sql) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
     sql.plain("BEGIN")?;
     let written = what(sql).and_then(|()| sql.plain("COMMIT"));
     if written
         .as_ref()
-        .is_err_and(|why| !matches!(why, Trouble::Lost(_)))
+        .is_err_and(|why| !matches!(why, SqlError::Lost(_)))
     {
         sql.plain("ROLLBACK")?;
     }
     written
 }
 
-fn fill(sql: &mut dyn Sql, records: &[Record]) -> Result<(), Trouble> {
+fn fill(sql: &mut dyn Sql, records: &[Record]) -> Result<(), SqlError> {
     let (mut offers, mut events) = (Vec::new(), Vec::new());
     // In rising order, so that no two transactions wait for each other.
     let mut totals: BTreeMap<(u32, i64), i64> = BTreeMap::new();
@@ -305,7 +310,7 @@ fn fill(sql: &mut dyn Sql, records: &[Record]) -> Result<(), Trouble> {
         "",
     )?;
     insert(sql, "ads_events (offer, step, at_ms)", &events, 3, "")?;
-    let add = sql.dialect().add;
+    let add = Dialect::for_kind(sql.kind()).add;
     insert(sql, "ads_performance (ad, step, total)", &totals, 3, add)
 }
 
@@ -316,7 +321,7 @@ fn insert(
     values: &[Value],
     columns: usize,
     behind: &str,
-) -> Result<(), Trouble> {
+) -> Result<(), SqlError> {
     for rows in values.chunks(columns * ROWS_MAX) {
         let row = format!("({})", vec!["?"; columns].join(", "));
         let places = vec![row; rows.len() / columns].join(", ");

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ads::{AdsError, AdsOptions, LogFormat, Report, StoreAddress, Writes};
 use serde_json::Value;
+use server::ServerError;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -13,7 +14,7 @@ use crate::support::{get, raw, soon};
 /// Options for a test: one app server and few ads.
 fn options() -> AdsOptions {
     let mut options = AdsOptions::default();
-    options.threads = 1;
+    options.server.threads = 1;
     options.ads = 1_000;
     options.long_list = 500;
     options
@@ -350,7 +351,7 @@ async fn who_asked_is_logged_where_there_was_no_ad_too() {
 #[tokio::test]
 async fn app_servers_share_an_address_and_a_connection_too_many_is_dropped() {
     let mut options = options();
-    options.threads = 2;
+    options.server.threads = 2;
     let network = Network::start(options).await;
     for user in 0..20 {
         network.ad("p1", &user.to_string()).await;
@@ -385,14 +386,20 @@ async fn app_servers_share_an_address_and_a_connection_too_many_is_dropped() {
 #[tokio::test]
 async fn options_and_addresses_that_cannot_be_are_refused() {
     let mut none = options();
-    none.threads = 0;
+    none.server.threads = 0;
     let ended = ads::serve(none, |_| (), std::future::ready(())).await;
-    assert!(matches!(ended, Err(AdsError::Options(_))));
+    assert!(matches!(
+        ended,
+        Err(AdsError::Server(ServerError::Options(_)))
+    ));
     let network = Network::start(options()).await;
     let mut taken = options();
-    taken.listen = network.address;
+    taken.server.listen = network.address;
     let ended = ads::serve(taken, |_| (), std::future::ready(())).await;
-    assert!(matches!(ended, Err(AdsError::Listen { .. })));
+    assert!(matches!(
+        ended,
+        Err(AdsError::Server(ServerError::Listen { .. }))
+    ));
     let mut nowhere = options();
     nowhere.access_log = Some("/nowhere/access.log".into());
     let ended = ads::serve(nowhere, |_| (), std::future::ready(())).await;

@@ -14,12 +14,12 @@ use tokio::time::{sleep, timeout};
 use super::Front;
 use super::notice::Notice;
 use super::service::{FrontOptions, House, Shared};
-use crate::{Post, stopped};
+use crate::{ThreadContext, stopped};
 
 /// Serves on one thread until told to stop, and then until the last connection has ended or the
 /// time for stopping is over. Ends at once when the kernel has no room to serve at all.
-pub async fn serve<H: House>(house: Arc<H>, options: FrontOptions, post: Post) {
-    let Post { listener, mut stop } = post;
+pub async fn serve<H: House>(house: Arc<H>, options: FrontOptions, context: ThreadContext) {
+    let ThreadContext { listener, mut stop } = context;
     let stop_within = options.stop_within;
     let (alive, mut last_gone) = mpsc::channel(1);
     let front = unregistered(listener)

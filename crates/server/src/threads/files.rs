@@ -16,7 +16,7 @@ pub(crate) fn raise_open_files() -> io::Result<()> {
 }
 
 /// Lowers the soft limit on open files to `files`, or to the hard one where that is lower.
-pub fn limit_open_files(files: u32) -> io::Result<()> {
+pub(crate) fn limit_open_files(files: u32) -> io::Result<()> {
     let mut limit = getrlimit(Resource::Nofile);
     let files = u64::from(files);
     limit.current = Some(limit.maximum.map_or(files, |most| files.min(most)));

@@ -1,8 +1,7 @@
 //! Serving threads: each with its own runtime, its own listener and, if wished, its own files.
 //!
 //! A descriptor is a number in the table of the thread that uses it, so a thread with a table of
-//! its own must neither be given one from outside nor give one away. What crosses threads here
-//! obeys that:
+//! its own must not exchange descriptors with others. What crosses threads here obeys that:
 //!
 //! - A runtime is woken from other threads by a write to its event descriptor. So all runtimes
 //!   are made in the process's table before the first thread leaves it: each table is a copy that
@@ -21,116 +20,127 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::LocalSet;
 
 use super::files::own_files;
-
-/// What a crew needs to know before it starts.
-#[derive(Debug, Clone, Copy)]
-pub struct Setup {
-    /// Where to listen; port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// Serving threads, at least 1. More than one share the port (`SO_REUSEPORT`), and the
-    /// kernel spreads the connections over them.
-    pub threads: usize,
-    /// Most connections waiting to be accepted, for each thread.
-    pub backlog: u32,
-    /// Whether each thread has a file table of its own, hence the limit on open files for itself.
-    pub own_files: bool,
-    /// Whether other processes listen there, too; who started them holds the port ([`Port`]).
-    pub shared: bool,
-}
+use crate::error::ServerError;
+use crate::options::ServerOptions;
 
 /// What one serving thread is given.
 #[derive(Debug)]
-pub struct Post {
+pub struct ThreadContext {
     /// The thread's own listener.
     pub listener: TcpListener,
     /// Turns true when serving shall end.
     pub stop: watch::Receiver<bool>,
 }
 
-/// A running crew.
+/// Serves a system: starts the threads of `options`, each of which runs `work`; calls `ready` with the
+/// address as soon as connections are accepted; and when `shutdown` resolves calls `drain`, stops every
+/// thread and waits for all of them.
+///
+/// # Errors
+/// When the address cannot be listened on, or a thread crashed.
+pub async fn serve<F, W>(
+    options: &ServerOptions,
+    work: F,
+    ready: impl FnOnce(SocketAddr),
+    shutdown: impl Future<Output = ()>,
+    drain: impl FnOnce(),
+) -> Result<(), ServerError>
+where
+    F: Fn(ThreadContext) -> W + Send + Sync + 'static,
+    W: Future<Output = ()>,
+{
+    let pool = ThreadPool::start(options, work).await;
+    let pool = pool.map_err(|source| ServerError::Listen {
+        address: options.listen,
+        source,
+    })?;
+    ready(pool.address);
+    let served = pool.serve_until(shutdown, drain).await;
+    served.map_err(|_| ServerError::Crashed)
+}
+
+/// Running threads.
 #[derive(Debug)]
-pub struct Crew {
+struct ThreadPool {
     address: SocketAddr,
     stop: watch::Sender<bool>,
-    hands: Vec<JoinHandle<Ground>>,
+    threads: Vec<JoinHandle<ThreadRuntime>>,
     ended: Vec<oneshot::Receiver<()>>,
 }
 
-impl Crew {
+impl ThreadPool {
     /// Starts the threads one after another; each runs `work` until that returns, on a runtime
     /// where tasks are spawned by [`tokio::task::spawn_local`].
     ///
     /// # Errors
     /// When the address cannot be bound, or a thread or its runtime cannot be made.
-    pub async fn start<F, W>(setup: Setup, work: F) -> io::Result<Self>
+    async fn start<F, W>(options: &ServerOptions, work: F) -> io::Result<Self>
     where
-        F: Fn(Post) -> W + Send + Sync + 'static,
+        F: Fn(ThreadContext) -> W + Send + Sync + 'static,
         W: Future<Output = ()>,
     {
-        if setup.threads > 1 && !setup.shared && setup.listen.port() != 0 {
-            probe(setup.listen)?;
+        if options.threads > 1 && !options.shared_port && options.listen.port() != 0 {
+            check_unused(options.listen)?;
         }
         let work = Arc::new(work);
         let (stop, _) = watch::channel(false);
-        let mut crew = Self {
-            address: setup.listen,
+        let mut pool = Self {
+            address: options.listen,
             stop,
-            hands: Vec::new(),
+            threads: Vec::new(),
             ended: Vec::new(),
         };
-        for ground in grounds(setup.threads)? {
-            let setup = Setup {
-                listen: crew.address,
-                ..setup
+        for runtime in runtimes(options.threads)? {
+            let listening = Listening {
+                address: pool.address,
+                backlog: options.backlog,
+                own_files: options.has_own_files(),
+                shared_port: options.threads > 1 || options.shared_port,
             };
-            match crew.hire(setup, ground, Arc::clone(&work)).await {
-                Ok(address) => crew.address = address,
+            match pool.spawn(listening, runtime, Arc::clone(&work)).await {
+                Ok(address) => pool.address = address,
                 Err(error) => {
-                    crew.stop().await?;
+                    pool.stop().await?;
                     return Err(error);
                 }
             }
         }
-        Ok(crew)
+        Ok(pool)
     }
 
-    async fn hire<F, W>(
+    /// Starts a thread; the address on which it listens.
+    async fn spawn<F, W>(
         &mut self,
-        setup: Setup,
-        ground: Ground,
+        listening: Listening,
+        runtime: ThreadRuntime,
         work: Arc<F>,
     ) -> io::Result<SocketAddr>
     where
-        F: Fn(Post) -> W + Send + Sync + 'static,
+        F: Fn(ThreadContext) -> W + Send + Sync + 'static,
         W: Future<Output = ()>,
     {
         let (up, is_up) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let stop = self.stop.subscribe();
         let thread = std::thread::Builder::new().name("serve".to_owned());
-        self.hands.push(thread.spawn(move || {
-            serve(setup, ground.runtime(), stop, up, &*work);
-            // Nobody listens any more when the crew itself was dropped.
+        self.threads.push(thread.spawn(move || {
+            run_thread(listening, runtime.get(), stop, up, &*work);
+            // Nobody waits for it when the pool itself was dropped.
             let _ = end.send(());
-            ground
+            runtime
         })?);
         self.ended.push(ended);
         is_up
             .await
-            .unwrap_or_else(|_| Err(io::Error::other("a serving thread died at birth")))
+            .unwrap_or_else(|_| Err(io::Error::other("a serving thread crashed at its start")))
     }
 
-    /// Where the crew listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Serves until `shutdown` resolves or a thread crashes; then calls `drain`, tells every thread to
-    /// stop, and waits until all have ended.
+    /// Serves until `shutdown` resolves or a thread crashes; then calls `drain`, stops every thread and waits
+    /// until all have ended.
     ///
     /// # Errors
     /// When a thread crashed.
-    pub async fn serve_until(
+    async fn serve_until(
         mut self,
         shutdown: impl Future<Output = ()>,
         drain: impl FnOnce(),
@@ -147,26 +157,26 @@ impl Crew {
         }
     }
 
-    /// Resolves when any thread ended, which before [`Crew::stop`] means that it crashed.
+    /// Resolves when any thread ended, which before [`ThreadPool::stop`] means that it crashed.
     async fn any_ended(&mut self) {
         let (_, at, _) = select_all(self.ended.iter_mut()).await;
         self.ended.swap_remove(at);
     }
 
-    /// Tells every thread to stop and waits until all have ended.
+    /// Stops every thread and waits until all have ended.
     ///
     /// # Errors
     /// When a thread had crashed.
     async fn stop(self) -> io::Result<()> {
         self.stop.send_replace(true);
         for ended in self.ended {
-            // An error is the crash that the join below tells of.
+            // An error is a crash, which the join below reports.
             let _ = ended.await;
         }
         let crashed = self
-            .hands
+            .threads
             .into_iter()
-            .filter_map(|hand| hand.join().err())
+            .filter_map(|thread| thread.join().err())
             .count();
         if crashed > 0 {
             return Err(io::Error::other(format!(
@@ -177,23 +187,36 @@ impl Crew {
     }
 }
 
+/// How one thread listens.
+#[derive(Debug, Clone, Copy)]
+struct Listening {
+    /// Port 0 takes a free one.
+    address: SocketAddr,
+    /// Most connections waiting to be accepted.
+    backlog: u32,
+    /// Whether the thread has a file table of its own, hence the limit on open files for itself.
+    own_files: bool,
+    /// Whether others listen on the same port (`SO_REUSEPORT`): the kernel spreads the connections.
+    shared_port: bool,
+}
+
 /// A thread's runtime, which may be dropped anywhere: also inside another one, where waiting for
 /// its end, as a runtime does by itself, is not allowed. It has no tasks of its own to wait for.
 #[derive(Debug)]
-struct Ground {
+struct ThreadRuntime {
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
 }
 
-impl Ground {
-    fn runtime(&self) -> &Runtime {
+impl ThreadRuntime {
+    fn get(&self) -> &Runtime {
         self.runtime
             .as_ref()
-            .expect("it is only taken when the ground is dropped")
+            .expect("it is only taken when this is dropped")
     }
 }
 
-impl Drop for Ground {
+impl Drop for ThreadRuntime {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -201,7 +224,7 @@ impl Drop for Ground {
     }
 }
 
-fn grounds(count: usize) -> io::Result<Vec<Ground>> {
+fn runtimes(count: usize) -> io::Result<Vec<ThreadRuntime>> {
     // Sockets are looked at after every lot of tasks (a local set runs up to 61 in one go).
     let build = || {
         Builder::new_current_thread()
@@ -211,7 +234,7 @@ fn grounds(count: usize) -> io::Result<Vec<Ground>> {
     };
     (0..count.max(1))
         .map(|_| {
-            Ok(Ground {
+            Ok(ThreadRuntime {
                 runtime: Some(build()?),
             })
         })
@@ -219,27 +242,27 @@ fn grounds(count: usize) -> io::Result<Vec<Ground>> {
 }
 
 /// The body of one thread.
-fn serve<W: Future<Output = ()>>(
-    setup: Setup,
+fn run_thread<W: Future<Output = ()>>(
+    listening: Listening,
     runtime: &Runtime,
     stop: watch::Receiver<bool>,
     up: oneshot::Sender<io::Result<SocketAddr>>,
-    work: &impl Fn(Post) -> W,
+    work: &impl Fn(ThreadContext) -> W,
 ) {
     let tasks = LocalSet::new();
     let begin = || {
-        if setup.own_files {
+        if listening.own_files {
             own_files()?;
         }
-        let listener = listen(setup)?;
+        let listener = listen(listening)?;
         Ok((listener.local_addr()?, listener))
     };
     runtime.block_on(tasks.run_until(async {
-        // If nobody waits for the answer, nobody wants the thread.
+        // If nobody waits for the answer, nobody needs the thread.
         match begin() {
             Ok((address, listener)) => {
                 if up.send(Ok(address)).is_ok() {
-                    work(Post { listener, stop }).await;
+                    work(ThreadContext { listener, stop }).await;
                 }
             }
             Err(error) => drop(up.send(Err(error))),
@@ -260,25 +283,25 @@ fn socket(address: SocketAddr) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
-fn listen(setup: Setup) -> io::Result<TcpListener> {
-    let socket = socket(setup.listen)?;
-    if setup.threads > 1 || setup.shared {
+fn listen(listening: Listening) -> io::Result<TcpListener> {
+    let socket = socket(listening.address)?;
+    if listening.shared_port {
         socket.set_reuseport(true)?;
     }
     // Nagle's algorithm holds back small messages. Connections inherit that it is off.
     socket.set_nodelay(true)?;
-    socket.bind(setup.listen)?;
-    socket.listen(setup.backlog)
+    socket.bind(listening.address)?;
+    socket.listen(listening.backlog)
 }
 
-/// Fails when somebody listens at `address` already. Needed because a shared port would be shared
-/// with another server of the same person without a word.
-fn probe(address: SocketAddr) -> io::Result<()> {
+/// Fails when another process listens on `address`. Needed because `SO_REUSEPORT` would silently share
+/// the port with another server of the same user.
+fn check_unused(address: SocketAddr) -> io::Result<()> {
     socket(address)?.bind(address)
 }
 
-/// A port that several processes are to listen at. Nothing arrives here: only who listens is given
-/// connections.
+/// A port on which several processes are to listen. It receives nothing itself: the kernel gives
+/// connections to listening sockets only.
 #[derive(Debug)]
 pub struct Port {
     address: SocketAddr,
@@ -286,13 +309,13 @@ pub struct Port {
 }
 
 impl Port {
-    /// Takes a port for processes of the same person; 0 takes a free one.
+    /// Takes a port for processes of the same user; 0 takes a free one.
     ///
     /// # Errors
-    /// When somebody else listens there, or the address cannot be had.
+    /// When another process listens there, or the address cannot be bound.
     pub fn take(address: SocketAddr) -> io::Result<Port> {
         if address.port() != 0 {
-            probe(address)?;
+            check_unused(address)?;
         }
         let socket = socket(address)?;
         socket.set_reuseport(true)?;
@@ -316,12 +339,11 @@ mod tests {
 
     #[tokio::test]
     async fn accepted_connections_send_small_messages_at_once() {
-        let listener = listen(Setup {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            threads: 1,
+        let listener = listen(Listening {
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
             backlog: 1,
             own_files: false,
-            shared: false,
+            shared_port: false,
         })
         .unwrap();
         let peer = tokio::net::TcpStream::connect(listener.local_addr().unwrap());

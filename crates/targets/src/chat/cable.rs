@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::channels::{Channels, Form, quoted};
-use super::guest::{Deed, ROOMS_EACH_MAX, Reply};
 use super::hub::{Hub, LOBBY};
 use super::message::Said;
+use super::reply::{Deed, ROOMS_EACH_MAX, Reply};
 use super::room::Room;
 use server::reactor::Seating;
 

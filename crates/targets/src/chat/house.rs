@@ -15,11 +15,13 @@ use tokio::time::sleep;
 
 use super::cable;
 use super::channels::{CABLE, Channels, Form};
+use super::connection::Guest;
 use super::fault::Fault;
-use super::guest::{Deed, Guest, missed};
 use super::http;
 use super::hub::{Hub, LOBBY};
+use super::paths;
 use super::phoenix::{Framing, Phoenix};
+use super::reply::{Deed, missed};
 use super::socket::Socket;
 use server::http::{Asked, Door};
 use server::metrics::Connections;
@@ -27,25 +29,20 @@ use server::reactor::{self, Admitted, Answered, Habit, Heard, House, Kind, Later
 use server::websocket::frames;
 use server::{sse, wall_ms};
 
-pub(super) const SOCKET: &str = "/chat/socket";
-pub(super) const STREAM: &str = "/chat/stream";
-pub(super) const CABLE_PATH: &str = "/cable";
-pub(super) const PHOENIX: &str = "/socket/websocket";
-
 impl House for Hub {
     type Guest = Guest;
     type Local = Channels;
 
     fn door(path: &str) -> Option<Door> {
         match path {
-            SOCKET | CABLE_PATH | PHOENIX => Some(Door::WebSocket),
-            STREAM => Some(Door::Stream),
+            paths::SOCKET | paths::CABLE | paths::PHOENIX => Some(Door::WebSocket),
+            paths::STREAM => Some(Door::Stream),
             _ => None,
         }
     }
 
     fn router(self: &Arc<Self>) -> Router {
-        http::router(Arc::clone(self))
+        http::router(self)
     }
 
     fn connections(&self) -> &Connections {
@@ -67,8 +64,8 @@ impl House for Hub {
         asked: &Asked,
     ) -> Result<Admitted<Guest>, Bytes> {
         let admitted = match &*asked.path {
-            CABLE_PATH => Ok(admit_cable(asked)),
-            PHOENIX => admit_phoenix(asked),
+            paths::CABLE => Ok(admit_cable(asked)),
+            paths::PHOENIX => admit_phoenix(asked),
             _ => admit_to_room(self, channels, asked),
         };
         admitted.map_err(|fault| {
@@ -181,7 +178,7 @@ fn admit_to_room(
         .map(str::parse)
         .transpose()
         .map_err(|_| Fault::Invalid("a cursor is a whole number".to_owned()))?;
-    let (form, mut greeting) = if asked.path == STREAM {
+    let (form, mut greeting) = if asked.path == paths::STREAM {
         let mut head = sse::HEAD.as_bytes().to_vec();
         head.extend_from_slice(&sse::retry(hub.options.retry));
         (Form::Stream, head)

@@ -16,13 +16,12 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::fault::Fault;
-use super::house::{CABLE_PATH, PHOENIX, SOCKET, STREAM};
 use super::hub::{Hub, LOBBY};
 use super::message::Said;
+use super::paths;
 use super::room::{Found, Room};
-use server::metrics::METRICS_TYPE;
 use server::sse;
-use server::stopped;
+use server::{Drain, Operations, operator_routes, stopped};
 
 /// Messages in the answer to a poll that asks for no other number.
 const POLL_MESSAGES: usize = 1_000;
@@ -35,7 +34,7 @@ const JSON: &str = "application/json";
 type Chat = State<Arc<Hub>>;
 
 /// All routes.
-pub(super) fn router(hub: Arc<Hub>) -> Router {
+pub(super) fn router(hub: &Arc<Hub>) -> Router {
     let page = |kind: &'static str, text: &'static str| get(move || file(kind, text));
     let html = page("text/html; charset=utf-8", include_str!("page/chat.html"));
     let script = page(
@@ -49,15 +48,14 @@ pub(super) fn router(hub: Arc<Hub>) -> Router {
         .route("/chat/chat.css", style)
         .route("/chat/speak", post(speak))
         .route("/chat/poll", get(poll))
-        .route(STREAM, get(stream))
-        .route(SOCKET, get(upgrade))
-        .route(CABLE_PATH, get(upgrade))
-        .route(PHOENIX, get(upgrade))
-        .route("/healthz", get(healthz))
-        .route("/metrics", get(metrics))
+        .route(paths::STREAM, get(stream))
+        .route(paths::SOCKET, get(upgrade))
+        .route(paths::CABLE, get(upgrade))
+        .route(paths::PHOENIX, get(upgrade))
         .fallback(|| async { (StatusCode::NOT_FOUND, "no such path\n") })
         .layer(DefaultBodyLimit::max(hub.options.message_max))
-        .with_state(hub)
+        .with_state(Arc::clone(hub))
+        .merge(operator_routes(hub))
 }
 
 async fn file(kind: &'static str, text: &'static str) -> impl IntoResponse {
@@ -196,7 +194,7 @@ impl Drop for Held<'_> {
 
 /// What is after a cursor as soon as there is something, or nothing at the end.
 async fn wait(hub: &Hub, room: &Room, after: u64, limit: usize, until: Instant) -> Found {
-    let (mut head, mut draining) = (room.watch(), hub.draining());
+    let (mut head, mut draining) = (room.watch(), hub.drain.subscribe());
     loop {
         // First the look at the watch, then at the room: what comes between is told.
         head.mark_unchanged();
@@ -246,7 +244,7 @@ async fn stream(State(hub): Chat, request: Request) -> Result<Response, Refused>
     };
     let reader = Reader {
         head: room.watch(),
-        draining: hub.draining(),
+        draining: hub.drain.subscribe(),
         hub,
         room,
         after,
@@ -330,20 +328,18 @@ async fn upgrade() -> Response {
         .into_response()
 }
 
-async fn healthz(State(hub): Chat) -> (StatusCode, &'static str) {
-    if *hub.draining().borrow() {
-        (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
-    } else if hub.store_failing() {
-        (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "messages cannot be stored\n",
-        )
-    } else {
-        (StatusCode::OK, "ready\n")
+impl Operations for Hub {
+    fn drain(&self) -> &Drain {
+        &self.drain
     }
-}
 
-async fn metrics(State(hub): Chat) -> impl IntoResponse {
-    let text = hub.metrics.render(hub.rooms_count(), hub.store_failing());
-    ([(header::CONTENT_TYPE, METRICS_TYPE)], text)
+    fn problem(&self) -> Option<&'static str> {
+        self.store_failing().then_some("messages cannot be stored")
+    }
+
+    async fn metrics(self: Arc<Self>) -> Result<String, Response> {
+        Ok(self
+            .metrics
+            .render(self.rooms_count(), self.store_failing()))
+    }
 }

@@ -14,7 +14,7 @@ use super::options::ChatOptions;
 use super::room::Room;
 use super::store::{Store, Stored, Writer};
 use server::reactor::{Answered, Heard};
-use server::wall_ms;
+use server::{Drain, ServerError, wall_ms};
 
 /// The room of those who name none.
 pub(super) const LOBBY: &str = "lobby";
@@ -30,7 +30,7 @@ pub(super) struct Hub {
     writer: Option<Writer>,
     /// The last write failed.
     failing: Arc<AtomicBool>,
-    draining: watch::Sender<bool>,
+    pub(super) drain: Drain,
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Hub {
         // It is always there, so that its number is 0.
         rooms
             .open(LOBBY, options)
-            .map_err(|_| ChatError::Options("there must be room for the lobby"))?;
+            .map_err(|_| ServerError::Options("there must be room for the lobby"))?;
         let (news, failing) = (watch::Sender::new(()), Arc::new(AtomicBool::new(false)));
         let (mut writer, mut thread) = (None, None);
         if let Some(path) = &options.store {
@@ -103,7 +103,7 @@ impl Hub {
             news,
             writer,
             failing,
-            draining: watch::Sender::new(false),
+            drain: Drain::default(),
         };
         Ok((hub, thread))
     }
@@ -170,16 +170,6 @@ impl Hub {
     pub(super) fn store_failing(&self) -> bool {
         self.failing.load(Ordering::Relaxed)
     }
-
-    /// From now on the chat is stopping.
-    pub(super) fn drain(&self) {
-        self.draining.send_replace(true);
-    }
-
-    /// Turns true when the chat stops.
-    pub(super) fn draining(&self) -> watch::Receiver<bool> {
-        self.draining.subscribe()
-    }
 }
 
 impl Spoken {
@@ -233,7 +223,9 @@ fn restore(store: &Store, rooms: &mut Rooms, options: &ChatOptions) -> Result<()
     });
     restored.map_err(|error| match error {
         Restoring::Store(source) => ChatError::Store { path, source },
-        Restoring::TooMany => ChatError::Options("the store holds more rooms than are allowed"),
+        Restoring::TooMany => {
+            ServerError::Options("the store contains more rooms than are allowed").into()
+        }
     })
 }
 

@@ -1,18 +1,15 @@
 //! How a chat is run.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::ChatError;
 use server::reactor::{FrontOptions, Patience};
+use server::{ServerError, ServerOptions, check_rules, connections_each};
 
 /// Most rooms of one chat.
 const ROOMS_MAX: usize = 10_000;
 /// Most messages that a room can keep.
 const HISTORY_MAX: usize = 1_000_000;
-/// Fewest files that a chat can be run with: listeners, runtimes and streams of its own need some.
-const FILES_MIN: u32 = 64;
 /// Longest message that can be allowed, in bytes.
 const MESSAGE_MAX: usize = 64 << 10;
 
@@ -21,22 +18,8 @@ const MESSAGE_MAX: usize = 64 << 10;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ChatOptions {
-    /// Where to listen; port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// Serving threads, 1 or more; there are more if `connections` need them. By default one for
-    /// each core, and at least 2.
-    pub threads: usize,
-    /// Connections that are expected at once, at most 10,000,000; 0, the default, if nothing is
-    /// known. With `own_files` there are as many threads as their files need.
-    pub connections: usize,
-    /// Whether every serving thread has a file table of its own, so that each may hold as many
-    /// connections as the limit on open files allows for a process. On by default.
-    pub own_files: bool,
-    /// Open files of the whole process, 64 or more: a server that is small. Then threads have no
-    /// tables of their own. `None`, the default: as many as the system allows.
-    pub files: Option<u32>,
-    /// Connections that may wait to be accepted, for each thread.
-    pub backlog: u32,
+    /// Where it listens and which threads serve it.
+    pub server: ServerOptions,
     /// The database that keeps the history; `None`, the default: memory.
     pub store: Option<PathBuf>,
     /// Most rooms, 1 to 10,000.
@@ -62,19 +45,12 @@ pub struct ChatOptions {
     pub hold_max: Duration,
     /// How long clients of a stream shall wait before they connect again.
     pub retry: Duration,
-    /// How long a stop may take; what is still connected then is cut off.
-    pub stop_within: Duration,
 }
 
 impl Default for ChatOptions {
     fn default() -> Self {
         Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            threads: server::threads_of_cores(),
-            connections: 0,
-            own_files: true,
-            files: None,
-            backlog: server::BACKLOG,
+            server: ServerOptions::default(),
             store: None,
             rooms_max: 100,
             history: 1_000,
@@ -87,24 +63,15 @@ impl Default for ChatOptions {
             phoenix_timeout: Some(Duration::from_secs(60)),
             hold_max: Duration::from_secs(60),
             retry: Duration::from_secs(2),
-            stop_within: Duration::from_secs(10),
         }
     }
 }
 
 impl ChatOptions {
     /// Checks what the types do not.
-    pub(super) fn check(&self) -> Result<(), ChatError> {
-        let rules = [
-            (self.threads >= 1, "threads must be at least 1"),
-            (
-                self.connections <= server::CONNECTIONS_MAX,
-                "at most 10,000,000 connections can be expected",
-            ),
-            (
-                self.files.is_none_or(|files| files >= FILES_MIN),
-                "it takes 64 open files at least",
-            ),
+    pub(super) fn check(&self) -> Result<(), ServerError> {
+        self.server.check()?;
+        check_rules([
             (
                 (1..=ROOMS_MAX).contains(&self.rooms_max),
                 "there can be 1 to 10,000 rooms",
@@ -133,24 +100,23 @@ impl ChatOptions {
                 self.phoenix_timeout != Some(Duration::ZERO),
                 "a timeout can't be zero",
             ),
-        ];
-        server::hold(rules).map_err(ChatError::Options)
+        ])
     }
 
     /// These options with as many threads as `connections` need where a file table holds
     /// `files_max` files.
-    pub(super) fn with_enough_threads(mut self, files_max: Option<u64>) -> Result<Self, ChatError> {
-        if let Some(files_max) = files_max.filter(|_| self.own_files) {
-            self.threads = server::enough_threads(self.threads, self.connections, files_max)
-                .map_err(ChatError::Options)?;
-        }
+    pub(super) fn with_enough_threads(
+        mut self,
+        files_max: Option<u64>,
+    ) -> Result<Self, ServerError> {
+        self.server = self.server.with_enough_threads(files_max)?;
         Ok(self)
     }
 
     /// How its connections are served.
     pub(super) fn front(&self) -> FrontOptions {
         FrontOptions {
-            connections_each: server::connections_each(self.connections, self.threads),
+            connections_each: connections_each(self.server.connections, self.server.threads),
             message_max: self.message_max,
             errors_max: self.errors_max,
             patience: Patience {
@@ -161,7 +127,7 @@ impl ChatOptions {
             opening_timeout: self.opening_timeout,
             ping_after: self.heartbeat,
             idle_timeout: self.phoenix_timeout,
-            stop_within: self.stop_within,
+            stop_within: self.server.stop_within,
             farewell: "the chat stops",
         }
     }
@@ -174,9 +140,8 @@ mod tests {
     #[test]
     fn bad_options_are_named() {
         assert!(ChatOptions::default().check().is_ok());
-        let changes: [fn(&mut ChatOptions); 7] = [
-            |options| options.threads = 0,
-            |options| options.files = Some(FILES_MIN - 1),
+        let changes: [fn(&mut ChatOptions); 6] = [
+            |options| options.server.threads = 0,
             |options| options.rooms_max = 0,
             |options| options.rooms_max = ROOMS_MAX + 1,
             |options| options.history = 0,
@@ -187,7 +152,7 @@ mod tests {
             let mut options = ChatOptions::default();
             change(&mut options);
             assert!(
-                matches!(options.check(), Err(ChatError::Options(_))),
+                matches!(options.check(), Err(ServerError::Options(_))),
                 "{options:?}"
             );
         }

@@ -15,9 +15,9 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::channels::{Channels, Form, quoted};
 use super::fault::Fault;
-use super::guest::{Deed, ROOMS_EACH_MAX, Reply, missed};
 use super::hub::{Hub, LOBBY};
 use super::message::Said;
+use super::reply::{Deed, ROOMS_EACH_MAX, Reply, missed};
 use super::room::Room;
 use server::reactor::Seating;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::channels::Form;
 use super::fault::Fault;
-use super::guest::{Deed, Reply};
 use super::hub::Hub;
 use super::message::Said;
+use super::reply::{Deed, Reply};
 use super::room::Room;
 
 /// What is known of a connection.

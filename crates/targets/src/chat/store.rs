@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::fault::Fault;
 use super::message::{Message, Said};
 use super::room::Room;
-use server::database::{Database, Unusable};
+use server::database::{OpenError, SqliteFile};
 use server::wall_ms;
 
 /// Marks a database as one of ours (`PRAGMA application_id`): "chat" in ASCII.
@@ -59,12 +59,12 @@ pub enum StoreError {
     Thread(#[source] std::io::Error),
 }
 
-impl From<Unusable> for StoreError {
-    fn from(why: Unusable) -> Self {
+impl From<OpenError> for StoreError {
+    fn from(why: OpenError) -> Self {
         match why {
-            Unusable::Sqlite(error) => Self::Sqlite(error),
-            Unusable::Foreign => Self::Foreign,
-            Unusable::Version(found) => Self::Version { found },
+            OpenError::Sqlite(error) => Self::Sqlite(error),
+            OpenError::Foreign => Self::Foreign,
+            OpenError::Version(found) => Self::Version { found },
         }
     }
 }
@@ -108,7 +108,7 @@ pub(super) struct Store {
 impl Store {
     /// Opens or makes the database at `path`, for this process alone.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let connection = Database {
+        let connection = SqliteFile {
             application: APPLICATION,
             version: VERSION,
             tables: TABLES,

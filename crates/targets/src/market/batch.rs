@@ -53,7 +53,7 @@ mod tests {
     use crate::market::model::{Outcome, PoolId, User};
     use crate::market::options::MarketOptions;
     use crate::market::protocol::text_of;
-    use crate::market::store::Prediction;
+    use crate::market::transactions::Prediction;
 
     async fn predict(hub: &Hub) {
         let prediction = Prediction {

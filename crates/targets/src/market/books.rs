@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::ledger::{Ledger, Money};
 use super::model::{Event, Game, GameId, Outcome, Pool, PoolId, Score, Shares, User};
 use super::payout::share_out;
-use super::store::{Prediction, Refusal, Settlement, StoreError, Verdict};
+use super::transactions::{Prediction, Refusal, Settlement, StoreError, Verdict};
 
 /// Settled pools remembered for each game.
 const REMEMBERED: usize = 32;

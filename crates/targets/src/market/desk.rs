@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::hub::Hub;
 use super::model::{GameId, Outcome, PoolId, User};
 use super::protocol::{Fault, Reply, Request};
-use super::store::{Prediction, StoreError, Verdict};
+use super::transactions::{Prediction, StoreError, Verdict};
 use server::reactor::{Answered, Seating};
 
 /// What the desk knows of one connection.
@@ -57,7 +57,7 @@ impl Visitor {
                 return self.answered(frame, false);
             }
         };
-        hub.fault.hold_up().await;
+        hub.delay.hold_up().await;
         let result = match &*request.op {
             "games" => games(hub).await,
             "join" => self.join(hub, &request).await,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::draws::Draws;
 use super::model::{Event, GameId, Outcome};
+use server::Draws;
 
 /// Of all goals, the home side's share.
 const HOME_SHARE: f64 = 0.55;

@@ -13,13 +13,12 @@ use super::bus::{Delivery, Subscription};
 use super::desk::Visitor;
 use super::hub::Hub;
 use super::model::{GameId, User};
+use super::protocol::STREAM;
 use super::rest;
 use server::http::{Asked, Door};
 use server::metrics::Connections;
 use server::reactor::{self, Admitted, Answered, Habit, Heard, House, Later, Shared};
 
-/// Where WebSockets are opened.
-pub(super) const STREAM: &str = "/v1/stream";
 /// Longest name of a user.
 const NAME_MAX: usize = 64;
 const BAD_USER: &str = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
@@ -33,7 +32,7 @@ impl House for Hub {
     }
 
     fn router(self: &Arc<Self>) -> Router {
-        rest::router(Arc::clone(self))
+        rest::router(self)
     }
 
     fn connections(&self) -> &Connections {

@@ -1,29 +1,29 @@
 //! What all parts of a running market share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{Mutex, Notify};
 
 use super::bus::{self, Bus};
-use super::fault::Fault;
+use super::delay::Delay;
 use super::metrics::Metrics;
 use super::model::GameId;
 use super::options::MarketOptions;
 use super::protocol::{News, Stamped};
 use super::store::{self, Store};
 use server::reactor::{Kind, Notice};
-use server::wall_ms;
+use server::{Drain, wall_ms};
 
 /// Store, bus, counters, and the state of the games' channels.
 pub(super) struct Hub {
     pub(super) store: Arc<dyn Store>,
     pub(super) bus: Arc<dyn Bus>,
     pub(super) metrics: Metrics,
-    pub(super) fault: Fault,
+    pub(super) delay: Delay,
     /// Least bytes of a distribution's text.
     broadcast_bytes_min: usize,
-    draining: AtomicBool,
+    pub(super) drain: Drain,
     connections: AtomicU64,
     channels: Vec<Channel>,
 }
@@ -44,13 +44,13 @@ impl Hub {
             store: Arc::new(store::Memory::new(
                 options.games,
                 options.starting_balance,
-                options.connections,
+                options.server.connections,
             )),
             bus: Arc::new(bus::Memory::new(options.games)),
             metrics: Metrics::default(),
-            fault: Fault::new(options),
+            delay: Delay::new(options),
             broadcast_bytes_min: options.broadcast_size,
-            draining: AtomicBool::new(false),
+            drain: Drain::default(),
             connections: AtomicU64::new(0),
             channels: (0..options.games).map(|_| Channel::default()).collect(),
         }
@@ -96,15 +96,5 @@ impl Hub {
     /// A number that no other connection has.
     pub(super) fn next_connection(&self) -> u64 {
         self.connections.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// From now on the market is stopping.
-    pub(super) fn drain(&self) {
-        self.draining.store(true, Ordering::Release);
-    }
-
-    /// Whether the market is stopping.
-    pub(super) fn draining(&self) -> bool {
-        self.draining.load(Ordering::Acquire)
     }
 }

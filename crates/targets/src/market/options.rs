@@ -1,10 +1,9 @@
 //! How a market is run.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use super::MarketError;
 use server::reactor::{FrontOptions, Patience};
+use server::{ServerError, ServerOptions, check_rules, connections_each};
 
 /// Most games of one market.
 const GAMES_MAX: u32 = 10_000;
@@ -20,20 +19,8 @@ const DELAY_MAX: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MarketOptions {
-    /// Where to listen; port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// Serving threads, 1 or more; there are more if `connections` need them. By default one for
-    /// each core, and at least 2.
-    pub threads: usize,
-    /// Connections that are expected at once, at most 10,000,000; 0, the default, if nothing is
-    /// known. With `own_files` there are as many threads as their files need, and room is made
-    /// for them.
-    pub connections: usize,
-    /// Whether every serving thread has a file table of its own, so that each may hold as many
-    /// connections as the limit on open files allows for a process. On by default.
-    pub own_files: bool,
-    /// Connections that may wait to be accepted, for each thread.
-    pub backlog: u32,
+    /// Where it listens and which threads serve it.
+    pub server: ServerOptions,
     /// Games, 1 to 10,000.
     pub games: u32,
     /// Least time between two distributions of one game.
@@ -66,18 +53,12 @@ pub struct MarketOptions {
     pub delay: Duration,
     /// The share of requests that `delay` strikes, drawn by the seed, 0 to 1; all by default.
     pub delay_share: f64,
-    /// How long a stop may take; what is still connected then is cut off.
-    pub stop_within: Duration,
 }
 
 impl Default for MarketOptions {
     fn default() -> Self {
         Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            threads: server::threads_of_cores(),
-            connections: 0,
-            own_files: true,
-            backlog: server::BACKLOG,
+            server: ServerOptions::default(),
             games: 4,
             batch: Duration::from_secs(3),
             broadcast_size: 0,
@@ -93,20 +74,15 @@ impl Default for MarketOptions {
             idle_timeout: None,
             delay: Duration::ZERO,
             delay_share: 1.0,
-            stop_within: Duration::from_secs(10),
         }
     }
 }
 
 impl MarketOptions {
     /// Checks what the types do not.
-    pub(super) fn check(&self) -> Result<(), MarketError> {
-        let rules = [
-            (self.threads >= 1, "threads must be at least 1"),
-            (
-                self.connections <= server::CONNECTIONS_MAX,
-                "at most 10,000,000 connections can be expected",
-            ),
+    pub(super) fn check(&self) -> Result<(), ServerError> {
+        self.server.check()?;
+        check_rules([
             (
                 (1..=GAMES_MAX).contains(&self.games),
                 "games must be 1 to 10,000",
@@ -147,8 +123,7 @@ impl MarketOptions {
                 self.idle_timeout != Some(Duration::ZERO),
                 "an idle timeout can't be zero",
             ),
-        ];
-        server::hold(rules).map_err(MarketError::Options)
+        ])
     }
 
     /// These options with as many threads as `connections` need where a file table holds
@@ -156,18 +131,15 @@ impl MarketOptions {
     pub(super) fn with_enough_threads(
         mut self,
         files_max: Option<u64>,
-    ) -> Result<Self, MarketError> {
-        if let Some(files_max) = files_max.filter(|_| self.own_files) {
-            self.threads = server::enough_threads(self.threads, self.connections, files_max)
-                .map_err(MarketError::Options)?;
-        }
+    ) -> Result<Self, ServerError> {
+        self.server = self.server.with_enough_threads(files_max)?;
         Ok(self)
     }
 
     /// How its connections are served.
     pub(super) fn front(&self) -> FrontOptions {
         FrontOptions {
-            connections_each: server::connections_each(self.connections, self.threads),
+            connections_each: connections_each(self.server.connections, self.server.threads),
             message_max: self.message_max,
             errors_max: u16::try_from(self.errors_max).unwrap_or(u16::MAX),
             patience: Patience {
@@ -177,7 +149,7 @@ impl MarketOptions {
             opening_timeout: self.opening_timeout,
             ping_after: self.ping_after,
             idle_timeout: self.idle_timeout,
-            stop_within: self.stop_within,
+            stop_within: self.server.stop_within,
             farewell: "the market stops",
         }
     }
@@ -191,14 +163,6 @@ mod tests {
     fn bad_options_are_named() {
         assert!(MarketOptions::default().check().is_ok());
         let bad = [
-            MarketOptions {
-                threads: 0,
-                ..Default::default()
-            },
-            MarketOptions {
-                connections: server::CONNECTIONS_MAX + 1,
-                ..Default::default()
-            },
             MarketOptions {
                 opening_timeout: Duration::ZERO,
                 ..Default::default()
@@ -238,7 +202,7 @@ mod tests {
         ];
         for options in bad {
             assert!(
-                matches!(options.check(), Err(MarketError::Options(_))),
+                matches!(options.check(), Err(ServerError::Options(_))),
                 "{options:?}"
             );
         }

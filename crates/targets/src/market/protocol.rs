@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::model::{Game, GameId, Outcome, Pool, PoolId, Score, Shares};
-use super::store::Refusal;
+use super::transactions::Refusal;
 use server::websocket::frames;
 
-/// What is asked about every pool.
+/// The path on which WebSockets are opened.
+pub(super) const STREAM: &str = "/v1/stream";
+/// The question of every pool.
 const QUESTION: &str = "who scores next?";
 
 /// A request as it was written; what an operation needs is checked by that operation.

@@ -9,15 +9,14 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde::Serialize;
 
-use super::house::STREAM;
 use super::hub::Hub;
 use super::model::{Game, GameId, PoolId};
-use super::protocol::{Fault, PoolView};
-use super::store::StoreError;
-use server::metrics::METRICS_TYPE;
+use super::protocol::{Fault, PoolView, STREAM};
+use super::transactions::StoreError;
+use server::{Drain, Operations, operator_routes};
 
 /// All routes.
-pub(super) fn router(hub: Arc<Hub>) -> Router {
+pub(super) fn router(hub: &Arc<Hub>) -> Router {
     Router::new()
         .route("/v1/games", get(games))
         .route("/v1/games/{id}", get(game))
@@ -25,10 +24,9 @@ pub(super) fn router(hub: Arc<Hub>) -> Router {
         .route("/v1/pools/{id}", get(pool))
         .route(STREAM, get(stream))
         .route("/hello", get(|| async { "ok\n" }))
-        .route("/healthz", get(healthz))
-        .route("/metrics", get(metrics))
         .fallback(|| async { Problem::not_found("unknown_path", "no such path") })
-        .with_state(hub)
+        .with_state(Arc::clone(hub))
+        .merge(operator_routes(hub))
 }
 
 /// A failed request.
@@ -128,18 +126,14 @@ async fn stream() -> Response {
     ([(header::UPGRADE, "websocket")], problem).into_response()
 }
 
-async fn healthz(State(hub): State<Arc<Hub>>) -> (StatusCode, &'static str) {
-    if hub.draining() {
-        (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
-    } else {
-        (StatusCode::OK, "ready\n")
+impl Operations for Hub {
+    fn drain(&self) -> &Drain {
+        &self.drain
     }
-}
 
-async fn metrics(State(hub): State<Arc<Hub>>) -> Result<impl IntoResponse, Problem> {
-    let money = hub.store.audit().await?;
-    Ok((
-        [(header::CONTENT_TYPE, METRICS_TYPE)],
-        hub.metrics.render(money),
-    ))
+    async fn metrics(self: Arc<Self>) -> Result<String, Response> {
+        let money = self.store.audit().await;
+        let money = money.map_err(|error| Problem::from(error).into_response())?;
+        Ok(self.metrics.render(money))
+    }
 }

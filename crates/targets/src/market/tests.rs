@@ -12,12 +12,13 @@ use tokio::task::{JoinHandle, LocalSet, spawn_local};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::house::STREAM;
+use super::protocol::STREAM;
 use super::*;
 use crate::market::ledger::Money;
 use crate::market::model::{Event, Game, GameId, Pool, PoolId, User};
-use crate::market::store::{Answer, Prediction, Settlement, Store, Verdict};
-use server::Post;
+use crate::market::store::{Answer, Store};
+use crate::market::transactions::{Prediction, Settlement, Verdict};
+use server::ThreadContext;
 use server::reactor;
 
 /// A store that lets nobody have a balance without a permit.
@@ -91,7 +92,7 @@ impl Scene {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopping) = watch::channel(false);
-        let post = Post {
+        let post = ThreadContext {
             listener,
             stop: stopping,
         };

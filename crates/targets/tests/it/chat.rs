@@ -24,8 +24,8 @@ use crate::support::{Client, get, raw, soon};
 /// Options for a test: one thread without files of its own.
 fn options() -> ChatOptions {
     let mut options = ChatOptions::default();
-    options.threads = 1;
-    options.own_files = false;
+    options.server.threads = 1;
+    options.server.own_files = false;
     options
 }
 

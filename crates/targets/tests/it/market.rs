@@ -185,8 +185,8 @@ async fn an_account_belongs_to_a_name_or_goes_with_its_connection() {
 #[tokio::test]
 async fn several_threads_with_their_own_files_share_one_market() {
     let mut options = calm();
-    options.threads = 3;
-    options.own_files = true;
+    options.server.threads = 3;
+    options.server.own_files = true;
     let market = Market::start(options).await;
     let mut fans = Vec::new();
     for _ in 0..24 {

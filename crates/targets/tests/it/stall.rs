@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use server::ServerError;
 use targets::stall::{self, StallOptions};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -17,7 +18,7 @@ async fn answers_wait_for_the_end_of_a_stall() {
     let (ready, address) = oneshot::channel();
     let (shutdown, stop) = oneshot::channel::<()>();
     let served = tokio::spawn(stall::serve(
-        options,
+        options.clone(),
         move |address| ready.send(address).unwrap(),
         async { drop(stop.await) },
     ));
@@ -46,5 +47,5 @@ async fn a_stall_without_end_is_refused() {
     let mut options = StallOptions::default();
     options.stall = options.every;
     let result = stall::serve(options, |_| panic!("not ready"), std::future::pending()).await;
-    assert_eq!(result.unwrap_err().kind(), std::io::ErrorKind::InvalidInput);
+    assert!(matches!(result, Err(ServerError::Options(_))));
 }

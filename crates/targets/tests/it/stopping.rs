@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use targets::market::{self, MarketError};
+use server::ServerError;
+use targets::market;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
@@ -38,7 +39,7 @@ async fn a_stop_closes_everything_and_tells_why() {
 #[tokio::test]
 async fn a_peer_that_ignores_the_close_does_not_hold_up_the_stop() {
     let mut options = calm();
-    options.stop_within = Duration::from_millis(50);
+    options.server.stop_within = Duration::from_millis(50);
     let market = Market::start(options).await;
     let _deaf = market.connect().await;
     let report = market.stop().report().await;
@@ -95,22 +96,22 @@ async fn an_address_in_use_is_an_error() {
     let address: SocketAddr = taken.local_addr().unwrap();
     for threads in [1, 2] {
         let mut options = calm();
-        options.listen = address;
-        options.threads = threads;
+        options.server.listen = address;
+        options.server.threads = threads;
         let result = market::serve(options, |_| panic!("not ready"), std::future::pending()).await;
         assert!(
-            matches!(result, Err(MarketError::Listen { .. })),
+            matches!(result, Err(ServerError::Listen { .. })),
             "{result:?}"
         );
     }
     // Not even another market's port is shared.
     let mut options = calm();
-    options.threads = 2;
+    options.server.threads = 2;
     let market = Market::start(options.clone()).await;
-    options.listen = market.address;
+    options.server.listen = market.address;
     let result = market::serve(options, |_| panic!("not ready"), std::future::pending()).await;
     assert!(
-        matches!(result, Err(MarketError::Listen { .. })),
+        matches!(result, Err(ServerError::Listen { .. })),
         "{result:?}"
     );
 }

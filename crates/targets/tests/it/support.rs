@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
-use targets::market::{self, MarketError, MarketOptions, Report};
+use server::ServerError;
+use targets::market::{self, MarketOptions, Report};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -28,8 +29,8 @@ pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
 /// Options without goals during a test, on one thread.
 pub(crate) fn calm() -> MarketOptions {
     let mut options = MarketOptions::default();
-    options.threads = 1;
-    options.own_files = false;
+    options.server.threads = 1;
+    options.server.own_files = false;
     options.batch = Duration::from_millis(20);
     options.goal_every = Duration::from_secs(1_000_000);
     options
@@ -39,7 +40,7 @@ pub(crate) fn calm() -> MarketOptions {
 pub(crate) struct Market {
     pub(crate) address: SocketAddr,
     shutdown: oneshot::Sender<()>,
-    served: JoinHandle<Result<Report, MarketError>>,
+    served: JoinHandle<Result<Report, ServerError>>,
 }
 
 impl Market {
@@ -87,7 +88,7 @@ impl Market {
 }
 
 pub(crate) struct Stopping {
-    served: JoinHandle<Result<Report, MarketError>>,
+    served: JoinHandle<Result<Report, ServerError>>,
 }
 
 impl Stopping {

@@ -9,8 +9,8 @@ use crate::support::soon;
 #[tokio::test]
 async fn everybody_in_the_room_gets_what_is_said_there() {
     let mut several = options();
-    several.threads = 3;
-    several.own_files = true;
+    several.server.threads = 3;
+    several.server.own_files = true;
     let chat = Chat::start(several).await;
     let mut all = Vec::new();
     for _ in 0..24 {

@@ -1,6 +1,7 @@
 //! History that outlives the server.
 
 use serde_json::json;
+use server::ServerError;
 use targets::chat::ChatError;
 
 use super::{Chat, ids, options};
@@ -59,5 +60,8 @@ async fn more_rooms_than_allowed_are_not_dropped_in_silence() {
     stored.rooms_max = 2;
     let ready = |_| panic!("it must not start");
     let error = targets::chat::serve(stored, ready, std::future::pending()).await;
-    assert!(matches!(error, Err(ChatError::Options(_))), "{error:?}");
+    assert!(
+        matches!(error, Err(ChatError::Server(ServerError::Options(_)))),
+        "{error:?}"
+    );
 }

@@ -9,7 +9,9 @@ use ads::{
     Report, ServerAddress, StoreAddress, Writes,
 };
 
-use super::{listening, processes, stop, taken};
+use server::{ServerError, Stop};
+
+use super::{listening, processes, server_options, stop};
 use crate::args::ads::{AboveOneArg, AdsArgs, LogFormatArg, WritesArg};
 use crate::exit::{Exit, Failure};
 
@@ -17,48 +19,18 @@ use crate::exit::{Exit, Failure};
 const PROCESSES_OVER: u16 = 257;
 
 pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
-    let mut options = AdsOptions::default();
-    options.listen = args.listen.listen;
-    options.threads = args.threads.unwrap_or(options.threads);
-    options.ads = args.ads.unwrap_or(options.ads);
-    options.short_list = args.short_list.unwrap_or(options.short_list);
-    options.long_list = args.long_list.unwrap_or(options.long_list);
-    options.long_share = args.long_share.unwrap_or(options.long_share);
-    options.campaign_limit = args.campaign_limit.unwrap_or(options.campaign_limit);
-    options.offers_max = args.offers.unwrap_or(options.offers_max);
-    options.seed = args.seed.unwrap_or(options.seed);
-    options.store_connections = args.store_connections.unwrap_or(options.store_connections);
-    options.store_wait = args.store_wait.unwrap_or(options.store_wait);
-    let wrong = |error| Failure::new(Exit::Usage, error);
-    if let Some(store) = &args.store {
-        options.store = Some(StoreAddress::parse(&given(store)?).map_err(wrong)?);
-    }
-    if let Some(cache) = &args.cache {
-        options.cache = Some(ServerAddress::cache(&given(cache)?).map_err(wrong)?);
-    }
-    options.access_log.clone_from(&args.access_log);
-    options.writes = match args.writes {
-        WritesArg::Sync => Writes::Sync,
-        WritesArg::Async => Writes::Async,
-    };
-    options.log_format = match args.log_format {
-        LogFormatArg::Combined => LogFormat::Combined,
-        LogFormatArg::Json => LogFormat::Json,
-    };
-    if let Some(path) = &args.publishers {
-        options.publishers = Some(publishers(path, args.above_one)?);
-    }
+    let mut options = options(args)?;
     if let Some((group, address)) = &args.process_of {
-        options.listen = *address;
+        options.server.listen = *address;
         options.group = Some(group.clone());
-        let report = ads::run(options, server::Stop::SignalOrStdin, listening).map_err(failed)?;
+        let report = ads::run(options, Stop::SignalOrStdin, listening).map_err(failed)?;
         processes::tell_end(&figures(report));
         return Ok(Exit::Passed);
     }
     let figures = match args.processes.unwrap_or(1) {
         0 | PROCESSES_OVER.. => {
             let rule = "there can be 1 to 256 processes";
-            return Err(failed(AdsError::Options(rule)));
+            return Err(failed(ServerError::Options(rule).into()));
         }
         1 => figures(ads::run(options, stop(&args.listen), listening).map_err(failed)?),
         count => {
@@ -68,7 +40,7 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
             processes::run(
                 &group,
                 count.into(),
-                options.listen,
+                options.server.listen,
                 stop(&args.listen),
                 listening,
             )?
@@ -97,10 +69,44 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Passed)
 }
 
+/// The options of the network.
+fn options(args: &AdsArgs) -> Result<AdsOptions, Failure> {
+    let mut options = AdsOptions::default();
+    options.server = server_options(options.server, &args.listen, args.threads);
+    options.ads = args.ads.unwrap_or(options.ads);
+    options.short_list = args.short_list.unwrap_or(options.short_list);
+    options.long_list = args.long_list.unwrap_or(options.long_list);
+    options.long_share = args.long_share.unwrap_or(options.long_share);
+    options.campaign_limit = args.campaign_limit.unwrap_or(options.campaign_limit);
+    options.offers_max = args.offers.unwrap_or(options.offers_max);
+    options.seed = args.seed.unwrap_or(options.seed);
+    options.store_connections = args.store_connections.unwrap_or(options.store_connections);
+    options.store_wait = args.store_wait.unwrap_or(options.store_wait);
+    let wrong = |error| Failure::new(Exit::Usage, error);
+    if let Some(store) = &args.store {
+        options.store = Some(StoreAddress::parse(&given(store)?).map_err(wrong)?);
+    }
+    if let Some(cache) = &args.cache {
+        options.cache = Some(ServerAddress::cache(&given(cache)?).map_err(wrong)?);
+    }
+    options.access_log.clone_from(&args.access_log);
+    options.writes = match args.writes {
+        WritesArg::Sync => Writes::Sync,
+        WritesArg::Async => Writes::Async,
+    };
+    options.log_format = match args.log_format {
+        LogFormatArg::Combined => LogFormat::Combined,
+        LogFormatArg::Json => LogFormat::Json,
+    };
+    if let Some(path) = &args.publishers {
+        options.publishers = Some(publishers(path, args.above_one)?);
+    }
+    Ok(options)
+}
+
 fn failed(error: AdsError) -> Failure {
     match error {
-        AdsError::Options(_) => Failure::new(Exit::Usage, error),
-        AdsError::Listen { address, source } => taken(address, &source),
+        AdsError::Server(error) => super::failed(error),
         error => Failure::new(Exit::Unavailable, error),
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn run(
 ) -> Result<Vec<u64>, Failure> {
     let unavailable = |what: String| Failure::new(Exit::Unavailable, std::io::Error::other(what));
     let port = Port::take(listen)
-        .map_err(|error| unavailable(format!("cannot listen at {listen}: {error}")))?;
+        .map_err(|error| unavailable(format!("cannot listen on {listen}: {error}")))?;
     let (sender, news) = channel();
     let mut processes = Vec::new();
     for number in 0..count {
@@ -68,53 +68,76 @@ pub(super) fn run(
         processes.push(process);
     }
     watch(stop, &sender).map_err(|error| Failure::new(Exit::Unavailable, error))?;
+    let crashed = wait_for_end(&news, count, || ready(port.address()));
+    stop_all(&mut processes, &news, crashed);
+    match sum_figures(&mut processes, crashed) {
+        Ok(sums) => Ok(sums),
+        Err(fault) => Err(unavailable(fault)),
+    }
+}
+
+/// Calls `ready` once all of `count` processes listen; returns when this process is to stop, or with the
+/// number of a process that ended by itself.
+fn wait_for_end(news: &Receiver<News>, count: usize, ready: impl FnOnce()) -> Option<usize> {
     let mut listening = 0;
     let mut ready = Some(ready);
-    let died = loop {
-        match next(&news) {
-            News::Stop => break None,
-            News::Silent(number) => break Some(number),
+    loop {
+        match next(news) {
+            News::Stop => return None,
+            News::Silent(number) => return Some(number),
             News::Said(_, line) if line.starts_with(LISTENING) => {
                 listening += 1;
                 if listening == count
                     && let Some(ready) = ready.take()
                 {
-                    ready(port.address());
+                    ready();
                 }
             }
             News::Said(..) => {}
         }
-    };
-    // Now all of them stop in good order.
-    processes
-        .iter_mut()
-        .for_each(|process| drop(process.leash.take()));
-    let mut talking = count - usize::from(died.is_some());
-    while talking > 0 {
+    }
+}
+
+/// Stops all processes gracefully and reads their figures; kills those that take too long.
+fn stop_all(processes: &mut [Process], news: &Receiver<News>, crashed: Option<usize>) {
+    for process in &mut *processes {
+        drop(process.leash.take());
+    }
+    let mut open = processes.len() - usize::from(crashed.is_some());
+    while open > 0 {
         match news.recv_timeout(STOP_MAX) {
             Ok(News::Stop) => {}
-            Ok(News::Silent(_)) => talking -= 1,
+            Ok(News::Silent(_)) => open -= 1,
             Ok(News::Said(number, line)) => hear(&mut processes[number], &line),
             Err(_) => {
-                for process in &mut processes {
+                for process in &mut *processes {
                     // Those that have ended by themselves cannot be killed.
                     let _ = process.child.kill();
                 }
             }
         }
     }
+}
+
+/// The sums of the figures of all processes.
+///
+/// # Errors
+/// Which process failed, and how.
+fn sum_figures(processes: &mut [Process], crashed: Option<usize>) -> Result<Vec<u64>, String> {
+    let count = processes.len();
     let mut sums = Vec::new();
     let mut fault = None;
     for (number, process) in processes.iter_mut().enumerate() {
         let pid = process.child.id();
         let how = match process.child.wait() {
-            Ok(status) if status.success() && process.ended_well && died != Some(number) => None,
+            Ok(status) if status.success() && process.ended_well && crashed != Some(number) => None,
             Ok(status) => Some(status.to_string()),
             Err(error) => Some(error.to_string()),
         };
-        if let Some(how) = how.filter(|_| fault.is_none() || died == Some(number)) {
+        if let Some(how) = how.filter(|_| fault.is_none() || crashed == Some(number)) {
             fault = Some(format!(
-                "app server {} of {count} (process {pid}) has died: {how}; the others were stopped",
+                "app server {} of {count} (process {pid}) ended unexpectedly: {how}; the others were \
+                 stopped",
                 number + 1
             ));
         }
@@ -123,10 +146,7 @@ pub(super) fn run(
             *sum += figure;
         }
     }
-    match fault {
-        Some(fault) => Err(unavailable(fault)),
-        None => Ok(sums),
-    }
+    fault.map_or(Ok(sums), Err)
 }
 
 fn next(news: &Receiver<News>) -> News {

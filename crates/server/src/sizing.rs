@@ -1,21 +1,19 @@
-//! How many serving threads so many connections need, by their open files.
+//! How many serving threads a number of connections needs, by their open files.
 
 use std::num::NonZero;
 
-/// Most connections that can be expected.
-pub const CONNECTIONS_MAX: usize = 10_000_000;
-/// Most serving threads that are started unasked.
+/// Most serving threads that are started without being requested.
 const THREADS_MAX: usize = 1024;
 /// Open files of a process besides connections and runtimes.
 const FILES_RESERVED: u64 = 64;
 /// Open files of each thread's runtime, which all file tables hold.
 const FILES_OF_A_RUNTIME: u64 = 4;
-/// How far a table of files is planned to be filled: threads do not get the same number of
-/// connections, and some of them are HTTP.
+/// How full a file table is planned to be: threads do not get the same number of connections, and
+/// some of them are HTTP.
 const FILL: f64 = 0.9;
 
-/// Serving threads where nobody says how many: one for each core, and at least 2.
-pub fn threads_of_cores() -> usize {
+/// Serving threads by default: one for each core, and at least 2.
+pub(crate) fn threads_of_cores() -> usize {
     std::thread::available_parallelism()
         .map_or(2, NonZero::get)
         .max(2)
@@ -25,8 +23,8 @@ pub fn threads_of_cores() -> usize {
 /// table holds `files_max` files.
 ///
 /// # Errors
-/// What is wrong when no number of threads is enough.
-pub fn enough_threads(
+/// The reason when no number of threads is enough.
+pub(crate) fn enough_threads(
     threads: usize,
     connections: usize,
     files_max: u64,
@@ -38,7 +36,7 @@ pub fn enough_threads(
     };
     (threads..=threads.max(THREADS_MAX))
         .find(hold)
-        .ok_or("so many connections need a higher limit on open files")
+        .ok_or("this many connections need a higher limit on open files")
 }
 
 /// Connections that are expected on each of `threads`.

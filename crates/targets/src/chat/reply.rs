@@ -1,33 +1,20 @@
-//! What the chat knows of a connection, and how it answers, whatever protocol is spoken there.
+//! What a message leads to, in whatever protocol it came.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-use super::cable::Cable;
 use super::channels::{Channels, Form};
 use super::fault::Fault;
 use super::hub::Hub;
 use super::message::Said;
-use super::phoenix::Phoenix;
 use super::room::Room;
-use super::socket::Socket;
 use server::reactor::{Answered, Seating};
 use server::websocket::frames;
 
 /// Rooms that one connection may be in at once.
 pub(super) const ROOMS_EACH_MAX: usize = 16;
-
-/// One connection.
-#[derive(Debug)]
-pub(super) enum Guest {
-    /// It says nothing.
-    Stream,
-    Socket(Socket),
-    Cable(Box<Cable>),
-    Phoenix(Box<Phoenix>),
-}
 
 /// What a message asks for.
 pub(super) enum Deed {
@@ -94,30 +81,6 @@ impl Reply {
 
     pub(super) fn answered(self) -> Answered {
         self.0
-    }
-}
-
-impl Guest {
-    /// What a text asks for.
-    pub(super) fn hear(&mut self, hub: &Hub, channels: &mut Channels, text: &str) -> Deed {
-        match self {
-            // Nothing is read from a stream.
-            Self::Stream => Deed::Reply(Reply::nothing()),
-            Self::Socket(socket) => socket.hear(hub, text),
-            Self::Cable(cable) => cable.hear(hub, channels, text),
-            Self::Phoenix(phoenix) => phoenix.hear(hub, channels, text),
-        }
-    }
-
-    /// The answer to a binary message, which nobody here understands.
-    pub(super) fn hear_binary(&self) -> Answered {
-        let error = Fault::Invalid("messages are text".to_owned());
-        let reply = match self {
-            Self::Socket(_) => super::socket::refused(&error),
-            Self::Phoenix(_) => Reply::bad().end(CloseCode::Unsupported, "messages are text"),
-            Self::Stream | Self::Cable(_) => Reply::bad(),
-        };
-        reply.answered()
     }
 }
 

@@ -6,19 +6,19 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::draws::Draws;
 use super::options::MarketOptions;
+use server::Draws;
 
 /// Which requests are held up, and for how long.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct Delay {
     delay: Duration,
     share: f64,
     seed: u64,
     asked: AtomicU64,
 }
 
-impl Fault {
+impl Delay {
     pub(super) fn new(options: &MarketOptions) -> Self {
         Self {
             delay: options.delay,
@@ -47,8 +47,8 @@ mod tests {
 
     use super::*;
 
-    fn fault(share: f64) -> Fault {
-        Fault::new(&MarketOptions {
+    fn delay(share: f64) -> Delay {
+        Delay::new(&MarketOptions {
             delay: Duration::from_millis(3),
             delay_share: share,
             ..Default::default()
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_share_is_that_of_the_option() {
-        let fault = fault(0.1);
+        let fault = delay(0.1);
         let struck = (0..100_000).filter(|_| fault.strikes()).count();
         // Binomial with a standard deviation of 95.
         assert!((9_600..10_400).contains(&struck), "{struck}");
@@ -66,9 +66,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_struck_request_waits_and_no_other() {
         let start = Instant::now();
-        fault(0.0).hold_up().await;
+        delay(0.0).hold_up().await;
         assert_eq!(start.elapsed(), Duration::ZERO);
-        fault(1.0).hold_up().await;
+        delay(1.0).hold_up().await;
         assert_eq!(start.elapsed(), Duration::from_millis(3));
     }
 }

@@ -11,23 +11,14 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Config, NoTls, Row, Statement};
 
-use super::{Dialect, Sql, Trouble, Value};
-use crate::address::{AddressError, ServerAddress};
+use super::address::{AddressError, DatabaseKind, ServerAddress};
+use super::sql::{Sql, SqlError, Value};
 
 /// Most statements that a connection keeps prepared; further ones are prepared each time.
 const PREPARED_MAX: usize = 32;
 
-/// How long after it was given up a statement may still run in the server.
-const GIVEN_UP_AFTER: Duration = Duration::from_secs(1);
-
-const DIALECT: Dialect = Dialect {
-    count_tables: "SELECT count(*) FROM information_schema.tables \
-                   WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'",
-    add: "ON CONFLICT (ad, step) DO UPDATE SET total = ads_performance.total + excluded.total",
-    // Numbers of locks are the database's: "adnw" in ASCII.
-    hold: "SELECT CASE WHEN pg_try_advisory_lock(1633971831) THEN 1 ELSE 0 END",
-    let_go: "SELECT CASE WHEN pg_advisory_unlock(1633971831) THEN 1 ELSE 0 END",
-};
+/// How long a statement may run in the server after its client timed out.
+const CANCEL_AFTER: Duration = Duration::from_secs(1);
 
 /// One connection, with the runtime that drives it.
 struct Postgres {
@@ -42,30 +33,33 @@ pub(super) fn config(address: &ServerAddress) -> Result<Config, AddressError> {
     let config: Config = address
         .reveal()
         .parse()
-        .map_err(|error: tokio_postgres::Error| address.wrong(&told(&error)))?;
+        .map_err(|error: tokio_postgres::Error| address.invalid(&message(&error)))?;
     match (config.get_dbname(), config.get_ssl_mode()) {
-        (None | Some(""), _) => Err(address.wrong("name a database behind the last /")),
+        (None | Some(""), _) => {
+            Err(address.invalid("give the name of a database after the last /"))
+        }
         (_, SslMode::Disable | SslMode::Prefer) => Ok(config),
-        _ => Err(address.wrong("TLS is not spoken here; leave sslmode out")),
+        _ => Err(address.invalid("TLS is not supported; omit sslmode")),
     }
 }
 
 pub(super) fn connect(
     address: &ServerAddress,
+    application: &str,
     limit: Duration,
-) -> Result<impl Sql + Send + use<>, Trouble> {
-    let mut config = config(address).map_err(|error| Trouble::Refused(error.to_string()))?;
-    config.application_name("throng-ads").connect_timeout(limit);
+) -> Result<impl Sql + Send + use<>, SqlError> {
+    let mut config = config(address).map_err(|error| SqlError::Refused(error.to_string()))?;
+    config.application_name(application).connect_timeout(limit);
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Trouble::Lost(error.to_string()))?;
+        .map_err(|error| SqlError::Lost(error.to_string()))?;
     let connecting = async { tokio::time::timeout(limit, config.connect(NoTls)).await };
     let (client, connection) = runtime
         .block_on(connecting)
-        .map_err(|_| late())?
-        .map_err(|error| trouble(&error))?;
-    // How it ends, the next statement tells.
+        .map_err(|_| timed_out())?
+        .map_err(|error| sql_error(&error))?;
+    // The next statement reports how it ended.
     runtime.spawn(async move { drop(connection.await) });
     let mut new = Postgres {
         runtime,
@@ -73,44 +67,44 @@ pub(super) fn connect(
         limit,
         prepared: HashMap::new(),
     };
-    // What nobody waits for any more shall not go on there; that it is given up is told here first.
-    let limit_ms = (limit + GIVEN_UP_AFTER).as_millis();
+    // The server cancels statements that timed out here, a little later than the client does.
+    let limit_ms = (limit + CANCEL_AFTER).as_millis();
     new.plain(&format!("SET statement_timeout = {limit_ms}"))?;
     Ok(new)
 }
 
-fn late() -> Trouble {
-    Trouble::Lost("no answer in time".to_owned())
+fn timed_out() -> SqlError {
+    SqlError::Lost("no answer in time".to_owned())
 }
 
-/// What went wrong, with what the server says.
-fn told(error: &tokio_postgres::Error) -> String {
+/// The message of the server, or of the client with its cause.
+fn message(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), error.source()) {
-        (Some(told), _) => told.message().to_owned(),
+        (Some(reported), _) => reported.message().to_owned(),
         (None, Some(cause)) => format!("{error}: {cause}"),
         (None, None) => error.to_string(),
     }
 }
 
-fn trouble(error: &tokio_postgres::Error) -> Trouble {
+fn sql_error(error: &tokio_postgres::Error) -> SqlError {
     let Some(code) = error.code() else {
-        return Trouble::Lost(told(error));
+        return SqlError::Lost(message(error));
     };
     if *code == SqlState::UNIQUE_VIOLATION {
-        Trouble::Duplicate
+        SqlError::Duplicate
     } else if *code == SqlState::T_R_DEADLOCK_DETECTED
         || *code == SqlState::T_R_SERIALIZATION_FAILURE
     {
-        Trouble::Contended
+        SqlError::Contended
     } else if code.code().starts_with("57") || code.code().starts_with("08") {
-        // It stops, does not take sessions yet, or took too long: nothing is wrong with what was asked.
-        Trouble::Lost(told(error))
+        // It stops, does not accept sessions yet, or took too long: the statement itself is fine.
+        SqlError::Lost(message(error))
     } else {
-        Trouble::Refused(told(error))
+        SqlError::Refused(message(error))
     }
 }
 
-/// `?` as `$1`, `$2` and so on. No text of ours holds a question mark.
+/// `?` as `$1`, `$2` and so on. No text of ours contains a question mark.
 fn numbered(sql: &str) -> String {
     let mut parts = sql.split('?');
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -133,7 +127,7 @@ impl ToSql for Value {
             Value::Float(number) if *to == Type::FLOAT8 => number.to_sql(to, out),
             Value::Text(text) if <&str as ToSql>::accepts(to) => text.to_sql(to, out),
             Value::Null => Ok(IsNull::Yes),
-            other => Err(format!("{other:?} is no {to}").into()),
+            other => Err(format!("{other:?} is not a {to}").into()),
         }
     }
 
@@ -173,7 +167,7 @@ where
 }
 
 impl Postgres {
-    fn ask(&mut self, sql: &str, given: &[Value]) -> Result<Vec<Row>, Trouble> {
+    fn query(&mut self, sql: &str, given: &[Value]) -> Result<Vec<Row>, SqlError> {
         let given: Vec<&(dyn ToSql + Sync)> = given.iter().map(|value| value as _).collect();
         let Postgres {
             runtime,
@@ -181,7 +175,7 @@ impl Postgres {
             limit,
             prepared,
         } = self;
-        let asking = async {
+        let querying = async {
             let statement = match prepared.get(sql) {
                 Some(statement) => statement.clone(),
                 None => {
@@ -195,33 +189,33 @@ impl Postgres {
             client.query(&statement, &given).await
         };
         runtime
-            .block_on(async { tokio::time::timeout(*limit, asking).await })
-            .map_err(|_| late())?
-            .map_err(|error| trouble(&error))
+            .block_on(async { tokio::time::timeout(*limit, querying).await })
+            .map_err(|_| timed_out())?
+            .map_err(|error| sql_error(&error))
     }
 }
 
 impl Sql for Postgres {
-    fn rows(&mut self, sql: &str, given: &[Value]) -> Result<Vec<Vec<Value>>, Trouble> {
-        let rows = self.ask(sql, given)?;
+    fn rows(&mut self, sql: &str, given: &[Value]) -> Result<Vec<Vec<Value>>, SqlError> {
+        let rows = self.query(sql, given)?;
         let rows: Result<Vec<_>, _> = rows.iter().map(values).collect();
-        rows.map_err(|error| Trouble::Refused(told(&error)))
+        rows.map_err(|error| SqlError::Refused(message(&error)))
     }
 
-    fn change(&mut self, sql: &str, given: &[Value]) -> Result<(), Trouble> {
-        self.ask(sql, given).map(drop)
+    fn change(&mut self, sql: &str, given: &[Value]) -> Result<(), SqlError> {
+        self.query(sql, given).map(drop)
     }
 
-    fn plain(&mut self, sql: &str) -> Result<(), Trouble> {
+    fn plain(&mut self, sql: &str) -> Result<(), SqlError> {
         let (limit, client) = (self.limit, &self.client);
         self.runtime
             .block_on(async { tokio::time::timeout(limit, client.batch_execute(sql)).await })
-            .map_err(|_| late())?
-            .map_err(|error| trouble(&error))
+            .map_err(|_| timed_out())?
+            .map_err(|error| sql_error(&error))
     }
 
-    fn dialect(&self) -> &'static Dialect {
-        &DIALECT
+    fn kind(&self) -> DatabaseKind {
+        DatabaseKind::Postgres
     }
 }
 
@@ -230,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_of_values_are_numbered() {
+    fn placeholders_are_numbered() {
         assert_eq!(numbered("SELECT 1"), "SELECT 1");
         assert_eq!(numbered("(?, ?), (?)"), "($1, $2), ($3)");
     }

@@ -1,0 +1,12 @@
+//! A record of what happened to an offer.
+
+use super::offers::Offer;
+use super::step::Step;
+
+/// What happened, to which offer, when.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    pub(super) offer: Offer,
+    pub(super) step: Step,
+    pub(super) at_ms: f64,
+}

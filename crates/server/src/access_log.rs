@@ -1,0 +1,9 @@
+//! The access log: a line for each request, in the combined format or as JSON.
+
+mod entry;
+mod file;
+mod layer;
+
+pub use entry::LogFormat;
+pub use file::{AccessLog, LogCounts};
+pub use layer::{LogSubject, logged};

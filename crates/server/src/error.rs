@@ -1,0 +1,27 @@
+//! Why a system could not be served.
+
+use std::io;
+use std::net::SocketAddr;
+
+/// Why a system could not be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// An option has an invalid value.
+    #[error("{0}")]
+    Options(&'static str),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The requested address.
+        address: SocketAddr,
+        /// What the system reported.
+        source: io::Error,
+    },
+    /// A thread crashed.
+    #[error("a thread crashed")]
+    Crashed,
+    /// Runtime, signals or limits cannot be set up.
+    #[error("cannot set up the process")]
+    Process(#[source] io::Error),
+}
