@@ -43,7 +43,7 @@ impl Inputs {
 }
 
 /// Hexadecimal SHA-1.
-pub(crate) fn hex_digest(text: &str) -> String {
-    let digest = Sha1::digest(text);
+pub(crate) fn hex_digest(bytes: &(impl AsRef<[u8]> + ?Sized)) -> String {
+    let digest = Sha1::digest(bytes);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -86,39 +86,12 @@ fn scenario_of(
         diagnostics.ignored(0..0, message);
     }
     let (steps, length_s) = steps_of(&kept, &origin, settings.statics, &reuse);
-    let mut top = Map::new(0..0);
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    let stem = file.strip_suffix(".har").unwrap_or(file);
-    top.put("name", Item::Text(literal(stem)));
-    top.put("target", Item::Text(literal(&origin)));
-    let mut options = Map::new(0..0);
-    if let Some(agent) = kept
-        .iter()
-        .find_map(|exchange| exchange.user_agent.as_ref())
-    {
-        let headers = Map::of(0..0, "user-agent", Item::Text(literal(agent)));
-        options.put("headers", Item::Map(headers));
-    }
-    if has_jar {
-        options.put("cookies", Item::Bare("true".to_owned()));
-    }
-    if !options.entries.is_empty() {
-        top.put("options", Item::Map(options));
-    }
-    top.put(
-        "sessions",
-        Item::Map(Map::of(0..0, "recorded", Item::List(steps))),
-    );
-    let rate = Map::of(0..0, "constant", Item::Bare("1/s".to_owned()))
-        .with("for", Item::Bare("1m".to_owned()))
-        .comment("A recording does not say how many come: this is yours to choose.");
-    let hold_s = (length_s + FINISH_S_MIN).ceil();
-    let finish = Map::of(0..0, "hold", Item::Bare(format!("{hold_s}s")))
-        .with("until", Item::Text("done".to_owned()));
-    top.put("arrivals", Item::List(vec![rate, finish]));
+    let options = options_of(&kept, has_jar);
+    let top = document(file, &origin, options, steps, length_s);
     let mut writer = Writer::default();
-    let made = format!("Made from the recording {file}; docs/har.md says what became of what.");
-    writer.comment(&(0..0), 0, &made);
+    let comment = format!("Converted from the recording {file}; see docs/har.md.");
+    writer.comment(&(0..0), 0, &comment);
     for host in &others {
         let what = if settings.third_parties {
             "Kept"
@@ -133,6 +106,45 @@ fn scenario_of(
         lines: writer.lines,
         requests: Vec::new(),
     })
+}
+
+/// Headers and cookies of all requests.
+fn options_of(exchanges: &[Exchange], has_jar: bool) -> Map {
+    let mut options = Map::new(0..0);
+    let agent = exchanges
+        .iter()
+        .find_map(|exchange| exchange.user_agent.as_ref());
+    if let Some(agent) = agent {
+        let headers = Map::of(0..0, "user-agent", Item::Text(literal(agent)));
+        options.put("headers", Item::Map(headers));
+    }
+    if has_jar {
+        options.put("cookies", Item::Bare("true".to_owned()));
+    }
+    options
+}
+
+/// The scenario; `length_s` is the length of its pauses.
+fn document(file: &str, origin: &str, options: Map, steps: Vec<Map>, length_s: f64) -> Map {
+    let mut top = Map::new(0..0);
+    let stem = file.strip_suffix(".har").unwrap_or(file);
+    top.put("name", Item::Text(literal(stem)));
+    top.put("target", Item::Text(literal(origin)));
+    if !options.entries.is_empty() {
+        top.put("options", Item::Map(options));
+    }
+    top.put(
+        "sessions",
+        Item::Map(Map::of(0..0, "recorded", Item::List(steps))),
+    );
+    let rate = Map::of(0..0, "constant", Item::Bare("1/s".to_owned()))
+        .with("for", Item::Bare("1m".to_owned()))
+        .comment("A recording does not say how many users arrive: choose the rate here.");
+    let hold_s = (length_s + FINISH_S_MIN).ceil();
+    let finish = Map::of(0..0, "hold", Item::Bare(format!("{hold_s}s")))
+        .with("until", Item::Text("done".to_owned()));
+    top.put("arrivals", Item::List(vec![rate, finish]));
+    top
 }
 
 /// Takes out of requests the cookies that responses before them have set: each user gets its own.

@@ -195,7 +195,7 @@ impl Importer<'_> {
         top.put("sessions", Item::Map(sessions));
         top.put("arrivals", Item::List(arrivals));
         let mut writer = Writer::default();
-        let made = format!("Made from Tsung's {file}; docs/tsung.md says what became of what.");
+        let made = format!("Converted from Tsung's {file}; see docs/tsung.md.");
         writer.comment(&(0..0), 0, &made);
         writer.map(&top, 0);
         Converted {

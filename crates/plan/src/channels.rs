@@ -1,11 +1,13 @@
 //! Protocols of channels over WebSocket: Phoenix, ActionCable, Socket.IO.
 
+use serde::Serialize;
+
 use crate::expr::Template;
 use crate::ids::MeasureId;
 use crate::messages::Expect;
 
 /// A protocol of channels, and how it goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Protocol {
     /// Phoenix channels; messages are objects (serializer 1.0.0) or arrays of five (2.0.0).
     Phoenix {
@@ -32,7 +34,7 @@ impl Protocol {
 }
 
 /// Something done with a channel.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelOp {
     pub verb: ChannelVerb,
     /// The topic (Phoenix), the identifier (ActionCable) or the namespace (Socket.IO); `None`: that
@@ -51,7 +53,7 @@ pub struct ChannelOp {
 }
 
 /// What is done with a channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum ChannelVerb {
     Join,
     Push,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
 use stats::rng::Rng;
 
 use crate::expr::Value;
@@ -13,7 +14,7 @@ use crate::ids::{Register, Slot};
 pub type DataId = u16;
 
 /// A table and how rows are taken from it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Data {
     /// As written: the key under `data`.
     pub name: String,
@@ -23,7 +24,7 @@ pub struct Data {
 }
 
 /// Which row a user gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Order {
     /// User n begins with row n; each further one is the next.
     Sequential,
@@ -34,7 +35,7 @@ pub enum Order {
 }
 
 /// What happens beyond the last row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum End {
     /// It goes on with the first.
     Wrap,
@@ -97,6 +98,12 @@ impl Table {
         }))
     }
 
+    /// A hash of all cells.
+    fn hash(&self) -> u64 {
+        let ends = self.0.ends.iter().flat_map(|end| end.to_le_bytes());
+        fnv1a(self.0.text.bytes().chain(ends))
+    }
+
     pub fn rows_count(&self) -> usize {
         self.0.ends.len() / self.0.columns_count
     }
@@ -114,17 +121,24 @@ impl Table {
     }
 }
 
+/// Its size and a hash of its cells.
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let counts = (self.rows_count(), self.0.columns_count);
+        (counts, self.0.is_json, self.hash()).serialize(serializer)
+    }
+}
+
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ends = self.0.ends.iter().flat_map(|end| end.to_le_bytes());
-        let hash = fnv1a(self.0.text.bytes().chain(ends));
+        let hash = self.hash();
         let (rows, columns) = (self.rows_count(), self.0.columns_count);
         write!(f, "Table({rows} x {columns}, {hash:016x})")
     }
 }
 
 /// Taking a row.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Feed {
     pub data: DataId,
     /// How many rows the user has taken of it so far.

@@ -12,12 +12,13 @@ pub use eval::EvalError;
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use stats::rng::Rng;
 
 use crate::ids::Slot;
 
 /// A variable's value.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub enum Value {
     /// Never set.
     #[default]
@@ -29,7 +30,7 @@ pub enum Value {
 }
 
 /// A compiled expression.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Expr {
     Const(Value),
     /// A variable of the session.
@@ -44,7 +45,7 @@ pub enum Expr {
 }
 
 /// Built-in functions. Argument counts are checked when the scenario is compiled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Func {
     /// `random(a, b)`: an integer in `a..=b`.
     Random,
@@ -73,13 +74,13 @@ pub enum Func {
     Raw,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Unary {
     Not,
     Negate,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Binary {
     Or,
     And,
@@ -108,20 +109,20 @@ pub trait Context {
 }
 
 /// Text with expressions in it.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Template {
     pub parts: Vec<Part>,
 }
 
 /// A piece of a [`Template`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Part {
     Text(Arc<str>),
     Expr(Expr, Escape),
 }
 
 /// How a value is written into a template.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Escape {
     /// As it is.
     None,

@@ -1,12 +1,14 @@
 //! HTTP requests.
 
+use serde::Serialize;
+
 use crate::auth::Digest;
 use crate::expr::{Expr, Template};
 use crate::ids::{EndpointId, MeasureId, Slot};
 use crate::matching::Save;
 
 /// An HTTP request and what is done with its response.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HttpOp {
     pub endpoint: EndpointId,
     /// Upper-case method.
@@ -44,7 +46,7 @@ impl HttpOp {
 }
 
 /// Which HTTP statuses are no error.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum StatusRule {
     /// 100–399.
     BelowFourHundred,

@@ -22,11 +22,11 @@ mod options;
 mod phases;
 pub mod prices;
 pub mod probes;
+mod remote;
 mod session;
 mod streams;
 mod tcp;
 pub mod thresholds;
-pub mod units;
 mod wire;
 
 pub use auth::Digest;
@@ -47,10 +47,12 @@ pub use tcp::{Payload, TcpOpen};
 pub use thresholds::{Basis, Comparison, Figure, Stat, Threshold};
 pub use wire::Wire;
 
+use serde::Serialize;
+
 use probes::Probe;
 
 /// Everything a worker needs to know to play its part of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
     /// The scenario's name; names the run directory.
     pub name: String,
@@ -90,7 +92,7 @@ pub struct Plan {
 }
 
 /// What is under load.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Target {
     /// A server that is already there; `endpoints[0]` says where.
     Url(String),
@@ -104,7 +106,7 @@ pub enum Target {
 }
 
 /// A place connections are made to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Endpoint {
     /// True for `https` and `wss`.
     pub tls: bool,

@@ -1,18 +1,20 @@
 //! What is looked for in responses and messages, and what is kept of them.
 
+use serde::{Serialize, Serializer};
+
 use crate::expr::Template;
 use crate::expr::binary::NumberForm;
 use crate::ids::Slot;
 
 /// One condition on a message.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Match {
     pub from: Source,
     pub test: MatchTest,
 }
 
 /// What the text taken from a message must be.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum MatchTest {
     /// Equal to the template's value: strings by their text, numbers and booleans by value.
     Equals(Template),
@@ -21,7 +23,7 @@ pub enum MatchTest {
 }
 
 /// Keeping a part of a response or message in a variable.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Save {
     pub slot: Slot,
     pub from: Source,
@@ -30,12 +32,13 @@ pub struct Save {
 }
 
 /// Where in a response or message to look.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub enum Source {
     /// RFC 6901, already unescaped into its tokens. Empty: the whole document.
     Pointer(Vec<String>),
     /// A group of the first match in the body or message.
     Regex {
+        #[serde(serialize_with = "regex_text")]
         regex: regex::bytes::Regex,
         group: usize,
         /// Over an HTTP response as it came: status line, headers, empty line and body.
@@ -55,6 +58,13 @@ pub enum Source {
     EventId,
     /// A number so many bytes behind a message's beginning.
     Number { form: NumberForm, at: u32 },
+}
+
+fn regex_text<S: Serializer>(
+    regex: &regex::bytes::Regex,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(regex.as_str())
 }
 
 impl PartialEq for Source {

@@ -1,14 +1,16 @@
 //! What is measured or counted under a name.
 
+use serde::Serialize;
+
 /// Something that is measured or counted under a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Measure {
     pub name: String,
     pub kind: MeasureKind,
 }
 
 /// Where a measure's times come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum MeasureKind {
     /// TCP (and TLS) connection set-up.
     Connect,

@@ -1,5 +1,7 @@
 //! Messages that are sent, waited for, and that arrive by themselves.
 
+use serde::Serialize;
+
 use crate::expr::Expr;
 use crate::ids::MeasureId;
 use crate::matching::{Match, Save};
@@ -7,7 +9,7 @@ use crate::numbered::Numbered;
 use crate::tcp::Payload;
 
 /// Sending a message over a WebSocket or a framed TCP connection.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SendOp {
     pub payload: Payload,
     /// Of a WebSocket: a binary frame instead of a text frame.
@@ -19,7 +21,7 @@ pub struct SendOp {
 }
 
 /// A message that is waited for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Expect {
     /// All must hold. Empty: the next message that is not one of [`Plan::messages`].
     pub when: Vec<Match>,
@@ -32,7 +34,7 @@ pub struct Expect {
 }
 
 /// A kind of message that arrives without being asked for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Unasked {
     /// As written: the key under `messages`.
     pub name: String,
@@ -45,7 +47,7 @@ pub struct Unasked {
 }
 
 /// A timestamp inside a message.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SentAt {
     /// JSON pointer tokens.
     pub pointer: Vec<String>,

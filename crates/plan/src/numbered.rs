@@ -1,10 +1,12 @@
 //! Messages with a number.
 
+use serde::Serialize;
+
 use crate::ids::MeasureId;
 use crate::matching::Source;
 
 /// A number inside a message that grows by one with each.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Numbered {
     pub from: Source,
     /// What tells one sequence from another; `None`: the topic, where there is one.

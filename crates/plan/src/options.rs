@@ -2,8 +2,10 @@
 
 use std::net::IpAddr;
 
+use serde::Serialize;
+
 /// Run-wide settings. Defaults are in `docs/scenario-reference.md`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Options {
     /// TCP and TLS set-up of one connection.
     pub connect_timeout_ns: u64,
@@ -30,7 +32,7 @@ pub struct Options {
 }
 
 /// What becomes of a connection that the target refused, reset or did not answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ConnectRetries {
     /// How often it is tried again for one operation; 0: never.
     pub times: u8,
@@ -39,7 +41,7 @@ pub struct ConnectRetries {
 }
 
 /// Who owns HTTP connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum HttpConnections {
     /// Each user keeps one per endpoint until it finishes.
     User,
@@ -48,7 +50,7 @@ pub enum HttpConnections {
 }
 
 /// How the loops wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Mode {
     /// Precise while the planned users fit, else wide.
     Auto,
@@ -59,7 +61,7 @@ pub enum Mode {
 }
 
 /// Certificates.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Tls {
     /// False: any certificate is accepted (said aloud in the run's findings).
     pub verify: bool,

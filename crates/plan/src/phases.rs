@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
+
 use crate::hash::fnv1a;
 use crate::ids::SessionId;
 
@@ -10,7 +12,7 @@ use crate::ids::SessionId;
 pub const RATE_MAX_PER_S: f64 = 1e7;
 
 /// One stretch of the arrival process.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Phase {
     /// Unique in the plan; given, or made from the kind (`ramp`, `hold`, `hold-2`).
     pub name: String,
@@ -29,7 +31,7 @@ pub struct Phase {
 }
 
 /// One user that starts at a time of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Single {
     /// Since the run's start.
     pub due_ns: u64,
@@ -38,7 +40,7 @@ pub struct Single {
 }
 
 /// How sessions start during a phase.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum PhaseKind {
     /// Open: the rate goes linearly from one value to the other (equal: a constant rate).
     Rate {
@@ -60,7 +62,7 @@ pub enum PhaseKind {
 }
 
 /// How arrivals of a given rate lie in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Spacing {
     /// Evenly.
     Even,
@@ -81,20 +83,28 @@ impl Series {
     pub fn values(&self) -> &[f64] {
         &self.0
     }
+
+    fn hash(&self) -> u64 {
+        let bits = self.0.iter().map(|value| value.to_bits());
+        fnv1a(bits.flat_map(u64::to_le_bytes))
+    }
+}
+
+/// How many values there are and a hash of them.
+impl Serialize for Series {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.0.len(), self.hash()).serialize(serializer)
+    }
 }
 
 impl fmt::Debug for Series {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = self
-            .0
-            .iter()
-            .flat_map(|value| value.to_bits().to_le_bytes());
-        write!(f, "Series({}, {:016x})", self.0.len(), fnv1a(bytes))
+        write!(f, "Series({}, {:016x})", self.0.len(), self.hash())
     }
 }
 
 /// How many users start in each of a row of equally long bins.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trace {
     /// Length of a bin, in seconds.
     pub bin_s: f64,

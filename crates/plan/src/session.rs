@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use serde::Serialize;
 use stats::dist::Dist;
 
 use crate::channels::ChannelOp;
@@ -14,7 +15,7 @@ use crate::streams::{Poll, SseOpen, WsOpen};
 use crate::tcp::TcpOpen;
 
 /// One program and its weight among those that arrivals choose from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Session {
     /// As written in the scenario.
     pub name: String,
@@ -36,14 +37,14 @@ pub struct Session {
 
 /// How often some instructions are expected to be done, each time what is around them is done
 /// once. Those of a part within another multiply.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Visits {
     pub instructions: Range<Pc>,
     pub expected: f64,
 }
 
 /// One instruction of a session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Op {
     /// Send an HTTP request and wait for its response.
     Http(Box<HttpOp>),

@@ -1,6 +1,7 @@
 //! Where messages come from: WebSockets, streams of server-sent events, polling.
 
 use proto::ws::Offer;
+use serde::Serialize;
 
 use crate::channels::Protocol;
 use crate::expr::Template;
@@ -9,13 +10,14 @@ use crate::ids::{EndpointId, MeasureId};
 use crate::matching::Save;
 
 /// Opening a WebSocket.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WsOpen {
     pub endpoint: EndpointId,
     /// Path and query, base path in front.
     pub path: Template,
     pub headers: Vec<(String, Template)>,
     /// The compression of messages that is offered (RFC 7692).
+    #[serde(serialize_with = "crate::remote::offer")]
     pub compress: Option<Offer>,
     /// The protocol of channels that is spoken over it.
     pub protocol: Option<Protocol>,
@@ -25,7 +27,7 @@ pub struct WsOpen {
 }
 
 /// Opening a stream of server-sent events.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SseOpen {
     pub endpoint: EndpointId,
     /// Path and query, base path in front.
@@ -39,7 +41,7 @@ pub struct SseOpen {
 }
 
 /// Opening a lost event stream anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Reconnect {
     /// From the loss to the next attempt, unless the server said otherwise (`retry`).
     pub pause_ns: u64,
@@ -48,7 +50,7 @@ pub struct Reconnect {
 }
 
 /// Requests beside the steps whose responses hold messages.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Poll {
     pub endpoint: EndpointId,
     /// Path and query, base path in front; rendered for each request.

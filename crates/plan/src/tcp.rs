@@ -1,15 +1,17 @@
 //! Plain TCP, and what is sent over it or over a WebSocket.
 
 use proto::frame::Framing;
+use serde::Serialize;
 
 use crate::expr::binary::Bytes;
 use crate::expr::{Context, EvalError, Template};
 use crate::ids::{EndpointId, MeasureId};
 
 /// Opening a TCP connection whose messages are told apart by a framing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TcpOpen {
     pub endpoint: EndpointId,
+    #[serde(serialize_with = "crate::remote::framing")]
     pub framing: Framing,
     /// Connect and TLS together.
     pub measure: MeasureId,
@@ -17,7 +19,7 @@ pub struct TcpOpen {
 }
 
 /// What a message consists of.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Payload {
     Text(Template),
     Bytes(Bytes),

@@ -4,11 +4,13 @@ mod parse;
 
 pub use parse::{FigureError, Names, UNKNOWN_MEASURE, Unknown};
 
+use serde::Serialize;
+
 use crate::ids::MeasureId;
 use crate::wire::Wire;
 
 /// A condition that decides whether the run passes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Threshold {
     /// As written.
     pub text: String,
@@ -19,7 +21,7 @@ pub struct Threshold {
 }
 
 /// `<`, `<=`, `>`, `>=`, `==`, `!=`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Comparison {
     Less,
     LessEqual,
@@ -44,7 +46,7 @@ impl Comparison {
 }
 
 /// A figure of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Figure {
     /// Users whose first connection was made, over users that started one: `connected`.
     Connected,
@@ -66,7 +68,7 @@ pub enum Figure {
 }
 
 /// Which number of a measure.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Stat {
     /// Operations that ended, well or not: `count(x)`.
     Count,
@@ -84,7 +86,7 @@ pub enum Stat {
 }
 
 /// Which of a measure's three durations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Basis {
     /// done − due: `p98(x)`.
     Response,

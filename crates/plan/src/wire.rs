@@ -1,7 +1,9 @@
 //! Figures of TCP and IP.
 
+use serde::Serialize;
+
 /// What connections took on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Wire {
     SegmentsOut,
     SegmentsIn,

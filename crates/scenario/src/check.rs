@@ -13,6 +13,7 @@ mod document;
 mod fields;
 mod files;
 mod flow;
+mod headers;
 mod http;
 mod location;
 mod markov;

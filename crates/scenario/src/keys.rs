@@ -11,6 +11,8 @@ mod dist;
 mod document;
 mod experiment;
 mod markov;
+mod matching;
+mod phase;
 mod probes;
 mod recorded;
 mod steps;
@@ -26,11 +28,10 @@ pub(crate) use document::{
 };
 pub(crate) use experiment::{COMPARE, EXPERIMENT, FACTOR, RESPONSE};
 pub(crate) use markov::{MARKOV, STATE, TRANSITION};
+pub(crate) use matching::{EXPECT, REGEX_PARTS, SAVE, SAVE_WORDS, WHEN};
 pub(crate) use probes::{PROBES, PROCESS};
 pub(crate) use recorded::SOURCES;
-pub(crate) use steps::{
-    CHOICE, EXPECT, HTTP_REQUEST, REGEX_PARTS, SAVE, SAVE_WORDS, STEPS, WEBSOCKET, WHEN,
-};
+pub(crate) use steps::{CHOICE, HTTP_REQUEST, STEPS, WEBSOCKET};
 pub(crate) use tcp::{COUNTS, FRAMING, WIDTHS};
 
 /// One key of a mapping.

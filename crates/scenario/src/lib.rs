@@ -16,13 +16,13 @@ pub mod meters;
 mod node;
 mod overrides;
 pub mod prices;
+mod reader;
 mod schema;
-mod sheet;
 pub mod suggest;
 mod url;
 mod yaml;
 
-use plan::units;
+use units::parse;
 
 pub use check::{
     CheckSystem, Settings, Source, SystemPart, SystemProblem, USERS_MAX, compile, compile_checking,
@@ -42,22 +42,22 @@ pub use yaml::{DEPTH_MAX, NODES_MAX, TEXT_BYTES_MAX};
 
 /// A size as scenarios write it (`16MiB`), in bytes. The error says what was expected.
 pub fn parse_size(text: &str) -> Result<u64, String> {
-    units::size(text).map_err(|error| format!("{error}; {}", error.hint))
+    parse::size(text).map_err(|error| format!("{error}; {}", error.hint))
 }
 
 /// A percentage as scenarios write it (`99.9%`), as a share of 1. The error says what was expected.
 pub fn parse_share(text: &str) -> Result<f64, String> {
-    units::share(text).map_err(|error| format!("{error}; {}", error.hint))
+    parse::share(text).map_err(|error| format!("{error}; {}", error.hint))
 }
 
 /// A rate as scenarios write it (`120/s`, `30/min`), in events a second. The error says what was expected.
 pub fn parse_rate(text: &str) -> Result<f64, String> {
-    units::rate(text).map_err(|error| error.to_string())
+    parse::rate(text).map_err(|error| error.to_string())
 }
 
 /// A duration as scenarios write it (`250ms`, `1h30m`), in nanoseconds. The error says what was
 /// expected.
 pub fn parse_duration(text: &str) -> Result<u64, String> {
-    let seconds = units::duration(text).map_err(|error| error.to_string())?;
-    units::seconds_to_ns(seconds).ok_or_else(|| format!("{text} is longer than can be told"))
+    let seconds = parse::duration(text).map_err(|error| error.to_string())?;
+    parse::seconds_to_ns(seconds).ok_or_else(|| format!("{text} is longer than can be told"))
 }

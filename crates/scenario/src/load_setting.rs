@@ -1,7 +1,7 @@
 //! A number of a scenario that decides how large its load is, and that `--set` can change.
 
 use plan::LoadSetting;
-use plan::units::leading_number;
+use units::parse::leading_number;
 
 use crate::diagnostic::Collector;
 use crate::node::{Node, NodeKind};

@@ -5,18 +5,18 @@ use plan::meters::{From, INPUTS_MIN, Input, Meter, Meters};
 use crate::Source;
 use crate::diagnostic::Diagnostic;
 use crate::node::Node;
-use crate::sheet::Sheet;
+use crate::reader::{DocumentReader, Map};
 use crate::suggest;
 
 /// Reads a meters file. All problems are told at once; there are meters exactly where none of them is
 /// an error.
 pub fn meters(source: Source<'_>) -> (Option<Meters>, Vec<Diagnostic>) {
-    let (root, mut sheet) = Sheet::open(source.text);
-    let meters = root.and_then(|root| sheet.meters(&root));
-    sheet.close(meters)
+    let (root, mut reader) = DocumentReader::open(source.text);
+    let meters = root.and_then(|root| reader.meters(&root));
+    reader.close(meters)
 }
 
-impl Sheet<'_> {
+impl DocumentReader<'_> {
     fn meters(&mut self, root: &Node) -> Option<Meters> {
         let map = self.map(
             root,
@@ -46,7 +46,7 @@ impl Sheet<'_> {
             let items = self.items(list, "inputs in order");
             if items.len() < INPUTS_MIN {
                 let message = format!("{called} has fewer than {INPUTS_MIN} inputs");
-                self.told
+                self.diagnostics
                     .error("few-inputs", &list.place, message)
                     .hint("a polygon of fewer encloses nothing");
             }
@@ -75,20 +75,10 @@ impl Sheet<'_> {
             "unit", "scale", "invert", "better", "weight",
         ];
         let map = self.map(node, "an input", &keys, 0)?;
-        let sources = ["figure", "probe", "value", "meter", "cost"];
-        let given: Vec<&str> = sources
-            .into_iter()
-            .filter(|key| map.get(key).is_some())
-            .collect();
-        let [source] = given[..] else {
-            self.told
-                .error("bad-input", map.place, "an input comes from one place")
-                .hint("give one of `figure`, `probe`, `value`, `meter` and `cost`");
-            return None;
-        };
+        let source = self.source_key(&map)?;
         let at = map.get(source)?;
         if each_moment && source != "probe" {
-            self.told
+            self.diagnostics
                 .error(
                     "bad-input",
                     &at.place,
@@ -96,35 +86,9 @@ impl Sheet<'_> {
                 )
                 .hint("take `states: moments` away, or give a `probe`");
         }
-        let mut text = |key: &str| {
-            let node = map.get(key)?;
-            self.text(node, "a word").map(str::to_owned)
-        };
-        let (worst, best, per, unit) = (text("worst"), text("best"), text("per"), text("unit"));
-        let own_name = text("name");
-        let from = match source {
-            "figure" => From::Figure {
-                mean: self.text(at, "a figure like mean(request)")?.to_owned(),
-                worst,
-                best,
-            },
-            "probe" => From::Probe {
-                metrics: self.metrics(at)?,
-                per,
-                weigh: match map.get("weigh") {
-                    Some(node) => self.numbers(node, "weights by role")?,
-                    None => Vec::new(),
-                },
-            },
-            "value" => From::Value(match at.mapping() {
-                Some(_) => self.numbers(at, "values by run")?,
-                None => vec![(String::new(), self.number(at, "a number")?)],
-            }),
-            "meter" => From::Meter(self.meter_before(at, before)?),
-            _ => self
-                .word(at, &[("hours-per-dollar", ())])
-                .map(|()| From::HoursPerMoney)?,
-        };
+        let from = self.from(source, &map, before)?;
+        let unit = self.text_of(&map, "unit");
+        let own_name = self.text_of(&map, "name");
         let shown = own_name.unwrap_or_else(|| at.text().unwrap_or(source).to_owned());
         let flags = [("true", true), ("false", false)];
         let better = [("higher", false), ("lower", true)];
@@ -134,7 +98,7 @@ impl Sheet<'_> {
         if let Some((node, Some(_))) = weight.filter(|(_, weight)| weight.is_some_and(|w| w < 0.0))
         {
             let message = "a weight is 0 or more";
-            self.told.error("bad-number", &node.place, message);
+            self.diagnostics.error("bad-number", &node.place, message);
         }
         let invert = map
             .get("invert")
@@ -153,6 +117,51 @@ impl Sheet<'_> {
             // What is inverted is meant to be small.
             lower_is_better: lower.unwrap_or(invert),
             weight: weight.and_then(|(_, weight)| weight).unwrap_or(1.0),
+        })
+    }
+
+    /// The one key that names the input's source.
+    fn source_key(&mut self, map: &Map<'_>) -> Option<&'static str> {
+        let sources = ["figure", "probe", "value", "meter", "cost"];
+        let mut given = sources.into_iter().filter(|key| map.get(key).is_some());
+        let (source, another) = (given.next(), given.next());
+        if source.is_none() || another.is_some() {
+            self.diagnostics
+                .error("bad-input", map.place, "an input needs exactly one source")
+                .hint("give one of `figure`, `probe`, `value`, `meter` and `cost`");
+            return None;
+        }
+        source
+    }
+
+    fn text_of(&mut self, map: &Map<'_>, key: &str) -> Option<String> {
+        self.text(map.get(key)?, "a word").map(str::to_owned)
+    }
+
+    fn from(&mut self, source: &str, map: &Map<'_>, before: &[Meter]) -> Option<From> {
+        let at = map.get(source)?;
+        Some(match source {
+            "figure" => From::Figure {
+                mean: self.text(at, "a figure like mean(request)")?.to_owned(),
+                worst: self.text_of(map, "worst"),
+                best: self.text_of(map, "best"),
+            },
+            "probe" => From::Probe {
+                metrics: self.metrics(at)?,
+                per: self.text_of(map, "per"),
+                weigh: match map.get("weigh") {
+                    Some(node) => self.numbers(node, "weights by role")?,
+                    None => Vec::new(),
+                },
+            },
+            "value" => From::Value(match at.mapping() {
+                Some(_) => self.numbers(at, "values by run")?,
+                None => vec![(String::new(), self.number(at, "a number")?)],
+            }),
+            "meter" => From::Meter(self.meter_before(at, before)?),
+            _ => self
+                .word(at, &[("hours-per-dollar", ())])
+                .map(|()| From::HoursPerMoney)?,
         })
     }
 
@@ -178,7 +187,7 @@ impl Sheet<'_> {
         if !known.clone().any(|known| known == name) {
             let hint = suggest::hint(name, "the meters before it are", known.collect::<Vec<_>>());
             let message = format!("there is no meter `{name}` before this one");
-            self.told
+            self.diagnostics
                 .error("unknown-meter", &node.place, message)
                 .hint_some(hint);
             return None;

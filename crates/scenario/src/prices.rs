@@ -8,7 +8,7 @@ use rust_decimal::Decimal;
 use crate::Source;
 use crate::diagnostic::Diagnostic;
 use crate::node::Node;
-use crate::sheet::Sheet;
+use crate::reader::DocumentReader;
 use crate::suggest;
 
 /// A month, where the list does not say.
@@ -28,12 +28,12 @@ struct Price<'n> {
 /// Reads a price list. All problems are told at once; there is a list exactly where none of them is
 /// an error.
 pub fn prices(source: Source<'_>) -> (Option<Prices>, Vec<Diagnostic>) {
-    let (root, mut sheet) = Sheet::open(source.text);
-    let prices = root.and_then(|root| sheet.price_list(&root));
-    sheet.close(prices)
+    let (root, mut reader) = DocumentReader::open(source.text);
+    let prices = root.and_then(|root| reader.price_list(&root));
+    reader.close(prices)
 }
 
-impl Sheet<'_> {
+impl DocumentReader<'_> {
     fn price_list(&mut self, root: &Node) -> Option<Prices> {
         let keys = ["prices", "systems", "currency", "month"];
         let map = self.map(root, "the price list", &keys, 2)?;
@@ -95,7 +95,7 @@ impl Sheet<'_> {
         };
         let lot = lot.filter(|lot| !lot.is_zero() && !lot.is_sign_negative());
         if lot.is_none() || what.is_empty() {
-            self.told
+            self.diagnostics
                 .error(
                     "bad-price",
                     &per.place,
@@ -118,7 +118,7 @@ impl Sheet<'_> {
         if !listed.contains(&name) {
             let message = format!("there is no price for `{name}` in this list");
             let hint = suggest::hint(name, "the prices are", listed.iter().copied());
-            self.told
+            self.diagnostics
                 .error("missing-price", &map.get("use")?.place, message)
                 .hint_some(hint);
         }
@@ -133,19 +133,19 @@ impl Sheet<'_> {
             && let Some(unit) = &price.unit
         {
             let message = format!("`{name}` is paid by {unit}: `amount` is missing");
-            self.told.error("missing-key", map.place, message);
+            self.diagnostics.error("missing-key", map.place, message);
         }
         let hours = match (price.hours, map.get("over")) {
             (Some(hours), None) => hours,
             (None, Some(node)) => self.hours(node)?,
             (Some(_), Some(node)) => {
                 let message = format!("`{name}` is paid by time: it is not used up over one");
-                self.told.error("bad-use", &node.place, message);
+                self.diagnostics.error("bad-use", &node.place, message);
                 return None;
             }
             (None, None) => {
                 let message = format!("`{name}` is paid for what is used up: in which time?");
-                self.told
+                self.diagnostics
                     .error("missing-key", map.place, message)
                     .hint("say it like `over: 90m`");
                 return None;
@@ -169,7 +169,7 @@ impl Sheet<'_> {
         let whole = (1.0..1e15).contains(&ms);
         if !whole {
             let message = "a time between 1 ms and 30,000 years is needed here";
-            self.told.error("bad-duration", &node.place, message);
+            self.diagnostics.error("bad-duration", &node.place, message);
         }
         whole.then(|| Decimal::from(ms as u64) / Decimal::from(3_600_000))
     }

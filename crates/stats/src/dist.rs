@@ -9,7 +9,7 @@ use crate::rng::Rng;
 mod moments;
 
 /// A distribution of real numbers. Durations are in seconds.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub enum Dist {
     /// Always this number.
     Constant(f64),

@@ -3,6 +3,8 @@
 //! Grouped digits, units that fit, three significant digits. Findings and reports use the same
 //! functions, so that a figure reads alike everywhere.
 
+pub mod parse;
+
 /// Significant digits unless the caller says otherwise.
 const DIGITS: usize = 3;
 

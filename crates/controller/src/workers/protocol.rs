@@ -162,10 +162,11 @@ impl Loops {
     }
 }
 
-/// Hexadecimal SHA-1 of all that a plan says. Two processes of one version that compile the same
+/// Hexadecimal SHA-1 of a plan's serialised form. Two processes of one version that compile the same
 /// scenario with the same inputs have the same one.
 pub(crate) fn plan_digest(plan: &Plan) -> String {
-    hex_digest(&format!("{plan:?}"))
+    let bytes = postcard::to_stdvec(plan).expect("a plan's types all have a serialised form");
+    hex_digest(&bytes)
 }
 
 #[cfg(test)]

@@ -59,26 +59,75 @@ pub(super) struct Exchange {
     pub(super) content: String,
 }
 
-/// All exchanges that were made, in the order of their starts; tells of what is left out.
+/// All exchanges, in the order of their starts. Reports what is left out.
 pub(super) fn exchanges(text: &str, diagnostics: &mut Diagnostics<'_>) -> Option<Vec<Exchange>> {
+    let document = document(text, diagnostics)?;
+    let entries = entries(&document, diagnostics)?;
+    let (mut exchanges, mut unanswered, mut others) = (Vec::new(), 0, 0);
+    for (index, entry) in entries.iter().enumerate() {
+        let url = word(entry, "/request/url");
+        let scheme = url.split("://").next().unwrap_or_default();
+        if !["http", "https"].contains(&scheme) {
+            others += 1;
+            continue;
+        }
+        let status = entry.pointer("/response/status").and_then(Value::as_u64);
+        let status = status.and_then(|status| u16::try_from(status).ok());
+        let Some(status) = status.filter(|status| (100..1000).contains(status)) else {
+            unanswered += 1;
+            continue;
+        };
+        let Some(start_ms) = milliseconds(word(entry, "/startedDateTime")) else {
+            let message =
+                format!("the `startedDateTime` of entry {index} is missing or not a time");
+            diagnostics
+                .error("bad-har", 0..0, message)
+                .hint("write it like 2026-01-31T09:30:00.123Z");
+            return None;
+        };
+        exchanges.push(exchange(entry, url, status, start_ms));
+    }
+    if unanswered > 0 {
+        let message = format!("{unanswered} requests without a response are left out");
+        diagnostics.ignored(0..0, message);
+    }
+    if others > 0 {
+        let message = format!("{others} entries that are not HTTP are left out");
+        diagnostics.ignored(0..0, message);
+    }
+    if exchanges.is_empty() {
+        let message = "the recording has no HTTP request with a response".to_owned();
+        diagnostics.error("empty", 0..0, message);
+        return None;
+    }
+    exchanges.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
+    Some(exchanges)
+}
+
+/// The recording as JSON.
+fn document(text: &str, diagnostics: &mut Diagnostics<'_>) -> Option<Value> {
     if text.len() > TEXT_BYTES_MAX {
         let message = format!("the recording has {} bytes", text.len());
         diagnostics.error("too-large", 0..0, message).hint(format!(
-            "{TEXT_BYTES_MAX} are read at most; record without bodies"
+            "at most {TEXT_BYTES_MAX} are read; record without bodies"
         ));
         return None;
     }
     // Editors and some browsers put a byte order mark before it.
     let plain = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let document: Value = match serde_json::from_str(plain) {
-        Ok(document) => document,
+    match serde_json::from_str(plain) {
+        Ok(document) => Some(document),
         Err(error) => {
             let at = offset(text, error.line(), error.column());
-            let message = format!("this is no JSON: {error}");
+            let message = format!("this is not JSON: {error}");
             diagnostics.error("bad-har", at..at, message);
-            return None;
+            None
         }
-    };
+    }
+}
+
+/// The recorded requests.
+fn entries<'d>(document: &'d Value, diagnostics: &mut Diagnostics<'_>) -> Option<&'d [Value]> {
     let Some(entries) = document.pointer("/log/entries").and_then(Value::as_array) else {
         diagnostics
             .error(
@@ -93,47 +142,10 @@ pub(super) fn exchanges(text: &str, diagnostics: &mut Diagnostics<'_>) -> Option
         let message = format!("the recording has {} requests", entries.len());
         diagnostics
             .error("too-large", 0..0, message)
-            .hint(format!("{ENTRIES_MAX} are read at most"));
+            .hint(format!("at most {ENTRIES_MAX} are read"));
         return None;
     }
-    let (mut exchanges, mut unanswered, mut foreign) = (Vec::new(), 0, 0);
-    for (index, entry) in entries.iter().enumerate() {
-        let url = word(entry, "/request/url");
-        let scheme = url.split("://").next().unwrap_or_default();
-        if !["http", "https"].contains(&scheme) {
-            foreign += 1;
-            continue;
-        }
-        let status = entry.pointer("/response/status").and_then(Value::as_u64);
-        let status = status.and_then(|status| u16::try_from(status).ok());
-        let Some(status) = status.filter(|status| (100..1000).contains(status)) else {
-            unanswered += 1;
-            continue;
-        };
-        let Some(start_ms) = milliseconds(word(entry, "/startedDateTime")) else {
-            let message = format!("entry {index} has no `startedDateTime` that is a time");
-            diagnostics
-                .error("bad-har", 0..0, message)
-                .hint("it is written like 2026-01-31T09:30:00.123Z");
-            return None;
-        };
-        exchanges.push(exchange(entry, url, status, start_ms));
-    }
-    if unanswered > 0 {
-        let message = format!("{unanswered} requests without an answer are left out");
-        diagnostics.ignored(0..0, message);
-    }
-    if foreign > 0 {
-        let message = format!("{foreign} entries that are not HTTP are left out");
-        diagnostics.ignored(0..0, message);
-    }
-    if exchanges.is_empty() {
-        let message = "the recording has no HTTP request that was answered".to_owned();
-        diagnostics.error("empty", 0..0, message);
-        return None;
-    }
-    exchanges.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
-    Some(exchanges)
+    Some(entries)
 }
 
 fn exchange(entry: &Value, url: &str, status: u16, start_ms: f64) -> Exchange {

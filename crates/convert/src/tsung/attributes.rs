@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use plan::units;
 use roxmltree::Node;
 use scenario::suggest;
+use units::parse;
 
 use super::{Importer, opening};
 
@@ -227,7 +227,7 @@ impl Importer<'_> {
     /// A number of at least 0; tells of what is none. `None` also where it is not written.
     pub(super) fn number(&mut self, node: Node<'_, '_>, name: &str) -> Option<f64> {
         let text = node.attribute(name)?;
-        let found = units::number(text.trim()).ok();
+        let found = parse::number(text.trim()).ok();
         let found = found.filter(|number| (0.0..=1e15).contains(number));
         if found.is_none() {
             let message = format!("{text:?} is no number from 0");

@@ -34,7 +34,7 @@ impl Importer<'_> {
         let value_range = value_at(node, name);
         let right = match value.strip_prefix("%%_").and_then(|v| v.strip_suffix("%%")) {
             Some(other) => self.read_variable(other, &value_range),
-            None if plan::units::number(value).is_ok() => value.to_owned(),
+            None if units::parse::number(value).is_ok() => value.to_owned(),
             None if sign == "==" || sign == "!=" => quoted(value),
             None => {
                 let message = format!("{value:?} is no number, and has no order");

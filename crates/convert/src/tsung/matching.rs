@@ -94,28 +94,7 @@ impl Importer<'_> {
             self.diagnostics.lost(value_at(node, "subst"), message);
             return None;
         }
-        let action = match word {
-            "continue" => Action::Go,
-            "log" => Action::Note,
-            "dump" => {
-                let message = "responses are not kept in files; it is counted like `log`";
-                self.diagnostics
-                    .ignored(value_at(node, "do"), message.to_owned());
-                Action::Note
-            }
-            "abort" => Action::Stop,
-            "abort_test" => {
-                let message = "a user cannot end the whole run".to_owned();
-                self.diagnostics.lost(value_at(node, "do"), message);
-                Action::Stop
-            }
-            "restart" => Action::Restart(self.count(node, "max_restart").unwrap_or(3)),
-            _ => Action::Loop {
-                times_max: self.count(node, "max_loop").unwrap_or(20),
-                pause_s: self.number(node, "sleep_loop").unwrap_or(5.0),
-                back: self.count(node, "loop_back").unwrap_or(0),
-            },
-        };
+        let action = self.action(node, word);
         if !matches!(action, Action::Go | Action::Loop { .. }) {
             let message = "where a match acts, that is a failed check of the request, which counts \
                            as an error; Tsung counts matches beside its errors";
@@ -139,6 +118,32 @@ impl Importer<'_> {
             on_match: when != Some("nomatch"),
             action,
         })
+    }
+
+    /// What a match does, by the word in its `do`.
+    fn action(&mut self, node: Node<'_, '_>, word: &str) -> Action {
+        match word {
+            "continue" => Action::Go,
+            "log" => Action::Note,
+            "dump" => {
+                let message = "responses are not kept in files; it is counted like `log`";
+                self.diagnostics
+                    .ignored(value_at(node, "do"), message.to_owned());
+                Action::Note
+            }
+            "abort" => Action::Stop,
+            "abort_test" => {
+                let message = "a user cannot end the whole run".to_owned();
+                self.diagnostics.lost(value_at(node, "do"), message);
+                Action::Stop
+            }
+            "restart" => Action::Restart(self.count(node, "max_restart").unwrap_or(3)),
+            _ => Action::Loop {
+                times_max: self.count(node, "max_loop").unwrap_or(20),
+                pause_s: self.number(node, "sleep_loop").unwrap_or(5.0),
+                back: self.count(node, "loop_back").unwrap_or(0),
+            },
+        }
     }
 
     /// A pattern in the syntax of Rust's `regex`. PCRE takes a brace that repeats nothing for

@@ -217,9 +217,9 @@ fn what_is_no_recording_is_told() {
         assert!(converted.is_none());
         render(&told, source)
     };
-    assert!(said("{\"log\": {").contains("no JSON"));
+    assert!(said("{\"log\": {").contains("not JSON"));
     assert!(said("{}").contains("no `log.entries`"));
-    assert!(said("{\"log\": {\"entries\": []}}").contains("no HTTP request"));
+    assert!(said("{\"log\": {\"entries\": []}}").contains("no HTTP request with a response"));
     let timeless = r#"{"log":{"entries":[{"startedDateTime":"then","request":{"url":"http://a/"},"response":{"status":200}}]}}"#;
     assert!(said(timeless).contains("startedDateTime"));
 }

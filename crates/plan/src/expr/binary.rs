@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::value::Number;
 use super::{Context, EvalError, Expr, Template, Value};
 
 /// How a number stands in a message: `u32be`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct NumberForm {
     kind: NumberKind,
     /// 1, 2, 4 or 8; floats have 4 or 8.
@@ -14,7 +16,7 @@ pub struct NumberForm {
     little_endian: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 enum NumberKind {
     Unsigned,
     Signed,
@@ -113,14 +115,14 @@ impl NumberForm {
 }
 
 /// A payload of bytes, filled in for each user.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Bytes {
     /// In their order; neighbouring fixed bytes are one part.
     pub parts: Vec<BytesPart>,
 }
 
 /// A piece of a [`Bytes`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum BytesPart {
     Fixed(Arc<[u8]>),
     Number(Expr, NumberForm),

@@ -11,8 +11,8 @@ use super::{Basis, Comparison, Figure, Stat, Threshold};
 use crate::ids::MeasureId;
 use crate::measures::builtin;
 use crate::phases::RATE_MAX_PER_S;
-use crate::units::{self, UnitError};
 use crate::wire::Wire;
+use units::parse::{self, UnitError};
 
 /// What is wrong with a threshold or figure, and where in its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -353,7 +353,7 @@ fn stat(name: &str, span: Range<usize>) -> Result<(Stat, Unit), FigureError> {
         _ => {
             let percent = name
                 .strip_prefix('p')
-                .and_then(|text| units::number(text).ok());
+                .and_then(|text| parse::number(text).ok());
             match percent {
                 Some(percent) if percent > 0.0 && percent <= 100.0 => {
                     (Stat::Quantile(percent / 100.0), Unit::Duration)
@@ -383,10 +383,10 @@ fn stat(name: &str, span: Range<usize>) -> Result<(Stat, Unit), FigureError> {
 
 fn limit(text: &str, unit: Unit) -> Result<f64, UnitError> {
     match unit {
-        Unit::Share => units::share(text),
-        Unit::Count => units::count(text).map(|count| count as f64),
-        Unit::Rate => units::rate_at_most(text, RATE_MAX_PER_S),
-        Unit::Duration => units::duration(text).map(|seconds| seconds * 1e9),
+        Unit::Share => parse::share(text),
+        Unit::Count => parse::count(text).map(|count| count as f64),
+        Unit::Rate => parse::rate_at_most(text, RATE_MAX_PER_S),
+        Unit::Duration => parse::duration(text).map(|seconds| seconds * 1e9),
     }
 }
 

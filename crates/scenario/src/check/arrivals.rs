@@ -7,8 +7,8 @@ mod together;
 
 use std::collections::HashMap;
 
-use plan::units::UnitError;
 use plan::{Phase, PhaseKind, Session, SessionId, Single, Spacing};
+use units::parse::UnitError;
 
 use super::Checker;
 use super::fields::Fields;

@@ -10,7 +10,7 @@ use plan::expr::{Escape, Expr, Func, Part, Template, Value};
 
 use super::Checker;
 use super::fields::Fields;
-use super::http::add_absent;
+use super::headers::add_absent;
 use super::program::Program;
 use crate::keys::{AUTH, CREDENTIALS};
 use crate::node::Node;

@@ -5,7 +5,7 @@ use plan::{ChannelOp, ChannelVerb, MeasureKind, Op, Protocol};
 
 use super::Checker;
 use super::fields::Fields;
-use super::http::add_absent;
+use super::headers::add_absent;
 use super::program::Program;
 use crate::keys::{EMITTED, PERFORMED, PROTOCOLS, PUSHED, VSNS};
 use crate::node::{Entry, Node, NodeKind, Place, Scalar};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use plan::expr::value::Number;
-use plan::units::{self, UnitError};
 use stats::dist::Dist;
+use units::parse::{self, UnitError};
 
 use super::Checker;
 use super::fields::Fields;
@@ -56,10 +56,10 @@ impl Checker<'_> {
             ("bad-duration", "a duration or distribution"),
             |text| {
                 let Some((low, high)) = text.split_once("..") else {
-                    return in_range(units::duration(text)?, text).map(Dist::Constant);
+                    return in_range(parse::duration(text)?, text).map(Dist::Constant);
                 };
-                let min = in_range(units::duration(low.trim())?, text)?;
-                let max = in_range(units::duration(high.trim())?, text)?;
+                let min = in_range(parse::duration(low.trim())?, text)?;
+                let max = in_range(parse::duration(high.trim())?, text)?;
                 if min < max {
                     return Ok(Dist::Uniform { min, max });
                 }
@@ -132,13 +132,13 @@ impl Checker<'_> {
     fn parameter(&mut self, fields: &Fields<'_>, key: &str) -> Option<f64> {
         let node = fields.get(key)?;
         self.unit(node, ("bad-duration", "a duration"), |t| {
-            in_range(units::duration(t)?, t)
+            in_range(parse::duration(t)?, t)
         })
     }
 
     fn positive_seconds(&mut self, node: &Node) -> Option<f64> {
         let seconds = self.unit(node, ("bad-duration", "a duration"), |t| {
-            in_range(units::duration(t)?, t)
+            in_range(parse::duration(t)?, t)
         })?;
         self.require(seconds > 0.0, node, "this must be above 0")
             .map(|()| seconds)
@@ -223,7 +223,7 @@ impl Checker<'_> {
         let values = match node.sequence() {
             Some(items) => {
                 let what = ("bad-duration", "a duration");
-                let read = |t: &str| in_range(units::duration(t)?, t);
+                let read = |t: &str| in_range(parse::duration(t)?, t);
                 let values: Vec<f64> = items
                     .iter()
                     .filter_map(|item| self.unit(item, what, read))
@@ -247,7 +247,7 @@ impl Checker<'_> {
         let read = |text: &str| {
             let value = match Number::parse(text) {
                 Some(seconds) => in_range(seconds.as_f64(), text),
-                None => units::duration(text).and_then(|seconds| in_range(seconds, text)),
+                None => parse::duration(text).and_then(|seconds| in_range(seconds, text)),
             };
             value.map_err(|error| error.message)
         };

@@ -2,12 +2,13 @@
 
 use plan::expr::template::Builder;
 use plan::expr::{Escape, Part, Template};
-use plan::units::UnitError;
 use plan::{HttpOp, MeasureKind, Op, StatusRule};
+use units::parse::UnitError;
 
 use super::Checker;
 use super::auth::Auth;
 use super::fields::Fields;
+use super::headers::add_absent;
 use super::location::Location;
 use super::matching::Of;
 use super::program::Program;
@@ -346,16 +347,6 @@ impl Checker<'_> {
             .filter_map(|item| self.unit(item, what, status_range))
             .collect();
         StatusRule::Ranges(ranges)
-    }
-}
-
-/// Adds a header unless there is one of that name.
-pub(super) fn add_absent(headers: &mut Vec<(String, Template)>, name: &str, value: &Template) {
-    if !headers
-        .iter()
-        .any(|(found, _)| found.eq_ignore_ascii_case(name))
-    {
-        headers.push((name.to_owned(), value.clone()));
     }
 }
 

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use plan::units::{self, UnitError};
 use plan::{ConnectRetries, HttpConnections, Mode, Options, Tls};
+use units::parse::{self, UnitError};
 
 use super::Checker;
 use super::fields::Fields;
@@ -84,7 +84,7 @@ impl Checker<'_> {
     fn option_bytes(&mut self, fields: &Fields<'_>, key: &str) -> usize {
         let what = ("bad-size", "a size");
         let bytes = fields.get_or_default(key).and_then(|node| {
-            self.unit(&node, what, |text| match units::size(text)? {
+            self.unit(&node, what, |text| match parse::size(text)? {
                 bytes @ 1..=0x4000_0000 => Ok(bytes),
                 _ => Err(UnitError {
                     message: format!("`{text}` is out of range"),
@@ -129,7 +129,7 @@ impl Checker<'_> {
 
     pub(crate) fn count_within(&mut self, node: &Node, range: RangeInclusive<u64>) -> Option<u64> {
         let what = ("bad-count", "a whole number");
-        self.unit(node, what, |text| match units::count(text)? {
+        self.unit(node, what, |text| match parse::count(text)? {
             count if range.contains(&count) => Ok(count),
             _ => Err(UnitError {
                 message: format!("`{text}` is out of range"),

@@ -4,7 +4,7 @@ use plan::{MeasureKind, Op, Poll};
 
 use super::Checker;
 use super::fields::Fields;
-use super::http::add_absent;
+use super::headers::add_absent;
 use super::matching::Of;
 use super::program::Program;
 use crate::node::Node;

@@ -1,7 +1,7 @@
 //! What is asked on the server's side.
 
 use plan::probes::{Page, Probe, ProbeKind, ProcessSpec, Secret};
-use plan::units::{self, UnitError};
+use units::parse::{self, UnitError};
 
 use super::Checker;
 use super::fields::Fields;
@@ -268,7 +268,7 @@ impl Checker<'_> {
         let what = ("bad-duration", "a duration");
         let every = fields.get_or_default("every").and_then(|node| {
             self.unit(&node, what, |text| {
-                let ns = units::seconds_to_ns(units::duration(text)?);
+                let ns = parse::seconds_to_ns(parse::duration(text)?);
                 ns.filter(|ns| EVERY_NS.contains(ns))
                     .ok_or_else(|| UnitError {
                         message: format!("`{text}` is out of range"),

@@ -5,7 +5,7 @@ use plan::{MeasureKind, Op, Reconnect, SseOpen};
 
 use super::Checker;
 use super::fields::Fields;
-use super::http::add_absent;
+use super::headers::add_absent;
 use super::program::Program;
 use crate::node::Node;
 

@@ -2,9 +2,9 @@
 
 use plan::expr::binary::{Bytes, BytesPart, NumberForm};
 use plan::expr::{Escape, Expr};
-use plan::units::UnitError;
 use plan::{EndpointId, MeasureKind, Op, Source, TcpOpen};
 use proto::frame::{Counts, Delimiter, Framing, LengthField, Marks, Width};
+use units::parse::UnitError;
 
 use super::Checker;
 use super::fields::Fields;
@@ -117,7 +117,7 @@ impl Checker<'_> {
 
     fn up_to(&mut self, node: &Node, min: u64, max: u64) -> Option<u64> {
         self.unit(node, ("bad-count", "a number of bytes"), |text| {
-            let count = plan::units::count(text)?;
+            let count = units::parse::count(text)?;
             let fits = (min..=max).contains(&count);
             fits.then_some(count).ok_or_else(|| UnitError {
                 message: format!("{count} bytes are out of range"),

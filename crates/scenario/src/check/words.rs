@@ -1,7 +1,7 @@
 //! Single values: text, numbers with units, words.
 
 use plan::expr::{Escape, Part, Template};
-use plan::units::{self, UnitError};
+use units::parse::{self, UnitError};
 
 use super::Checker;
 use super::names::Names;
@@ -88,7 +88,7 @@ impl Checker<'_> {
     /// Nanoseconds, more than 0 and at most [`DURATION_MAX_S`].
     pub(super) fn duration_ns(&mut self, node: &Node) -> Option<u64> {
         self.unit(node, ("bad-duration", "a duration"), |text| {
-            let seconds = units::duration(text)?;
+            let seconds = parse::duration(text)?;
             positive_ns(seconds).ok_or_else(|| UnitError {
                 message: format!("`{text}` is out of range"),
                 hint: "write more than 0 and at most 366d".to_owned(),
@@ -102,17 +102,17 @@ impl Checker<'_> {
     }
 
     pub(super) fn count(&mut self, node: &Node) -> Option<u64> {
-        self.unit(node, ("bad-count", "a whole number"), units::count)
+        self.unit(node, ("bad-count", "a whole number"), parse::count)
     }
 
     pub(super) fn number(&mut self, node: &Node) -> Option<f64> {
-        self.unit(node, ("bad-number", "a number"), units::number)
+        self.unit(node, ("bad-number", "a number"), parse::number)
     }
 
     /// A weight: a number, at least 0.
     pub(super) fn weight(&mut self, node: &Node) -> Option<f64> {
         self.unit(node, ("bad-number", "a weight"), |text| {
-            units::number(text).and_then(|weight| {
+            parse::number(text).and_then(|weight| {
                 if (0.0..=1e12).contains(&weight) {
                     return Ok(weight);
                 }
@@ -163,13 +163,13 @@ impl Checker<'_> {
 pub(super) const DURATION_MAX_S: f64 = 366.0 * 86_400.0;
 
 fn positive_ns(seconds: f64) -> Option<u64> {
-    let ns = units::seconds_to_ns(seconds).filter(|&ns| ns > 0)?;
+    let ns = parse::seconds_to_ns(seconds).filter(|&ns| ns > 0)?;
     (seconds <= DURATION_MAX_S).then_some(ns)
 }
 
 /// Per second, within the limit.
 pub(super) fn rate_in_range(text: &str) -> Result<f64, UnitError> {
-    units::rate_at_most(text, plan::RATE_MAX_PER_S)
+    parse::rate_at_most(text, plan::RATE_MAX_PER_S)
 }
 
 /// The text of a template that needs no user.

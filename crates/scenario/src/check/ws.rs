@@ -6,7 +6,7 @@ use proto::ws::Offer;
 
 use super::Checker;
 use super::fields::Fields;
-use super::http::add_absent;
+use super::headers::add_absent;
 use super::matching::Of;
 use super::program::Program;
 use crate::keys::{COMPRESS, EXPECT, WEBSOCKET};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use plan::units::{self, UnitError};
+use units::parse::{self, UnitError};
 
 use super::{
     CONFIDENCE, Compare, Design, Experiment, FACTORS_MAX, Factor, LEVELS_MAX, Level,
@@ -391,13 +391,13 @@ impl Checker<'_> {
         let what = ("bad-share", "a percentage");
         let node = fields.get_or_default("confidence");
         let found = node.and_then(|node| {
-            self.unit(&node, what, |text| match units::share(text) {
+            self.unit(&node, what, |text| match parse::share(text) {
                 Ok(share) if CONFIDENCE.contains(&share) => Ok(share),
                 Ok(_) => Err(UnitError {
                     message: format!("`{text}` is out of range"),
                     hint: "write 50% to 99.99%".to_owned(),
                 }),
-                Err(error) => Err(match units::number(text) {
+                Err(error) => Err(match parse::number(text) {
                     // Of 1, as others write it.
                     Ok(share) if CONFIDENCE.contains(&share) => UnitError {
                         hint: format!("write {}%", (1e6 * share).round() / 1e4),

@@ -1,7 +1,7 @@
 //! Steps of protocols of channels over WebSocket.
 
 use super::Default::{Absent, Required, Said, Text};
-use super::steps::{AS, EXPECT};
+use super::matching::{AS, EXPECT};
 use super::{Default, Key, Kind, Table};
 
 const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {

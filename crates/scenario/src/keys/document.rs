@@ -3,7 +3,7 @@
 use super::Default::{Absent, Required, Said, Text};
 use super::auth::AUTH;
 use super::data::DATA;
-use super::steps::WHEN;
+use super::matching::WHEN;
 use super::{Key, Kind, Table};
 
 pub(crate) static DOCUMENT: Table = Table {

@@ -1,7 +1,7 @@
 //! Phases whose arrivals were recorded, follow the clock, or come from on/off sources.
 
 use super::Default::{Required, Said, Text};
-use super::arrivals::{COMMON, FOR, SPACING};
+use super::phase::{COMMON, FOR, SPACING};
 use super::{Default, Key, Kind, Table};
 
 const fn key(name: &'static str, kind: Kind, default: Default, doc: &'static str) -> Key {

@@ -1,8 +1,8 @@
 //! Recorded rates and recorded starts.
 
 use jiff::Timestamp;
-use plan::units::{self, UnitError};
 use plan::{PhaseKind, Series, Trace};
+use units::parse::{self, UnitError};
 
 use super::{Piece, USERS_MAX};
 use crate::check::Checker;
@@ -33,7 +33,7 @@ impl Checker<'_> {
             return Some(0.0);
         };
         self.unit(node, ("bad-duration", "a duration"), |text| {
-            let seconds = units::duration(text)?;
+            let seconds = parse::duration(text)?;
             let within = (seconds <= DURATION_MAX_S).then_some(seconds);
             within.ok_or_else(|| UnitError {
                 message: format!("`{text}` is out of range"),

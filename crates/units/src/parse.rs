@@ -1,14 +1,23 @@
 //! Durations, rates, sizes, shares and counts as people write them.
 
-use crate::expr::value::Number;
+use std::fmt;
 
-/// What a text was meant to be and is not.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+/// Why a text could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
+    /// What is wrong.
     pub message: String,
+    /// What to write instead.
     pub hint: String,
 }
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for UnitError {}
 
 const DURATION_UNITS: &[(&str, f64)] = &[
     ("ns", 1e-9),
@@ -45,7 +54,7 @@ pub fn duration(text: &str) -> Result<f64, UnitError> {
     if text == "0" {
         return Ok(0.0);
     }
-    if Number::parse(text).is_some() {
+    if decimal(text).is_some() {
         let hint = format!("write {text}s or {text}ms");
         return fail(format!("`{text}` has no unit"), &hint);
     }
@@ -149,7 +158,7 @@ pub fn share(text: &str) -> Result<f64, UnitError> {
         _ if text == "0" => Ok(0.0),
         _ => Err(UnitError {
             message: format!("`{text}` is not a percentage"),
-            hint: match Number::parse(text) {
+            hint: match decimal(text) {
                 Some(_) => format!("write {text}%"),
                 None => "a percentage is written like 98% or 99.9%".to_owned(),
             },
@@ -172,12 +181,19 @@ pub fn count(text: &str) -> Result<u64, UnitError> {
 
 /// A number without a unit.
 pub fn number(text: &str) -> Result<f64, UnitError> {
-    Number::parse(text)
-        .map(Number::as_f64)
-        .ok_or_else(|| UnitError {
-            message: format!("`{text}` is not a number"),
-            hint: "write a number without a unit, like 2 or 0.5".to_owned(),
-        })
+    decimal(text).ok_or_else(|| UnitError {
+        message: format!("`{text}` is not a number"),
+        hint: "write a number without a unit, like 2 or 0.5".to_owned(),
+    })
+}
+
+/// Decimal text with a sign or without; no `inf`, `nan` or surrounding space.
+fn decimal(text: &str) -> Option<f64> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// Nanoseconds from seconds; `None` below zero and beyond 64 bits.

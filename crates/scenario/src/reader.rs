@@ -1,16 +1,15 @@
 //! Small documents besides the scenario: mappings with known keys, and values that are checked.
 
-use plan::units;
-use plan::units::UnitError;
 use rust_decimal::Decimal;
+use units::parse::{self, UnitError};
 
 use crate::diagnostic::{Collector, Diagnostic};
 use crate::node::{Entry, Node, Place};
 use crate::{suggest, yaml};
 
-/// A document being read, and what was told about it.
-pub(crate) struct Sheet<'t> {
-    pub(crate) told: Collector<'t>,
+/// A document being read, and its diagnostics.
+pub(crate) struct DocumentReader<'t> {
+    pub(crate) diagnostics: Collector<'t>,
 }
 
 /// A mapping whose keys are known.
@@ -28,18 +27,18 @@ impl<'n> Map<'n> {
     }
 }
 
-impl<'t> Sheet<'t> {
-    /// The document's tree; `None` after a syntax error, which has been told.
-    pub(crate) fn open(text: &'t str) -> (Option<Node>, Sheet<'t>) {
-        let mut told = Collector::new(text, &[]);
-        let root = yaml::parse(text, &mut told);
-        (root, Sheet { told })
+impl<'t> DocumentReader<'t> {
+    /// The document's tree; `None` after a syntax error, which is reported.
+    pub(crate) fn open(text: &'t str) -> (Option<Node>, DocumentReader<'t>) {
+        let mut diagnostics = Collector::new(text, &[]);
+        let root = yaml::parse(text, &mut diagnostics);
+        (root, DocumentReader { diagnostics })
     }
 
-    /// The value, where nothing was wrong, and all that was told.
+    /// The value, where nothing was wrong, and all diagnostics.
     pub(crate) fn close<T>(self, value: Option<T>) -> (Option<T>, Vec<Diagnostic>) {
-        let sound = !self.told.has_errors();
-        (value.filter(|_| sound), self.told.finish())
+        let sound = !self.diagnostics.has_errors();
+        (value.filter(|_| sound), self.diagnostics.finish())
     }
 
     /// A mapping with these keys, the first `required` of which must be there.
@@ -55,7 +54,7 @@ impl<'t> Sheet<'t> {
             if !keys.contains(&entry.key.as_str()) {
                 let message = format!("unknown key `{}` in {called}", entry.key);
                 let hint = suggest::hint(&entry.key, "the keys here are", keys.iter().copied());
-                self.told
+                self.diagnostics
                     .error("unknown-key", &entry.key_place, message)
                     .hint_some(hint);
             }
@@ -67,7 +66,7 @@ impl<'t> Sheet<'t> {
         for key in &keys[..required] {
             if map.get(key).is_none() {
                 let message = format!("`{key}` is missing in {called}");
-                self.told.error("missing-key", &node.place, message);
+                self.diagnostics.error("missing-key", &node.place, message);
             }
         }
         Some(map)
@@ -109,7 +108,7 @@ impl<'t> Sheet<'t> {
             return Some(*value);
         }
         let hint = suggest::hint(text, "write one of", words.iter().map(|(word, _)| *word));
-        self.told
+        self.diagnostics
             .error(
                 "bad-word",
                 &node.place,
@@ -126,7 +125,7 @@ impl<'t> Sheet<'t> {
         match text.parse::<Decimal>() {
             Ok(number) if digits => Some(number),
             _ => {
-                self.told
+                self.diagnostics
                     .error("bad-number", &node.place, format!("`{text}` is not {what}"))
                     .hint("write digits, with a point where need be, like 0.00019");
                 None
@@ -140,7 +139,7 @@ impl<'t> Sheet<'t> {
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
         if number.is_none() {
             let message = format!("`{text}` is not {what}");
-            self.told.error("bad-number", &node.place, message);
+            self.diagnostics.error("bad-number", &node.place, message);
         }
         number
     }
@@ -148,10 +147,10 @@ impl<'t> Sheet<'t> {
     /// A duration above 0, in seconds.
     pub(crate) fn seconds(&mut self, node: &Node) -> Option<f64> {
         let text = self.text(node, "a duration")?;
-        match units::duration(text) {
+        match parse::duration(text) {
             Ok(seconds) if seconds > 0.0 => Some(seconds),
             Ok(_) => {
-                self.told.error(
+                self.diagnostics.error(
                     "bad-duration",
                     &node.place,
                     "a duration above 0 is needed here",
@@ -159,7 +158,7 @@ impl<'t> Sheet<'t> {
                 None
             }
             Err(UnitError { message, hint }) => {
-                self.told
+                self.diagnostics
                     .error("bad-duration", &node.place, message)
                     .hint(hint);
                 None
@@ -169,6 +168,6 @@ impl<'t> Sheet<'t> {
 
     fn expected(&mut self, node: &Node, what: &str) {
         let message = format!("{} stands here, where {what} is expected", node.described());
-        self.told.error("wrong-kind", &node.place, message);
+        self.diagnostics.error("wrong-kind", &node.place, message);
     }
 }
