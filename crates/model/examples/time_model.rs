@@ -15,10 +15,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let made = if args.first().is_some_and(|first| first == "--counts") {
         let begin = model::clock_time(&args[1]).ok_or("the second argument is no time")?;
-        model::counted(args[2].as_ref(), 1, begin, &settings)?
+        model::from_counts(args[2].as_ref(), 1, begin, &settings)?
     } else {
         let logs: Vec<PathBuf> = args.drain(..).map(PathBuf::from).collect();
-        model::model(&logs, &settings)?
+        model::from_logs(&logs, &settings)?
     };
     // All that the program writes is made, so that its time counts.
     let traces: usize = made.files().map(|(_, text)| text.len()).sum();

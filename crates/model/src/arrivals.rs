@@ -1,20 +1,24 @@
 //! How users arrive: counts at several scales, what they depend on, and which process they are.
 
 mod cycle;
+mod hurst;
 mod pictures;
 mod scales;
+mod silences;
 
 pub(crate) use cycle::Hours;
+pub use hurst::{Hurst, HurstEstimate};
 pub use cycle::{Break, Cycle, DaysTest, NoCycle};
 pub use pictures::{CountsBar, CountsPicture, Pictures};
-pub use scales::{Hurst, HurstEstimate, Scale, Silence};
+pub use scales::Scale;
+pub use silences::Silence;
 
 use serde::{Deserialize, Serialize};
 use stats::counts;
 use stats::serial::{autocorrelation, dependence};
 
 use crate::durations::Durations;
-use crate::settings::ArrivalsLaw;
+use crate::settings::ArrivalProcess;
 
 /// Longest series in counts: half a year of seconds.
 pub(crate) const COUNTS_MAX: u64 = 183 * 86_400;
@@ -92,14 +96,14 @@ pub struct Arrivals {
     /// Times between arrivals.
     pub gaps: Option<Durations>,
     /// How the scenario lets users arrive.
-    pub law: ArrivalsLaw,
+    pub process: ArrivalProcess,
     /// It was asked for, not found.
-    pub law_given: bool,
+    pub process_requested: bool,
     /// The cycle was asked for, and there is none to follow.
     #[serde(default)]
-    pub cycle_wanted: bool,
+    pub cycle_requested: bool,
     /// The law is not refused.
-    pub law_fits: bool,
+    pub process_fits: bool,
     /// Bins of the trace that is written where the law is one, seconds.
     pub trace_bin_s: u64,
     /// What pictures are drawn from; empty in models of older versions.
@@ -132,8 +136,8 @@ pub struct Rescaled {
 
 impl Arrivals {
     /// Whether any test refuses a Poisson process of one rate.
-    pub(crate) fn poisson_refused(&self) -> bool {
-        refuses_poisson(&self.scales, self.trend)
+    pub(crate) fn poisson_rejected(&self) -> bool {
+        rejects_poisson(&self.scales, self.trend)
     }
 
     /// The hours of the cycle, where there is one.
@@ -147,12 +151,12 @@ impl Arrivals {
 pub(crate) fn analyse(
     counts: &Counts,
     gaps: Option<Durations>,
-    wanted: Option<ArrivalsLaw>,
+    wanted: Option<ArrivalProcess>,
     seed: u64,
 ) -> Arrivals {
     let users: u64 = counts.bins.iter().map(|&count| u64::from(count)).sum();
     let span_s = (counts.bins.len() as u64 * counts.bin_s) as f64;
-    let (silences, silent_share) = scales::silences(counts);
+    let (silences, silent_share) = silences::silences(counts);
     let found = cycle::find(counts, &silences, seed);
     let (cycle, no_cycle) = match found {
         Ok(cycle) => (Some(cycle), None),
@@ -162,28 +166,28 @@ pub(crate) fn analyse(
         .as_ref()
         .and_then(|cycle| rescaled(counts, cycle, &silences));
     let scales = scales::scales(counts);
-    let hurst = scales::hurst(counts, cycle.as_ref());
+    let hurst = hurst::hurst(counts, cycle.as_ref());
     let between = between(&counts.bins);
     let trend = counts::laplace(between).map(|counts::Trend { z, p }| Trend { z, p });
-    let poisson = !scales.is_empty() && !refuses_poisson(&scales, trend);
+    let poisson = !scales.is_empty() && !rejects_poisson(&scales, trend);
     let follows = rescaled.as_ref().is_some_and(|rescaled| {
         rescaled.p >= ALPHA || (INDEX_NEAR.0..=INDEX_NEAR.1).contains(&rescaled.index)
     });
     let found = match (poisson, follows) {
-        (true, _) => ArrivalsLaw::Poisson,
-        (false, true) => ArrivalsLaw::Cycle,
-        (false, false) => ArrivalsLaw::Trace,
+        (true, _) => ArrivalProcess::Poisson,
+        (false, true) => ArrivalProcess::Cycle,
+        (false, false) => ArrivalProcess::Trace,
     };
-    let cycle_wanted = wanted == Some(ArrivalsLaw::Cycle) && cycle.is_none();
-    let wanted = wanted.filter(|_| !cycle_wanted);
-    let law = wanted.unwrap_or(found);
-    let law_fits = match law {
-        ArrivalsLaw::Poisson => poisson,
-        ArrivalsLaw::Cycle => poisson || follows,
-        ArrivalsLaw::Trace => true,
+    let cycle_requested = wanted == Some(ArrivalProcess::Cycle) && cycle.is_none();
+    let wanted = wanted.filter(|_| !cycle_requested);
+    let process = wanted.unwrap_or(found);
+    let process_fits = match process {
+        ArrivalProcess::Poisson => poisson,
+        ArrivalProcess::Cycle => poisson || follows,
+        ArrivalProcess::Trace => true,
     };
     let (rate_low, rate_high) = rate_interval(users, span_s);
-    let pictures = pictures::pictures(counts, law, cycle.as_ref());
+    let pictures = pictures::pictures(counts, process, cycle.as_ref());
     Arrivals {
         users,
         span_s,
@@ -204,10 +208,10 @@ pub(crate) fn analyse(
         silences,
         silent_share,
         gaps,
-        law,
-        law_given: wanted.is_some(),
-        cycle_wanted,
-        law_fits,
+        process,
+        process_requested: wanted.is_some(),
+        cycle_requested,
+        process_fits,
         trace_bin_s: counts.bin_s * (counts.bins.len().div_ceil(TRACE_BINS_MAX) as u64).max(1),
         pictures,
     }
@@ -252,7 +256,7 @@ fn rate_interval(users: u64, span_s: f64) -> (f64, f64) {
 }
 
 /// Whether a scale's dispersion, a scale's dependence or the trend refuses Poisson, the level shared among all.
-fn refuses_poisson(scales: &[Scale], trend: Option<Trend>) -> bool {
+fn rejects_poisson(scales: &[Scale], trend: Option<Trend>) -> bool {
     let all = scales.iter().flat_map(Scale::deciding);
     let all: Vec<f64> = all.chain(trend.map(|trend| trend.p)).collect();
     let level = ALPHA / all.len().max(1) as f64;

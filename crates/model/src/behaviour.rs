@@ -13,9 +13,9 @@ use crate::sessions::Visit;
 const KEPT_MAX: usize = 4 << 20;
 const KEPT_MIN: usize = 100;
 /// Transitions of the whole model that get a law of their own.
-const LAWS_MAX: usize = 24;
+const OWN_FITS_MAX: usize = 24;
 /// Transitions seen more seldom have the law of their state.
-const LAW_COUNT_MIN: u64 = 50;
+const OWN_FIT_COUNT_MIN: u64 = 50;
 /// Whole sequences kept of each segment, and their longest.
 pub(crate) const SEQUENCES_MAX: usize = 60;
 const SEQUENCE_REQUESTS_MAX: usize = 60;
@@ -41,7 +41,7 @@ pub struct Behaviour {
     /// For each request of `sequences` the place among its class's targets of what it asked for; empty where that
     /// is not known.
     #[serde(default)]
-    pub sequences_asked: Vec<Vec<usize>>,
+    pub sequence_targets: Vec<Vec<usize>>,
     /// The places of these requests in the log, until what they asked for was looked up.
     #[serde(skip)]
     pub(crate) sequence_orders: Vec<Vec<u64>>,
@@ -113,7 +113,7 @@ impl Tally {
 
     pub(crate) fn add(&mut self, visits: &[Visit], class_of: &[u16]) {
         const LENGTH_MAX: u64 = 1_000;
-        let class = |visit: &Visit| class_of[visit.shape as usize];
+        let class = |visit: &Visit| class_of[visit.route as usize];
         let (Some(first), Some(last)) = (visits.first(), visits.last()) else {
             return;
         };
@@ -162,7 +162,7 @@ impl Tally {
             .map(|visit| {
                 let seconds = (visit.time_ns - before) as f64 / 1e9;
                 before = visit.time_ns;
-                (usize::from(class_of[visit.shape as usize]), seconds)
+                (usize::from(class_of[visit.route as usize]), seconds)
             })
             .collect();
     }
@@ -176,12 +176,12 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
         let cells = tally.cells.iter();
         own.extend(
             cells
-                .filter(|cell| cell.1.count >= LAW_COUNT_MIN)
+                .filter(|cell| cell.1.count >= OWN_FIT_COUNT_MIN)
                 .map(|(&cell, r)| (r.count, number, cell)),
         );
     }
     own.sort_by(|a, b| (b.0, a.1, a.2).cmp(&(a.0, b.1, b.2)));
-    own.truncate(LAWS_MAX);
+    own.truncate(OWN_FITS_MAX);
     jobs.extend(
         own.iter()
             .map(|(_, number, cell)| (&tallies[*number].cells[cell], tallies[*number].seed)),
@@ -190,7 +190,7 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
         .iter()
         .enumerate()
         .map(|(number, tally)| {
-            tally.pools(|cell| own.iter().any(|(_, at, law)| (*at, *law) == (number, cell)))
+            tally.pools(|cell| own.iter().any(|(_, at, own)| (*at, *own) == (number, cell)))
         })
         .collect();
     let mut places = Vec::new();
@@ -204,7 +204,7 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
     }
     let mut found = described(&jobs, step_s, threads).into_iter();
     let mut behaviours: Vec<Behaviour> = Vec::new();
-    let laws: BTreeMap<(usize, (u16, u16)), Durations> = own
+    let own_fits: BTreeMap<(usize, (u16, u16)), Durations> = own
         .iter()
         .map(|(_, number, cell)| (*number, *cell))
         .zip(&mut found)
@@ -224,7 +224,7 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
                 p: cell.count as f64 / left as f64,
                 low,
                 high,
-                think: laws.get(&(number, (from, to))).cloned(),
+                think: own_fits.get(&(number, (from, to))).cloned(),
             }
         });
         behaviours.push(Behaviour {
@@ -235,7 +235,7 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
             thinks: pooled[&(number, None)].clone(),
             lengths: tally.lengths.clone(),
             sequences: tally.sequences.clone(),
-            sequences_asked: Vec::new(),
+            sequence_targets: Vec::new(),
             sequence_orders: tally.sequence_orders.clone(),
             sequences_too_long: tally.sequences_too_long,
         });
@@ -246,9 +246,9 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
 impl Tally {
     /// The thinks after each class, those of transitions with a law of their own aside: whoever is given what is
     /// left over thinks as long as those did.
-    fn pools(&self, has_law: impl Fn((u16, u16)) -> bool) -> BTreeMap<u16, Reservoir> {
+    fn pools(&self, has_own_fit: impl Fn((u16, u16)) -> bool) -> BTreeMap<u16, Reservoir> {
         let mut parts: BTreeMap<u16, Vec<&Reservoir>> = BTreeMap::new();
-        for (&cell, reservoir) in self.cells.iter().filter(|(cell, _)| !has_law(**cell)) {
+        for (&cell, reservoir) in self.cells.iter().filter(|(cell, _)| !has_own_fit(**cell)) {
             parts.entry(cell.0).or_default().push(reservoir);
         }
         let pool = |(class, parts): (u16, Vec<&Reservoir>)| {

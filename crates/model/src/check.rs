@@ -9,7 +9,7 @@ use stats::rng::{Purpose, Rng};
 use stats::sample::Sample;
 
 use crate::arrivals::{Arrivals, Hours};
-use crate::{ArrivalsLaw, Model, Segment};
+use crate::{ArrivalProcess, Model, Segment};
 
 /// The probability that any test of a check refuses a model that is right.
 pub const LEVEL: f64 = 0.05;
@@ -33,7 +33,7 @@ pub struct Check {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckTest {
     /// `arrivals`, `segments`, `starts`, `transitions`, `thinks`, `mean thinks` or `lengths`.
-    pub of: String,
+    pub quantity: String,
     /// Of which segment, and from which class to which.
     pub what: String,
     /// Greatest difference of two shares, or Kolmogorov's distance; of a number or a mean its share too many or
@@ -44,25 +44,25 @@ pub struct CheckTest {
     /// The same, adjusted for the number of tests (Holm 1979).
     pub p_adjusted: f64,
     /// Below the level.
-    pub refused: bool,
+    pub rejected: bool,
 }
 
 #[derive(Default)]
 struct Tests(Vec<CheckTest>);
 
 impl Tests {
-    fn add(&mut self, of: &str, what: &str, distance: f64, p: f64) {
+    fn add(&mut self, quantity: &str, what: &str, distance: f64, p: f64) {
         self.0.push(CheckTest {
-            of: of.to_owned(),
+            quantity: quantity.to_owned(),
             what: what.to_owned(),
             distance,
             p,
             p_adjusted: 1.0,
-            refused: false,
+            rejected: false,
         });
     }
 
-    fn rows(&mut self, of: &str, what: &str, a: &[u64], b: &[u64]) {
+    fn rows(&mut self, quantity: &str, what: &str, a: &[u64], b: &[u64]) {
         let Some(found) = two_rows(a, b) else {
             return;
         };
@@ -71,29 +71,29 @@ impl Tests {
             .iter()
             .zip(b)
             .map(|(&x, &y)| (x as f64 / n - y as f64 / m).abs());
-        self.add(of, what, apart.fold(0.0, f64::max), found.p);
+        self.add(quantity, what, apart.fold(0.0, f64::max), found.p);
     }
 
-    fn number(&mut self, of: &str, what: &str, expected: f64, seen: u64) {
+    fn number(&mut self, quantity: &str, what: &str, expected: f64, seen: u64) {
         let below = poisson_upto(seen, expected);
         let above = match seen.checked_sub(1) {
             Some(less) => 1.0 - poisson_upto(less, expected),
             None => 1.0,
         };
         let p = (2.0 * below.min(above)).min(1.0);
-        self.add(of, what, (seen as f64 / expected - 1.0).abs(), p);
+        self.add(quantity, what, (seen as f64 / expected - 1.0).abs(), p);
     }
 
-    fn values(&mut self, of: &str, what: &str, a: &[(f64, u64)], b: &[(f64, u64)]) {
+    fn values(&mut self, quantity: &str, what: &str, a: &[(f64, u64)], b: &[(f64, u64)]) {
         let samples = (Sample::counted(a.to_vec()), Sample::counted(b.to_vec()));
         if let (Ok(a), Ok(b)) = samples {
             let found = ks::two_samples(&a, &b);
-            self.add(of, what, found.distance, found.p);
+            self.add(quantity, what, found.distance, found.p);
         }
     }
 
     /// A tail of a share that distances of distributions do not show may be most of a mean.
-    fn means(&mut self, of: &str, what: &str, a: &[(f64, u64)], b: &[(f64, u64)]) {
+    fn means(&mut self, quantity: &str, what: &str, a: &[(f64, u64)], b: &[(f64, u64)]) {
         let numbers = |values: &[(f64, u64)]| -> Vec<f64> {
             let each = values.iter();
             each.flat_map(|&(x, count)| std::iter::repeat_n(x, count as usize))
@@ -105,14 +105,14 @@ impl Tests {
                 true => 0.0,
                 false => (found.second / found.first - 1.0).abs(),
             };
-            self.add(of, what, apart, found.p);
+            self.add(quantity, what, apart, found.p);
         }
     }
 }
 
 /// What of the first model's log the second's is of.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Played {
+pub struct SimulatedSpan {
     /// So many seconds from its beginning on.
     pub seconds: f64,
     /// So many times as many users.
@@ -122,7 +122,7 @@ pub struct Played {
 /// Holds the second model against the first, by which the second's log was played. Classes are matched by name,
 /// segments by the names that sessions have in the first one's scenario
 /// ([`session_names`](crate::session_names)).
-pub fn check(first: &Model, second: &Model, played: Played) -> Check {
+pub fn check(first: &Model, second: &Model, played: SimulatedSpan) -> Check {
     let mut tests = Tests::default();
     let names = crate::session_names(first);
     let sessions = |model: &Model| model.segments.iter().map(|s| s.sessions).sum::<u64>();
@@ -182,13 +182,13 @@ pub fn check(first: &Model, second: &Model, played: Played) -> Check {
     let raw: Vec<f64> = tests.iter().map(|test| test.p).collect();
     for (test, adjusted) in tests.iter_mut().zip(holm(&raw)) {
         test.p_adjusted = adjusted;
-        test.refused = adjusted < LEVEL;
+        test.rejected = adjusted < LEVEL;
     }
     tests.sort_by(|a, b| a.p.total_cmp(&b.p));
     Check {
         level: LEVEL,
         sessions: (sessions(first), sessions(second)),
-        holds: tests.iter().all(|test| !test.refused),
+        holds: tests.iter().all(|test| !test.rejected),
         tests,
     }
 }
@@ -232,29 +232,29 @@ pub fn users_expected(model: &Model, seconds: f64) -> Option<f64> {
     for segment in &model.segments {
         if let Some(process) = segment.process {
             let own = segment.arrivals.as_ref().unwrap_or(whole);
-            users += of_law(process.law, own, process.hours(own, whole), seconds)?;
+            users += users_of_process(process.kind, own, process.hours(own, whole), seconds)?;
             apart = true;
         }
     }
     match apart {
         true => Some(users),
-        false => of_law(whole.law, whole, whole.hours(), seconds),
+        false => users_of_process(whole.process, whole, whole.hours(), seconds),
     }
 }
 
-fn of_law(
-    law: ArrivalsLaw,
+fn users_of_process(
+    process: ArrivalProcess,
     arrivals: &Arrivals,
     hours: Option<Hours<'_>>,
     seconds: f64,
 ) -> Option<f64> {
-    let rate_s = match (law, hours) {
-        (ArrivalsLaw::Trace, _) => (seconds >= arrivals.span_s).then_some(arrivals.span_s),
-        (ArrivalsLaw::Cycle, Some(hours)) => {
+    let rate_s = match (process, hours) {
+        (ArrivalProcess::Trace, _) => (seconds >= arrivals.span_s).then_some(arrivals.span_s),
+        (ArrivalProcess::Cycle, Some(hours)) => {
             let stretches = hours.stretches(arrivals.local_s, seconds);
             Some(stretches.map(|(length_s, share)| length_s * share).sum())
         }
-        (ArrivalsLaw::Cycle, None) | (ArrivalsLaw::Poisson, _) => Some(seconds),
+        (ArrivalProcess::Cycle, None) | (ArrivalProcess::Poisson, _) => Some(seconds),
     };
     Some(arrivals.rate_per_s * rate_s?)
 }

@@ -1,4 +1,4 @@
-//! Classes of requests: shapes put together until few are left.
+//! Classes of requests: routes put together until few are left.
 //!
 //! Paths are a tree. From its root the group with the most requests is parted by its next segment, as
 //! long as children hold a share worth a class of their own, and what is left over stays together:
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::read::{RULE, Sample};
-use crate::route::OVERFLOW;
+use crate::interner::OVERFLOW;
 
 /// The share of all requests that makes a class.
 const SHARE_MIN: f64 = 0.01;
@@ -44,16 +44,16 @@ pub struct Target {
     pub weight: u64,
 }
 
-/// The class of each shape, by number.
+/// The class of each route, by number.
 pub(crate) struct Classes {
     pub(crate) all: Vec<Class>,
-    pub(crate) of_shape: Vec<u16>,
+    pub(crate) class_of_route: Vec<u16>,
 }
 
-/// Shapes with the same first segments.
+/// Routes with the same first segments.
 struct Group {
     members: Vec<usize>,
-    hits: u64,
+    requests: u64,
     /// Segments that all have in common.
     depth: usize,
     name: String,
@@ -61,27 +61,27 @@ struct Group {
     rest: bool,
 }
 
-/// Puts shapes together to at most `max` classes, besides those of rules and seldom methods; a frequent
+/// Puts routes together to at most `max` classes, besides those of rules and seldom methods; a frequent
 /// method has one of its own in any case.
-pub(crate) fn classify(shapes: &[String], hits: &[u64], samples: &[Sample], max: usize) -> Classes {
-    let total: u64 = hits.iter().sum();
+pub(crate) fn classify(routes: &[String], requests: &[u64], samples: &[Sample], max: usize) -> Classes {
+    let total: u64 = requests.iter().sum();
     let least = (total as f64 * SHARE_MIN).ceil() as u64;
-    let (mut done, mut open) = roots(shapes, hits, least);
+    let (mut done, mut open) = roots(routes, requests, least);
     // `done` holds rules too, which do not count.
     let rules = done.len();
     while let Some(place) = greatest(&open) {
         let room = (max + rules).saturating_sub(done.len() + open.len());
         let group = open.swap_remove(place);
-        let (closed, parted) = part(group, shapes, hits, least, room);
+        let (closed, parted) = part(group, routes, requests, least, room);
         done.extend(closed);
         open.extend(parted);
     }
-    done.retain(|group| group.hits > 0);
-    done.sort_by(|a, b| (b.hits, &a.name).cmp(&(a.hits, &b.name)));
-    let mut of_shape = vec![0; shapes.len()];
+    done.retain(|group| group.requests > 0);
+    done.sort_by(|a, b| (b.requests, &a.name).cmp(&(a.requests, &b.name)));
+    let mut class_of_route = vec![0; routes.len()];
     for (number, group) in done.iter().enumerate() {
         for &member in &group.members {
-            of_shape[member] = number as u16;
+            class_of_route[member] = number as u16;
         }
     }
     let mut states: Vec<String> = Vec::new();
@@ -89,44 +89,44 @@ pub(crate) fn classify(shapes: &[String], hits: &[u64], samples: &[Sample], max:
         let state = state(&group.name, &states);
         states.push(state);
     }
-    let targets = targets(&of_shape, done.len(), samples);
+    let targets = targets(&class_of_route, done.len(), samples);
     let groups = done.iter().zip(states).zip(targets);
     let all = groups.map(|((group, state), mut targets)| {
         if targets.is_empty() {
-            targets.push(made_up(&shapes[group.members[0]]));
+            targets.push(made_up(&routes[group.members[0]]));
         }
         Class {
             name: group.name.clone(),
             state,
-            requests: group.hits,
+            requests: group.requests,
             targets,
             statuses: BTreeMap::new(),
         }
     });
     Classes {
         all: all.collect(),
-        of_shape,
+        class_of_route,
     }
 }
 
-fn segments(shape: &str) -> (&str, Vec<&str>) {
-    let (method, path) = shape.split_once(' ').unwrap_or((shape, "/"));
+fn segments(route: &str) -> (&str, Vec<&str>) {
+    let (method, path) = route.split_once(' ').unwrap_or((route, "/"));
     (method, path.trim_start_matches('/').split('/').collect())
 }
 
 /// Rules, and what overflowed, as they are; the others by method, seldom ones together.
-fn roots(shapes: &[String], hits: &[u64], least: u64) -> (Vec<Group>, Vec<Group>) {
+fn roots(routes: &[String], requests: &[u64], least: u64) -> (Vec<Group>, Vec<Group>) {
     let mut rules: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut methods: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (number, shape) in shapes.iter().enumerate() {
-        match shape.strip_prefix(RULE) {
+    for (number, route) in routes.iter().enumerate() {
+        match route.strip_prefix(RULE) {
             Some(rule) => rules.entry(rule).or_default().push(number),
-            None if shape.as_bytes() == OVERFLOW => rules.entry(shape).or_default().push(number),
-            None => methods.entry(segments(shape).0).or_default().push(number),
+            None if route.as_bytes() == OVERFLOW => rules.entry(route).or_default().push(number),
+            None => methods.entry(segments(route).0).or_default().push(number),
         }
     }
     let group = |name: String, members: Vec<usize>, rest: bool| Group {
-        hits: members.iter().map(|&member| hits[member]).sum(),
+        requests: members.iter().map(|&member| requests[member]).sum(),
         members,
         depth: 0,
         name,
@@ -139,7 +139,7 @@ fn roots(shapes: &[String], hits: &[u64], least: u64) -> (Vec<Group>, Vec<Group>
     let (mut open, mut seldom) = (Vec::new(), Vec::new());
     for (method, members) in methods {
         let one = group(format!("{method} /*"), members, false);
-        if one.hits >= least {
+        if one.requests >= least {
             open.push(one);
         } else {
             seldom.extend(one.members);
@@ -152,20 +152,20 @@ fn roots(shapes: &[String], hits: &[u64], least: u64) -> (Vec<Group>, Vec<Group>
 }
 
 fn greatest(open: &[Group]) -> Option<usize> {
-    let by_size = |&place: &usize| (open[place].hits, std::cmp::Reverse(&open[place].name));
+    let by_size = |&place: &usize| (open[place].requests, std::cmp::Reverse(&open[place].name));
     (0..open.len()).max_by(|a, b| by_size(a).cmp(&by_size(b)))
 }
 
 /// A group parted by its next segment: what is done with, and what may be parted further.
 fn part(
     mut group: Group,
-    shapes: &[String],
-    hits: &[u64],
+    routes: &[String],
+    requests: &[u64],
     least: u64,
     room: usize,
 ) -> (Vec<Group>, Vec<Group>) {
     if let [only] = group.members[..] {
-        group.name.clone_from(&shapes[only]);
+        group.name.clone_from(&routes[only]);
         group.rest = true;
     }
     if group.rest || room == 0 {
@@ -173,15 +173,15 @@ fn part(
     }
     let mut children: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
     for &member in &group.members {
-        let segment = segments(&shapes[member]).1.get(group.depth).copied();
+        let segment = segments(&routes[member]).1.get(group.depth).copied();
         children.entry(segment).or_default().push(member);
     }
-    let (method, path) = segments(&shapes[group.members[0]]);
+    let (method, path) = segments(&routes[group.members[0]]);
     let common = path[..group.depth.min(path.len())].join("/");
     let mut children: Vec<Group> = children
         .into_iter()
         .map(|(segment, members)| Group {
-            hits: members.iter().map(|&member| hits[member]).sum(),
+            requests: members.iter().map(|&member| requests[member]).sum(),
             members,
             depth: group.depth + 1,
             name: match (segment, common.as_str()) {
@@ -197,7 +197,7 @@ fn part(
             only,
             Group {
                 members: Vec::new(),
-                hits: 0,
+                requests: 0,
                 depth: 0,
                 name: String::new(),
                 rest: true,
@@ -206,10 +206,10 @@ fn part(
         only.rest = false;
         return (Vec::new(), vec![only]);
     }
-    children.sort_by(|a, b| (b.hits, &a.name).cmp(&(a.hits, &b.name)));
+    children.sort_by(|a, b| (b.requests, &a.name).cmp(&(a.requests, &b.name)));
     let worth = children
         .iter()
-        .take_while(|child| child.hits >= least)
+        .take_while(|child| child.requests >= least)
         .count();
     // One place more, since the group itself was counted among the open ones and makes room.
     let all = worth == children.len();
@@ -224,13 +224,13 @@ fn part(
         .collect();
     let mut done = Vec::new();
     if !rest.is_empty() {
-        let count = rest.iter().map(|&member| hits[member]).sum();
+        let count = rest.iter().map(|&member| requests[member]).sum();
         let name = match children.is_empty() {
             true => group.name,
             false => format!("{} (others)", group.name),
         };
         done.push(Group {
-            hits: count,
+            requests: count,
             members: rest,
             depth: group.depth,
             name,
@@ -271,7 +271,7 @@ fn state(name: &str, taken: &[String]) -> String {
 }
 
 /// The targets of each class among the samples, the most frequent first.
-fn targets(of_shape: &[u16], classes: usize, samples: &[Sample]) -> Vec<Vec<Target>> {
+fn targets(class_of_route: &[u16], classes: usize, samples: &[Sample]) -> Vec<Vec<Target>> {
     let mut counts: Vec<BTreeMap<(&str, &str), u64>> = vec![BTreeMap::new(); classes];
     let mut bytes = 0;
     for sample in samples {
@@ -280,7 +280,7 @@ fn targets(of_shape: &[u16], classes: usize, samples: &[Sample]) -> Vec<Vec<Targ
         if bytes > TARGET_BYTES_MAX {
             break;
         }
-        let class = of_shape[sample.shape as usize];
+        let class = class_of_route[sample.route as usize];
         *counts[usize::from(class)]
             .entry((&sample.method, &sample.target))
             .or_default() += 1;
@@ -300,14 +300,14 @@ fn targets(of_shape: &[u16], classes: usize, samples: &[Sample]) -> Vec<Vec<Targ
         .collect()
 }
 
-/// A target of a shape of which no line was kept; one of its own where it is a rule, so that classes can be
+/// A target of a route of which no line was kept; one of its own where it is a rule, so that classes can be
 /// told apart by what they ask for.
-fn made_up(shape: &str) -> Target {
-    let name = shape.strip_prefix(RULE);
+fn made_up(route: &str) -> Target {
+    let name = route.strip_prefix(RULE);
     let is_line = |(method, path): &(&str, &str)| {
         path.starts_with('/') && method.chars().all(|c| c.is_ascii_uppercase())
     };
-    let line = name.unwrap_or(shape).split_once(' ').filter(is_line);
+    let line = name.unwrap_or(route).split_once(' ').filter(is_line);
     let (method, path) = match (line, name) {
         (Some((method, path)), Some(_)) => (method, path.to_owned()),
         (Some((method, path)), None) => {
@@ -342,15 +342,15 @@ fn encoded(path: &str) -> String {
 mod tests {
     use super::*;
 
-    fn names(shapes: &[(&str, u64)], max: usize) -> Vec<(String, u64)> {
-        let texts: Vec<String> = shapes
+    fn names(routes: &[(&str, u64)], max: usize) -> Vec<(String, u64)> {
+        let texts: Vec<String> = routes
             .iter()
-            .map(|(shape, _)| (*shape).to_owned())
+            .map(|(route, _)| (*route).to_owned())
             .collect();
-        let hits: Vec<u64> = shapes.iter().map(|(_, hits)| *hits).collect();
-        let classes = classify(&texts, &hits, &[], max);
+        let requests: Vec<u64> = routes.iter().map(|(_, requests)| *requests).collect();
+        let classes = classify(&texts, &requests, &[], max);
         let total: u64 = classes.all.iter().map(|class| class.requests).sum();
-        assert_eq!(total, hits.iter().sum::<u64>(), "every request has a class");
+        assert_eq!(total, requests.iter().sum::<u64>(), "every request has a class");
         classes
             .all
             .into_iter()
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn the_greatest_branches_become_classes_and_the_rest_stays_together() {
-        let shapes = [
+        let routes = [
             ("GET /", 300),
             ("GET /blog/a", 200),
             ("GET /blog/b", 150),
@@ -372,7 +372,7 @@ mod tests {
             ("OPTIONS /", 1),
             ("=static", 50),
         ];
-        let found = names(&shapes, 10);
+        let found = names(&routes, 10);
         let expected = [
             ("GET /", 300),
             ("GET /blog/a", 200),
@@ -390,16 +390,16 @@ mod tests {
         assert_eq!(found, expected);
         for max in 1..8 {
             assert!(
-                names(&shapes, max).len() <= max.max(2) + 2,
+                names(&routes, max).len() <= max.max(2) + 2,
                 "{max}: {:?}",
-                names(&shapes, max)
+                names(&routes, max)
             );
         }
     }
 
     #[test]
     fn what_no_line_shows_is_made_up_and_differs() {
-        for (shape, method, target) in [
+        for (route, method, target) in [
             ("GET /items/{n}?", "GET", "/items/1"),
             ("(others)", "GET", "/"),
             ("=login", "GET", "/login"),
@@ -407,11 +407,11 @@ mod tests {
             ("=POST /buy/${id}", "POST", "/buy/%24%7Bid%7D"),
             ("=GET the page", "GET", "/GET%20the%20page"),
         ] {
-            let made = made_up(shape);
+            let made = made_up(route);
             assert_eq!(
                 (made.method.as_str(), made.target.as_str()),
                 (method, target),
-                "{shape}"
+                "{route}"
             );
         }
     }

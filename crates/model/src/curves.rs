@@ -22,7 +22,7 @@ pub struct Curves {
     /// Shares in bins of equal width; those beyond the last are left out.
     pub bars: Vec<Bar>,
     /// Each fitted law, the best first.
-    pub laws: Vec<LawCurve>,
+    pub fits: Vec<FittedCurve>,
 }
 
 /// Durations in a bin.
@@ -38,7 +38,7 @@ pub struct Bar {
 
 /// A law at the same places.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LawCurve {
+pub struct FittedCurve {
     /// Which.
     pub family: Family,
     /// P(no longer), as the clock shows it.
@@ -49,7 +49,7 @@ pub struct LawCurve {
 
 impl Fit {
     /// The law; `None` where a model's file holds none that there is.
-    pub fn law(&self) -> Option<Distribution> {
+    pub fn distribution(&self) -> Option<Distribution> {
         let names = self.family.parameters().iter();
         let values: Vec<f64> = names.map(|name| self.value(name)).collect();
         Distribution::from_parameters(self.family, &values)
@@ -64,7 +64,7 @@ impl Durations {
             return None;
         }
         let step_s = fitted_step(self.step_s, self.mean_s);
-        let all = self.distribution(total);
+        let all = self.cumulative_shares(total);
         let every = all.len().div_ceil(PLACES_MAX);
         // The last place is that of the longest, where all are no longer.
         let first = (all.len() - 1) % every;
@@ -79,16 +79,16 @@ impl Durations {
             upto_s: edge[1],
             share: before(edge[1]) - before(edge[0]),
         });
-        let laws = self.fits.iter().filter_map(|fit| {
-            let law = fit.law()?;
+        let fits = self.fits.iter().filter_map(|fit| {
+            let distribution = fit.distribution()?;
             let upto = |x: f64| match step_s > 0.0 {
                 _ if x < 0.0 => 0.0,
-                true => law.shown_upto(x, step_s),
-                false => law.cdf(x),
+                true => distribution.shown_upto(x, step_s),
+                false => distribution.cdf(x),
             };
             // The last mark of the clock below an edge is half a step before it.
             let before = |edge: f64| upto(edge - step_s / 2.0);
-            Some(LawCurve {
+            Some(FittedCurve {
                 family: fit.family,
                 upto: places.iter().map(|&(x, _)| upto(x)).collect(),
                 bars: edges
@@ -101,12 +101,12 @@ impl Durations {
             at_s: places.iter().map(|place| place.0).collect(),
             seen: places.iter().map(|place| place.1).collect(),
             bars: bars.collect(),
-            laws: laws.collect(),
+            fits: fits.collect(),
         })
     }
 
     /// Values with the share of all that are no greater.
-    fn distribution(&self, total: u64) -> Vec<(f64, f64)> {
+    fn cumulative_shares(&self, total: u64) -> Vec<(f64, f64)> {
         let mut upto = 0;
         let values = self.values.iter().map(|&(value, count)| {
             upto += count;
@@ -154,17 +154,17 @@ mod tests {
     }
 
     #[test]
-    fn a_law_lies_on_what_it_made() {
+    fn fitted_curve_follows_its_own_sample() {
         for step_s in [0.0, 1.0] {
             let curves = exponential(step_s).curves().unwrap();
             assert!(curves.at_s.len() <= PLACES_MAX && curves.bars.len() <= 41);
             assert_eq!(curves.seen.last(), Some(&1.0));
-            let law = curves
-                .laws
+            let fit = curves
+                .fits
                 .iter()
-                .find(|law| law.family == Family::Exponential);
-            let law = law.unwrap();
-            for (seen, upto) in curves.seen.iter().zip(&law.upto) {
+                .find(|fit| fit.family == Family::Exponential);
+            let fit = fit.unwrap();
+            for (seen, upto) in curves.seen.iter().zip(&fit.upto) {
                 assert!(
                     (seen - upto).abs() < 0.04,
                     "{seen} {upto} at steps of {step_s}"
@@ -172,16 +172,16 @@ mod tests {
             }
             let seen: f64 = curves.bars.iter().map(|bar| bar.share).sum();
             assert!((BARS_SHARE..=1.0).contains(&seen), "{seen}");
-            for (bar, share) in curves.bars.iter().zip(&law.bars) {
+            for (bar, share) in curves.bars.iter().zip(&fit.bars) {
                 assert!((bar.share - share).abs() < 0.03, "{bar:?} {share}");
             }
         }
     }
 
     #[test]
-    fn nothing_has_no_picture() {
+    fn empty_sample_has_no_curves() {
         assert_eq!(describe(&[], 0, 0.0, 1.0, 1).curves(), None);
         let few = describe(&[2.0, 3.0], 2, 2.5, 1.0, 1).curves().unwrap();
-        assert_eq!((few.at_s, few.laws.len()), (vec![2.0, 3.0], 0));
+        assert_eq!((few.at_s, few.fits.len()), (vec![2.0, 3.0], 0));
     }
 }

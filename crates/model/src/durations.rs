@@ -55,7 +55,7 @@ pub enum Outcome {
     /// The law was refused, but neither is ever more than 5 % of the durations off nor is its mean, and is used.
     Near,
     /// No law fits; the values themselves are used.
-    NoLaw,
+    NoFit,
     /// Too few to fit; the values themselves are used.
     TooFew,
 }
@@ -138,10 +138,10 @@ impl Fit {
 
 impl Durations {
     /// The law to use.
-    pub fn law(&self) -> Option<&Fit> {
+    pub fn chosen_fit(&self) -> Option<&Fit> {
         match self.outcome {
             Outcome::Fits | Outcome::Near => self.fits.first(),
-            Outcome::NoLaw | Outcome::TooFew => None,
+            Outcome::NoFit | Outcome::TooFew => None,
         }
     }
 
@@ -251,7 +251,7 @@ pub(crate) fn describe(
     fits.sort_by(|a, b| a.aic.total_cmp(&b.aic));
     durations.fits = fits.iter().map(Fit::from).collect();
     let Some(best) = fits.first() else {
-        durations.outcome = Outcome::NoLaw;
+        durations.outcome = Outcome::NoFit;
         return durations;
     };
     // The sample is in no order that means anything.
@@ -261,13 +261,13 @@ pub(crate) fn describe(
         let own = fit::fit(best.family, &few, CONFIDENCE).ok()?;
         Some((few.count(), fit::goodness(&few, &own, ROUNDS, &mut rng)))
     });
-    durations.outcome = Outcome::NoLaw;
+    durations.outcome = Outcome::NoFit;
     if let Some((count, test)) = tested {
         let (share, errors) = off_mean(&best.distribution, &observed, mean_s);
         durations.outcome = match test.p_distance.min(test.p_anderson) * 2.0 {
             p if p >= ALPHA && (share <= NEAR || errors <= MEAN_ERRORS) => Outcome::Fits,
             _ if test.distance <= NEAR && share <= NEAR => Outcome::Near,
-            _ => Outcome::NoLaw,
+            _ => Outcome::NoFit,
         };
         durations.test = Some(Test {
             count,
@@ -284,9 +284,9 @@ pub(crate) fn describe(
 
 /// How far the law's mean is from that of the durations, as a share of it and in standard errors, where nothing is
 /// longer than the longest of them. A share of them that is too small for the tests may be most of their mean.
-fn off_mean(law: &Distribution, observed: &Observed, mean_s: f64) -> (f64, f64) {
+fn off_mean(distribution: &Distribution, observed: &Observed, mean_s: f64) -> (f64, f64) {
     let longest = observed.values().last().map_or(0.0, |value| value.0);
-    let off = (law.mean_upto(longest) - mean_s).abs();
+    let off = (distribution.mean_upto(longest) - mean_s).abs();
     let error = observed.variation() * observed.mean() / (observed.count() as f64).sqrt();
     (off / mean_s, off / error)
 }
@@ -391,7 +391,7 @@ mod tests {
         few.extend([4.0; 490]);
         few.extend([900.0; 10]);
         let found = durations(&few);
-        assert_eq!(found.outcome, Outcome::NoLaw);
+        assert_eq!(found.outcome, Outcome::NoFit);
         assert_eq!(
             found.points(40),
             [(2.0, 500.0), (4.0, 490.0), (900.0, 10.0)]
@@ -422,15 +422,15 @@ mod tests {
     }
 
     #[test]
-    fn a_law_is_held_against_the_mean_too() {
-        let law = Distribution::Exponential { mean: 3.2 };
+    fn fit_is_compared_by_its_mean_too() {
+        let exponential = Distribution::Exponential { mean: 3.2 };
         let mut numbers: Vec<f64> = (0..990)
             .map(|n| -3.2 * (1.0 - f64::from(n) / 990.0).ln())
             .collect();
         let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len() as f64;
         let off = |numbers: &[f64]| {
             let observed = Observed::new(numbers, 0.0).unwrap();
-            off_mean(&law, &observed, mean(numbers))
+            off_mean(&exponential, &observed, mean(numbers))
         };
         assert!(off(&numbers).0 < 0.01, "{:?}", off(&numbers));
         // One in a hundred is very long.

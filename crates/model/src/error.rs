@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::line_problems::Kind;
+use crate::line_problems::ProblemKind;
 
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +58,7 @@ pub enum ModelError {
         what: String,
     },
     /// Too many lines are bad.
-    #[error("{bad} of {lines} lines are bad, more than {:.3} %:\n{told}", max * 100.0)]
+    #[error("{bad} of {lines} lines are bad, more than {:.3} %:\n{summary}", max * 100.0)]
     TooManyBad {
         /// Lines left out for being bad.
         bad: u64,
@@ -67,9 +67,9 @@ pub enum ModelError {
         /// The share that may be.
         max: f64,
         /// The kind that most of them have.
-        most: Kind,
+        most: ProblemKind,
         /// Kinds with examples.
-        told: String,
+        summary: String,
     },
     /// Nothing is left to model.
     #[error("there are no requests in {lines} lines{why}")]

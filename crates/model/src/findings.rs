@@ -8,9 +8,9 @@ use crate::arrivals::{Arrivals, HurstEstimate, NoCycle};
 use crate::behaviour::SEQUENCES_MAX;
 use crate::durations::Outcome;
 use crate::durations::POINTS_MAX;
-use crate::from_run;
-use crate::line_problems::{Faults, Kind};
-use crate::scenario::{Room, SEQUENCE_REQUESTS_MAX, drawn, is_chain, sequences_each};
+use crate::format;
+use crate::line_problems::{LineProblems, ProblemKind};
+use crate::scenario::{Detail, SEQUENCE_REQUESTS_MAX, drawn, is_chain, sequences_each};
 use crate::sessions::REQUESTS_MAX;
 use crate::{GapReason, Log, Model, SESSIONS_FEW};
 
@@ -20,10 +20,10 @@ const H_LONG: f64 = 0.6;
 const SHORT_SHARE: f64 = 0.95;
 
 /// The share of requests for targets that the scenario lacks from which on that is told, and warned of.
-const TARGETS_MISSED_TOLD: f64 = 0.01;
-const TARGETS_MISSED_MUCH: f64 = 0.1;
+const TARGETS_MISSED_NOTE: f64 = 0.01;
+const TARGETS_MISSED_WARNING: f64 = 0.1;
 /// Files whose clocks are told.
-const FILES_TOLD: usize = 5;
+const FILES_SHOWN: usize = 5;
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -49,9 +49,9 @@ pub struct Finding {
 }
 
 /// Kinds of bad and odd lines with their first examples, a line each.
-pub(crate) fn told(faults: &Faults) -> String {
+pub(crate) fn problem_summary(problems: &LineProblems) -> String {
     let mut lines = Vec::new();
-    for (kind, count) in &faults.kinds {
+    for (kind, count) in &problems.kinds {
         lines.push(format!("  {} {}", count.lines, kind.text()));
         for example in &count.examples {
             lines.push(format!("    {}: {}", example.at, example.text));
@@ -61,9 +61,9 @@ pub(crate) fn told(faults: &Faults) -> String {
 }
 
 #[derive(Default)]
-struct Found(Vec<Finding>);
+struct Findings(Vec<Finding>);
 
-impl Found {
+impl Findings {
     fn add(&mut self, severity: Severity, code: &str, text: String) {
         self.0.push(Finding {
             code: code.to_owned(),
@@ -75,7 +75,7 @@ impl Found {
 
 /// One more, among those that matter as much.
 pub(crate) fn add(model: &mut Model, severity: Severity, code: &str, text: String) {
-    let mut found = Found(std::mem::take(&mut model.findings));
+    let mut found = Findings(std::mem::take(&mut model.findings));
     found.add(severity, code, text);
     found.0.sort_by_key(|finding| finding.severity);
     model.findings = found.0;
@@ -83,7 +83,7 @@ pub(crate) fn add(model: &mut Model, severity: Severity, code: &str, text: Strin
 
 /// All there is to say, what matters most first.
 pub(crate) fn findings(model: &Model) -> Vec<Finding> {
-    let mut found = Found::default();
+    let mut found = Findings::default();
     of_log(model, &mut found);
     of_sessions(model, &mut found);
     of_arrivals(&model.arrivals, &mut found);
@@ -92,8 +92,8 @@ pub(crate) fn findings(model: &Model) -> Vec<Finding> {
         .iter()
         .any(|segment| segment.process.is_some());
     match apart {
-        true => segments::apart(model, &mut found),
-        false => segments::alike(model, &mut found),
+        true => segments::own_processes(model, &mut found),
+        false => segments::one_process(model, &mut found),
     }
     of_behaviour(model, &mut found);
     of_targets(model, &mut found);
@@ -104,9 +104,9 @@ pub(crate) fn findings(model: &Model) -> Vec<Finding> {
     found.0
 }
 
-fn of_log(model: &Model, found: &mut Found) {
+fn of_log(model: &Model, found: &mut Findings) {
     let log = &model.log;
-    for (kind, count) in &log.faults {
+    for (kind, count) in &log.problems {
         let first = count.examples.first().map_or("", |example| &example.at);
         let severity = if kind.is_bad() {
             Severity::Warning
@@ -119,7 +119,7 @@ fn of_log(model: &Model, found: &mut Found) {
             count.lines,
             kind.text()
         );
-        if *kind == Kind::ClockBack {
+        if *kind == ProblemKind::ClockBack {
             text += &format!(
                 ", by {:.0} s at most; requests are ordered by time, not as written",
                 log.back_max_s
@@ -167,7 +167,7 @@ fn of_log(model: &Model, found: &mut Found) {
 }
 
 /// Files whose clocks differ, and times that were cut.
-fn of_clocks(log: &Log, found: &mut Found) {
+fn of_clocks(log: &Log, found: &mut Findings) {
     let known: Vec<(&str, f64)> = log
         .files
         .iter()
@@ -185,10 +185,10 @@ fn of_clocks(log: &Log, found: &mut Found) {
         );
     }
     if differ {
-        let told = known.iter().take(FILES_TOLD);
+        let told = known.iter().take(FILES_SHOWN);
         let told: Vec<String> = told.map(|(name, s)| format!("{s} s in {name}")).collect();
         text += &format!("; the clocks of the files differ: {}", told.join(", "));
-        if known.len() > FILES_TOLD {
+        if known.len() > FILES_SHOWN {
             text += ", …";
         }
     }
@@ -201,7 +201,7 @@ fn clock_offset(offset_s: i32) -> String {
     format!("{sign}{:02}{:02}", minutes / 60, minutes % 60)
 }
 
-fn of_sessions(model: &Model, found: &mut Found) {
+fn of_sessions(model: &Model, found: &mut Findings) {
     let sessions: u64 = model.segments.iter().map(|segment| segment.sessions).sum();
     if let Some(gap) = &model.gap {
         let why = match gap.why {
@@ -256,7 +256,7 @@ fn of_sessions(model: &Model, found: &mut Found) {
     }
 }
 
-fn of_arrivals(arrivals: &Arrivals, found: &mut Found) {
+fn of_arrivals(arrivals: &Arrivals, found: &mut Findings) {
     let first = arrivals.scales.first();
     let scales: Vec<String> = arrivals
         .scales
@@ -283,9 +283,9 @@ fn of_arrivals(arrivals: &Arrivals, found: &mut Found) {
             "arrivals-short",
             "the log is too short to judge how users arrive".to_owned(),
         ),
-        Some(_) if arrivals.poisson_refused() => found.add(
+        Some(_) if arrivals.poisson_rejected() => found.add(
             Severity::Note,
-            "poisson-refused",
+            "poisson-rejected",
             format!("arrivals are no Poisson process of one rate: {tests}"),
         ),
         Some(_) => found.add(
@@ -379,7 +379,7 @@ fn about(estimate: &HurstEstimate) -> &'static str {
     }
 }
 
-fn of_hurst(arrivals: &Arrivals, found: &mut Found) {
+fn of_hurst(arrivals: &Arrivals, found: &mut Findings) {
     let estimates = arrivals.hurst.iter().flat_map(|hurst| &hurst.estimates);
     let with_interval: Vec<_> = estimates
         .clone()
@@ -443,7 +443,7 @@ fn extremes(rates: &[f64]) -> (f64, f64) {
     (low, rates.iter().copied().fold(0.0, f64::max))
 }
 
-fn of_behaviour(model: &Model, found: &mut Found) {
+fn of_behaviour(model: &Model, found: &mut Findings) {
     let mut outcomes = [0_u64; 4];
     for segment in &model.segments {
         for transition in &segment.behaviour.transitions {
@@ -467,7 +467,7 @@ fn of_behaviour(model: &Model, found: &mut Found) {
     found.add(Severity::Note, "thinks", text);
 }
 
-fn of_sequences(model: &Model, found: &mut Found) {
+fn of_sequences(model: &Model, found: &mut Findings) {
     if model.behaviour != crate::BehaviourKind::Sequences {
         return;
     }
@@ -507,14 +507,14 @@ fn of_sequences(model: &Model, found: &mut Found) {
 }
 
 /// What the requests of recorded sessions asked for, where that is not known.
-fn of_drawn(model: &Model, found: &mut Found) {
+fn of_drawn(model: &Model, found: &mut Findings) {
     let known = |asked: &Vec<usize>| !asked.is_empty();
     let (mut drawn, mut all) = (0, 0);
     for segment in &model.segments {
         let behaviour = &segment.behaviour;
         all += behaviour.sequences.len();
         let known = behaviour
-            .sequences_asked
+            .sequence_targets
             .iter()
             .filter(|asked| known(asked));
         drawn += behaviour.sequences.len() - known.count();
@@ -530,8 +530,8 @@ fn of_drawn(model: &Model, found: &mut Found) {
 }
 
 /// Whether the scenario asks for all that the log's users asked for.
-fn of_targets(model: &Model, found: &mut Found) {
-    let is_run = |name: &str| name == from_run::FORMAT;
+fn of_targets(model: &Model, found: &mut Findings) {
+    let is_run = |name: &str| name == format::RUN;
     if model.gap.is_none() || model.log.files.iter().any(|file| is_run(&file.format)) {
         return;
     }
@@ -540,10 +540,10 @@ fn of_targets(model: &Model, found: &mut Found) {
     // A share as great as that of what the sample has once is not in it at all (Good 1953).
     let once = targets().filter(|target| target.weight == 1).count();
     let share = once as f64 / sample.max(1) as f64;
-    if sample >= model.log.requests || share < TARGETS_MISSED_TOLD {
+    if sample >= model.log.requests || share < TARGETS_MISSED_NOTE {
         return;
     }
-    let severity = match share < TARGETS_MISSED_MUCH {
+    let severity = match share < TARGETS_MISSED_WARNING {
         true => Severity::Note,
         false => Severity::Warning,
     };
@@ -559,20 +559,20 @@ fn of_targets(model: &Model, found: &mut Found) {
 }
 
 /// Whether the scenario has room for all of the model.
-fn of_room(model: &Model, found: &mut Found) {
-    let Some(room) = Room::of(model).filter(|room| room.points < POINTS_MAX) else {
+fn of_room(model: &Model, found: &mut Findings) {
+    let Some(detail) = Detail::largest_that_fits(model).filter(|detail| detail.points < POINTS_MAX) else {
         return;
     };
     let sequences = match model.behaviour {
         crate::BehaviourKind::Chain => String::new(),
         crate::BehaviourKind::Sequences => {
-            format!(", and {} recorded sessions of each segment", room.sequences)
+            format!(", and {} recorded sessions of each segment", detail.sequences)
         }
     };
     let text = format!(
         "the scenario has room for {} values instead of {POINTS_MAX} where those stand for thinks{sequences}; fewer \
          segments or classes (--segments-max, --classes-max) leave more to each",
-        room.points
+        detail.points
     );
     found.add(Severity::Warning, "scenario-short", text);
 }

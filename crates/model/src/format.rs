@@ -9,16 +9,17 @@ mod tsung;
 mod w3c;
 
 use crate::entry::{Entry, Meaning};
-use crate::from_run;
 use crate::input::without_end;
-use crate::line_problems::Kind;
+use crate::line_problems::ProblemKind;
 use crate::time::{self, Form, TimeFault};
 
 pub(crate) use columns::{CSV, Columns};
 pub(crate) use json::NAME as JSON;
 pub(crate) use template::Template;
 
-/// Lines looked at to tell the format.
+/// The format name of a recorded run.
+pub(crate) const RUN: &str = "requests.parquet";
+/// Lines looked at to detect the format.
 const SNIFFED_LINES: usize = 50;
 
 /// A format, ready to take lines apart.
@@ -196,7 +197,7 @@ impl Format {
     }
 
     /// Takes a line apart.
-    pub(crate) fn parse<'a>(&'a self, line: &'a [u8]) -> Result<Entry<'a>, Kind> {
+    pub(crate) fn parse<'a>(&'a self, line: &'a [u8]) -> Result<Entry<'a>, ProblemKind> {
         let parsed = match self {
             Format::Template(template) => template.parse(line),
             Format::Json(names) => names.parse(line),
@@ -208,7 +209,7 @@ impl Format {
             Format::Columns(_) => json::looks(line) || Template::looks_combined(line),
         };
         parsed.map_err(|kind| match kind {
-            Kind::Format if is_other(line) => Kind::OtherFormat,
+            ProblemKind::Format if is_other(line) => ProblemKind::OtherFormat,
             kind => kind,
         })
     }
@@ -219,16 +220,16 @@ pub(crate) fn key(format: &str) -> &'static str {
     match format {
         // Tsung knows its users by two numbers of its own.
         tsung::NAME => "field:pid+field:id",
-        from_run::FORMAT => "user",
+        RUN => "user",
         _ => "address+agent",
     }
 }
 
 /// Reads a time; the fault as a kind of line.
-pub(crate) fn stamp(text: &[u8], form: Form) -> Result<time::Stamp, Kind> {
+pub(crate) fn stamp(text: &[u8], form: Form) -> Result<time::Stamp, ProblemKind> {
     time::read(text, form).map_err(|fault| match fault {
-        TimeFault::NoYear => Kind::NoYear,
-        TimeFault::OutOfRange | TimeFault::Unknown => Kind::NotATime,
+        TimeFault::NoYear => ProblemKind::NoYear,
+        TimeFault::OutOfRange | TimeFault::Unknown => ProblemKind::NotATime,
     })
 }
 

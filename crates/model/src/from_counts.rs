@@ -8,10 +8,9 @@ use crate::arrivals::{self, COUNTS_MAX, Counts};
 use crate::behaviour::{Tally, behaviours};
 use crate::class::{Class, Target};
 use crate::input::Input;
-use crate::line_problems::Kind;
 use crate::read::FileRead;
 use crate::settings::Settings;
-use crate::{ALL, FORMAT_VERSION, Log, Made, Model, ModelError, Segment};
+use crate::{ALL, FORMAT_VERSION, Log, BuiltModel, Model, ModelError, Segment};
 use crate::{findings, segment_arrivals, stem};
 
 /// Reads a file of numbers, parted by blanks, commas or line ends, and models them: each counts the
@@ -20,12 +19,12 @@ use crate::{findings, segment_arrivals, stem};
 ///
 /// # Errors
 /// Where the file cannot be read, holds something else, or more numbers than half a year has seconds.
-pub fn counted(
+pub fn from_counts(
     path: &Path,
     bin_s: u64,
     local_s: i64,
     settings: &Settings,
-) -> Result<Made, ModelError> {
+) -> Result<BuiltModel, ModelError> {
     let (bins, cut_off) = numbers(path)?;
     let lines = bins.len() as u64;
     let users: u64 = bins.iter().map(|&count| u64::from(count)).sum();
@@ -63,7 +62,7 @@ pub fn counted(
             lines,
             requests: users,
             without: 0,
-            faults: BTreeMap::<Kind, crate::line_problems::Count>::new(),
+            problems: BTreeMap::new(),
             step_s: counts.bin_s as f64,
             finer: 0,
             first_unix_s: local_s,
@@ -101,7 +100,7 @@ pub fn counted(
     };
     model.findings = findings::findings(&model);
     let whole = segment_arrivals::trace_of_all(&counts, &model.arrivals);
-    Ok(Made::together(model, whole))
+    Ok(BuiltModel::with_one_process(model, whole))
 }
 
 /// The numbers of a file; and why there are not more, where it is packed, and damaged or cut off.
@@ -114,7 +113,7 @@ fn numbers(path: &Path) -> Result<(Vec<u32>, Option<String>), ModelError> {
         path: path.to_owned(),
         why,
     };
-    let mut input = Counted {
+    let mut input = CountReader {
         bins: Vec::new(),
         number: None,
         line: 1,
@@ -137,13 +136,13 @@ fn numbers(path: &Path) -> Result<(Vec<u32>, Option<String>), ModelError> {
 }
 
 /// Numbers as they come, in pieces cut anywhere.
-struct Counted {
+struct CountReader {
     bins: Vec<u32>,
     number: Option<u32>,
     line: u64,
 }
 
-impl Counted {
+impl CountReader {
     fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
         for &byte in bytes {
             match byte {

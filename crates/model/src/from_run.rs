@@ -6,26 +6,24 @@ use std::path::Path;
 use record::Run;
 
 use crate::findings::{Severity, add};
-use crate::line_problems::Faults;
-use crate::read::{FileRead, Noticed, RULE, Reading, Sample};
-use crate::request_record::Hit;
+use crate::{format, from_logs};
+use crate::line_problems::LineProblems;
+use crate::read::{FileRead, LineStatistics, RULE, Reading, Sample};
+use crate::request_record::RequestRecord;
 use crate::settings::Settings;
 use crate::sorter::Sorter;
-use crate::{Class, Made, Model, ModelError, Target};
-
-/// What such a log is called.
-pub(crate) const FORMAT: &str = "requests.parquet";
+use crate::{Class, BuiltModel, Model, ModelError, Target};
 
 /// Reads a run directory and models its requests: classes are its measures, segments its sessions. A run does
 /// not record what it asked for: `asked` has it by the names of measures, as far as it is known.
 ///
 /// # Errors
 /// Where the run cannot be read, or has no requests.
-pub fn recorded(
+pub fn from_run(
     path: &Path,
     settings: &Settings,
     asked: &BTreeMap<String, Vec<Target>>,
-) -> Result<Made, ModelError> {
+) -> Result<BuiltModel, ModelError> {
     let scratch = crate::scratch(settings)?;
     let run = Run::open(path)?;
     let info = run.info();
@@ -33,7 +31,7 @@ pub fn recorded(
         path: scratch.path().to_owned(),
         source: error,
     };
-    let mut sorter: Sorter<'_, Hit> = Sorter::new(&scratch, "hits".to_owned(), 8);
+    let mut sorter: Sorter<'_, RequestRecord> = Sorter::new(&scratch, "requests".to_owned(), 8);
     let (mut lines, mut failed, mut sampled) = (0, None, false);
     let mut span_ns = (i64::MAX, i64::MIN);
     let started_ns = info.started_unix_ns.cast_signed();
@@ -45,16 +43,16 @@ pub fn recorded(
             sampled |= row.weight > 1;
             let time_ns = started_ns.saturating_add_unsigned(row.sent_ns);
             span_ns = (span_ns.0.min(time_ns), span_ns.1.max(time_ns));
-            let hit = Hit {
+            let request = RequestRecord {
                 key: row.user,
                 time_ns,
                 order: lines,
-                shape: u32::from(row.measure),
+                route: u32::from(row.measure),
                 segment: row.session,
                 status: row.status,
             };
             lines += 1;
-            if let Err(error) = sorter.push(hit) {
+            if let Err(error) = sorter.push(request) {
                 failed.get_or_insert(error);
             }
         }
@@ -72,11 +70,11 @@ pub fn recorded(
         return Err(ModelError::Nothing { lines, why });
     }
     let mut samples = Vec::new();
-    for (shape, measure) in (0..).zip(&info.measures) {
+    for (route, measure) in (0..).zip(&info.measures) {
         for target in asked.get(&measure.name).into_iter().flatten() {
             samples.push(Sample {
                 lot: 0,
-                shape,
+                route,
                 method: target.method.clone(),
                 target: target.target.clone(),
             });
@@ -85,23 +83,23 @@ pub fn recorded(
     let reading = Reading {
         files: vec![FileRead {
             name: path.display().to_string(),
-            format: FORMAT.to_owned(),
+            format: format::RUN.to_owned(),
             lines,
             step_s: Some(1e-9),
             cut_off: None,
         }],
         runs: sorter.finish().map_err(kept)?,
-        shapes: info
+        routes: info
             .measures
             .iter()
             .map(|measure| format!("{RULE}{}", measure.name))
             .collect(),
         segments: info.sessions.clone(),
         samples,
-        faults: Faults::default(),
-        noticed: Noticed::default(),
+        problems: LineProblems::default(),
+        statistics: LineStatistics::default(),
         lines,
-        hits: lines,
+        requests: lines,
         without: 0,
         step_ns: 1,
         finer: 0,
@@ -109,14 +107,14 @@ pub fn recorded(
         back_max_ns: 0,
         span_ns,
     };
-    let made = crate::made(reading, settings, &scratch, info.name.clone()).map_err(kept)?;
-    let mut made = made.finished(|_| Ok(HashMap::new()))?;
-    tell(&mut made.model, asked);
+    let made = from_logs::build(reading, settings, &scratch, info.name.clone()).map_err(kept)?;
+    let mut made = made.finish(|_| Ok(HashMap::new()))?;
+    report_made_up_targets(&mut made.model, asked);
     Ok(made)
 }
 
 /// Tells which classes ask for something that is made up, and which for the same.
-fn tell(model: &mut Model, asked: &BTreeMap<String, Vec<Target>>) {
+fn report_made_up_targets(model: &mut Model, asked: &BTreeMap<String, Vec<Target>>) {
     let made_up: Vec<&str> = model
         .classes
         .iter()

@@ -35,28 +35,28 @@ enum Source {
 /// With a regular expression only what its first group matches counts, or all that it matches; parts that are joined
 /// have a blank between them there.
 #[derive(Debug, Clone)]
-pub struct Part {
+pub struct LinePart {
     text: String,
     sources: Vec<Source>,
     pattern: Option<Regex>,
 }
 
-impl PartialEq for Part {
-    fn eq(&self, other: &Part) -> bool {
+impl PartialEq for LinePart {
+    fn eq(&self, other: &LinePart) -> bool {
         self.text == other.text
     }
 }
 
-impl std::fmt::Display for Part {
+impl std::fmt::Display for LinePart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl FromStr for Part {
+impl FromStr for LinePart {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Part, String> {
+    fn from_str(text: &str) -> Result<LinePart, String> {
         let (sources, pattern) = match text.split_once('=') {
             Some((sources, pattern)) => (sources, Some(pattern)),
             None => (text, None),
@@ -66,7 +66,7 @@ impl FromStr for Part {
             return Err(format!("at most {PARTS_MAX} parts can be joined"));
         }
         let pattern = pattern.map(Regex::new).transpose();
-        Ok(Part {
+        Ok(LinePart {
             text: text.to_owned(),
             sources,
             pattern: pattern.map_err(|error| error.to_string())?,
@@ -101,9 +101,9 @@ fn source(text: &str) -> Result<Source, String> {
     }
 }
 
-impl Part {
+impl LinePart {
     /// The text of this part of a line; `None` where one is missing, or does not match.
-    pub(crate) fn of<'e>(&self, entry: &'e Entry<'_>) -> Option<Cow<'e, [u8]>> {
+    pub(crate) fn text_of<'e>(&self, entry: &'e Entry<'_>) -> Option<Cow<'e, [u8]>> {
         let whole = match &self.sources[..] {
             [only] => one(only, entry)?,
             several => {
@@ -200,8 +200,8 @@ mod tests {
     use super::*;
 
     fn of(part: &str, entry: &Entry<'_>) -> Option<String> {
-        let part: Part = part.parse().unwrap();
-        part.of(entry)
+        let part: LinePart = part.parse().unwrap();
+        part.text_of(entry)
             .map(|text| String::from_utf8_lossy(&text).into_owned())
     }
 
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn what_is_no_part_is_told() {
         for bad in ["", "adress", "query", "query:", "path=(", "address+"] {
-            assert!(bad.parse::<Part>().is_err(), "{bad}");
+            assert!(bad.parse::<LinePart>().is_err(), "{bad}");
         }
     }
 }

@@ -12,7 +12,7 @@ const EXAMPLE_CHARS_MAX: usize = 160;
 /// What can be wrong with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ProblemKind {
     /// Left out: it does not have the log's format.
     Format,
     /// Left out: it looks like a line of another format.
@@ -36,48 +36,48 @@ pub enum Kind {
     /// Kept: its time names no zone, and was taken as the zone's that was given, or UTC.
     NoZone,
     /// Kept: its time is one that the clock showed twice; it was taken as the first.
-    TimeTwice,
+    TimeRepeated,
     /// Kept: its time is one that the clock was put forward over.
-    TimeNever,
+    TimeSkipped,
     /// Kept: it is not UTF-8; the bytes were percent-encoded.
     NotUtf8,
     /// Kept: its time is before that of the line above it by more than a second.
     ClockBack,
 }
 
-impl Kind {
+impl ProblemKind {
     /// Whether the line was left out.
     pub fn is_bad(self) -> bool {
-        self <= Kind::CutOff
+        self <= ProblemKind::CutOff
     }
 
     /// What is said of such lines, after their number.
     pub fn text(self) -> &'static str {
         match self {
-            Kind::Format => "do not have the log's format",
-            Kind::OtherFormat => "have another format than the file began with",
-            Kind::NoTime => "have no time",
-            Kind::NoYear => "have a time without a year",
-            Kind::NotATime => {
+            ProblemKind::Format => "do not have the log's format",
+            ProblemKind::OtherFormat => "have another format than the file began with",
+            ProblemKind::NoTime => "have no time",
+            ProblemKind::NoYear => "have a time without a year",
+            ProblemKind::NotATime => {
                 "have a time that there is not, or that is no log's (before 1824, after 2115)"
             }
-            Kind::Request => "have no request that could be read",
-            Kind::NoPath => "ask for no path",
-            Kind::NoKey => "have nothing to know their session by",
-            Kind::TooLong => "are longer than a line may be",
-            Kind::CutOff => "are cut off by the file's end",
-            Kind::NoZone => "have a time without a zone, taken as the zone given, or UTC",
-            Kind::TimeTwice => "have a time that the clock showed twice, taken as the first",
-            Kind::TimeNever => "have a time that the clock was put forward over",
-            Kind::NotUtf8 => "are not UTF-8; such bytes were percent-encoded",
-            Kind::ClockBack => "are earlier than the line above them",
+            ProblemKind::Request => "have no request that could be read",
+            ProblemKind::NoPath => "ask for no path",
+            ProblemKind::NoKey => "have nothing to know their session by",
+            ProblemKind::TooLong => "are longer than a line may be",
+            ProblemKind::CutOff => "are cut off by the file's end",
+            ProblemKind::NoZone => "have a time without a zone, taken as the zone given, or UTC",
+            ProblemKind::TimeRepeated => "have a time that the clock showed twice, taken as the first",
+            ProblemKind::TimeSkipped => "have a time that the clock was put forward over",
+            ProblemKind::NotUtf8 => "are not UTF-8; such bytes were percent-encoded",
+            ProblemKind::ClockBack => "are earlier than the line above them",
         }
     }
 }
 
 /// Lines of one kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Count {
+pub struct ProblemCount {
     /// How many.
     pub lines: u64,
     /// The first of them, each as file:line and its beginning.
@@ -100,13 +100,13 @@ pub struct Example {
 
 /// Counts by kind.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Faults {
-    pub(crate) kinds: BTreeMap<Kind, Count>,
+pub(crate) struct LineProblems {
+    pub(crate) kinds: BTreeMap<ProblemKind, ProblemCount>,
 }
 
-impl Faults {
+impl LineProblems {
     /// Counts a line. `name` is asked only for lines that are kept as examples.
-    pub(crate) fn add(&mut self, kind: Kind, (file, line): (u32, u64), text: &[u8], name: &str) {
+    pub(crate) fn add(&mut self, kind: ProblemKind, (file, line): (u32, u64), text: &[u8], name: &str) {
         let count = self.kinds.entry(kind).or_default();
         count.lines += 1;
         if count.examples.len() < EXAMPLES_MAX {
@@ -125,7 +125,7 @@ impl Faults {
     }
 
     /// Adds what another reader counted; the first lines stay.
-    pub(crate) fn merge(&mut self, other: Faults) {
+    pub(crate) fn merge(&mut self, other: LineProblems) {
         for (kind, count) in other.kinds {
             let own = self.kinds.entry(kind).or_default();
             own.lines += count.lines;
@@ -136,10 +136,10 @@ impl Faults {
     }
 
     /// The kind that most of the lines have that were left out.
-    pub(crate) fn most(&self) -> Kind {
+    pub(crate) fn most(&self) -> ProblemKind {
         let bad = self.kinds.iter().filter(|(kind, _)| kind.is_bad());
         let most = bad.max_by_key(|(_, count)| count.lines);
-        most.map_or(Kind::Format, |(kind, _)| *kind)
+        most.map_or(ProblemKind::Format, |(kind, _)| *kind)
     }
 
     /// Lines that were left out.

@@ -20,25 +20,25 @@ use crate::ModelError;
 use crate::format::{self, Format};
 use crate::input::{Input, Piece};
 use crate::line_part::JOINED;
-use crate::line_problems::{Faults, Kind};
-use crate::request_record::{Hit, NO_SEGMENT};
-use crate::route::Names;
+use crate::line_problems::{LineProblems, ProblemKind};
+use crate::request_record::{RequestRecord, NO_SEGMENT};
+use crate::interner::Interner;
 use crate::settings::Settings;
 use crate::sorter::{Run, Scratch};
 
-pub(crate) use line_statistics::Noticed;
+pub(crate) use line_statistics::LineStatistics;
 use lines::{Lines, Outcome};
 pub(crate) use lines::{RULE, Sample};
-pub(crate) use second_read::{Again, asked};
+pub(crate) use second_read::{FileIdentities, targets_of_lines};
 use steps::Steps;
 
-/// Shapes of requests that are told apart while reading.
-const SHAPES_MAX: usize = 1 << 18;
+/// Routes of requests that are told apart while reading.
+const ROUTES_MAX: usize = 1 << 18;
 /// Values of the segment that are told apart.
 const SEGMENTS_MAX: usize = NO_SEGMENT as usize - 2;
 /// Runs of sorted requests that stay in memory: 256 MiB.
 const RUNS_IN_MEMORY_MAX: usize = 8;
-/// Targets kept as examples of what their shapes ask for.
+/// Targets kept as examples of what their routes ask for.
 pub(crate) const SAMPLES_MAX: usize = 1 << 14;
 /// Pieces waiting for each reader.
 const PIECES_WAITING: usize = 2;
@@ -68,15 +68,15 @@ pub struct FileRead {
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) files: Vec<FileRead>,
-    pub(crate) runs: Vec<Run<Hit>>,
-    pub(crate) shapes: Vec<String>,
+    pub(crate) runs: Vec<Run<RequestRecord>>,
+    pub(crate) routes: Vec<String>,
     pub(crate) segments: Vec<String>,
     pub(crate) samples: Vec<Sample>,
-    pub(crate) faults: Faults,
-    pub(crate) noticed: Noticed,
+    pub(crate) problems: LineProblems,
+    pub(crate) statistics: LineStatistics,
     /// Good and bad.
     pub(crate) lines: u64,
-    pub(crate) hits: u64,
+    pub(crate) requests: u64,
     /// Left out by the settings.
     pub(crate) without: u64,
     /// The coarsest step that a share of the times worth naming has, nanoseconds: 1 s, 1 ms, 1 µs or 1.
@@ -96,7 +96,7 @@ pub(crate) struct Reading {
 struct Fed {
     files: Vec<FileRead>,
     /// Lines that reach beyond a piece.
-    faults: Faults,
+    problems: LineProblems,
     /// Of the first lines, where fields were named.
     names: BTreeSet<String>,
 }
@@ -120,8 +120,8 @@ pub(crate) fn read(
     scratch: &Scratch,
 ) -> Result<Reading, ModelError> {
     let zone = zone(settings)?;
-    let shapes = Names::new(SHAPES_MAX);
-    let segments = Names::new(SEGMENTS_MAX);
+    let routes = Interner::new(ROUTES_MAX);
+    let segments = Interner::new(SEGMENTS_MAX);
     let threads = settings.threads.max(1);
     let (outcomes, fed) = std::thread::scope(|scope| -> Result<_, ModelError> {
         let (sender, receiver) = sync_channel::<Work>(PIECES_WAITING * threads);
@@ -133,7 +133,7 @@ pub(crate) fn read(
                 let lines = Lines::new(
                     settings,
                     zone.clone(),
-                    &shapes,
+                    &routes,
                     &segments,
                     (scratch, number, own.max(1)),
                 );
@@ -159,10 +159,10 @@ pub(crate) fn read(
         Ok((outcomes, fed))
     })?;
     let mut reading = gather(outcomes, fed);
-    reading.shapes = shapes.into_texts();
+    reading.routes = routes.into_texts();
     let segments = segments.into_texts().into_iter();
     reading.segments = segments.map(|text| text.replace(JOINED, " ")).collect();
-    reading.noticed.segmented = !reading.segments.is_empty();
+    reading.statistics.segmented = !reading.segments.is_empty();
     Ok(reading)
 }
 
@@ -255,7 +255,7 @@ fn feed(
             }
             for _ in 0..too_long {
                 let place = (file as u32, line);
-                fed.faults.add(Kind::TooLong, place, b"", &name);
+                fed.problems.add(ProblemKind::TooLong, place, b"", &name);
                 line += 1;
                 told.lines += 1;
             }
@@ -309,18 +309,18 @@ fn line_count(bytes: &[u8]) -> u64 {
 
 fn gather(outcomes: Vec<Outcome>, fed: Fed) -> Reading {
     let mut reading = Reading {
-        lines: fed.faults.bad(),
+        lines: fed.problems.bad(),
         files: fed.files,
         runs: Vec::new(),
-        shapes: Vec::new(),
+        routes: Vec::new(),
         segments: Vec::new(),
         samples: Vec::new(),
-        faults: fed.faults,
-        noticed: Noticed {
+        problems: fed.problems,
+        statistics: LineStatistics {
             names: fed.names,
-            ..Noticed::default()
+            ..LineStatistics::default()
         },
-        hits: 0,
+        requests: 0,
         without: 0,
         step_ns: 0,
         finer: 0,
@@ -331,12 +331,12 @@ fn gather(outcomes: Vec<Outcome>, fed: Fed) -> Reading {
     let mut steps = vec![Steps::default(); reading.files.len()];
     for outcome in outcomes {
         reading.lines += outcome.lines;
-        reading.hits += outcome.hits;
+        reading.requests += outcome.requests;
         reading.without += outcome.without;
         reading.runs.extend(outcome.runs);
         reading.samples.extend(outcome.samples);
-        reading.faults.merge(outcome.faults);
-        reading.noticed.merge(outcome.noticed);
+        reading.problems.merge(outcome.problems);
+        reading.statistics.merge(outcome.statistics);
         for (file, (lines, own)) in outcome.of_files {
             reading.files[file as usize].lines += lines;
             steps[file as usize].merge(own);

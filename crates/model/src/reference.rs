@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 /// Largest table, in bytes.
-pub const STATED_BYTES_MAX: u64 = 4 << 20;
+pub const REFERENCE_BYTES_MAX: u64 = 4 << 20;
 /// Most rows.
 const ROWS_MAX: usize = 10_000;
 /// Most of the classes that a path goes through.
@@ -18,7 +18,7 @@ const PATH_MAX: usize = 50;
 
 /// What a table means.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StatedAs {
+pub struct ReferenceColumns {
     /// The column with each segment's share of all sessions.
     pub share: String,
     /// Sessions a second, all segments together, that were stated.
@@ -33,12 +33,12 @@ pub struct StatedAs {
 
 /// A table that was read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stated {
+pub struct Reference {
     /// In the table's order.
-    pub segments: Vec<StatedSegment>,
+    pub segments: Vec<ReferenceSegment>,
     /// How many times as fast as stated the log's crowd was.
     pub speed: f64,
-    /// As in [`StatedAs`].
+    /// As in [`ReferenceColumns`].
     pub path: Vec<String>,
     /// What was taken otherwise than it stands, a sentence each, with its place.
     pub repairs: Vec<String>,
@@ -46,7 +46,7 @@ pub struct Stated {
 
 /// A row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StatedSegment {
+pub struct ReferenceSegment {
     /// The segment's name.
     pub name: String,
     /// Sessions a second.
@@ -58,7 +58,7 @@ pub struct StatedSegment {
 /// Why a table was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
-pub struct StatedError {
+pub struct ReferenceError {
     /// From 1.
     pub line: usize,
     /// Its name, or its number from 1.
@@ -67,18 +67,18 @@ pub struct StatedError {
     pub problem: String,
 }
 
-impl Stated {
+impl Reference {
     /// Reads a CSV table whose first line names the columns; the first column has the segments' names. Cells
     /// are plain: what needs quotes cannot stand in such a table. Shares count relative to their sum.
     ///
     /// # Errors
     /// With the first place that is not as it should be.
-    pub fn read(text: &str, meaning: &StatedAs) -> Result<Stated, StatedError> {
+    pub fn read(text: &str, meaning: &ReferenceColumns) -> Result<Reference, ReferenceError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = (1..).zip(text.lines());
         let head: Vec<&str> = lines.next().map_or_else(Vec::new, |(_, line)| cells(line));
         let (of_share, of_path) = columns(&head, meaning)?;
-        let mut stated = Stated {
+        let mut stated = Reference {
             segments: Vec::new(),
             speed: meaning.speed,
             path: meaning.path.clone(),
@@ -114,7 +114,7 @@ impl Stated {
                 }
                 probabilities.push(number);
             }
-            stated.segments.push(StatedSegment {
+            stated.segments.push(ReferenceSegment {
                 name: row[0].to_owned(),
                 rate_per_s: share,
                 probabilities,
@@ -140,8 +140,8 @@ fn cells(line: &str) -> Vec<&str> {
     line.split(',').map(str::trim).collect()
 }
 
-fn wrong(line: usize, column: &str, problem: String) -> StatedError {
-    StatedError {
+fn wrong(line: usize, column: &str, problem: String) -> ReferenceError {
+    ReferenceError {
         line,
         column: column.to_owned(),
         problem,
@@ -149,7 +149,7 @@ fn wrong(line: usize, column: &str, problem: String) -> StatedError {
 }
 
 /// The places of the share and of each class but the path's first.
-fn columns(head: &[&str], meaning: &StatedAs) -> Result<(usize, Vec<usize>), StatedError> {
+fn columns(head: &[&str], meaning: &ReferenceColumns) -> Result<(usize, Vec<usize>), ReferenceError> {
     if meaning.path.len() > PATH_MAX {
         let problem = format!("a path goes through {PATH_MAX} classes at most");
         return Err(wrong(1, &meaning.path[PATH_MAX], problem));
@@ -165,7 +165,7 @@ fn columns(head: &[&str], meaning: &StatedAs) -> Result<(usize, Vec<usize>), Sta
         })
     };
     let share = place(&meaning.share)?;
-    let path: Result<Vec<usize>, StatedError> = meaning.path.iter().skip(1).map(place).collect();
+    let path: Result<Vec<usize>, ReferenceError> = meaning.path.iter().skip(1).map(place).collect();
     Ok((share, path?))
 }
 
@@ -196,8 +196,8 @@ mod tests {
 
     const HEAD: &str = "who,share,seen,bought\n";
 
-    fn meaning() -> StatedAs {
-        StatedAs {
+    fn meaning() -> ReferenceColumns {
+        ReferenceColumns {
             share: "share".to_owned(),
             rate_per_s: 30.0,
             speed: 1.0,
@@ -206,14 +206,14 @@ mod tests {
         }
     }
 
-    fn read(rows: &str, meaning: &StatedAs) -> Result<Stated, StatedError> {
-        Stated::read(&format!("{HEAD}{rows}"), meaning)
+    fn read(rows: &str, meaning: &ReferenceColumns) -> Result<Reference, ReferenceError> {
+        Reference::read(&format!("{HEAD}{rows}"), meaning)
     }
 
     #[test]
     fn shares_become_rates_and_columns_are_found_by_name() {
         let text = "\u{feff}who,note,bought, share,seen\r\na,x,0.1,0.2,0.3\r\n\r\nb,y,0,0.4,1\r\n";
-        let stated = Stated::read(text, &meaning()).unwrap();
+        let stated = Reference::read(text, &meaning()).unwrap();
         let [a, b] = &stated.segments[..] else {
             panic!("{stated:?}");
         };
@@ -245,7 +245,7 @@ mod tests {
                 .starts_with("line 3, column seen: 3.375 is above 1"),
             "{error}"
         );
-        let taken = StatedAs {
+        let taken = ReferenceColumns {
             above_one_is_one: true,
             ..meaning()
         };
@@ -275,8 +275,8 @@ mod tests {
                 "{rows:?}: {error}"
             );
         }
-        let error = Stated::read("who,seen\n", &meaning()).unwrap_err();
+        let error = Reference::read("who,seen\n", &meaning()).unwrap_err();
         assert_eq!((error.line, error.column.as_str()), (1, "share"));
-        assert!(Stated::read("", &meaning()).is_err());
+        assert!(Reference::read("", &meaning()).is_err());
     }
 }

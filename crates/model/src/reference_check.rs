@@ -8,7 +8,7 @@ use stats::exact::{CountDistribution, at_least_of, mean_interval, share_interval
 use stats::multiple::holm;
 
 use crate::check::LEVEL;
-use crate::reference::{Stated, StatedSegment};
+use crate::reference::{Reference, ReferenceSegment};
 use crate::{Model, OTHERS, Segment};
 
 /// The confidence of each interval.
@@ -16,7 +16,7 @@ const CONFIDENCE: f64 = 0.95;
 
 /// A model beside what was stated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Against {
+pub struct ReferenceCheck {
     /// The probability that figures which are all right are refused.
     pub level: f64,
     /// Of each interval.
@@ -26,7 +26,7 @@ pub struct Against {
     /// How long rates were counted, in the log's seconds.
     pub seconds: f64,
     /// Segments in the table's order: each with its rate, then its probabilities along the path.
-    pub figures: Vec<StatedFigure>,
+    pub figures: Vec<ReferenceFigure>,
     /// Intervals that miss what was stated.
     pub misses: u64,
     /// How many would, were all stated figures right.
@@ -36,22 +36,22 @@ pub struct Against {
     /// The same, adjusted together with the figures.
     pub p_misses_adjusted: f64,
     /// What was taken otherwise than stated, and what could not be held against anything; a sentence each.
-    pub told: Vec<String>,
+    pub notes: Vec<String>,
     /// Nothing is refused.
     pub holds: bool,
 }
 
-/// A figure of an [`Against`].
+/// A figure of an [`ReferenceCheck`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StatedFigure {
+pub struct ReferenceFigure {
     /// The segment.
     pub segment: String,
     /// `rate`, or the classes that a probability leads from and to.
     pub what: String,
     /// A probability, or sessions a second.
-    pub stated: f64,
+    pub reference: f64,
     /// The same by the log; missing where nobody came so far.
-    pub found: Option<f64>,
+    pub observed: Option<f64>,
     /// Lower bound of its interval.
     pub low: f64,
     /// Upper bound.
@@ -70,20 +70,20 @@ pub struct StatedFigure {
     /// The same, adjusted for the number of figures (Holm 1979).
     pub p_adjusted: f64,
     /// Below the level.
-    pub refused: bool,
+    pub rejected: bool,
 }
 
-impl StatedFigure {
+impl ReferenceFigure {
     /// Nothing that could have been seen would have been too far off: there are too few sessions.
-    pub fn says_nothing(&self) -> bool {
-        let is_certain = self.stated <= 0.0 || self.of.is_some() && self.stated >= 1.0;
+    pub fn is_uninformative(&self) -> bool {
+        let is_certain = self.reference <= 0.0 || self.of.is_some() && self.reference >= 1.0;
         self.inside && self.miss <= 0.0 && !(is_certain && self.of != Some(0))
     }
 }
 
 /// Why nothing can be held against a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AgainstError {
+pub enum ReferenceCheckError {
     /// The path begins with a class that the model has not.
     #[error("the model has no class {name:?} for sessions to begin with; it has {known}")]
     Class {
@@ -104,22 +104,22 @@ pub enum AgainstError {
 ///
 /// # Errors
 /// Where the two have nothing to do with each other.
-pub fn against(model: &Model, stated: &Stated) -> Result<Against, AgainstError> {
-    let mut told = stated.repairs.clone();
-    let path = path(model, &stated.path, &mut told)?;
+pub fn check_against_reference(model: &Model, reference: &Reference) -> Result<ReferenceCheck, ReferenceCheckError> {
+    let mut notes = reference.repairs.clone();
+    let path = path(model, &reference.path, &mut notes)?;
     // A log begins and ends with a session's begin: the Poisson process is what lies between.
     let seconds = model.arrivals.between_s;
     if seconds <= 0.0 {
-        return Err(AgainstError::Short {
+        return Err(ReferenceCheckError::Short {
             seconds: model.arrivals.span_s as u64,
         });
     }
     let mut found = Figures::default();
     let lumped = model.segments.iter().any(|segment| segment.name == OTHERS);
-    for row in &stated.segments {
+    for row in &reference.segments {
         let segment = model.segments.iter().find(|own| own.name == row.name);
         if segment.is_none() && lumped {
-            told.push(format!(
+            notes.push(format!(
                 "{} is not held against anything: it has no sessions, or is among the {OTHERS}; --segments-max \
                  takes more apart",
                 row.name
@@ -127,35 +127,35 @@ pub fn against(model: &Model, stated: &Stated) -> Result<Against, AgainstError> 
             continue;
         }
         let arrived = segment.map_or(0, |segment| between(model, segment));
-        found.rate(row, arrived, seconds * stated.speed);
+        found.rate(row, arrived, seconds * reference.speed);
         for (step, &probability) in row.probabilities.iter().enumerate() {
             let (count, of) = match (segment, path[step]) {
                 (Some(segment), Some(from)) => followed(segment, from, path[step + 1]),
                 _ => (0, 0),
             };
-            let what = format!("{} → {}", stated.path[step], stated.path[step + 1]);
+            let what = format!("{} → {}", reference.path[step], reference.path[step + 1]);
             found.probability(&row.name, what, probability, count, of);
         }
     }
-    let unstated = model.segments.iter().filter(|segment| {
-        let mut rows = stated.segments.iter();
+    let unlisted = model.segments.iter().filter(|segment| {
+        let mut rows = reference.segments.iter();
         !rows.any(|row| row.name == segment.name)
     });
-    for segment in unstated {
-        told.push(format!(
+    for segment in unlisted {
+        notes.push(format!(
             "nothing is stated of {} ({} sessions)",
             segment.name, segment.sessions
         ));
     }
-    Ok(found.judged(told, stated.speed, seconds))
+    Ok(found.judged(notes, reference.speed, seconds))
 }
 
 /// The classes by their places in the model; `None` of those that nobody came to.
 fn path(
     model: &Model,
     names: &[String],
-    told: &mut Vec<String>,
-) -> Result<Vec<Option<usize>>, AgainstError> {
+    notes: &mut Vec<String>,
+) -> Result<Vec<Option<usize>>, ReferenceCheckError> {
     let known: Vec<&str> = model.classes.iter().map(|c| c.name.as_str()).collect();
     let known = known.join(", ");
     let mut places = Vec::with_capacity(names.len());
@@ -164,9 +164,9 @@ fn path(
         match place {
             None if places.is_empty() => {
                 let name = name.clone();
-                return Err(AgainstError::Class { name, known });
+                return Err(ReferenceCheckError::Class { name, known });
             }
-            None => told.push(format!(
+            None => notes.push(format!(
                 "no request of the log is of the class {name}; the classes are {known}"
             )),
             Some(_) => {}
@@ -196,11 +196,11 @@ fn followed(segment: &Segment, from: usize, to: Option<usize>) -> (u64, u64) {
 }
 
 /// What every figure begins as.
-const NEW: StatedFigure = StatedFigure {
+const NEW: ReferenceFigure = ReferenceFigure {
     segment: String::new(),
     what: String::new(),
-    stated: 0.0,
-    found: None,
+    reference: 0.0,
+    observed: None,
     low: 0.0,
     high: 0.0,
     count: 0,
@@ -209,24 +209,24 @@ const NEW: StatedFigure = StatedFigure {
     miss: 0.0,
     p: 1.0,
     p_adjusted: 1.0,
-    refused: false,
+    rejected: false,
 };
 
 #[derive(Default)]
-struct Figures(Vec<StatedFigure>);
+struct Figures(Vec<ReferenceFigure>);
 
 impl Figures {
-    fn rate(&mut self, row: &StatedSegment, count: u64, seconds: f64) {
-        let law = CountDistribution::Poisson(row.rate_per_s * seconds);
+    fn rate(&mut self, row: &ReferenceSegment, count: u64, seconds: f64) {
+        let distribution = CountDistribution::Poisson(row.rate_per_s * seconds);
         let (low, high) = mean_interval(count, CONFIDENCE);
         self.add(
-            law,
+            distribution,
             count,
-            StatedFigure {
+            ReferenceFigure {
                 segment: row.name.clone(),
                 what: "rate".to_owned(),
-                stated: row.rate_per_s,
-                found: Some(count as f64 / seconds),
+                reference: row.rate_per_s,
+                observed: Some(count as f64 / seconds),
                 low: low / seconds,
                 high: high / seconds,
                 of: None,
@@ -235,16 +235,16 @@ impl Figures {
         );
     }
 
-    fn probability(&mut self, segment: &str, what: String, stated: f64, count: u64, of: u64) {
+    fn probability(&mut self, segment: &str, what: String, probability: f64, count: u64, of: u64) {
         let (low, high) = share_interval(count, of, CONFIDENCE);
         self.add(
-            CountDistribution::Binomial(of, stated),
+            CountDistribution::Binomial(of, probability),
             count,
-            StatedFigure {
+            ReferenceFigure {
                 segment: segment.to_owned(),
                 what,
-                stated,
-                found: (of > 0).then(|| count as f64 / of as f64),
+                reference: probability,
+                observed: (of > 0).then(|| count as f64 / of as f64),
                 low,
                 high,
                 of: Some(of),
@@ -253,19 +253,19 @@ impl Figures {
         );
     }
 
-    /// `law`: of the count, were the stated figure right.
-    fn add(&mut self, law: CountDistribution, count: u64, figure: StatedFigure) {
-        let p = law.p(count);
-        self.0.push(StatedFigure {
+    /// `distribution`: of the count, were the stated figure right.
+    fn add(&mut self, distribution: CountDistribution, count: u64, figure: ReferenceFigure) {
+        let p = distribution.p(count);
+        self.0.push(ReferenceFigure {
             count,
             inside: p >= 1.0 - CONFIDENCE,
-            miss: law.miss(CONFIDENCE),
+            miss: distribution.miss(CONFIDENCE),
             p,
             ..figure
         });
     }
 
-    fn judged(self, told: Vec<String>, speed: f64, seconds: f64) -> Against {
+    fn judged(self, notes: Vec<String>, speed: f64, seconds: f64) -> ReferenceCheck {
         let mut figures = self.0;
         let misses = figures.iter().filter(|figure| !figure.inside).count();
         let chances: Vec<f64> = figures.iter().map(|figure| figure.miss).collect();
@@ -276,10 +276,10 @@ impl Figures {
         let p_misses_adjusted = adjusted.pop().expect("one was put there");
         for (figure, p) in figures.iter_mut().zip(adjusted) {
             figure.p_adjusted = p;
-            figure.refused = p < LEVEL;
+            figure.rejected = p < LEVEL;
         }
-        let refused = figures.iter().any(|figure| figure.refused);
-        Against {
+        let rejected = figures.iter().any(|figure| figure.rejected);
+        ReferenceCheck {
             level: LEVEL,
             confidence: CONFIDENCE,
             speed,
@@ -288,8 +288,8 @@ impl Figures {
             misses_expected: chances.iter().sum(),
             p_misses,
             p_misses_adjusted,
-            told,
-            holds: !refused && p_misses_adjusted >= LEVEL,
+            notes,
+            holds: !rejected && p_misses_adjusted >= LEVEL,
             figures,
         }
     }

@@ -4,15 +4,15 @@ use crate::sorter::Item;
 
 /// A request, of which numbers are left. Sorted by user, then time, then as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Hit {
+pub(crate) struct RequestRecord {
     /// Of what the session is known by.
     pub(crate) key: u64,
     /// Since the Unix epoch.
     pub(crate) time_ns: i64,
     /// Its place among all lines.
     pub(crate) order: u64,
-    /// The number of its shape.
-    pub(crate) shape: u32,
+    /// The number of its route.
+    pub(crate) route: u32,
     /// The number of its segment; [`NO_SEGMENT`] where the line does not say.
     pub(crate) segment: u16,
     /// 0: not told.
@@ -22,19 +22,19 @@ pub(crate) struct Hit {
 /// A line that says nothing of its segment.
 pub(crate) const NO_SEGMENT: u16 = u16::MAX;
 
-impl Item for Hit {
+impl Item for RequestRecord {
     const BYTES: usize = 32;
 
     fn put(&self, out: &mut Vec<u8>) {
         out.extend(self.key.to_le_bytes());
         out.extend(self.time_ns.to_le_bytes());
         out.extend(self.order.to_le_bytes());
-        out.extend(self.shape.to_le_bytes());
+        out.extend(self.route.to_le_bytes());
         out.extend(self.segment.to_le_bytes());
         out.extend(self.status.to_le_bytes());
     }
 
-    fn get(bytes: &[u8]) -> Hit {
+    fn get(bytes: &[u8]) -> RequestRecord {
         let mut at = 0;
         let mut take = |count: usize| {
             let mut word = [0; 8];
@@ -42,11 +42,11 @@ impl Item for Hit {
             at += count;
             u64::from_le_bytes(word)
         };
-        Hit {
+        RequestRecord {
             key: take(8),
             time_ns: take(8).cast_signed(),
             order: take(8),
-            shape: take(4) as u32,
+            route: take(4) as u32,
             segment: take(2) as u16,
             status: take(2) as u16,
         }
@@ -55,12 +55,12 @@ impl Item for Hit {
 
 /// A session's begin, sorted by segment, then time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Start {
+pub(crate) struct SessionStart {
     pub(crate) segment: u16,
     pub(crate) time_ns: i64,
 }
 
-impl Item for Start {
+impl Item for SessionStart {
     const BYTES: usize = 10;
 
     fn put(&self, out: &mut Vec<u8>) {
@@ -68,9 +68,9 @@ impl Item for Start {
         out.extend(self.time_ns.to_le_bytes());
     }
 
-    fn get(bytes: &[u8]) -> Start {
+    fn get(bytes: &[u8]) -> SessionStart {
         let (segment, time) = bytes.split_at(2);
-        Start {
+        SessionStart {
             segment: u16::from_le_bytes([segment[0], segment[1]]),
             time_ns: i64::from_le_bytes(time.try_into().expect("items have ten bytes")),
         }

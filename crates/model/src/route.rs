@@ -1,8 +1,6 @@
-//! Requests by their shape: method and path, with what differs from user to user taken out of it.
+//! Requests by their route: method and path, with what differs from user to user taken out of it.
 
-use std::sync::{Mutex, PoisonError};
-
-/// Bytes of a path that its shape looks at.
+/// Bytes of a path that its route looks at.
 const PATH_BYTES_MAX: usize = 512;
 /// Segments of a path beyond which it is cut.
 const SEGMENTS_MAX: usize = 12;
@@ -10,9 +8,9 @@ const SEGMENTS_MAX: usize = 12;
 const IDENTIFIER_CHARS_MIN: usize = 12;
 const IDENTIFIER_DIGITS_MIN: usize = 4;
 
-/// Writes the shape of a request: the method, a blank, the path, and a `?` where it had a query. A
+/// Writes the route of a request: the method, a blank, the path, and a `?` where it had a query. A
 /// segment of digits becomes `{n}`; one that looks like an identifier `{id}`.
-pub(crate) fn shape(method: &[u8], target: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn route(method: &[u8], target: &[u8], out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(method);
     out.push(b' ');
@@ -57,50 +55,6 @@ fn kind(segment: &[u8]) -> Segment {
     }
 }
 
-/// Texts by small numbers, shared by several readers. The first `max` texts get one of their own.
-#[derive(Debug)]
-pub(crate) struct Names {
-    max: usize,
-    all: Mutex<std::collections::HashMap<Box<[u8]>, u32>>,
-}
-
-/// What stands for texts beyond the number that are kept.
-pub(crate) const OVERFLOW: &[u8] = b"(others)";
-
-impl Names {
-    pub(crate) fn new(max: usize) -> Names {
-        Names {
-            max,
-            all: Mutex::default(),
-        }
-    }
-
-    /// The number of a text.
-    pub(crate) fn number(&self, text: &[u8]) -> u32 {
-        // A reader that panicked ended the process with it.
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&number) = all.get(text) {
-            return number;
-        }
-        let text = if all.len() < self.max { text } else { OVERFLOW };
-        let next = all.len() as u32;
-        *all.entry(text.into()).or_insert(next)
-    }
-
-    /// The texts by their numbers.
-    pub(crate) fn into_texts(self) -> Vec<String> {
-        let all = self
-            .all
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        let mut texts = vec![String::new(); all.len()];
-        for (text, number) in all {
-            texts[number as usize] = String::from_utf8_lossy(&text).into_owned();
-        }
-        texts
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,19 +78,8 @@ mod tests {
             ),
             ("/s/order20150517abc", "GET /s/{id}"),
         ] {
-            shape(b"GET", target.as_bytes(), &mut out);
+            route(b"GET", target.as_bytes(), &mut out);
             assert_eq!(String::from_utf8_lossy(&out), expected, "{target}");
         }
-    }
-
-    #[test]
-    fn names_beyond_the_limit_are_one() {
-        let names = Names::new(2);
-        assert_eq!((names.number(b"a"), names.number(b"b")), (0, 1));
-        assert_eq!(
-            (names.number(b"c"), names.number(b"d"), names.number(b"a")),
-            (2, 2, 0)
-        );
-        assert_eq!(names.into_texts(), ["a", "b", "(others)"]);
     }
 }

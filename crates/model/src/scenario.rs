@@ -11,8 +11,8 @@ use stats::fit::Family;
 use crate::durations::{Durations, Fit};
 use crate::{BehaviourKind, Model, SCENARIO_BEGINS, Segment};
 
-pub(crate) use detail::Room;
-pub(crate) use targets::{drawn, files, inline_max, of_sequence};
+pub(crate) use detail::Detail;
+pub(crate) use targets::{drawn, files, inline_max, target_of_sequence};
 
 /// A run lasts so long unless asked otherwise, in the log's time.
 const SECONDS_MAX: f64 = 3_600.0;
@@ -46,18 +46,18 @@ pub(crate) fn sequences_each(model: &Model) -> usize {
 
 /// `scenario.yaml`.
 pub(crate) fn text(model: &Model) -> String {
-    written(model, Room::of(model).unwrap_or_default())
+    written(model, Detail::largest_that_fits(model).unwrap_or_default())
 }
 
 /// The same with so much of the model.
-fn written(model: &Model, room: Room) -> String {
+fn written(model: &Model, detail: Detail) -> String {
     let mut out = head(model);
     let names = names(model);
     params(model, &names, &mut out);
     targets::data(model, &mut out);
     out.push_str("sessions:\n");
     for (segment, name) in model.segments.iter().zip(&names) {
-        session(model, segment, name, room, &mut out);
+        session(model, segment, name, detail, &mut out);
     }
     arrivals::arrivals(model, &names, &mut out);
     out
@@ -205,7 +205,7 @@ fn ends_by_chance(model: &Model) -> bool {
     })
 }
 
-fn session(model: &Model, segment: &Segment, name: &str, room: Room, out: &mut String) {
+fn session(model: &Model, segment: &Segment, name: &str, detail: Detail, out: &mut String) {
     let _ = write!(
         out,
         "  {name}: # {:?}, {} sessions\n    weight: \"${{{}}}\"\n    steps:\n",
@@ -214,12 +214,12 @@ fn session(model: &Model, segment: &Segment, name: &str, room: Room, out: &mut S
         rate_name(name)
     );
     match is_chain(model, segment) {
-        true => chain(model, segment, room, out),
-        false => sequences(model, segment, room, out),
+        true => chain(model, segment, detail, out),
+        false => sequences(model, segment, detail, out),
     }
 }
 
-fn chain(model: &Model, segment: &Segment, room: Room, out: &mut String) {
+fn chain(model: &Model, segment: &Segment, detail: Detail, out: &mut String) {
     let behaviour = &segment.behaviour;
     let classes = &model.classes;
     let sessions: u64 = behaviour.starts.iter().sum();
@@ -258,7 +258,7 @@ fn chain(model: &Model, segment: &Segment, room: Room, out: &mut String) {
             .as_ref()
             .unwrap_or(&behaviour.thinks);
         if leaving.iter().any(|t| t.think.is_none()) {
-            let think = distribution(think, model, room);
+            let think = distribution(think, model, detail);
             let _ = writeln!(out, "              think: {think}");
         }
         out.push_str("              next:\n");
@@ -270,7 +270,7 @@ fn chain(model: &Model, segment: &Segment, room: Room, out: &mut String) {
                 Some(think) => writeln!(
                     out,
                     "                {to}: {{ p: {p}, think: {} }}",
-                    distribution(think, model, room)
+                    distribution(think, model, detail)
                 ),
                 None => writeln!(out, "                {to}: {p}"),
             };
@@ -296,10 +296,10 @@ fn probability(p: f64, exit: f64) -> String {
     format!("\"${{{p} * length / ({e} + {on} * length)}}\"")
 }
 
-fn sequences(model: &Model, segment: &Segment, room: Room, out: &mut String) {
+fn sequences(model: &Model, segment: &Segment, detail: Detail, out: &mut String) {
     out.push_str("      - choose:\n");
     let kept = &segment.behaviour.sequences;
-    let taken = room.sequences.min(kept.len());
+    let taken = detail.sequences.min(kept.len());
     for number_of in 0..taken {
         // From all over the kept ones, whatever order those may have.
         let sequence = number_of * kept.len() / taken;
@@ -308,7 +308,7 @@ fn sequences(model: &Model, segment: &Segment, room: Room, out: &mut String) {
             if place > 0 && before_s > 0.0 {
                 let _ = writeln!(out, "              - think: {}", scaled(before_s));
             }
-            let target = of_sequence(model, &segment.behaviour, sequence, place);
+            let target = target_of_sequence(model, &segment.behaviour, sequence, place);
             let step = targets::step(&model.classes[class], target);
             let _ = writeln!(out, "              - {step}");
         }
@@ -320,12 +320,12 @@ fn scaled(seconds: f64) -> String {
     format!("\"${{{} * think / speed}}s\"", number(seconds))
 }
 
-fn distribution(durations: &Durations, model: &Model, room: Room) -> String {
+fn distribution(durations: &Durations, model: &Model, detail: Detail) -> String {
     let gap_s = model.gap.as_ref().map_or(f64::INFINITY, |gap| gap.seconds);
-    if let Some(law) = durations.law().and_then(|fit| law(fit, gap_s)) {
-        return law;
+    if let Some(text) = durations.chosen_fit().and_then(|fit| fitted(fit, gap_s)) {
+        return text;
     }
-    empirical(&durations.points(room.points))
+    empirical(&durations.points(detail.points))
 }
 
 /// Values with their weights, those alike in weight together.
@@ -355,11 +355,11 @@ fn empirical(points: &[(f64, f64)]) -> String {
 }
 
 /// A law in the scenario's words; `None` where its parameters are beyond what a scenario may say.
-fn law(fit: &Fit, gap_s: f64) -> Option<String> {
+fn fitted(fit: &Fit, gap_s: f64) -> Option<String> {
     let value = |name: &str| Some(fit.value(name)).filter(|x| (1e-6..=1e6).contains(x));
     let bare = |name: &str| value(name).map(number);
     let time = |name: &str| value(name).map(scaled);
-    let law = match fit.family {
+    let text = match fit.family {
         Family::Exponential => format!("exponential: {}", time("mean")?),
         Family::Weibull => format!(
             "weibull: {{ scale: {}, shape: {} }}",
@@ -394,8 +394,8 @@ fn law(fit: &Fit, gap_s: f64) -> Option<String> {
     };
     // A think that is longer than the gap would have ended the session.
     Some(match gap_s.is_finite() {
-        true => format!("{{ {law}, max: {} }}", scaled(gap_s)),
-        false => format!("{{ {law} }}"),
+        true => format!("{{ {text}, max: {} }}", scaled(gap_s)),
+        false => format!("{{ {text} }}"),
     })
 }
 

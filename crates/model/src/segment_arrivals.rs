@@ -5,10 +5,10 @@ use std::io;
 use crate::arrivals::{self, Arrivals, Counts, Hours, TRACE_BINS_MAX};
 use crate::durations::{Reservoir, SAMPLE_MAX};
 use crate::read::Reading;
-use crate::request_record::Start;
-use crate::settings::{ArrivalsLaw, Settings};
+use crate::request_record::SessionStart;
+use crate::settings::{ArrivalProcess, Settings};
 use crate::sorter::{self, Run};
-use crate::{Process, ProcessReason, SESSIONS_FEW};
+use crate::{ProcessReason, SESSIONS_FEW, SegmentProcess};
 
 /// Sessions of a segment for each rate of a cycle of its own.
 const SESSIONS_OF_RATE_MIN: u64 = 10;
@@ -18,16 +18,16 @@ const BEGINS_MIN: u64 = 10;
 
 /// A segment's arrivals, the process that its users get, and what that one's trace holds.
 #[derive(Debug, Clone)]
-pub(crate) struct Own {
+pub(crate) struct SegmentArrivals {
     pub(crate) arrivals: Arrivals,
-    pub(crate) process: Process,
+    pub(crate) process: SegmentProcess,
     pub(crate) trace: Option<Vec<f64>>,
 }
 
 /// The begins of sessions, as counts.
-pub(crate) struct Arrived<'a> {
+pub(crate) struct StartCounts<'a> {
     pub(crate) all: Counts,
-    starts: &'a [Run<Start>],
+    starts: &'a [Run<SessionStart>],
     settings: &'a Settings,
     step_s: f64,
     first_s: i64,
@@ -41,12 +41,12 @@ struct Counting {
     last_ns: i64,
 }
 
-impl<'a> Arrived<'a> {
+impl<'a> StartCounts<'a> {
     pub(crate) fn new(
         reading: &Reading,
-        starts: &'a [Run<Start>],
+        starts: &'a [Run<SessionStart>],
         settings: &'a Settings,
-    ) -> io::Result<Arrived<'a>> {
+    ) -> io::Result<StartCounts<'a>> {
         let first_s = reading.span_ns.0.div_euclid(1_000_000_000);
         let last_s = reading.span_ns.1.div_euclid(1_000_000_000);
         let span_s = (last_s - first_s + 1) as u64;
@@ -57,7 +57,7 @@ impl<'a> Arrived<'a> {
             .iter()
             .max_by_key(|(_, lines)| **lines)
             .map_or(0, |o| *o.0);
-        let mut arrived = Arrived {
+        let mut counts = StartCounts {
             all: Counts {
                 bins: vec![0; span_s.div_ceil(bin_s) as usize],
                 bin_s,
@@ -68,8 +68,8 @@ impl<'a> Arrived<'a> {
             step_s: reading.step_ns as f64 / 1e9,
             first_s,
         };
-        let mut bins = std::mem::take(&mut arrived.all.bins);
-        sorter::merge(starts, |start| bins[arrived.bin(start.time_ns)] += 1)?;
+        let mut bins = std::mem::take(&mut counts.all.bins);
+        sorter::merge(starts, |start| bins[counts.bin(start.time_ns)] += 1)?;
         // Behind the last begin those who are there finish, for as long as that takes them: a pause in
         // which nobody came it is not.
         let begins: u64 = bins.iter().map(|&count| u64::from(count)).sum();
@@ -78,8 +78,8 @@ impl<'a> Arrived<'a> {
         {
             bins.truncate(last + 1);
         }
-        arrived.all.bins = bins;
-        Ok(arrived)
+        counts.all.bins = bins;
+        Ok(counts)
     }
 
     fn bin(&self, time_ns: i64) -> usize {
@@ -88,12 +88,12 @@ impl<'a> Arrived<'a> {
     }
 
     /// Of all sessions, and of each of so many segments that has any.
-    pub(crate) fn analysed(&self, segments: usize) -> io::Result<(Arrivals, Vec<Option<Own>>)> {
+    pub(crate) fn analyse(&self, segments: usize) -> io::Result<(Arrivals, Vec<Option<SegmentArrivals>>)> {
         let mut gaps = Reservoir::new(SAMPLE_MAX, self.settings.seed, 6);
         self.gaps_of_all(&mut gaps);
         let step_s = self.step_s.max(self.all.bin_s as f64);
-        let whole = self.analyse(&self.all, &gaps, step_s);
-        let mut own: Vec<Option<Own>> = vec![None; segments];
+        let whole = self.analyse_counts(&self.all, &gaps, step_s);
+        let mut own: Vec<Option<SegmentArrivals>> = vec![None; segments];
         let mut current: Option<Counting> = None;
         let mut finish = |done: Option<Counting>| {
             if let Some(done) = done {
@@ -124,16 +124,16 @@ impl<'a> Arrived<'a> {
         Ok((whole, own))
     }
 
-    fn own(&self, done: &Counting, whole: &Arrivals, segments: usize) -> Own {
-        let mut arrivals = self.analyse(&done.counts, &done.gaps, self.step_s);
+    fn own(&self, done: &Counting, whole: &Arrivals, segments: usize) -> SegmentArrivals {
+        let mut arrivals = self.analyse_counts(&done.counts, &done.gaps, self.step_s);
         // All traces together are no longer than one alone may be.
         let bins_max = (TRACE_BINS_MAX / segments).max(1);
         arrivals.trace_bin_s =
             self.all.bin_s * self.all.bins.len().div_ceil(bins_max).max(1) as u64;
         let process = process(&arrivals, whole);
         let hours = process.hours(&arrivals, whole);
-        let trace = trace(&done.counts, &arrivals, process.law, hours);
-        Own {
+        let trace = trace(&done.counts, &arrivals, process.kind, hours);
+        SegmentArrivals {
             arrivals,
             process,
             trace,
@@ -161,7 +161,7 @@ impl<'a> Arrived<'a> {
         }
     }
 
-    fn analyse(&self, counts: &Counts, gaps: &Reservoir, step_s: f64) -> Arrivals {
+    fn analyse_counts(&self, counts: &Counts, gaps: &Reservoir, step_s: f64) -> Arrivals {
         let gaps = (gaps.count > 1).then(|| gaps.describe(step_s, self.settings.seed));
         arrivals::analyse(counts, gaps, self.settings.arrivals, self.settings.seed)
     }
@@ -169,23 +169,23 @@ impl<'a> Arrived<'a> {
 
 /// The process of a segment: its own, where it has the sessions to tell one; else the day of all, where
 /// that is known, or one rate.
-fn process(own: &Arrivals, whole: &Arrivals) -> Process {
+fn process(own: &Arrivals, whole: &Arrivals) -> SegmentProcess {
     let rates = own.cycle.as_ref().map_or(0, |cycle| cycle.rates.len()) as u64;
     let few = own.users < SESSIONS_FEW
-        || own.law == ArrivalsLaw::Cycle && own.users < SESSIONS_OF_RATE_MIN * rates;
-    match (own.law_given, few) {
-        (true, _) => Process {
-            law: own.law,
+        || own.process == ArrivalProcess::Cycle && own.users < SESSIONS_OF_RATE_MIN * rates;
+    match (own.process_requested, few) {
+        (true, _) => SegmentProcess {
+            kind: own.process,
             reason: ProcessReason::Given,
         },
-        (false, false) => Process {
-            law: own.law,
+        (false, false) => SegmentProcess {
+            kind: own.process,
             reason: ProcessReason::Own,
         },
-        (false, true) => Process {
-            law: match whole.cycle {
-                Some(_) => ArrivalsLaw::Cycle,
-                None => ArrivalsLaw::Poisson,
+        (false, true) => SegmentProcess {
+            kind: match whole.cycle {
+                Some(_) => ArrivalProcess::Cycle,
+                None => ArrivalProcess::Poisson,
             },
             reason: ProcessReason::Few,
         },
@@ -194,39 +194,39 @@ fn process(own: &Arrivals, whole: &Arrivals) -> Process {
 
 /// Whether segments arrive apart, each by its own process: not where one process for all is the same,
 /// and not where all together come in bursts that no segment has alone.
-pub(crate) fn apart<'a>(
+pub(crate) fn arrive_separately<'a>(
     whole: &Arrivals,
-    processes: impl Iterator<Item = &'a Process> + Clone,
+    processes: impl Iterator<Item = &'a SegmentProcess> + Clone,
 ) -> bool {
-    let mut others = processes.clone().map(|process| process.law);
+    let mut others = processes.clone().map(|process| process.kind);
     processes.count() > 1
-        && match whole.law {
-            ArrivalsLaw::Trace => others.any(|law| law == ArrivalsLaw::Trace),
-            ArrivalsLaw::Poisson => others.any(|law| law != ArrivalsLaw::Poisson),
-            ArrivalsLaw::Cycle => true,
+        && match whole.process {
+            ArrivalProcess::Trace => others.any(|law| law == ArrivalProcess::Trace),
+            ArrivalProcess::Poisson => others.any(|law| law != ArrivalProcess::Poisson),
+            ArrivalProcess::Cycle => true,
         }
 }
 
 /// The trace by which all arrive, where their law has one.
 pub(crate) fn trace_of_all(counts: &Counts, arrivals: &Arrivals) -> Option<Vec<f64>> {
-    trace(counts, arrivals, arrivals.law, arrivals.hours())
+    trace(counts, arrivals, arrivals.process, arrivals.hours())
 }
 
 /// What the trace of a law holds: counts as they were, or those that a cycle of the week expects.
 fn trace(
     counts: &Counts,
     arrivals: &Arrivals,
-    law: ArrivalsLaw,
+    process: ArrivalProcess,
     hours: Option<Hours<'_>>,
 ) -> Option<Vec<f64>> {
-    match law {
-        ArrivalsLaw::Poisson => None,
-        ArrivalsLaw::Trace => {
+    match process {
+        ArrivalProcess::Poisson => None,
+        ArrivalProcess::Trace => {
             let factor = (arrivals.trace_bin_s / counts.bin_s) as usize;
             let sum = |bins: &[u32]| bins.iter().map(|&count| f64::from(count)).sum();
             Some(counts.bins.chunks(factor).map(sum).collect())
         }
-        ArrivalsLaw::Cycle => {
+        ArrivalProcess::Cycle => {
             let cycle = hours.filter(Hours::is_weekly)?;
             let hours = (counts.bins.len() as u64 * counts.bin_s).div_ceil(3600) as i64;
             // Bins are hours since the beginning, rates are those of the clock's.

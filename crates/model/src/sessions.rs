@@ -4,7 +4,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::request_record::{Hit, NO_SEGMENT};
+use crate::request_record::{RequestRecord, NO_SEGMENT};
 use crate::sorter::{Run, merge};
 
 /// The gap taken where the log does not show one.
@@ -55,33 +55,33 @@ pub enum GapReason {
 /// What a first look at all requests tells.
 #[derive(Debug)]
 pub(crate) struct Survey {
-    pub(crate) shape_hits: Vec<u64>,
-    pub(crate) segment_hits: Vec<u64>,
+    pub(crate) route_requests: Vec<u64>,
+    pub(crate) segment_requests: Vec<u64>,
     pub(crate) users: u64,
     pub(crate) gap: Gap,
 }
 
 /// Looks at all requests, and finds the gap.
 pub(crate) fn survey(
-    (runs, step_ns): (&[Run<Hit>], u64),
-    (shapes, segments): (usize, usize),
+    (runs, step_ns): (&[Run<RequestRecord>], u64),
+    (routes, segments): (usize, usize),
     given_s: Option<f64>,
 ) -> io::Result<Survey> {
-    let mut shape_hits = vec![0; shapes];
-    let mut segment_hits = vec![0; segments];
+    let mut route_requests = vec![0; routes];
+    let mut segment_requests = vec![0; segments];
     let mut bins = vec![0_u64; BINS_IN_OCTAVE * OCTAVES];
     let mut longer = [0_u64; CANDIDATES_S.len()];
     let mut users = 0;
-    let mut last: Option<Hit> = None;
-    merge(runs, |hit| {
-        let hit = shown(hit, step_ns);
-        shape_hits[hit.shape as usize] += 1;
-        if hit.segment != NO_SEGMENT {
-            segment_hits[usize::from(hit.segment)] += 1;
+    let mut last: Option<RequestRecord> = None;
+    merge(runs, |request| {
+        let request = shown(request, step_ns);
+        route_requests[request.route as usize] += 1;
+        if request.segment != NO_SEGMENT {
+            segment_requests[usize::from(request.segment)] += 1;
         }
-        match last.filter(|last| last.key == hit.key) {
+        match last.filter(|last| last.key == request.key) {
             Some(last) => {
-                let gap_s = (hit.time_ns - last.time_ns) as f64 / 1e9;
+                let gap_s = (request.time_ns - last.time_ns) as f64 / 1e9;
                 bins[bin(gap_s)] += 1;
                 for (candidate, count) in CANDIDATES_S.iter().zip(&mut longer) {
                     *count += u64::from(gap_s > *candidate);
@@ -89,7 +89,7 @@ pub(crate) fn survey(
             }
             None => users += 1,
         }
-        last = Some(hit);
+        last = Some(request);
     })?;
     let (seconds, why) = match (given_s, valley(&bins)) {
         (Some(given), _) => (given, GapReason::Given),
@@ -105,8 +105,8 @@ pub(crate) fn survey(
         .enumerate()
         .map(|(bin, &count)| (from_s(bin), count));
     Ok(Survey {
-        shape_hits,
-        segment_hits,
+        route_requests,
+        segment_requests,
         users,
         gap: Gap {
             seconds,
@@ -119,11 +119,11 @@ pub(crate) fn survey(
 }
 
 /// The request as a clock of this step shows it. Their order stays.
-fn shown(hit: Hit, step_ns: u64) -> Hit {
-    let beyond_ns = hit.time_ns.rem_euclid(step_ns.max(1).cast_signed());
-    Hit {
-        time_ns: hit.time_ns - beyond_ns,
-        ..hit
+fn shown(request: RequestRecord, step_ns: u64) -> RequestRecord {
+    let beyond_ns = request.time_ns.rem_euclid(step_ns.max(1).cast_signed());
+    RequestRecord {
+        time_ns: request.time_ns - beyond_ns,
+        ..request
     }
 }
 
@@ -167,14 +167,14 @@ pub(crate) struct Visit {
     pub(crate) time_ns: i64,
     /// Its place among all lines.
     pub(crate) order: u64,
-    pub(crate) shape: u32,
+    pub(crate) route: u32,
     pub(crate) status: u16,
 }
 
 /// Hands over each session: its segment where a request told one, and its requests in their order. Returns how
 /// often one was cut for its length.
 pub(crate) fn sessions(
-    (runs, step_ns): (&[Run<Hit>], u64),
+    (runs, step_ns): (&[Run<RequestRecord>], u64),
     gap_s: f64,
     mut each: impl FnMut(u16, &[Visit]),
 ) -> io::Result<u64> {
@@ -183,11 +183,11 @@ pub(crate) fn sessions(
     let mut segment = NO_SEGMENT;
     let mut key = 0;
     let mut cuts = 0;
-    merge(runs, |hit| {
-        let hit = shown(hit, step_ns);
+    merge(runs, |request| {
+        let request = shown(request, step_ns);
         let ends = visits
             .last()
-            .is_some_and(|last| hit.key != key || hit.time_ns - last.time_ns > gap_ns);
+            .is_some_and(|last| request.key != key || request.time_ns - last.time_ns > gap_ns);
         let cut = !ends && visits.len() == REQUESTS_MAX;
         cuts += u64::from(cut);
         if ends || cut {
@@ -195,15 +195,15 @@ pub(crate) fn sessions(
             visits.clear();
             segment = NO_SEGMENT;
         }
-        key = hit.key;
+        key = request.key;
         if segment == NO_SEGMENT {
-            segment = hit.segment;
+            segment = request.segment;
         }
         visits.push(Visit {
-            time_ns: hit.time_ns,
-            order: hit.order,
-            shape: hit.shape,
-            status: hit.status,
+            time_ns: request.time_ns,
+            order: request.order,
+            route: request.route,
+            status: request.status,
         });
     })?;
     if !visits.is_empty() {
@@ -216,26 +216,26 @@ pub(crate) fn sessions(
 mod tests {
     use super::*;
 
-    fn hits(times: &[(u64, i64)]) -> Vec<Run<Hit>> {
-        let mut hits: Vec<Hit> = times
+    fn requests(times: &[(u64, i64)]) -> Vec<Run<RequestRecord>> {
+        let mut requests: Vec<RequestRecord> = times
             .iter()
             .enumerate()
-            .map(|(order, &(key, s))| Hit {
+            .map(|(order, &(key, s))| RequestRecord {
                 key,
                 time_ns: s * 1_000_000_000,
                 order: order as u64,
-                shape: 0,
+                route: 0,
                 segment: NO_SEGMENT,
                 status: 200,
             })
             .collect();
-        hits.sort_unstable();
-        vec![Run::Memory(hits)]
+        requests.sort_unstable();
+        vec![Run::Memory(requests)]
     }
 
     #[test]
     fn a_session_ends_after_the_gap_and_not_at_it() {
-        let runs = hits(&[(1, 0), (2, 5), (1, 600), (1, 1201), (2, 5)]);
+        let runs = requests(&[(1, 0), (2, 5), (1, 600), (1, 1201), (2, 5)]);
         let mut lengths = Vec::new();
         sessions((&runs, 1), 600.0, |_, visits| lengths.push(visits.len())).unwrap();
         assert_eq!(lengths, [2, 1, 2]);
@@ -245,7 +245,7 @@ mod tests {
     fn cuts_of_endless_sessions_are_counted() {
         let times: Vec<(u64, i64)> = (0..2 * REQUESTS_MAX as i64 + 1).map(|s| (1, s)).collect();
         let mut lengths = Vec::new();
-        let cuts = sessions((&hits(&times), 1), 1800.0, |_, visits| {
+        let cuts = sessions((&requests(&times), 1), 1800.0, |_, visits| {
             lengths.push(visits.len());
         });
         assert_eq!(
@@ -260,7 +260,7 @@ mod tests {
         let times: Vec<(u64, i64)> = (0..200_i64)
             .flat_map(|day| (0..5).map(move |i| (day as u64 % 7, day * 86_400 + i * 7)))
             .collect();
-        let found = survey((&hits(&times), 1), (1, 0), None).unwrap();
+        let found = survey((&requests(&times), 1), (1, 0), None).unwrap();
         assert_eq!((found.gap.why, found.users), (GapReason::Valley, 7));
         assert!(
             (60.0..21_600.0).contains(&found.gap.seconds),
@@ -268,7 +268,7 @@ mod tests {
             found.gap.seconds
         );
         let even: Vec<(u64, i64)> = (0..500).map(|i| (1, i * 7)).collect();
-        let found = survey((&hits(&even), 1), (1, 0), None).unwrap();
+        let found = survey((&requests(&even), 1), (1, 0), None).unwrap();
         assert_eq!(
             (found.gap.why, found.gap.seconds),
             (GapReason::Usual, 1800.0)
@@ -277,7 +277,7 @@ mod tests {
         let polls: Vec<(u64, i64)> = (0..480)
             .map(|i| ((i % 8) as u64, i / 8 * 600 + i * 7 % 60))
             .collect();
-        let found = survey((&hits(&polls), 1), (1, 0), None).unwrap();
+        let found = survey((&requests(&polls), 1), (1, 0), None).unwrap();
         assert_eq!(
             (found.gap.why, found.gap.seconds),
             (GapReason::Usual, 1800.0)
@@ -289,12 +289,12 @@ mod tests {
             Some((1, *at as i64))
         });
         let near: Vec<(u64, i64)> = near.collect();
-        let found = survey((&hits(&near), 1), (1, 0), None).unwrap();
+        let found = survey((&requests(&near), 1), (1, 0), None).unwrap();
         assert_eq!(
             (found.gap.why, found.gap.seconds),
             (GapReason::Valley, 60.0)
         );
-        let given = survey((&hits(&even), 1), (1, 0), Some(5.0)).unwrap();
+        let given = survey((&requests(&even), 1), (1, 0), Some(5.0)).unwrap();
         assert_eq!((given.gap.why, given.gap.seconds), (GapReason::Given, 5.0));
     }
 }

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use regex::bytes::Regex;
 
-use crate::class::Class;
 use crate::format::FormatSpec;
-use crate::line_part::Part;
+use crate::line_part::LinePart;
 
 /// What is asked of a log.
 #[derive(Debug, Clone)]
@@ -17,9 +16,9 @@ pub struct Settings {
     /// Meanings ([`MEANINGS`](crate::MEANINGS)) and the log's own names for them.
     pub fields: Vec<(String, String)>,
     /// By what lines are known to be one user's; `None`: address and agent, or the format's own.
-    pub key: Option<Part>,
+    pub key: Option<LinePart>,
     /// By what sessions are told apart; `None`: all are of one segment.
-    pub segment: Option<Part>,
+    pub segment: Option<LinePart>,
     /// Segments that get a model of their own; those with fewer sessions are put together.
     pub segments_max: usize,
     /// A user that did nothing for longer begins a new session, seconds; `None`: found in the log.
@@ -30,13 +29,13 @@ pub struct Settings {
     /// Classes that paths are grouped to, at most.
     pub classes_max: usize,
     /// Lines of which this part matches are left out.
-    pub without: Vec<Part>,
+    pub without: Vec<LinePart>,
     /// Where the clock hung that names no zone; `None`: UTC.
     pub zone: Option<String>,
     /// The share of bad lines above which there is no model.
     pub bad_max: f64,
     /// How users arrive; `None`: the simplest way that the log does not refuse.
-    pub arrivals: Option<ArrivalsLaw>,
+    pub arrivals: Option<ArrivalProcess>,
     /// What users do.
     pub behaviour: Behaviour,
     /// Of all draws.
@@ -51,32 +50,30 @@ pub struct Settings {
 #[derive(Debug, Clone)]
 pub struct Rule {
     pub(crate) name: String,
-    of: Of,
+    matcher: Matcher,
 }
 
 /// Which texts `METHOD target` a rule is for.
 #[derive(Debug, Clone)]
-enum Of {
+enum Matcher {
     Pattern(Regex),
     /// These alone: targets may be longer than patterns can be.
     Texts(HashSet<Vec<u8>>),
 }
 
 impl Rule {
-    /// The rule that a class's own targets match, and nothing else.
-    pub(crate) fn of_class(class: &Class) -> Rule {
-        let targets = class.targets.iter();
-        let texts = targets.map(|target| format!("{} {}", target.method, target.target));
+    /// A rule that exactly these texts `METHOD target` match.
+    pub(crate) fn for_texts(name: String, texts: impl Iterator<Item = String>) -> Rule {
         Rule {
-            name: class.name.clone(),
-            of: Of::Texts(texts.map(String::into_bytes).collect()),
+            name,
+            matcher: Matcher::Texts(texts.map(String::into_bytes).collect()),
         }
     }
 
     pub(crate) fn matches(&self, text: &[u8]) -> bool {
-        match &self.of {
-            Of::Pattern(pattern) => pattern.is_match(text),
-            Of::Texts(texts) => texts.contains(text),
+        match &self.matcher {
+            Matcher::Pattern(pattern) => pattern.is_match(text),
+            Matcher::Texts(texts) => texts.contains(text),
         }
     }
 }
@@ -93,7 +90,7 @@ impl std::str::FromStr for Rule {
         }
         Ok(Rule {
             name: name.to_owned(),
-            of: Of::Pattern(Regex::new(pattern).map_err(|error| error.to_string())?),
+            matcher: Matcher::Pattern(Regex::new(pattern).map_err(|error| error.to_string())?),
         })
     }
 }
@@ -101,7 +98,7 @@ impl std::str::FromStr for Rule {
 /// How users arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ArrivalsLaw {
+pub enum ArrivalProcess {
     /// A Poisson process of one rate.
     Poisson,
     /// A Poisson process whose rate follows the time of day.

@@ -6,13 +6,13 @@ use crate::scenario::sequences_each;
 use crate::{BehaviourKind, Class, Model, ModelError, Target};
 
 /// Methods and targets of lines, by their places in the log.
-type Asked = HashMap<u64, (String, String)>;
+type LineTargets = HashMap<u64, (String, String)>;
 
 /// Leaves the model the sequences that its scenario has room for, and gives each of their requests its own target.
 /// `look`: what lines at these places ask for, as far as that can be told.
-pub(crate) fn recall(
+pub(crate) fn look_up_targets(
     model: &mut Model,
-    look: impl FnOnce(&[u64]) -> Result<Asked, ModelError>,
+    look: impl FnOnce(&[u64]) -> Result<LineTargets, ModelError>,
 ) -> Result<(), ModelError> {
     // Where lines stood is of no use to whoever has the model.
     let segments = model.segments.iter_mut();
@@ -36,20 +36,20 @@ pub(crate) fn recall(
     }
     let mut lines: Vec<u64> = orders.iter().flatten().flatten().copied().collect();
     lines.sort_unstable();
-    let asked = look(&lines)?;
-    let mut known: Vec<Known> = model.classes.iter().map(Known::of).collect();
+    let targets_by_line = look(&lines)?;
+    let mut known: Vec<ClassTargets> = model.classes.iter().map(ClassTargets::new).collect();
     for (segment, orders) in model.segments.iter_mut().zip(&orders) {
         let behaviour = &mut segment.behaviour;
         let sequences = behaviour.sequences.iter().zip(orders);
         let places = sequences.map(|(sequence, orders)| -> Vec<usize> {
             let steps = sequence.iter().zip(orders);
             let places = steps.map(|(&(class, _), order)| {
-                let asked = asked.get(order)?;
-                Some(known[class].place(asked))
+                let request = targets_by_line.get(order)?;
+                Some(known[class].place(request))
             });
             places.collect::<Option<_>>().unwrap_or_default()
         });
-        behaviour.sequences_asked = places.collect();
+        behaviour.sequence_targets = places.collect();
     }
     for (class, known) in model.classes.iter_mut().zip(known) {
         class.targets.extend(known.more);
@@ -58,33 +58,33 @@ pub(crate) fn recall(
 }
 
 /// The targets of a class by their places, and those that came to them.
-struct Known {
+struct ClassTargets {
     places: HashMap<(String, String), usize>,
     more: Vec<Target>,
 }
 
-impl Known {
-    fn of(class: &Class) -> Known {
+impl ClassTargets {
+    fn new(class: &Class) -> ClassTargets {
         let targets = class.targets.iter().enumerate();
         let places = targets.map(|(place, target)| {
-            let asked = (target.method.clone(), target.target.clone());
-            (asked, place)
+            let request = (target.method.clone(), target.target.clone());
+            (request, place)
         });
-        Known {
+        ClassTargets {
             places: places.collect(),
             more: Vec::new(),
         }
     }
 
-    fn place(&mut self, asked: &(String, String)) -> usize {
-        if let Some(&place) = self.places.get(asked) {
+    fn place(&mut self, request: &(String, String)) -> usize {
+        if let Some(&place) = self.places.get(request) {
             return place;
         }
         let place = self.places.len();
-        self.places.insert(asked.clone(), place);
+        self.places.insert(request.clone(), place);
         self.more.push(Target {
-            method: asked.0.clone(),
-            target: asked.1.clone(),
+            method: request.0.clone(),
+            target: request.1.clone(),
             weight: 0,
         });
         place

@@ -227,24 +227,24 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
 
 /// Where a clock without a zone stood in this zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Placed {
+pub(crate) enum ZonedSeconds {
     /// Seconds since the epoch.
-    Once(i64),
+    Unique(i64),
     /// The clock was put back and showed it twice: the first of them.
-    Twice(i64),
+    Repeated(i64),
     /// The clock was put forward over it: as if it had not been.
-    Never(i64),
+    Skipped(i64),
 }
 
 /// The seconds of a clock without a zone, placed in one.
-pub(crate) fn place(local_s: i64, zone: &TimeZone) -> Option<Placed> {
+pub(crate) fn in_zone(local_s: i64, zone: &TimeZone) -> Option<ZonedSeconds> {
     let at = jiff::Timestamp::from_second(local_s).ok()?;
     let civil: DateTime = TimeZone::UTC.to_datetime(at);
     let placed = |offset: jiff::tz::Offset| local_s - i64::from(offset.seconds());
     Some(match zone.to_ambiguous_timestamp(civil).offset() {
-        AmbiguousOffset::Unambiguous { offset } => Placed::Once(placed(offset)),
-        AmbiguousOffset::Fold { before, .. } => Placed::Twice(placed(before)),
-        AmbiguousOffset::Gap { before, .. } => Placed::Never(placed(before)),
+        AmbiguousOffset::Unambiguous { offset } => ZonedSeconds::Unique(placed(offset)),
+        AmbiguousOffset::Fold { before, .. } => ZonedSeconds::Repeated(placed(before)),
+        AmbiguousOffset::Gap { before, .. } => ZonedSeconds::Skipped(placed(before)),
     })
 }
 
@@ -307,7 +307,7 @@ mod tests {
         let west = TimeZone::fixed(jiff::tz::offset(-25));
         let (first, last) = ("1824-01-01 00:00:00", "2115-12-31 23:59:59");
         let ns = |text: &str| {
-            let Some(Placed::Once(seconds)) = place(any(text.as_bytes()).unwrap().seconds, &west)
+            let Some(ZonedSeconds::Unique(seconds)) = in_zone(any(text.as_bytes()).unwrap().seconds, &west)
             else {
                 panic!("{text}");
             };
@@ -320,18 +320,18 @@ mod tests {
     fn hours_that_summer_time_repeats_or_skips_are_known() {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
         let local = |text: &str| any(text.as_bytes()).unwrap().seconds;
-        let placed = |text| place(local(text), &zone).unwrap();
+        let placed = |text| in_zone(local(text), &zone).unwrap();
         assert_eq!(
             placed("2026-03-29 12:00:00"),
-            Placed::Once(local("2026-03-29 10:00:00"))
+            ZonedSeconds::Unique(local("2026-03-29 10:00:00"))
         );
         assert_eq!(
             placed("2026-03-29 02:30:00"),
-            Placed::Never(local("2026-03-29 01:30:00"))
+            ZonedSeconds::Skipped(local("2026-03-29 01:30:00"))
         );
         assert_eq!(
             placed("2026-10-25 02:30:00"),
-            Placed::Twice(local("2026-10-25 00:30:00"))
+            ZonedSeconds::Repeated(local("2026-10-25 00:30:00"))
         );
     }
 

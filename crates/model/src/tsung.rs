@@ -2,13 +2,13 @@
 //!
 //! Tsung has no chain and one law for thinks, but it has what a chain can be made of: variables, draws,
 //! conditions and a loop. A session's state is a variable; each round asks for what the state says, draws the
-//! next one, and thinks. What Tsung cannot say at all is told, with what stands in its place.
+//! next one, and thinks. What Tsung cannot say at all is notes, with what stands in its place.
 
 mod xml;
 
 use crate::durations::Durations;
-use crate::scenario::{drawn, inline_max, is_chain, names, number, of_sequence};
-use crate::{ArrivalsLaw, Class, Made, Model, Segment, Target};
+use crate::scenario::{drawn, inline_max, is_chain, names, number, target_of_sequence};
+use crate::{ArrivalProcess, Class, BuiltModel, Model, Segment, Target};
 use stats::fit::Family;
 use xml::Xml;
 
@@ -51,33 +51,33 @@ pub struct Tsung {
     /// The document.
     pub text: String,
     /// What Tsung cannot say, and what stands in its place; a sentence each. The document has them, too.
-    pub told: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// The model as a document.
-pub(crate) fn written(made: &Made) -> Tsung {
+pub(crate) fn written(made: &BuiltModel) -> Tsung {
     let model = &made.model;
     let mut writer = Writer {
         model,
         xml: Xml::default(),
         thinks: 0,
-        other_laws: 0,
+        other_fits: 0,
         methods: Vec::new(),
         few: false,
     };
     writer.sessions();
     let phases = phases(made);
-    let mut told = writer.told();
-    told.extend(of_arrivals(model, &phases));
+    let mut notes = writer.notes();
+    notes.extend(of_arrivals(model, &phases));
     let mut head = Xml::default();
     head.line("<?xml version=\"1.0\"?>");
     head.line("<!DOCTYPE tsung SYSTEM \"/usr/share/tsung/tsung-1.0.dtd\">");
     let made_of = format!(
-        "Made by `throng model` from {} requests.",
+        "BuiltModel by `throng model` from {} requests.",
         model.log.requests
     );
     head.comment(&made_of);
-    for line in &told {
+    for line in &notes {
         head.comment(line);
     }
     head.open("tsung", &[("loglevel", "notice"), ("version", "1.0")]);
@@ -106,21 +106,21 @@ pub(crate) fn written(made: &Made) -> Tsung {
     head.close("tsung");
     Tsung {
         text: head.text,
-        told,
+        notes,
     }
 }
 
 /// Lengths in seconds, and users a second.
 type Phases = Vec<(f64, f64)>;
 
-fn phases(made: &Made) -> Phases {
+fn phases(made: &BuiltModel) -> Phases {
     let arrivals = &made.model.arrivals;
     let span_s = arrivals.span_s;
     let hours = arrivals.hours().filter(|hours| !hours.is_weekly());
-    let mut phases = match (arrivals.law, &made.whole, hours) {
-        (ArrivalsLaw::Trace, Some(bins), _) => binned(bins, arrivals.trace_bin_s as f64, span_s),
-        (ArrivalsLaw::Cycle, Some(bins), _) => binned(bins, 3_600.0, span_s),
-        (ArrivalsLaw::Cycle, None, Some(hours)) => hours
+    let mut phases = match (arrivals.process, &made.whole, hours) {
+        (ArrivalProcess::Trace, Some(bins), _) => binned(bins, arrivals.trace_bin_s as f64, span_s),
+        (ArrivalProcess::Cycle, Some(bins), _) => binned(bins, 3_600.0, span_s),
+        (ArrivalProcess::Cycle, None, Some(hours)) => hours
             .stretches(arrivals.local_s, span_s)
             .map(|(length_s, share)| (length_s, share * arrivals.rate_per_s))
             .collect(),
@@ -149,12 +149,12 @@ fn binned(bins: &[f64], bin_s: f64, span_s: f64) -> Phases {
 
 fn of_arrivals(model: &Model, phases: &Phases) -> Option<String> {
     let empty = phases.iter().filter(|phase| phase.1 <= 0.0).count();
-    let recorded = match model.arrivals.law {
-        ArrivalsLaw::Trace => format!(
+    let recorded = match model.arrivals.process {
+        ArrivalProcess::Trace => format!(
             "users arrived as recorded: {} phases stand for that, in each of which they arrive as a Poisson process",
             phases.len()
         ),
-        ArrivalsLaw::Poisson | ArrivalsLaw::Cycle => String::new(),
+        ArrivalProcess::Poisson | ArrivalProcess::Cycle => String::new(),
     };
     let nobody = format!(
         "in {empty} phases nobody came, which Tsung has no word for: a user in a thousand times does"
@@ -191,7 +191,7 @@ struct Writer<'m> {
     xml: Xml,
     thinks: usize,
     /// Thinks whose law is no exponential.
-    other_laws: usize,
+    other_fits: usize,
     /// Methods that Tsung has not.
     methods: Vec<String>,
     /// Classes have more targets than are written.
@@ -199,23 +199,23 @@ struct Writer<'m> {
 }
 
 impl Writer<'_> {
-    fn told(&self) -> Vec<String> {
-        let mut told = Vec::new();
-        if self.other_laws > 0 {
-            told.push(format!(
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.other_fits > 0 {
+            notes.push(format!(
                 "Tsung draws thinks of exponential laws only: {} of {} have another one here, and an exponential \
                  of their mean stands for it",
-                self.other_laws, self.thinks
+                self.other_fits, self.thinks
             ));
         }
         if self.few {
-            told.push(format!(
+            notes.push(format!(
                 "of each class the {} targets most asked for stand for all",
                 inline_max(self.model)
             ));
         }
         if !self.methods.is_empty() {
-            told.push(format!(
+            notes.push(format!(
                 "Tsung does not know {}: GET stands for it",
                 self.methods.join(", ")
             ));
@@ -226,7 +226,7 @@ impl Writer<'_> {
             .iter()
             .any(|segment| segment.process.is_some())
         {
-            told.push(
+            notes.push(
                 "segments arrive by processes of their own: one process of all stands for them, whose users are \
                  dealt by weight"
                     .to_owned(),
@@ -236,11 +236,11 @@ impl Writer<'_> {
         let segments = self.model.segments.iter();
         let chains = segments.filter(|segment| is_chain(self.model, segment));
         if chains.filter_map(lengths).max() >= Some(ROUNDS_MAX) {
-            told.push(format!(
+            notes.push(format!(
                 "a session ends after {ROUNDS_MAX} rounds, some had more requests"
             ));
         }
-        told
+        notes
     }
 
     fn sessions(&mut self) {
@@ -325,7 +325,7 @@ impl Writer<'_> {
                     self.xml.empty("thinktime", &[("value", &number(before_s))]);
                 }
                 let class = &self.model.classes[class];
-                let target = of_sequence(self.model, &segment.behaviour, number_of, place);
+                let target = target_of_sequence(self.model, &segment.behaviour, number_of, place);
                 self.xml.open("transaction", &[("name", &class.state)]);
                 self.request(target);
                 self.xml.close("transaction");
@@ -372,11 +372,11 @@ impl Writer<'_> {
 
     fn think(&mut self, think: &Durations) {
         self.thinks += 1;
-        let law = think.law();
-        let mean_s = match law {
-            Some(law) if law.family == Family::Exponential => law.value("mean"),
+        let fit = think.chosen_fit();
+        let mean_s = match fit {
+            Some(fit) if fit.family == Family::Exponential => fit.value("mean"),
             _ => {
-                self.other_laws += 1;
+                self.other_fits += 1;
                 think.mean_s
             }
         };

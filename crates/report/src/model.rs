@@ -9,7 +9,7 @@ use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 
 pub use markdown::model_markdown;
-pub use reference_check::model_against;
+pub use reference_check::model_reference_check;
 
 /// Columns of the text.
 const COLUMNS: usize = 100;
@@ -59,7 +59,7 @@ pub fn model(model: &Model, directory: &str, style: Style) -> String {
 
 /// What came of a check, for a terminal.
 pub fn model_check(check: &Check, style: Style) -> String {
-    let refused = check.tests.iter().filter(|test| test.refused).count();
+    let rejected = check.tests.iter().filter(|test| test.rejected).count();
     let (tone, mark) = match check.holds {
         true => (Tone::Good, "LIKE"),
         false => (Tone::Bad, "UNLIKE"),
@@ -68,7 +68,7 @@ pub fn model_check(check: &Check, style: Style) -> String {
         Line::default()
             .tone(tone, mark)
             .text(format!(
-                "  {} simulated sessions against {} of the log: {refused} of {} tests refuse, at {} % for all",
+                "  {} simulated sessions against {} of the log: {rejected} of {} tests refuse, at {} % for all",
                 check.sessions.1,
                 check.sessions.0,
                 check.tests.len(),
@@ -78,11 +78,11 @@ pub fn model_check(check: &Check, style: Style) -> String {
         String::new(),
     ];
     let mut table = Table::new(&["what", "test of", "furthest apart", "p", "adjusted"]);
-    for test in check.tests.iter().take(TESTS_MAX.max(refused)) {
-        let tone = test.refused.then_some(Tone::Bad);
+    for test in check.tests.iter().take(TESTS_MAX.max(rejected)) {
+        let tone = test.rejected.then_some(Tone::Bad);
         table.row(vec![
             (tone, test.what.clone()),
-            (None, test.of.clone()),
+            (None, test.quantity.clone()),
             (None, format!("{:.2} %", test.distance * 100.0)),
             (None, format!("{:.4}", test.p)),
             (tone, format!("{:.4}", test.p_adjusted)),
@@ -122,7 +122,7 @@ fn segments(model: &Model) -> Table {
     ]);
     for segment in model.segments.iter().take(ROWS_MAX) {
         let thinks = &segment.behaviour.thinks;
-        let law = thinks.law().map_or("values", |fit| fit.family.name());
+        let fit = thinks.chosen_fit().map_or("values", |fit| fit.family.name());
         table.row(vec![
             (None, segment.name.clone()),
             (None, segment.sessions.to_string()),
@@ -132,7 +132,7 @@ fn segments(model: &Model) -> Table {
             ),
             (None, segment.requests.to_string()),
             (None, format!("{} s", figure(thinks.mean_s))),
-            (None, law.to_owned()),
+            (None, fit.to_owned()),
         ]);
     }
     more(&mut table, model.segments.len());

@@ -17,7 +17,7 @@ use machine::limits::USERS_MAX;
 
 pub(crate) use compare::{CompareArgs, CorrectionArg, TimeArg};
 pub(crate) use model::{
-    ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb, StatedArgs,
+    ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelCheckArgs, ModelVerb, ReferenceArgs,
 };
 pub(crate) use probe::{ExportArgs, ExportRunArgs, ProbeArgs};
 pub(crate) use ui::UiArgs;

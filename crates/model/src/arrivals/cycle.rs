@@ -5,7 +5,7 @@ use stats::counts::{self, Groups};
 use stats::rng::{Purpose, Rng};
 
 use super::Counts;
-use super::scales::Silence;
+use super::silences::Silence;
 
 const HOUR_S: i64 = 3_600;
 const DAY_S: i64 = 86_400;

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use stats::counts::poisson_upto;
 
 use super::scales::{FACTORS, WINDOWS_MIN, put_together};
-use super::{Counts, Cycle};
-use crate::settings::ArrivalsLaw;
+use super::Counts;
+use super::cycle::Cycle;
+use crate::settings::ArrivalProcess;
 
 /// Slots of time, and bars of a histogram, at most.
 const SLOTS_MAX: usize = 400;
@@ -47,14 +48,14 @@ pub struct CountsBar {
     pub poisson: f64,
 }
 
-pub(super) fn pictures(counts: &Counts, law: ArrivalsLaw, cycle: Option<&Cycle>) -> Pictures {
+pub(super) fn pictures(counts: &Counts, process: ArrivalProcess, cycle: Option<&Cycle>) -> Pictures {
     let of_slot = counts.bins.len().div_ceil(SLOTS_MAX).max(1);
     let sum = |bins: &[u32]| bins.iter().map(|&count| u64::from(count)).sum::<u64>();
     let users: Vec<u64> = counts.bins.chunks(of_slot).map(sum).collect();
     let mean = users.iter().sum::<u64>() as f64 / counts.bins.len().max(1) as f64;
-    let expected = match (law, cycle) {
-        (ArrivalsLaw::Trace, _) => Vec::new(),
-        (ArrivalsLaw::Cycle, Some(cycle)) => (0..counts.bins.len())
+    let expected = match (process, cycle) {
+        (ArrivalProcess::Trace, _) => Vec::new(),
+        (ArrivalProcess::Cycle, Some(cycle)) => (0..counts.bins.len())
             .collect::<Vec<_>>()
             .chunks(of_slot)
             .map(|slot| {
@@ -125,7 +126,7 @@ mod tests {
     fn nobody_is_lost_in_a_picture() {
         let bins: Vec<u32> = (0..1_003).map(|second| second % 7).collect();
         let users: u64 = bins.iter().map(|&count| u64::from(count)).sum();
-        let drawn = pictures(&counts(bins), ArrivalsLaw::Poisson, None);
+        let drawn = pictures(&counts(bins), ArrivalProcess::Poisson, None);
         assert_eq!((drawn.slot_s, drawn.users.len()), (3, 335));
         assert_eq!(drawn.users.iter().sum::<u64>(), users);
         let expected: f64 = drawn.expected.iter().sum();
@@ -142,7 +143,7 @@ mod tests {
     fn the_bars_beside_it_are_poissons() {
         // Half of the seconds have two users, half none: the mean is 1.
         let bins: Vec<u32> = (0..1_000).map(|second| second % 2 * 2).collect();
-        let drawn = pictures(&counts(bins), ArrivalsLaw::Trace, None);
+        let drawn = pictures(&counts(bins), ArrivalProcess::Trace, None);
         assert!(drawn.expected.is_empty(), "a recording expects nothing");
         let bars = &drawn.counts[0].bars;
         let seen: Vec<u64> = bars.iter().map(|bar| bar.windows).collect();
@@ -156,7 +157,7 @@ mod tests {
     #[test]
     fn wide_counts_share_bars() {
         let bins: Vec<u32> = (0..400).collect();
-        let drawn = pictures(&counts(bins), ArrivalsLaw::Poisson, None);
+        let drawn = pictures(&counts(bins), ArrivalProcess::Poisson, None);
         let bars = &drawn.counts[0].bars;
         assert_eq!((bars.len(), bars[0].upto, bars[39].upto), (40, 9, 399));
     }

@@ -33,11 +33,11 @@ fn day(second: usize) -> f64 {
 #[test]
 fn one_rate_is_poisson_and_a_day_a_cycle() {
     let flat = analyse(&drawn(40_000, |_| 0.4), None, None, 1);
-    assert_eq!((flat.law, flat.law_fits), (ArrivalsLaw::Poisson, true));
+    assert_eq!((flat.law, flat.process_fits), (ArrivalProcess::Poisson, true));
     assert!(flat.rate_low < 0.4 && 0.4 < flat.rate_high);
     assert!(flat.silences.is_empty() && flat.cycle.is_none());
     let daily = analyse(&drawn(8 * 86_400, day), None, None, 1);
-    assert_eq!((daily.law, daily.law_fits), (ArrivalsLaw::Cycle, true));
+    assert_eq!((daily.law, daily.process_fits), (ArrivalProcess::Cycle, true));
     let cycle = daily.cycle.unwrap();
     assert!(cycle.broken.is_none() && cycle.day.explained > 0.9);
     for (hour, rate) in cycle.rates.iter().enumerate() {
@@ -56,11 +56,11 @@ fn bursts_are_played_as_recorded_unless_asked_otherwise() {
     // Ten users at once now and then.
     let counts = drawn(40_000, |second| if second % 50 == 0 { 10.0 } else { 0.0 });
     let found = analyse(&counts, None, None, 1);
-    assert_eq!((found.law, found.law_fits), (ArrivalsLaw::Trace, true));
-    let given = analyse(&counts, None, Some(ArrivalsLaw::Poisson), 1);
+    assert_eq!((found.law, found.process_fits), (ArrivalProcess::Trace, true));
+    let given = analyse(&counts, None, Some(ArrivalProcess::Poisson), 1);
     assert_eq!(
-        (given.law, given.law_given, given.law_fits),
-        (ArrivalsLaw::Poisson, true, false)
+        (given.law, given.process_requested, given.process_fits),
+        (ArrivalProcess::Poisson, true, false)
     );
 }
 
@@ -110,7 +110,7 @@ fn little_is_said_of_little() {
 /// How many of so many recordings are not taken for Poisson.
 fn refused(rounds: u64, seconds: usize, rate: impl Fn(usize) -> f64) -> usize {
     let counts = (1..=rounds).map(|seed| drawn_by(seed, seconds, &rate));
-    let found = counts.filter(|counts| analyse(counts, None, None, 1).poisson_refused());
+    let found = counts.filter(|counts| analyse(counts, None, None, 1).poisson_rejected());
     found.count()
 }
 
@@ -135,16 +135,16 @@ fn what_rises_steps_or_swells_is_no_poisson_process_of_one_rate() {
     assert!(refused(10, 3_600, stepping) >= 9);
     assert!(refused(10, 3_600, swelling) >= 9);
     let found = analyse(&drawn(3_600, rising), None, None, 1);
-    assert_eq!(found.law, ArrivalsLaw::Trace);
+    assert_eq!(found.law, ArrivalProcess::Trace);
     assert!(found.trend.unwrap().z > 4.0);
 }
 
 #[test]
 fn why_there_is_no_cycle_is_known() {
     let of = |counts: &Counts| {
-        let found = analyse(counts, None, Some(ArrivalsLaw::Cycle), 1);
-        assert_eq!(found.cycle_wanted, found.cycle.is_none());
-        assert_eq!(found.law_given, found.cycle.is_some());
+        let found = analyse(counts, None, Some(ArrivalProcess::Cycle), 1);
+        assert_eq!(found.cycle_requested, found.cycle.is_none());
+        assert_eq!(found.process_requested, found.cycle.is_some());
         found.no_cycle
     };
     assert_eq!(of(&drawn(86_400, day)), Some(NoCycle::Short));

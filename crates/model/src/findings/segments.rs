@@ -1,7 +1,7 @@
 //! How segments arrive: all by one process, or each by its own.
 
-use super::{Found, Severity};
-use crate::{Arrivals, ArrivalsLaw, Model, NoCycle, ProcessReason, SESSIONS_FEW, Segment};
+use super::{Findings, Severity};
+use crate::{Arrivals, ArrivalProcess, Model, NoCycle, ProcessReason, SESSIONS_FEW, Segment};
 
 /// Segments named in a sentence.
 const NAMED_MAX: usize = 5;
@@ -9,12 +9,12 @@ const NAMED_MAX: usize = 5;
 const ELSEWHEN_MAX: f64 = 0.1;
 
 /// All arrive by one process.
-pub(super) fn alike(model: &Model, found: &mut Found) {
+pub(super) fn one_process(model: &Model, found: &mut Findings) {
     let whole = &model.arrivals;
-    if !whole.law_fits {
+    if !whole.process_fits {
         let text = "users arrive by a law that the log refuses, as was asked for";
-        found.add(Severity::Warning, "law-refused", text.to_owned());
-    } else if whole.law == ArrivalsLaw::Trace {
+        found.add(Severity::Warning, "arrivals-rejected", text.to_owned());
+    } else if whole.process == ArrivalProcess::Trace {
         let (severity, why) = why_recorded(whole);
         let text = format!(
             "{why}: the scenario lets users arrive as often as recorded in each {} s, so that another seed brings \
@@ -22,13 +22,13 @@ pub(super) fn alike(model: &Model, found: &mut Found) {
             whole.trace_bin_s
         );
         found.add(severity, "arrivals-by-trace", text);
-        if model.segments.len() > 1 && !whole.law_given && !whole.scales.is_empty() {
+        if model.segments.len() > 1 && !whole.process_requested && !whole.scales.is_empty() {
             let text = "all segments together come in bursts that none has alone: the scenario lets all of them \
                         arrive as recorded, and draws whose users they are evenly";
             found.add(Severity::Note, "segments-together", text.to_owned());
         }
     }
-    if let Some(why) = whole.no_cycle.filter(|_| whole.cycle_wanted) {
+    if let Some(why) = whole.no_cycle.filter(|_| whole.cycle_requested) {
         no_cycle("", why, found);
     }
     for segment in &model.segments {
@@ -40,7 +40,7 @@ pub(super) fn alike(model: &Model, found: &mut Found) {
 
 /// Why users arrive as recorded, and how much that matters.
 fn why_recorded(arrivals: &Arrivals) -> (Severity, &'static str) {
-    match (arrivals.law_given, arrivals.scales.is_empty()) {
+    match (arrivals.process_requested, arrivals.scales.is_empty()) {
         (true, _) => (
             Severity::Note,
             "users arrive as they did in the log, as was asked for",
@@ -54,7 +54,7 @@ fn why_recorded(arrivals: &Arrivals) -> (Severity, &'static str) {
 }
 
 /// That there is no cycle, of all users or of those named, though it was asked for.
-fn no_cycle(of: &str, why: NoCycle, found: &mut Found) {
+fn no_cycle(of: &str, why: NoCycle, found: &mut Findings) {
     let why = match why {
         NoCycle::Bins => "the counts do not add up to hours",
         NoCycle::Short => "that takes three days",
@@ -67,8 +67,8 @@ fn no_cycle(of: &str, why: NoCycle, found: &mut Found) {
 }
 
 /// A segment whose own arrivals are otherwise than the scenario lets them be.
-fn of_one(name: &str, own: &Arrivals, whole: &Arrivals, found: &mut Found) {
-    if whole.law == ArrivalsLaw::Poisson && own.poisson_refused() {
+fn of_one(name: &str, own: &Arrivals, whole: &Arrivals, found: &mut Findings) {
+    if whole.process == ArrivalProcess::Poisson && own.poisson_rejected() {
         let text = format!(
             "{name:?} alone does not arrive as a Poisson process of one rate, though all together do; the \
              scenario draws its users from all evenly"
@@ -95,65 +95,65 @@ fn of_one(name: &str, own: &Arrivals, whole: &Arrivals, found: &mut Found) {
 }
 
 /// Each segment by a process of its own.
-pub(super) fn apart(model: &Model, found: &mut Found) {
-    let with = |reason: ProcessReason, law: ArrivalsLaw| -> Vec<&Segment> {
+pub(super) fn own_processes(model: &Model, found: &mut Findings) {
+    let with = |reason: ProcessReason, kind: ArrivalProcess| -> Vec<&Segment> {
         let segments = model.segments.iter();
         let like = |segment: &&Segment| {
             segment
                 .process
-                .is_some_and(|process| process.reason == reason && process.law == law)
+                .is_some_and(|process| process.reason == reason && process.kind == kind)
         };
         segments.filter(like).collect()
     };
-    let count = |law: ArrivalsLaw, words: &str| {
-        let those = with(ProcessReason::Own, law).len() + with(ProcessReason::Given, law).len();
+    let count = |kind: ArrivalProcess, words: &str| {
+        let those = with(ProcessReason::Own, kind).len() + with(ProcessReason::Given, kind).len();
         (those > 0).then(|| format!("{those} {words}"))
     };
-    let laws: Vec<String> = [
-        (ArrivalsLaw::Poisson, "as a Poisson process of one rate"),
-        (ArrivalsLaw::Cycle, "as one that follows the clock"),
-        (ArrivalsLaw::Trace, "as often as recorded"),
+    let processes: Vec<String> = [
+        (ArrivalProcess::Poisson, "as a Poisson process of one rate"),
+        (ArrivalProcess::Cycle, "as one that follows the clock"),
+        (ArrivalProcess::Trace, "as often as recorded"),
     ]
     .into_iter()
-    .filter_map(|(law, words)| count(law, words))
+    .filter_map(|(kind, words)| count(kind, words))
     .collect();
-    if !laws.is_empty() {
+    if !processes.is_empty() {
         let text = format!(
             "each segment arrives by a process of its own, side by side: {}",
-            laws.join(", ")
+            processes.join(", ")
         );
         found.add(Severity::Note, "segments-apart", text);
     }
-    for (law, how) in [
-        (ArrivalsLaw::Cycle, "at the hours of all"),
-        (ArrivalsLaw::Poisson, "as a Poisson process of one rate"),
-        (ArrivalsLaw::Trace, "as often as recorded"),
+    for (kind, how) in [
+        (ArrivalProcess::Cycle, "at the hours of all"),
+        (ArrivalProcess::Poisson, "as a Poisson process of one rate"),
+        (ArrivalProcess::Trace, "as often as recorded"),
     ] {
-        few(&with(ProcessReason::Few, law), how, found);
-        let given = with(ProcessReason::Given, law).into_iter();
+        few(&with(ProcessReason::Few, kind), how, found);
+        let given = with(ProcessReason::Given, kind).into_iter();
         let refused =
-            given.filter(|segment| segment.arrivals.as_ref().is_some_and(|a| !a.law_fits));
+            given.filter(|segment| segment.arrivals.as_ref().is_some_and(|a| !a.process_fits));
         let refused: Vec<&Segment> = refused.collect();
         if !refused.is_empty() {
             let text = format!(
                 "{} arrive by a law that the log refuses, as was asked for",
                 named(&refused)
             );
-            found.add(Severity::Warning, "law-refused", text);
+            found.add(Severity::Warning, "arrivals-rejected", text);
         }
     }
     for why in [NoCycle::Bins, NoCycle::Short, NoCycle::Flat] {
         let without = model.segments.iter().filter(|segment| {
             let own = segment.arrivals.as_ref();
-            let follows = segment.process.map(|process| process.law) == Some(ArrivalsLaw::Cycle);
-            !follows && own.is_some_and(|own| own.cycle_wanted && own.no_cycle == Some(why))
+            let follows = segment.process.map(|process| process.kind) == Some(ArrivalProcess::Cycle);
+            !follows && own.is_some_and(|own| own.cycle_requested && own.no_cycle == Some(why))
         });
         let without: Vec<&Segment> = without.collect();
         if !without.is_empty() {
             no_cycle(&format!(" in {}", named(&without)), why, found);
         }
     }
-    let traced = with(ProcessReason::Own, ArrivalsLaw::Trace);
+    let traced = with(ProcessReason::Own, ArrivalProcess::Trace);
     // Segments are as long as the log, which is too short for all of them or for none.
     if let Some(first) = traced.first().and_then(|segment| segment.arrivals.as_ref()) {
         let text = format!(
@@ -168,14 +168,14 @@ pub(super) fn apart(model: &Model, found: &mut Found) {
 }
 
 /// Segments that cannot have a process of their own.
-fn few(segments: &[&Segment], how: &str, found: &mut Found) {
+fn few(segments: &[&Segment], how: &str, found: &mut Findings) {
     if segments.is_empty() {
         return;
     }
     let text = format!(
         "too few sessions for a process of their own, which takes {SESSIONS_FEW}, and 10 for each rate of a \
          cycle: {}; their users come {how}, at the rate of each",
-        told(segments, |segment| format!(
+        listed(segments, |segment| format!(
             "{:?} with {}",
             segment.name, segment.sessions
         ))
@@ -184,11 +184,11 @@ fn few(segments: &[&Segment], how: &str, found: &mut Found) {
 }
 
 fn named(segments: &[&Segment]) -> String {
-    told(segments, |segment| format!("{:?}", segment.name))
+    listed(segments, |segment| format!("{:?}", segment.name))
 }
 
 /// The first of them in these words, and how many more there are.
-fn told(segments: &[&Segment], words: impl Fn(&Segment) -> String) -> String {
+fn listed(segments: &[&Segment], words: impl Fn(&Segment) -> String) -> String {
     let mut all: Vec<String> = segments
         .iter()
         .take(NAMED_MAX)

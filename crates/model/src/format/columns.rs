@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{FieldMap, meaning, stamp, status, without_port};
 use crate::entry::{Entry, Meaning};
-use crate::line_problems::Kind;
+use crate::line_problems::ProblemKind;
 use crate::time::Form;
 
 /// What such a table is called.
@@ -37,7 +37,7 @@ impl Columns {
             || self.header.as_deref() == Some(line)
     }
 
-    pub(super) fn parse<'a>(&'a self, line: &'a [u8]) -> Result<Entry<'a>, Kind> {
+    pub(super) fn parse<'a>(&'a self, line: &'a [u8]) -> Result<Entry<'a>, ProblemKind> {
         let mut entry = Entry::default();
         let (mut date, mut clock, mut request) = (None, None, None);
         let mut count = 0;
@@ -47,7 +47,7 @@ impl Columns {
             _ => line.trim_ascii_end(),
         };
         for value in split(line, self.separator) {
-            let value = value.ok_or(Kind::Format)?;
+            let value = value.ok_or(ProblemKind::Format)?;
             let Some(meaning) = self.meanings.get(count) else {
                 count += 1;
                 continue;
@@ -78,13 +78,13 @@ impl Columns {
         }
         let known = self.meanings.len();
         if count < known || (count > known && !self.more) {
-            return Err(Kind::Format);
+            return Err(ProblemKind::Format);
         }
         // The method may stand in a column behind it.
         if let Some(request) = request
             && !entry.set_request_or_target(request)
         {
-            return Err(Kind::Request);
+            return Err(ProblemKind::Request);
         }
         if let Some((date, clock)) = date.zip(clock) {
             let both = [&date[..], b" ", &clock[..]].concat();

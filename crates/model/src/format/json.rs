@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{FieldMap, meaning, stamp};
 use crate::entry::{Entry, Meaning};
-use crate::line_problems::Kind;
+use crate::line_problems::ProblemKind;
 use crate::time::Form;
 
 /// What such a log is called.
@@ -175,8 +175,8 @@ impl Names {
         Some(&named.0)
     }
 
-    pub(super) fn parse<'a>(&self, line: &'a [u8]) -> Result<Entry<'a>, Kind> {
-        let object: Map<String, Value> = serde_json::from_slice(line).map_err(|_| Kind::Format)?;
+    pub(super) fn parse<'a>(&self, line: &'a [u8]) -> Result<Entry<'a>, ProblemKind> {
+        let object: Map<String, Value> = serde_json::from_slice(line).map_err(|_| ProblemKind::Format)?;
         let mut entry = Entry::default();
         // Objects inside are named by dots, as in `request.method`.
         let mut flat = Vec::new();
@@ -219,7 +219,7 @@ impl Names {
                 // Beside a target it counts only where it was named.
                 Meaning::Request if entry.target.is_empty() || self.of(wanted).is_some() => {
                     let is_one = entry.set_request_or_target(text);
-                    is_one.then_some(()).ok_or(Kind::Request)?;
+                    is_one.then_some(()).ok_or(ProblemKind::Request)?;
                 }
                 Meaning::Status => entry.status = super::status(&text),
                 Meaning::Host => entry.host = text,

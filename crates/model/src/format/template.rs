@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use super::client::Client;
 use super::{stamp, status};
 use crate::entry::{Entry, Meaning};
-use crate::line_problems::Kind;
+use crate::line_problems::ProblemKind;
 use crate::time::Form;
 
 /// Behind address, identity and user.
@@ -125,21 +125,21 @@ impl Template {
         bracket(line).is_some_and(|(_, close)| line[close..].starts_with(b"] \""))
     }
 
-    pub(crate) fn parse<'a>(&'a self, line: &'a [u8]) -> Result<Entry<'a>, Kind> {
+    pub(crate) fn parse<'a>(&'a self, line: &'a [u8]) -> Result<Entry<'a>, ProblemKind> {
         let mut entry = Entry::default();
         let mut rest = line;
         if self.client {
             let line = line.trim_ascii_end();
-            let (open, _) = bracket(line).ok_or(Kind::Format)?;
+            let (open, _) = bracket(line).ok_or(ProblemKind::Format)?;
             // A bracket has a blank before it.
-            let client = Client::read(&line[..open - 1]).ok_or(Kind::Format)?;
+            let client = Client::read(&line[..open - 1]).ok_or(ProblemKind::Format)?;
             let told = |part: &'a [u8]| Cow::Borrowed(if part == b"-" { &[][..] } else { part });
             entry.address = told(client.address);
             entry.user = told(client.user);
             entry.host = told(client.host.unwrap_or_default());
             rest = &line[open..];
         }
-        rest = rest.strip_prefix(&self.before[..]).ok_or(Kind::Format)?;
+        rest = rest.strip_prefix(&self.before[..]).ok_or(ProblemKind::Format)?;
         for (number, part) in self.parts.iter().enumerate() {
             let literal = part.until.needle();
             let end = if literal.is_empty() {
@@ -160,13 +160,13 @@ impl Template {
                     set(&mut entry, part, rest)?;
                     return Ok(entry);
                 }
-                None => return Err(Kind::Format),
+                None => return Err(ProblemKind::Format),
             }
         }
         if rest.is_empty() || self.open {
             Ok(entry)
         } else {
-            Err(Kind::Format)
+            Err(ProblemKind::Format)
         }
     }
 }
@@ -202,7 +202,7 @@ fn quoted_end(text: &[u8], literal: &[u8]) -> Option<usize> {
     None
 }
 
-fn set<'a>(entry: &mut Entry<'a>, part: &'a Part, value: &'a [u8]) -> Result<(), Kind> {
+fn set<'a>(entry: &mut Entry<'a>, part: &'a Part, value: &'a [u8]) -> Result<(), ProblemKind> {
     if value == b"-" && part.meaning != Meaning::Request {
         return Ok(());
     }
@@ -211,7 +211,7 @@ fn set<'a>(entry: &mut Entry<'a>, part: &'a Part, value: &'a [u8]) -> Result<(),
         Meaning::Time => entry.time = Some(stamp(value, part.form)?),
         Meaning::Request => {
             if !entry.set_request(borrowed) {
-                return Err(Kind::Request);
+                return Err(ProblemKind::Request);
             }
         }
         Meaning::Address => entry.address = borrowed,
@@ -227,7 +227,7 @@ fn set<'a>(entry: &mut Entry<'a>, part: &'a Part, value: &'a [u8]) -> Result<(),
         Meaning::Status => {
             entry.status = status(value);
             if entry.status == 0 {
-                return Err(Kind::Format);
+                return Err(ProblemKind::Format);
             }
         }
         Meaning::Other(name) => entry.others.push((name, borrowed)),

@@ -8,7 +8,7 @@ fn detected(text: &str) -> Format {
 }
 
 /// Address, method, target, status, agent and the time's seconds.
-fn shown(format: &Format, line: &str) -> Result<String, Kind> {
+fn shown(format: &Format, line: &str) -> Result<String, ProblemKind> {
     let entry = format.parse(line.as_bytes())?;
     let text = |part: &Cow<'_, [u8]>| String::from_utf8_lossy(part).into_owned();
     let seconds = entry.time.map_or(0, |Stamp { seconds, .. }| seconds);
@@ -47,22 +47,22 @@ fn combined_and_common_lines() {
         Ok(format!("192.0.2.1 GET / 200 a {MAY}"))
     );
     for (line, kind) in [
-        ("", Kind::Format),
-        ("nonsense", Kind::Format),
-        (&combined[..60], Kind::Format),
+        ("", ProblemKind::Format),
+        ("nonsense", ProblemKind::Format),
+        (&combined[..60], ProblemKind::Format),
         (
             r#"1.2.3.4 - - [17/May/2015:10:05:03 +0000] "-" 408 -"#,
-            Kind::Request,
+            ProblemKind::Request,
         ),
         (
             r#"1.2.3.4 - - [17/May:10:05:03 +0000] "GET / HTTP/1.1" 200 1"#,
-            Kind::NoYear,
+            ProblemKind::NoYear,
         ),
         (
             r#"1.2.3.4 - - [31/Feb/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1"#,
-            Kind::NotATime,
+            ProblemKind::NotATime,
         ),
-        (r#"{"time": 1}"#, Kind::OtherFormat),
+        (r#"{"time": 1}"#, ProblemKind::OtherFormat),
     ] {
         assert_eq!(shown(&format, line).unwrap_err(), kind, "{line}");
     }
@@ -156,14 +156,14 @@ fn json_lines() {
     );
     let told = choose(&FormatSpec::Json, b"", &parted[..1]).unwrap_err();
     assert!(told.contains("--field clock=NAME"), "{told}");
-    assert_eq!(shown(&format, "{").unwrap_err(), Kind::Format);
+    assert_eq!(shown(&format, "{").unwrap_err(), ProblemKind::Format);
     assert_eq!(
         shown(
             &format,
             "1.2.3.4 - - [1/May/2015:1:1:1 +0000] \"GET / x\" 200 1"
         )
         .unwrap_err(),
-        Kind::OtherFormat
+        ProblemKind::OtherFormat
     );
 }
 
@@ -195,7 +195,7 @@ fn extended_logs_whose_columns_change() {
     );
     assert_eq!(
         shown(&known, "2015-05-17 10:05:03 192.0.2.1 GET").unwrap_err(),
-        Kind::Format
+        ProblemKind::Format
     );
     let cloudfront = known
         .redirected(b"#Fields: date time x-edge-location c-ip cs-method cs-uri-stem sc-status cs(User-Agent) cs-uri-query")
@@ -222,7 +222,7 @@ fn csv_and_tsung() {
         (entry.other("who"), &*entry.target),
         (Some(&b"a \"b\""[..]), &b"/x"[..])
     );
-    assert_eq!(format.parse(b"1431857103,\"a").unwrap_err(), Kind::Format);
+    assert_eq!(format.parse(b"1431857103,\"a").unwrap_err(), ProblemKind::Format);
     let told = choose(&FormatSpec::Csv, b"a,b\n1,2\n", &[]).unwrap_err();
     assert!(told.contains("--field time=NAME"), "{told}");
     let head =

@@ -7,7 +7,7 @@ use crate::settings::Settings;
 
 /// What came of what was asked for, and what lines did not tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Noticed {
+pub(crate) struct LineStatistics {
     /// Lines that brought names of their own, where names were given for fields.
     pub(crate) named: u64,
     /// How many of them had each of those.
@@ -30,13 +30,13 @@ pub(crate) struct Noticed {
     pub(crate) no_zone: u64,
 }
 
-impl Noticed {
-    pub(super) fn new(settings: &Settings) -> Noticed {
-        Noticed {
+impl LineStatistics {
+    pub(super) fn new(settings: &Settings) -> LineStatistics {
+        LineStatistics {
             fields: vec![0; settings.fields.len()],
             rules: vec![0; settings.rules.len()],
             without: vec![false; settings.without.len()],
-            ..Noticed::default()
+            ..LineStatistics::default()
         }
     }
 
@@ -55,7 +55,7 @@ impl Noticed {
         self.no_agent += u64::from(entry.agent.is_empty());
     }
 
-    pub(super) fn merge(&mut self, other: Noticed) {
+    pub(super) fn merge(&mut self, other: LineStatistics) {
         let add = |own: &mut Vec<u64>, other: Vec<u64>| {
             own.resize(other.len().max(own.len()), 0);
             for (own, other) in own.iter_mut().zip(other) {

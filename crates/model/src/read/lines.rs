@@ -6,29 +6,30 @@ use std::io;
 
 use jiff::tz::TimeZone;
 
-use super::{LINE_BITS, Noticed, SAMPLES_MAX, SEGMENTS_MAX, SHAPES_MAX, Steps, Work};
+use super::{LINE_BITS, LineStatistics, SAMPLES_MAX, SEGMENTS_MAX, ROUTES_MAX, Steps, Work};
 use crate::entry::{Entry, clean_target, is_method};
 use crate::format::{Format, key};
 use crate::input::{LINE_BYTES_MAX, without_end};
-use crate::line_part::Part;
-use crate::line_problems::{Faults, Kind};
-use crate::request_record::{Hit, NO_SEGMENT};
-use crate::route::{Names, shape};
+use crate::line_part::LinePart;
+use crate::line_problems::{LineProblems, ProblemKind};
+use crate::request_record::{RequestRecord, NO_SEGMENT};
+use crate::interner::Interner;
+use crate::route::route;
 use crate::settings::Settings;
 use crate::sorter::{Run, Scratch, Sorter};
-use crate::time::{Placed, Stamp, place};
+use crate::time::{Stamp, ZonedSeconds, in_zone};
 
-/// What a rule's name begins with as a shape, which no method does.
+/// What a rule's name begins with as a route, which no method does.
 pub(crate) const RULE: char = '=';
 /// Lines that are this much before the one above are told: servers write a line when its request ends.
 const BACK_TOLD_NS: i64 = 1_000_000_000;
 
-/// What a shape asks for, chosen among all lines alike.
+/// What a route asks for, chosen among all lines alike.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sample {
     /// By which it was chosen.
     pub(crate) lot: u64,
-    pub(crate) shape: u32,
+    pub(crate) route: u32,
     pub(crate) method: String,
     pub(crate) target: String,
 }
@@ -37,14 +38,14 @@ pub(crate) struct Sample {
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) lines: u64,
-    pub(super) hits: u64,
+    pub(super) requests: u64,
     pub(super) without: u64,
-    pub(super) runs: Vec<Run<Hit>>,
+    pub(super) runs: Vec<Run<RequestRecord>>,
     pub(super) samples: Vec<Sample>,
-    pub(super) faults: Faults,
+    pub(super) problems: LineProblems,
     /// By the place of the file: its lines, good and bad, and the steps of its clock.
     pub(super) of_files: BTreeMap<u32, (u64, Steps)>,
-    pub(super) noticed: Noticed,
+    pub(super) statistics: LineStatistics,
     pub(super) offsets: BTreeMap<i32, u64>,
     pub(super) back_max_ns: i64,
     pub(super) span_ns: (i64, i64),
@@ -53,50 +54,50 @@ pub(super) struct Outcome {
 pub(super) struct Lines<'a> {
     settings: &'a Settings,
     zone: Option<TimeZone>,
-    shapes: &'a Names,
-    segments: &'a Names,
-    known_shapes: HashMap<Vec<u8>, u32>,
+    routes: &'a Interner,
+    segments: &'a Interner,
+    known_routes: HashMap<Vec<u8>, u32>,
     known_segments: HashMap<Vec<u8>, u16>,
-    sorter: Sorter<'a, Hit>,
+    sorter: Sorter<'a, RequestRecord>,
     samples: BinaryHeap<Sample>,
     outcome: Outcome,
     /// Of the piece that is being read.
     steps: Steps,
-    shape: Vec<u8>,
+    route: Vec<u8>,
 }
 
 impl<'a> Lines<'a> {
     pub(super) fn new(
         settings: &'a Settings,
         zone: Option<TimeZone>,
-        shapes: &'a Names,
-        segments: &'a Names,
+        routes: &'a Interner,
+        segments: &'a Interner,
         (scratch, number, runs_in_memory): (&'a Scratch, usize, usize),
     ) -> Lines<'a> {
         Lines {
             settings,
             zone,
-            shapes,
+            routes,
             segments,
-            known_shapes: HashMap::new(),
+            known_routes: HashMap::new(),
             known_segments: HashMap::new(),
-            sorter: Sorter::new(scratch, format!("hits-{number}"), runs_in_memory),
+            sorter: Sorter::new(scratch, format!("requests-{number}"), runs_in_memory),
             samples: BinaryHeap::new(),
             outcome: Outcome {
                 lines: 0,
-                hits: 0,
+                requests: 0,
                 without: 0,
                 runs: Vec::new(),
                 samples: Vec::new(),
-                faults: Faults::default(),
+                problems: LineProblems::default(),
                 of_files: BTreeMap::new(),
-                noticed: Noticed::new(settings),
+                statistics: LineStatistics::new(settings),
                 offsets: BTreeMap::new(),
                 back_max_ns: 0,
                 span_ns: (i64::MAX, i64::MIN),
             },
             steps: Steps::default(),
-            shape: Vec::new(),
+            route: Vec::new(),
         }
     }
 
@@ -127,47 +128,47 @@ impl<'a> Lines<'a> {
             self.outcome.lines += 1;
             // Only those that reach beyond a piece are found while cutting pieces.
             if length > LINE_BYTES_MAX {
-                let faults = &mut self.outcome.faults;
-                faults.add(Kind::TooLong, place, line, &work.name);
+                let problems = &mut self.outcome.problems;
+                problems.add(ProblemKind::TooLong, place, line, &work.name);
                 continue;
             }
             if work.cut_off && !whole {
                 self.outcome
-                    .faults
-                    .add(Kind::CutOff, place, line, &work.name);
+                    .problems
+                    .add(ProblemKind::CutOff, place, line, &work.name);
                 continue;
             }
             let parsed = work.format.parse(line);
             if named {
                 self.names(&parsed, line, &work.format);
             }
-            let hit = parsed.and_then(|mut entry| {
+            let request = parsed.and_then(|mut entry| {
                 entry.join_query();
-                self.hit(&entry, &key, order)
+                self.request(&entry, &key, order)
             });
-            match hit {
-                Ok(Some((hit, odd))) => {
+            match request {
+                Ok(Some((request, odd))) => {
                     if let Some(kind) = odd {
-                        self.outcome.faults.add(kind, place, line, &work.name);
+                        self.outcome.problems.add(kind, place, line, &work.name);
                     }
                     if std::str::from_utf8(line).is_err() {
                         self.outcome
-                            .faults
-                            .add(Kind::NotUtf8, place, line, &work.name);
+                            .problems
+                            .add(ProblemKind::NotUtf8, place, line, &work.name);
                     }
-                    let back_ns = last_ns.saturating_sub(hit.time_ns);
+                    let back_ns = last_ns.saturating_sub(request.time_ns);
                     if last_ns != i64::MIN && back_ns > BACK_TOLD_NS {
                         self.outcome
-                            .faults
-                            .add(Kind::ClockBack, place, line, &work.name);
+                            .problems
+                            .add(ProblemKind::ClockBack, place, line, &work.name);
                         self.outcome.back_max_ns = self.outcome.back_max_ns.max(back_ns);
                     }
-                    last_ns = hit.time_ns;
-                    self.outcome.hits += 1;
-                    self.sorter.push(hit)?;
+                    last_ns = request.time_ns;
+                    self.outcome.requests += 1;
+                    self.sorter.push(request)?;
                 }
                 Ok(None) => self.outcome.without += 1,
-                Err(kind) => self.outcome.faults.add(kind, place, line, &work.name),
+                Err(kind) => self.outcome.problems.add(kind, place, line, &work.name),
             }
         }
         let steps = std::mem::take(&mut self.steps);
@@ -178,83 +179,83 @@ impl<'a> Lines<'a> {
     }
 
     /// Looks which of the names that were given for fields a line has; of a bad one, too.
-    fn names(&mut self, parsed: &Result<Entry<'_>, Kind>, line: &[u8], format: &Format) {
+    fn names(&mut self, parsed: &Result<Entry<'_>, ProblemKind>, line: &[u8], format: &Format) {
         let given = &self.settings.fields;
-        let noticed = &mut self.outcome.noticed;
+        let statistics = &mut self.outcome.statistics;
         match parsed {
-            Ok(entry) => noticed.names(given, |name| entry.named.iter().any(|own| own.0 == name)),
+            Ok(entry) => statistics.names(given, |name| entry.named.iter().any(|own| own.0 == name)),
             Err(_) => {
                 let names = format.names(line);
                 if !names.is_empty() {
-                    noticed.names(given, |name| names.iter().any(|own| own == name));
+                    statistics.names(given, |name| names.iter().any(|own| own == name));
                 }
             }
         }
     }
 
     /// The line in numbers, and what is odd of its time; `None` where the settings leave it out.
-    fn hit(
+    fn request(
         &mut self,
         entry: &Entry<'_>,
-        key: &Part,
+        key: &LinePart,
         order: u64,
-    ) -> Result<Option<(Hit, Option<Kind>)>, Kind> {
+    ) -> Result<Option<(RequestRecord, Option<ProblemKind>)>, ProblemKind> {
         if self.is_left_out(entry) {
             return Ok(None);
         }
-        let stamp = entry.time.ok_or(Kind::NoTime)?;
+        let stamp = entry.time.ok_or(ProblemKind::NoTime)?;
         let (time_ns, odd) = self.time(stamp)?;
         if entry.target.is_empty() {
-            return Err(Kind::Request);
+            return Err(ProblemKind::Request);
         }
-        let target = clean_target(&entry.target).ok_or(Kind::NoPath)?;
-        let key = key.of(entry).ok_or(Kind::NoKey)?;
+        let target = clean_target(&entry.target).ok_or(ProblemKind::NoPath)?;
+        let key = key.text_of(entry).ok_or(ProblemKind::NoKey)?;
         let mut hasher = DefaultHasher::new();
         hasher.write(&key);
         let method = entry.method_or_get();
         if !is_method(method) {
-            return Err(Kind::Request);
+            return Err(ProblemKind::Request);
         }
-        self.outcome.noticed.request(entry);
-        let shape = self.shape(method, &target);
+        self.outcome.statistics.request(entry);
+        let route = self.route(method, &target);
         let segment = self.segment(entry);
-        self.sample(order, shape, method, &target);
+        self.sample(order, route, method, &target);
         let span = &mut self.outcome.span_ns;
         *span = (span.0.min(time_ns), span.1.max(time_ns));
-        let hit = Hit {
+        let request = RequestRecord {
             key: hasher.finish(),
             time_ns,
             order,
-            shape,
+            route,
             segment,
             status: entry.status,
         };
-        Ok(Some((hit, odd)))
+        Ok(Some((request, odd)))
     }
 
     /// Whether a part that leaves lines out matches. Each that has not matched yet is asked, so that those which never
     /// do are known.
     fn is_left_out(&mut self, entry: &Entry<'_>) -> bool {
         let mut out = false;
-        let matched = &mut self.outcome.noticed.without;
+        let matched = &mut self.outcome.statistics.without;
         for (part, matched) in self.settings.without.iter().zip(matched) {
-            if (!out || !*matched) && part.of(entry).is_some() {
+            if (!out || !*matched) && part.text_of(entry).is_some() {
                 (out, *matched) = (true, true);
             }
         }
         out
     }
 
-    fn time(&mut self, stamp: Stamp) -> Result<(i64, Option<Kind>), Kind> {
-        self.outcome.noticed.no_zone += u64::from(stamp.offset_s.is_none());
+    fn time(&mut self, stamp: Stamp) -> Result<(i64, Option<ProblemKind>), ProblemKind> {
+        self.outcome.statistics.no_zone += u64::from(stamp.offset_s.is_none());
         let (seconds, offset_s, odd) = match (stamp.offset_s, &self.zone) {
             (Some(offset_s), _) => (stamp.seconds, offset_s, None),
-            (None, None) => (stamp.seconds, 0, Some(Kind::NoZone)),
+            (None, None) => (stamp.seconds, 0, Some(ProblemKind::NoZone)),
             (None, Some(zone)) => {
-                let (seconds, odd) = match place(stamp.seconds, zone).ok_or(Kind::NotATime)? {
-                    Placed::Once(seconds) => (seconds, None),
-                    Placed::Twice(seconds) => (seconds, Some(Kind::TimeTwice)),
-                    Placed::Never(seconds) => (seconds, Some(Kind::TimeNever)),
+                let (seconds, odd) = match in_zone(stamp.seconds, zone).ok_or(ProblemKind::NotATime)? {
+                    ZonedSeconds::Unique(seconds) => (seconds, None),
+                    ZonedSeconds::Repeated(seconds) => (seconds, Some(ProblemKind::TimeRepeated)),
+                    ZonedSeconds::Skipped(seconds) => (seconds, Some(ProblemKind::TimeSkipped)),
                 };
                 (seconds, (stamp.seconds - seconds) as i32, odd)
             }
@@ -264,8 +265,8 @@ impl<'a> Lines<'a> {
         Ok((seconds * 1_000_000_000 + i64::from(stamp.nanos), odd))
     }
 
-    /// The number of the request's shape, or of the first rule that it matches.
-    fn shape(&mut self, method: &[u8], target: &[u8]) -> u32 {
+    /// The number of the request's route, or of the first rule that it matches.
+    fn route(&mut self, method: &[u8], target: &[u8]) -> u32 {
         let rules = &self.settings.rules;
         let ruled = (!rules.is_empty()).then(|| {
             let whole = [method, b" ", target].concat();
@@ -273,19 +274,19 @@ impl<'a> Lines<'a> {
         });
         match ruled.flatten() {
             Some(place) => {
-                self.outcome.noticed.rules[place] += 1;
+                self.outcome.statistics.rules[place] += 1;
                 let name = format!("{RULE}{}", rules[place].name);
-                self.shape.clear();
-                self.shape.extend_from_slice(name.as_bytes());
+                self.route.clear();
+                self.route.extend_from_slice(name.as_bytes());
             }
-            None => shape(method, target, &mut self.shape),
+            None => route(method, target, &mut self.route),
         }
-        if let Some(&number) = self.known_shapes.get(&self.shape) {
+        if let Some(&number) = self.known_routes.get(&self.route) {
             return number;
         }
-        let number = self.shapes.number(&self.shape);
-        if self.known_shapes.len() < SHAPES_MAX {
-            self.known_shapes.insert(self.shape.clone(), number);
+        let number = self.routes.number(&self.route);
+        if self.known_routes.len() < ROUTES_MAX {
+            self.known_routes.insert(self.route.clone(), number);
         }
         number
     }
@@ -295,7 +296,7 @@ impl<'a> Lines<'a> {
             .settings
             .segment
             .as_ref()
-            .and_then(|part| part.of(entry))
+            .and_then(|part| part.text_of(entry))
         else {
             return NO_SEGMENT;
         };
@@ -310,7 +311,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Keeps the targets of the lines with the lowest lots, which follow from their places alone.
-    fn sample(&mut self, order: u64, shape: u32, method: &[u8], target: &[u8]) {
+    fn sample(&mut self, order: u64, route: u32, method: &[u8], target: &[u8]) {
         let mut hasher = DefaultHasher::new();
         hasher.write_u64(order);
         let lot = hasher.finish();
@@ -320,7 +321,7 @@ impl<'a> Lines<'a> {
         }
         self.samples.push(Sample {
             lot,
-            shape,
+            route,
             method: String::from_utf8_lossy(method).into_owned(),
             target: String::from_utf8_lossy(target).into_owned(),
         });

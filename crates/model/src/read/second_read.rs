@@ -1,4 +1,4 @@
-//! A second look at single lines of logs that were read before: at what they asked for.
+//! A second look at single lines of logs that were read before: at what they request for.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -16,22 +16,22 @@ const BYTES_MAX: usize = 8 << 20;
 
 /// Whether logs can be read a second time: what they were when they were read first.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Again(Option<Vec<(u64, u64, u64)>>);
+pub(crate) struct FileIdentities(Option<Vec<(u64, u64, u64)>>);
 
-impl Again {
+impl FileIdentities {
     /// Files as they are now.
-    pub(crate) fn of(paths: &[PathBuf]) -> Again {
+    pub(crate) fn now(paths: &[PathBuf]) -> FileIdentities {
         let files = paths.iter().map(|path| {
             let file = std::fs::metadata(path).ok()?;
             // A pipe is empty once it was read.
             file.is_file().then(|| (file.dev(), file.ino(), file.len()))
         });
-        Again(files.collect())
+        FileIdentities(files.collect())
     }
 
     /// Whether the files are the same still, but for lines that came to the last one.
-    fn holds(&self, paths: &[PathBuf]) -> bool {
-        let (Some(before), Some(now)) = (&self.0, Again::of(paths).0) else {
+    fn still_holds(&self, paths: &[PathBuf]) -> bool {
+        let (Some(before), Some(now)) = (&self.0, FileIdentities::now(paths).0) else {
             return false;
         };
         let last = before.len().saturating_sub(1);
@@ -44,14 +44,14 @@ impl Again {
 }
 
 /// The method and the target of each line of these places, in order; missing where that cannot be told.
-pub(crate) fn asked(
+pub(crate) fn targets_of_lines(
     paths: &[PathBuf],
     settings: &Settings,
-    again: &Again,
+    identities: &FileIdentities,
     orders: &[u64],
 ) -> Result<HashMap<u64, (String, String)>, ModelError> {
     let mut found = HashMap::new();
-    if !again.holds(paths) {
+    if !identities.still_holds(paths) {
         return Ok(found);
     }
     std::thread::scope(|scope| {
@@ -63,7 +63,7 @@ pub(crate) fn asked(
             let end = left.partition_point(|order| order >> LINE_BITS <= work.number);
             let (here, later) = left.split_at(end);
             left = later;
-            for (order, (method, target)) in of_piece(&work, here) {
+            for (order, (method, target)) in targets_of_piece(&work, here) {
                 bytes += target.len();
                 if bytes <= BYTES_MAX {
                     found.insert(order, (method, target));
@@ -82,7 +82,7 @@ pub(crate) fn asked(
 }
 
 /// What these lines of a piece ask for.
-fn of_piece(work: &Work, orders: &[u64]) -> Vec<(u64, (String, String))> {
+fn targets_of_piece(work: &Work, orders: &[u64]) -> Vec<(u64, (String, String))> {
     let mut found = Vec::new();
     let mut orders = orders.iter().copied().peekable();
     let mut at = 0;
@@ -99,14 +99,14 @@ fn of_piece(work: &Work, orders: &[u64]) -> Vec<(u64, (String, String))> {
         if order == work.number << LINE_BITS | number {
             orders.next();
             let entry = work.format.parse(without_end(&rest[..next]));
-            let asked = entry.ok().and_then(|mut entry| {
+            let request = entry.ok().and_then(|mut entry| {
                 entry.join_query();
                 let target = clean_target(&entry.target)?;
-                let asked = [entry.method_or_get(), &target];
-                let [method, target] = asked.map(|part| String::from_utf8_lossy(part).into_owned());
+                let request = [entry.method_or_get(), &target];
+                let [method, target] = request.map(|part| String::from_utf8_lossy(part).into_owned());
                 Some((method, target))
             });
-            found.extend(asked.map(|asked| (order, asked)));
+            found.extend(request.map(|request| (order, request)));
         }
     }
     found

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use super::{names, number, rate_name};
 use crate::arrivals::{Arrivals, Hours};
-use crate::{ArrivalsLaw, Model, TRACE_FILE, trace_file};
+use crate::{ArrivalProcess, Model, TRACE_FILE, trace_file};
 
 /// A process as an item of the arrivals.
 struct Item<'m> {
-    law: ArrivalsLaw,
+    process: ArrivalProcess,
     hours: Option<Hours<'m>>,
     /// Whose process it is.
     arrivals: &'m Arrivals,
@@ -60,7 +60,7 @@ fn items<'m>(model: &'m Model, names: &'m [String]) -> Vec<Item<'m>> {
             let process = segment.process?;
             let own = segment.arrivals.as_ref().unwrap_or(whole);
             Some(Item {
-                law: process.law,
+                process: process.kind,
                 hours: process.hours(own, whole),
                 arrivals: own,
                 rate: rate_name(name),
@@ -73,7 +73,7 @@ fn items<'m>(model: &'m Model, names: &'m [String]) -> Vec<Item<'m>> {
         return of_segments;
     }
     vec![Item {
-        law: whole.law,
+        process: whole.process,
         hours: whole.hours(),
         arrivals: whole,
         rate: "rate".to_owned(),
@@ -84,10 +84,10 @@ fn items<'m>(model: &'m Model, names: &'m [String]) -> Vec<Item<'m>> {
 
 impl Item<'_> {
     fn is_trace(&self) -> bool {
-        match self.law {
-            ArrivalsLaw::Poisson => false,
-            ArrivalsLaw::Cycle => self.hours.as_ref().is_some_and(Hours::is_weekly),
-            ArrivalsLaw::Trace => true,
+        match self.process {
+            ArrivalProcess::Poisson => false,
+            ArrivalProcess::Cycle => self.hours.as_ref().is_some_and(Hours::is_weekly),
+            ArrivalProcess::Trace => true,
         }
     }
 
@@ -101,8 +101,8 @@ impl Item<'_> {
         let length = "for: \"${seconds / speed}s\"";
         match self.hours {
             _ if self.is_trace() => {
-                let (bin, spacing) = match self.law {
-                    ArrivalsLaw::Trace => (format!("{}s", self.arrivals.trace_bin_s), "even"),
+                let (bin, spacing) = match self.process {
+                    ArrivalProcess::Trace => (format!("{}s", self.arrivals.trace_bin_s), "even"),
                     _ => ("1h".to_owned(), "poisson"),
                 };
                 let _ = writeln!(
@@ -114,7 +114,7 @@ impl Item<'_> {
                     last(&format!("\n{pad}  "))
                 );
             }
-            Some(hours) if self.law == ArrivalsLaw::Cycle => {
+            Some(hours) if self.process == ArrivalProcess::Cycle => {
                 let _ = writeln!(
                     out,
                     "{pad}# the rate by the hour, each a multiple of `{rate}`, which is that of the whole recording\n{pad}- rates:"

@@ -11,28 +11,28 @@ const HALVED_MAX: u32 = 5;
 
 /// What of the model its scenario has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct Detail {
     /// Values that stand for thinks without a law, at most.
     pub(crate) points: usize,
     /// Recorded sessions of each segment, at most.
     pub(crate) sequences: usize,
 }
 
-impl Room {
+impl Detail {
     /// As much as there is room for; `None` where there is none for the least of it.
-    pub(crate) fn of(model: &Model) -> Option<Room> {
+    pub(crate) fn largest_that_fits(model: &Model) -> Option<Detail> {
         let sequences = sequences_each(model);
-        let mut rooms = (0..=HALVED_MAX).map(|halved| Room {
+        let mut rooms = (0..=HALVED_MAX).map(|halved| Detail {
             points: POINTS_MAX >> halved,
             sequences: (sequences >> halved).max(1),
         });
-        rooms.find(|room| fits(&written(model, *room)))
+        rooms.find(|detail| fits(&written(model, *detail)))
     }
 }
 
-impl Default for Room {
-    fn default() -> Room {
-        Room {
+impl Default for Detail {
+    fn default() -> Detail {
+        Detail {
             points: POINTS_MAX >> HALVED_MAX,
             sequences: 1,
         }

@@ -14,7 +14,7 @@ use crate::{Behaviour, Class, Model, Target};
 const INLINE_FEW: usize = 12;
 const INLINE_MANY: usize = 3;
 /// The variable with what is asked for next.
-const ASKED: &str = "asked";
+const TARGET: &str = "asked";
 
 /// How many of a class's targets may stand in the scenario itself.
 pub(crate) fn inline_max(model: &Model) -> usize {
@@ -87,7 +87,7 @@ fn all_tables(model: &Model) -> impl Iterator<Item = Table<'_>> {
 /// The files of targets that the scenario names, each with its text: a line for each request of the sample.
 pub(crate) fn files(model: &Model) -> impl Iterator<Item = (String, String)> {
     all_tables(model).map(|table| {
-        let mut text = format!("{ASKED}\n");
+        let mut text = format!("{TARGET}\n");
         for target in &table.targets {
             let cell = match target.target.contains([',', '"']) {
                 true => format!("\"{}\"", target.target.replace('"', "\"\"")),
@@ -122,13 +122,13 @@ pub(super) fn request(model: &Model, class: &Class, indent: usize, out: &mut Str
     let pad = " ".repeat(indent);
     let tables = tables(model, class);
     if let [only] = &tables[..] {
-        let [feed, step] = fed(class, only);
+        let [feed, step] = fed_request(class, only);
         let _ = write!(out, "{pad}- {feed}\n{pad}- {step}\n");
         return;
     }
     let mut parts: Vec<(u64, String)> = Vec::new();
     for table in &tables {
-        parts.push((table.weight(), fed(class, table).join(", ")));
+        parts.push((table.weight(), fed_request(class, table).join(", ")));
     }
     if tables.is_empty() {
         let targets = drawn(class).map(|target| (target.weight, step(class, target)));
@@ -144,26 +144,26 @@ pub(super) fn request(model: &Model, class: &Class, indent: usize, out: &mut Str
     }
 }
 
-fn fed(class: &Class, table: &Table<'_>) -> [String; 2] {
-    let path = format!("\"${{raw({ASKED})}}\"");
-    let asked = match verb(table.method) {
+fn fed_request(class: &Class, table: &Table<'_>) -> [String; 2] {
+    let path = format!("\"${{raw({TARGET})}}\"");
+    let request = match verb(table.method) {
         Some(verb) => format!("{verb}: {path}"),
-        None => format!("http: \"{} ${{raw({ASKED})}}\"", table.method),
+        None => format!("http: \"{} ${{raw({TARGET})}}\"", table.method),
     };
     [
         format!("{{ feed: {} }}", table.name),
-        format!("{{ {asked}, {} }}", told(class)),
+        format!("{{ {request}, {} }}", measured_as(class)),
     ]
 }
 
 /// A request for one target.
 pub(super) fn step(class: &Class, target: &Target) -> String {
     let path = target.target.replace("${", "%24%7B");
-    let asked = match verb(&target.method) {
+    let request = match verb(&target.method) {
         Some(verb) => format!("{verb}: {}", quoted(&path)),
         None => format!("http: {}", quoted(&format!("{} {path}", target.method))),
     };
-    format!("{{ {asked}, {} }}", told(class))
+    format!("{{ {request}, {} }}", measured_as(class))
 }
 
 /// The step that is called as the method is.
@@ -176,7 +176,7 @@ fn verb(method: &str) -> Option<String> {
 
 /// What it is measured as, and which answers are none of its errors: what the log's server answered is not, what
 /// it failed at is.
-fn told(class: &Class) -> String {
+fn measured_as(class: &Class) -> String {
     let name = quoted(&class.name);
     let statuses: Vec<String> = class
         .statuses
@@ -192,14 +192,14 @@ fn told(class: &Class) -> String {
 
 /// What a request of a kept session asks for: what it did, or where that is not known one of its class's targets,
 /// as often as those were asked for.
-pub(crate) fn of_sequence<'m>(
+pub(crate) fn target_of_sequence<'m>(
     model: &'m Model,
     behaviour: &Behaviour,
     sequence: usize,
     place: usize,
 ) -> &'m Target {
     let class = &model.classes[behaviour.sequences[sequence][place].0];
-    let known = behaviour.sequences_asked.get(sequence);
+    let known = behaviour.sequence_targets.get(sequence);
     if let Some(&asked) = known.and_then(|asked| asked.get(place)) {
         return &class.targets[asked];
     }

@@ -91,9 +91,9 @@ fn same(found: &Model, format: &str) {
         (found.log.lines, found.log.requests),
         (900, 900),
         "{:?}",
-        found.log.faults
+        found.log.problems
     );
-    assert!(found.log.faults.is_empty(), "{:?}", found.log.faults);
+    assert!(found.log.problems.is_empty(), "{:?}", found.log.problems);
     assert_eq!((found.users, found.segments[0].sessions), (300, 300));
     assert_eq!(found.arrivals.users, 300);
     let behaviour = &found.segments[0].behaviour;
@@ -260,7 +260,7 @@ fn users_are_known_by_numbers_in_tsungs_dump_alone() {
         space.file("a.log", text("", common)),
         space.file("b.log", dump),
     ];
-    let both = model::model(&files, &space.settings()).unwrap().model;
+    let both = model::from_logs(&files, &space.settings()).unwrap().model;
     assert_eq!(
         (both.users, both.key.as_str()),
         (2 * usual.users, "address+agent or field:pid+field:id")

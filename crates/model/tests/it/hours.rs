@@ -1,6 +1,6 @@
 //! Rates by the hour of recordings that are not whole days.
 
-use model::{ArrivalsLaw, Made, Settings};
+use model::{ArrivalProcess, BuiltModel, Settings};
 use stats::dist::Dist;
 use stats::rng::{Purpose, Rng};
 
@@ -29,7 +29,7 @@ fn log(seconds: f64) -> String {
     }
 }
 
-fn made(log: &str, segment: Option<&str>) -> Made {
+fn made(log: &str, segment: Option<&str>) -> BuiltModel {
     let space = Space::new();
     let settings = Settings {
         gap_s: Some(1800.0),
@@ -44,7 +44,7 @@ fn half_a_day_more_is_no_more_users() {
     let log = log(3.5 * DAY_S);
     let made = made(&log, None);
     let model = &made.model;
-    assert_eq!(model.arrivals.law, ArrivalsLaw::Cycle);
+    assert_eq!(model.arrivals.process, ArrivalProcess::Cycle);
     let expected = model.arrivals.cycle.as_ref().unwrap().rates[10];
     assert!((0.09..0.11).contains(&expected), "{expected}");
     // The first hour of the scenario is that from 10 to 11 o'clock.
@@ -57,7 +57,7 @@ fn half_a_day_more_is_no_more_users() {
     // All hours together bring as many as there were.
     let users = model::users_expected(model, model.arrivals.span_s).unwrap();
     assert!((users / model.users as f64 - 1.0).abs() < 0.001, "{users}");
-    let of = |users: f64| model::Played {
+    let of = |users: f64| model::SimulatedSpan {
         seconds: model.arrivals.span_s,
         users,
     };
@@ -66,7 +66,7 @@ fn half_a_day_more_is_no_more_users() {
     assert!(!many.holds && many.tests[0].what == "users in all");
     // A part of a recording has a number of its own.
     let mut recorded = model.clone();
-    recorded.arrivals.law = ArrivalsLaw::Trace;
+    recorded.arrivals.process = ArrivalProcess::Trace;
     assert_eq!(model::users_expected(&recorded, 3_600.0), None);
 }
 

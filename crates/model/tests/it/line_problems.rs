@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use model::{FormatSpec, Kind, ModelError, Settings};
+use model::{FormatSpec, ProblemKind, ModelError, Settings};
 
 use crate::{Space, compiled, line};
 
@@ -17,10 +17,10 @@ fn sound(sessions: u64) -> String {
     lines.collect()
 }
 
-fn lines_of(made: &model::Made, kind: Kind) -> u64 {
+fn lines_of(made: &model::BuiltModel, kind: ProblemKind) -> u64 {
     made.model
         .log
-        .faults
+        .problems
         .get(&kind)
         .map_or(0, |count| count.lines)
 }
@@ -40,17 +40,17 @@ fn bad_lines_are_counted_by_kind_with_their_places() {
     let made = space.model(&log, &space.settings()).unwrap();
     let count = |kind| lines_of(&made, kind);
     for kind in [
-        Kind::OtherFormat,
-        Kind::Request,
-        Kind::NoPath,
-        Kind::NoYear,
-        Kind::TooLong,
-        Kind::NotUtf8,
+        ProblemKind::OtherFormat,
+        ProblemKind::Request,
+        ProblemKind::NoPath,
+        ProblemKind::NoYear,
+        ProblemKind::TooLong,
+        ProblemKind::NotUtf8,
     ] {
-        assert_eq!(count(kind), 1, "{kind:?}: {:?}", made.model.log.faults);
+        assert_eq!(count(kind), 1, "{kind:?}: {:?}", made.model.log.problems);
     }
-    assert_eq!(count(Kind::Format), 2);
-    let first = &made.model.log.faults[&Kind::Format].examples[0];
+    assert_eq!(count(ProblemKind::Format), 2);
+    let first = &made.model.log.problems[&ProblemKind::Format].examples[0];
     assert!(
         first.at.ends_with("access.log:1201") && first.text == "rubbish",
         "{first:?}"
@@ -103,7 +103,7 @@ fn what_holds_nothing_is_told() {
         space.model("once upon\na time\n", &settings),
         Err(ModelError::Format { .. })
     ));
-    let missing = model::model(&["/nowhere/access.log".into()], &settings);
+    let missing = model::from_logs(&["/nowhere/access.log".into()], &settings);
     assert!(matches!(missing, Err(ModelError::Read { .. })));
     let zone = Settings {
         zone: Some("Mars/Olympus".to_owned()),
@@ -114,7 +114,7 @@ fn what_holds_nothing_is_told() {
         Err(ModelError::Zone { .. })
     ));
     let counts = space.file("counts.txt", "1 2 x");
-    let error = model::counted(&counts, 1, 0, &settings)
+    let error = model::from_counts(&counts, 1, 0, &settings)
         .unwrap_err()
         .to_string();
     assert!(error.contains("number 3 in line 1"), "{error}");
@@ -131,7 +131,7 @@ fn a_finer_clock_among_coarser_ones_is_told_and_cut() {
     let begin = 1_735_689_600.0;
     let asked = |n: u64| (begin + (n * 9 + n % 4 * n % 5) as f64, n / 4 % 200);
     let seconds: String = (0..400).map(|n| json(asked(n).0, asked(n).1)).collect();
-    let clocks = |made: &model::Made| {
+    let clocks = |made: &model::BuiltModel| {
         let found = made
             .model
             .findings
@@ -161,7 +161,7 @@ fn a_finer_clock_among_coarser_ones_is_told_and_cut() {
         space.file("coarse.log", &seconds),
         space.file("fine.log", &fine),
     ];
-    let both = model::model(&files, &space.settings()).unwrap();
+    let both = model::from_logs(&files, &space.settings()).unwrap();
     let told = clocks(&both);
     assert!(
         told.contains("1 s in ") && told.contains("0.001 s in "),
@@ -234,13 +234,13 @@ fn cut_off_counts_count_as_far_as_they_go() {
     packer.write_all(counts.as_bytes()).unwrap();
     let packed = packer.finish().unwrap();
     let path = space.file("counts.gz", &packed[..packed.len() / 2]);
-    let made = model::counted(&path, 1, 0, &space.settings()).unwrap();
+    let made = model::from_counts(&path, 1, 0, &space.settings()).unwrap();
     let file = &made.model.log.files[0];
     assert!(file.cut_off.is_some());
     assert!((1_000..59_000).contains(&file.lines), "{}", file.lines);
     assert!(made.model.findings.iter().any(|f| f.code == "file-cut-off"));
     let path = space.file("counts.gz", &packed[..12]);
-    let error = model::counted(&path, 1, 0, &space.settings()).unwrap_err();
+    let error = model::from_counts(&path, 1, 0, &space.settings()).unwrap_err();
     assert!(error.to_string().contains("ends too early"), "{error}");
 }
 
@@ -255,7 +255,7 @@ fn lines_of_files_are_those_that_are_no_remarks() {
         space.file("table.log", table),
         space.file("long.log", sound(100) + &long),
     ];
-    let made = model::model(&files, &space.settings()).unwrap();
+    let made = model::from_logs(&files, &space.settings()).unwrap();
     let lines: Vec<u64> = made.model.log.files.iter().map(|file| file.lines).collect();
     assert_eq!((lines, made.model.log.lines), (vec![300, 1, 301], 602));
 }
@@ -270,7 +270,7 @@ fn an_archive_cut_off_before_its_first_line_is_told() {
         space.file("cut.gz", &packed[..12]),
         space.file("access.log", sound(300)),
     ];
-    let made = model::model(&files, &space.settings()).unwrap();
+    let made = model::from_logs(&files, &space.settings()).unwrap();
     assert_eq!(made.model.log.requests, 900);
     assert!(made.model.log.files[0].cut_off.is_some());
     let codes: Vec<&str> = made
@@ -280,7 +280,7 @@ fn an_archive_cut_off_before_its_first_line_is_told() {
         .map(|f| f.code.as_str())
         .collect();
     assert!(codes.contains(&"file-cut-off"), "{codes:?}");
-    let alone = model::model(&files[..1], &space.settings()).unwrap_err();
+    let alone = model::from_logs(&files[..1], &space.settings()).unwrap_err();
     assert!(
         alone.to_string().contains("cut.gz ends too early"),
         "{alone}"
@@ -302,13 +302,13 @@ fn lines_that_are_too_long_are_told_wherever_they_stand() {
         (sound(100) + &longer + &sound(100), 301),
     ] {
         let made = space.model(&log, &settings).unwrap();
-        let found = &made.model.log.faults[&Kind::TooLong];
+        let found = &made.model.log.problems[&ProblemKind::TooLong];
         assert_eq!(found.lines, 1);
         assert_eq!(
             found.examples[0].at.rsplit(':').next(),
             Some(&*at.to_string())
         );
-        if let Some(other) = made.model.log.faults.get(&Kind::Format) {
+        if let Some(other) = made.model.log.problems.get(&ProblemKind::Format) {
             assert!(other.examples[0].at.ends_with(":302"), "{other:?}");
         }
     }
@@ -329,10 +329,10 @@ fn times_without_zones_and_across_summer_time() {
         ..space.settings()
     };
     let made = space.model(&csv, &settings(Some("Europe/Berlin"))).unwrap();
-    assert_eq!(lines_of(&made, Kind::TimeTwice), 60);
+    assert_eq!(lines_of(&made, ProblemKind::TimeRepeated), 60);
     assert_eq!(made.model.log.offsets.len(), 2);
     let made = space.model(&csv, &settings(None)).unwrap();
-    assert_eq!(lines_of(&made, Kind::NoZone), 180);
+    assert_eq!(lines_of(&made, ProblemKind::NoZone), 180);
 }
 
 #[test]
@@ -344,8 +344,8 @@ fn a_clock_that_goes_back_is_told_and_changes_nothing() {
     let back = lines.join("\n") + "\n";
     let one = space.model(&forward, &space.settings()).unwrap().model;
     let other = space.model(&back, &space.settings()).unwrap().model;
-    assert!(one.log.faults.is_empty());
-    assert!(other.log.faults[&Kind::ClockBack].lines > 500 && other.log.back_max_s >= 5.0);
+    assert!(one.log.problems.is_empty());
+    assert!(other.log.problems[&ProblemKind::ClockBack].lines > 500 && other.log.back_max_s >= 5.0);
     assert_eq!(
         one.segments[0].behaviour.transitions,
         other.segments[0].behaviour.transitions
@@ -404,7 +404,7 @@ fn threads_and_files_in_any_order_change_nothing() {
             threads,
             ..space.settings()
         };
-        model::model(files, &settings).unwrap().model
+        model::from_logs(files, &settings).unwrap().model
     };
     let one = make(&files, 1);
     assert_eq!(one, make(&files, 3));

@@ -1,11 +1,11 @@
 //! Models that were written down: what is taken, and what is refused instead of being believed.
 
-use model::{Made, Model, ModelFileError};
+use model::{BuiltModel, Model, ModelFileError};
 use serde_json::{Value, json};
 
 use crate::{Space, line};
 
-fn made() -> Made {
+fn made() -> BuiltModel {
     let space = Space::new();
     let mut log = String::new();
     for visit in 0..60 {
@@ -85,7 +85,7 @@ fn classes_of_long_targets_are_found_again() {
     let first = space.model(&log, &space.settings()).unwrap().model;
     assert!(first.classes.iter().any(|class| class.targets.len() == 12));
     let own = model::Settings {
-        rules: model::settings_of(&first).rules,
+        rules: model::settings_for_simulated_log(&first).rules,
         ..space.settings()
     };
     let second = space.model(&log, &own).unwrap().model;

@@ -15,7 +15,7 @@ mod tsung;
 
 use std::path::PathBuf;
 
-use model::{Made, ModelError, Settings};
+use model::{BuiltModel, ModelError, Settings};
 
 /// A log in a directory of its own, and settings that keep all there.
 pub(crate) struct Space(tempfile::TempDir);
@@ -43,8 +43,8 @@ impl Space {
         &self,
         log: impl AsRef<[u8]>,
         settings: &Settings,
-    ) -> Result<Made, ModelError> {
-        model::model(&[self.file("access.log", log)], settings)
+    ) -> Result<BuiltModel, ModelError> {
+        model::from_logs(&[self.file("access.log", log)], settings)
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn line(second: u64, address: &str, request: &str) -> String {
 
 /// What `throng check` would say of the scenario.
 #[track_caller]
-pub(crate) fn compiled(made: &Made) -> plan::Plan {
+pub(crate) fn compiled(made: &BuiltModel) -> plan::Plan {
     let text = made.scenario();
     let files = |name: &str| {
         let found = made.files().find(|(file, _)| file == name);
@@ -85,8 +85,8 @@ pub(crate) fn compiled(made: &Made) -> plan::Plan {
 }
 
 /// All of a model's time, with as many users.
-pub(crate) fn whole(model: &model::Model) -> model::Played {
-    model::Played {
+pub(crate) fn whole(model: &model::Model) -> model::SimulatedSpan {
+    model::SimulatedSpan {
         seconds: model.arrivals.span_s,
         users: 1.0,
     }

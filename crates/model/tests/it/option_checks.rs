@@ -1,6 +1,6 @@
 //! What is asked of a log: names, rules and parts, where it has them and where it has not.
 
-use model::{Kind, Made, ModelError, Rule, Settings};
+use model::{ProblemKind, BuiltModel, ModelError, Rule, Settings};
 
 use crate::{Space, compiled};
 
@@ -49,13 +49,13 @@ fn fields(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-fn told<'a>(made: &'a Made, code: &str) -> &'a str {
+fn told<'a>(made: &'a BuiltModel, code: &str) -> &'a str {
     let found = made.model.findings.iter().find(|f| f.code == code);
     found.map_or("", |finding| &finding.text)
 }
 
 /// Names of classes, in order.
-fn classes(made: &Made) -> Vec<&str> {
+fn classes(made: &BuiltModel) -> Vec<&str> {
     let names = made.model.classes.iter().map(|class| class.name.as_str());
     let mut names: Vec<&str> = names.collect();
     names.sort_unstable();
@@ -296,7 +296,7 @@ fn what_is_no_request_is_no_method_either() {
     let bad = alb(BEGIN_UNIX_S, 1, "- http://lb.test:80- -");
     for (log, lines) in [(log, 2), (format!("{balancer}{bad}\n"), 1)] {
         let made = space.model(log, &settings).unwrap();
-        assert_eq!(made.model.log.faults[&Kind::Request].lines, lines);
+        assert_eq!(made.model.log.problems[&ProblemKind::Request].lines, lines);
         assert_eq!(classes(&made), ["GET /", "GET /pay?", "POST /login"]);
     }
 }

@@ -13,7 +13,7 @@ fn nasas_two_months_have_a_day_a_week_a_join_and_a_storm() {
     };
     let space = Space::new();
     let begin = model::clock_time("1995-07-01T00:00:00").unwrap();
-    let made = model::counted(&path, 1, begin, &space.settings()).unwrap();
+    let made = model::from_counts(&path, 1, begin, &space.settings()).unwrap();
     let arrivals = &made.model.arrivals;
     assert_eq!((arrivals.users, arrivals.span_s), (3_461_610, 5_059_950.0));
     let second = &arrivals.scales[0];

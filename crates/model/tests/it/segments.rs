@@ -1,6 +1,6 @@
 //! Segments whose arrivals differ, and what the scenario makes of them.
 
-use model::{ArrivalsLaw, Made, ProcessReason, Settings};
+use model::{ArrivalProcess, BuiltModel, ProcessReason, Settings};
 use plan::{PhaseKind, Spacing};
 use stats::dist::Dist;
 use stats::rng::{Purpose, Rng};
@@ -51,7 +51,7 @@ fn log(crowds: &[Crowd]) -> String {
     told.collect()
 }
 
-fn made(crowds: &[Crowd], settings: Settings) -> Made {
+fn made(crowds: &[Crowd], settings: Settings) -> BuiltModel {
     let space = Space::new();
     let settings = Settings {
         segment: Some("path=^/([^/]+)/".parse().unwrap()),
@@ -63,13 +63,13 @@ fn made(crowds: &[Crowd], settings: Settings) -> Made {
     space.model(log(crowds), &settings).unwrap()
 }
 
-fn process(made: &Made, name: &str) -> (ArrivalsLaw, ProcessReason) {
+fn process(made: &BuiltModel, name: &str) -> (ArrivalProcess, ProcessReason) {
     let segment = made.model.segments.iter().find(|s| s.name == name).unwrap();
     let process = segment.process.unwrap();
-    (process.law, process.reason)
+    (process.kind, process.reason)
 }
 
-fn finding<'m>(made: &'m Made, code: &str) -> &'m str {
+fn finding<'m>(made: &'m BuiltModel, code: &str) -> &'m str {
     let found = made.model.findings.iter().find(|f| f.code == code);
     found.map_or("", |found| &found.text)
 }
@@ -101,9 +101,9 @@ fn each_segment_arrives_by_a_process_of_its_own() {
     let crowds = mixed();
     let made = made(&crowds, Settings::default());
     let (own, few) = (ProcessReason::Own, ProcessReason::Few);
-    assert_eq!(process(&made, "days"), (ArrivalsLaw::Cycle, own));
-    assert_eq!(process(&made, "nights"), (ArrivalsLaw::Cycle, own));
-    assert_eq!(process(&made, "bursts"), (ArrivalsLaw::Trace, own));
+    assert_eq!(process(&made, "days"), (ArrivalProcess::Cycle, own));
+    assert_eq!(process(&made, "nights"), (ArrivalProcess::Cycle, own));
+    assert_eq!(process(&made, "bursts"), (ArrivalProcess::Trace, own));
     assert_eq!(process(&made, "three").1, few);
     assert!(finding(&made, "segments-few").contains("\"three\" with 3"));
     assert!(finding(&made, "segment-small").contains("\"three\" has 3 sessions with 3 requests"));
@@ -248,7 +248,7 @@ fn a_segment_whose_sessions_are_all_too_long_for_sequences_is_a_chain() {
     assert!(made.tsung().text.contains("<session name=\"long\""));
     // Counts have no sessions at all.
     let counts = space.file("counts.txt", "1 0 2 5 0 1\n");
-    let made = model::counted(&counts, 1, 0, &settings).unwrap();
+    let made = model::from_counts(&counts, 1, 0, &settings).unwrap();
     assert_eq!(compiled(&made).sessions.len(), 1);
 }
 
@@ -341,11 +341,11 @@ fn segments_alike_arrive_together() {
 #[test]
 fn a_law_that_is_asked_for_is_each_segments() {
     let settings = Settings {
-        arrivals: Some(ArrivalsLaw::Trace),
+        arrivals: Some(ArrivalProcess::Trace),
         ..Settings::default()
     };
     let made = made(&mixed()[..2], settings);
-    let given = (ArrivalsLaw::Trace, ProcessReason::Given);
+    let given = (ArrivalProcess::Trace, ProcessReason::Given);
     assert_eq!(process(&made, "days"), given);
     assert_eq!(process(&made, "nights"), given);
     let names: Vec<&str> = made.traces.iter().map(|(name, _)| name.as_str()).collect();
@@ -361,13 +361,13 @@ fn a_cycle_that_was_asked_for_and_is_not_there_is_told() {
     let flat = poisson("flat", 0.02, |_| 1.0);
     let crowds = [poisson("days", 0.04, by_day), flat];
     let asked = Settings {
-        arrivals: Some(ArrivalsLaw::Cycle),
+        arrivals: Some(ArrivalProcess::Cycle),
         ..Settings::default()
     };
     let made = made(&crowds, asked);
     assert_eq!(
         process(&made, "days"),
-        (ArrivalsLaw::Cycle, ProcessReason::Given)
+        (ArrivalProcess::Cycle, ProcessReason::Given)
     );
     let told = finding(&made, "no-cycle");
     assert!(
@@ -377,7 +377,7 @@ fn a_cycle_that_was_asked_for_and_is_not_there_is_told() {
 }
 
 /// Counts as a file, and what is found of them.
-fn counted(counts: impl Iterator<Item = u32>, bin_s: u64, law: Option<ArrivalsLaw>) -> Made {
+fn counted(counts: impl Iterator<Item = u32>, bin_s: u64, law: Option<ArrivalProcess>) -> BuiltModel {
     let space = Space::new();
     let text: Vec<String> = counts.map(|count| count.to_string()).collect();
     let path = space.file("counts.txt", text.join(" "));
@@ -385,7 +385,7 @@ fn counted(counts: impl Iterator<Item = u32>, bin_s: u64, law: Option<ArrivalsLa
         arrivals: law,
         ..space.settings()
     };
-    model::counted(&path, bin_s, 0, &settings).unwrap()
+    model::from_counts(&path, bin_s, 0, &settings).unwrap()
 }
 
 #[test]
@@ -393,14 +393,14 @@ fn why_users_arrive_as_recorded_is_told_as_it_is() {
     let bursts = || (0..2_000).map(|second| u32::from(second % 50 == 0) * 9);
     let short = counted(bursts().take(40), 1, None);
     assert!(finding(&short, "arrivals-by-trace").starts_with("the log is too short"));
-    let asked = counted(bursts(), 1, Some(ArrivalsLaw::Trace));
+    let asked = counted(bursts(), 1, Some(ArrivalProcess::Trace));
     assert!(finding(&asked, "arrivals-by-trace").contains("as was asked for"));
     let found = counted(bursts(), 1, None);
     assert!(finding(&found, "arrivals-by-trace").starts_with("no process of the simple ones fits"));
     for made in [&short, &found] {
         assert!(finding(made, "no-cycle").is_empty());
     }
-    let short = counted(bursts(), 1, Some(ArrivalsLaw::Cycle));
+    let short = counted(bursts(), 1, Some(ArrivalProcess::Cycle));
     assert!(finding(&short, "no-cycle").contains("that takes three days"));
 }
 

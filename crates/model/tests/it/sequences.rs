@@ -1,11 +1,11 @@
 //! What a scenario keeps of its log: what was asked for, how long users thought, and all of it in the room there is.
 
-use model::{BehaviourKind, Made, Outcome, Settings};
+use model::{BehaviourKind, BuiltModel, Outcome, Settings};
 use plan::{Op, Plan};
 
 use crate::{Space, compiled, line, whole};
 
-fn finding<'m>(made: &'m Made, code: &str) -> &'m str {
+fn finding<'m>(made: &'m BuiltModel, code: &str) -> &'m str {
     let found = made.model.findings.iter().find(|f| f.code == code);
     found.map_or("", |found| &found.text)
 }
@@ -21,7 +21,7 @@ fn paths(plan: &Plan) -> Vec<String> {
 }
 
 /// A small file that nearly everybody asks for, and large ones that nobody else does.
-fn files(space: &Space, settings: &Settings) -> Made {
+fn files(space: &Space, settings: &Settings) -> BuiltModel {
     let mut log = String::new();
     for visit in 0..200_u64 {
         for request in 0..3 {
@@ -62,7 +62,7 @@ fn sequences_ask_for_what_their_sessions_asked_for() {
     }
     // What is asked for in a sequence is its class's, so that a check finds it again.
     let model = &made.model;
-    let asked = model.segments[0].behaviour.sequences_asked.iter().flatten();
+    let asked = model.segments[0].behaviour.sequence_targets.iter().flatten();
     assert_eq!(asked.count(), 180);
     let text = serde_json::to_string(model).unwrap();
     assert_eq!(
@@ -81,7 +81,7 @@ fn sequences_of_a_log_that_cannot_be_read_again_ask_by_weight() {
     };
     let mut made = files(&space, &settings);
     for segment in &mut made.model.segments {
-        segment.behaviour.sequences_asked.clear();
+        segment.behaviour.sequence_targets.clear();
     }
     let paths = paths(&compiled(&made));
     let huge = paths.iter().filter(|path| path.contains("huge")).count();
@@ -203,7 +203,7 @@ fn a_check_sees_a_mean_that_is_not_the_logs() {
     let one = space.model(visits(true), &settings).unwrap().model;
     let other = space.model(visits(false), &settings).unwrap().model;
     let found = model::check(&one, &other, whole(&one));
-    let refused = |of: &str| found.tests.iter().any(|test| test.of == of && test.refused);
+    let refused = |of: &str| found.tests.iter().any(|test| test.quantity == of && test.rejected);
     assert!(refused("mean thinks") && !refused("thinks"), "{found:?}");
     assert!(model::check(&one, &one, whole(&one)).holds);
 }

@@ -1,6 +1,6 @@
 //! A crowd whose law is known, its log, and what is found of it.
 
-use model::{AgainstError, ArrivalsLaw, BehaviourKind, Settings, Stated, StatedAs};
+use model::{ReferenceCheckError, ArrivalProcess, BehaviourKind, Settings, Reference, ReferenceColumns};
 use stats::dist::Dist;
 use stats::rng::{Purpose, Rng};
 
@@ -122,7 +122,7 @@ fn rates_probabilities_and_thinks_are_recovered() {
         missed <= 3,
         "{missed} of {intervals} intervals miss the truth"
     );
-    assert_eq!(model.arrivals.law, ArrivalsLaw::Poisson);
+    assert_eq!(model.arrivals.process, ArrivalProcess::Poisson);
     let plan = compiled(&made);
     let weights: Vec<f64> = plan.sessions.iter().map(|session| session.weight).collect();
     assert!((weights[0] / 0.5 - 1.0).abs() < 0.05, "{weights:?}");
@@ -130,7 +130,7 @@ fn rates_probabilities_and_thinks_are_recovered() {
 }
 
 /// The crowd as a table, some words of it replaced.
-fn stated(changes: &[(&str, &str)]) -> Stated {
+fn stated(changes: &[(&str, &str)]) -> Reference {
     let mut table = "publisher,share,seen,redeemed,claimed\n".to_owned();
     for (name, rate, [seen, redeemed, claimed]) in PUBLISHERS {
         table += &format!("{name},{rate},{seen},{redeemed},{claimed}\n");
@@ -139,7 +139,7 @@ fn stated(changes: &[(&str, &str)]) -> Stated {
         assert!(table.contains(from), "{from}");
         table = table.replace(from, to);
     }
-    let meaning = StatedAs {
+    let meaning = ReferenceColumns {
         share: "share".to_owned(),
         rate_per_s: PUBLISHERS.iter().map(|publisher| publisher.1).sum(),
         speed: 1.0,
@@ -148,7 +148,7 @@ fn stated(changes: &[(&str, &str)]) -> Stated {
             .to_vec(),
         above_one_is_one: false,
     };
-    Stated::read(&table, &meaning).unwrap()
+    Reference::read(&table, &meaning).unwrap()
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn what_was_stated_is_found_and_what_was_not_is_refused() {
     let right = model::against(&model, &stated(&[])).unwrap();
     assert!(right.holds && right.told.is_empty(), "{right:?}");
     assert_eq!(right.figures.len(), 12);
-    assert!(right.figures.iter().all(|figure| !figure.says_nothing()));
+    assert!(right.figures.iter().all(|figure| !figure.is_uninformative()));
     // Twelve intervals, each of which misses one time in twenty or a little less.
     assert!((0.4..=0.6).contains(&right.misses_expected), "{right:?}");
     let missed = right.figures.iter().filter(|figure| !figure.inside).count();
@@ -192,7 +192,7 @@ fn what_was_stated_is_found_and_what_was_not_is_refused() {
         ),
     ] {
         let found = model::against(&model, &stated(&[change])).unwrap();
-        let refused = |figure: &&model::StatedFigure| figure.refused;
+        let refused = |figure: &&model::ReferenceFigure| figure.rejected;
         let worst = found.figures.iter().find(refused).unwrap();
         assert!(!found.holds, "{change:?}");
         assert_eq!(
@@ -200,7 +200,7 @@ fn what_was_stated_is_found_and_what_was_not_is_refused() {
             (segment, what)
         );
     }
-    // Small faults everywhere, none of which is much by itself: too many intervals miss.
+    // Small problems everywhere, none of which is much by itself: too many intervals miss.
     let table = stated(&[]);
     let off = |by: f64| {
         let mut table = table.clone();
@@ -220,7 +220,7 @@ fn what_was_stated_is_found_and_what_was_not_is_refused() {
         found.told.iter().any(|told| told.contains("third (")),
         "{found:?}"
     );
-    assert!(found.figures.iter().any(model::StatedFigure::says_nothing));
+    assert!(found.figures.iter().any(model::ReferenceFigure::is_uninformative));
     // A class that nobody came to is one that never followed; one to begin with there has to be.
     let mut other = stated(&[]);
     other.path[1] = "soon".to_owned();
@@ -231,7 +231,7 @@ fn what_was_stated_is_found_and_what_was_not_is_refused() {
     );
     other.path[0] = "bad".to_owned();
     let error = model::against(&model, &other).unwrap_err();
-    assert!(matches!(error, AgainstError::Class { .. }), "{error}");
+    assert!(matches!(error, ReferenceCheckError::Class { .. }), "{error}");
     assert!(error.to_string().contains("it has ad, seen"), "{error}");
 }
 

@@ -1,7 +1,7 @@
 //! Models as Tsung's files, read again as Tsung's files are.
 
+use model::{BehaviourKind, BuiltModel, Settings};
 use convert::{Leniency, tsung};
-use model::{BehaviourKind, Made, Settings};
 
 use crate::{Space, line};
 
@@ -28,7 +28,7 @@ fn log() -> String {
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
-fn made(behaviour: BehaviourKind) -> Made {
+fn made(behaviour: BehaviourKind) -> BuiltModel {
     let space = Space::new();
     let settings = Settings {
         segment: Some("path=^/(shop|news)/".parse().unwrap()),
@@ -99,13 +99,13 @@ fn a_chain_comes_back_with_its_sessions_and_its_users() {
     }
     assert!(
         written
-            .told
+            .notes
             .iter()
             .any(|told| told.contains("does not know BREW: GET stands")),
         "{:?}",
-        written.told
+        written.notes
     );
-    for told in &written.told {
+    for told in &written.notes {
         assert!(
             written
                 .text
@@ -132,7 +132,7 @@ fn sequences_come_back_one_by_one() {
 fn many_bins_become_few_phases_with_the_same_users() {
     let space = Space::new();
     let settings = Settings {
-        arrivals: Some(model::ArrivalsLaw::Trace),
+        arrivals: Some(model::ArrivalProcess::Trace),
         ..space.settings()
     };
     let made = space.model(log(), &settings).unwrap();
@@ -148,7 +148,7 @@ fn many_bins_become_few_phases_with_the_same_users() {
     );
     assert!(
         written
-            .told
+            .notes
             .iter()
             .any(|told| told.contains("arrived as recorded"))
     );

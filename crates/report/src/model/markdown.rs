@@ -1,7 +1,7 @@
 //! A model's whole report as Markdown: `report.md`.
 
 use model::{
-    Arrivals, ArrivalsLaw, Behaviour, Durations, Model, Outcome, Process, ProcessReason, Severity,
+    Arrivals, ArrivalProcess, Behaviour, Durations, Model, Outcome, ProcessReason, SegmentProcess, Severity,
 };
 
 use super::{figure, span};
@@ -27,8 +27,8 @@ pub fn model_markdown(model: &Model) -> String {
     let how = match apart {
         true => "each segment by a process of its own".to_owned(),
         false => {
-            by(whole.law)
-                + if whole.law_given {
+            process_text(whole.process)
+                + if whole.process_requested {
                     ", as asked for"
                 } else {
                     ""
@@ -38,7 +38,7 @@ pub fn model_markdown(model: &Model) -> String {
     arrivals("all", whole, &how, &mut out);
     for segment in &model.segments {
         let how = match &segment.process {
-            Some(process) => by(process.law) + why(process),
+            Some(process) => process_text(process.kind) + reason_text(process),
             None => "as all".to_owned(),
         };
         if let Some(own) = &segment.arrivals {
@@ -100,7 +100,7 @@ fn log(model: &Model, out: &mut String) {
         span(model.arrivals.span_s),
         figure(log.step_s)
     );
-    for (kind, count) in &log.faults {
+    for (kind, count) in &log.problems {
         let what = if kind.is_bad() { "left out" } else { "kept" };
         *out += &format!("\n{} lines ({what}) {}:\n\n", count.lines, kind.text());
         for example in &count.examples {
@@ -142,21 +142,21 @@ fn sessions(model: &Model, out: &mut String) {
     }
 }
 
-/// A law in words.
-fn by(law: ArrivalsLaw) -> String {
-    let words = match law {
-        ArrivalsLaw::Poisson => "a Poisson process of one rate",
-        ArrivalsLaw::Cycle => "a Poisson process whose rate follows the clock",
-        ArrivalsLaw::Trace => "as often as recorded",
+/// An arrival process in words.
+fn process_text(process: ArrivalProcess) -> String {
+    let words = match process {
+        ArrivalProcess::Poisson => "a Poisson process of one rate",
+        ArrivalProcess::Cycle => "a Poisson process whose rate follows the clock",
+        ArrivalProcess::Trace => "as often as recorded",
     };
     words.to_owned()
 }
 
-fn why(process: &Process) -> &'static str {
-    match (process.reason, process.law) {
+fn reason_text(process: &SegmentProcess) -> &'static str {
+    match (process.reason, process.kind) {
         (ProcessReason::Own, _) => "",
         (ProcessReason::Given, _) => ", as asked for",
-        (ProcessReason::Few, ArrivalsLaw::Cycle) => {
+        (ProcessReason::Few, ArrivalProcess::Cycle) => {
             " at the hours of all, since its sessions are few"
         }
         (ProcessReason::Few, _) => ", since its sessions are few",
@@ -309,7 +309,7 @@ fn behaviour(model: &Model, name: &str, behaviour: &Behaviour, out: &mut String)
             figure(transition.low),
             figure(transition.high),
             think.map_or(String::new(), |think| format!("{} s", figure(think.mean_s))),
-            think.map_or("of its class".to_owned(), |think| law(think).to_owned()),
+            think.map_or("of its class".to_owned(), |think| fit_name(think).to_owned()),
             think
                 .and_then(|think| think.test.as_ref())
                 .map_or(String::new(), |test| p_value(
@@ -325,8 +325,8 @@ fn behaviour(model: &Model, name: &str, behaviour: &Behaviour, out: &mut String)
     }
 }
 
-fn law(durations: &Durations) -> &'static str {
-    durations.law().map_or("values", |fit| fit.family.name())
+fn fit_name(durations: &Durations) -> &'static str {
+    durations.chosen_fit().map_or("values", |fit| fit.family.name())
 }
 
 fn fits(durations: &Durations, out: &mut String) {
@@ -378,7 +378,7 @@ fn fits(durations: &Durations, out: &mut String) {
             match durations.outcome {
                 Outcome::Fits => "it is not refused",
                 Outcome::Near => "it is refused, but never more than 5 % off, and used",
-                Outcome::NoLaw | Outcome::TooFew => "it is refused; the values themselves are used",
+                Outcome::NoFit | Outcome::TooFew => "it is refused; the values themselves are used",
             }
         );
     }

@@ -58,7 +58,7 @@ struct ShownLog<'a> {
     last_unix_s: i64,
     files: Vec<ShownFile<'a>>,
     files_left_out: usize,
-    faults: Vec<ShownFault<'a>>,
+    problems: Vec<ShownProblem<'a>>,
 }
 
 #[derive(Serialize)]
@@ -71,7 +71,7 @@ struct ShownFile<'a> {
 
 /// Lines of which something was wrong, or odd.
 #[derive(Serialize)]
-struct ShownFault<'a> {
+struct ShownProblem<'a> {
     text: &'static str,
     is_bad: bool,
     lines: u64,
@@ -103,7 +103,7 @@ struct SegmentRow<'a> {
     per_s: Number,
     single: u64,
     mean_think_s: Number,
-    law: Option<&'static str>,
+    fit: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -128,8 +128,8 @@ struct ShownTransition {
     low: Number,
     high: Number,
     mean_think_s: Option<Number>,
-    law: Option<&'static str>,
-    p_law: Option<Number>,
+    fit: Option<&'static str>,
+    p_fit: Option<Number>,
 }
 
 /// Durations, what was fitted to them, and how they lie beside each other.
@@ -214,7 +214,7 @@ fn finding(finding: &Finding) -> ShownFinding<'_> {
 fn log(model: &Model) -> ShownLog<'_> {
     let log = &model.log;
     let files = &log.files[..log.files.len().min(ROWS_MAX)];
-    let faults = log.faults.iter().map(|(kind, count)| ShownFault {
+    let problems = log.problems.iter().map(|(kind, count)| ShownProblem {
         text: kind.text(),
         is_bad: kind.is_bad(),
         lines: count.lines,
@@ -241,7 +241,7 @@ fn log(model: &Model) -> ShownLog<'_> {
             })
             .collect(),
         files_left_out: log.files.len() - files.len(),
-        faults: faults.collect(),
+        problems: problems.collect(),
     }
 }
 
@@ -280,7 +280,7 @@ fn segments(model: &Model) -> Vec<SegmentRow<'_>> {
             per_s: Number(segment.sessions as f64 / model.arrivals.span_s),
             single: segment.behaviour.lengths.get(&1).copied().unwrap_or(0),
             mean_think_s: Number(thinks.mean_s),
-            law: thinks.law().map(|fit| fit.family.name()),
+            fit: thinks.chosen_fit().map(|fit| fit.family.name()),
         }
     });
     rows.collect()
@@ -338,8 +338,8 @@ fn shown(transition: &model::Transition) -> ShownTransition {
         low: Number(transition.low),
         high: Number(transition.high),
         mean_think_s: think.map(|think| Number(think.mean_s)),
-        law: think.map(|think| think.law().map_or("values", |fit| fit.family.name())),
-        p_law: test.map(|test| Number(test.p_distance.min(test.p_anderson))),
+        fit: think.map(|think| think.chosen_fit().map_or("values", |fit| fit.family.name())),
+        p_fit: test.map(|test| Number(test.p_distance.min(test.p_anderson))),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
-use model::{Part, Rule};
+use model::{LinePart, Rule};
 
 use super::ads::AboveOneArg;
 use crate::settings::{parse_duration, parse_load, parse_part, parse_rate};
@@ -40,10 +40,10 @@ pub(crate) struct ModelArgs {
     pub(crate) fields: Vec<(String, String)>,
     /// What one user's lines have in common, as query:user_id [default: address+agent]
     #[arg(long, value_name = "PART")]
-    pub(crate) key: Option<Part>,
+    pub(crate) key: Option<LinePart>,
     /// What sessions are told apart by, as path=^/publishers/([^/]+)/
     #[arg(long, value_name = "PART[=REGEX]")]
-    pub(crate) segment: Option<Part>,
+    pub(crate) segment: Option<LinePart>,
     /// Segments with a model of their own; the smaller ones are put together [default: 40]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=200))]
     pub(crate) segments_max: Option<u16>,
@@ -58,7 +58,7 @@ pub(crate) struct ModelArgs {
     pub(crate) classes_max: Option<u16>,
     /// Leave out lines of which this part matches, as agent=(?i)bot; may be given again
     #[arg(long, value_name = "PART=REGEX")]
-    pub(crate) without: Vec<Part>,
+    pub(crate) without: Vec<LinePart>,
     /// Where the clock hung that names no zone, as Europe/Berlin
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
@@ -119,13 +119,13 @@ pub(crate) struct ModelCheckArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) stated: StatedArgs,
+    pub(crate) reference: ReferenceArgs,
 }
 
 /// What the table says, and how.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With --against")]
-pub(crate) struct StatedArgs {
+pub(crate) struct ReferenceArgs {
     /// Sessions a second of all segments together, as 35.8/s
     #[arg(long, value_name = "RATE", requires = "against", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use model::{BehaviourKind, FormatSpec, Kind, Made, Model, ModelError, Settings};
+use model::{BehaviourKind, FormatSpec, ProblemKind, BuiltModel, Model, ModelError, Settings};
 use report::Page;
 
 use crate::args::{ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelVerb};
@@ -48,9 +48,9 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
             ));
         }
         (_, [run]) if run.is_dir() => {
-            model::recorded(run, &settings, &run_targets::asked(run)).map_err(failure)?
+            model::from_run(run, &settings, &run_targets::asked(run)).map_err(failure)?
         }
-        _ => model::model(&args.logs, &settings).map_err(failure)?,
+        _ => model::from_logs(&args.logs, &settings).map_err(failure)?,
     };
     write(out, &made)?;
     if let Some(path) = &args.tsung {
@@ -144,10 +144,10 @@ fn settings(args: &ModelArgs, out: &Path) -> Settings {
         without: args.without.clone(),
         zone: args.zone.clone(),
         bad_max: args.bad_max.unwrap_or(usual.bad_max),
-        arrivals: args.arrivals.map(|law| match law {
-            ArrivalsArg::Poisson => model::ArrivalsLaw::Poisson,
-            ArrivalsArg::Cycle => model::ArrivalsLaw::Cycle,
-            ArrivalsArg::Trace => model::ArrivalsLaw::Trace,
+        arrivals: args.arrivals.map(|process| match process {
+            ArrivalsArg::Poisson => model::ArrivalProcess::Poisson,
+            ArrivalsArg::Cycle => model::ArrivalProcess::Cycle,
+            ArrivalsArg::Trace => model::ArrivalProcess::Trace,
         }),
         behaviour: match args.behaviour {
             None | Some(BehaviourArg::Chain) => BehaviourKind::Chain,
@@ -159,7 +159,7 @@ fn settings(args: &ModelArgs, out: &Path) -> Settings {
     }
 }
 
-fn counted(args: &ModelArgs, path: &Path, settings: &Settings) -> Result<Made, Failure> {
+fn counted(args: &ModelArgs, path: &Path, settings: &Settings) -> Result<BuiltModel, Failure> {
     let begin = args.begin.as_deref().unwrap_or("1970-01-01T00:00:00");
     let local_s = model::clock_time(begin).ok_or_else(|| {
         Failure::hinted(
@@ -177,10 +177,10 @@ fn counted(args: &ModelArgs, path: &Path, settings: &Settings) -> Result<Made, F
             "add the counts up to whole seconds, and give those",
         ));
     }
-    model::counted(path, bin.as_secs(), local_s, settings).map_err(failure)
+    model::from_counts(path, bin.as_secs(), local_s, settings).map_err(failure)
 }
 
-fn write(out: &Path, made: &Made) -> Result<(), Failure> {
+fn write(out: &Path, made: &BuiltModel) -> Result<(), Failure> {
     let put = |name: &str, text: &str| {
         record::write_whole(&out.join(name), text.as_bytes())
             .map_err(|error| Failure::new(Exit::Io, error))
@@ -200,11 +200,11 @@ fn write(out: &Path, made: &Made) -> Result<(), Failure> {
 }
 
 /// The model as Tsung's file; what that cannot say is told.
-fn tsung(path: &Path, made: &Made) -> Result<(), Failure> {
+fn tsung(path: &Path, made: &BuiltModel) -> Result<(), Failure> {
     let written = made.tsung();
     record::write_whole(path, written.text.as_bytes())
         .map_err(|error| Failure::new(Exit::Io, error))?;
-    for line in written.told {
+    for line in written.notes {
         // The file says it, too.
         print_error(&format!("{}: {line}", path.display()));
     }
@@ -242,16 +242,16 @@ pub(super) fn failure(error: ModelError) -> Failure {
 }
 
 /// What helps against bad lines of this kind.
-fn bad_lines(kind: Kind) -> &'static str {
+fn bad_lines(kind: ProblemKind) -> &'static str {
     match kind {
-        Kind::NoKey => {
+        ProblemKind::NoKey => {
             "say what one user's lines have in common with --key, as --key address or --key field:NAME, or how many \
              may be bad with --bad-max"
         }
-        Kind::NoTime => {
+        ProblemKind::NoTime => {
             "say what JSON or CSV calls the time with --field time=NAME, or how many may be bad with --bad-max"
         }
-        Kind::Request => {
+        ProblemKind::Request => {
             "say what JSON or CSV calls method and path with --field method=NAME --field target=NAME, as \
              target=request where that holds a path, or how many may be bad with --bad-max"
         }

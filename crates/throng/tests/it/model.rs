@@ -92,11 +92,11 @@ fn a_log_becomes_a_crowd_that_runs_and_is_like_it() {
     let of = |what: &str| {
         tests
             .iter()
-            .find(|test| test["of"] == what)
+            .find(|test| test["quantity"] == what)
             .unwrap_or_else(|| panic!("{tests:?}"))
     };
-    assert_eq!(of("transitions")["refused"], false);
-    assert_eq!(of("thinks")["refused"], false);
+    assert_eq!(of("transitions")["rejected"], false);
+    assert_eq!(of("thinks")["rejected"], false);
     // A second model takes the first one's place.
     let ended = model(&log, &out, &["--behaviour", "sequences", "--quiet"]);
     assert_eq!(
@@ -420,8 +420,8 @@ fn a_run_directory_is_read_as_a_log() {
     );
     let check = json(&out.join("check.json"));
     for test in check["tests"].as_array().unwrap() {
-        let is_of_classes = ["starts", "transitions"].contains(&test["of"].as_str().unwrap());
-        assert!(!is_of_classes || test["refused"] == false, "{}", ended.out);
+        let is_of_classes = ["starts", "transitions"].contains(&test["quantity"].as_str().unwrap());
+        assert!(!is_of_classes || test["rejected"] == false, "{}", ended.out);
     }
 }
 

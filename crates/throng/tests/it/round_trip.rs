@@ -166,7 +166,7 @@ fn a_model_makes_logs_like_its_own_and_a_wrong_one_does_not() {
     let tests = json(&own.join("check.json"));
     let worst = &tests["tests"][0];
     assert_eq!(
-        (&worst["of"], &worst["refused"]),
+        (&worst["quantity"], &worst["rejected"]),
         (&"transitions".into(), &true.into())
     );
 }

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use model::{STATED_BYTES_MAX, Stated, StatedAs};
+use model::{REFERENCE_BYTES_MAX, Reference, ReferenceColumns};
 
 use super::check::read;
 use crate::args::ads::AboveOneArg;
-use crate::args::{ModelCheckArgs, StatedArgs};
+use crate::args::{ModelCheckArgs, ReferenceArgs};
 use crate::exit::{Exit, Failure, written};
 use crate::{source, terminal};
 
@@ -16,8 +16,8 @@ pub(super) const AGAINST: &str = "against.json";
 
 pub(super) fn against(args: &ModelCheckArgs, table: &Path) -> Result<Exit, Failure> {
     let model = read(&args.dir)?;
-    let stated = stated(&args.stated, table)?;
-    let found = model::against(&model, &stated).map_err(|error| {
+    let reference = reference(&args.reference, table)?;
+    let found = model::check_against_reference(&model, &reference).map_err(|error| {
         Failure::hinted(
             Exit::Data,
             error.to_string(),
@@ -30,7 +30,7 @@ pub(super) fn against(args: &ModelCheckArgs, table: &Path) -> Result<Exit, Failu
     let text = if args.json {
         json
     } else {
-        report::model_against(&found, terminal::style()) + "\n"
+        report::model_reference_check(&found, terminal::style()) + "\n"
     };
     written(write!(std::io::stdout(), "{text}"))?;
     Ok(if found.holds {
@@ -40,13 +40,13 @@ pub(super) fn against(args: &ModelCheckArgs, table: &Path) -> Result<Exit, Failu
     })
 }
 
-fn stated(args: &StatedArgs, table: &Path) -> Result<Stated, Failure> {
+fn reference(args: &ReferenceArgs, table: &Path) -> Result<Reference, Failure> {
     let name = table.display().to_string();
-    let bytes = source::read_bytes(&name, STATED_BYTES_MAX)?;
-    if bytes.len() as u64 > STATED_BYTES_MAX {
+    let bytes = source::read_bytes(&name, REFERENCE_BYTES_MAX)?;
+    if bytes.len() as u64 > REFERENCE_BYTES_MAX {
         return Err(Failure::hinted(
             Exit::Data,
-            format!("{name} has more than {STATED_BYTES_MAX} bytes"),
+            format!("{name} has more than {REFERENCE_BYTES_MAX} bytes"),
             "a table has a row a segment",
         ));
     }
@@ -57,14 +57,14 @@ fn stated(args: &StatedArgs, table: &Path) -> Result<Stated, Failure> {
             "tables are UTF-8",
         )
     })?;
-    let meaning = StatedAs {
+    let meaning = ReferenceColumns {
         share: args.share.clone(),
         rate_per_s: args.rate.expect("clap requires it with --against"),
         speed: args.speed,
         path: args.path.clone(),
         above_one_is_one: matches!(args.above_one, AboveOneArg::TakeAsOne),
     };
-    Stated::read(&text, &meaning).map_err(|error| {
+    Reference::read(&text, &meaning).map_err(|error| {
         Failure::hinted(
             Exit::Data,
             format!("{name}, {error}"),

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use controller::simulate::{Asked, USER_HEADER, simulate};
-use model::{Model, Played, Settings};
+use model::{Model, SimulatedSpan, Settings};
 use report::Page;
 
 use super::{MODEL, SCENARIO, against, directory, failure};
@@ -41,9 +41,9 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
     let settings = Settings {
         seed: plan.seed.wrapping_add(1),
         scratch: directory::scratch(&args.dir),
-        ..model::settings_of(&first)
+        ..model::settings_for_simulated_log(&first)
     };
-    let second = model::model(&[log], &settings).map_err(failure)?.model;
+    let second = model::from_logs(&[log], &settings).map_err(failure)?.model;
     let found = model::check(&first, &second, scale);
     let json = report::json(&found);
     record::write_whole(&args.dir.join(CHECK), json.as_bytes())
@@ -98,15 +98,15 @@ fn stored(dir: &Path) -> Result<Model, Failure> {
 }
 
 /// All of the log's time with so many users that about as many sessions come as were asked for.
-fn scale(model: &Model, sessions: u32) -> Played {
+fn scale(model: &Model, sessions: u32) -> SimulatedSpan {
     let seconds = model.arrivals.span_s.min(SECONDS_MAX);
-    Played {
+    SimulatedSpan {
         seconds,
         users: f64::from(sessions) / (model.arrivals.rate_per_s * seconds),
     }
 }
 
-fn sets(scale: &Played, args: &ModelCheckArgs) -> Vec<(String, String)> {
+fn sets(scale: &SimulatedSpan, args: &ModelCheckArgs) -> Vec<(String, String)> {
     let (users, seconds) = (scale.users, scale.seconds);
     let mut sets = vec![
         ("target", "http://model.test/".to_owned()),
@@ -153,7 +153,7 @@ mod tests {
         // The first half of forty days has three times as many as the second.
         let counts = (0..960).map(|hour| if hour < 480 { "30 " } else { "10 " });
         std::fs::write(&path, counts.collect::<String>()).unwrap();
-        let made = model::counted(&path, 3_600, 0, &Settings::default()).unwrap();
+        let made = model::from_counts(&path, 3_600, 0, &Settings::default()).unwrap();
         let played = scale(&made.model, 5_000);
         assert_eq!(played.seconds, 40.0 * 86_400.0);
         let users = model::users_expected(&made.model, played.seconds).unwrap() * played.users;
