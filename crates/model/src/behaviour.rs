@@ -168,10 +168,9 @@ impl Tally {
     }
 }
 
-/// Fits what was counted, on several threads.
-pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<Behaviour> {
-    let mut jobs: Vec<(&Reservoir, u64)> = Vec::new();
-    let mut own: Vec<(u64, usize, (u16, u16))> = Vec::new();
+/// The transitions whose thinks get a fit of their own: how often each was seen, its tally's place and its classes.
+fn most_frequent_cells(tallies: &[Tally]) -> Vec<(u64, usize, (u16, u16))> {
+    let mut own = Vec::new();
     for (number, tally) in tallies.iter().enumerate() {
         let cells = tally.cells.iter();
         own.extend(
@@ -182,6 +181,13 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
     }
     own.sort_by(|a, b| (b.0, a.1, a.2).cmp(&(a.0, b.1, b.2)));
     own.truncate(OWN_FITS_MAX);
+    own
+}
+
+/// Fits what was counted, on several threads.
+pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<Behaviour> {
+    let own = most_frequent_cells(tallies);
+    let mut jobs: Vec<(&Reservoir, u64)> = Vec::new();
     jobs.extend(
         own.iter()
             .map(|(_, number, cell)| (&tallies[*number].cells[cell], tallies[*number].seed)),

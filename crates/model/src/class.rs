@@ -171,27 +171,7 @@ fn part(
     if group.rest || room == 0 {
         return (vec![group], Vec::new());
     }
-    let mut children: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
-    for &member in &group.members {
-        let segment = segments(&routes[member]).1.get(group.depth).copied();
-        children.entry(segment).or_default().push(member);
-    }
-    let (method, path) = segments(&routes[group.members[0]]);
-    let common = path[..group.depth.min(path.len())].join("/");
-    let mut children: Vec<Group> = children
-        .into_iter()
-        .map(|(segment, members)| Group {
-            requests: members.iter().map(|&member| requests[member]).sum(),
-            members,
-            depth: group.depth + 1,
-            name: match (segment, common.as_str()) {
-                (Some(segment), "") => format!("{method} /{segment}/*"),
-                (Some(segment), common) => format!("{method} /{common}/{segment}/*"),
-                (None, common) => format!("{method} /{common}"),
-            },
-            rest: segment.is_none(),
-        })
-        .collect();
+    let mut children = children(&group, routes, requests);
     if let [only] = &mut children[..] {
         let mut only = std::mem::replace(
             only,
@@ -238,6 +218,31 @@ fn part(
         });
     }
     (done, children)
+}
+
+/// The parts of a group by its next segment, in the order of their names.
+fn children(group: &Group, routes: &[String], requests: &[u64]) -> Vec<Group> {
+    let mut children: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+    for &member in &group.members {
+        let segment = segments(&routes[member]).1.get(group.depth).copied();
+        children.entry(segment).or_default().push(member);
+    }
+    let (method, path) = segments(&routes[group.members[0]]);
+    let common = path[..group.depth.min(path.len())].join("/");
+    children
+        .into_iter()
+        .map(|(segment, members)| Group {
+            requests: members.iter().map(|&member| requests[member]).sum(),
+            members,
+            depth: group.depth + 1,
+            name: match (segment, common.as_str()) {
+                (Some(segment), "") => format!("{method} /{segment}/*"),
+                (Some(segment), common) => format!("{method} /{common}/{segment}/*"),
+                (None, common) => format!("{method} /{common}"),
+            },
+            rest: segment.is_none(),
+        })
+        .collect()
 }
 
 /// The name as one of a state: unlike those that are taken.

@@ -47,44 +47,15 @@ pub fn from_counts(
     behaviour.starts = vec![users];
     behaviour.exits = vec![users];
     behaviour.lengths = BTreeMap::from([(1, users)]);
-    let span_s = lines * counts.bin_s;
     let mut model = Model {
         format: FORMAT_VERSION,
         name: stem(path),
-        log: Log {
-            files: vec![FileRead {
-                name: path.display().to_string(),
-                format: "counts".to_owned(),
-                lines,
-                step_s: Some(counts.bin_s as f64),
-                cut_off,
-            }],
-            lines,
-            requests: users,
-            without: 0,
-            problems: BTreeMap::new(),
-            step_s: counts.bin_s as f64,
-            finer: 0,
-            first_unix_s: local_s,
-            last_unix_s: local_s + span_s as i64,
-            offsets: BTreeMap::new(),
-            back_max_s: 0.0,
-        },
+        log: log(path, &counts, users, cut_off),
         key: String::new(),
         segment_by: None,
         users,
         gap: None,
-        classes: vec![Class {
-            name: "GET /".to_owned(),
-            state: "get".to_owned(),
-            requests: users,
-            targets: vec![Target {
-                method: "GET".to_owned(),
-                target: "/".to_owned(),
-                weight: 1,
-            }],
-            statuses: BTreeMap::new(),
-        }],
+        classes: vec![only_class(users)],
         segments: vec![Segment {
             name: ALL.to_owned(),
             sessions: users,
@@ -101,6 +72,46 @@ pub fn from_counts(
     model.findings = findings::findings(&model);
     let whole = segment_arrivals::trace_of_all(&counts, &model.arrivals);
     Ok(BuiltModel::with_one_process(model, whole))
+}
+
+/// The log of a file of counts.
+fn log(path: &Path, counts: &Counts, users: u64, cut_off: Option<String>) -> Log {
+    let lines = counts.bins.len() as u64;
+    let span_s = lines * counts.bin_s;
+    Log {
+            files: vec![FileRead {
+                name: path.display().to_string(),
+                format: "counts".to_owned(),
+                lines,
+                step_s: Some(counts.bin_s as f64),
+                cut_off,
+            }],
+            lines,
+            requests: users,
+            without: 0,
+            problems: BTreeMap::new(),
+            step_s: counts.bin_s as f64,
+            finer: 0,
+            first_unix_s: counts.local_s,
+            last_unix_s: counts.local_s + span_s as i64,
+            offsets: BTreeMap::new(),
+            back_max_s: 0.0,
+        }
+}
+
+/// The class of all requests: counts do not show what they were for.
+fn only_class(users: u64) -> Class {
+    Class {
+            name: "GET /".to_owned(),
+            state: "get".to_owned(),
+            requests: users,
+            targets: vec![Target {
+                method: "GET".to_owned(),
+                target: "/".to_owned(),
+                weight: 1,
+            }],
+            statuses: BTreeMap::new(),
+        }
 }
 
 /// The numbers of a file; and why there are not more, where it is packed, and damaged or cut off.

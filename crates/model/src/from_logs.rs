@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::behaviour::{self, Tally};
+use crate::behaviour::{self, Behaviour, Tally};
 use crate::class::{self, Classes};
 use crate::request_record::{NO_SEGMENT, SessionStart};
 use crate::read::{self, FileIdentities, FileRead, RULE, Reading};
 use crate::segment_arrivals::{self, SegmentArrivals, StartCounts};
 use crate::settings::Settings;
-use crate::sorter::{Scratch, Sorter};
+use crate::sorter::{Run, Scratch, Sorter};
 use crate::{ALL, BuiltModel, FORMAT_VERSION, Log, Model, ModelError, OTHERS, Segment};
 use crate::{findings, format, option_checks, scenario, scratch, sessions, stem, trace_file};
 
@@ -133,75 +133,17 @@ pub(crate) fn build(
         settings.segments_max,
     );
     let count = segments.names.len();
-    let mut tallies: Vec<Tally> = (0..count)
-        .map(|number| {
-            Tally::new(
-                classes.all.len(),
-                count,
-                settings.seed.wrapping_add(number as u64),
-            )
-        })
-        .collect();
-    let mut starts: Sorter<'_, SessionStart> =
-        Sorter::new(scratch, "starts".to_owned(), RUNS_OF_STARTS_MAX);
-    let mut failed = None;
-    let cuts = sessions::sessions(
-        (&reading.runs, reading.step_ns),
-        survey.gap.seconds,
-        |segment, visits| {
-            let segment = if segment == NO_SEGMENT {
-                segments.rest
-            } else {
-                segments.of(segment)
-            };
-            tallies[usize::from(segment)].add(visits, &classes.class_of_route);
-            for visit in visits.iter().filter(|visit| visit.status > 0) {
-                let class = &mut classes.all[usize::from(classes.class_of_route[visit.route as usize])];
-                *class.statuses.entry(visit.status).or_default() += 1;
-            }
-            let time_ns = visits[0].time_ns;
-            if let Err(error) = starts.push(SessionStart { segment, time_ns }) {
-                failed.get_or_insert(error);
-            }
-        },
-    )?;
-    if let Some(error) = failed {
-        return Err(error);
-    }
-    survey.gap.cuts = cuts;
-    let starts = starts.finish()?;
+    let counted = count_sessions(&reading, &segments, &mut classes, (settings, scratch), survey.gap.seconds)?;
+    survey.gap.cuts = counted.cuts;
     let step_s = reading.step_ns as f64 / 1e9;
-    let behaviours = behaviour::behaviours(&tallies, step_s, settings.threads);
-    let starts_by_segment = StartCounts::new(&reading, &starts, settings)?;
+    let behaviours = behaviour::behaviours(&counted.tallies, step_s, settings.threads);
+    let starts_by_segment = StartCounts::new(&reading, &counted.starts, settings)?;
     let (whole, own) = starts_by_segment.analyse(count)?;
     let processes = own.iter().flatten().map(|own| &own.process);
-    let (several, apart) = (
-        processes.clone().count() > 1,
-        segment_arrivals::arrive_separately(&whole, processes),
-    );
-    let mut parts: Vec<(Segment, Option<Vec<f64>>)> = segments
-        .names
-        .into_iter()
-        .zip(tallies.iter().zip(behaviours).zip(own))
-        .filter_map(|(name, ((tally, behaviour), own))| {
-            let SegmentArrivals {
-                arrivals,
-                process,
-                trace,
-            } = own?;
-            let segment = Segment {
-                name,
-                sessions: tally.sessions,
-                requests: tally.requests,
-                arrivals: several.then_some(arrivals),
-                process: apart.then_some(process),
-                behaviour,
-            };
-            Some((segment, trace.filter(|_| apart)))
-        })
-        .collect();
-    parts.sort_by(|(a, _), (b, _)| (b.sessions, &a.name).cmp(&(a.sessions, &b.name)));
-    let (parts, of_segments): (Vec<Segment>, Vec<_>) = parts.into_iter().unzip();
+    let several = processes.clone().count() > 1;
+    let apart = segment_arrivals::arrive_separately(&whole, processes);
+    let parts = segments.names.into_iter().zip(counted.tallies.iter().zip(behaviours).zip(own));
+    let (parts, of_segments) = model_segments(parts, several, apart);
     let model = Model {
         format: FORMAT_VERSION,
         name,
@@ -233,6 +175,95 @@ pub(crate) fn build(
         traces,
         whole,
     })
+}
+
+/// What is counted of the sessions, by segment.
+struct CountedSessions {
+    tallies: Vec<Tally>,
+    starts: Vec<Run<SessionStart>>,
+    /// How often a session was cut for its length.
+    cuts: u64,
+}
+
+/// Counts each session into its segment's tally, and the statuses of its requests into their classes.
+fn count_sessions(
+    reading: &Reading,
+    segments: &Segments,
+    classes: &mut Classes,
+    (settings, scratch): (&Settings, &Scratch),
+    gap_s: f64,
+) -> std::io::Result<CountedSessions> {
+    let count = segments.names.len();
+    let mut tallies: Vec<Tally> = (0..count)
+        .map(|number| {
+            Tally::new(
+                classes.all.len(),
+                count,
+                settings.seed.wrapping_add(number as u64),
+            )
+        })
+        .collect();
+    let mut starts: Sorter<'_, SessionStart> =
+        Sorter::new(scratch, "starts".to_owned(), RUNS_OF_STARTS_MAX);
+    let mut failed = None;
+    let cuts = sessions::sessions(
+        (&reading.runs, reading.step_ns),
+        gap_s,
+        |segment, visits| {
+            let segment = if segment == NO_SEGMENT {
+                segments.rest
+            } else {
+                segments.of(segment)
+            };
+            tallies[usize::from(segment)].add(visits, &classes.class_of_route);
+            for visit in visits.iter().filter(|visit| visit.status > 0) {
+                let class = &mut classes.all[usize::from(classes.class_of_route[visit.route as usize])];
+                *class.statuses.entry(visit.status).or_default() += 1;
+            }
+            let time_ns = visits[0].time_ns;
+            if let Err(error) = starts.push(SessionStart { segment, time_ns }) {
+                failed.get_or_insert(error);
+            }
+        },
+    )?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    Ok(CountedSessions {
+        tallies,
+        starts: starts.finish()?,
+        cuts,
+    })
+}
+
+/// A segment's name, what its sessions did, and how they arrived, if it has any.
+type SegmentParts<'a> = (String, ((&'a Tally, Behaviour), Option<SegmentArrivals>));
+
+/// The segments of the model, the largest first, each with its trace if it has one.
+fn model_segments<'a>(
+    parts: impl Iterator<Item = SegmentParts<'a>>,
+    several: bool,
+    apart: bool,
+) -> (Vec<Segment>, Vec<Option<Vec<f64>>>) {
+    let segment = |(name, ((tally, behaviour), own)): SegmentParts<'_>| {
+        let SegmentArrivals {
+            arrivals,
+            process,
+            trace,
+        } = own?;
+        let segment = Segment {
+            name,
+            sessions: tally.sessions,
+            requests: tally.requests,
+            arrivals: several.then_some(arrivals),
+            process: apart.then_some(process),
+            behaviour,
+        };
+        Some((segment, trace.filter(|_| apart)))
+    };
+    let mut parts: Vec<(Segment, Option<Vec<f64>>)> = parts.filter_map(segment).collect();
+    parts.sort_by(|(a, _), (b, _)| (b.sessions, &a.name).cmp(&(a.sessions, &b.name)));
+    parts.into_iter().unzip()
 }
 
 /// By what users were known: as asked, or by the usual keys of the files' formats.

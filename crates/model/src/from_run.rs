@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use record::Run;
+use record::schema::RunInfo;
 
 use crate::findings::{Severity, add};
 use crate::{format, from_logs};
@@ -60,26 +61,7 @@ pub fn from_run(
     if let Some(error) = failed {
         return Err(kept(error));
     }
-    let why = match (lines, sampled) {
-        (0, _) => ": the run has none",
-        (_, true) => " that are whole: the run's rows were sampled, which breaks sessions",
-        _ => "",
-    };
-    if !why.is_empty() {
-        let why = why.to_owned();
-        return Err(ModelError::Nothing { lines, why });
-    }
-    let mut samples = Vec::new();
-    for (route, measure) in (0..).zip(&info.measures) {
-        for target in asked.get(&measure.name).into_iter().flatten() {
-            samples.push(Sample {
-                lot: 0,
-                route,
-                method: target.method.clone(),
-                target: target.target.clone(),
-            });
-        }
-    }
+    check_rows(lines, sampled)?;
     let reading = Reading {
         files: vec![FileRead {
             name: path.display().to_string(),
@@ -95,7 +77,7 @@ pub fn from_run(
             .map(|measure| format!("{RULE}{}", measure.name))
             .collect(),
         segments: info.sessions.clone(),
-        samples,
+        samples: samples(info, asked),
         problems: LineProblems::default(),
         statistics: LineStatistics::default(),
         lines,
@@ -111,6 +93,36 @@ pub fn from_run(
     let mut made = made.finish(|_| Ok(HashMap::new()))?;
     report_made_up_targets(&mut made.model, asked);
     Ok(made)
+}
+
+/// Rejects a run without requests, and one whose rows were sampled.
+fn check_rows(lines: u64, sampled: bool) -> Result<(), ModelError> {
+    let why = match (lines, sampled) {
+        (0, _) => ": the run has none",
+        (_, true) => " that are whole: the run's rows were sampled, which breaks sessions",
+        _ => "",
+    };
+    if !why.is_empty() {
+        let why = why.to_owned();
+        return Err(ModelError::Nothing { lines, why });
+    }
+    Ok(())
+}
+
+/// The known targets of the run's measures.
+fn samples(info: &RunInfo, asked: &BTreeMap<String, Vec<Target>>) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for (route, measure) in (0..).zip(&info.measures) {
+        for target in asked.get(&measure.name).into_iter().flatten() {
+            samples.push(Sample {
+                lot: 0,
+                route,
+                method: target.method.clone(),
+                target: target.target.clone(),
+            });
+        }
+    }
+    samples
 }
 
 /// Tells which classes ask for something that is made up, and which for the same.

@@ -64,6 +64,19 @@ pub struct FileRead {
     pub cut_off: Option<String>,
 }
 
+impl FileRead {
+    /// A file of which nothing was read yet.
+    fn new(name: &str) -> FileRead {
+        FileRead {
+            name: name.to_owned(),
+            format: String::new(),
+            lines: 0,
+            step_s: None,
+            cut_off: None,
+        }
+    }
+}
+
 /// A log in numbers.
 #[derive(Debug)]
 pub(crate) struct Reading {
@@ -205,13 +218,7 @@ fn feed(
         let mut input = Input::open(path).map_err(unreadable)?;
         let name: Arc<str> = path.display().to_string().into();
         let mut format: Option<Arc<Format>> = None;
-        let mut told = FileRead {
-            name: name.to_string(),
-            format: String::new(),
-            lines: 0,
-            step_s: None,
-            cut_off: None,
-        };
+        let mut read = FileRead::new(&name);
         let mut line = 1;
         while let Some(piece) = input.next().map_err(unreadable)? {
             let Piece {
@@ -228,7 +235,7 @@ fn feed(
                 None if bytes.is_empty() => Vec::new(),
                 None => {
                     let known = chosen(path, &bytes, settings, cut_off.as_deref())?;
-                    told.format = known.name();
+                    read.format = known.name();
                     if !settings.fields.is_empty() {
                         fed.names.extend(known.names(&bytes));
                     }
@@ -257,11 +264,11 @@ fn feed(
                 let place = (file as u32, line);
                 fed.problems.add(ProblemKind::TooLong, place, b"", &name);
                 line += 1;
-                told.lines += 1;
+                read.lines += 1;
             }
-            told.cut_off = cut_off;
+            read.cut_off = cut_off;
         }
-        fed.files.push(told);
+        fed.files.push(read);
     }
     Ok(fed)
 }

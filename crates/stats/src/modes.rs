@@ -148,6 +148,12 @@ pub fn modes(sample: &Sample, rules: &Rules) -> Result<Vec<Mode>, ModesError> {
             _ => break,
         }
     }
+    Ok(modes_of_peaks(&peaks, &density, sample))
+}
+
+/// The modes at these peaks, from valley to valley.
+fn modes_of_peaks(peaks: &[Peak], density: &Density, sample: &Sample) -> Vec<Mode> {
+    let (min, max, count) = (sample.min(), sample.max(), sample.count() as f64);
     let mut from = min;
     let mut before = 0;
     let found = peaks.iter().enumerate().map(|(i, peak)| {
@@ -164,7 +170,7 @@ pub fn modes(sample: &Sample, rules: &Rules) -> Result<Vec<Mode>, ModesError> {
         (from, before) = (to, upto);
         mode
     });
-    Ok(found.collect())
+    found.collect()
 }
 
 /// A peak of a density on a grid.

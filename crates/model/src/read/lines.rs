@@ -22,7 +22,7 @@ use crate::time::{Stamp, ZonedSeconds, in_zone};
 /// What a rule's name begins with as a route, which no method does.
 pub(crate) const RULE: char = '=';
 /// Lines that are this much before the one above are told: servers write a line when its request ends.
-const BACK_TOLD_NS: i64 = 1_000_000_000;
+const BACK_REPORTED_NS: i64 = 1_000_000_000;
 
 /// What a route asks for, chosen among all lines alike.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,24 +148,7 @@ impl<'a> Lines<'a> {
             });
             match request {
                 Ok(Some((request, odd))) => {
-                    if let Some(kind) = odd {
-                        self.outcome.problems.add(kind, place, line, &work.name);
-                    }
-                    if std::str::from_utf8(line).is_err() {
-                        self.outcome
-                            .problems
-                            .add(ProblemKind::NotUtf8, place, line, &work.name);
-                    }
-                    let back_ns = last_ns.saturating_sub(request.time_ns);
-                    if last_ns != i64::MIN && back_ns > BACK_TOLD_NS {
-                        self.outcome
-                            .problems
-                            .add(ProblemKind::ClockBack, place, line, &work.name);
-                        self.outcome.back_max_ns = self.outcome.back_max_ns.max(back_ns);
-                    }
-                    last_ns = request.time_ns;
-                    self.outcome.requests += 1;
-                    self.sorter.push(request)?;
+                    self.keep(request, odd, &mut last_ns, (place, line, &work.name))?;
                 }
                 Ok(None) => self.outcome.without += 1,
                 Err(kind) => self.outcome.problems.add(kind, place, line, &work.name),
@@ -176,6 +159,31 @@ impl<'a> Lines<'a> {
         *lines += self.outcome.lines - before;
         of_file.merge(steps);
         Ok(())
+    }
+
+    /// Keeps a request, and counts what was odd about its line. `last_ns`: the time of the line above it.
+    fn keep(
+        &mut self,
+        request: RequestRecord,
+        odd: Option<ProblemKind>,
+        last_ns: &mut i64,
+        (place, line, name): ((u32, u64), &[u8], &str),
+    ) -> io::Result<()> {
+        let problems = &mut self.outcome.problems;
+        if let Some(kind) = odd {
+            problems.add(kind, place, line, name);
+        }
+        if std::str::from_utf8(line).is_err() {
+            problems.add(ProblemKind::NotUtf8, place, line, name);
+        }
+        let back_ns = last_ns.saturating_sub(request.time_ns);
+        if *last_ns != i64::MIN && back_ns > BACK_REPORTED_NS {
+            problems.add(ProblemKind::ClockBack, place, line, name);
+            self.outcome.back_max_ns = self.outcome.back_max_ns.max(back_ns);
+        }
+        *last_ns = request.time_ns;
+        self.outcome.requests += 1;
+        self.sorter.push(request)
     }
 
     /// Looks which of the names that were given for fields a line has; of a bad one, too.

@@ -48,13 +48,7 @@ impl Density {
         if scale == Scale::Logarithmic && sample.min() <= 0.0 {
             return Err(ModesError::NotPositive(sample.min()));
         }
-        let on = |x: f64| {
-            if scale == Scale::Logarithmic {
-                x.ln()
-            } else {
-                x
-            }
-        };
+        let on = |x: f64| scale.of_number(x);
         let (min, max) = (on(sample.min()), on(sample.max()));
         let step = (max - min) / (GRID - 2 * MARGIN - 1) as f64;
         if step <= 0.0 {
@@ -62,37 +56,7 @@ impl Density {
         }
         let count = sample.count() as f64;
         let start = min - MARGIN as f64 * step;
-        let mut shares = vec![0.0; GRID];
-        let rounded_to = rounded_to(sample);
-        for (value, times) in sample.iter() {
-            let share = times as f64 / count;
-            if let Some(unit) = rounded_to {
-                let (mut low, high) = (value - unit / 2.0, value + unit / 2.0);
-                if scale == Scale::Logarithmic {
-                    low = low.max(value / 2.0);
-                }
-                let place = |x: f64| (on(x) - start) / step + 0.5;
-                // The places are as wide as a step, with their numbers in the middle.
-                let mut before = 0.0;
-                let (first, last) = (place(low) as usize, place(high) as usize);
-                for (place, held) in shares.iter_mut().enumerate().take(last + 1).skip(first) {
-                    let end = start + (place as f64 + 0.5) * step;
-                    let end = if scale == Scale::Logarithmic {
-                        end.exp()
-                    } else {
-                        end
-                    };
-                    let upto = ((end - low) / (high - low)).clamp(0.0, 1.0);
-                    *held += share * (upto - before);
-                    before = upto;
-                }
-            } else {
-                let at = (on(value) - start) / step;
-                let left = at.floor();
-                shares[left as usize] += share * (1.0 - (at - left));
-                shares[left as usize + 1] += share * (at - left);
-            }
-        }
+        let shares = shares(sample, scale, (start, step));
         let moment = |power: i32| -> f64 {
             let from_min = |place: usize| (place as f64 - MARGIN as f64).powi(power);
             shares
@@ -229,6 +193,53 @@ impl Density {
         let norm = self.count / (self.count - 1.0) / (TAU.sqrt() * h.powi(order + 1));
         terms.sum::<f64>() * norm
     }
+}
+
+impl Scale {
+    fn of_number(self, x: f64) -> f64 {
+        match self {
+            Scale::Logarithmic => x.ln(),
+            Scale::Plain => x,
+        }
+    }
+}
+
+/// The share of the sample at each place of the grid. Rounded numbers are spread over what was rounded to them.
+fn shares(sample: &Sample, scale: Scale, (start, step): (f64, f64)) -> Vec<f64> {
+    let on = |x: f64| scale.of_number(x);
+    let count = sample.count() as f64;
+    let mut shares = vec![0.0; GRID];
+    let rounded_to = rounded_to(sample);
+    for (value, times) in sample.iter() {
+        let share = times as f64 / count;
+        if let Some(unit) = rounded_to {
+            let (mut low, high) = (value - unit / 2.0, value + unit / 2.0);
+            if scale == Scale::Logarithmic {
+                low = low.max(value / 2.0);
+            }
+            let place = |x: f64| (on(x) - start) / step + 0.5;
+            // The places are as wide as a step, with their numbers in the middle.
+            let mut before = 0.0;
+            let (first, last) = (place(low) as usize, place(high) as usize);
+            for (place, held) in shares.iter_mut().enumerate().take(last + 1).skip(first) {
+                let end = start + (place as f64 + 0.5) * step;
+                let end = if scale == Scale::Logarithmic {
+                    end.exp()
+                } else {
+                    end
+                };
+                let upto = ((end - low) / (high - low)).clamp(0.0, 1.0);
+                *held += share * (upto - before);
+                before = upto;
+            }
+        } else {
+            let at = (on(value) - start) / step;
+            let left = at.floor();
+            shares[left as usize] += share * (1.0 - (at - left));
+            shares[left as usize + 1] += share * (at - left);
+        }
+    }
+    shares
 }
 
 /// The fourth derivative of the normal density by itself, as a polynomial of its argument's square.
