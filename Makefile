@@ -27,7 +27,7 @@ help:
 	@echo "make bench-ui       what a live page with viewers costs a run, five minutes"
 	@echo "make bench-docs     write docs/benchmarks.md, and tables of docs/chat.md, from the newest raw data"
 	@echo "make model-truth    accuracy of a model's estimators on samples with known parameters: the tables"
-	@echo "                    of docs/modelling.md, a quarter of an hour of CPU"
+	@echo "                    of docs/modelling-reference.md, a quarter of an hour of CPU"
 	@echo "make picture        draw the README's pictures of terminal and report from a real run"
 
 run: toolchain web

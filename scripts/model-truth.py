@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/modelling.md that say how good the estimators are: what stands between
-`<!-- truth: NAME -->` and `<!-- end -->` is printed anew by the example fit_truth of the crate `stats`.
+"""Writes the tables of docs/modelling-reference.md on the accuracy of the estimators: the text between
+`<!-- truth: NAME -->` and `<!-- end -->` is the output of the example fit_truth of the crate `stats`.
 
     scripts/model-truth.py [fits|tests|hurst]...    all of them, or these
 """
@@ -11,21 +11,21 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-DOCS = ROOT / "docs/modelling.md"
+DOCS = ROOT / "docs/modelling-reference.md"
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 # Samples of each kind; a test redraws 49 for each.
 SAMPLES = {"fits": 1000, "tests": 300, "hurst": 500}
 
 
 def main() -> None:
-    asked = sys.argv[1:] or list(SAMPLES)
-    unknown = [name for name in asked if name not in SAMPLES]
+    requested = sys.argv[1:] or list(SAMPLES)
+    unknown = [name for name in requested if name not in SAMPLES]
     if unknown:
-        sys.exit(f"model-truth: there is no table {unknown[0]}; they are {', '.join(SAMPLES)}")
+        sys.exit(f"model-truth: no table {unknown[0]}; the tables are {', '.join(SAMPLES)}")
     build = ["cargo", "build", "--release", "--locked", "--package", "stats", "--example", "fit_truth"]
     subprocess.run(build, cwd=ROOT, check=True)
     program = TARGET / "release/examples/fit_truth"
-    for name in asked:
+    for name in requested:
         found = subprocess.run([program, name, str(SAMPLES[name])], check=True, capture_output=True, text=True)
         text = DOCS.read_text()
         head, mark, rest = text.partition(f"<!-- truth: {name} -->\n")

@@ -6,7 +6,7 @@
 # publishers.csv: O'Dwyer 2016, table B.2 (docs/ads.md says what it holds). The crowd of network.yaml runs
 # against `throng serve ads` ten times as fast as published, so that three minutes are half an hour; the log
 # that the server writes is modelled, and the model is held against the table. What it comes to stands in
-# docs/modelling.md. THRONG=path: which program; ADDRESS: where the server listens; SPEED, LENGTH, SEED: other
+# docs/modelling-reference.md. THRONG=path: which program; ADDRESS: where the server listens; SPEED, LENGTH, SEED: other
 # than 10, 3m and 2.
 set -eu
 
