@@ -4,7 +4,7 @@
     clippy::print_stdout,
     clippy::disallowed_methods,
     clippy::unwrap_used,
-    reason = "a program that measures and tells"
+    reason = "a program that measures and prints"
 )]
 
 use std::time::Instant;
@@ -166,7 +166,7 @@ impl Clock {
     }
 }
 
-/// The most memory this process has had at a time, as the kernel tells it.
+/// The most memory this process has had at a time, as the kernel reports it.
 fn peak_memory_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -74,7 +74,7 @@ pub fn two_samples(a: &Sample, b: &Sample) -> Result<Anderson, AndersonError> {
         (a_before, both_before) = (a_upto, both_upto);
     });
     let statistic = sum * (all - 1.0) / all / n / m;
-    told(statistic, &[a, b])
+    with_p_values(statistic, &[a, b])
 }
 
 /// The test of k samples.
@@ -102,7 +102,7 @@ pub fn k_samples(samples: &[&Sample]) -> Result<Anderson, AndersonError> {
         all_before = all_upto;
     });
     let whole: f64 = sums.iter().zip(&counts).map(|(sum, n)| sum / n).sum();
-    told(whole * (all - 1.0) / (all * all), samples)
+    with_p_values(whole * (all - 1.0) / (all * all), samples)
 }
 
 /// One value's part of the sum: its squared deviation, weighted; `tied` numbers have this value.
@@ -117,7 +117,7 @@ fn weighted(deviation: f64, mid: f64, tied: f64, all: f64) -> f64 {
     }
 }
 
-fn told(statistic: f64, samples: &[&Sample]) -> Result<Anderson, AndersonError> {
+fn with_p_values(statistic: f64, samples: &[&Sample]) -> Result<Anderson, AndersonError> {
     let k = samples.len();
     if k < 2 {
         return Err(AndersonError::TooFewSamples(k));
@@ -160,7 +160,7 @@ fn variance(samples: &[&Sample], all: u64) -> f64 {
     (((a * n + b) * n + c) * n + d) / ((n - 1.0) * (n - 2.0) * (n - 3.0))
 }
 
-/// Up to so many terms sums are added up; beyond, their expansions are exact.
+/// Up to this many terms sums are computed term by term; beyond, their expansions are exact.
 const SUMMED_MAX: u64 = 100;
 
 /// 1 + 1/2 + … + 1/n. DLMF 5.11.2.

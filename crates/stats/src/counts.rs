@@ -4,7 +4,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal};
 
 use crate::special::gamma_p;
 
-/// Degrees of freedom from which the cube root of χ² is normal to more digits than are told.
+/// Degrees of freedom from which the cube root of χ² is normal to more digits than are shown.
 const FREEDOM_NORMAL: f64 = 10_000.0;
 
 /// How counts scatter about what was expected.
@@ -198,7 +198,7 @@ pub struct Groups {
     pub explained: f64,
 }
 
-/// An F that is greater is told as this: groups within which nothing varies have none that is finite.
+/// A larger F is reported as this: groups without variance have no finite one.
 const F_MAX: f64 = 1e6;
 
 /// One-way analysis of variance. Empty groups are passed over; `None` where fewer than two are left,

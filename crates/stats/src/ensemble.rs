@@ -129,7 +129,7 @@ pub fn welch(
         let t = StudentsT::new(0.0, 1.0, degrees).expect("degrees of freedom are above 0");
         2.0 * t.sf((difference / error).abs())
     });
-    let told = Difference {
+    let difference = Difference {
         first: a.mean,
         second: b.mean,
         interval: Interval {
@@ -137,7 +137,7 @@ pub fn welch(
             high: difference + reach,
         },
     };
-    Ok((told, p))
+    Ok((difference, p))
 }
 
 /// The bootstrap's interval for the difference of the mean figures, whatever figures they are.

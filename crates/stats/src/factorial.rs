@@ -57,8 +57,8 @@ pub enum FactorialError {
     /// All values are the same: there is no variation to allocate.
     #[error("all values are the same")]
     Constant,
-    /// Not even the main effects can be told apart.
-    #[error("too many cells are missing: the main effects cannot be told apart")]
+    /// Not even the main effects can be separated.
+    #[error("too many cells are missing: the main effects cannot be separated")]
     TooFew,
 }
 
@@ -94,7 +94,7 @@ impl Interval {
 pub struct Term {
     /// Its factors, from 0, in rising order.
     pub factors: Vec<usize>,
-    /// Terms that this design cannot tell from it.
+    /// Terms that are aliased with it in this design.
     pub aliases: Vec<Alias>,
     /// Of factors with two levels: half of the way from the low to the high level, Jain's q.
     pub effect: Option<Estimate>,
@@ -130,7 +130,7 @@ pub struct ErrorTerm {
 pub struct Factorial {
     /// The mean of the model, Jain's q₀: of all cells alike, however often each was repeated.
     pub mean: Estimate,
-    /// Terms that the design cannot tell from the mean.
+    /// Terms that are aliased with the mean in this design.
     pub mean_aliases: Vec<Alias>,
     /// All terms of the model, those of fewer factors first.
     pub terms: Vec<Term>,
@@ -155,7 +155,7 @@ pub struct Factorial {
 /// between 0 and 1.
 ///
 /// # Errors
-/// Where there is nothing that could be told.
+/// If there is nothing to estimate.
 ///
 /// # Panics
 /// Where `confidence` does not lie strictly between 0 and 1.
@@ -188,12 +188,12 @@ pub fn factorial(
         terms.push(judge.term(term, model.first_column(number), ss, total_ss));
     }
     let explained: f64 = terms.iter().map(|term| term.ss).sum();
-    let told = explained + error.map_or(0.0, |error| error.ss);
+    let accounted = explained + error.map_or(0.0, |error| error.ss);
     Ok(Factorial {
         mean: judge.estimate(&[1.0]),
         mean_aliases: found.mean_aliases,
         order_max: model.order_max,
-        orthogonal: (told / total_ss - 1.0).abs() < 1e-6,
+        orthogonal: (accounted / total_ss - 1.0).abs() < 1e-6,
         total_ss,
         error,
         terms,
@@ -299,7 +299,7 @@ fn largest_model<'t>(
                 return Ok((model, fit));
             }
             Err(RegressionError::NotFinite) => return Err(FactorialError::NotFinite),
-            // Fewer terms may be told apart where so many cannot.
+            // Fewer terms may be separable.
             Err(_) => {}
         }
     }

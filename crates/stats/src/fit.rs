@@ -16,11 +16,11 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use minimum::{hessian, inverse, minimum};
 
-/// Beyond so many steps the density does for the second difference: they differ by (step/g)²/12.
+/// Beyond this many steps the density replaces the second difference: they differ by (step/g)²/12.
 const STEPS_EXACT: f64 = 64.0;
-/// Coefficients of variation above which two exponentials are told apart from one.
+/// Above this coefficient of variation two exponentials can be separated.
 const HYPER_VARIATION_MIN: f64 = 1.05;
-/// What stands for a likelihood of 0.
+/// Replaces the logarithm of a likelihood of 0.
 const IMPOSSIBLE: f64 = 1e300;
 /// How often the first guess may be made twice as wide until it explains every number.
 const WIDENED_MAX: u32 = 40;
@@ -199,7 +199,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// Most likely.
     pub value: f64,
-    /// Lower bound of the interval; `None` where the likelihood is too flat or too narrow to tell.
+    /// Lower bound of the interval; `None` if the likelihood is too flat or too narrow.
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,

@@ -45,7 +45,7 @@ pub struct Whittle {
 /// Where the local Whittle estimate looks for H, and how near to an end of that it has found none.
 const SEARCHED: (f64, f64) = (0.01, 1.49);
 const AT_END: f64 = 1e-3;
-/// Least numbers of a series of which anything is told.
+/// Minimum length of a series for an estimate.
 pub const LENGTH_MIN: usize = 256;
 /// Least number of blocks whose variance or range is taken.
 const BLOCKS_MIN: usize = 10;

@@ -1,8 +1,8 @@
 //! The modes of one distribution: its peaks, as far as they are no accident, and what each holds.
 //!
 //! The density is estimated with a Gaussian kernel ([`density`]), and every valley between two of its
-//! peaks must earn itself: the lower peak must stand above it by more than chance allows, and by more
-//! than would matter. [`silverman`] asks the same question another way: how wide a kernel must be
+//! peaks counts only if the lower peak is above it by more than chance allows, and by more than is
+//! relevant. [`silverman`] tests the same in another way: how wide a kernel must be
 //! until no more than k peaks are left.
 //!
 //! Times are best looked at on a logarithmic scale: a peak at 1 ms and one at 1 s are of like width
@@ -80,8 +80,8 @@ pub enum ModesError {
 
 /// The modes of a sample from the least to the greatest; one at least.
 ///
-/// A valley counts where the lower of its two peaks stands above it by as many standard errors as
-/// the level asks for at as many places as the sample's range has bandwidths (Bonferroni): the
+/// A valley counts if the lower of its two peaks is above it by as many standard errors as the
+/// level requires at as many places as the sample's range has bandwidths (Bonferroni): the
 /// density of n numbers with bandwidth h has the variance f / (2√π n h) (Silverman, "Density
 /// Estimation", 1986, section 3.3.1). The least significant valley is filled first.
 ///

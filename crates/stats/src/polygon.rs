@@ -2,7 +2,7 @@
 //!
 //! With n radii at equal angles the area is ½·sin(2π/n)·Σ xᵢ·xᵢ₊₁, the last one meeting the first.
 //! It depends on the order of the radii, and a radius that is much larger than the others decides
-//! alone; the functions here tell both.
+//! alone; the functions here show both.
 
 use std::f64::consts::PI;
 
@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn elasticities_add_up_to_two() {
-        let told = elasticities(&[1.0, 10.0, 1.0, 1.0]).unwrap();
-        assert!((told.iter().sum::<f64>() - 2.0).abs() < 1e-12);
-        assert!((told[1] - 20.0 / 22.0).abs() < 1e-12);
+        let expected = elasticities(&[1.0, 10.0, 1.0, 1.0]).unwrap();
+        assert!((expected.iter().sum::<f64>() - 2.0).abs() < 1e-12);
+        assert!((expected[1] - 20.0 / 22.0).abs() < 1e-12);
         assert_eq!(elasticities(&[0.0; 4]), None);
     }
 
@@ -158,10 +158,10 @@ mod tests {
                 list.iter().map(|number| number.as_f64().unwrap()).collect()
             };
             let near = |found: f64, key: &str, slack: f64| {
-                let told = polygon[key].as_f64().unwrap();
+                let expected = polygon[key].as_f64().unwrap();
                 assert!(
-                    (found - told).abs() <= slack * told.abs(),
-                    "{key}: {found}, {told}"
+                    (found - expected).abs() <= slack * expected.abs(),
+                    "{key}: {found}, {expected}"
                 );
             };
             let radii = numbers("radii");
@@ -174,8 +174,8 @@ mod tests {
             near(geometric_mean(&pairs).unwrap(), "geometric_mean", 1e-12);
             // The script moves each radius by a millionth.
             let moved = elasticities(&radii).unwrap();
-            for (found, told) in moved.iter().zip(numbers("elasticities")) {
-                assert!((found - told).abs() < 1e-5, "{found}, {told}");
+            for (found, expected) in moved.iter().zip(numbers("elasticities")) {
+                assert!((found - expected).abs() < 1e-5, "{found}, {expected}");
             }
         }
     }

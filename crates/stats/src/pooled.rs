@@ -185,13 +185,13 @@ mod tests {
                 (pooled.within, "within"),
                 (pooled.total, "total"),
             ] {
-                let told = number(&case[key]);
+                let expected = number(&case[key]);
                 assert!(
-                    (found - told).abs() <= 1e-12 * told,
-                    "{key}: {found}, {told}"
+                    (found - expected).abs() <= 1e-12 * expected,
+                    "{key}: {found}, {expected}"
                 );
             }
-            let told: Vec<Quantiles> = groups
+            let expected: Vec<Quantiles> = groups
                 .iter()
                 .map(|group| Quantiles {
                     count: count(group),
@@ -199,7 +199,7 @@ mod tests {
                 })
                 .collect();
             for (share, truth) in pairs(&case["quantiles"]) {
-                let (low, high) = quantile_bounds(&told, share).unwrap();
+                let (low, high) = quantile_bounds(&expected, share).unwrap();
                 assert!(
                     low <= truth && truth <= high,
                     "{share}: {low} {truth} {high}"
@@ -269,8 +269,8 @@ mod tests {
             let shares = [0.0, 0.5, 0.66, 0.75, 0.9, 0.98, 1.0];
             let values: Vec<Vec<f64>> =
                 groups.iter().map(|g| g.iter().map(|&v| f64::from(v)).collect()).collect();
-            let told: Vec<Quantiles> = values.iter().map(|v| quantiles(v, &shares)).collect();
-            let (low, high) = quantile_bounds(&told, share).unwrap();
+            let expected: Vec<Quantiles> = values.iter().map(|v| quantiles(v, &shares)).collect();
+            let (low, high) = quantile_bounds(&expected, share).unwrap();
             let truth = quantiles(&values.concat(), &[share]).points[0].1;
             prop_assert!(low <= truth && truth <= high, "{low} {truth} {high}");
         }

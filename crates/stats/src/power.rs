@@ -52,7 +52,7 @@ pub fn samples_needed(effect: f64, alpha: f64, power_min: f64, most: u64) -> Opt
     Some(serves)
 }
 
-/// A difference above which this many standard deviations are looked for in vain.
+/// A difference above which this many standard deviations are not searched for.
 const EFFECT_MAX: f64 = 1e6;
 
 /// The least difference in standard deviations that `n` against `m` figures show with probability

@@ -24,7 +24,7 @@ pub enum RegressionError {
     #[error("not all numbers are finite")]
     NotFinite,
     /// There are more columns than rows.
-    #[error("{columns} columns cannot be told apart by {rows} rows")]
+    #[error("{columns} columns cannot be separated by {rows} rows")]
     TooFew {
         /// How many rows there are.
         rows: usize,

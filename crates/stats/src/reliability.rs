@@ -6,7 +6,7 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor};
 
-/// A value with the interval in which it lies with the confidence asked for.
+/// A value with its interval of the requested confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounded {
     /// The estimate; `None` where nothing happened that it could be taken from.

@@ -73,7 +73,7 @@ impl Rng {
     }
 
     /// A whole number, uniform on `0..n`, without bias: Lemire, "Fast Random Integer Generation
-    /// in an Interval" (2019), algorithm 5. Takes one draw, seldom more.
+    /// in an Interval" (2019), algorithm 5. Takes one draw, rarely more.
     ///
     /// # Panics
     /// Where `n` is 0.

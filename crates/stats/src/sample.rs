@@ -2,7 +2,7 @@
 //! stand at or below each.
 //!
 //! Raw measurements and histograms are the same to a test then: a histogram is a sample with many
-//! ties. What binning hides is told by evaluating again: whatever cannot fall when numbers rise
+//! ties. The effect of binning is bounded by a second evaluation: whatever cannot fall when numbers rise
 //! (a quantile, a shift) lies between what the lowest and the highest numbers of the bins give; the
 //! statistics of ranks have functions of their own for their bounds.
 //!

@@ -39,7 +39,7 @@ pub fn autocorrelation(series: &[f64], lags_max: usize) -> Result<Vec<f64>, Seri
 /// What dependence leaves of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effective {
-    /// How many independent numbers would tell the mean as well; from 1 to the series' own count.
+    /// How many independent numbers would give the mean as precisely; from 1 to the series' own count.
     pub count: f64,
     /// Over how many numbers one makes itself felt: count of the series / effective count.
     pub span: f64,

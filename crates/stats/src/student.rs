@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::ensemble;
 
-/// The two-sided p-value of a t with so many degrees of freedom; 1 where there are none.
+/// The two-sided p-value of a t with this many degrees of freedom; 1 if there are none.
 pub fn two_sided_p(t: f64, degrees: f64) -> f64 {
     let Ok(distribution) = StudentsT::new(0.0, 1.0, degrees) else {
         return 1.0;
@@ -26,7 +26,7 @@ pub fn two_sided_t(confidence: f64, degrees: f64) -> f64 {
 
 /// A confidence interval of the second mean minus the first. The variances may differ (Welch 1947)
 /// where both groups have two numbers or more; where one has a single number the other's stands for
-/// both. `None` where nothing tells how numbers scatter.
+/// both. `None` if the scatter of the numbers is unknown.
 pub fn difference_interval(first: &[f64], second: &[f64], confidence: f64) -> Option<(f64, f64)> {
     if let Ok((found, _)) = ensemble::welch(first, second, confidence) {
         return Some((found.interval.low, found.interval.high));

@@ -14,7 +14,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::serial::autocorrelation;
 
-/// Fewer points have no trend that could be told from chance.
+/// Fewer points have no significant trend.
 pub const POINTS_MIN: usize = 10;
 /// More are to be put together before: the test looks at all pairs.
 pub const POINTS_MAX: usize = 2_000;
@@ -41,7 +41,7 @@ pub struct Trend {
     pub p: f64,
     /// Median slope of all pairs (Theil 1950; Sen 1968), per unit of time.
     pub slope: f64,
-    /// Bounds of the slope with the confidence asked for.
+    /// Bounds of the slope with the requested confidence.
     pub slope_low: f64,
     /// See [`slope_low`](Self::slope_low).
     pub slope_high: f64,

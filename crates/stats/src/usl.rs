@@ -10,7 +10,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use squares::{Fixed, LAMBDA, PARAMETERS, fit_bounded};
 
-/// Fewer different loads cannot tell three parameters and their scatter.
+/// Fewer different loads cannot determine three parameters and their scatter.
 pub const POINTS_MIN: usize = 4;
 /// Bisections of a bound: more than a `f64` has digits.
 const HALVINGS_MAX: u32 = 80;
@@ -21,14 +21,14 @@ const DOUBLINGS_MAX: u32 = 60;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UslError {
     /// There are too few different loads.
-    #[error("the law needs {POINTS_MIN} different loads at least, and there are {0}")]
+    #[error("the scalability law needs at least {POINTS_MIN} different loads, and there are {0}")]
     TooFew(usize),
     /// A load or a throughput is no positive finite number.
     #[error("loads and throughputs must be positive finite numbers")]
     NotPositive,
 }
 
-/// A parameter with the interval in which it lies with the confidence asked for.
+/// A parameter with its interval of the requested confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// By least squares.

@@ -1,4 +1,4 @@
-//! How good the estimators are, on samples whose distribution is known: the tables of docs/modelling.md, which
+//! How good the estimators are, on samples whose distribution is known: the tables of docs/modelling-reference.md, which
 //! `make model-truth` writes there. `fit_truth fits|tests|hurst [SAMPLES]` prints one of them as
 //! Markdown; what it prints follows from SAMPLES alone, whatever the number of cores.
 

@@ -1,4 +1,4 @@
-//! How often the tests refuse a distribution that is true.
+//! How often the tests reject a distribution that is true.
 
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ struct Refusals {
 pub(crate) fn table(out: &mut impl Write, samples: u64) -> io::Result<()> {
     writeln!(
         out,
-        "| distribution | clock | D refuses, at 4 % | A² refuses, at 4 % | either refuses, at 2 % each |"
+        "| distribution | clock | D rejects, at 4 % | A² rejects, at 4 % | either rejects, at 2 % each |"
     )?;
     writeln!(out, "| --- | --- | ---: | ---: | ---: |")?;
     for truth in truths() {

@@ -204,7 +204,7 @@ fn edges_are_kept() {
 }
 
 #[test]
-fn wrong_parameters_are_told() {
+fn invalid_parameters_are_errors() {
     let infinite = f64::INFINITY;
     for (dist, expected) in [
         (

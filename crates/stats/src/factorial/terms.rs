@@ -1,19 +1,19 @@
-//! Terms of a design, and which of them it cannot tell apart.
+//! Terms of a design, and which of them are aliased.
 
 use std::collections::HashMap;
 
 use super::Observation;
 
-/// A term that a design cannot tell from another.
+/// A term that is aliased with another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alias {
     /// Its factors, from 0, in rising order.
     pub factors: Vec<usize>,
-    /// Whether its effect is told with the other sign.
+    /// Whether its effect has the opposite sign.
     pub negative: bool,
 }
 
-/// A term that may stand in the model.
+/// A term that the model may contain.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Candidate {
     pub(super) factors: Vec<usize>,
@@ -23,7 +23,7 @@ pub(super) struct Candidate {
     pub(super) is_of_two_levels: bool,
 }
 
-/// All that may stand in a model.
+/// All terms that a model may contain.
 pub(super) struct Candidates {
     /// Those of fewer factors first.
     pub(super) terms: Vec<Candidate>,

@@ -9,7 +9,7 @@ const REACH: f64 = 0.25;
 /// Steps of the numeric second derivative.
 const STEP: f64 = 1e-3;
 
-/// The place of the least value near `start`, by the simplex of Nelder and Mead (1965), begun anew once
+/// The place of the least value near `start`, by the simplex of Nelder and Mead (1965), restarted once
 /// where it ended, since a simplex may collapse.
 pub(super) fn minimum(start: &[f64], f: impl Fn(&[f64]) -> f64) -> Vec<f64> {
     let once = descend(start, REACH, &f);

@@ -91,7 +91,7 @@ mod tests {
             prop_assert_eq!(back.quantile(0.9), hist.quantile(0.9));
         }
 
-        /// Whatever is made of it can be added up and asked.
+        /// Whatever is accepted can be merged and queried.
         #[test]
         fn rubbish_is_refused_or_consistent(bytes: Vec<u8>) {
             if let Ok(hist) = postcard::from_bytes::<LogHistogram>(&bytes) {

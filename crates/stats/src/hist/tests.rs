@@ -93,9 +93,9 @@ proptest! {
         let mut sorted = values;
         sorted.sort_unstable();
         let rank = ((q * sorted.len() as f64).ceil() as usize).max(1);
-        let (exact, told) = (sorted[rank - 1], histogram.quantile(q));
-        prop_assert!(told >= exact, "{told} is below {exact}");
-        prop_assert!(told - exact <= exact / 1024, "{told} is too far above {exact}");
+        let (exact, estimate) = (sorted[rank - 1], histogram.quantile(q));
+        prop_assert!(estimate >= exact, "{estimate} is below {exact}");
+        prop_assert!(estimate - exact <= exact / 1024, "{estimate} is too far above {exact}");
         prop_assert_eq!(histogram.min(), sorted[0]);
         prop_assert_eq!(histogram.max(), sorted[sorted.len() - 1]);
         prop_assert_eq!(histogram.sum(), sorted.iter().map(|&value| u128::from(value)).sum());

@@ -12,7 +12,7 @@ const GRID: usize = 1 << 14;
 /// Places left free at either end, so that what is blurred beyond one does not come in at the other:
 /// twice what the sample takes.
 const MARGIN: usize = 2 * (GRID / 5);
-/// Bandwidths below so many places are not resolved.
+/// Bandwidths of fewer places are not resolved.
 const BANDWIDTH_MIN: f64 = 2.0;
 
 /// A sample spread over a grid, ready to be blurred with any bandwidth.
@@ -122,7 +122,7 @@ impl Density {
         product.iter().map(|x| x.0.max(0.0) / self.step).collect()
     }
 
-    /// The density of another sample on the same grid, told by its counts at the places.
+    /// The density of another sample on the same grid, given by its counts at the places.
     pub(super) fn heights_of(&self, counts: &[f64], bandwidth: f64) -> Vec<f64> {
         let mut spectrum: Vec<Complex> = counts.iter().map(|&count| (count, 0.0)).collect();
         transform(&mut spectrum);

@@ -26,11 +26,11 @@ fn fits_and_intervals_agree_with_scipy() {
         let name = case["name"].as_str().unwrap();
         let (n, x) = (numbers(&case["n"]), numbers(&case["x"]));
         let points: Vec<_> = n.into_iter().zip(x).collect();
-        let law = Usl::fit(&points, 0.95).unwrap();
+        let fit = Usl::fit(&points, 0.95).unwrap();
         for (key, found) in [
-            ("lambda", law.lambda),
-            ("sigma", law.sigma),
-            ("kappa", law.kappa),
+            ("lambda", fit.lambda),
+            ("sigma", fit.sigma),
+            ("kappa", fit.kappa),
         ] {
             let expected = numbers(&case[key]);
             let what = format!("{name} {key}");
@@ -38,7 +38,7 @@ fn fits_and_intervals_agree_with_scipy() {
             close(found.low, expected[1], 1e-4, &format!("{what} low"));
             close(found.high, expected[2], 1e-4, &format!("{what} high"));
         }
-        close(law.squares, case["squares"].as_f64().unwrap(), 1e-6, name);
+        close(fit.squares, case["squares"].as_f64().unwrap(), 1e-6, name);
     }
 }
 
@@ -52,7 +52,7 @@ fn published_coefficients_come_out() {
         };
         let (n, x) = (numbers(&case["n"]), numbers(&case["x"]));
         let points: Vec<_> = n.into_iter().zip(x).collect();
-        let law = Usl::fit(&points, 0.95).unwrap();
+        let fit = Usl::fit(&points, 0.95).unwrap();
         let printed = |key: &str, found: f64| {
             let Some(text) = published.get(key).and_then(Value::as_str) else {
                 return;
@@ -60,30 +60,30 @@ fn published_coefficients_come_out() {
             let decimals = text.split_once('.').map_or(0, |(_, rest)| rest.len());
             assert_eq!(format!("{found:.decimals$}"), text, "{key}");
         };
-        printed("lambda", law.lambda.value);
-        printed("sigma", law.sigma.value);
-        printed("kappa", law.kappa.value);
-        printed("peak", law.peak().unwrap_or(0.0));
+        printed("lambda", fit.lambda.value);
+        printed("sigma", fit.sigma.value);
+        printed("kappa", fit.kappa.value);
+        printed("peak", fit.peak().unwrap_or(0.0));
     }
 }
 
 #[test]
-fn an_exact_law_is_found_exactly() {
+fn fit_recovers_exact_data() {
     let points: Vec<_> = [1.0, 2.0, 5.0, 10.0, 30.0, 80.0]
         .iter()
         .map(|&n| (n, throughput(500.0, 0.03, 0.000_2, n)))
         .collect();
-    let law = Usl::fit(&points, 0.95).unwrap();
-    close(law.lambda.value, 500.0, 1e-7, "lambda");
-    close(law.sigma.value, 0.03, 1e-6, "sigma");
-    close(law.kappa.value, 0.000_2, 1e-6, "kappa");
+    let fit = Usl::fit(&points, 0.95).unwrap();
+    close(fit.lambda.value, 500.0, 1e-7, "lambda");
+    close(fit.sigma.value, 0.03, 1e-6, "sigma");
+    close(fit.kappa.value, 0.000_2, 1e-6, "kappa");
     close(
-        law.peak().unwrap(),
+        fit.peak().unwrap(),
         (0.97f64 / 0.000_2).sqrt(),
         1e-5,
         "peak",
     );
-    close(law.r_squared, 1.0, 1e-12, "share explained");
+    close(fit.r_squared, 1.0, 1e-12, "share explained");
 }
 
 #[test]
@@ -100,21 +100,21 @@ fn a_straight_line_has_no_limit_and_a_flat_one_has() {
     let line: Vec<_> = (1..=8)
         .map(|n| (f64::from(n), 50.0 * f64::from(n)))
         .collect();
-    let law = Usl::fit(&line, 0.95).unwrap();
-    assert_eq!(law.peak(), None);
-    close(law.lambda.value, 50.0, 1e-6, "lambda");
+    let fit = Usl::fit(&line, 0.95).unwrap();
+    assert_eq!(fit.peak(), None);
+    close(fit.lambda.value, 50.0, 1e-6, "lambda");
     let flat: Vec<_> = (1..=8).map(|n| (f64::from(n), 50.0)).collect();
-    let law = Usl::fit(&flat, 0.95).unwrap();
-    close(law.limit().unwrap(), 50.0, 1e-6, "limit");
-    close(law.sigma.value, 1.0, 1e-6, "sigma");
+    let fit = Usl::fit(&flat, 0.95).unwrap();
+    close(fit.limit().unwrap(), 50.0, 1e-6, "limit");
+    close(fit.sigma.value, 1.0, 1e-6, "sigma");
 }
 
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
     #[test]
     fn no_points_panic(points in proptest::collection::vec((1e-3..1e6f64, 1e-3..1e9f64), 0..12)) {
-        if let Ok(law) = Usl::fit(&points, 0.9) {
-            for estimate in [law.lambda, law.sigma, law.kappa] {
+        if let Ok(fit) = Usl::fit(&points, 0.9) {
+            for estimate in [fit.lambda, fit.sigma, fit.kappa] {
                 proptest::prop_assert!(estimate.low <= estimate.value && estimate.value <= estimate.high);
                 proptest::prop_assert!(estimate.low >= 0.0);
             }

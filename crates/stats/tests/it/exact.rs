@@ -1,4 +1,4 @@
-//! Exact intervals beside SciPy's: `scripts/golden/exact.py` asked it.
+//! Exact intervals beside SciPy's: `scripts/golden/exact.py` wrote the values.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ static GOLDEN: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(text).expect("the golden file is JSON")
 });
 
-/// Of numbers as large as a million the logarithms of factorials leave so many digits.
+/// Of numbers as large as a million the logarithms of factorials leave this many digits.
 const NEAR: f64 = 1e-7;
 
 fn whole(value: &Value) -> u64 {

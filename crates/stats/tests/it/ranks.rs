@@ -5,7 +5,7 @@ use stats::sample::{Edge, Sample};
 
 use crate::golden::{assert_near, cases, lattice, number, numbers, sample};
 
-/// SciPy tells 0.001 and 0.25 for all that lies beyond.
+/// SciPy returns 0.001 and 0.25 for everything beyond.
 #[track_caller]
 fn assert_published(found: Published, expected: f64) {
     match found {
