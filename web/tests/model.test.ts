@@ -94,7 +94,7 @@ describe('the page of a model', () => {
     await close();
   });
 
-  test('tells findings first, and where the model does not fit', async () => {
+  test('shows findings first, warnings at the top', async () => {
     const { page, close } = await open(chrome, report);
     expect(await page.locator('main section').first().locator('h2').innerText()).toBe('Findings');
     const first = page.locator('.findings li').first();
@@ -103,19 +103,19 @@ describe('the page of a model', () => {
     await close();
   });
 
-  test('lays the laws over the data', async () => {
+  test('draws the fits over the data', async () => {
     const { page, close } = await open(chrome, report);
     const figure = page.locator('#thinks-distribution');
     await figure.locator('.numbers > summary').click();
     const head = await figure.locator('thead').innerText();
     expect(head).toMatch(/seen.*exponential/s);
-    // Thinks were drawn from an exponential law: it lies on what was seen.
+    // Think times were drawn from an exponential distribution: the fit follows the data.
     const apart = await figure.locator('table').evaluate((element) => {
       const names = [...element.querySelectorAll('thead th')].map((th) => th.textContent);
-      const law = names.indexOf('exponential');
+      const fit = names.indexOf('exponential');
       const share = (cell: Element | undefined) => Number.parseFloat(cell?.textContent ?? '') / 100;
       const rows = [...element.querySelectorAll('tbody tr')].map((tr) => [...tr.children]);
-      return Math.max(...rows.map((cells) => Math.abs(share(cells[1]) - share(cells[law]))));
+      return Math.max(...rows.map((cells) => Math.abs(share(cells[1]) - share(cells[fit]))));
     });
     expect(apart).toBeLessThan(0.08);
     await close();
@@ -168,7 +168,7 @@ describe('the page of a model', () => {
   test('has the check, once there was one', async () => {
     await throng(['model', 'check', out, '--sessions', '500'], [0, 1]);
     const { page, faults, close } = await open(chrome, report);
-    expect(await page.locator('#the-check').innerText()).toMatch(/of \d+ tests refuse/);
+    expect(await page.locator('#the-check').innerText()).toMatch(/of \d+ tests reject/);
     expect(faults).toEqual([]);
     await close();
   });

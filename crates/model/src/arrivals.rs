@@ -7,8 +7,8 @@ mod scales;
 mod silences;
 
 pub(crate) use cycle::Hours;
-pub use hurst::{Hurst, HurstEstimate};
 pub use cycle::{Break, Cycle, DaysTest, NoCycle};
+pub use hurst::{Hurst, HurstEstimate};
 pub use pictures::{CountsBar, CountsPicture, Pictures};
 pub use scales::Scale;
 pub use silences::Silence;
@@ -28,7 +28,7 @@ const ALPHA: f64 = 0.01;
 const WINDOW_USERS: f64 = 10.0;
 /// An index of dispersion this near to 1 is that of a Poisson process for any purpose of a load test.
 const INDEX_NEAR: (f64, f64) = (0.9, 1.1);
-/// Most bins of a trace that is written.
+/// Maximum number of bins of a trace.
 pub(crate) const TRACE_BINS_MAX: usize = 2_000_000;
 
 /// Counts of users, or requests, one after the other.
@@ -49,7 +49,7 @@ pub(crate) fn bin_s(span_s: u64) -> u64 {
     of_hour.unwrap_or(least.next_multiple_of(3_600))
 }
 
-/// What is known of how users arrive.
+/// How users arrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arrivals {
     /// How many.
@@ -58,7 +58,7 @@ pub struct Arrivals {
     pub span_s: f64,
     /// Users per second, over all of it.
     pub rate_per_s: f64,
-    /// Its 95 % interval, as of a Poisson process: too narrow where bursts are told.
+    /// Its 95 % interval, for a Poisson process: too narrow if there are bursts.
     pub rate_low: f64,
     /// Upper bound.
     pub rate_high: f64,
@@ -75,13 +75,12 @@ pub struct Arrivals {
     pub by_hour: Vec<u64>,
     /// Counts at 1, 10, 100 and 1,000 bins.
     pub scales: Vec<Scale>,
-    /// Whether users come the more often the later it is, or the less; missing of few, and in models of older
-    /// versions.
+    /// Whether the rate rises or falls; missing for few users.
     #[serde(default)]
     pub trend: Option<Trend>,
     /// The day and the week.
     pub cycle: Option<Cycle>,
-    /// Why there is no cycle, where there is none; missing in models of older versions.
+    /// Why there is no cycle, if there is none.
     #[serde(default)]
     pub no_cycle: Option<NoCycle>,
     /// Counts in windows of equal expected users, time rescaled by the cycle: of a Poisson process whose
@@ -95,18 +94,18 @@ pub struct Arrivals {
     pub silent_share: f64,
     /// Times between arrivals.
     pub gaps: Option<Durations>,
-    /// How the scenario lets users arrive.
+    /// The process in the scenario.
     pub process: ArrivalProcess,
-    /// It was asked for, not found.
+    /// It was requested, not found.
     pub process_requested: bool,
-    /// The cycle was asked for, and there is none to follow.
+    /// A cycle was requested, and there is none.
     #[serde(default)]
     pub cycle_requested: bool,
-    /// The law is not refused.
+    /// The process is not rejected.
     pub process_fits: bool,
-    /// Bins of the trace that is written where the law is one, seconds.
+    /// Bin length of the trace, if the process is one, seconds.
     pub trace_bin_s: u64,
-    /// What pictures are drawn from; empty in models of older versions.
+    /// What pictures are drawn from.
     #[serde(default)]
     pub pictures: Pictures,
 }
@@ -135,7 +134,7 @@ pub struct Rescaled {
 }
 
 impl Arrivals {
-    /// Whether any test refuses a Poisson process of one rate.
+    /// Whether any test rejects a Poisson process of one rate.
     pub(crate) fn poisson_rejected(&self) -> bool {
         rejects_poisson(&self.scales, self.trend)
     }
@@ -147,11 +146,11 @@ impl Arrivals {
     }
 }
 
-/// What is known from counts, and from gaps where there are any.
+/// Analyses counts, and gaps if there are any.
 pub(crate) fn analyse(
     counts: &Counts,
     gaps: Option<Durations>,
-    wanted: Option<ArrivalProcess>,
+    requested: Option<ArrivalProcess>,
     seed: u64,
 ) -> Arrivals {
     let users: u64 = counts.bins.iter().map(|&count| u64::from(count)).sum();
@@ -178,9 +177,9 @@ pub(crate) fn analyse(
         (false, true) => ArrivalProcess::Cycle,
         (false, false) => ArrivalProcess::Trace,
     };
-    let cycle_requested = wanted == Some(ArrivalProcess::Cycle) && cycle.is_none();
-    let wanted = wanted.filter(|_| !cycle_requested);
-    let process = wanted.unwrap_or(found);
+    let cycle_requested = requested == Some(ArrivalProcess::Cycle) && cycle.is_none();
+    let requested = requested.filter(|_| !cycle_requested);
+    let process = requested.unwrap_or(found);
     let process_fits = match process {
         ArrivalProcess::Poisson => poisson,
         ArrivalProcess::Cycle => poisson || follows,
@@ -209,7 +208,7 @@ pub(crate) fn analyse(
         silent_share,
         gaps,
         process,
-        process_requested: wanted.is_some(),
+        process_requested: requested.is_some(),
         cycle_requested,
         process_fits,
         trace_bin_s: counts.bin_s * (counts.bins.len().div_ceil(TRACE_BINS_MAX) as u64).max(1),
@@ -255,7 +254,7 @@ fn rate_interval(users: u64, span_s: f64) -> (f64, f64) {
     (low / span_s, bound(n + 1.0, Z) / span_s)
 }
 
-/// Whether a scale's dispersion, a scale's dependence or the trend refuses Poisson, the level shared among all.
+/// Whether a scale's dispersion, a scale's dependence or the trend rejects Poisson, at a level shared among all.
 fn rejects_poisson(scales: &[Scale], trend: Option<Trend>) -> bool {
     let all = scales.iter().flat_map(Scale::deciding);
     let all: Vec<f64> = all.chain(trend.map(|trend| trend.p)).collect();

@@ -12,15 +12,15 @@ use crate::sessions::Visit;
 /// Thinks kept of all transitions together.
 const KEPT_MAX: usize = 4 << 20;
 const KEPT_MIN: usize = 100;
-/// Transitions of the whole model that get a law of their own.
+/// Maximum number of transitions with a fit of their own.
 const OWN_FITS_MAX: usize = 24;
-/// Transitions seen more seldom have the law of their state.
+/// Rarer transitions have the fit of their class.
 const OWN_FIT_COUNT_MIN: u64 = 50;
 /// Whole sequences kept of each segment, and their longest.
 pub(crate) const SEQUENCES_MAX: usize = 60;
 const SEQUENCE_REQUESTS_MAX: usize = 60;
 
-/// A segment's behaviour. Classes are told by their places in the model.
+/// A segment's behaviour. Classes are given by their index in the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Behaviour {
     /// How many sessions began with each class.
@@ -29,8 +29,7 @@ pub struct Behaviour {
     pub exits: Vec<u64>,
     /// From class to class.
     pub transitions: Vec<Transition>,
-    /// Thinks after each class of all transitions that have no law of their own, together; missing where each has
-    /// one, or nothing follows.
+    /// Thinks after each class, of all its transitions without a fit of their own; missing if there are none.
     pub class_thinks: Vec<Option<Durations>>,
     /// Thinks of all transitions.
     pub thinks: Durations,
@@ -38,11 +37,10 @@ pub struct Behaviour {
     pub lengths: BTreeMap<u64, u64>,
     /// Whole sessions as they were: for each request its class and the seconds since the one before.
     pub sequences: Vec<Vec<(usize, f64)>>,
-    /// For each request of `sequences` the place among its class's targets of what it asked for; empty where that
-    /// is not known.
+    /// For each request of `sequences` the index of its target in its class; empty if unknown.
     #[serde(default)]
     pub sequence_targets: Vec<Vec<usize>>,
-    /// The places of these requests in the log, until what they asked for was looked up.
+    /// The places of these requests in the log, until their targets are looked up.
     #[serde(skip)]
     pub(crate) sequence_orders: Vec<Vec<u64>>,
     /// Sessions too long to be kept whole.
@@ -64,7 +62,7 @@ pub struct Transition {
     pub low: f64,
     /// Upper bound.
     pub high: f64,
-    /// Its think times; missing where they were too few for a law of their own.
+    /// Its think times; missing if they are too few for a fit of their own.
     pub think: Option<Durations>,
 }
 
@@ -250,8 +248,8 @@ pub(crate) fn behaviours(tallies: &[Tally], step_s: f64, threads: usize) -> Vec<
 }
 
 impl Tally {
-    /// The thinks after each class, those of transitions with a law of their own aside: whoever is given what is
-    /// left over thinks as long as those did.
+    /// The thinks after each class without those of transitions with a fit of their own, so that the other transitions
+    /// keep their mean.
     fn pools(&self, has_own_fit: impl Fn((u16, u16)) -> bool) -> BTreeMap<u16, Reservoir> {
         let mut parts: BTreeMap<u16, Vec<&Reservoir>> = BTreeMap::new();
         for (&cell, reservoir) in self.cells.iter().filter(|(cell, _)| !has_own_fit(**cell)) {

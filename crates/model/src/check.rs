@@ -1,4 +1,4 @@
-//! A model held against another: that of a log which it made itself against the one it was made from.
+//! Compares two models: that of a simulated log with the model that was simulated.
 
 use serde::{Deserialize, Serialize};
 use stats::counts::{poisson_upto, two_rows};
@@ -11,21 +11,21 @@ use stats::sample::Sample;
 use crate::arrivals::{Arrivals, Hours};
 use crate::{ArrivalProcess, Model, Segment};
 
-/// The probability that any test of a check refuses a model that is right.
+/// The probability that any test of a check rejects a correct model.
 pub const LEVEL: f64 = 0.05;
 /// Thinks of which either side has fewer are not compared.
 const THINKS_MIN: u64 = 30;
 
-/// A check: all tests, and whether none refuses.
+/// A check: all tests, and whether none rejects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     /// [`LEVEL`].
     pub level: f64,
     /// Sessions of the first model's log, and of the second's.
     pub sessions: (u64, u64),
-    /// All tests, those that refuse first.
+    /// All tests, by p-value.
     pub tests: Vec<CheckTest>,
-    /// No test refuses.
+    /// No test rejects.
     pub holds: bool,
 }
 
@@ -36,8 +36,7 @@ pub struct CheckTest {
     pub quantity: String,
     /// Of which segment, and from which class to which.
     pub what: String,
-    /// Greatest difference of two shares, or Kolmogorov's distance; of a number or a mean its share too many or
-    /// too few.
+    /// The greatest difference of two shares, or Kolmogorov's distance; the relative difference of a number or a mean.
     pub distance: f64,
     /// P(as different).
     pub p: f64,
@@ -110,16 +109,16 @@ impl Tests {
     }
 }
 
-/// What of the first model's log the second's is of.
+/// The part of the first model's log that was simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SimulatedSpan {
-    /// So many seconds from its beginning on.
+    /// Seconds from its beginning.
     pub seconds: f64,
-    /// So many times as many users.
+    /// The factor of the number of users.
     pub users: f64,
 }
 
-/// Holds the second model against the first, by which the second's log was played. Classes are matched by name,
+/// Compares the second model, of a simulated log, with the first, which was simulated. Classes are matched by name,
 /// segments by the names that sessions have in the first one's scenario
 /// ([`session_names`](crate::session_names)).
 pub fn check(first: &Model, second: &Model, played: SimulatedSpan) -> Check {
@@ -193,7 +192,7 @@ pub fn check(first: &Model, second: &Model, played: SimulatedSpan) -> Check {
     }
 }
 
-/// Users of both in about so many pieces of the time that was played.
+/// Users of both in about 20 pieces of the simulated time.
 fn over_time(first: &Arrivals, second: &Arrivals, seconds: f64) -> (Vec<u64>, Vec<u64>) {
     const PIECES: usize = 20;
     let slots = |arrivals: &Arrivals, shift_s: f64| {
@@ -223,8 +222,8 @@ fn over_time(first: &Arrivals, second: &Arrivals, seconds: f64) -> (Vec<u64>, Ve
     (a, in_pieces(&mut slots(second, shift_s)))
 }
 
-/// How many users come in the first so many seconds, by the laws that the model lets them come by. `None` where
-/// that is a part of a recording, of which no more is known than its whole.
+/// The expected number of users in the first `seconds`. `None` for a part of a recording, of which only the total is
+/// known.
 pub fn users_expected(model: &Model, seconds: f64) -> Option<f64> {
     let whole = &model.arrivals;
     let mut users = 0.0;

@@ -1,4 +1,4 @@
-//! Classes of requests: routes put together until few are left.
+//! Classes of requests: routes, grouped until few are left.
 //!
 //! Paths are a tree. From its root the group with the most requests is parted by its next segment, as
 //! long as children hold a share worth a class of their own, and what is left over stays together:
@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use crate::read::{RULE, Sample};
 use crate::interner::OVERFLOW;
+use crate::read::{RULE, Sample};
 
 /// The share of all requests that makes a class.
 const SHARE_MIN: f64 = 0.01;
@@ -26,14 +26,14 @@ pub struct Class {
     pub state: String,
     /// Requests.
     pub requests: u64,
-    /// What of it is asked for, the most frequent first: all targets of a sample of the log's lines, and those of
-    /// sequences that are not among them.
+    /// Its targets, the most frequent first: those of a sample of the log's lines, and those of recorded sequences that
+    /// are not among them.
     pub targets: Vec<Target>,
-    /// Statuses that were told, with how often.
+    /// Statuses in the log, with their counts.
     pub statuses: BTreeMap<u16, u64>,
 }
 
-/// A request that stands for its class.
+/// A target of a class.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// `GET`.
@@ -61,9 +61,14 @@ struct Group {
     rest: bool,
 }
 
-/// Puts routes together to at most `max` classes, besides those of rules and seldom methods; a frequent
-/// method has one of its own in any case.
-pub(crate) fn classify(routes: &[String], requests: &[u64], samples: &[Sample], max: usize) -> Classes {
+/// Groups routes into at most `max` classes, besides those of rules and rare methods; each frequent method has at
+/// least one.
+pub(crate) fn classify(
+    routes: &[String],
+    requests: &[u64],
+    samples: &[Sample],
+    max: usize,
+) -> Classes {
     let total: u64 = requests.iter().sum();
     let least = (total as f64 * SHARE_MIN).ceil() as u64;
     let (mut done, mut open) = roots(routes, requests, least);
@@ -114,7 +119,7 @@ fn segments(route: &str) -> (&str, Vec<&str>) {
     (method, path.trim_start_matches('/').split('/').collect())
 }
 
-/// Rules, and what overflowed, as they are; the others by method, seldom ones together.
+/// Rules and the overflow as they are; the others by method, rare methods together.
 fn roots(routes: &[String], requests: &[u64], least: u64) -> (Vec<Group>, Vec<Group>) {
     let mut rules: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut methods: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -136,17 +141,17 @@ fn roots(routes: &[String], requests: &[u64], least: u64) -> (Vec<Group>, Vec<Gr
         .into_iter()
         .map(|(name, members)| group(name.to_owned(), members, true))
         .collect();
-    let (mut open, mut seldom) = (Vec::new(), Vec::new());
+    let (mut open, mut rare) = (Vec::new(), Vec::new());
     for (method, members) in methods {
         let one = group(format!("{method} /*"), members, false);
         if one.requests >= least {
             open.push(one);
         } else {
-            seldom.extend(one.members);
+            rare.extend(one.members);
         }
     }
-    if !seldom.is_empty() {
-        done.push(group("(other methods)".to_owned(), seldom, true));
+    if !rare.is_empty() {
+        done.push(group("(other methods)".to_owned(), rare, true));
     }
     (done, open)
 }
@@ -305,8 +310,7 @@ fn targets(class_of_route: &[u16], classes: usize, samples: &[Sample]) -> Vec<Ve
         .collect()
 }
 
-/// A target of a route of which no line was kept; one of its own where it is a rule, so that classes can be
-/// told apart by what they ask for.
+/// A target of a route without a sampled line; a rule's is distinct, so that classes can be told from their targets.
 fn made_up(route: &str) -> Target {
     let name = route.strip_prefix(RULE);
     let is_line = |(method, path): &(&str, &str)| {
@@ -355,7 +359,11 @@ mod tests {
         let requests: Vec<u64> = routes.iter().map(|(_, requests)| *requests).collect();
         let classes = classify(&texts, &requests, &[], max);
         let total: u64 = classes.all.iter().map(|class| class.requests).sum();
-        assert_eq!(total, requests.iter().sum::<u64>(), "every request has a class");
+        assert_eq!(
+            total,
+            requests.iter().sum::<u64>(),
+            "every request has a class"
+        );
         classes
             .all
             .into_iter()
@@ -364,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_branches_become_classes_and_the_rest_stays_together() {
+    fn largest_branches_become_classes() {
         let routes = [
             ("GET /", 300),
             ("GET /blog/a", 200),
@@ -403,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_line_shows_is_made_up_and_differs() {
+    fn classes_without_samples_get_distinct_targets() {
         for (route, method, target) in [
             ("GET /items/{n}?", "GET", "/items/1"),
             ("(others)", "GET", "/"),
@@ -422,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn states_have_names_of_their_own() {
+    fn states_have_unique_names() {
         let first = state("GET /a/*", &[]);
         assert_eq!(first, "get_a");
         assert_eq!(state("GET /a?", &[first]), "get_a_2");

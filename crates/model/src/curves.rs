@@ -1,5 +1,5 @@
-//! Durations beside the laws that were fitted to them, for pictures: the distribution function, and the
-//! shares in bins. Laws are told as the log's clock would show them, so that they stand beside what it did.
+//! Durations beside their fits, for pictures: the distribution function, and the shares in bins. Fits are shown as the
+//! log's clock would show them.
 
 use serde::Serialize;
 use stats::fit::{Distribution, Family};
@@ -12,7 +12,7 @@ const BARS_MAX: u64 = 40;
 /// A histogram ends where this share of the durations does.
 const BARS_SHARE: f64 = 0.98;
 
-/// Durations, and laws beside them.
+/// Durations beside their fits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curves {
     /// Places, seconds.
@@ -21,7 +21,7 @@ pub struct Curves {
     pub seen: Vec<f64>,
     /// Shares in bins of equal width; those beyond the last are left out.
     pub bars: Vec<Bar>,
-    /// Each fitted law, the best first.
+    /// Each fit, the best first.
     pub fits: Vec<FittedCurve>,
 }
 
@@ -36,7 +36,7 @@ pub struct Bar {
     pub share: f64,
 }
 
-/// A law at the same places.
+/// A fit at the same places.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FittedCurve {
     /// Which.
@@ -48,7 +48,7 @@ pub struct FittedCurve {
 }
 
 impl Fit {
-    /// The law; `None` where a model's file holds none that there is.
+    /// The fitted distribution; `None` if a model's file has invalid parameters.
     pub fn distribution(&self) -> Option<Distribution> {
         let names = self.family.parameters().iter();
         let values: Vec<f64> = names.map(|name| self.value(name)).collect();

@@ -1,33 +1,33 @@
-//! Durations as a log shows them, and the law that made them, if one did.
+//! Durations as a log shows them, and the distributions fitted to them.
 
 use serde::{Deserialize, Serialize};
 use stats::fit::{self, Distribution, Family, Fitted, Observed};
 use stats::rng::{Purpose, Rng};
 
-/// Fewer are not fitted.
+/// Minimum number for a fit.
 pub(crate) const COUNT_MIN: u64 = 30;
-/// So many are fitted, drawn from all.
+/// Maximum number that is fitted, sampled from all.
 pub(crate) const SAMPLE_MAX: usize = 2_000;
-/// So many are tested: of more, laws are refused for differences that do not matter.
+/// Maximum number that is tested: with more, irrelevant differences reject a fit.
 const TESTED_MAX: usize = 300;
 /// Samples redrawn for a test.
 const ROUNDS: u32 = 49;
 /// The level of a test.
 const ALPHA: f64 = 0.05;
-/// A law that is refused, but nowhere further off than this share, is near enough to be used.
+/// A rejected fit is used if it is nowhere further off than this share.
 const NEAR: f64 = 0.05;
 /// A clock finer than this share of the mean is taken to step so: nothing is lost, and a duration that it
 /// showed as 0 needs no density there.
 const STEP_SHARE: f64 = 1e-4;
-/// Points that stand for the values where no law does, and what part of them is for the tail.
+/// Points that represent values without a fit, and the part of them for the tail.
 pub(crate) const POINTS_MAX: usize = 40;
 const TAIL_PART: usize = 5;
-/// So many standard errors a law's mean may be off that of the durations.
+/// Maximum distance of a fit's mean from that of the durations, in standard errors.
 const MEAN_ERRORS: f64 = 4.0;
 /// The confidence of intervals.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// Durations and what was found of them. Times are in seconds.
+/// Durations and their fits. Times are in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Durations {
     /// How many there were.
@@ -42,21 +42,21 @@ pub struct Durations {
     pub fits: Vec<Fit>,
     /// The test of the first.
     pub test: Option<Test>,
-    /// What came of it.
+    /// The result.
     pub outcome: Outcome,
 }
 
-/// What came of fitting.
+/// The result of fitting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The law was not refused, and is used.
+    /// The best fit is not rejected, and is used.
     Fits,
-    /// The law was refused, but neither is ever more than 5 % of the durations off nor is its mean, and is used.
+    /// The best fit is rejected, but it and its mean are within 5 %; it is used.
     Near,
-    /// No law fits; the values themselves are used.
+    /// None fits; the scenario draws recorded values.
     NoFit,
-    /// Too few to fit; the values themselves are used.
+    /// Too few to fit; the scenario draws recorded values.
     TooFew,
 }
 
@@ -86,7 +86,7 @@ pub struct Parameter {
     pub high: Option<f64>,
 }
 
-/// A test of a law, its p-values by parametric bootstrap.
+/// A test of a fit, its p-values by parametric bootstrap.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Test {
     /// How many durations were tested.
@@ -137,7 +137,7 @@ impl Fit {
 }
 
 impl Durations {
-    /// The law to use.
+    /// The fit to use, if one is good enough.
     pub fn chosen_fit(&self) -> Option<&Fit> {
         match self.outcome {
             Outcome::Fits | Outcome::Near => self.fits.first(),
@@ -282,7 +282,7 @@ pub(crate) fn describe(
     durations
 }
 
-/// How far the law's mean is from that of the durations, as a share of it and in standard errors, where nothing is
+/// How far the distribution's mean is from that of the durations, as a share of it and in standard errors, where nothing is
 /// longer than the longest of them. A share of them that is too small for the tests may be most of their mean.
 fn off_mean(distribution: &Distribution, observed: &Observed, mean_s: f64) -> (f64, f64) {
     let longest = observed.values().last().map_or(0.0, |value| value.0);
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_of_all_is_kept_though_the_sample_has_another() {
+    fn points_have_the_mean_of_all_values() {
         let mut sample = vec![1.0; 1_980];
         sample.extend([600.0; 20]);
         let found = describe(&sample, 100_000, 8.5, 1.0, 1);
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_has_of_each_part_what_it_has_of_all() {
+    fn pool_keeps_the_shares_of_its_parts() {
         let part = |seconds: f64, count: u64, max: usize| {
             let mut part = Reservoir::new(max, 1, 1);
             (0..count).for_each(|_| part.add(seconds));

@@ -1,14 +1,14 @@
-//! A line of a log, taken apart.
+//! A parsed line of a log.
 
 use std::borrow::Cow;
 
 use crate::time::Stamp;
 
-/// What a part of a line is.
+/// The meaning of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Meaning {
     Time,
-    /// Of a time whose date stands in a part of its own.
+    /// The time of day, with the date in another field.
     Clock,
     Date,
     Address,
@@ -19,7 +19,7 @@ pub(crate) enum Meaning {
     Method,
     /// In small letters, where methods have capitals.
     SmallMethod,
-    /// A path, perhaps with a query, or a whole URL.
+    /// A path, with or without a query, or a URL.
     Target,
     /// Without its `?`.
     Query,
@@ -33,7 +33,7 @@ pub(crate) enum Meaning {
     Nothing,
 }
 
-/// A line of a log, taken apart. Empty texts are not told, or told as `-`.
+/// A parsed line of a log. Texts that are missing, or written as `-`, are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Entry<'a> {
     pub(crate) time: Option<Stamp>,
@@ -45,7 +45,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) query: Cow<'a, [u8]>,
     pub(crate) host: Cow<'a, [u8]>,
     pub(crate) referer: Cow<'a, [u8]>,
-    /// 0: not told.
+    /// 0: unknown.
     pub(crate) status: u16,
     pub(crate) others: Vec<(&'a str, Cow<'a, [u8]>)>,
     /// The same, of formats whose lines bring names of their own.
@@ -58,7 +58,7 @@ impl<'a> Entry<'a> {
         split_target(&self.target).0
     }
 
-    /// The method; where the log tells none, the one by which nearly all is asked for.
+    /// The method; GET if the log has none.
     pub(crate) fn method_or_get(&self) -> &[u8] {
         match self.method.is_empty() {
             true => b"GET",
@@ -66,7 +66,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The query, wherever it was told.
+    /// The query, from its own field or the target.
     pub(crate) fn query(&self) -> &[u8] {
         if self.query.is_empty() {
             split_target(&self.target).1
@@ -109,7 +109,7 @@ impl<'a> Entry<'a> {
         true
     }
 
-    /// The same, or a path alone, as some collectors keep it where the method stands elsewhere.
+    /// The same, or a path alone if another field has the method, as with some collectors.
     pub(crate) fn set_request_or_target(&mut self, value: Cow<'a, [u8]>) -> bool {
         let is_path = !self.method.is_empty() && is_path(&value);
         if is_path {
@@ -133,7 +133,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Whether a text begins as a path or a whole URL does.
+/// Whether a text begins like a path or a URL.
 fn is_path(text: &[u8]) -> bool {
     let first = text.split(|&b| b == b' ').next().unwrap_or_default();
     first.starts_with(b"/") || memchr::memmem::find(first, b"://").is_some()
@@ -153,7 +153,7 @@ fn split_target(target: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Where method and target stand. A target may hold blanks, though it should not.
+/// The places of method and target. A target may contain blanks, though it should not.
 fn request_line(line: &[u8]) -> Option<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     let method = memchr::memchr(b' ', line)?;
     let named = is_method(&line[..method]);
@@ -165,8 +165,8 @@ fn request_line(line: &[u8]) -> Option<(std::ops::Range<usize>, std::ops::Range<
     (named && end > method + 1).then_some((0..method, method + 1..end))
 }
 
-/// The target as a path with its query that can be asked for again: bytes that may not stand in one are
-/// percent-encoded, an absolute URL loses its origin. `None` where there is no path in it.
+/// The target as a path with its query that can be requested: invalid bytes are percent-encoded, an absolute URL
+/// loses its origin. `None` if it has no path.
 pub(crate) fn clean_target(target: &[u8]) -> Option<Cow<'_, [u8]>> {
     let path = match target.first()? {
         b'/' => target,
@@ -249,8 +249,8 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_a_request_where_the_method_stands_elsewhere() {
-        let told = |method: &'static str, request: &'static str| {
+    fn request_may_be_a_path_if_another_field_has_the_method() {
+        let joined = |method: &'static str, request: &'static str| {
             let mut entry = Entry {
                 method: Cow::Borrowed(method.as_bytes()),
                 ..Entry::default()
@@ -259,16 +259,19 @@ mod tests {
             let both = [entry.method, entry.target].map(|part| String::from_utf8(part.to_vec()));
             sound.then(|| both.map(Result::unwrap).join(" "))
         };
-        assert_eq!(told("POST", "/cart").as_deref(), Some("POST /cart"));
-        assert_eq!(told("POST", "/a b").as_deref(), Some("POST /a b"));
-        assert_eq!(told("GET", "http://h/a").as_deref(), Some("GET http://h/a"));
-        assert_eq!(told("GET", "PUT /a HTTP/1.1").as_deref(), Some("PUT /a"));
-        assert_eq!(told("", "/cart"), None);
-        assert_eq!(told("GET", "- http://lb.test:80- -"), None);
+        assert_eq!(joined("POST", "/cart").as_deref(), Some("POST /cart"));
+        assert_eq!(joined("POST", "/a b").as_deref(), Some("POST /a b"));
+        assert_eq!(
+            joined("GET", "http://h/a").as_deref(),
+            Some("GET http://h/a")
+        );
+        assert_eq!(joined("GET", "PUT /a HTTP/1.1").as_deref(), Some("PUT /a"));
+        assert_eq!(joined("", "/cart"), None);
+        assert_eq!(joined("GET", "- http://lb.test:80- -"), None);
     }
 
     #[test]
-    fn a_query_told_apart_is_joined_once() {
+    fn separate_query_is_joined_once() {
         let joined = |target: &'static str, query: &'static str| {
             let mut entry = Entry {
                 target: Cow::Borrowed(target.as_bytes()),
@@ -277,8 +280,8 @@ mod tests {
             };
             entry.join_query();
             entry.join_query();
-            let told = [&*entry.target, entry.path(), entry.query()];
-            told.map(|part| String::from_utf8_lossy(part).into_owned())
+            let parts = [&*entry.target, entry.path(), entry.query()];
+            parts.map(|part| String::from_utf8_lossy(part).into_owned())
         };
         assert_eq!(joined("/a", "x=1"), ["/a?x=1", "/a", "x=1"]);
         assert_eq!(joined("/a", "?x=1"), ["/a?x=1", "/a", "x=1"]);
@@ -288,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_can_be_asked_for_again() {
+    fn targets_are_encoded_to_be_requested() {
         let clean =
             |text: &[u8]| clean_target(text).map(|t| String::from_utf8(t.into_owned()).unwrap());
         assert_eq!(clean(b"/a?b=c").as_deref(), Some("/a?b=c"));

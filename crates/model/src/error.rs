@@ -1,10 +1,13 @@
-//! Why there is no model.
+//! Errors of modelling and of reading a `model.json`.
 
 use std::path::PathBuf;
 
+use units::counted;
+
+use crate::FORMAT_VERSION;
 use crate::line_problems::ProblemKind;
 
-/// Why there is no model.
+/// Why no model was made.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// A log cannot be read.
@@ -15,8 +18,8 @@ pub enum ModelError {
         /// The system's answer.
         source: std::io::Error,
     },
-    /// What memory does not hold cannot be written or read again.
-    #[error("cannot keep sorted requests in {}", path.display())]
+    /// Temporary files cannot be written or read.
+    #[error("cannot sort requests in {}", path.display())]
     Scratch {
         /// Where.
         path: PathBuf,
@@ -32,7 +35,7 @@ pub enum ModelError {
         why: String,
     },
     /// There is no such zone.
-    #[error("{name:?} is no time zone: {why}")]
+    #[error("{name:?} is not a time zone: {why}")]
     Zone {
         /// As given.
         name: String,
@@ -40,7 +43,7 @@ pub enum ModelError {
         why: String,
     },
     /// No line has a name that was given for a field.
-    #[error("no line has {name:?} for the {means}; the names in the first lines are {names}")]
+    #[error("no line has a field {name:?} for the {means}; the first lines have {names}")]
     Field {
         /// What it was given for, of [`MEANINGS`](crate::MEANINGS).
         means: String,
@@ -49,18 +52,18 @@ pub enum ModelError {
         /// Names that lines have.
         names: String,
     },
-    /// Something was asked for that the log's format has no place for.
-    #[error("{option} does nothing with {what}")]
+    /// An option has no effect for the log's format.
+    #[error("{option} has no effect for {what}")]
     Idle {
-        /// How it was asked for.
+        /// The option.
         option: &'static str,
         /// The format.
         what: String,
     },
     /// Too many lines are bad.
-    #[error("{bad} of {lines} lines are bad, more than {:.3} %:\n{summary}", max * 100.0)]
+    #[error("{bad} of {lines} lines cannot be used, more than {:.3} %:\n{summary}", max * 100.0)]
     TooManyBad {
-        /// Lines left out for being bad.
+        /// Lines left out.
         bad: u64,
         /// All lines.
         lines: u64,
@@ -72,7 +75,7 @@ pub enum ModelError {
         summary: String,
     },
     /// Nothing is left to model.
-    #[error("there are no requests in {lines} lines{why}")]
+    #[error("no requests in {}{why}", counted(*lines, "line"))]
     Nothing {
         /// All lines.
         lines: u64,
@@ -82,15 +85,15 @@ pub enum ModelError {
     /// A recorded run cannot be read.
     #[error("cannot read the run")]
     Run(#[from] record::RecordError),
-    /// A scenario may not be as long as this model's would be.
-    #[error("{segments} segments of {classes} classes are more than a scenario has room for")]
+    /// The scenario of this model would be too long.
+    #[error("{segments} segments with {classes} classes do not fit into a scenario")]
     NoRoom {
         /// How many segments.
         segments: usize,
         /// How many classes.
         classes: usize,
     },
-    /// A file of counts is none.
+    /// A file of counts has something else in it.
     #[error("{}: {why}", path.display())]
     Counts {
         /// Which.
@@ -100,16 +103,28 @@ pub enum ModelError {
     },
 }
 
-/// Why a `model.json` is not taken.
+/// Why a `model.json` is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelFileError {
-    /// It is no JSON, or not that of a model.
+    /// It is not JSON, or not that of a model.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// Another version of Throng wrote it.
-    #[error("it has the version {0}")]
+    #[error("{}", version_text(*.0))]
     Version(u32),
-    /// Its numbers cannot be those of a log; the text says which.
-    #[error("its numbers cannot be: {0}")]
+    /// Its values cannot come from a log; the text says which.
+    #[error("impossible values: {0}")]
     Numbers(String),
+}
+
+fn version_text(version: u32) -> String {
+    let age = if version < FORMAT_VERSION {
+        "an older"
+    } else {
+        "a newer"
+    };
+    format!(
+        "it was made by {age} version of Throng (format {version}; this version reads {FORMAT_VERSION}): run `throng \
+         model` again"
+    )
 }

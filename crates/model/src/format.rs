@@ -33,10 +33,10 @@ pub(crate) enum Format {
     Columns(Columns),
 }
 
-/// What was asked for.
+/// The requested format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum FormatSpec {
-    /// Told from the first lines.
+    /// Detected from the first lines.
     #[default]
     Detect,
     /// Apache's and nginx's combined, or common, with anything behind it.
@@ -84,12 +84,12 @@ pub(crate) fn meaning(name: &str) -> Option<Meaning> {
     })
 }
 
-/// The format asked for, or the one that the first lines have. The error says what is wrong.
+/// The requested format, or the one that the first lines have. The error says what is wrong.
 pub(crate) fn choose(spec: &FormatSpec, head: &[u8], map: &FieldMap) -> Result<Format, String> {
     for (place, (means, name)) in map.iter().enumerate() {
         if let Some((_, other)) = map[..place].iter().find(|(other, _)| other == means) {
             return Err(format!(
-                "the {means} is given two names, {other:?} and {name:?}"
+                "--field gives the {means} two names, {other:?} and {name:?}"
             ));
         }
     }
@@ -135,14 +135,14 @@ fn detect(head: &[u8], map: &FieldMap) -> Result<Format, String> {
     if most(like(Template::looks_combined)) {
         return Ok(Format::Template(Template::combined()));
     }
-    let unknown = "its first lines have none of the formats that are known".to_owned();
+    let unknown = "unknown format".to_owned();
     if !columns::has_several(first) {
         return Err(unknown);
     }
     columns::csv(first, map)
         .map(Format::Columns)
         .map_err(|why| match columns::could_be_names(first) {
-            true => format!("{unknown}; for a CSV table, {why}"),
+            true => format!("{unknown}; as a CSV table: {why}"),
             false => unknown,
         })
 }
@@ -215,7 +215,7 @@ impl Format {
     }
 }
 
-/// What one user's lines have in common where nothing else is asked for, by the format's name.
+/// The default key of a format, by its name.
 pub(crate) fn key(format: &str) -> &'static str {
     match format {
         // Tsung knows its users by two numbers of its own.

@@ -1,4 +1,4 @@
-//! A recording that is counts alone: so many requests in each second.
+//! Makes a model of counts: the number of requests in each second.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
@@ -10,7 +10,7 @@ use crate::class::{Class, Target};
 use crate::input::Input;
 use crate::read::FileRead;
 use crate::settings::Settings;
-use crate::{ALL, FORMAT_VERSION, Log, BuiltModel, Model, ModelError, Segment};
+use crate::{ALL, BuiltModel, FORMAT_VERSION, Log, Model, ModelError, Segment};
 use crate::{findings, segment_arrivals, stem};
 
 /// Reads a file of numbers, parted by blanks, commas or line ends, and models them: each counts the
@@ -18,7 +18,7 @@ use crate::{findings, segment_arrivals, stem};
 /// since 1970.
 ///
 /// # Errors
-/// Where the file cannot be read, holds something else, or more numbers than half a year has seconds.
+/// If the file cannot be read, has something else in it, or more numbers than half a year has seconds.
 pub fn from_counts(
     path: &Path,
     bin_s: u64,
@@ -43,7 +43,7 @@ pub fn from_counts(
     let arrivals = arrivals::analyse(&counts, None, settings.arrivals, settings.seed);
     let tally = Tally::new(1, 1, settings.seed);
     let mut behaviour = behaviours(std::slice::from_ref(&tally), bin_s as f64, 1).remove(0);
-    // Every user asks once and has finished.
+    // Every user sends one request.
     behaviour.starts = vec![users];
     behaviour.exits = vec![users];
     behaviour.lengths = BTreeMap::from([(1, users)]);
@@ -79,39 +79,39 @@ fn log(path: &Path, counts: &Counts, users: u64, cut_off: Option<String>) -> Log
     let lines = counts.bins.len() as u64;
     let span_s = lines * counts.bin_s;
     Log {
-            files: vec![FileRead {
-                name: path.display().to_string(),
-                format: "counts".to_owned(),
-                lines,
-                step_s: Some(counts.bin_s as f64),
-                cut_off,
-            }],
+        files: vec![FileRead {
+            name: path.display().to_string(),
+            format: "counts".to_owned(),
             lines,
-            requests: users,
-            without: 0,
-            problems: BTreeMap::new(),
-            step_s: counts.bin_s as f64,
-            finer: 0,
-            first_unix_s: counts.local_s,
-            last_unix_s: counts.local_s + span_s as i64,
-            offsets: BTreeMap::new(),
-            back_max_s: 0.0,
-        }
+            step_s: Some(counts.bin_s as f64),
+            cut_off,
+        }],
+        lines,
+        requests: users,
+        without: 0,
+        problems: BTreeMap::new(),
+        step_s: counts.bin_s as f64,
+        finer: 0,
+        first_unix_s: counts.local_s,
+        last_unix_s: counts.local_s + span_s as i64,
+        offsets: BTreeMap::new(),
+        back_max_s: 0.0,
+    }
 }
 
 /// The class of all requests: counts do not show what they were for.
 fn only_class(users: u64) -> Class {
     Class {
-            name: "GET /".to_owned(),
-            state: "get".to_owned(),
-            requests: users,
-            targets: vec![Target {
-                method: "GET".to_owned(),
-                target: "/".to_owned(),
-                weight: 1,
-            }],
-            statuses: BTreeMap::new(),
-        }
+        name: "GET /".to_owned(),
+        state: "get".to_owned(),
+        requests: users,
+        targets: vec![Target {
+            method: "GET".to_owned(),
+            target: "/".to_owned(),
+            weight: 1,
+        }],
+        statuses: BTreeMap::new(),
+    }
 }
 
 /// The numbers of a file; and why there are not more, where it is packed, and damaged or cut off.
@@ -164,7 +164,7 @@ impl CountReader {
                         .and_then(|n| n.checked_add(u32::from(byte - b'0')));
                     let fault = || {
                         format!(
-                            "number {} in line {} is too great for a count",
+                            "number {} in line {} is too large for a count",
                             self.bins.len() + 1,
                             self.line
                         )
@@ -177,7 +177,7 @@ impl CountReader {
                 }
                 other => {
                     return Err(format!(
-                        "number {} in line {} has {:?} in it; expected counts such as 0 1 4 2",
+                        "number {} in line {} contains {:?}; expected counts such as 0 1 4 2",
                         self.bins.len() + 1,
                         self.line,
                         char::from(other)
@@ -185,7 +185,7 @@ impl CountReader {
                 }
             }
             if self.bins.len() as u64 > COUNTS_MAX {
-                return Err(format!("it has more than {COUNTS_MAX} numbers"));
+                return Err(format!("more than {COUNTS_MAX} numbers"));
             }
         }
         Ok(())

@@ -1,12 +1,14 @@
-//! A model of access logs.
+//! Makes a model of access logs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use units::counted;
+
 use crate::behaviour::{self, Behaviour, Tally};
 use crate::class::{self, Classes};
-use crate::request_record::{NO_SEGMENT, SessionStart};
 use crate::read::{self, FileIdentities, FileRead, RULE, Reading};
+use crate::request_record::{NO_SEGMENT, SessionStart};
 use crate::segment_arrivals::{self, SegmentArrivals, StartCounts};
 use crate::settings::Settings;
 use crate::sorter::{Run, Scratch, Sorter};
@@ -16,7 +18,7 @@ use crate::{findings, format, option_checks, scenario, scratch, sessions, stem, 
 /// Reads logs and makes their model.
 ///
 /// # Errors
-/// Where a file cannot be read, its format is not known, too many lines are bad, or nothing is left.
+/// If a file cannot be read, its format is unknown, too many lines are bad, or no request is left.
 pub fn from_logs(paths: &[PathBuf], settings: &Settings) -> Result<BuiltModel, ModelError> {
     let scratch = scratch(settings)?;
     let identities = FileIdentities::now(paths);
@@ -34,7 +36,7 @@ pub fn from_logs(paths: &[PathBuf], settings: &Settings) -> Result<BuiltModel, M
     if reading.requests == 0 {
         let mut why = match reading.without {
             0 => String::new(),
-            without => format!(", {without} of which --without left out"),
+            without => format!("; --without left out {}", counted(without, "line")),
         };
         for file in &reading.files {
             if let Some(cut_off) = &file.cut_off {
@@ -52,7 +54,8 @@ pub fn from_logs(paths: &[PathBuf], settings: &Settings) -> Result<BuiltModel, M
         path: scratch.path().to_owned(),
         source,
     })?;
-    let mut made = made.finish(|orders| read::targets_of_lines(paths, settings, &identities, orders))?;
+    let mut made =
+        made.finish(|orders| read::targets_of_lines(paths, settings, &identities, orders))?;
     option_checks::report(&mut made.model, &statistics, settings);
     Ok(made)
 }
@@ -73,7 +76,7 @@ impl Segments {
     }
 }
 
-/// The greatest segments, and one for all others.
+/// The largest segments, and one for all others.
 fn segments(names: &[String], requests: &[u64], max: usize) -> Segments {
     let mut by_size: Vec<usize> = (0..names.len()).filter(|&i| requests[i] > 0).collect();
     by_size.sort_by(|&a, &b| (requests[b], &names[a]).cmp(&(requests[a], &names[b])));
@@ -95,7 +98,7 @@ fn segments(names: &[String], requests: &[u64], max: usize) -> Segments {
     }
 }
 
-/// Gives a class another name where one of a rule has it, or another: who runs the model measures by names.
+/// Renames a class if a rule's class, or another one, has its name: runs of the model measure by name.
 fn make_names_unique(classes: &mut Classes, routes: &[String]) {
     let is_ruled = |route: &String| route.starts_with(RULE);
     let ruled = routes.iter().zip(&classes.class_of_route);
@@ -133,7 +136,13 @@ pub(crate) fn build(
         settings.segments_max,
     );
     let count = segments.names.len();
-    let counted = count_sessions(&reading, &segments, &mut classes, (settings, scratch), survey.gap.seconds)?;
+    let counted = count_sessions(
+        &reading,
+        &segments,
+        &mut classes,
+        (settings, scratch),
+        survey.gap.seconds,
+    )?;
     survey.gap.cuts = counted.cuts;
     let step_s = reading.step_ns as f64 / 1e9;
     let behaviours = behaviour::behaviours(&counted.tallies, step_s, settings.threads);
@@ -142,7 +151,10 @@ pub(crate) fn build(
     let processes = own.iter().flatten().map(|own| &own.process);
     let several = processes.clone().count() > 1;
     let apart = segment_arrivals::arrive_separately(&whole, processes);
-    let parts = segments.names.into_iter().zip(counted.tallies.iter().zip(behaviours).zip(own));
+    let parts = segments
+        .names
+        .into_iter()
+        .zip(counted.tallies.iter().zip(behaviours).zip(own));
     let (parts, of_segments) = model_segments(parts, several, apart);
     let model = Model {
         format: FORMAT_VERSION,
@@ -217,7 +229,8 @@ fn count_sessions(
             };
             tallies[usize::from(segment)].add(visits, &classes.class_of_route);
             for visit in visits.iter().filter(|visit| visit.status > 0) {
-                let class = &mut classes.all[usize::from(classes.class_of_route[visit.route as usize])];
+                let class =
+                    &mut classes.all[usize::from(classes.class_of_route[visit.route as usize])];
                 *class.statuses.entry(visit.status).or_default() += 1;
             }
             let time_ns = visits[0].time_ns;
@@ -266,7 +279,7 @@ fn model_segments<'a>(
     parts.into_iter().unzip()
 }
 
-/// By what users were known: as asked, or by the usual keys of the files' formats.
+/// The key of users: as requested, or the default keys of the files' formats.
 fn key(files: &[FileRead], settings: &Settings) -> String {
     if let Some(key) = &settings.key {
         return key.to_string();
@@ -281,7 +294,7 @@ fn key(files: &[FileRead], settings: &Settings) -> String {
     keys.join(" or ")
 }
 
-/// Runs of sessions' begins that stay in memory: 64 MiB.
+/// Runs of session starts that stay in memory: 64 MiB.
 const RUNS_OF_STARTS_MAX: usize = 4;
 
 fn log(reading: Reading) -> Log {

@@ -1,4 +1,4 @@
-//! A run of our own as a log: `requests.parquet`, whose users are known by their numbers.
+//! Makes a model of a recorded run: of its `requests.parquet`, whose users have numbers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -7,23 +7,23 @@ use record::Run;
 use record::schema::RunInfo;
 
 use crate::findings::{Severity, add};
-use crate::{format, from_logs};
 use crate::line_problems::LineProblems;
 use crate::read::{FileRead, LineStatistics, RULE, Reading, Sample};
 use crate::request_record::RequestRecord;
 use crate::settings::Settings;
 use crate::sorter::Sorter;
-use crate::{Class, BuiltModel, Model, ModelError, Target};
+use crate::{BuiltModel, Class, Model, ModelError, Target};
+use crate::{format, from_logs};
 
 /// Reads a run directory and models its requests: classes are its measures, segments its sessions. A run does
-/// not record what it asked for: `asked` has it by the names of measures, as far as it is known.
+/// not record its targets: `targets` has the known ones by the names of measures.
 ///
 /// # Errors
 /// Where the run cannot be read, or has no requests.
 pub fn from_run(
     path: &Path,
     settings: &Settings,
-    asked: &BTreeMap<String, Vec<Target>>,
+    targets: &BTreeMap<String, Vec<Target>>,
 ) -> Result<BuiltModel, ModelError> {
     let scratch = crate::scratch(settings)?;
     let run = Run::open(path)?;
@@ -77,7 +77,7 @@ pub fn from_run(
             .map(|measure| format!("{RULE}{}", measure.name))
             .collect(),
         segments: info.sessions.clone(),
-        samples: samples(info, asked),
+        samples: samples(info, targets),
         problems: LineProblems::default(),
         statistics: LineStatistics::default(),
         lines,
@@ -91,7 +91,7 @@ pub fn from_run(
     };
     let made = from_logs::build(reading, settings, &scratch, info.name.clone()).map_err(kept)?;
     let mut made = made.finish(|_| Ok(HashMap::new()))?;
-    report_made_up_targets(&mut made.model, asked);
+    report_made_up_targets(&mut made.model, targets);
     Ok(made)
 }
 
@@ -99,7 +99,7 @@ pub fn from_run(
 fn check_rows(lines: u64, sampled: bool) -> Result<(), ModelError> {
     let why = match (lines, sampled) {
         (0, _) => ": the run has none",
-        (_, true) => " that are whole: the run's rows were sampled, which breaks sessions",
+        (_, true) => " to model: the run kept a sample of its rows, so sessions are incomplete",
         _ => "",
     };
     if !why.is_empty() {
@@ -110,10 +110,10 @@ fn check_rows(lines: u64, sampled: bool) -> Result<(), ModelError> {
 }
 
 /// The known targets of the run's measures.
-fn samples(info: &RunInfo, asked: &BTreeMap<String, Vec<Target>>) -> Vec<Sample> {
+fn samples(info: &RunInfo, targets: &BTreeMap<String, Vec<Target>>) -> Vec<Sample> {
     let mut samples = Vec::new();
     for (route, measure) in (0..).zip(&info.measures) {
-        for target in asked.get(&measure.name).into_iter().flatten() {
+        for target in targets.get(&measure.name).into_iter().flatten() {
             samples.push(Sample {
                 lot: 0,
                 route,
@@ -125,32 +125,32 @@ fn samples(info: &RunInfo, asked: &BTreeMap<String, Vec<Target>>) -> Vec<Sample>
     samples
 }
 
-/// Tells which classes ask for something that is made up, and which for the same.
-fn report_made_up_targets(model: &mut Model, asked: &BTreeMap<String, Vec<Target>>) {
+/// Reports classes with made-up targets, and classes with common ones.
+fn report_made_up_targets(model: &mut Model, targets: &BTreeMap<String, Vec<Target>>) {
     let made_up: Vec<&str> = model
         .classes
         .iter()
         .map(|class| class.name.as_str())
-        .filter(|name| !asked.contains_key(*name))
+        .filter(|name| !targets.contains_key(*name))
         .collect();
-    let told = format!(
-        "a run does not record what it asks for, and its scenario does not say it of {}: paths made of the \
-         names stand there, to be put right in scenario.yaml",
+    let text = format!(
+        "a run does not record its targets, and its scenario has none for {}: the model uses paths made of the names; \
+         correct them in scenario.yaml",
         made_up.join(", ")
     );
     if !made_up.is_empty() {
-        add(model, Severity::Warning, "targets-made-up", told);
+        add(model, Severity::Warning, "targets-made-up", text);
     }
     let alike: Vec<&str> = (0..model.classes.len())
         .filter(|&place| is_alike(&model.classes, place))
         .map(|place| model.classes[place].name.as_str())
         .collect();
-    let told = format!(
-        "{} ask for the same as others of them: `throng model check` cannot tell them apart",
+    let text = format!(
+        "{} have targets in common with other classes: `throng model check` cannot distinguish them",
         alike.join(", ")
     );
     if !alike.is_empty() {
-        add(model, Severity::Warning, "targets-alike", told);
+        add(model, Severity::Warning, "targets-alike", text);
     }
 }
 

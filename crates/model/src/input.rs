@@ -34,7 +34,7 @@ pub(crate) struct Piece {
 }
 
 impl Input {
-    /// Opens a file; gzip, zstd and xz are told by their first bytes.
+    /// Opens a file; gzip, zstd and xz are detected by their first bytes.
     pub(crate) fn open(path: &Path) -> io::Result<Input> {
         Ok(Input {
             reader: Input::open_whole(path)?,
@@ -50,7 +50,7 @@ impl Input {
         if file.metadata()?.is_dir() {
             return Err(io::Error::new(
                 io::ErrorKind::IsADirectory,
-                "it is a directory",
+                "is a directory",
             ));
         }
         let mut reader = BufReader::with_capacity(1 << 18, file);
@@ -124,7 +124,7 @@ impl Input {
     }
 }
 
-/// A line without its end. Blanks stay: where tabulators part values, one may be all that tells of the last value.
+/// A line without its end. Blanks stay: with tabs as separators, one may mark the last value.
 pub(crate) fn without_end(mut line: &[u8]) -> &[u8] {
     while let [rest @ .., b'\n' | b'\r'] = line {
         line = rest;
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_lines_are_passed_over() {
+    fn too_long_lines_are_skipped() {
         let long = [vec![b'x'; 5 * PIECE_BYTES], b"\nafter\n".to_vec()].concat();
         assert_eq!(all(&long), (b"after\n".to_vec(), 1, false));
         assert_eq!(

@@ -9,7 +9,7 @@ pub(crate) struct Interner {
     all: Mutex<std::collections::HashMap<Box<[u8]>, u32>>,
 }
 
-/// What stands for texts beyond the number that are kept.
+/// Stands for all texts beyond the maximum.
 pub(crate) const OVERFLOW: &[u8] = b"(others)";
 
 impl Interner {

@@ -1,15 +1,14 @@
 //! Reads access logs and says what the crowd behind them does: sessions, arrivals, behaviour.
 //!
 //! ```text
-//! files ─input→ pieces ─format→ entries ─read→ hits, sorted by user
+//! files ─input→ pieces ─format→ entries ─read→ requests, sorted by user
 //!                                               │ survey: classes, the gap between sessions
 //!                                               ▼
 //!                     Model ←behaviour, arrivals─ sessions
 //!                       └─ scenario: text to run
 //! ```
-//! Nothing of a log is mended in silence: what was left out, and what was odd and kept, is counted by
-//! kind with its first lines. Memory does not grow with the log: beyond 256 MiB of requests sorted runs
-//! go to files, and all else is sampled or counted.
+//! Nothing of a log is corrected silently: bad lines left out and odd lines kept are counted by kind, with examples.
+//! Memory does not grow with the log: beyond 256 MiB, sorted requests go to files; all else is sampled or counted.
 
 #![deny(missing_docs)]
 
@@ -47,7 +46,7 @@ mod time;
 mod tsung;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -67,10 +66,14 @@ pub use from_counts::from_counts;
 pub use from_logs::from_logs;
 pub use from_run::from_run;
 pub use line_part::LinePart;
-pub use line_problems::{ProblemCount, Example, ProblemKind};
+pub use line_problems::{Example, ProblemCount, ProblemKind};
 pub use read::FileRead;
-pub use reference::{REFERENCE_BYTES_MAX, Reference, ReferenceColumns, ReferenceError, ReferenceSegment};
-pub use reference_check::{ReferenceCheck, ReferenceCheckError, ReferenceFigure, check_against_reference};
+pub use reference::{
+    REFERENCE_BYTES_MAX, Reference, ReferenceColumns, ReferenceError, ReferenceSegment,
+};
+pub use reference_check::{
+    ReferenceCheck, ReferenceCheckError, ReferenceFigure, check_against_reference,
+};
 pub use sessions::{Gap, GapReason};
 pub use settings::{ArrivalProcess, Behaviour as BehaviourKind, Rule, Settings};
 pub use tsung::Tsung;
@@ -79,18 +82,18 @@ use arrivals::Hours;
 use sorter::Scratch;
 
 /// The version of `model.json`.
-pub const FORMAT_VERSION: u32 = 1;
-/// The segment of sessions that none of the greater ones has.
+pub const FORMAT_VERSION: u32 = 2;
+/// The segment of the sessions outside the largest segments.
 const OTHERS: &str = "(others)";
-/// The only segment where there is no other.
+/// The only segment, if there is one.
 const ALL: &str = "all";
-/// Sessions of a segment below which its figures mean little.
+/// A segment with fewer sessions has uncertain figures.
 const SESSIONS_FEW: u64 = 50;
 
 /// How every `scenario.yaml` of a model begins.
 pub const SCENARIO_BEGINS: &str = "# BuiltModel by `throng model`";
 
-/// What a log says of its crowd: `model.json`.
+/// A model of a log: `model.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Model {
     /// [`FORMAT_VERSION`].
@@ -99,13 +102,13 @@ pub struct Model {
     pub name: String,
     /// What it was made from.
     pub log: Log,
-    /// By what lines are one user's; empty where there are counts alone.
+    /// What identifies a user; empty for counts.
     pub key: String,
-    /// By what sessions are told apart.
+    /// What separates segments.
     pub segment_by: Option<String>,
-    /// How many keys were seen.
+    /// The number of distinct keys.
     pub users: u64,
-    /// When a session ends; missing where there are counts alone.
+    /// When a session ends; missing for counts.
     pub gap: Option<Gap>,
     /// Classes of requests, the most frequent first.
     pub classes: Vec<Class>,
@@ -117,7 +120,7 @@ pub struct Model {
     pub behaviour: BehaviourKind,
     /// Of all draws.
     pub seed: u64,
-    /// What there is to say, what matters most first.
+    /// Findings, the most severe first.
     pub findings: Vec<Finding>,
 }
 
@@ -150,19 +153,19 @@ pub struct Segment {
 /// How a segment arrives in the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SegmentProcess {
-    /// By which law.
+    /// The process.
     pub kind: ArrivalProcess,
-    /// Why by that one.
+    /// Why that one.
     pub reason: ProcessReason,
 }
 
-/// Why a segment arrives by its law.
+/// Why a segment has its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessReason {
-    /// It is the simplest that the segment's own counts do not refuse.
+    /// It is the simplest that the segment's own counts do not reject.
     Own,
-    /// It was asked for.
+    /// It was requested.
     Given,
     /// The segment has too few sessions: it has the cycle of all where there is one, else one rate.
     Few,
@@ -190,7 +193,7 @@ pub struct Log {
     pub requests: u64,
     /// Lines left out by `--without`.
     pub without: u64,
-    /// What was wrong with lines, and what was odd.
+    /// Bad and odd lines by kind.
     pub problems: BTreeMap<ProblemKind, ProblemCount>,
     /// The step that times are taken in, seconds: the coarsest that a share of the lines worth naming has.
     pub step_s: f64,
@@ -207,19 +210,19 @@ pub struct Log {
     pub back_max_s: f64,
 }
 
-/// A model, and what its scenario needs besides.
+/// A model, and the other files of its scenario.
 #[derive(Debug, Clone)]
 pub struct BuiltModel {
     /// The model.
     pub model: Model,
     /// The scenario's traces, each with its file's name: users in each bin, or expected ones.
     pub traces: Vec<(String, Vec<f64>)>,
-    /// The trace of all users together, where their law has one.
+    /// The trace of all users together, if their process has one.
     whole: Option<Vec<f64>>,
 }
 
 impl BuiltModel {
-    /// One whose users all come by one process.
+    /// A model whose users all come by one process.
     fn with_one_process(model: Model, whole: Option<Vec<f64>>) -> Self {
         let traces = whole
             .iter()
@@ -244,8 +247,7 @@ impl BuiltModel {
         traces.chain(scenario::files(&self.model))
     }
 
-    /// The model with what its sequences asked for, where `look` can tell that of the log's lines, and with what
-    /// there is to say of it.
+    /// Completes the model with the targets of its sequences, as far as `look` finds them by line, and with its findings.
     fn finish(
         mut self,
         look: impl FnOnce(&[u64]) -> Result<HashMap<u64, (String, String)>, ModelError>,
@@ -262,19 +264,19 @@ impl BuiltModel {
         Ok(self)
     }
 
-    /// The model as Tsung's file, and what of it stands for something that Tsung cannot say.
+    /// The model as a Tsung configuration, with notes on what Tsung cannot express.
     pub fn tsung(&self) -> Tsung {
         tsung::written(self)
     }
 }
 
-/// The names of the sessions that stand for the segments in [`BuiltModel::scenario`].
+/// The names of the segments' sessions in [`BuiltModel::scenario`].
 pub fn session_names(model: &Model) -> Vec<String> {
     scenario::names(model)
 }
 
-/// How a log is read whose requests are a model's own: users known by `user`, segments by `session`,
-/// classes by their targets.
+/// Settings for a log that a model simulated: users are identified by `user`, segments by `session`, classes by
+/// their targets.
 pub fn settings_for_simulated_log(model: &Model) -> Settings {
     Settings {
         key: Some("user".parse().expect("the text is a part")),

@@ -1,4 +1,4 @@
-//! Parts of a line that sessions and segments are known by.
+//! Parts of a line that identify users and segments.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ const PARTS_MAX: usize = 8;
 /// Between parts that are joined: stands in none of them, and is shown as a blank.
 pub(crate) const JOINED: char = '\0';
 
-/// Where a text is taken from.
+/// The source of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Source {
     Address,
@@ -95,7 +95,7 @@ fn source(text: &str) -> Result<Source, String> {
         "header" => named(Source::Header),
         "field" => named(Source::Field),
         _ => Err(format!(
-            "`{text}` is no part of a line; the parts are address, agent, user, method, path, target, \
+            "`{text}` is not a part of a line; the parts are address, agent, user, method, path, target, \
              host, referer, status, query:NAME, cookie:NAME, header:NAME and field:NAME"
         )),
     }
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_part_is_told() {
+    fn unknown_parts_are_errors() {
         for bad in ["", "adress", "query", "query:", "path=(", "address+"] {
             assert!(bad.parse::<LinePart>().is_err(), "{bad}");
         }

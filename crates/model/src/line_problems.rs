@@ -1,4 +1,4 @@
-//! What was wrong with lines, counted by kind with the first of each.
+//! Problems of log lines, counted by kind with the first examples of each.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ const EXAMPLES_MAX: usize = 3;
 /// Characters kept of an example.
 const EXAMPLE_CHARS_MAX: usize = 160;
 
-/// What can be wrong with a line.
+/// A problem of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProblemKind {
@@ -21,23 +21,23 @@ pub enum ProblemKind {
     NoTime,
     /// Left out: its time has no year.
     NoYear,
-    /// Left out: there is no such time, or none that a log of our days has.
+    /// Left out: its time is impossible, or outside the supported years.
     NotATime,
-    /// Left out: its request is none.
+    /// Left out: its request cannot be read.
     Request,
     /// Left out: its target has no path, as in `OPTIONS *` or `CONNECT`.
     NoPath,
-    /// Left out: it has nothing that its session could be known by.
+    /// Left out: it lacks a part of the key.
     NoKey,
-    /// Left out: it is longer than any line may be.
+    /// Left out: it is longer than the maximum.
     TooLong,
     /// Left out: the file ends in the middle of it.
     CutOff,
     /// Kept: its time names no zone, and was taken as the zone's that was given, or UTC.
     NoZone,
-    /// Kept: its time is one that the clock showed twice; it was taken as the first.
+    /// Kept: the clock showed its time twice; it was read as the first.
     TimeRepeated,
-    /// Kept: its time is one that the clock was put forward over.
+    /// Kept: the clock skipped its time when it was put forward.
     TimeSkipped,
     /// Kept: it is not UTF-8; the bytes were percent-encoded.
     NotUtf8,
@@ -51,36 +51,36 @@ impl ProblemKind {
         self <= ProblemKind::CutOff
     }
 
-    /// What is said of such lines, after their number.
+    /// A phrase that follows the number of such lines.
     pub fn text(self) -> &'static str {
         match self {
-            ProblemKind::Format => "do not have the log's format",
-            ProblemKind::OtherFormat => "have another format than the file began with",
-            ProblemKind::NoTime => "have no time",
-            ProblemKind::NoYear => "have a time without a year",
-            ProblemKind::NotATime => {
-                "have a time that there is not, or that is no log's (before 1824, after 2115)"
+            ProblemKind::Format => "not in the log's format",
+            ProblemKind::OtherFormat => "in another format than the first lines of the file",
+            ProblemKind::NoTime => "without a time",
+            ProblemKind::NoYear => "with a time without a year",
+            ProblemKind::NotATime => "with an impossible time, or one before 1824 or after 2115",
+            ProblemKind::Request => "without a readable request",
+            ProblemKind::NoPath => "whose request has no path",
+            ProblemKind::NoKey => "without the parts of --key",
+            ProblemKind::TooLong => "longer than 64 KiB",
+            ProblemKind::CutOff => "cut off by the end of the file",
+            ProblemKind::NoZone => "with a time without a zone, read as UTC",
+            ProblemKind::TimeRepeated => {
+                "with a time that the clock showed twice, read as the first"
             }
-            ProblemKind::Request => "have no request that could be read",
-            ProblemKind::NoPath => "ask for no path",
-            ProblemKind::NoKey => "have nothing to know their session by",
-            ProblemKind::TooLong => "are longer than a line may be",
-            ProblemKind::CutOff => "are cut off by the file's end",
-            ProblemKind::NoZone => "have a time without a zone, taken as the zone given, or UTC",
-            ProblemKind::TimeRepeated => "have a time that the clock showed twice, taken as the first",
-            ProblemKind::TimeSkipped => "have a time that the clock was put forward over",
-            ProblemKind::NotUtf8 => "are not UTF-8; such bytes were percent-encoded",
-            ProblemKind::ClockBack => "are earlier than the line above them",
+            ProblemKind::TimeSkipped => "with a time that the clock skipped",
+            ProblemKind::NotUtf8 => "not in UTF-8, whose bytes were percent-encoded",
+            ProblemKind::ClockBack => "earlier than the line above",
         }
     }
 }
 
-/// Lines of one kind.
+/// Lines with one kind of problem.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProblemCount {
     /// How many.
     pub lines: u64,
-    /// The first of them, each as file:line and its beginning.
+    /// The first of these, each as file:line and its beginning.
     pub examples: Vec<Example>,
 }
 
@@ -105,8 +105,14 @@ pub(crate) struct LineProblems {
 }
 
 impl LineProblems {
-    /// Counts a line. `name` is asked only for lines that are kept as examples.
-    pub(crate) fn add(&mut self, kind: ProblemKind, (file, line): (u32, u64), text: &[u8], name: &str) {
+    /// Counts a line of the file `name`.
+    pub(crate) fn add(
+        &mut self,
+        kind: ProblemKind,
+        (file, line): (u32, u64),
+        text: &[u8],
+        name: &str,
+    ) {
         let count = self.kinds.entry(kind).or_default();
         count.lines += 1;
         if count.examples.len() < EXAMPLES_MAX {
@@ -135,7 +141,7 @@ impl LineProblems {
         }
     }
 
-    /// The kind that most of the lines have that were left out.
+    /// The most frequent kind among the lines that were left out.
     pub(crate) fn most(&self) -> ProblemKind {
         let bad = self.kinds.iter().filter(|(kind, _)| kind.is_bad());
         let most = bad.max_by_key(|(_, count)| count.lines);

@@ -1,34 +1,43 @@
-//! A model that was written down, read again.
+//! Loads a `model.json` and validates it.
 //!
-//! Whoever uses a model takes its numbers for what they say: places for places that there are, counts for
-//! such as can be added up. So they are looked at once, here.
+//! The rest of the crate relies on its values: indices are in range, counts can be added up.
+
+use serde::Deserialize;
 
 use crate::{Arrivals, Behaviour, FORMAT_VERSION, Model, ModelFileError};
 
-/// Counts above this are none of a log: sums of them would not fit.
+/// Larger counts cannot come from a log, and their sums would not fit.
 const COUNT_MAX: u64 = 1 << 40;
 /// Clocks show years of four digits, in seconds since 1970.
 const CLOCK_MAX_S: u64 = 253_402_300_799;
+
+/// What every version of the file has.
+#[derive(Deserialize)]
+struct Header {
+    format: u32,
+}
 
 impl Model {
     /// Reads the text of a `model.json`.
     ///
     /// # Errors
-    /// Where it is none, is of another version, or has numbers that cannot be those of a log.
+    /// If it is not a model, has another version, or has impossible values.
     pub fn read(text: &str) -> Result<Model, ModelFileError> {
-        let model: Model = serde_json::from_str(text)?;
-        if model.format != FORMAT_VERSION {
-            return Err(ModelFileError::Version(model.format));
+        // Files of another version may lack keys: the version is read by itself, first.
+        let header: Header = serde_json::from_str(text)?;
+        if header.format != FORMAT_VERSION {
+            return Err(ModelFileError::Version(header.format));
         }
-        sound(&model).map_err(ModelFileError::Numbers)?;
+        let model: Model = serde_json::from_str(text)?;
+        validate(&model).map_err(ModelFileError::Numbers)?;
         Ok(model)
     }
 }
 
-fn sound(model: &Model) -> Result<(), String> {
+fn validate(model: &Model) -> Result<(), String> {
     let classes = model.classes.len();
     if model.segments.is_empty() {
-        return Err("there is no segment".to_owned());
+        return Err("it has no segment".to_owned());
     }
     for class in &model.classes {
         if class.targets.is_empty() {
@@ -47,22 +56,25 @@ fn sound(model: &Model) -> Result<(), String> {
             arrivals(own)?;
         }
         behaviour(&segment.behaviour, classes)
-            .map_err(|why| format!("of the segment {:?}, {why}", segment.name))?;
+            .map_err(|why| format!("segment {:?}: {why}", segment.name))?;
     }
     Ok(())
 }
 
 fn arrivals(arrivals: &Arrivals) -> Result<(), String> {
     if !(arrivals.span_s > 0.0 && arrivals.rate_per_s > 0.0) {
-        return Err("arrivals have no length, or nobody arrives".to_owned());
+        return Err("the arrivals have no length, or nobody arrives".to_owned());
     }
     if arrivals.local_s.unsigned_abs() > CLOCK_MAX_S {
-        return Err(format!("no clock shows {} s", arrivals.local_s));
+        return Err(format!(
+            "local_s is {} s, which no clock shows",
+            arrivals.local_s
+        ));
     }
     let rates = arrivals.cycle.as_ref().map(|cycle| cycle.rates.len());
     if let Some(rates) = rates.filter(|rates| ![24, 7 * 24].contains(rates)) {
         return Err(format!(
-            "a cycle has {rates} rates, and days have 24 hours, weeks 168"
+            "a cycle has {rates} rates instead of 24 for a day or 168 for a week"
         ));
     }
     counts("the users of an hour", arrivals.by_hour.iter().copied())?;
@@ -81,9 +93,7 @@ fn behaviour(behaviour: &Behaviour, classes: usize) -> Result<(), String> {
     ];
     for (name, length) in of_classes {
         if length != classes {
-            return Err(format!(
-                "{name} has {length} entries, and there are {classes} classes"
-            ));
+            return Err(format!("{name} has {length} entries for {classes} classes"));
         }
     }
     let places = behaviour.transitions.iter().flat_map(|t| [t.from, t.to]);
@@ -91,7 +101,7 @@ fn behaviour(behaviour: &Behaviour, classes: usize) -> Result<(), String> {
     let mut places = places.chain(steps.map(|&(class, _)| class));
     if let Some(place) = places.find(|&place| place >= classes) {
         return Err(format!(
-            "class {place} is named, and the last of {classes} is {}",
+            "it refers to class {place}, and the last of {classes} is {}",
             classes.saturating_sub(1)
         ));
     }
@@ -117,7 +127,7 @@ fn behaviour(behaviour: &Behaviour, classes: usize) -> Result<(), String> {
 
 fn counts(what: &str, counts: impl IntoIterator<Item = u64>) -> Result<(), String> {
     match counts.into_iter().find(|&count| count > COUNT_MAX) {
-        Some(count) => Err(format!("{what} is counted {count} times")),
+        Some(count) => Err(format!("{what} has the count {count}, which is too large")),
         None => Ok(()),
     }
 }

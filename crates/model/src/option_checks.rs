@@ -1,4 +1,4 @@
-//! What was asked of a log and came to nothing, and what its lines did not tell: refused, or told.
+//! Options without effect, and parts that lines lack: rejected, or reported as findings.
 
 use crate::findings::{Severity, add};
 use crate::format::{CSV, JSON};
@@ -6,10 +6,10 @@ use crate::read::{LineStatistics, Reading};
 use crate::settings::Settings;
 use crate::{Model, ModelError};
 
-/// Names that are shown of those that lines have.
+/// Maximum number of field names in an error.
 const NAMES_SHOWN: usize = 40;
 
-/// Refuses names for fields that no line has: what they were given for would be taken from elsewhere, or made up.
+/// Rejects `--field` names that no line has: the value would come from elsewhere, or be a default.
 pub(crate) fn check_fields(reading: &Reading, settings: &Settings) -> Result<(), ModelError> {
     let formats = reading.files.iter().map(|file| file.format.as_str());
     let mut formats: Vec<&str> = formats.filter(|format| !format.is_empty()).collect();
@@ -47,19 +47,19 @@ pub(crate) fn check_fields(reading: &Reading, settings: &Settings) -> Result<(),
     }
 }
 
-/// Tells the rest of it.
+/// Reports the other options without effect, and what lines lack.
 pub(crate) fn report(model: &mut Model, statistics: &LineStatistics, settings: &Settings) {
     unused_options(model, statistics, settings);
     missing_parts(model, statistics, settings);
 }
 
-/// Options that no line had to do with.
+/// Options that matched no line.
 fn unused_options(model: &mut Model, statistics: &LineStatistics, settings: &Settings) {
     let mut warn = |code, text| add(model, Severity::Warning, code, text);
     for (rule, &requests) in settings.rules.iter().zip(&statistics.rules) {
         if requests == 0 {
             let text = format!(
-                "--class {}: no request matches that none of those before it takes; there is no such class",
+                "--class {}: no request matches it, or earlier classes took them all; the model has no such class",
                 rule.name
             );
             warn("class-unmatched", text);
@@ -67,49 +67,49 @@ fn unused_options(model: &mut Model, statistics: &LineStatistics, settings: &Set
     }
     for (part, matched) in settings.without.iter().zip(&statistics.without) {
         if !matched {
-            let text = format!("--without {part}: no line matches, and none was left out for it");
+            let text = format!("--without {part}: no line matches it, so it left out nothing");
             warn("without-unmatched", text);
         }
     }
     if let Some(part) = settings.segment.as_ref().filter(|_| !statistics.segmented) {
-        let text = format!("--segment {part}: no request matches, and all are of one segment");
+        let text = format!("--segment {part}: no request matches it, so all are in one segment");
         warn("segment-unmatched", text);
     }
     if let Some(zone) = settings.zone.as_ref().filter(|_| statistics.no_zone == 0) {
         let text = format!(
-            "--zone {zone} does nothing: all times name their zone, or are UTC by the log's format"
+            "--zone {zone} has no effect: all times name their zone, or the format defines them as UTC"
         );
         warn("zone-idle", text);
     }
 }
 
-/// What lines did not tell, and what stands in its place.
+/// Parts that lines lack, and the values used instead.
 fn missing_parts(model: &mut Model, statistics: &LineStatistics, settings: &Settings) {
     let requests = model.log.requests;
-    let told = |count: u64, what: &str| match count == requests {
+    let lacking = |count: u64, what: &str| match count == requests {
         true => format!("no request has {what}"),
         false => format!("{count} of {requests} requests have no {}", &what[2..]),
     };
     let by_agent = model.key.contains("agent");
     if statistics.no_method > 0 {
-        let text = told(statistics.no_method, "a method") + "; GET was taken for it";
+        let text = lacking(statistics.no_method, "a method") + "; the model uses GET";
         add(model, Severity::Warning, "no-method", text);
     }
     if statistics.no_status > 0 {
-        let text = told(statistics.no_status, "a status")
-            + "; where a class has none, the scenario takes 400 and above for failures";
+        let text = lacking(statistics.no_status, "a status")
+            + "; in a class without statuses, the scenario counts 400 and above as errors";
         add(model, Severity::Note, "no-status", text);
     }
     if by_agent && statistics.no_agent == requests {
-        let text = "no request has an agent: all who share an address are one user; --field agent=NAME or --key \
-                    says what else tells them apart";
+        let text = "no request has a user agent, so users who share an address count as one; --field agent=NAME names \
+                    it, or --key another part";
         add(model, Severity::Note, "no-agent", text.to_owned());
     }
     let some = |lines: u64| 0 < lines && lines < statistics.named;
     for ((means, name), &lines) in settings.fields.iter().zip(&statistics.fields) {
         if some(lines) {
             let all = statistics.named;
-            let text = format!("{lines} of {all} lines have {name:?} for the {means}");
+            let text = format!("{lines} of {all} lines have the field {name:?} for the {means}");
             add(model, Severity::Note, "field-missing", text);
         }
     }

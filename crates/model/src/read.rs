@@ -1,4 +1,4 @@
-//! Reading: one thread unpacks and cuts files into pieces, others take their lines apart.
+//! Reading: one thread decompresses files and cuts them into pieces, others parse the lines.
 //!
 //! What comes out does not depend on how many they are: places in the log order everything, and what is
 //! sampled is chosen by them.
@@ -19,10 +19,10 @@ use jiff::tz::TimeZone;
 use crate::ModelError;
 use crate::format::{self, Format};
 use crate::input::{Input, Piece};
+use crate::interner::Interner;
 use crate::line_part::JOINED;
 use crate::line_problems::{LineProblems, ProblemKind};
-use crate::request_record::{RequestRecord, NO_SEGMENT};
-use crate::interner::Interner;
+use crate::request_record::{NO_SEGMENT, RequestRecord};
 use crate::settings::Settings;
 use crate::sorter::{Run, Scratch};
 
@@ -32,9 +32,9 @@ pub(crate) use lines::{RULE, Sample};
 pub(crate) use second_read::{FileIdentities, targets_of_lines};
 use steps::Steps;
 
-/// Routes of requests that are told apart while reading.
+/// Maximum number of distinct routes while reading.
 const ROUTES_MAX: usize = 1 << 18;
-/// Values of the segment that are told apart.
+/// Maximum number of distinct segments.
 const SEGMENTS_MAX: usize = NO_SEGMENT as usize - 2;
 /// Runs of sorted requests that stay in memory: 256 MiB.
 const RUNS_IN_MEMORY_MAX: usize = 8;
@@ -229,7 +229,7 @@ fn feed(
             if line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
                 bytes.drain(..BYTE_ORDER_MARK.len());
             }
-            // Of a file whose first line is too long, or that ends before it, there is nothing to tell a format by.
+            // A file whose first line is too long, or that ends before it, has nothing to detect a format by.
             let parts = match &format {
                 Some(known) => by_format(bytes, known),
                 None if bytes.is_empty() => Vec::new(),
@@ -256,7 +256,7 @@ fn feed(
                 number += 1;
                 format = Some(known);
                 if sender.send(work).is_err() {
-                    // A reader that failed tells why when it is joined.
+                    // A reader that failed returns why when it is joined.
                     return Ok(fed);
                 }
             }

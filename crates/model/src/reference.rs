@@ -1,4 +1,4 @@
-//! Rates and probabilities that somebody stated, as a table: what a model is held against.
+//! Reference figures: a table of known rates and probabilities that a model is tested against.
 //!
 //! ```text
 //! publisher,share,impression,redeem
@@ -16,35 +16,35 @@ const ROWS_MAX: usize = 10_000;
 /// Most of the classes that a path goes through.
 const PATH_MAX: usize = 50;
 
-/// What a table means.
+/// The meaning of a table's columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceColumns {
     /// The column with each segment's share of all sessions.
     pub share: String,
-    /// Sessions a second, all segments together, that were stated.
+    /// The known rate of all segments together, sessions a second.
     pub rate_per_s: f64,
-    /// How many times as fast as stated the log's crowd was.
+    /// How many times faster than the table the log's users were.
     pub speed: f64,
     /// Classes in the order in which sessions come to them; all but the first are columns.
     pub path: Vec<String>,
-    /// A probability above 1 is taken as 1, and told; else it is refused.
+    /// A probability above 1 is read as 1 and noted; else it is an error.
     pub above_one_is_one: bool,
 }
 
-/// A table that was read.
+/// A table of reference figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
     /// In the table's order.
     pub segments: Vec<ReferenceSegment>,
-    /// How many times as fast as stated the log's crowd was.
+    /// How many times faster than the table the log's users were.
     pub speed: f64,
-    /// As in [`ReferenceColumns`].
+    /// As in [`ReferenceColumns::path`].
     pub path: Vec<String>,
-    /// What was taken otherwise than it stands, a sentence each, with its place.
+    /// Corrections, a sentence each, with line and column.
     pub repairs: Vec<String>,
 }
 
-/// A row.
+/// A row of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReferenceSegment {
     /// The segment's name.
@@ -55,7 +55,7 @@ pub struct ReferenceSegment {
     pub probabilities: Vec<f64>,
 }
 
-/// Why a table was refused.
+/// Why a table was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct ReferenceError {
@@ -69,7 +69,7 @@ pub struct ReferenceError {
 
 impl Reference {
     /// Reads a CSV table whose first line names the columns; the first column has the segments' names. Cells
-    /// are plain: what needs quotes cannot stand in such a table. Shares count relative to their sum.
+    /// are plain: quotes are not supported. Shares count relative to their sum.
     ///
     /// # Errors
     /// With the first place that is not as it should be.
@@ -88,12 +88,16 @@ impl Reference {
         for (line, row) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let row = cells(row);
             if row.len() != head.len() {
-                let problem = format!("there are {} cells, and {} columns", row.len(), head.len());
+                let problem = format!(
+                    "the row has {} cells, the table {} columns",
+                    row.len(),
+                    head.len()
+                );
                 let column = row.len().min(head.len()).to_string();
                 return Err(wrong(line, &column, problem));
             }
             if let Some(first) = seen.insert(row[0], line) {
-                let problem = format!("{} stands in line {first} already", row[0]);
+                let problem = format!("{} is already in line {first}", row[0]);
                 return Err(wrong(line, head[0], problem));
             }
             if stated.segments.len() == ROWS_MAX {
@@ -108,7 +112,7 @@ impl Reference {
                     .map_err(|problem| wrong(line, head[column], problem))?;
                 if is_above {
                     stated.repairs.push(format!(
-                        "line {line}, column {}: {} is no probability, taken as 1",
+                        "line {line}, column {}: the probability {} is read as 1",
                         head[column], row[column]
                     ));
                 }
@@ -122,11 +126,11 @@ impl Reference {
         }
         let sum: f64 = stated.segments.iter().map(|row| row.rate_per_s).sum();
         if sum <= 0.0 {
-            let problem = "the shares come to nothing; some sessions have to be somebody's";
+            let problem = "the shares add up to 0; at least one must be above 0";
             return Err(wrong(1, &meaning.share, problem.to_owned()));
         }
         if !sum.is_finite() {
-            let problem = "the shares are too great to be added up";
+            let problem = "the sum of the shares is too large";
             return Err(wrong(1, &meaning.share, problem.to_owned()));
         }
         for segment in &mut stated.segments {
@@ -149,16 +153,19 @@ fn wrong(line: usize, column: &str, problem: String) -> ReferenceError {
 }
 
 /// The places of the share and of each class but the path's first.
-fn columns(head: &[&str], meaning: &ReferenceColumns) -> Result<(usize, Vec<usize>), ReferenceError> {
+fn columns(
+    head: &[&str],
+    meaning: &ReferenceColumns,
+) -> Result<(usize, Vec<usize>), ReferenceError> {
     if meaning.path.len() > PATH_MAX {
-        let problem = format!("a path goes through {PATH_MAX} classes at most");
+        let problem = format!("a path has at most {PATH_MAX} classes");
         return Err(wrong(1, &meaning.path[PATH_MAX], problem));
     }
     let place = |name: &String| {
         let place = head.iter().position(|column| column == name);
         place.filter(|&place| place > 0).ok_or_else(|| {
             let problem = format!(
-                "there is no such column behind the first; there are {}",
+                "no such column after the first; the columns are {}",
                 head.join(", ")
             );
             wrong(1, name, problem)
@@ -173,7 +180,7 @@ fn columns(head: &[&str], meaning: &ReferenceColumns) -> Result<(usize, Vec<usiz
 fn share(cell: &str) -> Result<f64, String> {
     let value = cell.parse::<f64>().ok();
     let value = value.filter(|value| value.is_finite() && *value >= 0.0);
-    value.ok_or_else(|| format!("{cell:?} should be a number from 0 on"))
+    value.ok_or_else(|| format!("{cell:?} is not a number of 0 or more"))
 }
 
 /// A probability, and whether it stood above 1.
@@ -183,10 +190,10 @@ fn probability(cell: &str, above_one_is_one: bool) -> Result<(f64, bool), String
         Some(value) if (0.0..=1.0).contains(&value) => Ok((value, false)),
         Some(value) if value > 1.0 && above_one_is_one => Ok((1.0, true)),
         Some(value) if value > 1.0 => Err(format!(
-            "{cell} is above 1, and a probability is at most 1; mend it, or have it taken as 1 \
-             (--above-one take-as-one)"
+            "{cell} is above 1, and a probability is at most 1; fix it, or have it read as 1 (--above-one \
+             take-as-one)"
         )),
-        _ => Err(format!("{cell:?} should be a number from 0 to 1")),
+        _ => Err(format!("{cell:?} is not a number from 0 to 1")),
     }
 }
 
@@ -232,11 +239,11 @@ mod tests {
         assert!(stated.repairs.is_empty());
         // Numbers whose sum is beyond all numbers are none.
         let error = read("a,1e308,0,0\nb,1e308,0,0\n", &meaning()).unwrap_err();
-        assert!(error.to_string().contains("too great"), "{error}");
+        assert!(error.to_string().contains("too large"), "{error}");
     }
 
     #[test]
-    fn a_probability_above_one_is_refused_or_told_with_its_place() {
+    fn probability_above_one_is_an_error_or_noted() {
         let rows = "a,0.5,0.1,0\nb,0.5,3.375,0\n";
         let error = read(rows, &meaning()).unwrap_err();
         assert!(
@@ -253,19 +260,27 @@ mod tests {
         assert_eq!(stated.segments[1].probabilities, [1.0, 0.0]);
         assert_eq!(
             stated.repairs,
-            ["line 3, column seen: 3.375 is no probability, taken as 1"]
+            ["line 3, column seen: the probability 3.375 is read as 1"]
         );
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_name_line_and_column() {
         for (rows, place, part) in [
-            ("", "line 1, column share", "come to nothing"),
-            ("a,0,0,0\n", "line 1, column share", "come to nothing"),
-            ("a,0.5,0\n", "line 2, column 3", "3 cells, and 4 columns"),
-            ("a,1,0,0\na,1,0,0\n", "line 3, column who", "line 2 already"),
-            ("a,-1,0,0\n", "line 2, column share", "from 0 on"),
-            ("a,inf,0,0\n", "line 2, column share", "from 0 on"),
+            ("", "line 1, column share", "add up to 0"),
+            ("a,0,0,0\n", "line 1, column share", "add up to 0"),
+            (
+                "a,0.5,0\n",
+                "line 2, column 3",
+                "3 cells, the table 4 columns",
+            ),
+            (
+                "a,1,0,0\na,1,0,0\n",
+                "line 3, column who",
+                "already in line 2",
+            ),
+            ("a,-1,0,0\n", "line 2, column share", "of 0 or more"),
+            ("a,inf,0,0\n", "line 2, column share", "of 0 or more"),
             ("a,1,nan,0\n", "line 2, column seen", "from 0 to 1"),
             ("a,1,0,often\n", "line 2, column bought", "\"often\""),
         ] {

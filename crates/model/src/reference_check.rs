@@ -1,7 +1,7 @@
-//! A model held against rates and probabilities that were stated: are they what the log shows?
+//! Tests a model against reference figures: does the log show the known rates and probabilities?
 //!
-//! Intervals are exact. That some of many miss what is right is to be expected; so their number is held
-//! against the number that is, and the figures are tested together besides.
+//! Intervals are exact. Some of many intervals miss even if all figures are right. So the number of misses is
+//! tested against its expectation, and the figures are tested together.
 
 use serde::{Deserialize, Serialize};
 use stats::exact::{CountDistribution, at_least_of, mean_interval, share_interval};
@@ -14,30 +14,30 @@ use crate::{Model, OTHERS, Segment};
 /// The confidence of each interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// A model beside what was stated.
+/// The result of a test against reference figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReferenceCheck {
-    /// The probability that figures which are all right are refused.
+    /// The probability that right figures are rejected, all tests together.
     pub level: f64,
     /// Of each interval.
     pub confidence: f64,
-    /// How many times as fast as stated the log's crowd was; rates here are as stated.
+    /// How many times faster than the table the log's users were; rates here are on the table's scale.
     pub speed: f64,
     /// How long rates were counted, in the log's seconds.
     pub seconds: f64,
     /// Segments in the table's order: each with its rate, then its probabilities along the path.
     pub figures: Vec<ReferenceFigure>,
-    /// Intervals that miss what was stated.
+    /// Intervals that miss the reference.
     pub misses: u64,
-    /// How many would, were all stated figures right.
+    /// The expected number of misses if all figures are right.
     pub misses_expected: f64,
     /// P(as many, or more).
     pub p_misses: f64,
     /// The same, adjusted together with the figures.
     pub p_misses_adjusted: f64,
-    /// What was taken otherwise than stated, and what could not be held against anything; a sentence each.
+    /// Corrections of the table, and figures that could not be tested; a sentence each.
     pub notes: Vec<String>,
-    /// Nothing is refused.
+    /// Nothing is rejected.
     pub holds: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct ReferenceFigure {
     pub what: String,
     /// A probability, or sessions a second.
     pub reference: f64,
-    /// The same by the log; missing where nobody came so far.
+    /// The same in the log; missing if no session came so far.
     pub observed: Option<f64>,
     /// Lower bound of its interval.
     pub low: f64,
@@ -60,12 +60,11 @@ pub struct ReferenceFigure {
     pub count: u64,
     /// Of how many; missing of a rate.
     pub of: Option<u64>,
-    /// The interval holds what was stated.
+    /// The interval contains the reference.
     pub inside: bool,
-    /// The probability that an interval about so many misses what is right: 5 % at most, less the fewer they
-    /// are.
+    /// The probability that the interval of such a count misses a true value: at most 5 %, less for small counts.
     pub miss: f64,
-    /// P(as far from what was stated).
+    /// P(as far from the reference).
     pub p: f64,
     /// The same, adjusted for the number of figures (Holm 1979).
     pub p_adjusted: f64,
@@ -74,18 +73,18 @@ pub struct ReferenceFigure {
 }
 
 impl ReferenceFigure {
-    /// Nothing that could have been seen would have been too far off: there are too few sessions.
+    /// There are too few sessions for any count to be rejected.
     pub fn is_uninformative(&self) -> bool {
         let is_certain = self.reference <= 0.0 || self.of.is_some() && self.reference >= 1.0;
         self.inside && self.miss <= 0.0 && !(is_certain && self.of != Some(0))
     }
 }
 
-/// Why nothing can be held against a table.
+/// Why a model cannot be tested against a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceCheckError {
-    /// The path begins with a class that the model has not.
-    #[error("the model has no class {name:?} for sessions to begin with; it has {known}")]
+    /// The model lacks the first class of the path.
+    #[error("the model has no class {name:?}, with which --path begins; it has {known}")]
     Class {
         /// As given.
         name: String,
@@ -93,18 +92,21 @@ pub enum ReferenceCheckError {
         known: String,
     },
     /// The recording is too short for rates.
-    #[error("sessions began within {seconds} s; rates want three seconds at least")]
+    #[error("all sessions began within {seconds} s; rates take at least three seconds")]
     Short {
         /// From the first begin to the last.
         seconds: u64,
     },
 }
 
-/// Holds a model against what was stated.
+/// Tests a model against reference figures.
 ///
 /// # Errors
-/// Where the two have nothing to do with each other.
-pub fn check_against_reference(model: &Model, reference: &Reference) -> Result<ReferenceCheck, ReferenceCheckError> {
+/// If the model lacks the first class of the path, or is too short.
+pub fn check_against_reference(
+    model: &Model,
+    reference: &Reference,
+) -> Result<ReferenceCheck, ReferenceCheckError> {
     let mut notes = reference.repairs.clone();
     let path = path(model, &reference.path, &mut notes)?;
     // A log begins and ends with a session's begin: the Poisson process is what lies between.
@@ -120,8 +122,8 @@ pub fn check_against_reference(model: &Model, reference: &Reference) -> Result<R
         let segment = model.segments.iter().find(|own| own.name == row.name);
         if segment.is_none() && lumped {
             notes.push(format!(
-                "{} is not held against anything: it has no sessions, or is among the {OTHERS}; --segments-max \
-                 takes more apart",
+                "{} cannot be tested: it has no sessions, or is among the {OTHERS}; --segments-max keeps more segments \
+                 apart",
                 row.name
             ));
             continue;
@@ -143,7 +145,7 @@ pub fn check_against_reference(model: &Model, reference: &Reference) -> Result<R
     });
     for segment in unlisted {
         notes.push(format!(
-            "nothing is stated of {} ({} sessions)",
+            "the table has no row for {} ({} sessions)",
             segment.name, segment.sessions
         ));
     }
@@ -167,7 +169,7 @@ fn path(
                 return Err(ReferenceCheckError::Class { name, known });
             }
             None => notes.push(format!(
-                "no request of the log is of the class {name}; the classes are {known}"
+                "the log has no request of the class {name}; the classes are {known}"
             )),
             Some(_) => {}
         }
@@ -253,7 +255,7 @@ impl Figures {
         );
     }
 
-    /// `distribution`: of the count, were the stated figure right.
+    /// `distribution`: of the count if the reference is right.
     fn add(&mut self, distribution: CountDistribution, count: u64, figure: ReferenceFigure) {
         let p = distribution.p(count);
         self.0.push(ReferenceFigure {

@@ -1,11 +1,11 @@
-//! A request as it is sorted: 32 bytes.
+//! A request in numbers, as it is sorted: 32 bytes.
 
 use crate::sorter::Item;
 
-/// A request, of which numbers are left. Sorted by user, then time, then as written.
+/// A request in numbers. Sorted by user, then time, then order in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RequestRecord {
-    /// Of what the session is known by.
+    /// Hash of the user's key.
     pub(crate) key: u64,
     /// Since the Unix epoch.
     pub(crate) time_ns: i64,
@@ -13,13 +13,13 @@ pub(crate) struct RequestRecord {
     pub(crate) order: u64,
     /// The number of its route.
     pub(crate) route: u32,
-    /// The number of its segment; [`NO_SEGMENT`] where the line does not say.
+    /// The number of its segment; [`NO_SEGMENT`] if the line has none.
     pub(crate) segment: u16,
-    /// 0: not told.
+    /// 0: unknown.
     pub(crate) status: u16,
 }
 
-/// A line that says nothing of its segment.
+/// The segment of a line that has none.
 pub(crate) const NO_SEGMENT: u16 = u16::MAX;
 
 impl Item for RequestRecord {
@@ -53,7 +53,7 @@ impl Item for RequestRecord {
     }
 }
 
-/// A session's begin, sorted by segment, then time.
+/// The start of a session, sorted by segment, then time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SessionStart {
     pub(crate) segment: u16,

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_from_user_to_user_is_taken_out() {
+    fn numbers_and_identifiers_are_replaced_in_routes() {
         let mut out = Vec::new();
         for (target, expected) in [
             ("/", "GET /"),

@@ -1,4 +1,4 @@
-//! The model as a scenario that can be run and scaled.
+//! Writes the model as a scenario that can be run and scaled.
 
 mod arrivals;
 mod detail;
@@ -14,13 +14,13 @@ use crate::{BehaviourKind, Model, SCENARIO_BEGINS, Segment};
 pub(crate) use detail::Detail;
 pub(crate) use targets::{drawn, files, inline_max, target_of_sequence};
 
-/// A run lasts so long unless asked otherwise, in the log's time.
+/// The default length of a run, in the log's time.
 const SECONDS_MAX: f64 = 3_600.0;
-/// About so many requests of all sequences together.
+/// Maximum number of requests of all sequences together, approximately.
 pub(crate) const SEQUENCE_REQUESTS_MAX: usize = 8_000;
 
-/// How many recorded sessions of each segment the scenario has. It follows from how long sessions are on
-/// average: were single ones left out for being long, those in the scenario would be too short.
+/// How many recorded sessions of each segment the scenario has. It depends on the mean length of sessions: leaving
+/// out single long ones would make the sessions in the scenario too short.
 pub(crate) fn sequences_each(model: &Model) -> usize {
     let segments = model.segments.iter();
     let kept: Vec<(usize, f64)> = segments
@@ -49,7 +49,7 @@ pub(crate) fn text(model: &Model) -> String {
     written(model, Detail::largest_that_fits(model).unwrap_or_default())
 }
 
-/// The same with so much of the model.
+/// The same with this much detail.
 fn written(model: &Model, detail: Detail) -> String {
     let mut out = head(model);
     let names = names(model);
@@ -83,11 +83,11 @@ fn head(model: &Model) -> String {
     let mut out = String::new();
     let _ = write!(
         out,
-        "{SCENARIO_BEGINS} from {} requests; report.md says how well it fits.\n\
-         # What can be turned, each alone:\n\
-         #   --set target=http://HOST:PORT/   where it goes\n\
-         #   --set speed=20                   the same users, 20 times as fast: their arrivals and thinks\n\
-         #   --set users=2                    twice as many of every kind\n",
+        "{SCENARIO_BEGINS} from {} requests; report.md shows how well it fits.\n\
+         # Parameters, each by itself:\n\
+         #   --set target=http://HOST:PORT/   the server\n\
+         #   --set speed=20                   the same users 20 times as fast: arrivals and think times\n\
+         #   --set users=2                    twice as many users of every segment\n",
         model.log.requests
     );
     if !one_segment {
@@ -101,17 +101,17 @@ fn head(model: &Model) -> String {
     if thinks(model) {
         if ends_by_chance(model) {
             out.push_str(
-                "#   --set length=2                   the odds of a further request, times 2\n",
+                "#   --set length=2                   twice the odds of a further request\n",
             );
         }
-        out.push_str("#   --set think=6                    every think six times as long\n");
+        out.push_str("#   --set think=6                    every think time six times as long\n");
     }
     if arrivals::uses_trace(model) {
-        out.push_str("#   --set begin=10800                begins so many seconds into the log\n");
+        out.push_str("#   --set begin=10800                seconds into the log to begin at\n");
     }
     let _ = write!(
         out,
-        "#   --set seconds=18000              so much of the log's time (it has {})\n\
+        "#   --set seconds=18000              seconds of the log's time (it has {})\n\
          name: {}\n\
          target: http://127.0.0.1:8080/\n\
          seed: {}\n",
@@ -182,7 +182,7 @@ fn params(model: &Model, names: &[String], out: &mut String) {
     }
 }
 
-/// Whether anybody asks for more than one thing.
+/// Whether any session has more than one request.
 fn thinks(model: &Model) -> bool {
     model
         .segments
@@ -190,12 +190,12 @@ fn thinks(model: &Model) -> bool {
         .any(|segment| !segment.behaviour.transitions.is_empty())
 }
 
-/// Whether a segment's users follow a chain: they do, too, where none of its sessions could be kept whole.
+/// Whether a segment's users follow a chain: also if none of its sessions could be kept.
 pub(crate) fn is_chain(model: &Model, segment: &Segment) -> bool {
     model.behaviour == BehaviourKind::Chain || segment.behaviour.sequences.is_empty()
 }
 
-/// Whether there is a class after which some sessions of a chain end and others go on.
+/// Whether there is a class after which some sessions of a chain end and others continue.
 fn ends_by_chance(model: &Model) -> bool {
     let mut chains = model.segments.iter().filter(|s| is_chain(model, s));
     chains.any(|segment| {
@@ -301,7 +301,7 @@ fn sequences(model: &Model, segment: &Segment, detail: Detail, out: &mut String)
     let kept = &segment.behaviour.sequences;
     let taken = detail.sequences.min(kept.len());
     for number_of in 0..taken {
-        // From all over the kept ones, whatever order those may have.
+        // Spread over all kept ones, whatever their order.
         let sequence = number_of * kept.len() / taken;
         out.push_str("          - steps:\n");
         for (place, &(class, before_s)) in kept[sequence].iter().enumerate() {
@@ -315,7 +315,7 @@ fn sequences(model: &Model, segment: &Segment, detail: Detail, out: &mut String)
     }
 }
 
-/// A duration in seconds that the knobs turn.
+/// A duration in seconds, scaled by the parameters.
 fn scaled(seconds: f64) -> String {
     format!("\"${{{} * think / speed}}s\"", number(seconds))
 }
@@ -328,7 +328,7 @@ fn distribution(durations: &Durations, model: &Model, detail: Detail) -> String 
     empirical(&durations.points(detail.points))
 }
 
-/// Values with their weights, those alike in weight together.
+/// Values with their weights; values of equal weight are grouped.
 fn empirical(points: &[(f64, f64)]) -> String {
     let parts: Vec<(f64, String)> = points
         .chunk_by(|a, b| (a.1 - b.1).abs() <= 1e-9 * a.1)
@@ -354,7 +354,7 @@ fn empirical(points: &[(f64, f64)]) -> String {
     }
 }
 
-/// A law in the scenario's words; `None` where its parameters are beyond what a scenario may say.
+/// A fit in the scenario's syntax; `None` if its parameters are outside what a scenario allows.
 fn fitted(fit: &Fit, gap_s: f64) -> Option<String> {
     let value = |name: &str| Some(fit.value(name)).filter(|x| (1e-6..=1e6).contains(x));
     let bare = |name: &str| value(name).map(number);
@@ -399,7 +399,7 @@ fn fitted(fit: &Fit, gap_s: f64) -> Option<String> {
     })
 }
 
-/// A number with seven digits that count, never with an exponent.
+/// A number with seven significant digits, never with an exponent.
 pub(crate) fn number(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
         return "0".to_owned();

@@ -1,4 +1,4 @@
-//! The begins of sessions as counts: of all of them, of each segment, and the process that each gets.
+//! Starts of sessions as counts, of all and of each segment, and the process of each segment.
 
 use std::io;
 
@@ -16,7 +16,7 @@ const SESSIONS_OF_RATE_MIN: u64 = 10;
 /// So many begins of sessions, and the last of them is the end of the arrivals; of fewer it says nothing.
 const BEGINS_MIN: u64 = 10;
 
-/// A segment's arrivals, the process that its users get, and what that one's trace holds.
+/// A segment's arrivals, its process in the scenario, and the values of that process's trace.
 #[derive(Debug, Clone)]
 pub(crate) struct SegmentArrivals {
     pub(crate) arrivals: Arrivals,
@@ -24,7 +24,7 @@ pub(crate) struct SegmentArrivals {
     pub(crate) trace: Option<Vec<f64>>,
 }
 
-/// The begins of sessions, as counts.
+/// Starts of sessions, as counts.
 pub(crate) struct StartCounts<'a> {
     pub(crate) all: Counts,
     starts: &'a [Run<SessionStart>],
@@ -87,8 +87,11 @@ impl<'a> StartCounts<'a> {
         (second as u64 / self.all.bin_s) as usize
     }
 
-    /// Of all sessions, and of each of so many segments that has any.
-    pub(crate) fn analyse(&self, segments: usize) -> io::Result<(Arrivals, Vec<Option<SegmentArrivals>>)> {
+    /// The arrivals of all sessions, and those of each segment that has any.
+    pub(crate) fn analyse(
+        &self,
+        segments: usize,
+    ) -> io::Result<(Arrivals, Vec<Option<SegmentArrivals>>)> {
         let mut gaps = Reservoir::new(SAMPLE_MAX, self.settings.seed, 6);
         self.gaps_of_all(&mut gaps);
         let step_s = self.step_s.max(self.all.bin_s as f64);
@@ -167,8 +170,8 @@ impl<'a> StartCounts<'a> {
     }
 }
 
-/// The process of a segment: its own, where it has the sessions to tell one; else the day of all, where
-/// that is known, or one rate.
+/// The process of a segment: its own, if it has enough sessions; else the hours of all, if there is a cycle, or one
+/// rate.
 fn process(own: &Arrivals, whole: &Arrivals) -> SegmentProcess {
     let rates = own.cycle.as_ref().map_or(0, |cycle| cycle.rates.len()) as u64;
     let few = own.users < SESSIONS_FEW
@@ -192,8 +195,8 @@ fn process(own: &Arrivals, whole: &Arrivals) -> SegmentProcess {
     }
 }
 
-/// Whether segments arrive apart, each by its own process: not where one process for all is the same,
-/// and not where all together come in bursts that no segment has alone.
+/// Whether each segment arrives by its own process: not if one process for all is equivalent, and not if all together
+/// come in bursts that no segment has alone.
 pub(crate) fn arrive_separately<'a>(
     whole: &Arrivals,
     processes: impl Iterator<Item = &'a SegmentProcess> + Clone,
@@ -207,12 +210,12 @@ pub(crate) fn arrive_separately<'a>(
         }
 }
 
-/// The trace by which all arrive, where their law has one.
+/// The trace of all users, if their process has one.
 pub(crate) fn trace_of_all(counts: &Counts, arrivals: &Arrivals) -> Option<Vec<f64>> {
     trace(counts, arrivals, arrivals.process, arrivals.hours())
 }
 
-/// What the trace of a law holds: counts as they were, or those that a cycle of the week expects.
+/// The values of a process's trace: recorded counts, or the expected ones of a weekly cycle.
 fn trace(
     counts: &Counts,
     arrivals: &Arrivals,

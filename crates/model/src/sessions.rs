@@ -1,27 +1,27 @@
-//! Users and their sessions: what one of them asked for, until it did nothing for a while.
+//! Sessions: the requests of a user, up to a gap without any.
 
 use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::request_record::{RequestRecord, NO_SEGMENT};
+use crate::request_record::{NO_SEGMENT, RequestRecord};
 use crate::sorter::{Run, merge};
 
-/// The gap taken where the log does not show one.
+/// The gap if the log does not show one.
 const USUAL_GAP_S: f64 = 1800.0;
 /// Where a valley is looked for.
 const VALLEY_FROM_S: f64 = 60.0;
 const VALLEY_UPTO_S: f64 = 6.0 * 3600.0;
 /// How far below the peaks to both sides the valley must lie.
 const VALLEY_DEPTH: f64 = 0.5;
-/// Fewer gaps than this to one side are no hill.
-const HILL_MIN: u64 = 20;
+/// Minimum number of times on each side of the valley.
+const PEAK_MIN: u64 = 20;
 /// Bins of the gaps' histogram in a doubling of time, and doublings.
 const BINS_IN_OCTAVE: usize = 4;
 const OCTAVES: usize = 24;
-/// Gaps whose effect is told, seconds.
+/// Gaps whose number of sessions is reported, seconds.
 const CANDIDATES_S: [f64; 7] = [60.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0];
-/// Requests of one session that are looked at together; more make another.
+/// Maximum number of requests of a session; more make another.
 pub(crate) const REQUESTS_MAX: usize = 100_000;
 
 /// The inactivity gap, and why it is that.
@@ -33,7 +33,7 @@ pub struct Gap {
     pub why: GapReason,
     /// How many sessions there would be with other gaps: seconds, sessions.
     pub others: Vec<(f64, u64)>,
-    /// How often a session had more requests than are looked at together, and another began without a gap.
+    /// How often a session was cut because it had the maximum number of requests.
     #[serde(default)]
     pub cuts: u64,
     /// Times between two requests of one user: from seconds, how many; four bins in each doubling.
@@ -44,15 +44,15 @@ pub struct Gap {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GapReason {
-    /// It was asked for.
+    /// It was requested.
     Given,
-    /// Times between requests have two hills, and it lies in the valley between.
+    /// It is the valley between the two peaks of the times between requests.
     Valley,
-    /// They do not, and half an hour is what most take.
+    /// There is no valley: the usual half hour.
     Usual,
 }
 
-/// What a first look at all requests tells.
+/// The result of a first pass over all requests.
 #[derive(Debug)]
 pub(crate) struct Survey {
     pub(crate) route_requests: Vec<u64>,
@@ -61,7 +61,7 @@ pub(crate) struct Survey {
     pub(crate) gap: Gap,
 }
 
-/// Looks at all requests, and finds the gap.
+/// Counts all requests, and finds the gap.
 pub(crate) fn survey(
     (runs, step_ns): (&[Run<RequestRecord>], u64),
     (routes, segments): (usize, usize),
@@ -137,8 +137,7 @@ fn from_s(bin: usize) -> f64 {
     2_f64.powf(bin as f64 / BINS_IN_OCTAVE as f64)
 }
 
-/// The middle, on the scale of logarithms, of the lowest stretch between two hills; a time that is no
-/// whole number of bins is rounded to the second.
+/// The middle, on a logarithmic scale, of the lowest stretch between two peaks, rounded to the second.
 fn valley(bins: &[u64]) -> Option<f64> {
     let smooth = |at: usize| {
         let near = &bins[at.saturating_sub(1)..(at + 2).min(bins.len())];
@@ -153,12 +152,12 @@ fn valley(bins: &[u64]) -> Option<f64> {
     let before = (0..begin).map(smooth).fold(0.0, f64::max);
     let behind = (end + 1..bins.len()).map(smooth).fold(0.0, f64::max);
     let sides = [&bins[..begin], &bins[(end + 1).min(bins.len())..]];
-    let hills = sides.map(|side| side.iter().sum::<u64>() >= HILL_MIN);
+    let peaks = sides.map(|side| side.iter().sum::<u64>() >= PEAK_MIN);
     let deep = lowest <= VALLEY_DEPTH * before.min(behind);
     let middle = (from_s(begin) * from_s(end + 1)).sqrt();
     // The bins at both ends reach beyond.
     let middle = middle.clamp(VALLEY_FROM_S, VALLEY_UPTO_S);
-    (deep && hills == [true; 2]).then(|| middle.round())
+    (deep && peaks == [true; 2]).then(|| middle.round())
 }
 
 /// A request of a session.
@@ -171,7 +170,7 @@ pub(crate) struct Visit {
     pub(crate) status: u16,
 }
 
-/// Hands over each session: its segment where a request told one, and its requests in their order. Returns how
+/// Calls `each` with every session: its segment, if a request has one, and its requests in their order. Returns how
 /// often one was cut for its length.
 pub(crate) fn sessions(
     (runs, step_ns): (&[Run<RequestRecord>], u64),
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_ends_after_the_gap_and_not_at_it() {
+    fn session_ends_after_the_gap_not_at_it() {
         let runs = requests(&[(1, 0), (2, 5), (1, 600), (1, 1201), (2, 5)]);
         let mut lengths = Vec::new();
         sessions((&runs, 1), 600.0, |_, visits| lengths.push(visits.len())).unwrap();
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gap_lies_between_two_hills_or_is_the_usual_one() {
+    fn gap_is_the_valley_or_the_default() {
         // Within sessions some seconds, between them about a day.
         let times: Vec<(u64, i64)> = (0..200_i64)
             .flat_map(|day| (0..5).map(move |i| (day as u64 % 7, day * 86_400 + i * 7)))

@@ -1,4 +1,4 @@
-//! What is asked of a log.
+//! Settings of modelling.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -8,18 +8,18 @@ use regex::bytes::Regex;
 use crate::format::FormatSpec;
 use crate::line_part::LinePart;
 
-/// What is asked of a log.
+/// Settings of modelling.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// How its lines are written.
     pub format: FormatSpec,
     /// Meanings ([`MEANINGS`](crate::MEANINGS)) and the log's own names for them.
     pub fields: Vec<(String, String)>,
-    /// By what lines are known to be one user's; `None`: address and agent, or the format's own.
+    /// What identifies a user; `None`: address and agent, or the format's default.
     pub key: Option<LinePart>,
-    /// By what sessions are told apart; `None`: all are of one segment.
+    /// What separates segments; `None`: all sessions are in one.
     pub segment: Option<LinePart>,
-    /// Segments that get a model of their own; those with fewer sessions are put together.
+    /// Maximum number of segments with a model of their own; the smaller ones share one.
     pub segments_max: usize,
     /// A user that did nothing for longer begins a new session, seconds; `None`: found in the log.
     pub gap_s: Option<f64>,
@@ -30,11 +30,11 @@ pub struct Settings {
     pub classes_max: usize,
     /// Lines of which this part matches are left out.
     pub without: Vec<LinePart>,
-    /// Where the clock hung that names no zone; `None`: UTC.
+    /// The zone of times without one; `None`: UTC.
     pub zone: Option<String>,
     /// The share of bad lines above which there is no model.
     pub bad_max: f64,
-    /// How users arrive; `None`: the simplest way that the log does not refuse.
+    /// How users arrive; `None`: by the simplest process that the log does not reject.
     pub arrivals: Option<ArrivalProcess>,
     /// What users do.
     pub behaviour: Behaviour,
@@ -42,7 +42,7 @@ pub struct Settings {
     pub seed: u64,
     /// Reading threads.
     pub threads: usize,
-    /// Where what memory does not hold is kept meanwhile; made and removed.
+    /// Directory of temporary files; created and removed.
     pub scratch: PathBuf,
 }
 
@@ -53,7 +53,7 @@ pub struct Rule {
     matcher: Matcher,
 }
 
-/// Which texts `METHOD target` a rule is for.
+/// Which texts `METHOD target` match a rule.
 #[derive(Debug, Clone)]
 enum Matcher {
     Pattern(Regex),
@@ -103,7 +103,7 @@ pub enum ArrivalProcess {
     Poisson,
     /// A Poisson process whose rate follows the time of day.
     Cycle,
-    /// As often as recorded, bin by bin.
+    /// As recorded, bin by bin.
     Trace,
 }
 

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_in_memory_and_in_files_come_out_in_order_twice() {
+    fn runs_merge_in_order_repeatedly() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs");
         let scratch = Scratch::new(path.clone()).unwrap();

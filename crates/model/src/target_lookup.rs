@@ -1,4 +1,4 @@
-//! What the requests of kept sessions asked for, which their hits do not say: the log is asked again.
+//! Looks up the targets of recorded sessions, which sorted requests lack: reads the log a second time.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use crate::{BehaviourKind, Class, Model, ModelError, Target};
 type LineTargets = HashMap<u64, (String, String)>;
 
 /// Leaves the model the sequences that its scenario has room for, and gives each of their requests its own target.
-/// `look`: what lines at these places ask for, as far as that can be told.
+/// `look`: the requests of these lines, as far as they can be read.
 pub(crate) fn look_up_targets(
     model: &mut Model,
     look: impl FnOnce(&[u64]) -> Result<LineTargets, ModelError>,
 ) -> Result<(), ModelError> {
-    // Where lines stood is of no use to whoever has the model.
+    // The places of lines are of no use in the model.
     let segments = model.segments.iter_mut();
     let mut orders: Vec<Vec<Vec<u64>>> = segments
         .map(|segment| std::mem::take(&mut segment.behaviour.sequence_orders))
@@ -27,7 +27,7 @@ pub(crate) fn look_up_targets(
         let behaviour = &mut segment.behaviour;
         let kept = behaviour.sequences.len();
         let taken = each.min(kept);
-        // From all over the kept ones, whatever order those may have.
+        // Spread over all kept ones, whatever their order.
         let places = || (0..taken).map(|number| number * kept / taken);
         behaviour.sequences = places()
             .map(|place| behaviour.sequences[place].clone())

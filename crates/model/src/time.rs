@@ -5,7 +5,7 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 
 /// Seconds of a day.
 pub(crate) const DAY_S: i64 = 86_400;
-/// Times are told in nanoseconds in 64 bits, and so are their differences: 1824 to 2116. Zones may move a clock by
+/// Times and their differences are nanoseconds in 64 bits: 1824 to 2116. Zones may move a clock by
 /// more than a day.
 const SECONDS_MAX: i64 = i64::MAX / 2_000_000_000 - 2 * DAY_S;
 
@@ -20,7 +20,7 @@ pub(crate) struct Stamp {
     pub(crate) offset_s: Option<i32>,
 }
 
-/// Why a text is no time that can be used.
+/// Why a text is not a usable time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeFault {
     /// It does not read as any of the forms.
@@ -256,9 +256,9 @@ mod tests {
         any(text.as_bytes()).map(|stamp| (stamp.seconds, stamp.nanos, stamp.offset_s))
     }
 
-    /// Seconds as GNU date tells them.
+    /// Seconds as GNU date shows them.
     #[test]
-    fn forms_are_told_apart() {
+    fn forms_of_times_are_detected() {
         let may = 1_431_857_103;
         for (text, expected) in [
             ("17/May/2015:10:05:03 +0000", (may, 0, Some(0))),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_told() {
+    fn unreadable_times_are_errors() {
         for (text, expected) in [
             ("17/May:10:05:03 +0000", TimeFault::NoYear),
             ("May 17 10:05:03", TimeFault::NoYear),
@@ -303,11 +303,12 @@ mod tests {
     }
 
     #[test]
-    fn two_times_are_never_further_apart_than_can_be_told() {
+    fn differences_of_times_fit_64_bits() {
         let west = TimeZone::fixed(jiff::tz::offset(-25));
         let (first, last) = ("1824-01-01 00:00:00", "2115-12-31 23:59:59");
         let ns = |text: &str| {
-            let Some(ZonedSeconds::Unique(seconds)) = in_zone(any(text.as_bytes()).unwrap().seconds, &west)
+            let Some(ZonedSeconds::Unique(seconds)) =
+                in_zone(any(text.as_bytes()).unwrap().seconds, &west)
             else {
                 panic!("{text}");
             };
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn hours_that_summer_time_repeats_or_skips_are_known() {
+    fn repeated_and_skipped_hours_are_detected() {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
         let local = |text: &str| any(text.as_bytes()).unwrap().seconds;
         let placed = |text| in_zone(local(text), &zone).unwrap();

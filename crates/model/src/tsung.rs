@@ -1,20 +1,20 @@
-//! The model as a file of Tsung's (its manual, version 1.7, and `tsung-1.0.dtd`).
+//! Writes the model as a Tsung configuration (its manual, version 1.7, and `tsung-1.0.dtd`).
 //!
-//! Tsung has no chain and one law for thinks, but it has what a chain can be made of: variables, draws,
-//! conditions and a loop. A session's state is a variable; each round asks for what the state says, draws the
-//! next one, and thinks. What Tsung cannot say at all is notes, with what stands in its place.
+//! Tsung has no chains and only exponential think times, but it has variables, random numbers, conditions and a loop.
+//! A session's state is a variable; each round sends the state's request, draws the next state, and thinks. What Tsung
+//! cannot express is noted, with what replaces it.
 
 mod xml;
 
 use crate::durations::Durations;
 use crate::scenario::{drawn, inline_max, is_chain, names, number, target_of_sequence};
-use crate::{ArrivalProcess, Class, BuiltModel, Model, Segment, Target};
+use crate::{ArrivalProcess, BuiltModel, Class, Model, Segment, Target};
 use stats::fit::Family;
 use xml::Xml;
 
-/// Most phases: of more, neighbours are put together.
+/// Maximum number of phases: of more, neighbours are merged.
 const PHASES_MAX: usize = 500;
-/// A phase must start somebody: where nobody came, one user in a thousand goings-through does.
+/// A phase must start users: where none came, one in a thousand repetitions does.
 const USERS_NONE: f64 = 0.001;
 /// Draws are in millionths.
 const DRAWS: u64 = 1_000_000;
@@ -50,7 +50,7 @@ const METHODS: [&str; 19] = [
 pub struct Tsung {
     /// The document.
     pub text: String,
-    /// What Tsung cannot say, and what stands in its place; a sentence each. The document has them, too.
+    /// What Tsung cannot express, and what replaces it; a sentence each. The document has them, too.
     pub notes: Vec<String>,
 }
 
@@ -151,13 +151,13 @@ fn of_arrivals(model: &Model, phases: &Phases) -> Option<String> {
     let empty = phases.iter().filter(|phase| phase.1 <= 0.0).count();
     let recorded = match model.arrivals.process {
         ArrivalProcess::Trace => format!(
-            "users arrived as recorded: {} phases stand for that, in each of which they arrive as a Poisson process",
+            "users arrive as recorded: {} phases replace that, each a Poisson process of one rate",
             phases.len()
         ),
         ArrivalProcess::Poisson | ArrivalProcess::Cycle => String::new(),
     };
     let nobody = format!(
-        "in {empty} phases nobody came, which Tsung has no word for: a user in a thousand times does"
+        "nobody came in {empty} phases, which Tsung cannot express: on average one user in a thousand repetitions does"
     );
     match (recorded.is_empty(), empty) {
         (true, 0) => None,
@@ -190,9 +190,9 @@ struct Writer<'m> {
     model: &'m Model,
     xml: Xml,
     thinks: usize,
-    /// Thinks whose law is no exponential.
+    /// Think times whose distribution is not exponential.
     other_fits: usize,
-    /// Methods that Tsung has not.
+    /// Methods that Tsung lacks.
     methods: Vec<String>,
     /// Classes have more targets than are written.
     few: bool,
@@ -203,20 +203,20 @@ impl Writer<'_> {
         let mut notes = Vec::new();
         if self.other_fits > 0 {
             notes.push(format!(
-                "Tsung draws thinks of exponential laws only: {} of {} have another one here, and an exponential \
-                 of their mean stands for it",
+                "Tsung has exponential think times only: {} of {} have another distribution here, replaced by an \
+                 exponential one of the same mean",
                 self.other_fits, self.thinks
             ));
         }
         if self.few {
             notes.push(format!(
-                "of each class the {} targets most asked for stand for all",
+                "each class has only its {} most frequent targets",
                 inline_max(self.model)
             ));
         }
         if !self.methods.is_empty() {
             notes.push(format!(
-                "Tsung does not know {}: GET stands for it",
+                "Tsung does not know {}: replaced by GET",
                 self.methods.join(", ")
             ));
         }
@@ -227,8 +227,8 @@ impl Writer<'_> {
             .any(|segment| segment.process.is_some())
         {
             notes.push(
-                "segments arrive by processes of their own: one process of all stands for them, whose users are \
-                 dealt by weight"
+                "segments arrive by processes of their own: replaced by one process of all, whose users are drawn by \
+                 weight"
                     .to_owned(),
             );
         }
@@ -237,7 +237,7 @@ impl Writer<'_> {
         let chains = segments.filter(|segment| is_chain(self.model, segment));
         if chains.filter_map(lengths).max() >= Some(ROUNDS_MAX) {
             notes.push(format!(
-                "a session ends after {ROUNDS_MAX} rounds, some had more requests"
+                "a session ends after {ROUNDS_MAX} requests; some had more"
             ));
         }
         notes

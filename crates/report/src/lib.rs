@@ -34,7 +34,7 @@ pub use json::json;
 pub use junit::run_junit;
 pub use live::{HeatColumn, Live, LiveMeasure, LiveState, Stage, plain_line};
 pub use meters::meters;
-pub use model::{model, model_reference_check, model_check, model_markdown};
+pub use model::{model, model_check, model_markdown, model_reference_check};
 pub use over_time::over_time;
 #[cfg(feature = "web")]
 pub use page::{INDEX_HTML, LIVE_HTML, SCRIPT, STYLE};

@@ -1,9 +1,11 @@
-//! Models of workloads: what to know at once, and the whole report.
+//! Models of workloads: a summary for the terminal, and the whole report.
 
 mod markdown;
 mod reference_check;
 
 use model::{Check, Finding, Model, Severity};
+
+use units::counted;
 
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
@@ -13,12 +15,12 @@ pub use reference_check::model_reference_check;
 
 /// Columns of the text.
 const COLUMNS: usize = 100;
-/// Tests of a check shown, and more only where they refuse.
+/// Tests of a check that are shown; more only if they reject.
 const TESTS_MAX: usize = 12;
 /// Segments and classes shown.
 const ROWS_MAX: usize = 12;
 
-/// What came of modelling, for a terminal. `directory`: where it was written.
+/// A model, for a terminal. `directory`: where it was written.
 pub fn model(model: &Model, directory: &str, style: Style) -> String {
     let mut lines = vec![
         Line::default()
@@ -26,13 +28,12 @@ pub fn model(model: &Model, directory: &str, style: Style) -> String {
             .render(COLUMNS, style),
         Line::default()
             .text(format!(
-                "{} requests, {} sessions, {} sessions a second over {}",
-                model.log.requests,
-                model
-                    .segments
-                    .iter()
-                    .map(|segment| segment.sessions)
-                    .sum::<u64>(),
+                "{}, {}, {} sessions a second over {}",
+                counted(model.log.requests, "request"),
+                counted(
+                    model.segments.iter().map(|segment| segment.sessions).sum(),
+                    "session"
+                ),
                 figure(model.arrivals.rate_per_s),
                 span(model.arrivals.span_s),
             ))
@@ -44,12 +45,12 @@ pub fn model(model: &Model, directory: &str, style: Style) -> String {
     lines.extend(classes(model).render(COLUMNS, style));
     lines.push(String::new());
     for finding in &model.findings {
-        lines.extend(told(finding, style));
+        lines.extend(finding_lines(finding, style));
     }
     lines.push(String::new());
     let directory = directory.trim_end_matches('/');
     lines.push(format!(
-        "{directory}/report.md has every test; run the crowd with"
+        "{directory}/report.md has every test; run the model with"
     ));
     lines.push(format!(
         "  throng run {directory}/scenario.yaml --set target=http://127.0.0.1:8080/"
@@ -57,18 +58,18 @@ pub fn model(model: &Model, directory: &str, style: Style) -> String {
     lines.join("\n")
 }
 
-/// What came of a check, for a terminal.
+/// The result of a check, for a terminal.
 pub fn model_check(check: &Check, style: Style) -> String {
     let rejected = check.tests.iter().filter(|test| test.rejected).count();
     let (tone, mark) = match check.holds {
-        true => (Tone::Good, "LIKE"),
-        false => (Tone::Bad, "UNLIKE"),
+        true => (Tone::Good, "MATCHES"),
+        false => (Tone::Bad, "DIFFERS"),
     };
     let mut lines = vec![
         Line::default()
             .tone(tone, mark)
             .text(format!(
-                "  {} simulated sessions against {} of the log: {rejected} of {} tests refuse, at {} % for all",
+                "  {} simulated sessions against {} of the log: {rejected} of {} tests reject, at {} % for all",
                 check.sessions.1,
                 check.sessions.0,
                 check.tests.len(),
@@ -77,7 +78,7 @@ pub fn model_check(check: &Check, style: Style) -> String {
             .render(COLUMNS, style),
         String::new(),
     ];
-    let mut table = Table::new(&["what", "test of", "furthest apart", "p", "adjusted"]);
+    let mut table = Table::new(&["what", "test of", "difference", "p", "adjusted"]);
     for test in check.tests.iter().take(TESTS_MAX.max(rejected)) {
         let tone = test.rejected.then_some(Tone::Bad);
         table.row(vec![
@@ -92,7 +93,7 @@ pub fn model_check(check: &Check, style: Style) -> String {
     lines.join("\n")
 }
 
-fn told(finding: &Finding, style: Style) -> Vec<String> {
+fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
     let (mark, tone) = match finding.severity {
         Severity::Good => (style.pick("✓", "+"), Tone::Good),
         Severity::Note => (style.pick("·", "-"), Tone::Dim),
@@ -118,11 +119,13 @@ fn segments(model: &Model) -> Table {
         "per s",
         "requests",
         "mean think",
-        "law",
+        "distribution",
     ]);
     for segment in model.segments.iter().take(ROWS_MAX) {
         let thinks = &segment.behaviour.thinks;
-        let fit = thinks.chosen_fit().map_or("values", |fit| fit.family.name());
+        let fit = thinks
+            .chosen_fit()
+            .map_or("values", |fit| fit.family.name());
         table.row(vec![
             (None, segment.name.clone()),
             (None, segment.sessions.to_string()),
@@ -159,7 +162,7 @@ fn more(table: &mut Table, count: usize) {
     }
 }
 
-/// Four digits that count.
+/// Four significant digits.
 fn figure(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
         return "0".to_owned();

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Verb::Capacity(args) => verbs::capacity::capacity(&args),
         Verb::Serve(args) => verbs::serve::serve(args.system),
         Verb::Worker(args) => verbs::worker::worker(&args),
-        Verb::Model(args) => verbs::model::from_logs(&args),
+        Verb::Model(args) => verbs::model::model(&args),
         Verb::Import(args) => verbs::import::import(&args),
         Verb::Reproduce(args) => verbs::reproduce::reproduce(&args),
         Verb::Probe(args) => verbs::probe::probe(&args),

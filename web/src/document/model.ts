@@ -7,7 +7,7 @@ export interface Durations {
   count: number;
   mean_s: number;
   step_s: number;
-  outcome: 'fits' | 'near' | 'no-law' | 'too-few';
+  outcome: 'fits' | 'near' | 'no-fit' | 'too-few';
   fits: {
     family: string;
     parameters: { name: string; value: number; low: number | null; high: number | null }[];
@@ -26,7 +26,7 @@ export interface Durations {
     at_s: number[];
     seen: number[];
     bars: { from_s: number; upto_s: number; share: number }[];
-    laws: { family: string; upto: number[]; bars: number[] }[];
+    fits: { family: string; upto: number[]; bars: number[] }[];
   } | null;
 }
 
@@ -67,9 +67,9 @@ export interface Arrivals {
     }[];
     octaves: [number, number, number][];
   } | null;
-  law: 'poisson' | 'cycle' | 'trace';
-  law_given: boolean;
-  law_fits: boolean;
+  process: 'poisson' | 'cycle' | 'trace';
+  process_requested: boolean;
+  process_fits: boolean;
   pictures: {
     slot_s: number;
     users: number[];
@@ -94,8 +94,8 @@ export interface Behaviour {
     low: number;
     high: number;
     mean_think_s: number | null;
-    law: string | null;
-    p_law: number | null;
+    fit: string | null;
+    p_fit: number | null;
   }[];
   transitions_left_out: number;
   thinks: Durations[];
@@ -118,7 +118,7 @@ export interface ModelDocument {
     last_unix_s: number;
     files: { name: string; format: string; lines: number; cut_off: string | null }[];
     files_left_out: number;
-    faults: { text: string; is_bad: boolean; lines: number; examples: [string, string][] }[];
+    problems: { text: string; is_bad: boolean; lines: number; examples: [string, string][] }[];
   };
   key: string;
   segment_by: string | null;
@@ -138,7 +138,7 @@ export interface ModelDocument {
     per_s: number;
     single: number;
     mean_think_s: number;
-    law: string | null;
+    fit: string | null;
   }[];
   behaviours: Behaviour[];
   segments_left_out: number;
@@ -147,12 +147,12 @@ export interface ModelDocument {
     sessions: [number, number];
     holds: boolean;
     tests: {
-      of: string;
+      quantity: string;
       what: string;
       distance: number;
       p: number;
       p_adjusted: number;
-      refused: boolean;
+      rejected: boolean;
     }[];
     tests_left_out: number;
   } | null;

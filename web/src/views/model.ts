@@ -1,4 +1,4 @@
-/** A model: what is said of it, then how users arrive and what they do, with the fits over the data. */
+/** A model: findings, then how users arrive and what they do, with the fits over the data. */
 
 import type { ModelDocument } from '../document/model';
 import { type Child, el } from '../dom';
@@ -11,12 +11,11 @@ import { arrivals } from './model/arrivals';
 import { behaviour, classes } from './model/behaviour';
 import { sessions } from './model/sessions';
 
-/** Which figure shows what a finding tells of, by the beginning of its code. */
+/** The figure that shows a finding, by the beginning of its code. */
 const FIGURES: [string, string][] = [
   ['lines-', 'bad-lines'],
   ['file-', 'the-log'],
   ['arrivals-', 'arrivals-over-time'],
-  ['law-refused', 'arrivals-over-time'],
   ['rescaled', 'arrivals-over-time'],
   ['silences', 'arrivals-over-time'],
   ['poisson', 'counts-0'],
@@ -39,7 +38,7 @@ export function model(doc: ModelDocument): void {
   page(
     {
       title: doc.name,
-      verdict: warnings > 0 ? `${count(warnings)} to mind` : 'Model',
+      verdict: warnings > 0 ? `${count(warnings)} warning${warnings === 1 ? '' : 's'}` : 'Model',
       tone: warnings > 0 ? 'bad' : 'plain',
       facts: [
         `${count(doc.log.requests)} requests`,
@@ -67,37 +66,37 @@ export function model(doc: ModelDocument): void {
 
 /** The model's own log against the first one. */
 function check(doc: ModelDocument): Child[] {
-  const { check: told } = doc;
-  if (!told) return [];
-  const refused = told.tests.filter((test) => test.refused).length;
-  const left = told.tests_left_out;
+  const { check: found } = doc;
+  if (!found) return [];
+  const rejected = found.tests.filter((test) => test.rejected).length;
+  const left = found.tests_left_out;
   return [
     el(
       'p',
       {},
-      `${told.holds ? 'The model makes a log like this one' : 'The model does not make a log like this one'}: ` +
-        `${count(refused)} of ${count(told.tests.length + left)} tests refuse, at ${100 * told.level} % for all together ` +
-        `(${count(told.sessions[1])} simulated sessions against ${count(told.sessions[0])}).`,
+      `${found.holds ? 'The simulated log matches the log' : 'The simulated log differs from the log'}: ` +
+        `${count(rejected)} of ${count(found.tests.length + left)} tests reject, at ${100 * found.level} % for all together ` +
+        `(${count(found.sessions[1])} simulated sessions against ${count(found.sessions[0])}).`,
     ),
     table({
-      title: 'Tests of the model’s own log against the first',
+      title: 'Tests of the simulated log against the log',
       frame: [
-        each(told.tests, 'test of', '', (one) => one.of),
-        each(told.tests, 'what', '', (one) => one.what),
-        each(told.tests, 'furthest apart', 'share', (one) => one.distance),
-        each(told.tests, 'p', 'p', (one) => one.p),
-        each(told.tests, 'p, corrected', 'p', (one) => one.p_adjusted),
-        each(told.tests, 'told', '', (one) => (one.refused ? '✗ unlike' : '✓ not refused')),
+        each(found.tests, 'test of', '', (one) => one.quantity),
+        each(found.tests, 'what', '', (one) => one.what),
+        each(found.tests, 'difference', 'share', (one) => one.distance),
+        each(found.tests, 'p', 'p', (one) => one.p),
+        each(found.tests, 'p, adjusted', 'p', (one) => one.p_adjusted),
+        each(found.tests, 'result', '', (one) => (one.rejected ? '✗ differs' : '✓ not rejected')),
       ],
-      rowClass: (row) => (told.tests[row]?.refused ? 'bad' : ''),
+      rowClass: (row) => (found.tests[row]?.rejected ? 'bad' : ''),
     }),
     left > 0 && el('p', { class: 'note' }, `${count(left)} more tests are in check.json.`),
   ];
 }
 
 function log(doc: ModelDocument): Child[] {
-  const { files, faults, files_left_out: left } = doc.log;
-  const examples = faults.flatMap((fault) => fault.examples.map((one) => ({ fault, one })));
+  const { files, problems, files_left_out: left } = doc.log;
+  const examples = problems.flatMap((problem) => problem.examples.map((one) => ({ problem, one })));
   return [
     table({
       title: 'Files',
@@ -109,7 +108,7 @@ function log(doc: ModelDocument): Child[] {
       ],
     }),
     left > 0 && el('p', { class: 'note' }, `${count(left)} more files are in model.json.`),
-    faults.length > 0 &&
+    problems.length > 0 &&
       el(
         'div',
         { id: 'bad-lines' },
@@ -117,17 +116,17 @@ function log(doc: ModelDocument): Child[] {
         table({
           title: 'Bad and odd lines',
           frame: [
-            each(faults, 'they', '', (one) => one.text),
-            each(faults, 'lines', 'count', (one) => one.lines),
-            each(faults, 'were', '', (one) => (one.is_bad ? 'left out' : 'kept')),
+            each(problems, 'problem', '', (one) => one.text),
+            each(problems, 'lines', 'count', (one) => one.lines),
+            each(problems, 'were', '', (one) => (one.is_bad ? 'left out' : 'kept')),
           ],
-          rowClass: (row) => (faults[row]?.is_bad ? 'bad' : ''),
+          rowClass: (row) => (problems[row]?.is_bad ? 'bad' : ''),
         }),
         table({
           title: 'The first of each kind',
           frame: [
             each(examples, 'line', '', ({ one }) => one[0]),
-            each(examples, 'what is wrong', '', ({ fault }) => fault.text),
+            each(examples, 'what is wrong', '', ({ problem }) => problem.text),
             each(examples, 'text', '', ({ one }) => one[1]),
           ],
         }),

@@ -49,11 +49,10 @@ pub struct DaysTest {
     pub explained: f64,
 }
 
-/// A place from which on the day stands elsewhere on the clock: recordings that were joined, or a clock
-/// that was set.
+/// A day from which on the cycle is shifted against the clock: recordings were joined, or the clock was set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Break {
-    /// The day, from 0, that first stands elsewhere.
+    /// The first shifted day, from 0.
     pub day: usize,
     /// By how many hours, −12 to 12.
     pub hours: f64,
@@ -123,7 +122,7 @@ impl<'m> Hours<'m> {
         rates[slot(local_s, rates.len())] / self.rate_per_s
     }
 
-    /// Stretches of so many seconds from this clock's time on, each within an hour: how long, and its share.
+    /// The next `seconds` from this local time on, in stretches within one hour: their lengths and shares.
     pub(crate) fn stretches(&self, local_s: i64, seconds: f64) -> impl Iterator<Item = (f64, f64)> {
         let hours = *self;
         let mut at_s = 0.0;
@@ -286,8 +285,8 @@ fn rates(hours: &[Hour], slots: usize) -> Vec<f64> {
     sums.into_iter().map(rate).collect()
 }
 
-/// Looks for the day from which on the daily cycle stands elsewhere on the clock: where both sides are
-/// most of one mind, against days in any other order.
+/// Looks for the day from which on the daily cycle is shifted: where both sides agree most within themselves, tested
+/// against random orders of the days.
 fn find_break(hours: &[Hour], seed: u64) -> Option<Break> {
     // Where the first harmonic of each whole day points.
     let mut directions: Vec<(usize, (f64, f64))> = Vec::new();

@@ -5,11 +5,11 @@ use stats::hurst;
 
 use super::Counts;
 use super::cycle::Cycle;
-use super::scales::put_together;
+use super::scales::merged_bins;
 
-/// Users of whose counts self-similarity is told.
+/// Minimum number of users for an estimate.
 const HURST_USERS_MIN: u64 = 50;
-/// The series whose self-similarity is estimated has at most so many numbers.
+/// Maximum length of the series.
 const SERIES_MAX: usize = 1 << 20;
 /// Scales of the wavelet estimate, seconds: above the clock's step, below the cycle of the day; from the
 /// fourth octave on, since the first three of a series of counts are not yet on the line.
@@ -50,8 +50,8 @@ pub struct HurstEstimate {
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
-    /// P(octaves as far from a straight line), where the method tells: small where H differs from scale
-    /// to scale.
+    /// P(octaves as far from a straight line), if the method has it: small if H differs between
+    /// scales.
     pub p_straight: Option<f64>,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn hurst(counts: &Counts, cycle: Option<&Cycle>) -> Option<Hurst> {
         return None;
     }
     let factor = counts.bins.len().div_ceil(SERIES_MAX).max(1);
-    let series: Vec<f64> = put_together(&counts.bins, factor)
+    let series: Vec<f64> = merged_bins(&counts.bins, factor)
         .map(|count| count as f64)
         .collect();
     let number_s = counts.bin_s * factor as u64;

@@ -1,12 +1,12 @@
-//! What pictures of arrivals are drawn from: how many came over time beside what the law expects, and how
-//! often so many came beside what a Poisson process would do.
+//! Data of the pictures of arrivals: users over time beside the expected ones, and the distribution of counts beside
+//! Poisson's.
 
 use serde::{Deserialize, Serialize};
 use stats::counts::poisson_upto;
 
-use super::scales::{FACTORS, WINDOWS_MIN, put_together};
 use super::Counts;
 use super::cycle::Cycle;
+use super::scales::{FACTORS, WINDOWS_MIN, merged_bins};
 use crate::settings::ArrivalProcess;
 
 /// Slots of time, and bars of a histogram, at most.
@@ -20,13 +20,13 @@ pub struct Pictures {
     pub slot_s: u64,
     /// Users in each slot, from the beginning on.
     pub users: Vec<u64>,
-    /// How many the law expects in each; empty where the law is the recording itself.
+    /// The expected number in each; empty if the process repeats the recording.
     pub expected: Vec<f64>,
-    /// How often so many came, at each scale that is long enough.
+    /// The distribution of counts, at each scale with enough windows.
     pub counts: Vec<CountsPicture>,
 }
 
-/// How often so many came.
+/// The distribution of counts at one scale.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CountsPicture {
     /// A window's length, seconds.
@@ -35,20 +35,24 @@ pub struct CountsPicture {
     pub bars: Vec<CountsBar>,
 }
 
-/// Windows in which about so many came.
+/// A bar of the histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CountsBar {
-    /// From so many users.
+    /// Minimum number of users.
     pub from: u64,
-    /// To so many, themselves included.
+    /// Maximum number of users, inclusive.
     pub upto: u64,
-    /// In so many windows.
+    /// Windows with such a count.
     pub windows: u64,
-    /// So many there would be, were arrivals Poisson with one rate.
+    /// Expected number of windows if arrivals are Poisson with one rate.
     pub poisson: f64,
 }
 
-pub(super) fn pictures(counts: &Counts, process: ArrivalProcess, cycle: Option<&Cycle>) -> Pictures {
+pub(super) fn pictures(
+    counts: &Counts,
+    process: ArrivalProcess,
+    cycle: Option<&Cycle>,
+) -> Pictures {
     let of_slot = counts.bins.len().div_ceil(SLOTS_MAX).max(1);
     let sum = |bins: &[u32]| bins.iter().map(|&count| u64::from(count)).sum::<u64>();
     let users: Vec<u64> = counts.bins.chunks(of_slot).map(sum).collect();
@@ -81,7 +85,7 @@ pub(super) fn pictures(counts: &Counts, process: ArrivalProcess, cycle: Option<&
 
 /// The histogram of one scale, as wide as what was seen.
 fn of_counts(counts: &Counts, factor: usize) -> CountsPicture {
-    let mut seen: Vec<u64> = put_together(&counts.bins, factor).collect();
+    let mut seen: Vec<u64> = merged_bins(&counts.bins, factor).collect();
     seen.sort_unstable();
     let (windows, sum) = (seen.len() as f64, seen.iter().sum::<u64>());
     let mean = sum as f64 / windows;
@@ -123,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_lost_in_a_picture() {
+    fn pictures_count_every_user() {
         let bins: Vec<u32> = (0..1_003).map(|second| second % 7).collect();
         let users: u64 = bins.iter().map(|&count| u64::from(count)).sum();
         let drawn = pictures(&counts(bins), ArrivalProcess::Poisson, None);
@@ -140,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bars_beside_it_are_poissons() {
+    fn bars_show_expected_poisson_counts() {
         // Half of the seconds have two users, half none: the mean is 1.
         let bins: Vec<u32> = (0..1_000).map(|second| second % 2 * 2).collect();
         let drawn = pictures(&counts(bins), ArrivalProcess::Trace, None);

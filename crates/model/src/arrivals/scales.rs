@@ -6,7 +6,7 @@ use stats::serial::{autocorrelation, dependence};
 
 use super::Counts;
 
-/// Bins put together.
+/// Bins of a window.
 pub(super) const FACTORS: [usize; 4] = [1, 10, 100, 1_000];
 /// Windows below which a scale says nothing.
 pub(super) const WINDOWS_MIN: usize = 50;
@@ -46,8 +46,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The probabilities by which it refuses Poisson: that of the dispersion, and that of dependence where there
-    /// is enough to tell it.
+    /// The p-values by which it rejects Poisson: that of the dispersion, and that of dependence if there
+    /// are enough users for it.
     pub(crate) fn deciding(&self) -> impl Iterator<Item = f64> {
         let depends = self.dependence_decides().then_some(self.p_dependence);
         std::iter::once(self.p_dispersion).chain(depends)
@@ -59,8 +59,8 @@ impl Scale {
     }
 }
 
-/// Counts in windows of so many bins; what is left at the end is left out.
-pub(super) fn put_together(bins: &[u32], factor: usize) -> impl Iterator<Item = u64> + Clone {
+/// Counts in windows of `factor` bins, without an incomplete window at the end.
+pub(super) fn merged_bins(bins: &[u32], factor: usize) -> impl Iterator<Item = u64> + Clone {
     bins.chunks_exact(factor)
         .map(|window| window.iter().map(|&count| u64::from(count)).sum())
 }
@@ -72,7 +72,7 @@ pub(super) fn scales(counts: &Counts) -> Vec<Scale> {
         if windows < WINDOWS_MIN {
             return None;
         }
-        let together = put_together(bins, factor);
+        let together = merged_bins(bins, factor);
         let found = dispersion(together.clone())?;
         let numbers: Vec<f64> = together.clone().map(|count| count as f64).collect();
         let lags = LAGS.min(windows / WINDOWS_OF_LAG);

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::Counts;
-use super::scales::put_together;
+use super::scales::merged_bins;
 
-/// Users that a silence must be without to be told.
+/// Minimum number of missing users of a silence.
 const SILENCE_USERS_MIN: f64 = 30.0;
-const SILENCES_TOLD: usize = 5;
+const SILENCES_MAX: usize = 5;
 
 /// A stretch without anybody.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ impl Silence {
 fn low_rate(counts: &Counts, users: u64) -> f64 {
     let mean = users as f64 / counts.bins.len() as f64 / counts.bin_s as f64;
     let bins_of_hour = (3_600 / counts.bin_s).max(1) as usize;
-    let mut hours: Vec<u64> = put_together(&counts.bins, bins_of_hour)
+    let mut hours: Vec<u64> = merged_bins(&counts.bins, bins_of_hour)
         .filter(|&users| users > 0)
         .collect();
     if hours.len() < 24 {
@@ -63,6 +63,6 @@ pub(super) fn silences(counts: &Counts) -> (Vec<Silence>, f64) {
         at += stretch.len();
     }
     found.sort_by_key(|silence| (std::cmp::Reverse(silence.length_s), silence.from_s));
-    found.truncate(SILENCES_TOLD);
+    found.truncate(SILENCES_MAX);
     (found, silent as f64 / bins.len() as f64)
 }

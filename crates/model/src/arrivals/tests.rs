@@ -31,13 +31,19 @@ fn day(second: usize) -> f64 {
 }
 
 #[test]
-fn one_rate_is_poisson_and_a_day_a_cycle() {
+fn constant_rate_is_poisson_and_daily_rate_a_cycle() {
     let flat = analyse(&drawn(40_000, |_| 0.4), None, None, 1);
-    assert_eq!((flat.law, flat.process_fits), (ArrivalProcess::Poisson, true));
+    assert_eq!(
+        (flat.process, flat.process_fits),
+        (ArrivalProcess::Poisson, true)
+    );
     assert!(flat.rate_low < 0.4 && 0.4 < flat.rate_high);
     assert!(flat.silences.is_empty() && flat.cycle.is_none());
     let daily = analyse(&drawn(8 * 86_400, day), None, None, 1);
-    assert_eq!((daily.law, daily.process_fits), (ArrivalProcess::Cycle, true));
+    assert_eq!(
+        (daily.process, daily.process_fits),
+        (ArrivalProcess::Cycle, true)
+    );
     let cycle = daily.cycle.unwrap();
     assert!(cycle.broken.is_none() && cycle.day.explained > 0.9);
     for (hour, rate) in cycle.rates.iter().enumerate() {
@@ -52,20 +58,23 @@ fn one_rate_is_poisson_and_a_day_a_cycle() {
 }
 
 #[test]
-fn bursts_are_played_as_recorded_unless_asked_otherwise() {
+fn bursts_repeat_the_recording_unless_requested_otherwise() {
     // Ten users at once now and then.
     let counts = drawn(40_000, |second| if second % 50 == 0 { 10.0 } else { 0.0 });
     let found = analyse(&counts, None, None, 1);
-    assert_eq!((found.law, found.process_fits), (ArrivalProcess::Trace, true));
+    assert_eq!(
+        (found.process, found.process_fits),
+        (ArrivalProcess::Trace, true)
+    );
     let given = analyse(&counts, None, Some(ArrivalProcess::Poisson), 1);
     assert_eq!(
-        (given.law, given.process_requested, given.process_fits),
+        (given.process, given.process_requested, given.process_fits),
         (ArrivalProcess::Poisson, true, false)
     );
 }
 
 #[test]
-fn recordings_that_were_joined_are_found() {
+fn joined_recordings_are_detected() {
     let cut = 9 * 86_400;
     let joined = drawn(20 * 86_400, |second| {
         day(if second < cut {
@@ -82,7 +91,7 @@ fn recordings_that_were_joined_are_found() {
 }
 
 #[test]
-fn silences_are_told_and_leave_the_cycle_alone() {
+fn silences_are_findings_and_do_not_change_the_cycle() {
     let quiet = 3 * 86_400..3 * 86_400 + 40_000;
     let counts = drawn(8 * 86_400, |second| {
         if quiet.contains(&second) {
@@ -102,7 +111,7 @@ fn silences_are_told_and_leave_the_cycle_alone() {
 }
 
 #[test]
-fn little_is_said_of_little() {
+fn few_users_give_no_figures() {
     let found = analyse(&drawn(40, |_| 0.4), None, None, 1);
     assert!(found.scales.is_empty() && found.cycle.is_none() && found.hurst.is_none());
 }
@@ -115,7 +124,7 @@ fn refused(rounds: u64, seconds: usize, rate: impl Fn(usize) -> f64) -> usize {
 }
 
 #[test]
-fn a_poisson_process_is_refused_as_seldom_as_the_level_says() {
+fn poisson_test_keeps_its_level() {
     // At 1 % more than three of sixty in less than one of two hundred such tests.
     for rate in [0.02, 0.1, 1.0] {
         let refused = refused(60, 3_600, |_| rate);
@@ -127,7 +136,7 @@ fn a_poisson_process_is_refused_as_seldom_as_the_level_says() {
 }
 
 #[test]
-fn what_rises_steps_or_swells_is_no_poisson_process_of_one_rate() {
+fn trends_and_steps_reject_poisson() {
     let rising = |second| 0.02 + 0.2 * second as f64 / 3_600.0;
     let stepping = |second| if second < 1_800 { 0.1 } else { 0.2 };
     let swelling = |second| 0.02 + 0.4 * (std::f64::consts::PI * second as f64 / 3_600.0).sin();
@@ -135,12 +144,12 @@ fn what_rises_steps_or_swells_is_no_poisson_process_of_one_rate() {
     assert!(refused(10, 3_600, stepping) >= 9);
     assert!(refused(10, 3_600, swelling) >= 9);
     let found = analyse(&drawn(3_600, rising), None, None, 1);
-    assert_eq!(found.law, ArrivalProcess::Trace);
+    assert_eq!(found.process, ArrivalProcess::Trace);
     assert!(found.trend.unwrap().z > 4.0);
 }
 
 #[test]
-fn why_there_is_no_cycle_is_known() {
+fn reason_for_no_cycle_is_kept() {
     let of = |counts: &Counts| {
         let found = analyse(counts, None, Some(ArrivalProcess::Cycle), 1);
         assert_eq!(found.cycle_requested, found.cycle.is_none());
@@ -174,7 +183,7 @@ fn bins_of_several_hours_are_spread_over_them() {
 }
 
 #[test]
-fn days_that_are_all_alike_have_figures_that_can_be_written() {
+fn identical_days_survive_serialisation() {
     let bins = (0..4 * 24).map(|hour| 5 + hour % 24 * 7 % 11).collect();
     let counts = Counts {
         bins,
@@ -188,7 +197,7 @@ fn days_that_are_all_alike_have_figures_that_can_be_written() {
 }
 
 #[test]
-fn self_similarity_is_not_told_of_a_few_users() {
+fn few_users_give_no_hurst_estimate() {
     let few = analyse(&drawn(20_000, |_| 0.001), None, None, 1);
     assert!(few.users < 50 && few.hurst.is_none());
     let many = analyse(&drawn(20_000, |_| 0.1), None, None, 1)

@@ -1,7 +1,7 @@
 //! How segments arrive: all by one process, or each by its own.
 
 use super::{Findings, Severity};
-use crate::{Arrivals, ArrivalProcess, Model, NoCycle, ProcessReason, SESSIONS_FEW, Segment};
+use crate::{ArrivalProcess, Arrivals, Model, NoCycle, ProcessReason, SESSIONS_FEW, Segment};
 
 /// Segments named in a sentence.
 const NAMED_MAX: usize = 5;
@@ -12,19 +12,19 @@ const ELSEWHEN_MAX: f64 = 0.1;
 pub(super) fn one_process(model: &Model, found: &mut Findings) {
     let whole = &model.arrivals;
     if !whole.process_fits {
-        let text = "users arrive by a law that the log refuses, as was asked for";
+        let text = "users arrive by the requested process, which the log rejects";
         found.add(Severity::Warning, "arrivals-rejected", text.to_owned());
     } else if whole.process == ArrivalProcess::Trace {
         let (severity, why) = why_recorded(whole);
         let text = format!(
-            "{why}: the scenario lets users arrive as often as recorded in each {} s, so that another seed brings \
-             other users at the same times",
+            "{why}: the scenario repeats the recorded number of arrivals in each {} s, so another seed brings other \
+             users at the same times",
             whole.trace_bin_s
         );
         found.add(severity, "arrivals-by-trace", text);
         if model.segments.len() > 1 && !whole.process_requested && !whole.scales.is_empty() {
-            let text = "all segments together come in bursts that none has alone: the scenario lets all of them \
-                        arrive as recorded, and draws whose users they are evenly";
+            let text = "all segments together come in bursts that no segment shows alone: the scenario repeats the \
+                        recorded arrivals of all, and draws the segment of each user";
             found.add(Severity::Note, "segments-together", text.to_owned());
         }
     }
@@ -41,15 +41,12 @@ pub(super) fn one_process(model: &Model, found: &mut Findings) {
 /// Why users arrive as recorded, and how much that matters.
 fn why_recorded(arrivals: &Arrivals) -> (Severity, &'static str) {
     match (arrivals.process_requested, arrivals.scales.is_empty()) {
-        (true, _) => (
-            Severity::Note,
-            "users arrive as they did in the log, as was asked for",
-        ),
+        (true, _) => (Severity::Note, "users arrive as recorded, as requested"),
         (_, true) => (
             Severity::Warning,
-            "the log is too short to tell by what process users arrive",
+            "the log is too short to choose an arrival process",
         ),
-        (_, false) => (Severity::Warning, "no process of the simple ones fits"),
+        (_, false) => (Severity::Warning, "no simple arrival process fits"),
     }
 }
 
@@ -57,11 +54,11 @@ fn why_recorded(arrivals: &Arrivals) -> (Severity, &'static str) {
 fn no_cycle(of: &str, why: NoCycle, found: &mut Findings) {
     let why = match why {
         NoCycle::Bins => "the counts do not add up to hours",
-        NoCycle::Short => "that takes three days",
-        NoCycle::Flat => "the hours of the day do not differ by more than chance",
+        NoCycle::Short => "a cycle takes at least three days",
+        NoCycle::Flat => "the hours of the day do not differ significantly",
     };
     let text = format!(
-        "the cycle of the day was asked for, and there is none{of}: {why}; users arrive by the law that was found"
+        "there is no cycle of the day{of}, though one was requested: {why}; users arrive by the process that was found"
     );
     found.add(Severity::Warning, "no-cycle", text);
 }
@@ -70,8 +67,8 @@ fn no_cycle(of: &str, why: NoCycle, found: &mut Findings) {
 fn of_one(name: &str, own: &Arrivals, whole: &Arrivals, found: &mut Findings) {
     if whole.process == ArrivalProcess::Poisson && own.poisson_rejected() {
         let text = format!(
-            "{name:?} alone does not arrive as a Poisson process of one rate, though all together do; the \
-             scenario draws its users from all evenly"
+            "arrivals of {name:?} alone are not a Poisson process of one rate, though those of all segments together \
+             are; the scenario draws its users evenly from all"
         );
         found.add(Severity::Warning, "segment-bursts", text);
     }
@@ -85,8 +82,8 @@ fn of_one(name: &str, own: &Arrivals, whole: &Arrivals, found: &mut Findings) {
         let elsewhen = apart.sum::<f64>() / 2.0;
         if elsewhen > ELSEWHEN_MAX {
             let text = format!(
-                "the day of {name:?} is not that of all: {:.0} % of its users come at other hours than the \
-                 scenario lets them",
+                "the day of {name:?} differs from that of all: {:.0} % of its users come at other hours than in the \
+                 scenario",
                 elsewhen * 100.0
             );
             found.add(Severity::Warning, "segment-cycle", text);
@@ -111,15 +108,18 @@ pub(super) fn own_processes(model: &Model, found: &mut Findings) {
     };
     let processes: Vec<String> = [
         (ArrivalProcess::Poisson, "as a Poisson process of one rate"),
-        (ArrivalProcess::Cycle, "as one that follows the clock"),
-        (ArrivalProcess::Trace, "as often as recorded"),
+        (
+            ArrivalProcess::Cycle,
+            "as a Poisson process that follows the clock",
+        ),
+        (ArrivalProcess::Trace, "as recorded"),
     ]
     .into_iter()
     .filter_map(|(kind, words)| count(kind, words))
     .collect();
     if !processes.is_empty() {
         let text = format!(
-            "each segment arrives by a process of its own, side by side: {}",
+            "each segment arrives by its own process: {}",
             processes.join(", ")
         );
         found.add(Severity::Note, "segments-apart", text);
@@ -127,43 +127,49 @@ pub(super) fn own_processes(model: &Model, found: &mut Findings) {
     for (kind, how) in [
         (ArrivalProcess::Cycle, "at the hours of all"),
         (ArrivalProcess::Poisson, "as a Poisson process of one rate"),
-        (ArrivalProcess::Trace, "as often as recorded"),
+        (ArrivalProcess::Trace, "as recorded"),
     ] {
         few(&with(ProcessReason::Few, kind), how, found);
         let given = with(ProcessReason::Given, kind).into_iter();
-        let refused =
+        let rejected =
             given.filter(|segment| segment.arrivals.as_ref().is_some_and(|a| !a.process_fits));
-        let refused: Vec<&Segment> = refused.collect();
-        if !refused.is_empty() {
+        let rejected: Vec<&Segment> = rejected.collect();
+        if !rejected.is_empty() {
             let text = format!(
-                "{} arrive by a law that the log refuses, as was asked for",
-                named(&refused)
+                "{} arrive by the requested process, which the log rejects",
+                named(&rejected)
             );
             found.add(Severity::Warning, "arrivals-rejected", text);
         }
     }
+    missing_cycles(model, found);
+    let traced = with(ProcessReason::Own, ArrivalProcess::Trace);
+    // Segments are as long as the log, which is too short for all of them or for none.
+    if let Some(first) = traced.first().and_then(|segment| segment.arrivals.as_ref()) {
+        let text = format!(
+            "{} for {}: the scenario repeats their recorded number of arrivals in each {} s, so another seed brings \
+             other users at the same times",
+            why_recorded(first).1,
+            named(&traced),
+            first.trace_bin_s
+        );
+        found.add(Severity::Warning, "arrivals-by-trace", text);
+    }
+}
+
+/// Segments without the cycle that was requested.
+fn missing_cycles(model: &Model, found: &mut Findings) {
     for why in [NoCycle::Bins, NoCycle::Short, NoCycle::Flat] {
         let without = model.segments.iter().filter(|segment| {
             let own = segment.arrivals.as_ref();
-            let follows = segment.process.map(|process| process.kind) == Some(ArrivalProcess::Cycle);
+            let follows =
+                segment.process.map(|process| process.kind) == Some(ArrivalProcess::Cycle);
             !follows && own.is_some_and(|own| own.cycle_requested && own.no_cycle == Some(why))
         });
         let without: Vec<&Segment> = without.collect();
         if !without.is_empty() {
             no_cycle(&format!(" in {}", named(&without)), why, found);
         }
-    }
-    let traced = with(ProcessReason::Own, ArrivalProcess::Trace);
-    // Segments are as long as the log, which is too short for all of them or for none.
-    if let Some(first) = traced.first().and_then(|segment| segment.arrivals.as_ref()) {
-        let text = format!(
-            "{} for {}: the scenario lets their users arrive as often as recorded \
-             in each {} s, so that another seed brings other users at the same times",
-            why_recorded(first).1,
-            named(&traced),
-            first.trace_bin_s
-        );
-        found.add(Severity::Warning, "arrivals-by-trace", text);
     }
 }
 
@@ -173,8 +179,8 @@ fn few(segments: &[&Segment], how: &str, found: &mut Findings) {
         return;
     }
     let text = format!(
-        "too few sessions for a process of their own, which takes {SESSIONS_FEW}, and 10 for each rate of a \
-         cycle: {}; their users come {how}, at the rate of each",
+        "too few sessions for an own process, which takes {SESSIONS_FEW}, and 10 for each rate of a cycle: {}; their \
+         users come {how}, each segment at its own rate",
         listed(segments, |segment| format!(
             "{:?} with {}",
             segment.name, segment.sessions

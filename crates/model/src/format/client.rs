@@ -33,7 +33,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// The first word and what stands behind its blank. Addresses that proxies passed on are one:
+/// The first word and the text after its blank. Addresses that proxies passed on are one word:
 /// `192.0.2.1, 10.0.0.7`.
 fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr::memchr_iter(b' ', text).find(|&at| !text[..at].ends_with(b","))?;
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_addresses_and_users_are_told_apart() {
+    fn hosts_addresses_and_users_are_separated() {
         for (text, expected) in [
             ("192.0.2.1 - -", "|192.0.2.1|-"),
             ("192.0.2.1 ident frank", "|192.0.2.1|frank"),
@@ -87,11 +87,11 @@ mod tests {
             ("", ""),
         ] {
             let found = Client::read(text.as_bytes());
-            let told = found.map_or(String::new(), |found| {
+            let joined = found.map_or(String::new(), |found| {
                 let parts = [found.host.unwrap_or_default(), found.address, found.user];
                 parts.map(|part| String::from_utf8_lossy(part)).join("|")
             });
-            assert_eq!(told, expected, "{text}");
+            assert_eq!(joined, expected, "{text}");
         }
     }
 }

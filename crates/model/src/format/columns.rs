@@ -14,7 +14,7 @@ const COLUMNS_MAX: usize = 256;
 /// Longest row that is shown as names of columns when it was not said to be one.
 const NAMES_BYTES_MAX: usize = 1_000;
 
-/// What stands in which column.
+/// The meaning of each column.
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
     pub(super) name: &'static str,
@@ -80,7 +80,7 @@ impl Columns {
         if count < known || (count > known && !self.more) {
             return Err(ProblemKind::Format);
         }
-        // The method may stand in a column behind it.
+        // The method may be in a later column.
         if let Some(request) = request
             && !entry.set_request_or_target(request)
         {
@@ -131,7 +131,7 @@ pub(crate) fn split(line: &[u8], separator: u8) -> impl Iterator<Item = Option<C
                         Some(next) if *next == separator => Some(&text[place + 2..]),
                         _ => None,
                     };
-                    // What stands between a quote's end and the separator belongs to nothing.
+                    // Text between a closing quote and the separator is an error.
                     let sound = next.is_none_or(|next| *next == separator);
                     return Some(sound.then_some(Cow::Owned(value)));
                 }
@@ -164,7 +164,7 @@ fn separator(row: &[u8]) -> u8 {
 pub(super) fn csv(header: &[u8], map: &FieldMap) -> Result<Columns, String> {
     let separator = separator(header);
     let names: Option<Vec<_>> = split(header, separator).collect();
-    let names = names.ok_or("the first row has a quote that does not end")?;
+    let names = names.ok_or("the first row has an unclosed quote")?;
     if names.len() > COLUMNS_MAX {
         return Err(format!("the first row has more than {COLUMNS_MAX} columns"));
     }
@@ -191,8 +191,7 @@ pub(super) fn csv(header: &[u8], map: &FieldMap) -> Result<Columns, String> {
     let has = |wanted: &[Meaning]| meanings.iter().any(|m| wanted.contains(m));
     if !has(&[Meaning::Time, Meaning::Clock]) || !has(&[Meaning::Target, Meaning::Request]) {
         return Err(format!(
-            "the columns are {}: say which holds the time and which the path, with --field time=NAME \
-             --field target=NAME",
+            "the columns are {}: name those of the time and the path with --field time=NAME --field target=NAME",
             names.join(", ")
         ));
     }

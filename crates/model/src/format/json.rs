@@ -11,7 +11,7 @@ use crate::time::Form;
 
 /// What such a log is called.
 pub(crate) const NAME: &str = "JSON lines";
-/// Longer names of what stands inside other objects are passed over: a line of many such names would take far more
+/// Longer names inside other objects are skipped: a line of many such names would take far more
 /// memory than it has bytes.
 const NAME_BYTES_MAX: usize = 256;
 
@@ -156,27 +156,31 @@ pub(super) fn looks(line: &[u8]) -> bool {
 impl Names {
     pub(super) fn new(map: &FieldMap) -> Result<Names, String> {
         let named = map.iter().map(|(means, name)| {
-            let meaning = meaning(means).ok_or_else(|| format!("no field means {means:?}"))?;
+            let meaning = meaning(means).ok_or_else(|| format!("there is no meaning {means:?}"))?;
             Ok((name.clone(), meaning))
         });
         let names = Names {
             named: named.collect::<Result<_, String>>()?,
         };
-        match (names.of(&Meaning::Date), names.of(&Meaning::Clock)) {
-            (Some(_), None) => Err("a date wants its clock: --field clock=NAME".to_owned()),
-            (None, Some(_)) => Err("a clock wants its date: --field date=NAME".to_owned()),
+        match (
+            names.named_by_user(&Meaning::Date),
+            names.named_by_user(&Meaning::Clock),
+        ) {
+            (Some(_), None) => Err("a date needs a clock: --field clock=NAME".to_owned()),
+            (None, Some(_)) => Err("a clock needs a date: --field date=NAME".to_owned()),
             _ => Ok(names),
         }
     }
 
     /// What the user calls this.
-    fn of(&self, meaning: &Meaning) -> Option<&str> {
+    fn named_by_user(&self, meaning: &Meaning) -> Option<&str> {
         let named = self.named.iter().find(|(_, means)| means == meaning)?;
         Some(&named.0)
     }
 
     pub(super) fn parse<'a>(&self, line: &'a [u8]) -> Result<Entry<'a>, ProblemKind> {
-        let object: Map<String, Value> = serde_json::from_slice(line).map_err(|_| ProblemKind::Format)?;
+        let object: Map<String, Value> =
+            serde_json::from_slice(line).map_err(|_| ProblemKind::Format)?;
         let mut entry = Entry::default();
         // Objects inside are named by dots, as in `request.method`.
         let mut flat = Vec::new();
@@ -186,14 +190,16 @@ impl Names {
                 .find(|(own, _)| own == name)
                 .map(|found| &found.1)
         };
-        let parted = self.of(&Meaning::Date).zip(self.of(&Meaning::Clock));
+        let parted = self
+            .named_by_user(&Meaning::Date)
+            .zip(self.named_by_user(&Meaning::Clock));
         if let Some((date, clock)) = parted
             && let Some((date, clock)) = value(date).zip(value(clock))
         {
             entry.time = Some(stamp(format!("{date} {clock}").as_bytes(), Form::Any)?);
         }
         for (wanted, guesses) in GUESSES {
-            let place = match self.of(wanted) {
+            let place = match self.named_by_user(wanted) {
                 Some(name) => flat.iter().position(|(own, _)| own == name),
                 // No name is guessed for what was named in two parts.
                 None if parted.is_some() && *wanted == Meaning::Time => None,
@@ -217,7 +223,9 @@ impl Names {
                 Meaning::Target => entry.target = text,
                 Meaning::Query => entry.query = text,
                 // Beside a target it counts only where it was named.
-                Meaning::Request if entry.target.is_empty() || self.of(wanted).is_some() => {
+                Meaning::Request
+                    if entry.target.is_empty() || self.named_by_user(wanted).is_some() =>
+                {
                     let is_one = entry.set_request_or_target(text);
                     is_one.then_some(()).ok_or(ProblemKind::Request)?;
                 }

@@ -1,4 +1,4 @@
-//! Lines that follow a pattern of names and what stands between them, as nginx's `log_format` says it.
+//! Lines that follow a pattern of variables and text between them, as in nginx's `log_format`.
 
 use std::borrow::Cow;
 
@@ -20,13 +20,13 @@ const PARTS_MAX: usize = 64;
 #[derive(Debug, Clone)]
 pub(crate) struct Template {
     parts: Vec<Part>,
-    /// What stands before the first variable.
+    /// The text before the first variable.
     before: Vec<u8>,
-    /// Who asked stands before that, as in common logs.
+    /// The client is before that, as in common logs.
     client: bool,
     /// From this part on a line may end.
     needed: usize,
-    /// What is behind the last part is passed over.
+    /// What is behind the last part is skipped.
     open: bool,
     name: &'static str,
 }
@@ -35,14 +35,14 @@ pub(crate) struct Template {
 struct Part {
     meaning: Meaning,
     form: Form,
-    /// What stands behind it; empty at the line's end.
+    /// The text after it; empty at the end of the line.
     until: Finder<'static>,
-    /// It stands in quotes, within which a backslash escapes.
+    /// It is in quotes, where a backslash escapes.
     quoted: bool,
 }
 
 impl Template {
-    /// Combined, and common, which ends earlier; more may stand behind.
+    /// Combined, and common, which ends earlier; more text may follow.
     pub(crate) fn combined() -> Template {
         let mut template = Template::new(&format!("{COMMON}{COMBINED}"))
             .expect("the text is a pattern of the right form");
@@ -59,9 +59,7 @@ impl Template {
     /// What is wrong with it.
     pub(crate) fn new(text: &str) -> Result<Template, String> {
         let mut rest = text;
-        let before = rest
-            .find('$')
-            .ok_or("it has no variable such as $remote_addr")?;
+        let before = rest.find('$').ok_or("no variable such as $remote_addr")?;
         let opening = rest.as_bytes()[..before].to_vec();
         rest = &rest[before..];
         let mut parts: Vec<Part> = Vec::new();
@@ -77,14 +75,12 @@ impl Template {
                 after = after.strip_prefix('}').ok_or("a `${` has no `}`")?;
             }
             if name.is_empty() {
-                return Err("a `$` has no name behind it".to_owned());
+                return Err("a `$` without a name".to_owned());
             }
             let next = after.find('$').unwrap_or(after.len());
             let (literal, beyond) = after.split_at(next);
             if literal.is_empty() && !beyond.is_empty() {
-                return Err(format!(
-                    "nothing stands between ${name} and the next variable"
-                ));
+                return Err(format!("no text separates ${name} from the next variable"));
             }
             let (meaning, form) = variable(name);
             parts.push(Part {
@@ -97,14 +93,14 @@ impl Template {
             rest = beyond;
         }
         if parts.len() > PARTS_MAX {
-            return Err(format!("it has more than {PARTS_MAX} variables"));
+            return Err(format!("more than {PARTS_MAX} variables"));
         }
         let has = |wanted: &[Meaning]| parts.iter().any(|part| wanted.contains(&part.meaning));
         if !has(&[Meaning::Time]) {
-            return Err("it has no time: $time_local, $time_iso8601 or $msec".to_owned());
+            return Err("no time: $time_local, $time_iso8601 or $msec".to_owned());
         }
         if !has(&[Meaning::Request, Meaning::Target]) {
-            return Err("it has no request: $request, $request_uri or $uri".to_owned());
+            return Err("no request: $request, $request_uri or $uri".to_owned());
         }
         Ok(Template {
             needed: parts.len(),
@@ -133,13 +129,15 @@ impl Template {
             let (open, _) = bracket(line).ok_or(ProblemKind::Format)?;
             // A bracket has a blank before it.
             let client = Client::read(&line[..open - 1]).ok_or(ProblemKind::Format)?;
-            let told = |part: &'a [u8]| Cow::Borrowed(if part == b"-" { &[][..] } else { part });
-            entry.address = told(client.address);
-            entry.user = told(client.user);
-            entry.host = told(client.host.unwrap_or_default());
+            let text = |part: &'a [u8]| Cow::Borrowed(if part == b"-" { &[][..] } else { part });
+            entry.address = text(client.address);
+            entry.user = text(client.user);
+            entry.host = text(client.host.unwrap_or_default());
             rest = &line[open..];
         }
-        rest = rest.strip_prefix(&self.before[..]).ok_or(ProblemKind::Format)?;
+        rest = rest
+            .strip_prefix(&self.before[..])
+            .ok_or(ProblemKind::Format)?;
         for (number, part) in self.parts.iter().enumerate() {
             let literal = part.until.needle();
             let end = if literal.is_empty() {
@@ -171,8 +169,8 @@ impl Template {
     }
 }
 
-/// Where the brackets about the time of a common log stand: the first behind a blank in which a date and a clock
-/// could be. Addresses have brackets too.
+/// The place of the brackets around the time of a common log: the first ones after a blank that may contain a date
+/// and a time. Addresses have brackets too.
 fn bracket(line: &[u8]) -> Option<(usize, usize)> {
     let mut opens = memchr::memmem::find_iter(line, b" [").map(|blank| blank + 1);
     opens.find_map(|open| {

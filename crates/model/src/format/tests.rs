@@ -69,7 +69,7 @@ fn combined_and_common_lines() {
 }
 
 #[test]
-fn whoever_asked_is_known_in_common_logs_of_all_kinds() {
+fn clients_of_common_logs_are_found() {
     let rest = r#"[17/May/2015:10:05:03 +0000] "GET /[a/b:c] HTTP/1.1" 200 5"#;
     for (client, address, user, host) in [
         ("192.0.2.1 ident frank", "192.0.2.1", "frank", ""),
@@ -222,7 +222,10 @@ fn csv_and_tsung() {
         (entry.other("who"), &*entry.target),
         (Some(&b"a \"b\""[..]), &b"/x"[..])
     );
-    assert_eq!(format.parse(b"1431857103,\"a").unwrap_err(), ProblemKind::Format);
+    assert_eq!(
+        format.parse(b"1431857103,\"a").unwrap_err(),
+        ProblemKind::Format
+    );
     let told = choose(&FormatSpec::Csv, b"a,b\n1,2\n", &[]).unwrap_err();
     assert!(told.contains("--field time=NAME"), "{told}");
     let head =
@@ -255,7 +258,7 @@ fn the_last_value_may_be_empty() {
 }
 
 #[test]
-fn names_of_what_stands_inside_are_bounded() {
+fn nested_names_are_bounded() {
     let deep = |levels: usize| "{\"a\":".repeat(levels) + "1" + &"}".repeat(levels);
     let names = |line: &str| detected("{}").names(line.as_bytes());
     assert_eq!(names(&deep(3)), ["a.a.a"]);
@@ -265,7 +268,7 @@ fn names_of_what_stands_inside_are_bounded() {
 }
 
 #[test]
-fn what_is_no_log_is_told() {
+fn unknown_formats_are_errors() {
     assert!(choose(&FormatSpec::Detect, b"once upon a time\nthere was\n", &[]).is_err());
 }
 

@@ -1,5 +1,5 @@
 //! The W3C's extended log file format (working draft WD-logfile-960323), as IIS and CloudFront write it:
-//! a `#Fields` directive names the columns, and another may do so anew. Times are UTC.
+//! a `#Fields` directive names the columns, and another may rename them. Times are UTC.
 
 use super::Columns;
 use crate::entry::Meaning;

@@ -1,11 +1,11 @@
-//! What came of what was asked for, and what lines did not tell.
+//! Statistics of lines: which options matched, and which parts are missing.
 
 use std::collections::BTreeSet;
 
 use crate::entry::Entry;
 use crate::settings::Settings;
 
-/// What came of what was asked for, and what lines did not tell.
+/// Which options matched lines, and which parts lines lack.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LineStatistics {
     /// Lines that brought names of their own, where names were given for fields.
@@ -14,11 +14,11 @@ pub(crate) struct LineStatistics {
     pub(crate) fields: Vec<u64>,
     /// Names of the first lines, where names were given.
     pub(crate) names: BTreeSet<String>,
-    /// How many requests each rule for classes took.
+    /// How many requests each rule for classes matched.
     pub(crate) rules: Vec<u64>,
     /// Which of the parts that leave lines out matched.
     pub(crate) without: Vec<bool>,
-    /// Whether a request told its segment.
+    /// Whether any request has a segment.
     pub(crate) segmented: bool,
     /// Requests without a method.
     pub(crate) no_method: u64,
@@ -26,7 +26,7 @@ pub(crate) struct LineStatistics {
     pub(crate) no_status: u64,
     /// Requests without an agent.
     pub(crate) no_agent: u64,
-    /// Times that named no zone.
+    /// Times without a zone.
     pub(crate) no_zone: u64,
 }
 

@@ -6,14 +6,14 @@ use std::io;
 
 use jiff::tz::TimeZone;
 
-use super::{LINE_BITS, LineStatistics, SAMPLES_MAX, SEGMENTS_MAX, ROUTES_MAX, Steps, Work};
+use super::{LINE_BITS, LineStatistics, ROUTES_MAX, SAMPLES_MAX, SEGMENTS_MAX, Steps, Work};
 use crate::entry::{Entry, clean_target, is_method};
 use crate::format::{Format, key};
 use crate::input::{LINE_BYTES_MAX, without_end};
+use crate::interner::Interner;
 use crate::line_part::LinePart;
 use crate::line_problems::{LineProblems, ProblemKind};
-use crate::request_record::{RequestRecord, NO_SEGMENT};
-use crate::interner::Interner;
+use crate::request_record::{NO_SEGMENT, RequestRecord};
 use crate::route::route;
 use crate::settings::Settings;
 use crate::sorter::{Run, Scratch, Sorter};
@@ -191,7 +191,9 @@ impl<'a> Lines<'a> {
         let given = &self.settings.fields;
         let statistics = &mut self.outcome.statistics;
         match parsed {
-            Ok(entry) => statistics.names(given, |name| entry.named.iter().any(|own| own.0 == name)),
+            Ok(entry) => {
+                statistics.names(given, |name| entry.named.iter().any(|own| own.0 == name));
+            }
             Err(_) => {
                 let names = format.names(line);
                 if !names.is_empty() {
@@ -260,7 +262,9 @@ impl<'a> Lines<'a> {
             (Some(offset_s), _) => (stamp.seconds, offset_s, None),
             (None, None) => (stamp.seconds, 0, Some(ProblemKind::NoZone)),
             (None, Some(zone)) => {
-                let (seconds, odd) = match in_zone(stamp.seconds, zone).ok_or(ProblemKind::NotATime)? {
+                let (seconds, odd) = match in_zone(stamp.seconds, zone)
+                    .ok_or(ProblemKind::NotATime)?
+                {
                     ZonedSeconds::Unique(seconds) => (seconds, None),
                     ZonedSeconds::Repeated(seconds) => (seconds, Some(ProblemKind::TimeRepeated)),
                     ZonedSeconds::Skipped(seconds) => (seconds, Some(ProblemKind::TimeSkipped)),

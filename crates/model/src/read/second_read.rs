@@ -1,4 +1,4 @@
-//! A second look at single lines of logs that were read before: at what they request for.
+//! Reads logs a second time, for the targets of single lines.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -14,12 +14,12 @@ use crate::settings::Settings;
 /// Bytes of targets that are looked up; a scenario has no room for more.
 const BYTES_MAX: usize = 8 << 20;
 
-/// Whether logs can be read a second time: what they were when they were read first.
+/// The identities of files, to see whether they can be read a second time.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FileIdentities(Option<Vec<(u64, u64, u64)>>);
 
 impl FileIdentities {
-    /// Files as they are now.
+    /// The files as they are now.
     pub(crate) fn now(paths: &[PathBuf]) -> FileIdentities {
         let files = paths.iter().map(|path| {
             let file = std::fs::metadata(path).ok()?;
@@ -29,7 +29,7 @@ impl FileIdentities {
         FileIdentities(files.collect())
     }
 
-    /// Whether the files are the same still, but for lines that came to the last one.
+    /// Whether the files are unchanged, except for lines appended to the last one.
     fn still_holds(&self, paths: &[PathBuf]) -> bool {
         let (Some(before), Some(now)) = (&self.0, FileIdentities::now(paths).0) else {
             return false;
@@ -43,7 +43,7 @@ impl FileIdentities {
     }
 }
 
-/// The method and the target of each line of these places, in order; missing where that cannot be told.
+/// The method and the target of the lines at these places; missing if they cannot be read.
 pub(crate) fn targets_of_lines(
     paths: &[PathBuf],
     settings: &Settings,
@@ -56,7 +56,7 @@ pub(crate) fn targets_of_lines(
     }
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel::<Work>(PIECES_WAITING);
-        // What is wrong with the lines was told when they were read first.
+        // Problems of the lines were counted at the first read.
         let fed = scope.spawn(move || feed(paths, settings, &sender));
         let (mut left, mut bytes) = (orders, 0);
         for work in &receiver {
@@ -73,7 +73,7 @@ pub(crate) fn targets_of_lines(
                 break;
             }
         }
-        // Who feeds ends when nobody listens.
+        // The feeding thread ends when the receiver is gone.
         drop(receiver);
         fed.join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -81,7 +81,7 @@ pub(crate) fn targets_of_lines(
     Ok(found)
 }
 
-/// What these lines of a piece ask for.
+/// The requests of these lines of a piece.
 fn targets_of_piece(work: &Work, orders: &[u64]) -> Vec<(u64, (String, String))> {
     let mut found = Vec::new();
     let mut orders = orders.iter().copied().peekable();
@@ -103,7 +103,8 @@ fn targets_of_piece(work: &Work, orders: &[u64]) -> Vec<(u64, (String, String))>
                 entry.join_query();
                 let target = clean_target(&entry.target)?;
                 let request = [entry.method_or_get(), &target];
-                let [method, target] = request.map(|part| String::from_utf8_lossy(part).into_owned());
+                let [method, target] =
+                    request.map(|part| String::from_utf8_lossy(part).into_owned());
                 Some((method, target))
             });
             found.extend(request.map(|request| (order, request)));

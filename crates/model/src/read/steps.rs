@@ -2,7 +2,7 @@
 
 /// Steps that clocks have, nanoseconds, the coarsest first.
 const STEPS_NS: [u64; 4] = [1_000_000_000, 1_000_000, 1_000, 1];
-/// So many of the lines have a clock's step where there is such a clock. Of a finer one that steps in tenths of a
+/// Minimum share of the lines that have a clock's step. Of a finer one that steps in tenths of a
 /// second one line in ten seems to be of whole seconds.
 const SHARE_MIN: f64 = 0.2;
 
@@ -29,8 +29,7 @@ impl Steps {
         self.0.iter().sum()
     }
 
-    /// The coarsest step that a share worth naming has, nanoseconds: finer times are cut to it, for the others do not
-    /// show more.
+    /// The coarsest step of a relevant share of the lines, nanoseconds: finer times are truncated to it.
     pub(super) fn step_ns(&self) -> u64 {
         STEPS_NS[self.place()]
     }
@@ -59,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_times_make_no_clock() {
+    fn few_fine_times_do_not_set_the_step() {
         assert_eq!(of([]), (1_000_000_000, 0));
         assert_eq!(of([0; 50]), (1_000_000_000, 0));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! How the scenario lets users arrive: all by one process, or each segment by one of its own.
+//! The scenario's arrivals: one process for all users, or one for each segment.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ struct Item<'m> {
     rate: String,
     /// The file of its trace, where it has one.
     file: String,
-    /// The session that its users run; all of them by weight else.
+    /// The session that its users run; `None`: any, drawn by weight.
     session: Option<&'m str>,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn arrivals(model: &Model, names: &[String], out: &mut String) {
     let items = items(model, names);
     let pad = match apart(model) {
         true => {
-            out.push_str("  # each segment by a process of its own, side by side\n  - together:\n");
+            out.push_str("  # each segment arrives by its own process\n  - together:\n");
             "      "
         }
         false => "  ",
@@ -117,7 +117,7 @@ impl Item<'_> {
             Some(hours) if self.process == ArrivalProcess::Cycle => {
                 let _ = writeln!(
                     out,
-                    "{pad}# the rate by the hour, each a multiple of `{rate}`, which is that of the whole recording\n{pad}- rates:"
+                    "{pad}# rates by the hour, each a multiple of `{rate}`, the mean rate of the recording\n{pad}- rates:"
                 );
                 for hour in 0..24 {
                     let share = number(hours.share(hour * 3600));

@@ -1,4 +1,4 @@
-//! How much of a model there is room for in its scenario, which may have so many bytes and values.
+//! How much of a model fits into its scenario, whose bytes and values are limited.
 
 use scenario::{NODES_MAX, TEXT_BYTES_MAX};
 
@@ -6,13 +6,13 @@ use super::{sequences_each, written};
 use crate::Model;
 use crate::durations::POINTS_MAX;
 
-/// How often what stands for thinks and sessions may be halved.
+/// How often the number of values and sessions may be halved.
 const HALVED_MAX: u32 = 5;
 
 /// What of the model its scenario has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Detail {
-    /// Values that stand for thinks without a law, at most.
+    /// Maximum number of values for think times without a fit.
     pub(crate) points: usize,
     /// Recorded sessions of each segment, at most.
     pub(crate) sequences: usize,

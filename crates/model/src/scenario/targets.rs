@@ -1,5 +1,4 @@
-//! What a class's requests ask for: one target, a few to choose among, or a file with as many as were drawn from
-//! the log.
+//! The targets of a class's requests: one, a choice of a few, or a file with the sample of the log.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,8 +12,8 @@ use crate::{Behaviour, Class, Model, Target};
 /// more are in a file beside it.
 const INLINE_FEW: usize = 12;
 const INLINE_MANY: usize = 3;
-/// The variable with what is asked for next.
-const TARGET: &str = "asked";
+/// The variable with the target of the next request, and the column of the files.
+const TARGET: &str = "requested";
 
 /// How many of a class's targets may stand in the scenario itself.
 pub(crate) fn inline_max(model: &Model) -> usize {
@@ -25,7 +24,7 @@ pub(crate) fn inline_max(model: &Model) -> usize {
     }
 }
 
-/// What a class is asked for by chance: what only a sequence asks for is not.
+/// The targets that a class draws: not those of recorded sequences alone.
 pub(crate) fn drawn(class: &Class) -> impl Iterator<Item = &Target> {
     class.targets.iter().filter(|target| target.weight > 0)
 }
@@ -106,7 +105,7 @@ pub(crate) fn files(model: &Model) -> impl Iterator<Item = (String, String)> {
 pub(super) fn data(model: &Model, out: &mut String) {
     for (number, table) in all_tables(model).enumerate() {
         if number == 0 {
-            out.push_str("# What is asked for where that is much, as often as the log's requests did.\ndata:\n");
+            out.push_str("# Targets of classes that have many, as often as in the log.\ndata:\n");
         }
         let _ = writeln!(
             out,
@@ -174,8 +173,7 @@ fn verb(method: &str) -> Option<String> {
         .then_some(verb)
 }
 
-/// What it is measured as, and which answers are none of its errors: what the log's server answered is not, what
-/// it failed at is.
+/// Its measure, and the statuses that are not errors: those from 400 to 499 that the log has.
 fn measured_as(class: &Class) -> String {
     let name = quoted(&class.name);
     let statuses: Vec<String> = class
@@ -190,8 +188,7 @@ fn measured_as(class: &Class) -> String {
     }
 }
 
-/// What a request of a kept session asks for: what it did, or where that is not known one of its class's targets,
-/// as often as those were asked for.
+/// The target of a request of a recorded session: its own, or if that is unknown one of its class, drawn by weight.
 pub(crate) fn target_of_sequence<'m>(
     model: &'m Model,
     behaviour: &Behaviour,

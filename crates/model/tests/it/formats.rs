@@ -120,7 +120,7 @@ fn common_and_combined_logs() {
 }
 
 #[test]
-fn a_log_format_of_ones_own() {
+fn log_format_is_read() {
     let format = FormatSpec::Template("$msec|$remote_addr|$request_method $uri|$status".to_owned());
     let text = text("", |(second, user, path)| {
         format!(
@@ -139,7 +139,7 @@ fn a_log_format_of_ones_own() {
 }
 
 #[test]
-fn json_lines_with_names_of_their_own() {
+fn json_names_are_mapped_by_field_options() {
     let text = text("", |(second, user, path)| {
         format!(
             "{{\"wann\":\"2015-05-17T{}Z\",\"wer\":\"{}\",\"wo\":\"{path}\",\"wie\":\"GET\"}}",
@@ -215,7 +215,7 @@ fn columns_by_w3c_and_csv() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_a_name() {
+fn byte_order_mark_is_not_part_of_the_first_name() {
     let csv = text("\u{feff}time,address,target\n", |(second, user, path)| {
         format!("{},{},{path}", BEGIN_UNIX_S + second, address(*user))
     });
@@ -223,7 +223,7 @@ fn a_byte_order_mark_is_no_part_of_a_name() {
 }
 
 #[test]
-fn a_user_of_two_hosts_is_one() {
+fn host_is_not_part_of_the_key() {
     let hosts = text("", |asked| {
         format!("host{}.test:80 {}", asked.0 % 2, common(asked))
     });
@@ -231,7 +231,7 @@ fn a_user_of_two_hosts_is_one() {
 }
 
 #[test]
-fn what_tsung_dumps() {
+fn tsungs_dump_is_read() {
     same(
         &made(tsungs_dump("get"), Settings::default()),
         "Tsung's dump",
@@ -240,7 +240,7 @@ fn what_tsung_dumps() {
 
 /// Many programs log their process and a request's number under Tsung's names.
 #[test]
-fn users_are_known_by_numbers_in_tsungs_dump_alone() {
+fn only_tsungs_dump_identifies_users_by_number() {
     let json = text("", |(second, user, path)| {
         format!(
             "{{\"time\":{},\"ip\":\"{}\",\"path\":\"{path}\",\"pid\":812,\"id\":\"req-{second}-{path}\"}}",
@@ -269,7 +269,7 @@ fn users_are_known_by_numbers_in_tsungs_dump_alone() {
 
 /// Tsung's dump has methods in small letters, as no other log and no server has.
 #[test]
-fn methods_of_tsungs_dump_are_the_servers() {
+fn methods_of_tsungs_dump_are_upper_case() {
     let dump = tsungs_dump("post");
     let space = Space::new();
     let made = space.model(dump, &space.settings()).unwrap();
@@ -277,7 +277,12 @@ fn methods_of_tsungs_dump_are_the_servers() {
     assert!(made.model.findings.iter().any(|f| f.code == "no-bodies"));
     let tsung = made.tsung();
     assert!(tsung.text.contains("method=\"POST\"") && !tsung.text.contains("method=\"GET\""));
-    assert!(!tsung.told.iter().any(|told| told.contains("does not know")));
+    assert!(
+        !tsung
+            .notes
+            .iter()
+            .any(|note| note.contains("does not know"))
+    );
 }
 
 #[test]
@@ -310,7 +315,7 @@ fn packed_files_are_read_as_they_are_and_as_far_as_they_go() {
 
 /// A table that is no log, such as one of publishers and probabilities.
 #[test]
-fn a_table_without_times_is_told_by_its_columns() {
+fn table_without_times_is_rejected_with_its_columns() {
     let space = Space::new();
     let table = "publisher,session_probability,click\nfirst,0.34,1.02\nsecond,0.1,0.5\n";
     let settings = Settings {

@@ -40,7 +40,7 @@ fn made(log: &str, segment: Option<&str>) -> BuiltModel {
 }
 
 #[test]
-fn half_a_day_more_is_no_more_users() {
+fn partial_days_do_not_change_the_number_of_users() {
     let log = log(3.5 * DAY_S);
     let made = made(&log, None);
     let model = &made.model;

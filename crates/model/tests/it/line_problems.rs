@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use model::{FormatSpec, ProblemKind, ModelError, Settings};
+use model::{FormatSpec, ModelError, ProblemKind, Settings};
 
 use crate::{Space, compiled, line};
 
@@ -26,7 +26,7 @@ fn lines_of(made: &model::BuiltModel, kind: ProblemKind) -> u64 {
 }
 
 #[test]
-fn bad_lines_are_counted_by_kind_with_their_places() {
+fn bad_lines_are_counted_by_kind_with_examples() {
     let space = Space::new();
     let mut log = sound(400).into_bytes();
     log.extend(b"rubbish\n\n{\"time\": \"2015-05-17T10:00:00Z\"}\n");
@@ -92,7 +92,7 @@ fn too_many_bad_lines_make_no_model() {
 }
 
 #[test]
-fn what_holds_nothing_is_told() {
+fn logs_without_requests_are_errors() {
     let space = Space::new();
     let settings = space.settings();
     assert!(matches!(
@@ -121,7 +121,7 @@ fn what_holds_nothing_is_told() {
 }
 
 #[test]
-fn a_finer_clock_among_coarser_ones_is_told_and_cut() {
+fn finer_times_are_truncated_to_the_coarser_clock() {
     let space = Space::new();
     let json = |time: f64, user: u64| {
         format!(
@@ -148,7 +148,7 @@ fn a_finer_clock_among_coarser_ones_is_told_and_cut() {
     let one = space.model(&one, &space.settings()).unwrap();
     assert_eq!((one.model.log.step_s, one.model.log.finer), (1.0, 1));
     assert!(
-        clocks(&one).contains("1 lines have finer ones"),
+        clocks(&one).contains("1 line had finer times"),
         "{}",
         clocks(&one)
     );
@@ -175,7 +175,7 @@ fn a_finer_clock_among_coarser_ones_is_told_and_cut() {
 }
 
 #[test]
-fn times_that_are_no_logs_are_told() {
+fn impossible_times_are_bad_lines() {
     let space = Space::new();
     let json = |time: &str| {
         format!(
@@ -196,13 +196,13 @@ fn times_that_are_no_logs_are_told() {
             matches!(error, ModelError::TooManyBad { bad: 2, .. }),
             "{error}"
         );
-        assert!(error.to_string().contains("no log's"), "{error}");
+        assert!(error.to_string().contains("impossible time"), "{error}");
     }
     assert_eq!(model::clock_time("20250101000000"), None);
 }
 
 #[test]
-fn a_cut_off_archive_counts_as_far_as_it_goes() {
+fn truncated_archive_is_read_up_to_the_cut() {
     let space = Space::new();
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packer.write_all(sound(3_000).as_bytes()).unwrap();
@@ -225,7 +225,7 @@ fn a_cut_off_archive_counts_as_far_as_it_goes() {
 }
 
 #[test]
-fn cut_off_counts_count_as_far_as_they_go() {
+fn truncated_counts_are_read_up_to_the_cut() {
     let space = Space::new();
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let counts: String = (0..60_000_u64)
@@ -245,7 +245,7 @@ fn cut_off_counts_count_as_far_as_they_go() {
 }
 
 #[test]
-fn lines_of_files_are_those_that_are_no_remarks() {
+fn remarks_are_not_counted_as_lines() {
     let space = Space::new();
     let blank = sound(100).replace('\n', "\r\n\r\n") + "  \n\n";
     let table = "#Version: 1.0\n#Fields: date time c-ip cs-uri-stem\n2015-05-17 12:00:00 ::1 /\n";
@@ -261,7 +261,7 @@ fn lines_of_files_are_those_that_are_no_remarks() {
 }
 
 #[test]
-fn an_archive_cut_off_before_its_first_line_is_told() {
+fn archive_truncated_in_the_first_line_is_an_error() {
     let space = Space::new();
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packer.write_all(sound(300).as_bytes()).unwrap();
@@ -288,7 +288,7 @@ fn an_archive_cut_off_before_its_first_line_is_told() {
 }
 
 #[test]
-fn lines_that_are_too_long_are_told_wherever_they_stand() {
+fn too_long_lines_are_counted_anywhere_in_a_file() {
     let space = Space::new();
     let settings = Settings {
         bad_max: 0.05,
@@ -336,7 +336,7 @@ fn times_without_zones_and_across_summer_time() {
 }
 
 #[test]
-fn a_clock_that_goes_back_is_told_and_changes_nothing() {
+fn clock_steps_back_are_counted_and_requests_sorted() {
     let space = Space::new();
     let forward = sound(200);
     let mut lines: Vec<&str> = forward.lines().collect();
@@ -354,7 +354,7 @@ fn a_clock_that_goes_back_is_told_and_changes_nothing() {
 }
 
 #[test]
-fn logs_without_sessions_and_small_segments_are_warned_of() {
+fn missing_sessions_and_small_segments_are_warnings() {
     let space = Space::new();
     let log: String = (0..300)
         .map(|n| line(n * 3, &format!("10.0.{}.{}", n / 200, n % 200), "GET /x"))
@@ -393,7 +393,7 @@ fn logs_without_sessions_and_small_segments_are_warned_of() {
 }
 
 #[test]
-fn threads_and_files_in_any_order_change_nothing() {
+fn result_does_not_depend_on_threads_or_file_order() {
     let space = Space::new();
     let log = sound(8_000);
     let middle = log[..log.len() / 2].rfind('\n').unwrap() + 1;

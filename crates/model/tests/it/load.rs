@@ -1,4 +1,4 @@
-//! Models that were written down: what is taken, and what is refused instead of being believed.
+//! Loading a `model.json`: what is accepted, and what is rejected.
 
 use model::{BuiltModel, Model, ModelFileError};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn made() -> BuiltModel {
 }
 
 #[test]
-fn what_was_written_is_read_again() {
+fn written_model_loads() {
     let made = made();
     let text = serde_json::to_string(&made.model).unwrap();
     let model = Model::read(&text).unwrap();
@@ -25,7 +25,7 @@ fn what_was_written_is_read_again() {
 }
 
 #[test]
-fn numbers_that_cannot_be_are_refused() {
+fn impossible_values_are_rejected() {
     let text = serde_json::to_string(&made().model).unwrap();
     let changed = |place: &str, value: Value| {
         let mut model: Value = serde_json::from_str(&text).unwrap();
@@ -55,7 +55,7 @@ fn numbers_that_cannot_be_are_refused() {
         ("/segments", json!([]), "no segment"),
         ("/classes/0/targets", json!([]), "no target"),
         ("/arrivals/span_s", json!(0.0), "no length"),
-        ("/arrivals/local_s", json!(i64::MIN), "no clock"),
+        ("/arrivals/local_s", json!(i64::MIN), "which no clock shows"),
     ] {
         let Err(ModelFileError::Numbers(why)) = changed(place, value) else {
             panic!("{place} is taken");
@@ -63,8 +63,8 @@ fn numbers_that_cannot_be_are_refused() {
         assert!(why.contains(part), "{place}: {why}");
     }
     assert!(matches!(
-        changed("/format", json!(2)),
-        Err(ModelFileError::Version(2))
+        changed("/format", json!(1)),
+        Err(ModelFileError::Version(1))
     ));
     assert!(matches!(
         changed("/classes", json!("none")),
@@ -72,9 +72,19 @@ fn numbers_that_cannot_be_are_refused() {
     ));
 }
 
+/// Older files lack keys: the error names the version, not a key.
+#[test]
+fn older_versions_are_rejected_with_advice() {
+    let error = Model::read("{\"format\": 1, \"name\": \"old\"}").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "it was made by an older version of Throng (format 1; this version reads 2): run `throng model` again"
+    );
+}
+
 /// Targets may be as long as a line.
 #[test]
-fn classes_of_long_targets_are_found_again() {
+fn classes_of_long_targets_keep_their_names() {
     let space = Space::new();
     let mut log = String::new();
     for visit in 0..36 {

@@ -1,6 +1,6 @@
 //! What is asked of a log: names, rules and parts, where it has them and where it has not.
 
-use model::{ProblemKind, BuiltModel, ModelError, Rule, Settings};
+use model::{BuiltModel, ModelError, ProblemKind, Rule, Settings};
 
 use crate::{Space, compiled};
 
@@ -63,7 +63,7 @@ fn classes(made: &BuiltModel) -> Vec<&str> {
 }
 
 #[test]
-fn names_stand_at_any_depth() {
+fn names_are_found_at_any_depth() {
     let space = Space::new();
     let named = Settings {
         fields: fields(&[
@@ -83,12 +83,12 @@ fn names_stand_at_any_depth() {
         for code in ["no-method", "no-status", "field-missing"] {
             assert_eq!(told(&made, code), "");
         }
-        assert!(told(&made, "no-agent").starts_with("no request has an agent"));
+        assert!(told(&made, "no-agent").starts_with("no request has a user agent"));
     }
 }
 
 #[test]
-fn names_that_no_line_has_are_refused() {
+fn names_that_no_line_has_are_rejected() {
     let space = Space::new();
     let with = |name: &str| Settings {
         fields: fields(&[("method", name)]),
@@ -111,30 +111,30 @@ fn names_that_no_line_has_are_refused() {
     let error = space.model(combined(""), &with("verb")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "--field does nothing with combined or common log"
+        "--field has no effect for combined or common log"
     );
     let twice = Settings {
         fields: fields(&[("method", "verb"), ("method", "http.request.method")]),
         ..space.settings()
     };
     let error = space.model(nested(), &twice).unwrap_err().to_string();
-    assert!(error.contains("the method is given two names"), "{error}");
+    assert!(error.contains("gives the method two names"), "{error}");
     // One line is enough.
     let first = nested().lines().next().unwrap().to_owned();
     let some = nested() + &first.replace("\"url\"", "\"verb\":\"PUT\",\"url\"");
     let made = space.model(some, &with("verb")).unwrap();
     assert_eq!(
         told(&made, "field-missing"),
-        "1 of 181 lines have \"verb\" for the method"
+        "1 of 181 lines have the field \"verb\" for the method"
     );
     assert_eq!(
         told(&made, "no-method"),
-        "180 of 181 requests have no method; GET was taken for it"
+        "180 of 181 requests have no method; the model uses GET"
     );
 }
 
 #[test]
-fn what_lines_do_not_tell_is_told() {
+fn missing_methods_and_statuses_are_findings() {
     let space = Space::new();
     let table = lines(|second, user, _, path| format!("{second},10.0.0.{user},{path}"));
     let made = space
@@ -142,7 +142,7 @@ fn what_lines_do_not_tell_is_told() {
         .unwrap();
     assert_eq!(
         told(&made, "no-method"),
-        "no request has a method; GET was taken for it"
+        "no request has a method; the model uses GET"
     );
     assert!(told(&made, "no-status").starts_with("no request has a status"));
     let made = space
@@ -154,7 +154,7 @@ fn what_lines_do_not_tell_is_told() {
 }
 
 #[test]
-fn names_of_collectors_and_proxies_are_known() {
+fn json_names_of_common_servers_are_known() {
     let space = Space::new();
     // Logstash's `request` is the path, and its method stands elsewhere.
     let grok = lines(|second, user, method, path| {
@@ -189,7 +189,7 @@ fn names_of_collectors_and_proxies_are_known() {
 
 /// Wherever the log writes the query, rules and parts see it.
 #[test]
-fn rules_and_parts_see_a_query_that_stands_apart() {
+fn rules_and_parts_match_a_separate_query() {
     let space = Space::new();
     let table = lines(|second, user, method, path| {
         let (path, query) = path.split_once('?').unwrap_or((path, "-"));
@@ -221,7 +221,7 @@ fn rules_and_parts_see_a_query_that_stands_apart() {
         assert!(of("class-unmatched")[0].starts_with("--class none:"));
         assert_eq!(
             of("without-unmatched"),
-            ["--without agent=bot: no line matches, and none was left out for it"]
+            ["--without agent=bot: no line matches it, so it left out nothing"]
         );
         assert!(of("segment-unmatched").is_empty());
         assert!(told(&made, "zone-idle").contains("Europe/Berlin"));
@@ -235,7 +235,7 @@ fn rules_and_parts_see_a_query_that_stands_apart() {
 }
 
 #[test]
-fn joined_parts_are_matched_and_shown_with_a_blank_between() {
+fn joined_parts_have_a_blank_between_them() {
     let space = Space::new();
     let segments = |part: &str| {
         let settings = Settings {
@@ -253,7 +253,7 @@ fn joined_parts_are_matched_and_shown_with_a_blank_between() {
 
 /// A run measures by names: two classes of one name would be one.
 #[test]
-fn a_rule_may_be_called_as_a_path_is() {
+fn class_names_of_rules_and_paths_stay_unique() {
     let space = Space::new();
     let settings = Settings {
         rules: vec!["GET /=pay".parse::<Rule>().unwrap()],
@@ -268,7 +268,7 @@ fn a_rule_may_be_called_as_a_path_is() {
 
 /// What servers write for a request that they could not read is no request, in whatever format.
 #[test]
-fn what_is_no_request_is_no_method_either() {
+fn unreadable_requests_are_bad_lines() {
     let space = Space::new();
     let settings = Settings {
         bad_max: 0.05,

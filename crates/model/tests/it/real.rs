@@ -7,7 +7,7 @@ use crate::Space;
 
 /// NASA's two months: 28 days of July and, joined to them without the days between, all of August.
 #[test]
-fn nasas_two_months_have_a_day_a_week_a_join_and_a_storm() {
+fn nasa_log_shows_day_week_join_and_silence() {
     let Some(path) = needs::shared_data("logs/nasa-http-1995-requests-per-second.txt.xz") else {
         return;
     };

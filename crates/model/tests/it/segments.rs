@@ -97,7 +97,7 @@ fn mixed() -> [Crowd; 4] {
 }
 
 #[test]
-fn each_segment_arrives_by_a_process_of_its_own() {
+fn segments_get_processes_of_their_own() {
     let crowds = mixed();
     let made = made(&crowds, Settings::default());
     let (own, few) = (ProcessReason::Own, ProcessReason::Few);
@@ -166,7 +166,7 @@ fn segments_may_be_called_null() {
 
 /// A scenario has not room for all recorded sessions of many segments; those it has are no shorter for that.
 #[test]
-fn sequences_of_many_segments_are_as_many_of_each_and_no_shorter() {
+fn sequences_are_shared_evenly_among_segments() {
     let (segments, visits) = (6, 60);
     let mut lines = Vec::new();
     let mut requests = 0;
@@ -220,7 +220,7 @@ fn sequences_of_many_segments_are_as_many_of_each_and_no_shorter() {
 }
 
 #[test]
-fn a_segment_whose_sessions_are_all_too_long_for_sequences_is_a_chain() {
+fn segment_of_too_long_sessions_follows_a_chain() {
     let mut lines = Vec::new();
     for user in 0..30 {
         let (path, length) = if user % 2 == 0 {
@@ -243,7 +243,7 @@ fn a_segment_whose_sessions_are_all_too_long_for_sequences_is_a_chain() {
         ..space.settings()
     };
     let made = space.model(log, &settings).unwrap();
-    assert!(finding(&made, "sequences-none").starts_with("of \"long\" no session"));
+    assert!(finding(&made, "sequences-none").starts_with("no session of \"long\""));
     assert_eq!(compiled(&made).sessions.len(), 2);
     assert!(made.tsung().text.contains("<session name=\"long\""));
     // Counts have no sessions at all.
@@ -254,7 +254,7 @@ fn a_segment_whose_sessions_are_all_too_long_for_sequences_is_a_chain() {
 
 /// The one-line variations of a load test: one source more, all more, longer, slower.
 #[test]
-fn knobs_turn_segments_that_arrive_apart() {
+fn parameters_change_single_segments() {
     let made = made(&mixed(), Settings::default());
     let text = made.scenario();
     let files = |name: &str| {
@@ -320,7 +320,7 @@ fn knobs_turn_segments_that_arrive_apart() {
 }
 
 #[test]
-fn segments_alike_arrive_together() {
+fn identical_poisson_segments_share_one_process() {
     let steady = [
         poisson("one", 0.03, |_| 1.0),
         poisson("other", 0.01, |_| 1.0),
@@ -339,7 +339,7 @@ fn segments_alike_arrive_together() {
 
 /// Whoever asks for a law gets it for each segment, and is told where it is refused.
 #[test]
-fn a_law_that_is_asked_for_is_each_segments() {
+fn requested_process_applies_to_each_segment() {
     let settings = Settings {
         arrivals: Some(ArrivalProcess::Trace),
         ..Settings::default()
@@ -357,7 +357,7 @@ fn a_law_that_is_asked_for_is_each_segments() {
 }
 
 #[test]
-fn a_cycle_that_was_asked_for_and_is_not_there_is_told() {
+fn requested_cycle_without_a_cycle_is_a_finding() {
     let flat = poisson("flat", 0.02, |_| 1.0);
     let crowds = [poisson("days", 0.04, by_day), flat];
     let asked = Settings {
@@ -371,41 +371,46 @@ fn a_cycle_that_was_asked_for_and_is_not_there_is_told() {
     );
     let told = finding(&made, "no-cycle");
     assert!(
-        told.contains("\"flat\": the hours of the day do not differ") && !told.contains("days\""),
+        told.contains("\"flat\", though one was requested: the hours of the day do not differ")
+            && !told.contains("days\""),
         "{told}"
     );
 }
 
 /// Counts as a file, and what is found of them.
-fn counted(counts: impl Iterator<Item = u32>, bin_s: u64, law: Option<ArrivalProcess>) -> BuiltModel {
+fn counted(
+    counts: impl Iterator<Item = u32>,
+    bin_s: u64,
+    process: Option<ArrivalProcess>,
+) -> BuiltModel {
     let space = Space::new();
     let text: Vec<String> = counts.map(|count| count.to_string()).collect();
     let path = space.file("counts.txt", text.join(" "));
     let settings = Settings {
-        arrivals: law,
+        arrivals: process,
         ..space.settings()
     };
     model::from_counts(&path, bin_s, 0, &settings).unwrap()
 }
 
 #[test]
-fn why_users_arrive_as_recorded_is_told_as_it_is() {
+fn reason_for_recorded_arrivals_is_stated() {
     let bursts = || (0..2_000).map(|second| u32::from(second % 50 == 0) * 9);
     let short = counted(bursts().take(40), 1, None);
     assert!(finding(&short, "arrivals-by-trace").starts_with("the log is too short"));
-    let asked = counted(bursts(), 1, Some(ArrivalProcess::Trace));
-    assert!(finding(&asked, "arrivals-by-trace").contains("as was asked for"));
+    let requested = counted(bursts(), 1, Some(ArrivalProcess::Trace));
+    assert!(finding(&requested, "arrivals-by-trace").contains("as requested"));
     let found = counted(bursts(), 1, None);
-    assert!(finding(&found, "arrivals-by-trace").starts_with("no process of the simple ones fits"));
+    assert!(finding(&found, "arrivals-by-trace").starts_with("no simple arrival process fits"));
     for made in [&short, &found] {
         assert!(finding(made, "no-cycle").is_empty());
     }
     let short = counted(bursts(), 1, Some(ArrivalProcess::Cycle));
-    assert!(finding(&short, "no-cycle").contains("that takes three days"));
+    assert!(finding(&short, "no-cycle").contains("takes at least three days"));
 }
 
 #[test]
-fn counts_that_do_not_add_up_to_hours_are_told() {
+fn counts_that_do_not_add_up_to_hours_are_a_finding() {
     let bins = || (0..100).map(|bin| 20 + bin % 7);
     let odd = counted(bins(), 7_200, None);
     let told = finding(&odd, "bins-no-hours");

@@ -41,7 +41,7 @@ fn files(space: &Space, settings: &Settings) -> BuiltModel {
 }
 
 #[test]
-fn sequences_ask_for_what_their_sessions_asked_for() {
+fn sequences_keep_the_targets_of_their_sessions() {
     let space = Space::new();
     let settings = Settings {
         behaviour: BehaviourKind::Sequences,
@@ -62,7 +62,11 @@ fn sequences_ask_for_what_their_sessions_asked_for() {
     }
     // What is asked for in a sequence is its class's, so that a check finds it again.
     let model = &made.model;
-    let asked = model.segments[0].behaviour.sequence_targets.iter().flatten();
+    let asked = model.segments[0]
+        .behaviour
+        .sequence_targets
+        .iter()
+        .flatten();
     assert_eq!(asked.count(), 180);
     let text = serde_json::to_string(model).unwrap();
     assert_eq!(
@@ -73,7 +77,7 @@ fn sequences_ask_for_what_their_sessions_asked_for() {
 
 /// Where the log is gone, targets are drawn as often as they were asked for.
 #[test]
-fn sequences_of_a_log_that_cannot_be_read_again_ask_by_weight() {
+fn sequences_of_a_pipe_draw_targets_by_weight() {
     let space = Space::new();
     let settings = Settings {
         behaviour: BehaviourKind::Sequences,
@@ -89,7 +93,7 @@ fn sequences_of_a_log_that_cannot_be_read_again_ask_by_weight() {
 }
 
 #[test]
-fn targets_are_as_many_and_as_often_as_in_the_log() {
+fn targets_keep_their_number_and_frequency() {
     let space = Space::new();
     let mut log = String::new();
     let mut items = std::collections::BTreeMap::<String, u64>::new();
@@ -142,7 +146,7 @@ fn targets_are_as_many_and_as_often_as_in_the_log() {
 
 /// A frequent transition has a law of its own; what follows the same class seldom is another matter.
 #[test]
-fn a_class_has_the_thinks_of_the_transitions_without_a_law() {
+fn class_thinks_pool_transitions_without_an_own_fit() {
     let space = Space::new();
     let mut log = String::new();
     for visit in 0..600_u64 {
@@ -181,7 +185,7 @@ fn a_class_has_the_thinks_of_the_transitions_without_a_law() {
 }
 
 #[test]
-fn a_check_sees_a_mean_that_is_not_the_logs() {
+fn check_rejects_a_wrong_mean() {
     let space = Space::new();
     let visits = |long: bool| -> String {
         let mut log = String::new();
@@ -203,14 +207,19 @@ fn a_check_sees_a_mean_that_is_not_the_logs() {
     let one = space.model(visits(true), &settings).unwrap().model;
     let other = space.model(visits(false), &settings).unwrap().model;
     let found = model::check(&one, &other, whole(&one));
-    let refused = |of: &str| found.tests.iter().any(|test| test.quantity == of && test.rejected);
+    let refused = |of: &str| {
+        found
+            .tests
+            .iter()
+            .any(|test| test.quantity == of && test.rejected)
+    };
     assert!(refused("mean thinks") && !refused("thinks"), "{found:?}");
     assert!(model::check(&one, &one, whole(&one)).holds);
 }
 
 /// A scenario may have 4 MiB: where all of a model would be more, what stands for thinks is put shorter.
 #[test]
-fn what_is_too_much_for_a_scenario_is_put_shorter() {
+fn large_models_are_reduced_to_fit_a_scenario() {
     let space = Space::new();
     let settings = Settings {
         classes_max: 30,

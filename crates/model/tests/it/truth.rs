@@ -1,6 +1,8 @@
 //! A crowd whose law is known, its log, and what is found of it.
 
-use model::{ReferenceCheckError, ArrivalProcess, BehaviourKind, Settings, Reference, ReferenceColumns};
+use model::{
+    ArrivalProcess, BehaviourKind, Reference, ReferenceCheckError, ReferenceColumns, Settings,
+};
 use stats::dist::Dist;
 use stats::rng::{Purpose, Rng};
 
@@ -152,7 +154,7 @@ fn stated(changes: &[(&str, &str)]) -> Reference {
 }
 
 #[test]
-fn what_was_stated_is_found_and_what_was_not_is_refused() {
+fn reference_check_accepts_true_and_rejects_false_figures() {
     let space = Space::new();
     let rules = [
         "ad=^GET /publishers/",
@@ -165,10 +167,15 @@ fn what_was_stated_is_found_and_what_was_not_is_refused() {
         ..settings(&space)
     };
     let model = space.model(log(), &settings).unwrap().model;
-    let right = model::against(&model, &stated(&[])).unwrap();
-    assert!(right.holds && right.told.is_empty(), "{right:?}");
+    let right = model::check_against_reference(&model, &stated(&[])).unwrap();
+    assert!(right.holds && right.notes.is_empty(), "{right:?}");
     assert_eq!(right.figures.len(), 12);
-    assert!(right.figures.iter().all(|figure| !figure.is_uninformative()));
+    assert!(
+        right
+            .figures
+            .iter()
+            .all(|figure| !figure.is_uninformative())
+    );
     // Twelve intervals, each of which misses one time in twenty or a little less.
     assert!((0.4..=0.6).contains(&right.misses_expected), "{right:?}");
     let missed = right.figures.iter().filter(|figure| !figure.inside).count();
@@ -191,7 +198,7 @@ fn what_was_stated_is_found_and_what_was_not_is_refused() {
             "redeemed → claimed",
         ),
     ] {
-        let found = model::against(&model, &stated(&[change])).unwrap();
+        let found = model::check_against_reference(&model, &stated(&[change])).unwrap();
         let refused = |figure: &&model::ReferenceFigure| figure.rejected;
         let worst = found.figures.iter().find(refused).unwrap();
         assert!(!found.holds, "{change:?}");
@@ -210,33 +217,41 @@ fn what_was_stated_is_found_and_what_was_not_is_refused() {
                 *probability *= 1.0 + by;
             }
         }
-        model::against(&model, &table).unwrap()
+        model::check_against_reference(&model, &table).unwrap()
     };
     assert!(off(0.2).p_misses < 1e-6 && !off(0.2).holds);
     // A publisher of whom nothing was seen is as stated where one would see nothing.
     let seldom = stated(&[("third,0.1,0.1", "nobody,0.00001,0.1")]);
-    let found = model::against(&model, &seldom).unwrap();
+    let found = model::check_against_reference(&model, &seldom).unwrap();
     assert!(
-        found.told.iter().any(|told| told.contains("third (")),
+        found.notes.iter().any(|note| note.contains("third (")),
         "{found:?}"
     );
-    assert!(found.figures.iter().any(model::ReferenceFigure::is_uninformative));
+    assert!(
+        found
+            .figures
+            .iter()
+            .any(model::ReferenceFigure::is_uninformative)
+    );
     // A class that nobody came to is one that never followed; one to begin with there has to be.
     let mut other = stated(&[]);
     other.path[1] = "soon".to_owned();
-    let found = model::against(&model, &other).unwrap();
+    let found = model::check_against_reference(&model, &other).unwrap();
     assert!(
-        !found.holds && found.told[0].contains("of the class soon; the classes are ad, seen"),
+        !found.holds && found.notes[0].contains("of the class soon; the classes are ad, seen"),
         "{found:?}"
     );
     other.path[0] = "bad".to_owned();
-    let error = model::against(&model, &other).unwrap_err();
-    assert!(matches!(error, ReferenceCheckError::Class { .. }), "{error}");
+    let error = model::check_against_reference(&model, &other).unwrap_err();
+    assert!(
+        matches!(error, ReferenceCheckError::Class { .. }),
+        "{error}"
+    );
     assert!(error.to_string().contains("it has ad, seen"), "{error}");
 }
 
 #[test]
-fn every_knob_turns_one_thing() {
+fn each_parameter_changes_one_thing() {
     let space = Space::new();
     let made = space.model(log(), &settings(&space)).unwrap();
     let text = made.scenario();
@@ -300,7 +315,7 @@ fn sequences_are_kept_whole() {
 }
 
 #[test]
-fn a_model_is_like_itself_and_unlike_another() {
+fn check_accepts_the_own_model_and_rejects_another() {
     let space = Space::new();
     let one = space.model(log(), &settings(&space)).unwrap().model;
     assert!(
@@ -322,7 +337,7 @@ fn a_model_is_like_itself_and_unlike_another() {
     }
     let found = model::check(&one, &other, whole(&one));
     assert!(
-        !found.holds && found.tests[0].of == "transitions",
+        !found.holds && found.tests[0].quantity == "transitions",
         "{:?}",
         found.tests[0]
     );

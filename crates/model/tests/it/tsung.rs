@@ -66,7 +66,7 @@ fn imported(text: &str) -> plan::Plan {
 }
 
 #[test]
-fn a_chain_comes_back_with_its_sessions_and_its_users() {
+fn tsung_file_of_a_chain_keeps_sessions_and_users() {
     let made = made(BehaviourKind::Chain);
     let written = made.tsung();
     let plan = imported(&written.text);
@@ -101,7 +101,7 @@ fn a_chain_comes_back_with_its_sessions_and_its_users() {
         written
             .notes
             .iter()
-            .any(|told| told.contains("does not know BREW: GET stands")),
+            .any(|note| note.contains("does not know BREW: replaced by GET")),
         "{:?}",
         written.notes
     );
@@ -115,7 +115,7 @@ fn a_chain_comes_back_with_its_sessions_and_its_users() {
 }
 
 #[test]
-fn sequences_come_back_one_by_one() {
+fn tsung_file_has_each_sequence() {
     let made = made(BehaviourKind::Sequences);
     let plan = imported(&made.tsung().text);
     let kept = made.model.segments.iter();
@@ -129,7 +129,7 @@ fn sequences_come_back_one_by_one() {
 }
 
 #[test]
-fn many_bins_become_few_phases_with_the_same_users() {
+fn tsung_phases_merge_bins_and_keep_users() {
     let space = Space::new();
     let settings = Settings {
         arrivals: Some(model::ArrivalProcess::Trace),
@@ -150,6 +150,6 @@ fn many_bins_become_few_phases_with_the_same_users() {
         written
             .notes
             .iter()
-            .any(|told| told.contains("arrived as recorded"))
+            .any(|note| note.contains("arrive as recorded"))
     );
 }

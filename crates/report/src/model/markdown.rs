@@ -1,8 +1,11 @@
 //! A model's whole report as Markdown: `report.md`.
 
 use model::{
-    Arrivals, ArrivalProcess, Behaviour, Durations, Model, Outcome, ProcessReason, SegmentProcess, Severity,
+    ArrivalProcess, Arrivals, Behaviour, Durations, Model, Outcome, ProcessReason, SegmentProcess,
+    Severity,
 };
+
+use units::counted;
 
 use super::{figure, span};
 
@@ -29,7 +32,7 @@ pub fn model_markdown(model: &Model) -> String {
         false => {
             process_text(whole.process)
                 + if whole.process_requested {
-                    ", as asked for"
+                    ", as requested"
                 } else {
                     ""
                 }
@@ -39,7 +42,7 @@ pub fn model_markdown(model: &Model) -> String {
     for segment in &model.segments {
         let how = match &segment.process {
             Some(process) => process_text(process.kind) + reason_text(process),
-            None => "as all".to_owned(),
+            None => "as all segments".to_owned(),
         };
         if let Some(own) = &segment.arrivals {
             arrivals(&segment.name, own, &how, &mut out);
@@ -60,7 +63,7 @@ fn findings(model: &Model, out: &mut String) {
             "Where the model does not fit, or may not",
         ),
         (Severity::Good, "Where it fits"),
-        (Severity::Note, "To know"),
+        (Severity::Note, "Good to know"),
     ] {
         let mut of_it = model
             .findings
@@ -95,14 +98,18 @@ fn log(model: &Model, out: &mut String) {
         );
     }
     *out += &format!(
-        "\n{} requests in {}, times in steps of {} s.\n",
-        log.requests,
+        "\n{} in {}, times in steps of {} s.\n",
+        counted(log.requests, "request"),
         span(model.arrivals.span_s),
         figure(log.step_s)
     );
     for (kind, count) in &log.problems {
         let what = if kind.is_bad() { "left out" } else { "kept" };
-        *out += &format!("\n{} lines ({what}) {}:\n\n", count.lines, kind.text());
+        *out += &format!(
+            "\n{} {} ({what}):\n\n",
+            counted(count.lines, "line"),
+            kind.text()
+        );
         for example in &count.examples {
             *out += &format!(
                 "- {}: `{}`\n",
@@ -118,8 +125,8 @@ fn sessions(model: &Model, out: &mut String) {
         return;
     };
     *out += &format!(
-        "\n## Sessions\n\nA user is known by {}; a session ends after {} s without a request. With other gaps \
-         there would be:\n\n| gap | sessions |\n| ---: | ---: |\n",
+        "\n## Sessions\n\nThe key of a user is {}; a session ends after {} s without a request. Other gaps would \
+         give:\n\n| gap | sessions |\n| ---: | ---: |\n",
         plain(&model.key),
         figure(gap.seconds)
     );
@@ -147,7 +154,7 @@ fn process_text(process: ArrivalProcess) -> String {
     let words = match process {
         ArrivalProcess::Poisson => "a Poisson process of one rate",
         ArrivalProcess::Cycle => "a Poisson process whose rate follows the clock",
-        ArrivalProcess::Trace => "as often as recorded",
+        ArrivalProcess::Trace => "as recorded",
     };
     words.to_owned()
 }
@@ -155,111 +162,126 @@ fn process_text(process: ArrivalProcess) -> String {
 fn reason_text(process: &SegmentProcess) -> &'static str {
     match (process.reason, process.kind) {
         (ProcessReason::Own, _) => "",
-        (ProcessReason::Given, _) => ", as asked for",
+        (ProcessReason::Given, _) => ", as requested",
         (ProcessReason::Few, ArrivalProcess::Cycle) => {
-            " at the hours of all, since its sessions are few"
+            " at the hours of all, because it has few sessions"
         }
-        (ProcessReason::Few, _) => ", since its sessions are few",
+        (ProcessReason::Few, _) => ", because it has few sessions",
     }
 }
 
 /// `how`: they arrive in the scenario.
 fn arrivals(name: &str, arrivals: &Arrivals, how: &str, out: &mut String) {
     *out += &format!(
-        "\n### {}\n\n{} users, {} a second (95 %: {} to {}, as of a Poisson process). In the scenario: {how}.\n",
+        "\n### {}\n\n{}, {} a second (95 %: {} to {}, for a Poisson process). In the scenario: {how}.\n",
         plain(name),
-        arrivals.users,
+        counted(arrivals.users, "user"),
         figure(arrivals.rate_per_s),
         figure(arrivals.rate_low),
         figure(arrivals.rate_high),
     );
-    if !arrivals.scales.is_empty() {
-        *out += "\n| window | windows | mean | variance / mean | p (Poisson) | correlations outside | p (none) |\n\
-                 | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
-        for scale in &arrivals.scales {
-            *out += &format!(
-                "| {} s | {} | {} | {} | {} | {} of {} | {} |\n",
-                scale.window_s,
-                scale.windows,
-                figure(scale.mean),
-                figure(scale.index),
-                p_value(scale.p_dispersion),
-                scale.outside,
-                scale.autocorrelation.len().saturating_sub(1),
-                p_value(scale.p_dependence)
-            );
-        }
-        *out += "\nThe same recording at each scale, about its middle: where it looks alike at all of them, it is \
-                 self-similar.\n\n```\n";
-        for scale in &arrivals.scales {
-            *out += &format!("{:>6} s |{}|\n", scale.window_s, picture(&scale.picture));
-        }
-        *out += "```\n";
-    }
-    if let Some(cycle) = &arrivals.cycle {
-        *out += &format!(
-            "\nUsers a second by the hour{}:\n\n```\n",
-            if cycle.rates.len() > 24 {
-                " of the week"
-            } else {
-                ""
-            }
-        );
-        let top = cycle.rates.iter().copied().fold(0.0, f64::max);
-        for (day, rates) in cycle.rates.chunks(24).enumerate() {
-            let bars: String = rates.iter().map(|rate| bar(rate / top)).collect();
-            let name = match cycle.rates.len() {
-                24 => "every day",
-                _ => [
-                    "Monday",
-                    "Tuesday",
-                    "Wednesday",
-                    "Thursday",
-                    "Friday",
-                    "Saturday",
-                    "Sunday",
-                ][day % 7],
-            };
-            let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
-            let high = rates.iter().copied().fold(0.0, f64::max);
-            *out += &format!("{name:>9} |{bars}| {} to {}\n", figure(low), figure(high));
-        }
-        *out += "```\n";
-    }
+    scales(arrivals, out);
+    cycle(arrivals, out);
     if let Some(gaps) = &arrivals.gaps {
         *out += "\nTimes between arrivals:\n\n";
         fits(gaps, out);
     }
-    if let Some(hurst) = &arrivals.hurst {
+    hurst(arrivals, out);
+}
+
+fn scales(arrivals: &Arrivals, out: &mut String) {
+    if arrivals.scales.is_empty() {
+        return;
+    }
+    *out += "\n| window | windows | mean | variance / mean | p (Poisson) | correlations outside | p (independence) |\n\
+             | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    for scale in &arrivals.scales {
         *out += &format!(
-            "\nSelf-similarity, of {} counts of {} s each:\n\n| method | of | scales | H | 95 % | p (straight) |\n\
-             | --- | --- | --- | ---: | ---: | ---: |\n",
-            hurst.numbers, hurst.number_s
+            "| {} s | {} | {} | {} | {} | {} of {} | {} |\n",
+            scale.window_s,
+            scale.windows,
+            figure(scale.mean),
+            figure(scale.index),
+            p_value(scale.p_dispersion),
+            scale.outside,
+            scale.autocorrelation.len().saturating_sub(1),
+            p_value(scale.p_dependence)
         );
-        for estimate in &hurst.estimates {
-            let interval = match (estimate.low, estimate.high) {
-                (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
-                _ => "–".to_owned(),
-            };
-            *out += &format!(
-                "| {} | {} | {} to {} | {:.3} | {interval} | {} |\n",
-                estimate.method,
-                if estimate.about_cycle {
-                    "what the cycle leaves"
-                } else {
-                    "the counts"
-                },
-                span(estimate.from_s),
-                span(estimate.upto_s),
-                estimate.h,
-                estimate.p_straight.map_or("–".to_owned(), p_value)
-            );
+    }
+    *out += "\nThe same recording at each scale, around its middle. If it looks alike at all scales, arrivals are \
+             self-similar.\n\n```\n";
+    for scale in &arrivals.scales {
+        *out += &format!("{:>6} s |{}|\n", scale.window_s, picture(&scale.picture));
+    }
+    *out += "```\n";
+}
+
+fn cycle(arrivals: &Arrivals, out: &mut String) {
+    let Some(cycle) = &arrivals.cycle else {
+        return;
+    };
+    *out += &format!(
+        "\nUsers a second by the hour{}:\n\n```\n",
+        if cycle.rates.len() > 24 {
+            " of the week"
+        } else {
+            ""
         }
+    );
+    let top = cycle.rates.iter().copied().fold(0.0, f64::max);
+    for (day, rates) in cycle.rates.chunks(24).enumerate() {
+        let bars: String = rates.iter().map(|rate| bar(rate / top)).collect();
+        let name = match cycle.rates.len() {
+            24 => "every day",
+            _ => [
+                "Monday",
+                "Tuesday",
+                "Wednesday",
+                "Thursday",
+                "Friday",
+                "Saturday",
+                "Sunday",
+            ][day % 7],
+        };
+        let low = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = rates.iter().copied().fold(0.0, f64::max);
+        *out += &format!("{name:>9} |{bars}| {} to {}\n", figure(low), figure(high));
+    }
+    *out += "```\n";
+}
+
+fn hurst(arrivals: &Arrivals, out: &mut String) {
+    let Some(hurst) = &arrivals.hurst else {
+        return;
+    };
+    *out += &format!(
+        "\nSelf-similarity of {} counts of {} s each:\n\n| method | of | scales | H | 95 % | p (straight) |\n\
+         | --- | --- | --- | ---: | ---: | ---: |\n",
+        hurst.numbers, hurst.number_s
+    );
+    for estimate in &hurst.estimates {
+        let interval = match (estimate.low, estimate.high) {
+            (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
+            _ => "–".to_owned(),
+        };
+        *out += &format!(
+            "| {} | {} | {} to {} | {:.3} | {interval} | {} |\n",
+            estimate.method,
+            if estimate.about_cycle {
+                "counts without the cycle"
+            } else {
+                "counts"
+            },
+            span(estimate.from_s),
+            span(estimate.upto_s),
+            estimate.h,
+            estimate.p_straight.map_or("–".to_owned(), p_value)
+        );
     }
 }
 
 fn classes(model: &Model, out: &mut String) {
-    *out += "\n| class | state | requests | most asked for |\n| --- | --- | ---: | --- |\n";
+    *out += "\n| class | state | requests | most frequent target |\n| --- | --- | ---: | --- |\n";
     for class in &model.classes {
         let target = class.targets.first();
         let target = target.map_or(String::new(), |target| {
@@ -279,10 +301,10 @@ fn behaviour(model: &Model, name: &str, behaviour: &Behaviour, out: &mut String)
     if behaviour.transitions.is_empty() {
         return;
     }
-    *out += &format!("\n### {}\n\nAll thinks:\n\n", plain(name));
+    *out += &format!("\n### {}\n\nAll think times:\n\n", plain(name));
     fits(&behaviour.thinks, out);
     let sessions: u64 = behaviour.starts.iter().sum();
-    *out += "\n| from | to | times | probability | 95 % | mean think | law | p |\n\
+    *out += "\n| from | to | times | probability | 95 % | mean think time | distribution | p |\n\
              | --- | --- | ---: | ---: | ---: | ---: | --- | ---: |\n";
     for (class, &count) in behaviour
         .starts
@@ -309,7 +331,8 @@ fn behaviour(model: &Model, name: &str, behaviour: &Behaviour, out: &mut String)
             figure(transition.low),
             figure(transition.high),
             think.map_or(String::new(), |think| format!("{} s", figure(think.mean_s))),
-            think.map_or("of its class".to_owned(), |think| fit_name(think).to_owned()),
+            think.map_or("that of its class".to_owned(), |think| fit_name(think)
+                .to_owned()),
             think
                 .and_then(|think| think.test.as_ref())
                 .map_or(String::new(), |test| p_value(
@@ -319,25 +342,27 @@ fn behaviour(model: &Model, name: &str, behaviour: &Behaviour, out: &mut String)
     }
     if transitions.len() > TRANSITIONS_MAX {
         *out += &format!(
-            "\nand {} more in model.json.\n",
+            "\n{} more are in model.json.\n",
             transitions.len() - TRANSITIONS_MAX
         );
     }
 }
 
 fn fit_name(durations: &Durations) -> &'static str {
-    durations.chosen_fit().map_or("values", |fit| fit.family.name())
+    durations
+        .chosen_fit()
+        .map_or("values", |fit| fit.family.name())
 }
 
 fn fits(durations: &Durations, out: &mut String) {
     if durations.fits.is_empty() {
         *out += &format!(
-            "{} times, too few or too much alike to fit.\n",
-            durations.count
+            "{}, too few or too similar to fit.\n",
+            counted(durations.count, "time")
         );
         return;
     }
-    *out += "| law | parameters (95 %) | AIC |\n| --- | --- | ---: |\n";
+    *out += "| distribution | parameters (95 %) | AIC |\n| --- | --- | ---: |\n";
     let best = durations.fits[0].aic;
     for fit in &durations.fits {
         let parameters: Vec<String> = fit
@@ -365,20 +390,20 @@ fn fits(durations: &Durations, out: &mut String) {
     }
     if let Some(test) = &durations.test {
         *out += &format!(
-            "\nThe first, on {} of {} times: D = {:.4} at {} s (p = {}), A² = {:.3} (p = {}), by {} redrawn \
-             samples: {}.\n",
+            "\nTest of the first, on {} of {} times with {} redrawn samples: D = {:.4} at {} s (p = {}), A² = {:.3} (p = \
+             {}): {}.\n",
             test.count,
             durations.count,
+            test.rounds,
             test.distance,
             figure(test.at_s),
             p_value(test.p_distance),
             test.anderson,
             p_value(test.p_anderson),
-            test.rounds,
             match durations.outcome {
-                Outcome::Fits => "it is not refused",
-                Outcome::Near => "it is refused, but never more than 5 % off, and used",
-                Outcome::NoFit | Outcome::TooFew => "it is refused; the values themselves are used",
+                Outcome::Fits => "not rejected",
+                Outcome::Near => "rejected, but within 5 %, and used",
+                Outcome::NoFit | Outcome::TooFew => "rejected; the scenario draws recorded values",
             }
         );
     }

@@ -1,4 +1,4 @@
-//! A model beside what was stated of its crowd.
+//! A model beside its reference figures.
 
 use model::{ReferenceCheck, ReferenceFigure};
 
@@ -6,11 +6,11 @@ use super::{COLUMNS, figure};
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 
-/// What came of holding a model against stated figures, for a terminal.
+/// The result of a test against reference figures, for a terminal.
 pub fn model_reference_check(check: &ReferenceCheck, style: Style) -> String {
     let (tone, mark) = match check.holds {
-        true => (Tone::Good, "AS STATED"),
-        false => (Tone::Bad, "NOT AS STATED"),
+        true => (Tone::Good, "AGREES"),
+        false => (Tone::Bad, "DISAGREES"),
     };
     let figures = &check.figures;
     let rejected = figures.iter().filter(|figure| figure.rejected).count();
@@ -18,14 +18,14 @@ pub fn model_reference_check(check: &ReferenceCheck, style: Style) -> String {
         Line::default()
             .tone(tone, mark)
             .text(format!(
-                "  {rejected} of {} figures refused, at {} % for all together",
+                "  {rejected} of {} figures rejected, at {} % for all together",
                 figures.len(),
                 check.level * 100.0
             ))
             .render(COLUMNS, style),
         String::new(),
     ];
-    let mut table = Table::new(&["", "stated", "found", "interval", "seen", "p", ""]);
+    let mut table = Table::new(&["", "reference", "observed", "interval", "count", "p", ""]);
     let mut segment = "";
     for figure in figures.iter().filter(|figure| !figure.is_uninformative()) {
         if figure.segment != segment {
@@ -36,11 +36,7 @@ pub fn model_reference_check(check: &ReferenceCheck, style: Style) -> String {
     }
     lines.extend(table.render(COLUMNS, style));
     lines.push(String::new());
-    lines.extend(
-        sentences(check)
-            .iter()
-            .flat_map(|text| wrap(text, COLUMNS)),
-    );
+    lines.extend(sentences(check).iter().flat_map(|text| wrap(text, COLUMNS)));
     for note in &check.notes {
         let wrapped = wrap(note, COLUMNS - 2);
         for (number, text) in wrapped.iter().enumerate() {
@@ -56,7 +52,7 @@ pub fn model_reference_check(check: &ReferenceCheck, style: Style) -> String {
 
 fn row(of: &ReferenceFigure) -> Vec<(Option<Tone>, String)> {
     let (tone, mark) = match (of.rejected, of.inside) {
-        (true, _) => (Some(Tone::Bad), "refused"),
+        (true, _) => (Some(Tone::Bad), "rejected"),
         (false, true) => (None, ""),
         (false, false) => (Some(Tone::Warning), "missed"),
     };
@@ -77,28 +73,28 @@ fn row(of: &ReferenceFigure) -> Vec<(Option<Tone>, String)> {
 }
 
 fn sentences(check: &ReferenceCheck) -> Vec<String> {
-    let mute = against
+    let uninformative = check
         .figures
         .iter()
         .filter(|figure| figure.is_uninformative())
         .count();
     let mut sentences = vec![format!(
-        "{} of {} intervals of {} % miss what was stated; were all of it right, {:.1} would on average, and so \
-         many or more with a probability of {:.3}",
+        "{} of {} intervals of {} % miss the reference; if all of it is right, {:.1} do on average, and this many or \
+         more with a probability of {:.3}",
         check.misses,
-        check.figures.len() - mute,
+        check.figures.len() - uninformative,
         check.confidence * 100.0,
         check.misses_expected,
         check.p_misses,
     )];
-    if mute > 0 {
+    if uninformative > 0 {
         sentences.push(format!(
-            "{mute} figures are of too few sessions to say anything; against.json has them"
+            "{uninformative} figures have too few sessions for a test; against.json lists them"
         ));
     }
     if check.speed != 1.0 {
         sentences.push(format!(
-            "rates are as stated: the log's crowd was {} times as fast",
+            "rates are on the scale of the table: the log's users were {} times as fast",
             check.speed
         ));
     }

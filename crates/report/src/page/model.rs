@@ -1,4 +1,4 @@
-//! The document of a model: what its log says of the crowd, and what was fitted to it.
+//! The document of a model: what its log shows of the users, and the fits.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const ROWS_MAX: usize = 200;
 const TRANSITIONS_MAX: usize = 400;
 /// Think times of a segment that are drawn.
 const THINKS_MAX: usize = 24;
-/// Lengths of sessions that are told; the longer ones are one.
+/// Session lengths that are shown one by one; longer ones share the last.
 const LENGTHS_MAX: usize = 100;
 const TESTS_MAX: usize = 500;
 
@@ -69,7 +69,7 @@ struct ShownFile<'a> {
     cut_off: Option<&'a str>,
 }
 
-/// Lines of which something was wrong, or odd.
+/// Lines with a problem.
 #[derive(Serialize)]
 struct ShownProblem<'a> {
     text: &'static str,
@@ -132,7 +132,7 @@ struct ShownTransition {
     p_fit: Option<Number>,
 }
 
-/// Durations, what was fitted to them, and how they lie beside each other.
+/// Durations with their fits and curves.
 #[derive(Serialize)]
 struct ShownDurations<'a> {
     name: String,
@@ -182,13 +182,13 @@ impl Page {
                 .collect(),
             segments_left_out: model.segments.len() - shown.len(),
             check: check.map(|check| {
-                let told = &check.tests[..check.tests.len().min(TESTS_MAX)];
+                let shown = &check.tests[..check.tests.len().min(TESTS_MAX)];
                 ShownCheck {
                     level: check.level,
                     sessions: check.sessions,
                     holds: check.holds,
-                    tests: told,
-                    tests_left_out: check.tests.len() - told.len(),
+                    tests: shown,
+                    tests_left_out: check.tests.len() - shown.len(),
                 }
             }),
         };
@@ -357,11 +357,14 @@ fn durations(name: String, durations: &Durations) -> ShownDurations<'_> {
 }
 
 fn lengths(all: &BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
-    let mut told: Vec<(u64, u64)> = all.iter().map(|(&n, &count)| (n, count)).collect();
-    if told.len() > LENGTHS_MAX {
-        let more = told[LENGTHS_MAX - 1..].iter().map(|(_, count)| count).sum();
-        told.truncate(LENGTHS_MAX);
-        told[LENGTHS_MAX - 1].1 = more;
+    let mut shown: Vec<(u64, u64)> = all.iter().map(|(&n, &count)| (n, count)).collect();
+    if shown.len() > LENGTHS_MAX {
+        let more = shown[LENGTHS_MAX - 1..]
+            .iter()
+            .map(|(_, count)| count)
+            .sum();
+        shown.truncate(LENGTHS_MAX);
+        shown[LENGTHS_MAX - 1].1 = more;
     }
-    told
+    shown
 }

@@ -1,4 +1,4 @@
-//! What `throng model` was asked.
+//! Arguments of `throng model`.
 
 use std::path::PathBuf;
 
@@ -10,12 +10,12 @@ use crate::settings::{parse_duration, parse_load, parse_part, parse_rate};
 
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
-  0    the model is there; check: it makes a log like the one it was made from, or is as stated
-  1    check: it does not, or is not
+  0    the model was written; check: its own log, or the table, agrees with it
+  1    check: it does not agree
   64   the command line is wrong
-  65   the log's format is not known, too many lines are bad, or nothing is left to model
+  65   the log's format is unknown, too many lines are bad, or no request is left
   66   a file cannot be read
-  73   the directory cannot be made
+  73   the directory cannot be created
   74   writing failed";
 
 #[derive(Debug, ClapArgs)]
@@ -23,67 +23,67 @@ Exit codes:
 pub(crate) struct ModelArgs {
     #[command(subcommand)]
     pub(crate) check: Option<ModelVerb>,
-    /// Access logs, in any order, packed with gzip, zstd or xz or not; or one run's directory
+    /// Access logs in any order, plain or compressed with gzip, zstd or xz; or the directory of one run
     #[arg(required = true, value_name = "LOG")]
     pub(crate) logs: Vec<PathBuf>,
-    /// Where scenario.yaml, model.json and report.md are written
+    /// Directory for scenario.yaml, model.json and report.md
     #[arg(short, long, value_name = "DIR", required = true)]
     pub(crate) out: Option<PathBuf>,
-    /// How lines are written [default: told from the first ones]
+    /// Format of the lines [default: detected from the first ones]
     #[arg(long = "as", value_name = "FORMAT")]
     pub(crate) format: Option<LogFormat>,
-    /// nginx's log_format, when it is one of your own
+    /// Your own nginx log_format
     #[arg(long, value_name = "TEXT", conflicts_with = "format")]
     pub(crate) log_format: Option<String>,
-    /// What the log calls something, as time=ts; may be given again
+    /// Name of a field in the log, as in time=ts; may be repeated
     #[arg(long = "field", value_name = "MEANING=NAME", value_parser = parse_field)]
     pub(crate) fields: Vec<(String, String)>,
-    /// What one user's lines have in common, as query:user_id [default: address+agent]
+    /// What identifies a user, as in query:user_id [default: address+agent]
     #[arg(long, value_name = "PART")]
     pub(crate) key: Option<LinePart>,
-    /// What sessions are told apart by, as path=^/publishers/([^/]+)/
+    /// What separates kinds of sessions, as in path=^/publishers/([^/]+)/
     #[arg(long, value_name = "PART[=REGEX]")]
     pub(crate) segment: Option<LinePart>,
-    /// Segments with a model of their own; the smaller ones are put together [default: 40]
+    /// Maximum number of segments with a model of their own; smaller ones share one [default: 40]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=200))]
     pub(crate) segments_max: Option<u16>,
-    /// A session ends when nothing was asked for so long [default: found in the log]
+    /// A session ends after this time without a request [default: found in the log]
     #[arg(long, value_name = "DURATION", value_parser = parse_gap)]
     pub(crate) gap: Option<std::time::Duration>,
-    /// A class of requests of your own: those whose METHOD and target match; may be given again
+    /// A class of requests: those whose "METHOD target" matches; may be repeated
     #[arg(long = "class", value_name = "NAME=REGEX")]
     pub(crate) classes: Vec<Rule>,
-    /// Classes that the other requests are put together to [default: 20]
+    /// Maximum number of classes for the other requests [default: 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
     pub(crate) classes_max: Option<u16>,
-    /// Leave out lines of which this part matches, as agent=(?i)bot; may be given again
+    /// Leave out lines whose part matches, as in agent=(?i)bot; may be repeated
     #[arg(long, value_name = "PART=REGEX")]
     pub(crate) without: Vec<LinePart>,
-    /// Where the clock hung that names no zone, as Europe/Berlin
+    /// Time zone of times without one, as in Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
-    /// The share of bad lines above which there is no model [default: 1%]
+    /// Fail if the share of bad lines is above this [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = parse_part)]
     pub(crate) bad_max: Option<f64>,
-    /// How users arrive [default: the simplest way that the log does not refuse]
-    #[arg(long, value_name = "LAW")]
+    /// How users arrive [default: the simplest process that the log does not reject]
+    #[arg(long, value_name = "PROCESS")]
     pub(crate) arrivals: Option<ArrivalsArg>,
-    /// What users do: a chain of classes, or sessions as they were [default: chain]
+    /// What users do: a Markov chain of classes, or recorded sessions [default: chain]
     #[arg(long, value_name = "KIND")]
     pub(crate) behaviour: Option<BehaviourArg>,
-    /// With --as counts: how long each number counts [default: 1s]
+    /// With --as counts: the time that each number covers [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) bin: Option<std::time::Duration>,
-    /// With --as counts: what the clock showed at the first, as 1995-07-01T00:00:00
+    /// With --as counts: local time of the first number, as in 1995-07-01T00:00:00
     #[arg(long, value_name = "TIME")]
     pub(crate) begin: Option<String>,
-    /// Write the crowd as a file of Tsung's, too
+    /// Also write the model as a Tsung configuration
     #[arg(long, value_name = "FILE")]
     pub(crate) tsung: Option<PathBuf>,
-    /// Of all draws
+    /// Seed of all random draws
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Threads [default: one for each core]
+    /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
     /// Print nothing but errors
@@ -96,40 +96,40 @@ pub(crate) struct ModelArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelVerb {
-    /// Run a model in virtual time, model the log that it makes, and test it against the first; or test it
-    /// against rates and probabilities that are known
+    /// Test a model: simulate it, model the simulated log, and compare the two; or compare the model with known
+    /// rates and probabilities
     Check(ModelCheckArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ModelCheckArgs {
-    /// The directory that `throng model` made
+    /// Directory that `throng model` wrote
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// About so many sessions are simulated
+    /// Approximate number of sessions to simulate
     #[arg(long, value_name = "N", default_value = "5000", value_parser = clap::value_parser!(u32).range(100..=200_000))]
     pub(crate) sessions: u32,
-    /// Another seed than the scenario's
+    /// Seed instead of the scenario's
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Nothing is run: test the model against the rates and probabilities of a CSV table, a row a segment
+    /// Compare with the rates and probabilities of a CSV table, one row per segment, and simulate nothing
     #[arg(long, value_name = "TABLE", requires = "rate", conflicts_with_all = ["sessions", "seed"])]
     pub(crate) against: Option<PathBuf>,
-    /// Print what was found as JSON instead of text
+    /// Print the result as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) reference: ReferenceArgs,
 }
 
-/// What the table says, and how.
+/// How to read the table.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "With --against")]
 pub(crate) struct ReferenceArgs {
-    /// Sessions a second of all segments together, as 35.8/s
+    /// Sessions a second of all segments together, as in 35.8/s
     #[arg(long, value_name = "RATE", requires = "against", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
-    /// The column with each segment's share of them
+    /// Column with each segment's share of the sessions
     #[arg(
         long,
         value_name = "COLUMN",
@@ -137,8 +137,8 @@ pub(crate) struct ReferenceArgs {
         default_value = "share"
     )]
     pub(crate) share: String,
-    /// Classes in the order that sessions come to them, as ad,impression,click; the column of each but the
-    /// first has the probability that it follows
+    /// Classes in the order of a session, as in ad,impression,click; each but the first has a column with the
+    /// probability that it follows the one before
     #[arg(
         long,
         value_name = "CLASSES",
@@ -146,10 +146,10 @@ pub(crate) struct ReferenceArgs {
         value_delimiter = ','
     )]
     pub(crate) path: Vec<String>,
-    /// The crowd in the log was so many times as fast as the table's
+    /// The log's users were this many times as fast as the table's
     #[arg(long, value_name = "TIMES", requires = "against", default_value = "1", value_parser = parse_load)]
     pub(crate) speed: f64,
-    /// A probability above 1 in the table
+    /// What to do with a probability above 1
     #[arg(
         long,
         value_name = "HOW",
@@ -159,22 +159,22 @@ pub(crate) struct ReferenceArgs {
     pub(crate) above_one: AboveOneArg,
 }
 
-/// Formats that can be asked for.
+/// Formats of logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// Apache's and nginx's combined, or common
+    /// Combined or common log format of Apache and nginx
     Combined,
-    /// A JSON object a line
+    /// One JSON object per line
     Json,
-    /// CSV with a first row of names
+    /// CSV with a header row
     Csv,
-    /// W3C extended, as of IIS and CloudFront
+    /// W3C extended log format (IIS, CloudFront)
     W3c,
     /// AWS application load balancer
     Alb,
     /// Tsung's dumptraffic="protocol"
     Tsung,
-    /// Numbers: how many requests each second had
+    /// Numbers of requests per second
     Counts,
 }
 
@@ -184,7 +184,7 @@ pub(crate) enum ArrivalsArg {
     Poisson,
     /// A Poisson process whose rate follows the clock
     Cycle,
-    /// As often as recorded
+    /// As recorded
     Trace,
 }
 
@@ -192,7 +192,7 @@ pub(crate) enum ArrivalsArg {
 pub(crate) enum BehaviourArg {
     /// A Markov chain of classes with think times
     Chain,
-    /// Recorded sessions, drawn whole
+    /// Recorded sessions
     Sequences,
 }
 
@@ -202,19 +202,19 @@ fn parse_field(text: &str) -> Result<(String, String), String> {
         .ok_or("expected MEANING=NAME, such as time=ts")?;
     if !model::MEANINGS.contains(&meaning) {
         return Err(format!(
-            "no field means {meaning:?}; they are {}",
+            "unknown meaning {meaning:?}; the meanings are {}",
             model::MEANINGS.join(", ")
         ));
     }
     Ok((meaning.to_owned(), name.to_owned()))
 }
 
-/// The longest that a scenario's users can think.
+/// At most the longest think time of a scenario.
 fn parse_gap(text: &str) -> Result<std::time::Duration, String> {
     const DAYS_MAX: u64 = 366;
     let gap = parse_duration(text)?;
     if gap > std::time::Duration::from_secs(DAYS_MAX * 86_400) {
-        return Err(format!("nobody waits for longer than {DAYS_MAX}d"));
+        return Err(format!("a gap is at most {DAYS_MAX}d"));
     }
     Ok(gap)
 }

@@ -1,10 +1,10 @@
-//! `throng model LOG…`: what a log says of its crowd, as a scenario.
+//! `throng model LOG…`: makes a model of a log, and its scenario.
 
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use model::{BehaviourKind, FormatSpec, ProblemKind, BuiltModel, Model, ModelError, Settings};
+use model::{BehaviourKind, BuiltModel, FormatSpec, Model, ModelError, ProblemKind, Settings};
 use report::Page;
 
 use crate::args::{ArrivalsArg, BehaviourArg, LogFormat, ModelArgs, ModelVerb};
@@ -32,23 +32,23 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
         .out
         .as_deref()
         .expect("clap requires it without a subcommand");
-    refuse_idle(args)?;
+    check_options(args)?;
     if let Some(tsung) = &args.tsung {
-        directory::refuse_to_replace(tsung, &args.logs, out)?;
+        directory::check_tsung_path(tsung, &args.logs, out)?;
     }
     directory::prepare(out)?;
     let settings = settings(args, out);
     let made = match (args.format, &args.logs[..]) {
-        (Some(LogFormat::Counts), [path]) => counted(args, path, &settings)?,
+        (Some(LogFormat::Counts), [path]) => from_counts(args, path, &settings)?,
         (Some(LogFormat::Counts), _) => {
             return Err(Failure::hinted(
                 Exit::Usage,
-                "counts are one file".to_owned(),
-                "give the files one by one",
+                "--as counts takes one file".to_owned(),
+                "model each file by itself",
             ));
         }
         (_, [run]) if run.is_dir() => {
-            model::from_run(run, &settings, &run_targets::asked(run)).map_err(failure)?
+            model::from_run(run, &settings, &run_targets::run_targets(run)).map_err(failure)?
         }
         _ => model::from_logs(&args.logs, &settings).map_err(failure)?,
     };
@@ -67,11 +67,11 @@ pub(crate) fn model(args: &ModelArgs) -> Result<Exit, Failure> {
     written(writeln!(std::io::stdout(), "{text}"))
 }
 
-/// Refuses what would do nothing: who gives it expects something of it.
-fn refuse_idle(args: &ModelArgs) -> Result<(), Failure> {
+/// Rejects options that have no effect for this kind of log.
+fn check_options(args: &ModelArgs) -> Result<(), Failure> {
     let is_counts = args.format == Some(LogFormat::Counts);
     let is_run = !is_counts && matches!(&args.logs[..], [run] if run.is_dir());
-    let of_lines = [
+    let for_lines = [
         ("--as", args.format.is_some() && !is_counts),
         ("--log-format", args.log_format.is_some()),
         ("--field", !args.fields.is_empty()),
@@ -83,36 +83,36 @@ fn refuse_idle(args: &ModelArgs) -> Result<(), Failure> {
         ("--zone", args.zone.is_some()),
         ("--bad-max", args.bad_max.is_some()),
     ];
-    let of_users = [
+    let for_users = [
         ("--gap", args.gap.is_some()),
         ("--segments-max", args.segments_max.is_some()),
         ("--behaviour", args.behaviour.is_some()),
     ];
-    let of_counts = [
+    let for_counts = [
         ("--begin", args.begin.is_some()),
         ("--bin", args.bin.is_some()),
     ];
     let (what, hint, idle) = match (is_run, is_counts) {
         (true, _) => (
             "a run's directory",
-            "users are known by their numbers there; segments are its sessions, classes its measures",
-            [&of_lines[..], &of_counts].concat(),
+            "in a run, users have numbers, sessions are the segments, and measures are the classes",
+            [&for_lines[..], &for_counts].concat(),
         ),
         (_, true) => (
             "counts",
-            "counts tell how many came, and nothing of who they were",
-            [&of_lines[..], &of_users].concat(),
+            "counts have no lines, users or sessions",
+            [&for_lines[..], &for_users].concat(),
         ),
         _ => (
             "lines of a log",
-            "their own times say when they were; --begin and --bin go with --as counts",
-            of_counts.to_vec(),
+            "lines have their own times; --begin and --bin take --as counts",
+            for_counts.to_vec(),
         ),
     };
     match idle.iter().find(|(_, given)| *given) {
         Some((flag, _)) => Err(Failure::hinted(
             Exit::Usage,
-            format!("{flag} does nothing with {what}"),
+            format!("{flag} has no effect for {what}"),
             hint,
         )),
         None => Ok(()),
@@ -159,12 +159,12 @@ fn settings(args: &ModelArgs, out: &Path) -> Settings {
     }
 }
 
-fn counted(args: &ModelArgs, path: &Path, settings: &Settings) -> Result<BuiltModel, Failure> {
+fn from_counts(args: &ModelArgs, path: &Path, settings: &Settings) -> Result<BuiltModel, Failure> {
     let begin = args.begin.as_deref().unwrap_or("1970-01-01T00:00:00");
     let local_s = model::clock_time(begin).ok_or_else(|| {
         Failure::hinted(
             Exit::Usage,
-            format!("{begin:?} is no time"),
+            format!("{begin:?} is not a time"),
             "write it as 1995-07-01T00:00:00",
         )
     })?;
@@ -173,8 +173,8 @@ fn counted(args: &ModelArgs, path: &Path, settings: &Settings) -> Result<BuiltMo
     if bin.is_zero() || bin.subsec_nanos() > 0 {
         return Err(Failure::hinted(
             Exit::Usage,
-            format!("--bin {bin:?} is no whole number of seconds"),
-            "add the counts up to whole seconds, and give those",
+            format!("--bin {bin:?} is not a whole number of seconds"),
+            "add up the counts of whole seconds",
         ));
     }
     model::from_counts(path, bin.as_secs(), local_s, settings).map_err(failure)
@@ -186,9 +186,9 @@ fn write(out: &Path, made: &BuiltModel) -> Result<(), Failure> {
             .map_err(|error| Failure::new(Exit::Io, error))
     };
     let json = report::json(&made.model);
-    // Better the old model than one that nothing can read.
+    // A model that cannot be loaded must not replace the old one.
     Model::read(&json).map_err(|error| Failure::new(Exit::Data, error))?;
-    directory::make_room(out)?;
+    directory::remove_old_model(out)?;
     // model.json is what makes the directory one of a model: it comes last.
     put(SCENARIO, &made.scenario())?;
     for (name, text) in made.files() {
@@ -199,19 +199,19 @@ fn write(out: &Path, made: &BuiltModel) -> Result<(), Failure> {
     put(MODEL, &json)
 }
 
-/// The model as Tsung's file; what that cannot say is told.
+/// Writes the model as Tsung's file, and reports what Tsung cannot express.
 fn tsung(path: &Path, made: &BuiltModel) -> Result<(), Failure> {
     let written = made.tsung();
     record::write_whole(path, written.text.as_bytes())
         .map_err(|error| Failure::new(Exit::Io, error))?;
     for line in written.notes {
-        // The file says it, too.
+        // The file has it, too.
         print_error(&format!("{}: {line}", path.display()));
     }
     Ok(())
 }
 
-/// Why there is no model, and what to end with.
+/// The failure and its exit code.
 pub(super) fn failure(error: ModelError) -> Failure {
     let exit = match &error {
         ModelError::Read { .. } | ModelError::Run(_) => Exit::NoInput,
@@ -227,36 +227,32 @@ pub(super) fn failure(error: ModelError) -> Failure {
     let hint = match &error {
         ModelError::TooManyBad { most, .. } => bad_lines(*most),
         ModelError::Format { .. } => {
-            "say how lines are written with --as, --log-format or --field; docs/modelling.md lists formats"
+            "name the format with --as, --log-format or --field; docs/modelling-reference.md lists formats"
         }
         ModelError::Field { .. } => {
-            "names of what stands inside other objects are joined by points, as in http.request.method"
+            "names inside other objects are joined by dots, as in http.request.method"
         }
-        ModelError::NoRoom { .. } => "ask for fewer with --segments-max or --classes-max",
-        ModelError::Idle { .. } => {
-            "names are given for JSON and CSV; --log-format says how other lines are written"
-        }
+        ModelError::NoRoom { .. } => "request fewer with --segments-max or --classes-max",
+        ModelError::Idle { .. } => "--field is for JSON and CSV; for other lines use --log-format",
         _ => return Failure::new(exit, error),
     };
     Failure::hinted(exit, error.to_string(), hint)
 }
 
-/// What helps against bad lines of this kind.
+/// How to fix bad lines of this kind.
 fn bad_lines(kind: ProblemKind) -> &'static str {
     match kind {
         ProblemKind::NoKey => {
-            "say what one user's lines have in common with --key, as --key address or --key field:NAME, or how many \
-             may be bad with --bad-max"
+            "identify users by another part, as in --key address or --key field:NAME, or allow more bad lines with \
+             --bad-max"
         }
         ProblemKind::NoTime => {
-            "say what JSON or CSV calls the time with --field time=NAME, or how many may be bad with --bad-max"
+            "name the time of JSON or CSV with --field time=NAME, or allow more bad lines with --bad-max"
         }
         ProblemKind::Request => {
-            "say what JSON or CSV calls method and path with --field method=NAME --field target=NAME, as \
-             target=request where that holds a path, or how many may be bad with --bad-max"
+            "name method and path of JSON or CSV with --field method=NAME --field target=NAME, as in target=request \
+             if that is a path, or allow more bad lines with --bad-max"
         }
-        _ => {
-            "say how lines are written with --as or --log-format, or how many may be bad with --bad-max"
-        }
+        _ => "name the format with --as or --log-format, or allow more bad lines with --bad-max",
     }
 }

@@ -1,4 +1,4 @@
-//! `throng model`: from a log to a crowd that runs, and what is told where it does not come to that.
+//! `throng model`: from a log to a scenario that runs, and its errors.
 
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,7 @@ fn driven(out: &Path, sets: &[&str]) {
 }
 
 #[test]
-fn a_log_becomes_a_crowd_that_runs_and_is_like_it() {
+fn log_becomes_a_scenario_that_runs_and_matches() {
     let space = Space::new();
     let log = space.file("access.log", &log());
     let out = space.path("model");
@@ -109,7 +109,7 @@ fn a_log_becomes_a_crowd_that_runs_and_is_like_it() {
 }
 
 #[test]
-fn a_model_takes_the_place_of_all_that_was_the_old_ones() {
+fn new_model_replaces_all_files_of_the_old_one() {
     let space = Space::new();
     let log = space.file("access.log", &log());
     let out = space.path("model");
@@ -177,7 +177,7 @@ fn a_model_that_was_interrupted_does_not_block_its_directory() {
 }
 
 #[test]
-fn what_comes_to_no_model_is_told() {
+fn errors_name_the_cause_and_the_option() {
     let space = Space::new();
     let log = space.file("access.log", &log());
     let told = |ended: Ended, code: i32, parts: &[&str]| {
@@ -195,7 +195,7 @@ fn what_comes_to_no_model_is_told() {
     told(
         model(&prose, &space.path("b"), &[]),
         65,
-        &["none of the formats", "--log-format"],
+        &["unknown format", "--log-format"],
     );
     let table = space.file("publishers.csv", "publisher,share\nshop,0.3\n");
     told(
@@ -213,7 +213,7 @@ fn what_comes_to_no_model_is_told() {
     let used = space.path("used");
     std::fs::create_dir(&used).unwrap();
     std::fs::write(used.join("thesis.txt"), "mine").unwrap();
-    told(model(&log, &used, &[]), 73, &["no model"]);
+    told(model(&log, &used, &[]), 73, &["not of a model"]);
     assert_eq!(
         std::fs::read_dir(&used).unwrap().count(),
         1,
@@ -235,7 +235,7 @@ fn what_comes_to_no_model_is_told() {
         told(
             model(&counts, &space.path("g"), &["--as", "counts", "--bin", bin]),
             64,
-            &["no whole number of seconds"],
+            &["not a whole number of seconds"],
         );
     }
     // A model whose numbers cannot be is refused, not believed.
@@ -252,7 +252,7 @@ fn what_comes_to_no_model_is_told() {
 }
 
 #[test]
-fn tsungs_file_replaces_nothing_that_is_read_or_the_models_own() {
+fn tsung_file_replaces_no_input_and_no_model_file() {
     let space = Space::new();
     let text = log();
     let log = space.file("access.log", &text);
@@ -289,7 +289,7 @@ fn tsungs_file_replaces_nothing_that_is_read_or_the_models_own() {
     let inside = named(&run.join("summary.json"));
     model(&run, &out, &["--tsung", &inside])
         .with(64)
-        .stderr_contains("which is read");
+        .stderr_contains("which is an input");
     // Its own name, beside the model's files, is free.
     let free = named(&out.join("tsung.xml"));
     model(&log, &out, &["--quiet", "--tsung", &free]).with(0);
@@ -323,7 +323,7 @@ fn checked(space: &Space, text: &str, more: &[&str]) -> (Option<i32>, Value) {
 
 /// What a monitor that asks at set times leaves.
 #[test]
-fn days_that_are_all_alike_make_a_model_that_can_be_read() {
+fn identical_days_make_a_model_that_loads() {
     let of_day = |day: u64| {
         let hours = (0..24).flat_map(|hour| (0..5 + hour * 7 % 11).map(move |k| (hour, k)));
         hours.map(move |(hour, k)| day * 86_400 + hour * 3_600 + k * 200)
@@ -333,7 +333,7 @@ fn days_that_are_all_alike_make_a_model_that_can_be_read() {
 }
 
 #[test]
-fn a_law_that_was_asked_for_and_does_not_rise_as_the_log_does_is_refused() {
+fn requested_poisson_arrivals_fail_the_check_of_a_rising_log() {
     // Within an hour, the later the more.
     let rising = (0..900_u64).map(|user| (3_500.0 * (user as f64 / 900.0).sqrt()) as u64);
     let text = begins(rising);
@@ -363,7 +363,7 @@ fn run(space: &Space, name: &str, text: &str) -> PathBuf {
 }
 
 #[test]
-fn a_run_directory_is_read_as_a_log() {
+fn recorded_run_is_modelled() {
     let space = Space::new();
     let run = run(
         &space,
@@ -410,7 +410,7 @@ fn a_run_directory_is_read_as_a_log() {
     let findings = made["findings"].as_array().unwrap();
     let of = |code: &str| findings.iter().find(|finding| finding["code"] == code);
     let told = of("targets-made-up").unwrap();
-    assert!(told["text"].as_str().unwrap().contains("say it of own:"));
+    assert!(told["text"].as_str().unwrap().contains("has none for own:"));
     assert!(of("targets-alike").is_none());
     assert_eq!(made["key"], "user");
     let ended = Ended::of(
@@ -426,7 +426,7 @@ fn a_run_directory_is_read_as_a_log() {
 }
 
 #[test]
-fn options_that_would_do_nothing_are_refused() {
+fn options_without_effect_are_rejected() {
     let space = Space::new();
     let run = space.path("run");
     std::fs::create_dir(&run).unwrap();
@@ -442,20 +442,20 @@ fn options_that_would_do_nothing_are_refused() {
         ["--begin", "1995-07-01T00:00:00"],
     ] {
         let ended = model(&run, &space.path("a"), &option).with(64);
-        ended.stderr_contains(&format!("{} does nothing with a run", option[0]));
+        ended.stderr_contains(&format!("{} has no effect for a run", option[0]));
     }
     let counts = space.file("counts.txt", "1 2 3\n");
     for option in [["--gap", "5s"], ["--behaviour", "chain"]] {
         let options = [&["--as", "counts"][..], &option].concat();
         model(&counts, &space.path("b"), &options)
             .with(64)
-            .stderr_contains(&format!("{} does nothing with counts", option[0]));
+            .stderr_contains(&format!("{} has no effect for counts", option[0]));
     }
     let log = space.file("access.log", &log());
     for option in [["--begin", "1995-07-01T00:00:00"], ["--bin", "5s"]] {
         model(&log, &space.path("c"), &option)
             .with(64)
-            .stderr_contains(&format!("{} does nothing with lines", option[0]));
+            .stderr_contains(&format!("{} has no effect for lines", option[0]));
     }
     for out in ["a", "b", "c"] {
         assert!(!space.path(out).exists(), "nothing was made");
@@ -463,32 +463,27 @@ fn options_that_would_do_nothing_are_refused() {
     // What format it is only its lines tell.
     model(&log, &space.path("d"), &["--field", "target=zzz"])
         .with(64)
-        .stderr_contains("--field does nothing with combined or common log");
+        .stderr_contains("--field has no effect for combined or common log");
 }
 
-/// The help names the options that mend what is wrong.
+/// The hint names the options that fix the problem.
 #[test]
-fn bad_lines_are_told_with_what_helps() {
+fn errors_of_bad_lines_name_the_fix() {
     let space = Space::new();
     let json = "{\"time\":1431857103,\"request\":\"/a\"}\n".repeat(9);
     let log = space.file("paths.log", &json);
     let out = space.path("a");
-    model(&log, &out, &[])
-        .with(65)
-        .stderr_contains("--field method=NAME");
-    let mended = ["--field", "target=request", "--key", "user"];
-    model(&log, &out, &mended)
-        .with(65)
-        .stderr_contains("--key address");
+    model(&log, &out, &[]).with(65).stderr_contains("--field method=NAME");
+    let fixed = ["--field", "target=request", "--key", "user"];
+    model(&log, &out, &fixed).with(65).stderr_contains("--key address");
     let nope = ["--field", "method=nope"];
     let ended = model(&log, &out, &nope).with(65);
-    ended
-        .stderr_contains("\"nope\" for the method; the names in the first lines are request, time");
+    ended.stderr_contains("\"nope\" for the method; the first lines have request, time");
 }
 
 /// The real log's first lines, at twenty times their speed.
 #[test]
-fn a_real_log_is_driven_at_twenty_times_its_speed() {
+fn real_log_runs_at_twenty_times_its_speed() {
     let Some(path) = shared_data("logs/apache-combined-10k.log") else {
         return;
     };

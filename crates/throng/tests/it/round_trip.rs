@@ -87,10 +87,10 @@ fn the_published_crowd_is_found_in_the_log_that_it_leaves() {
     let wrong = text.replace("0.345028,0.247673", "0.345028,0.5");
     let wrong = space.file("wrong.csv", &wrong);
     let refused = against(&model, &wrong, &taken).with(1);
-    assert!(refused.out.contains("NOT AS STATED"), "{}", refused.out);
+    assert!(refused.out.contains("DISAGREES"), "{}", refused.out);
     // As fast as it was, the crowd is twice as large as said.
     let slow = against(&model, &table, &["--above-one", "take-as-one"]).with(1);
-    assert!(slow.out.contains("refused"), "{}", slow.out);
+    assert!(slow.out.contains("rejected"), "{}", slow.out);
 }
 
 /// 400 visits that read until they have had enough.
@@ -162,7 +162,7 @@ fn a_model_makes_logs_like_its_own_and_a_wrong_one_does_not() {
     let text = std::fs::read_to_string(&scenario).unwrap();
     std::fs::write(&scenario, text.replace("  length: 1\n", "  length: 0.5\n")).unwrap();
     let wrong = checked(&own, "1").with(1);
-    assert!(wrong.out.contains("UNLIKE"), "{}", wrong.out);
+    assert!(wrong.out.contains("DIFFERS"), "{}", wrong.out);
     let tests = json(&own.join("check.json"));
     let worst = &tests["tests"][0];
     assert_eq!(

@@ -11,10 +11,10 @@ import { table } from '../../table';
 import { choose } from './choose';
 import { fits } from './fits';
 
-const LAWS: Record<Arrivals['law'], string> = {
+const PROCESSES: Record<Arrivals['process'], string> = {
   poisson: 'a Poisson process of one rate',
   cycle: 'a Poisson process whose rate follows the clock',
-  trace: 'as often as recorded',
+  trace: 'as recorded',
 };
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 
@@ -23,16 +23,16 @@ export function arrivals(doc: ModelDocument, again: () => void): Child[] {
   const [chosen, chooser] = choose('arrivals-of', 'Arrivals of', names, again);
   const of = doc.arrivals[chosen];
   if (!of) return [];
-  const given = of.law_given ? ', as asked for' : '';
-  const refused = of.law_fits ? '' : '; the log refuses that';
+  const requested = of.process_requested ? ', as requested' : '';
+  const rejected = of.process_fits ? '' : '; the log rejects that';
   return [
     chooser,
     el(
       'p',
       {},
       `${count(of.users)} users, ${significant(of.rate_per_s, 4)} a second ` +
-        `(95 %: ${significant(of.rate_low, 4)} to ${significant(of.rate_high, 4)}, as of a Poisson process). ` +
-        `In the scenario: ${LAWS[of.law]}${given}${refused}.`,
+        `(95 %: ${significant(of.rate_low, 4)} to ${significant(of.rate_high, 4)}, for a Poisson process). ` +
+        `In the scenario: ${PROCESSES[of.process]}${requested}${rejected}.`,
     ),
     overTime(of),
     byClock(of),
@@ -44,7 +44,7 @@ export function arrivals(doc: ModelDocument, again: () => void): Child[] {
       el(
         'p',
         { class: 'note' },
-        'Counts about the moment when half of the users have come: where they look alike at all scales, arrivals are self-similar; of a Poisson process the longer windows look smoother.',
+        'Counts around the moment when half of the users have come. If they look alike at all scales, arrivals are self-similar; for a Poisson process, longer windows look smoother.',
       ),
     of.scales.length > 0 && el('div', { class: 'pair' }, ...of.scales.map(picture)),
     hurst(of),
@@ -63,12 +63,12 @@ function overTime(of: Arrivals): Child {
       return value / (length > 0 ? length : slot_s);
     });
   const all = [
-    { name: 'came', values: per(users) },
-    ...(expected.length > 0 ? [{ name: 'the law', values: per(expected) }] : []),
+    { name: 'recorded', values: per(users) },
+    ...(expected.length > 0 ? [{ name: 'the process', values: per(expected) }] : []),
   ];
   return figure({
     title: 'Arrivals over time',
-    note: `Users a second, each point of ${span(slot_s)}${expected.length > 0 ? ', and the rate of the law' : '; the scenario has them come as recorded, so there is no law to draw'}.`,
+    note: `Users a second; each point covers ${span(slot_s)}${expected.length > 0 ? '. The line is the rate of the process' : '. The scenario repeats the recorded arrivals, so there is no process to draw'}.`,
     legend: all.map(({ name }, style) => ({ name, style })),
     frame: () => [
       each(users, 'time', 's', (_, n) => n * slot_s),
@@ -102,7 +102,7 @@ function byClock(of: Arrivals): Child {
     return figure({
       title: 'Users by the hour of the day',
       id: 'cycle',
-      note: 'By the clock of the log. No cycle of the day is told apart from chance, or the log is too short for one.',
+      note: 'By the clock of the log. There is no significant cycle of the day, or the log is too short for one.',
       frame: () => [
         each(hours, 'hour', '', name),
         each(of.by_hour, 'users', 'count', (users) => users),
@@ -125,7 +125,7 @@ function byClock(of: Arrivals): Child {
   return figure({
     title: days.length > 1 ? 'The week' : 'The day',
     id: 'cycle',
-    note: 'Users a second by the hour of the log’s clock: the rate that the cycle has.',
+    note: 'Users a second by the hour of the log’s clock: the rates of the cycle.',
     legend: days.map((day, style) => ({ name: day, style })),
     frame: () => [
       each(hours, 'hour', '', name),
@@ -172,13 +172,13 @@ function scaleTable(of: Arrivals): Child {
 }
 
 function counts(of: Arrivals, scale: Scale, n: number): Child {
-  const told = of.pictures.counts.find((one) => one.window_s === scale.window_s);
+  const picture = of.pictures.counts.find((one) => one.window_s === scale.window_s);
   const seconds = `${count(scale.window_s)} s`;
   const lags = scale.autocorrelation.slice(1);
   const correlation = figure({
     title: `Autocorrelation of counts in ${seconds}`,
     id: `correlation-${n}`,
-    note: `${count(scale.outside)} of ${lags.length} lie outside of the band, which holds 95 % of those of independent counts; p ${probability(scale.p_dependence)}.`,
+    note: `${count(scale.outside)} of ${lags.length} are outside the band that has 95 % of the correlations of independent counts; p ${probability(scale.p_dependence)}.`,
     frame: () => [
       each(lags, 'lag', 'count', (_, lag) => lag + 1),
       column('correlation', '', lags),
@@ -210,12 +210,12 @@ function counts(of: Arrivals, scale: Scale, n: number): Child {
         theme,
       ),
   });
-  if (!told) return correlation;
-  const all = told.bars;
+  if (!picture) return correlation;
+  const all = picture.bars;
   const histogram = figure({
     title: `Counts in ${seconds} against Poisson`,
     id: `counts-${n}`,
-    note: `How many windows had so many users; the line is a Poisson process of one rate. Variance over mean ${significant(scale.index)}, p ${probability(scale.p_dispersion)}.`,
+    note: `The number of windows by their users; the line is a Poisson process of one rate. Variance over mean ${significant(scale.index)}, p ${probability(scale.p_dispersion)}.`,
     frame: () => [
       each(all, 'from', 'count', (bar) => bar.from),
       each(all, 'to', 'count', (bar) => bar.upto),
@@ -273,14 +273,14 @@ function hurst(of: Arrivals): Child {
   const all = of.hurst?.estimates ?? [];
   if (all.length === 0) return null;
   const name = (one: (typeof all)[number]) =>
-    `${one.method}${one.about_cycle ? ', cycle taken out' : ''}`;
+    `${one.method}${one.about_cycle ? ', without cycle' : ''}`;
   return figure({
     title: 'Self-similarity: Hurst’s H',
     id: 'hurst',
-    note: 'Each estimate with its 95 % interval, where its method has one. H near 0.5 is a load without memory; the nearer to 1, the longer bursts last. A cycle makes estimates of the counts too high.',
+    note: 'Each estimate with its 95 % interval, if its method has one. H near 0.5 is a load without memory; the nearer to 1, the longer bursts last. A cycle biases estimates of the counts upwards.',
     frame: () => [
       each(all, 'method', '', (one) => one.method),
-      each(all, 'of', '', (one) => (one.about_cycle ? 'what the cycle leaves' : 'the counts')),
+      each(all, 'of', '', (one) => (one.about_cycle ? 'counts without the cycle' : 'counts')),
       each(all, 'scales from', 's', (one) => one.from_s),
       each(all, 'scales to', 's', (one) => one.upto_s),
       each(all, 'H', '', (one) => one.h),
@@ -319,7 +319,7 @@ function octaves(of: Arrivals): Child {
   return figure({
     title: 'Energy of the wavelet’s octaves',
     id: 'octaves',
-    note: 'The binary logarithm of the energy at each scale, with standard errors: on a straight line H is the same at all scales, on a level one there is no memory.',
+    note: 'The binary logarithm of the energy at each scale, with standard errors. A straight line: H is the same at all scales. A level line: no memory.',
     frame: () => [
       each(all, 'scale', 's', ([at]) => at),
       each(all, 'log₂ energy', '', ([, energy]) => energy),

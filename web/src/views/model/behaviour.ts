@@ -22,7 +22,7 @@ export function classes(doc: ModelDocument): HTMLElement {
       each(all, 'state', '', (one) => one.state),
       each(all, 'requests', 'count', (one) => one.requests),
       each(all, 'share', 'share', (one) => one.requests / Math.max(1, doc.log.requests)),
-      each(all, 'most asked for', '', (one) => one.target),
+      each(all, 'most frequent target', '', (one) => one.target),
     ],
   });
 }
@@ -34,7 +34,7 @@ export function behaviour(doc: ModelDocument, again: () => void): Child[] {
   if (!of) return [];
   const thinks = of.thinks.map((one) => one.name);
   const [think, thinkChooser] = choose('thinks-of', 'Think times', thinks, again);
-  const told = of.thinks[think];
+  const chosenThinks = of.thinks[think];
   const left = of.thinks_left_out;
   return [
     chooser,
@@ -42,7 +42,7 @@ export function behaviour(doc: ModelDocument, again: () => void): Child[] {
     transitionTable(doc, of),
     el('h3', { class: 'apart' }, 'Think times'),
     thinkChooser,
-    ...(told ? fits(told, 'thinks', 'Think times') : []),
+    ...(chosenThinks ? fits(chosenThinks, 'thinks', 'Think times') : []),
     left > 0 && el('p', { class: 'note' }, `${count(left)} more think times are in model.json.`),
     doc.segments_left_out > 0 &&
       el(
@@ -82,7 +82,7 @@ function transitions(doc: ModelDocument, of: Behaviour): HTMLElement {
   return figure({
     title: 'Where users go',
     id: 'transitions',
-    note: 'From the class of a row to that of a column, as the share of all that followed: the darker (the lighter on a dark page), the more.',
+    note: 'From the class of a row to that of a column, as the share of all that followed. Darker (lighter on a dark page) is more.',
     height: Math.max(240, 70 + 28 * rows.length),
     frame: () => [
       column('from', '', rows),
@@ -101,7 +101,7 @@ function transitionTable(doc: ModelDocument, of: Behaviour): Child {
   return el(
     'details',
     { class: 'phase' },
-    el('summary', {}, 'Transitions with intervals and laws'),
+    el('summary', {}, 'Transitions with intervals and distributions'),
     table({
       title: 'Transitions',
       frame: [
@@ -111,11 +111,11 @@ function transitionTable(doc: ModelDocument, of: Behaviour): Child {
         each(all, 'probability', 'share', (one) => one.p),
         each(all, 'low (95 %)', 'share', (one) => one.low),
         each(all, 'high', 'share', (one) => one.high),
-        each(all, 'mean think', 'ns', (one) =>
+        each(all, 'mean think time', 'ns', (one) =>
           one.mean_think_s === null ? null : one.mean_think_s * 1e9,
         ),
-        each(all, 'law of thinks', '', (one) => one.law ?? 'of its class'),
-        each(all, 'p of the law', 'p', (one) => one.p_law),
+        each(all, 'distribution', '', (one) => one.fit ?? 'that of its class'),
+        each(all, 'p of the fit', 'p', (one) => one.p_fit),
       ],
     }),
     left > 0 && el('p', { class: 'note' }, `${count(left)} more transitions are in model.json.`),

@@ -1,4 +1,4 @@
-/** Durations with the laws that were fitted over them. */
+/** Durations with the fitted distributions over them. */
 
 import { bars } from '../../chart/bars';
 import { lines } from '../../chart/lines';
@@ -9,38 +9,38 @@ import { count, probability, significant } from '../../format';
 import { column, each } from '../../frame';
 import { table } from '../../table';
 
-/** Laws drawn at first; the others are a press on the legend away. */
-const LAWS_MAX = 6;
+/** Fits that are drawn; the tables have all. */
+const FITS_MAX = 6;
 
 const OUTCOMES: Record<Durations['outcome'], string> = {
-  fits: 'it is not refused, and used',
-  near: 'it is refused, but never more than 5 % off, and used',
-  'no-law': 'it is refused; the values themselves are used',
-  'too-few': 'too few to fit; the values themselves are used',
+  fits: 'it is not rejected, and used',
+  near: 'it is rejected, but within 5 %, and used',
+  'no-fit': 'it is rejected; the scenario draws recorded values',
+  'too-few': 'too few to fit; the scenario draws recorded values',
 };
 
 const seconds = (s: number) => s * 1e9;
 
-/** What came of fitting, in a sentence. */
+/** The result of fitting, in a sentence. */
 function sentence(all: Durations): string {
   const best = all.fits[0];
   const { test } = all;
   if (!best || !test) return `${count(all.count)} times: ${OUTCOMES['too-few']}.`;
   return (
-    `${count(all.count)} times; the best law is ${best.family}: ${OUTCOMES[all.outcome]} ` +
+    `${count(all.count)} times; the best fit is ${best.family}: ${OUTCOMES[all.outcome]} ` +
     `(D = ${significant(test.distance)} at ${significant(test.at_s)} s, p ${probability(test.p_distance)}; ` +
     `A² = ${significant(test.anderson)}, p ${probability(test.p_anderson)}; ${count(test.rounds)} redrawn samples of ${count(test.count)}).`
   );
 }
 
-/** The distribution function and the histogram, with every law over them, and the laws as a table. */
+/** The distribution function and the histogram with the fits over them, and the fits as a table. */
 export function fits(all: Durations, id: string, title: string): Child[] {
   const { curves } = all;
   if (!curves) return [];
-  const laws = curves.laws.slice(0, LAWS_MAX);
+  const fitted = curves.fits.slice(0, FITS_MAX);
   const legend = [
     { name: 'seen', style: 0 },
-    ...laws.map((law, n) => ({ name: law.family, style: n + 1 })),
+    ...fitted.map((fit, n) => ({ name: fit.family, style: n + 1 })),
   ];
   const positive = curves.at_s.filter((at) => at > 0);
   const [least = 0, most = 0] = [positive[0], positive.at(-1)];
@@ -49,13 +49,13 @@ export function fits(all: Durations, id: string, title: string): Child[] {
   const distribution = figure({
     title: `${title}: distribution`,
     id: `${id}-distribution`,
-    note: `The share that took no longer, and what each law says as the log’s clock would show it. ${sentence(all)}`,
+    note: `The share that took no longer, and each fit as the log’s clock would show it. ${sentence(all)}`,
     height: 280,
     legend,
     frame: () => [
       column('time', 'ns', curves.at_s.map(seconds)),
       column('seen', 'share', curves.seen),
-      ...curves.laws.map((law) => column(law.family, 'share', law.upto)),
+      ...curves.fits.map((fit) => column(fit.family, 'share', fit.upto)),
     ],
     option: (theme, hidden) =>
       lines(
@@ -66,7 +66,7 @@ export function fits(all: Durations, id: string, title: string): Child[] {
           y: { unit: 'share', name: 'took no longer', min: 0, max: 1 },
           lines: [
             { name: 'seen', values: curves.seen, step: true },
-            ...laws.map((law) => ({ name: law.family, values: law.upto, step: false })),
+            ...fitted.map((fit) => ({ name: fit.family, values: fit.upto, step: false })),
           ]
             .map(({ name, values, step }, style) => ({
               name,
@@ -86,14 +86,14 @@ export function fits(all: Durations, id: string, title: string): Child[] {
   const histogram = figure({
     title: `${title}: histogram`,
     id: `${id}-histogram`,
-    note: 'The share in each bin, the longest 2 % left out, and what each law says of it.',
+    note: 'The share in each bin without the longest 2 %, and that of each fit.',
     height: 280,
-    legend: laws.map((law, n) => ({ name: law.family, style: n + 1 })),
+    legend: fitted.map((fit, n) => ({ name: fit.family, style: n + 1 })),
     frame: () => [
       each(curves.bars, 'from', 'ns', (bar) => seconds(bar.from_s)),
       each(curves.bars, 'to', 'ns', (bar) => seconds(bar.upto_s)),
       each(curves.bars, 'seen', 'share', (bar) => bar.share),
-      ...curves.laws.map((law) => column(law.family, 'share', law.bars)),
+      ...curves.fits.map((fit) => column(fit.family, 'share', fit.bars)),
     ],
     option: (theme, hidden) =>
       bars(
@@ -102,22 +102,22 @@ export function fits(all: Durations, id: string, title: string): Child[] {
           y: { unit: 'share', name: 'share in the bin', min: 0 },
           bars: curves.bars.map((bar) => [seconds(bar.from_s), seconds(bar.upto_s), bar.share]),
           unit: 'share',
-          over: laws
-            .map((law, n) => ({ name: law.family, style: n + 1, values: law.bars }))
-            .filter((law) => !hidden.has(law.name)),
+          over: fitted
+            .map((fit, n) => ({ name: fit.family, style: n + 1, values: fit.bars }))
+            .filter((fit) => !hidden.has(fit.name)),
         },
         theme,
       ),
   });
   return [
     el('div', { class: 'pair' }, distribution, histogram),
-    laws.length > 0 && laws_(all, title),
+    fitted.length > 0 && fitTable(all, title),
   ];
 }
 
-function laws_(all: Durations, title: string): HTMLElement {
+function fitTable(all: Durations, title: string): HTMLElement {
   const best = all.fits[0]?.aic ?? 0;
-  const told = (one: Durations['fits'][number]) =>
+  const parameters = (one: Durations['fits'][number]) =>
     one.parameters
       .map(({ name, value, low, high }) => {
         const interval =
@@ -126,10 +126,10 @@ function laws_(all: Durations, title: string): HTMLElement {
       })
       .join(', ');
   return table({
-    title: `Laws fitted to ${title}`,
+    title: `Distributions fitted to ${title}`,
     frame: [
-      each(all.fits, 'law', '', (one) => one.family),
-      each(all.fits, 'parameters (95 %)', '', told),
+      each(all.fits, 'distribution', '', (one) => one.family),
+      each(all.fits, 'parameters (95 %)', '', parameters),
       each(all.fits, 'AIC above the best', '', (one) => one.aic - best),
     ],
   });

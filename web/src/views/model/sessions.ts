@@ -9,9 +9,9 @@ import { each } from '../../frame';
 import { table } from '../../table';
 
 const REASONS = {
-  given: 'as asked for',
-  valley: 'the middle of the valley between thinks and absences',
-  usual: 'since the log shows no valley between thinks and absences',
+  given: 'as requested',
+  valley: 'the middle of the valley between think times and absences',
+  usual: 'the default, because the log shows no valley between think times and absences',
 };
 
 export function sessions(doc: ModelDocument): Child[] {
@@ -21,7 +21,7 @@ export function sessions(doc: ModelDocument): Child[] {
       el(
         'p',
         {},
-        `A user is known by ${doc.key}; a session ends after ${significant(gap.seconds)} s without a request, ${REASONS[gap.why]}.`,
+        `The key of a user is ${doc.key}; a session ends after ${significant(gap.seconds)} s without a request, ${REASONS[gap.why]}.`,
       ),
     gap && gapFigure(gap),
     gap &&
@@ -43,8 +43,13 @@ export function sessions(doc: ModelDocument): Child[] {
         each(doc.segments, 'requests a session', '', (one) => one.requests / one.sessions),
         each(doc.segments, 'sessions of 1', 'share', (one) => one.single / one.sessions),
         each(doc.segments, 'sessions a second', '1/s', (one) => one.per_s),
-        each(doc.segments, 'mean think', 'ns', (one) => one.mean_think_s * 1e9),
-        each(doc.segments, 'law of thinks', '', (one) => one.law ?? 'values'),
+        each(doc.segments, 'mean think time', 'ns', (one) => one.mean_think_s * 1e9),
+        each(
+          doc.segments,
+          'distribution of think times',
+          '',
+          (one) => one.fit ?? 'recorded values',
+        ),
       ],
     }),
   ];
@@ -59,7 +64,7 @@ function gapFigure(gap: NonNullable<ModelDocument['gap']>): HTMLElement {
   return figure({
     title: 'Times between two requests of one user',
     id: 'gap',
-    note: 'Thinks make the hill on the left, absences that on the right; the line is the gap that ends a session. What is below a second is in the first bar.',
+    note: 'Think times make the peak on the left, absences the one on the right; the line is the gap that ends a session. The first bar has all times below a second.',
     frame: () => [
       each(all, 'from', 's', ([from]) => from),
       each(all, 'to', 's', ([from]) => upto(from)),
@@ -97,7 +102,7 @@ function lengths(doc: ModelDocument): Child {
   return figure({
     title: 'Requests of a session',
     id: 'lengths',
-    note: `How many sessions had so many requests${most > 60 ? '; the longest are in the table' : ''}.`,
+    note: `The number of sessions by their requests${most > 60 ? '; the table has the longest' : ''}.`,
     frame: () => [
       each(all, 'requests', 'count', ([requests]) => requests),
       each(all, 'sessions', 'count', ([, n]) => n),

@@ -1,4 +1,4 @@
-//! `throng model check DIR --against TABLE`: are rates and probabilities what was stated?
+//! `throng model check DIR --against TABLE`: are rates and probabilities those of the table?
 
 use std::io::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::args::{ModelCheckArgs, ReferenceArgs};
 use crate::exit::{Exit, Failure, written};
 use crate::{source, terminal};
 
-/// What comes of it, beside the model.
+/// The result, beside the model.
 pub(super) const AGAINST: &str = "against.json";
 
 pub(super) fn against(args: &ModelCheckArgs, table: &Path) -> Result<Exit, Failure> {
@@ -21,7 +21,7 @@ pub(super) fn against(args: &ModelCheckArgs, table: &Path) -> Result<Exit, Failu
         Failure::hinted(
             Exit::Data,
             error.to_string(),
-            "--path names classes as model.json does; `throng model --class NAME=REGEX` makes some of your own",
+            "--path takes the names of classes in model.json; `throng model --class NAME=REGEX` defines your own",
         )
     })?;
     let json = report::json(&found);
@@ -47,14 +47,14 @@ fn reference(args: &ReferenceArgs, table: &Path) -> Result<Reference, Failure> {
         return Err(Failure::hinted(
             Exit::Data,
             format!("{name} has more than {REFERENCE_BYTES_MAX} bytes"),
-            "a table has a row a segment",
+            "a table has one row per segment",
         ));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         Failure::hinted(
             Exit::Data,
             format!("{name}: {}", error.utf8_error()),
-            "tables are UTF-8",
+            "a table is UTF-8",
         )
     })?;
     let meaning = ReferenceColumns {
@@ -68,7 +68,7 @@ fn reference(args: &ReferenceArgs, table: &Path) -> Result<Reference, Failure> {
         Failure::hinted(
             Exit::Data,
             format!("{name}, {error}"),
-            "docs/modelling.md tells what such a table holds",
+            "docs/modelling-reference.md describes the table",
         )
     })
 }

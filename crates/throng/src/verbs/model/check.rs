@@ -1,11 +1,11 @@
-//! `throng model check DIR`: does the model make a log like the one it was made from?
+//! `throng model check DIR`: does the model's own log agree with the log it was made from?
 
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
 use controller::simulate::{Asked, USER_HEADER, simulate};
-use model::{Model, SimulatedSpan, Settings};
+use model::{Model, Settings, SimulatedSpan};
 use report::Page;
 
 use super::{MODEL, SCENARIO, against, directory, failure};
@@ -13,7 +13,7 @@ use crate::args::ModelCheckArgs;
 use crate::exit::{Exit, Failure, written};
 use crate::{page, source, terminal};
 
-/// What comes of it, beside the model.
+/// Files of a check, beside the model.
 pub(super) const LOG: &str = "simulated.log";
 pub(super) const CHECK: &str = "check.json";
 /// Longest time that a scenario lasts, seconds.
@@ -67,29 +67,29 @@ pub(super) fn check(args: &ModelCheckArgs) -> Result<Exit, Failure> {
 /// The page of the model in a directory, without a check. Nothing is written.
 #[cfg(feature = "web")]
 pub(crate) fn page_of(dir: &Path) -> Result<Page, Failure> {
-    Ok(Page::model(&stored(dir)?, None, page::VERSION))
+    Ok(Page::model(&load(dir)?, None, page::VERSION))
 }
 
 /// A model that can be checked.
 pub(super) fn read(dir: &Path) -> Result<Model, Failure> {
-    let model = stored(dir)?;
+    let model = load(dir)?;
     if model.gap.is_none() {
         return Err(Failure::hinted(
             Exit::Data,
-            format!("{} is made of counts alone", dir.join(MODEL).display()),
-            "there are no sessions to check; report.md says how well its arrivals fit",
+            format!("{} was made from counts", dir.join(MODEL).display()),
+            "counts have no sessions to check; report.md shows how well the arrivals fit",
         ));
     }
     Ok(model)
 }
 
-fn stored(dir: &Path) -> Result<Model, Failure> {
+fn load(dir: &Path) -> Result<Model, Failure> {
     let path = dir.join(MODEL);
     let unreadable = |why: String| {
         Failure::hinted(
             Exit::NoInput,
             format!("cannot read {}: {why}", path.display()),
-            "give the directory that `throng model LOG… -o DIR` made",
+            "give the directory that `throng model LOG… -o DIR` wrote",
         )
     };
     record::index::check_file(&path, u64::MAX).map_err(unreadable)?;
@@ -97,7 +97,7 @@ fn stored(dir: &Path) -> Result<Model, Failure> {
     Model::read(&text).map_err(|error| unreadable(error.to_string()))
 }
 
-/// All of the log's time with so many users that about as many sessions come as were asked for.
+/// All of the log's time, with the number of users that gives about the requested number of sessions.
 fn scale(model: &Model, sessions: u32) -> SimulatedSpan {
     let seconds = model.arrivals.span_s.min(SECONDS_MAX);
     SimulatedSpan {
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_of_a_recording_of_weeks_is_played_with_as_many_sessions_as_were_asked_for() {
+    fn simulation_covers_the_recording_with_the_requested_sessions() {
         let space = tempfile::tempdir().unwrap();
         let path = space.path().join("counts.txt");
         // The first half of forty days has three times as many as the second.

@@ -1,7 +1,7 @@
-//! The directory of a model: new, or one whose model is replaced.
+//! The directory of a model: a new one, or one whose model is replaced.
 //!
-//! The old model stays until the new one is known. Then model.json goes before everything else and comes
-//! after everything else, so that whoever reads it finds nothing of another model beside it.
+//! The old model stays until the new one is complete. Then model.json is removed first and written last, so that no
+//! reader finds it beside files of another model.
 
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -27,36 +27,35 @@ pub(super) fn scratch(out: &Path) -> PathBuf {
     out.join(format!("{SORTING}{}", std::process::id()))
 }
 
-/// The directory: new, empty, or one with a model that is replaced. What a process that was killed left
-/// to sort goes.
+/// Creates the directory, or checks that it is empty or has a model to replace. Removes the scratch of killed
+/// processes.
 pub(super) fn prepare(out: &Path) -> Result<(), Failure> {
     let cannot = |error: io::Error| {
         Failure::hinted(
             Exit::CannotCreate,
-            format!("cannot make {}: {error}", out.display()),
+            format!("cannot create {}: {error}", out.display()),
             "give another directory with -o",
         )
     };
     std::fs::create_dir_all(out).map_err(cannot)?;
     let mut names = names(out).map_err(cannot)?;
-    for name in names.iter().filter(|name| is_left(name)) {
+    for name in names.iter().filter(|name| is_stale_scratch(name)) {
         std::fs::remove_dir_all(out.join(name)).map_err(cannot)?;
     }
-    names.retain(|name| !name.starts_with(SORTING) && !is_half(name));
+    names.retain(|name| !name.starts_with(SORTING) && !is_partial(name));
     let is_model = names.iter().any(|name| name == MODEL);
-    if names.is_empty() || is_model || is_begun(out, &names) {
+    if names.is_empty() || is_model || is_interrupted(out, &names) {
         return Ok(());
     }
     Err(Failure::hinted(
         Exit::CannotCreate,
-        format!("{} has files that are no model", out.display()),
-        "give a new directory, or that of a model to be replaced",
+        format!("{} has files that are not of a model", out.display()),
+        "give a new directory, or one whose model should be replaced",
     ))
 }
 
-/// Takes away what belongs to the model that was here; other people's files stay, and so does a scenario
-/// that somebody changed.
-pub(super) fn make_room(out: &Path) -> Result<(), Failure> {
+/// Removes the files of the old model. Other files stay, and so does a scenario that was edited.
+pub(super) fn remove_old_model(out: &Path) -> Result<(), Failure> {
     let cannot = |error: io::Error| {
         let text = format!("cannot replace the model in {}: {error}", out.display());
         Failure::hinted(Exit::Io, text, "give a new directory with -o")
@@ -64,7 +63,7 @@ pub(super) fn make_room(out: &Path) -> Result<(), Failure> {
     keep_scenario(out).map_err(cannot)?;
     let mut names = names(out).map_err(cannot)?;
     // The new scenario takes the old one's place in one step.
-    names.retain(|name| name != SCENARIO && (is_own(name) || is_half(name)));
+    names.retain(|name| name != SCENARIO && (is_own(name) || is_partial(name)));
     names.sort_by_key(|name| name != MODEL);
     for name in names {
         std::fs::remove_file(out.join(name)).map_err(cannot)?;
@@ -79,9 +78,9 @@ fn names(out: &Path) -> io::Result<Vec<String>> {
         .collect()
 }
 
-/// Refuses to write Tsung's file over what is read, or over what the model itself leaves.
-pub(super) fn refuse_to_replace(tsung: &Path, logs: &[PathBuf], out: &Path) -> Result<(), Failure> {
-    let refused = |what: String| {
+/// Rejects a Tsung file that would replace an input, or a file of the model.
+pub(super) fn check_tsung_path(tsung: &Path, logs: &[PathBuf], out: &Path) -> Result<(), Failure> {
+    let rejected = |what: String| {
         let text = format!("--tsung {} {what}", tsung.display());
         Failure::hinted(Exit::Usage, text, "give the file another name")
     };
@@ -90,23 +89,26 @@ pub(super) fn refuse_to_replace(tsung: &Path, logs: &[PathBuf], out: &Path) -> R
     half.push(".tmp");
     for log in logs {
         if is_same(tsung, log) || is_same(Path::new(&half), log) {
-            return Err(refused(format!("is {}, which is read", log.display())));
+            return Err(rejected(format!("is {}, which is an input", log.display())));
         }
         if log.is_dir() && folder(tsung).is_some_and(|folder| is_within(&folder, log)) {
-            return Err(refused(format!("is in {}, which is read", log.display())));
+            return Err(rejected(format!(
+                "is in {}, which is an input",
+                log.display()
+            )));
         }
     }
     let name = tsung.file_name().map(|name| name.to_string_lossy());
-    let is_ours = name.is_some_and(|name| is_own(&name) || is_half(&name));
+    let is_ours = name.is_some_and(|name| is_own(&name) || is_partial(&name));
     let here = folder(tsung).zip(folder(&out.join(MODEL)));
     if is_ours && here.is_some_and(|(folder, out)| folder == out) {
-        return Err(refused("is a file of the model's own".to_owned()));
+        return Err(rejected("is the name of a file of the model".to_owned()));
     }
     // A link to such a file is that file.
     let names = names(out).unwrap_or_default();
     let mut own = names.iter().filter(|name| is_own(name));
     match own.find(|name| is_same(tsung, &out.join(name))) {
-        Some(name) => Err(refused(format!("is {name} of the model"))),
+        Some(name) => Err(rejected(format!("is {name} of the model"))),
         None => Ok(()),
     }
 }
@@ -133,26 +135,26 @@ fn is_own(name: &str) -> bool {
     is_named || name == "arrivals.txt" || OWN.contains(&name)
 }
 
-/// A file of ours that was not whole yet.
-fn is_half(name: &str) -> bool {
+/// A file of ours that was not complete.
+fn is_partial(name: &str) -> bool {
     name.strip_suffix(".tmp").is_some_and(is_own)
 }
 
-/// Scratch whose process is no more.
-fn is_left(name: &str) -> bool {
+/// Scratch of a process that has ended.
+fn is_stale_scratch(name: &str) -> bool {
     let process = name.strip_prefix(SORTING);
     let number = process.and_then(|number| number.parse::<u32>().ok());
     number.is_some_and(|number| machine::procfs::is_running(number) == Some(false))
 }
 
-/// Nothing but a model that was about to be written or replaced when something ended that.
-fn is_begun(out: &Path, names: &[String]) -> bool {
+/// Only files of a model whose writing was interrupted.
+fn is_interrupted(out: &Path, names: &[String]) -> bool {
     let known = |name: &String| is_own(name) || name.starts_with(KEPT);
     let scenario = std::fs::read_to_string(out.join(SCENARIO));
     names.iter().all(known) && scenario.is_ok_and(|text| text.starts_with(model::SCENARIO_BEGINS))
 }
 
-/// Puts a scenario aside that is not what the model beside it says, and tells where it is.
+/// Renames a scenario that differs from its model, and reports the new name.
 fn keep_scenario(out: &Path) -> io::Result<()> {
     let path = out.join(SCENARIO);
     let text = match std::fs::read(&path) {
@@ -172,7 +174,7 @@ fn keep_scenario(out: &Path) -> io::Result<()> {
     // Nobody may be listening; the file is there.
     let _ = writeln!(
         io::stderr(),
-        "{} is not as its model has it, perhaps changed by hand: it is kept as {}",
+        "{} differs from its model, perhaps edited by hand: kept as {}",
         path.display(),
         kept.display()
     );

@@ -1,4 +1,4 @@
-//! `throng model RUN`: what a run's measures asked for, as far as its scenario says.
+//! `throng model RUN`: the targets of a run's measures, as far as its scenario has them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,11 +11,11 @@ use record::Run;
 use super::SCENARIO;
 use crate::source;
 
-/// The targets of each measure that are known. A scenario that does not compile here, because it needs files or
-/// variables of the environment that are not here, says nothing; nor does a path that users fill in.
-pub(super) fn asked(directory: &Path) -> BTreeMap<String, Vec<Target>> {
+/// The known targets of each measure. A scenario that does not compile here, for want of files or environment
+/// variables, has none; nor has a path with expressions.
+pub(super) fn run_targets(directory: &Path) -> BTreeMap<String, Vec<Target>> {
     let Ok(run) = Run::open(directory) else {
-        // Whoever reads the run tells what is wrong with it.
+        // Reading the run reports what is wrong with it.
         return BTreeMap::new();
     };
     let sets: Vec<(String, String)> = run
@@ -30,11 +30,11 @@ pub(super) fn asked(directory: &Path) -> BTreeMap<String, Vec<Target>> {
         .ok()
         .and_then(|text| source::try_compile(&text, &sets).0)
         .map(|compiled| compiled.plan);
-    plan.map(|plan| of_plan(&plan)).unwrap_or_default()
+    plan.map(|plan| plan_targets(&plan)).unwrap_or_default()
 }
 
-fn of_plan(plan: &Plan) -> BTreeMap<String, Vec<Target>> {
-    let mut asked: BTreeMap<String, Vec<Target>> = BTreeMap::new();
+fn plan_targets(plan: &Plan) -> BTreeMap<String, Vec<Target>> {
+    let mut targets: BTreeMap<String, Vec<Target>> = BTreeMap::new();
     let ops = plan.sessions.iter().flat_map(|session| &session.ops);
     let requests = ops.filter_map(|op| match op {
         Op::Http(op) => Some((op.measure, op.method.as_str(), &op.path)),
@@ -51,10 +51,10 @@ fn of_plan(plan: &Plan) -> BTreeMap<String, Vec<Target>> {
             target: path.to_owned(),
             weight: 1,
         };
-        let known = asked.entry(name.clone()).or_default();
+        let known = targets.entry(name.clone()).or_default();
         if !known.contains(&target) {
             known.push(target);
         }
     }
-    asked
+    targets
 }
