@@ -1,7 +1,7 @@
 //! Models as Tsung's files, read again as Tsung's files are.
 
-use model::{BehaviourKind, BuiltModel, Settings};
 use convert::{Leniency, tsung};
+use model::{BehaviourKind, BuiltModel, Settings};
 
 use crate::{Space, line};
 

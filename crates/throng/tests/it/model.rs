@@ -473,9 +473,13 @@ fn errors_of_bad_lines_name_the_fix() {
     let json = "{\"time\":1431857103,\"request\":\"/a\"}\n".repeat(9);
     let log = space.file("paths.log", &json);
     let out = space.path("a");
-    model(&log, &out, &[]).with(65).stderr_contains("--field method=NAME");
+    model(&log, &out, &[])
+        .with(65)
+        .stderr_contains("--field method=NAME");
     let fixed = ["--field", "target=request", "--key", "user"];
-    model(&log, &out, &fixed).with(65).stderr_contains("--key address");
+    model(&log, &out, &fixed)
+        .with(65)
+        .stderr_contains("--key address");
     let nope = ["--field", "method=nope"];
     let ended = model(&log, &out, &nope).with(65);
     ended.stderr_contains("\"nope\" for the method; the first lines have request, time");
