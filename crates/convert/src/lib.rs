@@ -1,4 +1,4 @@
-//! What people wrote for other tools, as scenarios: Tsung's files and recordings of browsers.
+//! Converts Tsung files and browser recordings to scenarios.
 //!
 //! A converter makes the text of a scenario, which then goes the way of every scenario. What it
 //! decided stands in the text as comments; what it cannot carry over is told with its place and
