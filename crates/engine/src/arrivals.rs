@@ -1,8 +1,8 @@
 //! When the next user starts: a pure function of the plan and the seed.
 //!
 //! Every shard walks the whole process and keeps its share, so the users of a run are the same
-//! whatever the number of shards. Where a user's number tells its time, the users of others are
-//! passed over at once: with a hundred loops walking by them would cost more than one's own.
+//! whatever the number of shards. If a user's start time follows from its number, the users of other
+//! shards are skipped at once: with a hundred loops, visiting them would cost more than the own ones.
 
 use plan::Plan;
 use plan::{Phase, PhaseKind, SessionId, Spacing, Trace};
@@ -44,7 +44,7 @@ pub struct Arrival {
     /// in the order they are due.
     pub user: u64,
     pub session: SessionId,
-    /// In a closed phase: until when the user starts its session anew whenever it ends.
+    /// In a closed phase: until when the user restarts its session whenever it ends.
     pub repeats_until_ns: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ struct Walk<'p> {
     /// Poisson only: the sum of unit exponentials so far, the arrival's place on the integrated
     /// rate (time-change of a unit-rate process; Çinlar 1975, §4.7).
     place: f64,
-    /// Of a recorded rate: where in it the arrivals are.
+    /// Of a recorded rate: the current position.
     bin: usize,
 }
 
@@ -81,7 +81,7 @@ pub struct Arrivals<'p> {
     user: u64,
     /// The next of [`Plan::singles`]; they have the first numbers, in the order of their times.
     single: usize,
-    /// The phases' next start, where it is known.
+    /// The phases' next start, if it is known.
     phased: Option<Arrival>,
     phases_over: bool,
 }
@@ -115,8 +115,8 @@ impl<'p> Arrivals<'p> {
         })
     }
 
-    /// Passes over users of others, as far as their phase goes.
-    fn pass_others(&mut self, phase: &Phase) {
+    /// Skips users of other shards, up to the end of the phase.
+    fn skip_others(&mut self, phase: &Phase) {
         let Some(count) = count_by_number(phase) else {
             return;
         };
@@ -179,7 +179,7 @@ impl<'p> Walk<'p> {
         self.bin = 0;
     }
 
-    /// When the current phase's next user is due, or `None` where the phase has no more.
+    /// When the current phase's next user is due, or `None` if the phase has no more.
     fn next_due_ns(&mut self, phase: &Phase) -> Option<u64> {
         if phase.users_max.is_some_and(|max| self.started_count >= max) {
             return None;
@@ -249,7 +249,7 @@ impl Arrivals<'_> {
     fn next_of_phases(&mut self) -> Option<Arrival> {
         loop {
             let phase = self.plan.phases.get(self.walk.phase)?;
-            self.pass_others(phase);
+            self.skip_others(phase);
             let next = match &phase.kind {
                 PhaseKind::Together(streams) => self.next_of_streams(streams),
                 _ => self.walk.next_due_ns(phase).map(|due_ns| (due_ns, phase)),
@@ -277,7 +277,7 @@ impl Arrivals<'_> {
     }
 }
 
-/// How many users a phase starts, where each one's time follows from its number alone.
+/// How many users a phase starts, if each one's time follows from its number alone.
 fn count_by_number(phase: &Phase) -> Option<u64> {
     match &phase.kind {
         PhaseKind::Closed { users_count } => Some(*users_count),
@@ -297,7 +297,7 @@ fn count_by_number(phase: &Phase) -> Option<u64> {
 }
 
 /// When the integrated rate of a linear ramp reaches `place`: the inverse of
-/// `Λ(t) = a·t + (b − a)·t² / 2T`. `None` where that is not before the ramp's end.
+/// `Λ(t) = a·t + (b − a)·t² / 2T`. `None` if that is not before the ramp's end.
 fn time_of_place(place: f64, from_per_s: f64, to_per_s: f64, seconds: f64) -> Option<f64> {
     let total = (from_per_s + to_per_s) / 2.0 * seconds;
     if place + SLACK >= total {
@@ -307,7 +307,7 @@ fn time_of_place(place: f64, from_per_s: f64, to_per_s: f64, seconds: f64) -> Op
     let time = if slope == 0.0 {
         place / from_per_s
     } else {
-        // The root written so that it does not cancel where the slope is small.
+        // The root in a form that does not cancel if the slope is small.
         2.0 * place
             / (from_per_s
                 + (from_per_s * from_per_s + 2.0 * slope * place)

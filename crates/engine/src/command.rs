@@ -3,7 +3,7 @@
 use plan::EndpointId;
 
 /// A connection's name towards a driver. Its slot may be used again, its generation never is, so
-/// late news of a connection that is gone can be told apart.
+/// late news of a connection that is gone can be recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnId {
     pub slot: u32,

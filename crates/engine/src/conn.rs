@@ -7,7 +7,7 @@
 //! | `decoding` | the one loop that reads the peer's bytes, whatever the protocol |
 //! | `http` | requests as bytes |
 //! | `websocket`, `deflate` | frames, upgrades, compressed messages |
-//! | `sse`, `poll` | event streams and polls, which run beside the steps |
+//! | `sse`, `poll` | event streams and polls, which run in the background |
 //! | `channels` | protocols of channels over WebSocket |
 //!
 //! Nothing here knows what a user does next: what the peer sent comes out as events.

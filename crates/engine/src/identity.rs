@@ -15,10 +15,10 @@ use plan::{Endpoint, EndpointId};
 use proto::http1::Head;
 use stats::rng::Rng;
 
-use cookies::{Jar, Place};
+use cookies::{Jar, Origin};
 use digest::{Request, Session};
 
-/// How often one operation answers challenges: once, and once more where the nonce was stale.
+/// How often one operation answers challenges: once, and once more if the nonce was stale.
 const CHALLENGES_MAX: u8 = 2;
 
 /// What a user keeps between requests.
@@ -29,8 +29,8 @@ struct Identity {
     sessions: Vec<(EndpointId, Session)>,
     /// The path of its steps' last request: where cookies of the response belong.
     path: String,
-    /// The same of its event stream or poll, which runs beside the steps.
-    path_beside: String,
+    /// The same of its event stream or poll, which runs in the background.
+    background_path: String,
     /// How often the operation in flight was challenged.
     challenges: u8,
     /// The user's values as they were before the operation in flight drew any: an answer to a
@@ -50,9 +50,9 @@ impl Identity {
         self.sessions.push((endpoint, session));
     }
 
-    fn path_mut(&mut self, beside_steps: bool) -> &mut String {
-        if beside_steps {
-            &mut self.path_beside
+    fn path_mut(&mut self, background: bool) -> &mut String {
+        if background {
+            &mut self.background_path
         } else {
             &mut self.path
         }
@@ -67,7 +67,7 @@ pub(crate) struct Exchange<'a> {
     /// The step's own.
     pub(crate) headers: &'a [(String, Template)],
     /// It is that of an event stream or a poll.
-    pub(crate) beside_steps: bool,
+    pub(crate) background: bool,
     /// Seconds since the Unix epoch.
     pub(crate) now_s: i64,
 }
@@ -110,13 +110,13 @@ impl Identities {
         let has_own = exchange.headers.iter().any(is_cookie);
         let identity = self.of(exchange.user);
         if !has_own || !own.is_empty() {
-            let place = exchange.place(&path);
-            let line = identity.jar.line(place, exchange.now_s, own);
+            let origin = exchange.origin(&path);
+            let line = identity.jar.line(origin, exchange.now_s, own);
             if !line.is_empty() {
                 put_cookies(bytes, start, line, has_own);
             }
         }
-        *identity.path_mut(exchange.beside_steps) = path;
+        *identity.path_mut(exchange.background) = path;
     }
 
     /// Keeps the cookies of a response.
@@ -124,20 +124,20 @@ impl Identities {
         let Some(Identity {
             jar,
             path,
-            path_beside,
+            background_path,
             ..
         }) = self.0.get_mut(&exchange.user)
         else {
             return;
         };
-        let path = match exchange.beside_steps {
-            true => path_beside,
+        let path = match exchange.background {
+            true => background_path,
             false => path,
         };
-        let place = exchange.place(path);
+        let origin = exchange.origin(path);
         for (name, value) in head.headers() {
             if name.eq_ignore_ascii_case("set-cookie") {
-                jar.take(value, place, exchange.now_s);
+                jar.take(value, origin, exchange.now_s);
             }
         }
     }
@@ -149,7 +149,7 @@ impl Identities {
         identity.before = Some(values);
     }
 
-    /// True where the user answers challenges of the endpoint.
+    /// True if the user answers challenges of the endpoint.
     pub(crate) fn is_known(&mut self, user: u32, endpoint: EndpointId) -> bool {
         self.of(user).session(endpoint).is_some()
     }
@@ -175,7 +175,10 @@ impl Identities {
         let session = self.of(user).session(endpoint);
         let value = session.map_or(String::new(), |session| session.answer(&request, fresh));
         if !proto::http1::is_field_value(value.as_bytes()) {
-            return Err("the answer to the challenge cannot stand in a header line".to_owned());
+            return Err(
+                "the answer to the challenge has characters that a header line cannot hold"
+                    .to_owned(),
+            );
         }
         add_lines(
             bytes,
@@ -213,9 +216,9 @@ impl Identities {
 }
 
 impl Exchange<'_> {
-    /// Whose cookies these are: those of the step's own `host` where it is the same for every user,
+    /// Whose cookies these are: those of the step's own `host` if it is the same for every user,
     /// else of the endpoint.
-    fn place<'b>(&'b self, path: &'b str) -> Place<'b> {
+    fn origin<'b>(&'b self, path: &'b str) -> Origin<'b> {
         let mut headers = self.headers.iter();
         let own = headers.find(|(name, _)| name.eq_ignore_ascii_case("host"));
         let own = own.and_then(|(_, value)| value.as_static());
@@ -223,7 +226,7 @@ impl Exchange<'_> {
             Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
             _ => host,
         });
-        Place {
+        Origin {
             host: host.unwrap_or(&self.endpoint.host),
             path,
             secure: self.endpoint.tls,
@@ -231,8 +234,8 @@ impl Exchange<'_> {
     }
 }
 
-/// Puts cookies into the request that was appended since `start`: a line, or what stands before the
-/// cookies of the line that is there.
+/// Puts cookies into the request that was appended since `start`: a line, or the beginning of the
+/// line that is there.
 fn put_cookies(bytes: &mut Vec<u8>, start: usize, mut cookies: Vec<u8>, has_own: bool) {
     const NAME: &[u8] = b"\r\ncookie: ";
     if !has_own {

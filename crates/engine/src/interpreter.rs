@@ -10,7 +10,7 @@
 //! | `connections` | news of connections, and what each means to its user |
 //! | `incoming` | bytes received: decoded, and handed to their protocol |
 //! | `http`, `websocket`, `channels`, `sse`, `poll`, `tcp` | the steps of each protocol |
-//! | `background` | operations beside the steps |
+//! | `background` | background operations |
 
 mod background;
 mod channels;

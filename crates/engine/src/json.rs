@@ -16,7 +16,7 @@ pub(crate) fn pointer<'a>(json: &'a [u8], tokens: &[String]) -> Option<&'a [u8]>
     (!here.is_empty()).then_some(here)
 }
 
-/// The items of a JSON array as they stand in `json`; `None` where it is no array.
+/// The items of a JSON array as they stand in `json`; `None` if it is no array.
 pub(crate) fn items(json: &[u8]) -> Option<Vec<&[u8]>> {
     if json.first() != Some(&b'[') {
         return None;
@@ -29,7 +29,7 @@ pub(crate) fn items(json: &[u8]) -> Option<Vec<&[u8]>> {
 }
 
 /// The first items of a JSON array as they stand in `json`, `N` at most, and how many these are;
-/// `None` where it is no array.
+/// `None` if it is no array.
 pub(crate) fn first_items<const N: usize>(json: &[u8]) -> Option<([&[u8]; N], usize)> {
     let json = json.trim_ascii();
     if json.first() != Some(&b'[') {
@@ -43,16 +43,16 @@ pub(crate) fn first_items<const N: usize>(json: &[u8]) -> Option<([&[u8]; N], us
     Some((found, count))
 }
 
-/// Tells the pairs of a JSON object, with their values as they stand in `json`; `None` where it is no
-/// object.
-pub(crate) fn pairs<'a>(json: &'a [u8], mut tell: impl FnMut(&str, &'a [u8])) -> Option<()> {
+/// Calls `each` with the pairs of a JSON object, their values as they stand in `json`; `None` if it is
+/// no object.
+pub(crate) fn pairs<'a>(json: &'a [u8], mut each: impl FnMut(&str, &'a [u8])) -> Option<()> {
     let json = json.trim_ascii();
     if json.first() != Some(&b'{') {
         return None;
     }
     for pair in sonic_rs::to_object_iter(json) {
         let (key, value) = pair.ok()?;
-        tell(&key, part_of(json, value.as_raw_str())?);
+        each(&key, part_of(json, value.as_raw_str())?);
     }
     Some(())
 }

@@ -26,7 +26,7 @@ pub struct Delta {
     pub phase: u32,
     pub counts: Counts,
     pub gauges: Gauges,
-    /// Measures that have something to tell.
+    /// Measures with any entry.
     pub measures: Vec<MeasureDelta>,
     /// Lateness of every operation the loop began.
     pub lag: LogHistogram,
@@ -42,7 +42,7 @@ pub struct Delta {
 /// Things that were counted in an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counts {
-    /// Sessions begun anew by users of a closed population; they count as started, too.
+    /// Sessions restarted by users of a closed population; they count as started, too.
     pub users_repeated: u64,
     pub users_started: u64,
     pub users_finished: u64,
@@ -62,14 +62,14 @@ pub struct Counts {
     pub bytes_out: u64,
     pub bytes_in: u64,
     pub unmatched: u64,
-    /// Unasked messages whose stamp lay in the future; their age counts as 0.
+    /// Pushed messages whose stamp lay in the future; their age counts as 0.
     pub stamps_ahead: u64,
     /// Messages whose stamp lay before the run; they have no age.
     pub stamps_before: u64,
-    /// Numbered messages that were too many in an interval to tell of each one's receivers.
+    /// Numbered messages beyond the limit of an interval, whose spread is not reported.
     pub broadcasts_untold: u64,
-    /// Numbered messages of more sequences than are followed for one user, or so far ahead that what
-    /// lies between is not taken for lost.
+    /// Numbered messages of more sequences than are tracked for one user, or so far ahead that the
+    /// numbers in between do not count as lost.
     pub numbers_unaccounted: u64,
     /// HTTP connections that were closed because bytes came that answer no request.
     pub unsolicited: u64,
@@ -79,7 +79,7 @@ pub struct Counts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Gauges {
     pub users: u64,
-    /// The most there were at once. Filled in where the interval is closed.
+    /// The most there were at once. Filled in when the interval is closed.
     pub users_peak: u64,
     pub connections: u64,
     pub in_flight: u64,
@@ -96,7 +96,7 @@ pub struct LoopCpu {
     pub idle_ns: u64,
 }
 
-/// One measure's share of a [`Delta`]. Histograms hold operations that ended well.
+/// One measure's share of a [`Delta`]. Histograms hold operations that succeeded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasureDelta {
     pub measure: MeasureId,
@@ -182,7 +182,7 @@ impl Recorder {
     }
 
     /// Records an operation that has ended. `lag_ns` is how late the generator was with it, which
-    /// is less than sent − due where the user was still busy when a paced step fell due.
+    /// is less than sent − due if the user was still busy when a paced step fell due.
     pub(crate) fn operation(&mut self, row: Measurement, lag_ns: u64) {
         let store = &mut self.stores[row.measure as usize];
         store.outcomes[row.outcome as usize] += 1;
@@ -218,24 +218,24 @@ impl Recorder {
         });
     }
 
-    /// A user started; so many are present now.
+    /// A user started; this many are present now.
     pub(crate) fn user_started(&mut self, users: usize) {
         self.counts.users_started += 1;
         self.users_peak = self.users_peak.max(users as u64);
     }
 
-    /// Counts a condition that was looked at.
+    /// Counts a condition that was evaluated.
     pub(crate) fn check(&mut self, measure: MeasureId, outcome: Outcome) {
         self.stores[measure as usize].outcomes[outcome as usize] += 1;
         self.counts.errors += u64::from(outcome.is_error());
     }
 
-    /// Counts what happened so often.
+    /// Counts what happened this many times.
     pub(crate) fn count(&mut self, measure: MeasureId, times: u64) {
         self.stores[measure as usize].outcomes[Outcome::Ok as usize] += times;
     }
 
-    /// Keeps the text of an error where it is one of the first of its kind.
+    /// Keeps the text of an error if it is one of the first of its kind.
     pub(crate) fn example(
         &mut self,
         at_ns: u64,
@@ -257,13 +257,13 @@ impl Recorder {
         }
     }
 
-    /// Rows to hand over: where enough have gathered, or any where `all`.
+    /// Rows to hand over: once enough have gathered, or any if `all`.
     pub(crate) fn take_rows(&mut self, all: bool) -> Option<Vec<Measurement>> {
         let ready = self.rows.len() >= self.rows_max || (all && !self.rows.is_empty());
         ready.then(|| std::mem::take(&mut self.rows))
     }
 
-    /// Takes back rows that nobody could take, keeps every second of them and from now on half
+    /// Takes back rows that could not be written in time, keeps every second of them and from now on half
     /// as many as before. Returns the new rate: one in how many.
     pub(crate) fn thin(&mut self, mut rows: Vec<Measurement>) -> u32 {
         let mut place = 0usize;

@@ -1,5 +1,5 @@
-//! Messages, whatever transport brought them: which of them a step waits for, and what becomes of
-//! those that the server pushes.
+//! Messages, whatever transport brought them: replies that a step waits for, and messages that the
+//! server pushes.
 
 mod stamps;
 

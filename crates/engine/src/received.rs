@@ -9,7 +9,7 @@ use proto::http1;
 use crate::json::{number, pointer, unquoted};
 use crate::users::Scope;
 
-/// What a step may look at.
+/// A response or message, as steps see it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Received<'a> {
     /// HTTP only.
@@ -26,10 +26,10 @@ pub(crate) enum Label<'a> {
     /// A server-sent event.
     Event {
         name: &'a [u8],
-        /// The last one that the stream said; often empty.
+        /// The last one that the stream sent; often empty.
         id: &'a [u8],
     },
-    /// A framed message: the whole of it, whose payload is the body.
+    /// A framed message with its header; the body is its payload.
     Frame(&'a [u8]),
     /// A message of a channel.
     Channel {
@@ -77,7 +77,7 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// The value `source` names, or `None` where it is not there.
+    /// The value `source` names, or `None` if it is not there.
     pub(crate) fn value(&self, source: &Source) -> Option<Value> {
         match source {
             Source::Pointer(tokens) => {
@@ -156,7 +156,7 @@ impl<'a> Received<'a> {
     }
 }
 
-/// Calls `then` with the template's text, which is only rendered where it is not constant.
+/// Calls `then` with the template's text, which is only rendered if it is not constant.
 fn with_text(
     template: &Template,
     scope: &mut Scope<'_>,

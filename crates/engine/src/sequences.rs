@@ -1,4 +1,4 @@
-//! What became of numbered messages: which of them a user got, and when the first and the last user got
+//! Tracking of numbered messages: which of them a user got, and when the first and the last user got
 //! each.
 
 use std::collections::HashMap;
@@ -6,15 +6,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// Numbers that are remembered behind the highest one: one that is missing is lost once it is further
-/// behind than that. Windows of this kind are those of RFC 4303, §3.4.3.
+/// Numbers below the highest one that are remembered: a missing number further below is lost. Windows of this kind are those of RFC 4303, §3.4.3.
 const WINDOW: u64 = 64;
-/// A number that is further ahead begins its sequence anew: no run loses so many, and counts of what was
-/// lost stay numbers that can be added up.
+/// A number that is further ahead restarts its sequence: no run loses that many, and counts of lost
+/// messages can still be added up.
 const AHEAD_MAX: u64 = 1 << 24;
-/// Sequences that are followed for one user: what the server names, it could name without end.
+/// Sequences that are tracked for one user: a server could name any number of them.
 const SEQUENCES_MAX: usize = 1_024;
-/// Broadcasts that a shard tells of in one interval.
+/// Broadcasts that a shard reports in one interval.
 const BROADCASTS_MAX: usize = 8_192;
 
 /// The numbers that one user got of one sequence.
@@ -27,21 +26,21 @@ struct Track {
     got: u64,
 }
 
-/// What a number means to its user.
+/// How a number fits its sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Got {
-    /// As it should be. So many numbers that were missing are now known to be lost.
+    /// As expected. This many missing numbers are now known to be lost.
     New {
         lost: u64,
     },
     /// It was missing until now.
     OutOfOrder,
     Duplicate,
-    /// So far ahead that its sequence begins anew. What was missing before is lost.
+    /// So far ahead that its sequence restarts. What was missing before is lost.
     Restarted {
         lost: u64,
     },
-    /// Its user has got too many sequences.
+    /// Its user has too many sequences.
     Untracked,
 }
 
@@ -67,11 +66,11 @@ impl Track {
             self.highest = number;
             return Got::New { lost };
         }
-        let behind = self.highest - number;
-        if behind >= WINDOW {
+        let below = self.highest - number;
+        if below >= WINDOW {
             return Got::OutOfOrder;
         }
-        let bit = 1 << behind;
+        let bit = 1 << below;
         if self.got & bit != 0 {
             return Got::Duplicate;
         }
@@ -146,14 +145,14 @@ pub struct Broadcast {
 }
 
 impl Broadcast {
-    /// What others know of the same one.
+    /// Adds what another interval or shard knows of the same one.
     pub fn merge(&mut self, other: &Broadcast) {
         self.sent_ns = self.sent_ns.min(other.sent_ns);
         self.first_ns = self.first_ns.min(other.first_ns);
         self.last_ns = self.last_ns.max(other.last_ns);
     }
 
-    /// What tells it from all others.
+    /// What identifies it.
     pub fn name(&self) -> (u16, u64, u64) {
         (self.message, self.sequence, self.number)
     }
@@ -164,7 +163,7 @@ impl Broadcast {
 pub(crate) struct Broadcasts(HashMap<(u16, u64, u64), Broadcast>);
 
 impl Broadcasts {
-    /// A user got it. False where there are too many to tell of this one.
+    /// A user got it. False if there are too many to report this one.
     pub(crate) fn add(&mut self, broadcast: Broadcast) -> bool {
         if let Some(known) = self.0.get_mut(&broadcast.name()) {
             known.merge(&broadcast);
@@ -193,7 +192,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a user's numbers come to: lost, duplicates, out of order.
+    /// Counts of a user's numbers: lost, duplicates, out of order.
     fn counted(numbers: &[u64]) -> (u64, u64, u64) {
         let mut tracks = Tracks::default();
         let (mut lost, mut duplicates, mut late) = (0, 0, 0);
@@ -214,20 +213,20 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_counted() {
+    fn lost_duplicate_and_late_numbers_are_counted() {
         assert_eq!(counted(&[]), (0, 0, 0));
         assert_eq!(counted(&[5, 6, 7]), (0, 0, 0));
         assert_eq!(counted(&[5, 7]), (1, 0, 0));
         assert_eq!(counted(&[5, 7, 6]), (0, 0, 1));
         assert_eq!(counted(&[5, 5, 6, 6, 5]), (0, 3, 0));
         assert_eq!(counted(&[5, 7, 6, 6]), (0, 1, 1));
-        // Behind the first there is nothing that could be missing.
+        // Nothing before the first can be missing.
         assert_eq!(counted(&[5, 4]), (0, 1, 0));
         assert_eq!(counted(&[0, 1_000]), (999, 0, 0));
         assert_eq!(counted(&[0, 64]), (63, 0, 0));
         assert_eq!(counted(&[0, 65]), (64, 0, 0));
         assert_eq!(counted(&[0, 63, 1, 64]), (61, 0, 1));
-        // Too far behind to be known: late, and lost all the same.
+        // Below the window: out of order, and counted as lost before.
         assert_eq!(counted(&[0, 2, 100, 1]), (98, 0, 1));
         assert_eq!(counted(&[0, AHEAD_MAX]), (AHEAD_MAX - 1, 0, 0));
         // What was missing before is lost; what lies between is not known to be.
@@ -249,9 +248,9 @@ mod tests {
     }
 
     proptest! {
-        /// Within the window it is as if all numbers had been written down.
+        /// Within the window the counts equal those of a full list.
         #[test]
-        fn counts_are_those_of_a_list(steps in prop::collection::vec(-20_i64..22, 1..60)) {
+        fn counts_match_those_of_a_full_list(steps in prop::collection::vec(-20_i64..22, 1..60)) {
             let mut numbers = vec![1_000_u64];
             let mut highest = 1_000_i64;
             for step in steps {

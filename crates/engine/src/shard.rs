@@ -42,7 +42,7 @@ pub struct Setup {
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// TLS wants a name to check the certificate against.
-    #[error("{0:?} is neither a host name nor an address that a certificate can be for")]
+    #[error("{0:?} is not a host name or address that a certificate can name")]
     ServerName(String),
     /// An endpoint wants TLS and there is no configuration for it.
     #[error("no TLS configuration for an endpoint that needs it")]
@@ -96,8 +96,8 @@ impl<'p> Shard<'p> {
         })
     }
 
-    /// Nobody starts while so many connections are being set up, in all shards together: for a
-    /// driver that knows what its network takes, where the scenario says nothing.
+    /// No user starts while this many connections are being set up, in all shards together: for a
+    /// driver that knows what its network takes, if the scenario sets no limit.
     pub fn hold_starts_above(&mut self, connecting_max: u64, share: Share) {
         self.admission.hold_above(share.portion(connecting_max));
     }
@@ -230,7 +230,7 @@ impl<'p> Shard<'p> {
         self.admission.refuse();
     }
 
-    /// Nobody starts until arrivals are resumed. Users that are present continue as planned.
+    /// No user starts until arrivals are resumed. Users that are present continue as planned.
     pub fn pause_arrivals(&mut self) {
         self.admission.pause();
     }
@@ -247,8 +247,8 @@ impl<'p> Shard<'p> {
 
     /// True if the plan ends with its last user, and there will be none any more.
     fn is_done(&self) -> bool {
-        let nobody = self.admission.is_over() && self.interpreter.users.len() == 0;
-        self.done_from_ns < u64::MAX && nobody
+        let is_empty = self.admission.is_over() && self.interpreter.users.len() == 0;
+        self.done_from_ns < u64::MAX && is_empty
     }
 
     /// From now on no step begins. Idle users are let go one by one, between other news, so that
@@ -303,8 +303,8 @@ impl<'p> Shard<'p> {
         self.interpreter.recorder.take_rows(all)
     }
 
-    /// Takes back rows that nobody could take: half are kept, as from now on of all. Returns the
-    /// new rate, one in how many.
+    /// Takes back rows that could not be written in time: half are kept, and half of all from now on.
+    /// Returns the new rate: one row in this many.
     pub fn thin_rows(&mut self, rows: Vec<Measurement>) -> u32 {
         self.interpreter.recorder.thin(rows)
     }

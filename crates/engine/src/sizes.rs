@@ -1,5 +1,5 @@
-//! What a user costs in memory of ours, state by state. Millions of them exist: what one costs is a
-//! decision, not an accident. `docs/architecture.md` tells these figures.
+//! What a user costs in memory, state by state. Millions of them exist: what one costs is a
+//! decision, not an accident. `docs/architecture.md` lists these figures.
 
 use plan::expr::Value;
 use proto::ws::{self, Deflater, InflatingDecoder};
@@ -37,7 +37,7 @@ fn a_connection_stays_small() {
     assert!(socket <= 24, "a socket has {socket} bytes");
 }
 
-/// Waiting for a reply takes no more than idling: the operation in flight stands in the user.
+/// Waiting for a reply takes no more than idling: the operation in flight is part of the user.
 #[test]
 fn an_idle_or_waiting_user_takes_312_bytes() {
     let idle = idle();
@@ -78,7 +78,7 @@ fn a_protocol_of_channels_takes_192_bytes_more() {
 
 /// Compressed messages: this much is there from the start, the rest from the first message on.
 #[test]
-fn compression_takes_what_is_told() {
+fn compression_takes_what_is_documented() {
     let start = size_of::<Deflated>() + size_of::<InflatingDecoder>() + 2 * BLOCK;
     assert!(
         start <= 176,

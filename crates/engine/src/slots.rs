@@ -84,7 +84,7 @@ impl<T> Slots<T> {
 
 impl<T> std::ops::Index<u32> for Slots<T> {
     type Output = T;
-    /// Panics where the slot is free: the caller's table has gone out of step.
+    /// Panics if the slot is free: the caller's table is out of step.
     fn index(&self, key: u32) -> &T {
         self.get(key).expect("the key names a taken slot")
     }

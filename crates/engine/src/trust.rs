@@ -15,13 +15,13 @@ pub enum TrustError {
     /// A file of further roots holds none, or what it holds is none.
     #[error("{name}: {problem}")]
     Roots { name: String, problem: String },
-    /// The TLS library refused its own settings.
+    /// The TLS library rejected the settings.
     #[error("cannot configure TLS")]
     Config(#[from] Error),
 }
 
 /// The client's TLS settings. `pems` are names and contents of PEM files with further roots;
-/// where `verify` is false any certificate will do.
+/// if `verify` is false any certificate is accepted.
 pub fn client_config(
     verify: bool,
     pems: &[(String, Vec<u8>)],

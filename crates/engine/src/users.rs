@@ -59,7 +59,7 @@ pub(crate) struct User {
     pub(crate) number: u64,
     /// When the current step is, or the next will be, due.
     pub(crate) due_ns: u64,
-    /// When the user could have begun it: later than due where a paced step fell due while the
+    /// When the user could have begun it: later than due if a paced step fell due while the
     /// step before was still in flight.
     pub(crate) ready_ns: u64,
     pub(crate) sent_ns: u64,
@@ -85,7 +85,7 @@ pub(crate) struct User {
     pub(crate) connected: bool,
     /// How often the operation in flight tried its connection again.
     pub(crate) retries: u8,
-    /// True from its first connection on that has due times of its own beside the steps.
+    /// True from its first connection on that has due times of its own in the background.
     pub(crate) background: bool,
 }
 
@@ -240,7 +240,7 @@ impl<'p> Users<'p> {
         self.table[key].scope(unix_ms)
     }
 
-    /// The endpoint that a step of this user goes to, where the plan says `planned`: of several
+    /// The endpoint that a step of this user goes to, if the plan says `planned`: of several
     /// servers the user's own, which follows from its number.
     pub(crate) fn endpoint(&self, key: u32, planned: EndpointId) -> EndpointId {
         let servers = &self.plan.servers;

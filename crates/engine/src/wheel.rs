@@ -68,7 +68,7 @@ impl Wheel {
         self.link(key);
     }
 
-    /// Disarms the timer of `key`; nothing happens where it is not armed.
+    /// Disarms the timer of `key`; nothing happens if it is not armed.
     pub(crate) fn disarm(&mut self, key: u32) {
         if self
             .entries
@@ -87,7 +87,7 @@ impl Wheel {
             .map(|e| e.deadline_ns)
     }
 
-    /// No timer fires before this time; `u64::MAX` where none is armed. It can be early by up to a
+    /// No timer fires before this time; `u64::MAX` if none is armed. It can be early by up to a
     /// slot's width, never late.
     pub(crate) fn next_ns(&self) -> u64 {
         self.next_ns

@@ -3,7 +3,7 @@
 //! The client's side of four protocols, as pure functions of bytes: no socket, clock, thread or
 //! source of randomness is in reach (`no_std`), so mask keys and handshake nonces are arguments.
 //!
-//! - [`frame`] tells messages apart on a plain byte stream.
+//! - [`frame`] divides a plain byte stream into messages.
 //! - [`http1`] writes requests and reads responses (RFC 9110, RFC 9112).
 //! - [`sse`] reads event streams (HTML standard §9.2).
 //! - [`ws`] makes the opening handshake, writes masked frames and reads messages (RFC 6455).
@@ -20,7 +20,7 @@
 //!
 //! Events borrow from `input` wherever that is possible. Incomplete input is `None`, never an
 //! error. An error means that the peer broke the protocol or a limit: close the connection and
-//! let the decoder go. It stays safe to call after that, but what it says has no meaning.
+//! let the decoder go. It stays safe to call after that, but its results have no meaning.
 
 #![no_std]
 #![deny(missing_docs)]

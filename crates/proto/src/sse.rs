@@ -3,7 +3,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `decoder` | finding where blocks of lines end |
-//! | `event` | what a block says |
+//! | `event` | parsing a block |
 //!
 //! A block that the stream ends before its empty line is dropped, as the standard has it: the
 //! caller lets go of what was not consumed. Text is not checked for UTF-8, since the standard

@@ -11,7 +11,7 @@
 //! | `message` | messages that come in fragments |
 //! | `utf8` | text checked piece by piece |
 //! | `close` | the body of close frames |
-//! | `deflate`, `inflating` | compressed messages (RFC 7692), where they were agreed on |
+//! | `deflate`, `inflating` | compressed messages (RFC 7692), if they were agreed on |
 //!
 //! No other extension is ever offered, so the reserved bits have to be zero.
 

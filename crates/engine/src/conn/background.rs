@@ -1,11 +1,11 @@
-//! Operations beside the steps: when the next is due, and the one in flight.
+//! Background operations: when the next is due, and the one in flight.
 
 use plan::Pc;
 
 /// No due time.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// When something beside the steps is due, and its operation in flight.
+/// When something is due in the background, and its operation in flight.
 #[derive(Debug)]
 pub(crate) struct Background {
     /// When the next operation begins, or the one in flight has had its time; [`NEVER`]: neither.
@@ -16,7 +16,7 @@ pub(crate) struct Background {
     pub(crate) sent_ns: u64,
     /// Bytes of its request.
     pub(crate) bytes_out: u32,
-    /// Bytes of its response, where they are counted by it.
+    /// Bytes of its response, if they count for it.
     pub(crate) bytes_in: u32,
     /// The instruction that it comes from.
     pub(crate) pc: Pc,

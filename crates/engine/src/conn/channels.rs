@@ -38,7 +38,7 @@ pub(crate) fn encode(protocol: ChannelProtocol, message: &Outgoing<'_>, out: &mu
     }
 }
 
-/// Appends the text of a heartbeat, where the protocol has us send one.
+/// Appends the text of a heartbeat, if the protocol has the client send one.
 pub(crate) fn heartbeat(protocol: ChannelProtocol, number: u32, out: &mut Vec<u8>) {
     if let ChannelProtocol::Phoenix { arrays, .. } = protocol {
         phoenix::heartbeat(arrays, number, out);
@@ -66,7 +66,7 @@ pub(crate) struct Channels {
     pub(crate) background: Background,
     pub(crate) protocol: ChannelProtocol,
     pub(crate) reader: ws::Reader,
-    /// Of our messages, where that was agreed on.
+    /// Of our messages, if that was agreed on.
     pub(crate) compression: Option<Compression>,
     /// How long the server may be silent.
     pub(crate) silence_ns: Option<u64>,

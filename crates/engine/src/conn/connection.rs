@@ -1,4 +1,4 @@
-//! One connection: where it stands, the protocol it speaks, and what little it keeps between reads.
+//! One connection: its stage, the protocol it speaks, and what little it keeps between reads.
 
 use plan::{EndpointId, Pc};
 use proto::{frame, http1, ws};
@@ -14,7 +14,7 @@ use crate::users::User;
 /// No user: the connection is idle in the shared pool.
 pub(crate) const NO_USER: u32 = u32::MAX;
 
-/// Where a connection stands.
+/// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// TCP is being set up.
@@ -96,7 +96,7 @@ impl Protocol {
         }
     }
 
-    /// True where steps send messages over it.
+    /// True if steps send messages over it.
     pub(crate) fn carries_messages(&self) -> bool {
         self.is_websocket() || matches!(self, Protocol::Tcp { .. })
     }
@@ -196,7 +196,7 @@ impl Conn {
         }
     }
 
-    /// What runs beside the steps on this connection.
+    /// What runs in the background on this connection.
     pub(crate) fn background(&self) -> Option<&Background> {
         match &self.protocol {
             Protocol::Sse(stream) => Some(&stream.background),
@@ -226,12 +226,12 @@ impl Conn {
         }
     }
 
-    /// True for an event stream or a poll, which run beside the steps.
-    pub(crate) fn is_beside_steps(&self) -> bool {
+    /// True for an event stream or a poll, which run in the background.
+    pub(crate) fn runs_in_background(&self) -> bool {
         matches!(self.protocol, Protocol::Sse(_) | Protocol::Poll(_))
     }
 
-    /// True while an operation beside the steps is in flight on it.
+    /// True while a background operation is in flight on it.
     pub(crate) fn is_requesting(&self) -> bool {
         self.is_background() && (self.stage.is_setting_up() || self.stage == Stage::Busy)
     }
@@ -242,7 +242,7 @@ impl Conn {
 pub(crate) enum Pending {
     /// The key that the upgrade's answer must match.
     Upgrade(ws::Key),
-    /// A response that came in pieces. The bodies are kept only where a step looks at them.
+    /// A response that came in pieces. The bodies are kept only if a step reads them.
     Response {
         head: Vec<u8>,
         body: Vec<u8>,

@@ -27,7 +27,7 @@ pub(crate) fn reader(agreed: Agreed) -> Reader {
 #[derive(Debug)]
 pub(crate) struct Compression {
     shared: bool,
-    /// What our messages may refer to; made with the first. Where each stands for itself, that of the
+    /// What our messages may refer to; made with the first. If each stands for itself, that of the
     /// loop serves all.
     own: Option<Deflater>,
 }

@@ -1,4 +1,4 @@
-//! HTTP requests as bytes: prepared once a shard where nothing in them varies, else rendered for the
+//! HTTP requests as bytes: prepared once for each shard if nothing in them varies, else rendered for the
 //! user.
 
 use plan::Plan;
@@ -14,7 +14,7 @@ use crate::users::{Scope, User};
 pub(crate) struct Requests {
     /// `host` header by endpoint.
     authorities: Vec<String>,
-    /// By session and instruction: the whole request where nothing in it varies.
+    /// By session and instruction: the request if nothing in it varies.
     constant: Vec<Vec<Option<Box<[u8]>>>>,
 }
 
@@ -23,7 +23,7 @@ impl Requests {
         let authorities: Vec<String> = plan.endpoints.iter().map(authority).collect();
         let prepare = |session: &Session| {
             let ops = session.ops.iter().map(|op| match op {
-                // Which of several servers it is for, the user says.
+                // Of several servers the user has its own.
                 Op::Http(http) if http.endpoint == 0 && !plan.servers.is_empty() => None,
                 Op::Http(http) => constant_request(http, &authorities[http.endpoint as usize]),
                 _ => None,
@@ -37,7 +37,7 @@ impl Requests {
         }
     }
 
-    /// The whole request of this instruction, where nothing in it varies.
+    /// The request of this instruction, if nothing in it varies.
     pub(crate) fn constant(&self, session: u16, pc: u32) -> Option<&[u8]> {
         self.constant[session as usize][pc as usize].as_deref()
     }
@@ -81,16 +81,16 @@ fn authority(endpoint: &Endpoint) -> String {
     }
 }
 
-/// The request's bytes where none of its parts has an expression.
+/// The request's bytes if none of its parts has an expression.
 fn constant_request(http: &HttpOp, authority: &str) -> Option<Box<[u8]>> {
     let constant = |template: &Template| template.as_static().is_some();
     let headers_constant = http.headers.iter().all(|(_, value)| constant(value));
     if !constant(&http.path) || !headers_constant || !http.body.as_ref().is_none_or(constant) {
         return None;
     }
-    let mut nobody = User::new(0, 0, 0, 0);
+    let mut any = User::new(0, 0, 0, 0);
     let mut bytes = Vec::new();
-    encode_http(http, (authority, ""), &mut nobody.scope(0), &mut bytes).ok()?;
+    encode_http(http, (authority, ""), &mut any.scope(0), &mut bytes).ok()?;
     Some(bytes.into())
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn encode_http(
     Ok(())
 }
 
-/// Appends a GET request without a body, with one more header where there is one.
+/// Appends a GET request without a body, with one more header if given.
 pub(crate) fn encode_get(
     (path, headers): (&Template, &[(String, Template)]),
     authority: &str,
@@ -135,7 +135,7 @@ pub(crate) fn encode_get(
     Ok(())
 }
 
-/// A path and query as text that may stand in a request line.
+/// A path and query as text that is valid in a request line.
 pub(crate) fn render_target(path: &Template, scope: &mut Scope<'_>) -> Result<String, String> {
     let mut bytes = Vec::new();
     path.render(scope, &mut bytes)
@@ -192,7 +192,7 @@ impl<'p> Headers<'p> {
                 .map_err(|error| error.to_string())?;
             if !http1::is_field_value(&rendered.values[start..]) {
                 return Err(format!(
-                    "the value of header {name:?} cannot stand in a header line"
+                    "the value of header {name:?} has characters that a header line cannot hold"
                 ));
             }
             rendered.names.push(name);
@@ -201,7 +201,7 @@ impl<'p> Headers<'p> {
         Ok(rendered)
     }
 
-    /// The scenario's own `host`, which stands in the target's place.
+    /// The scenario's own `host`, which replaces the target's.
     pub(crate) fn host(&self) -> Option<&str> {
         let host = self
             .all()

@@ -13,11 +13,11 @@ pub(crate) struct EventStream {
     pub(crate) sse: sse::Decoder,
     /// The lines of an event that is not wholly there yet.
     pub(crate) held: Vec<u8>,
-    /// The last event id that the server said.
+    /// The last event id that the server sent.
     pub(crate) last_id: Vec<u8>,
     /// From a loss to the next attempt.
     pub(crate) retry_ns: u64,
-    /// The stream was open once: what happens to it from now on concerns no step.
+    /// The stream was open before: what happens to it from now on concerns no step.
     pub(crate) opened: bool,
 }
 

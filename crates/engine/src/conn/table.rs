@@ -35,7 +35,7 @@ pub(crate) struct Connections {
     shared: Option<Vec<Vec<u32>>>,
     /// Connections being set up, upgrades included.
     setting_up: u64,
-    /// Operations in flight beside the steps.
+    /// Background operations in flight.
     background_in_flight: u64,
 }
 
@@ -139,7 +139,7 @@ impl Connections {
         self.commands.list.push(Command::Connect { conn, endpoint });
     }
 
-    /// TCP is set up: begins TLS where the endpoint wants it. True: there is nothing to wait for.
+    /// TCP is set up: begins TLS if the endpoint wants it. True: there is nothing to wait for.
     pub(crate) fn secure(&mut self, slot: u32) -> Result<bool, TlsFailure> {
         let Some(tls) = self.tls.session(self.table[slot].endpoint) else {
             return Ok(true);
@@ -256,19 +256,19 @@ impl Connections {
         }
     }
 
-    /// An operation beside the steps begins.
+    /// A background operation begins.
     pub(crate) fn begin_background(&mut self) {
         self.background_in_flight += 1;
     }
 
-    /// An operation beside the steps has ended, and its connection stays.
+    /// A background operation has ended, and its connection stays.
     pub(crate) fn end_background(&mut self) {
         self.background_in_flight -= 1;
     }
 
     // Sending.
 
-    /// Sends what was appended to the command bytes since `start`, through TLS where there is one.
+    /// Sends what was appended to the command bytes since `start`, through TLS if there is one.
     pub(crate) fn transmit(&mut self, slot: u32, start: usize) {
         let conn = &mut self.table[slot];
         if let Some(tls) = &mut conn.tls {
@@ -287,8 +287,7 @@ impl Connections {
         }
     }
 
-    /// Appends a WebSocket message whose payload `write` appends, compressed where that was agreed
-    /// on.
+    /// Appends a WebSocket message whose payload `write` appends, compressed if that was agreed on.
     pub(crate) fn encode_message(
         &mut self,
         slot: u32,

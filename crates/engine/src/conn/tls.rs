@@ -51,7 +51,7 @@ pub(crate) struct Tls {
     session: ClientConnection,
 }
 
-/// Why TLS cannot go on.
+/// Why TLS cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TlsFailure {
     pub(crate) outcome: Outcome,
@@ -126,7 +126,7 @@ impl Tls {
     }
 
     /// Decrypts, appending plaintext to `plain` and answers of TLS itself to `out`. True once the
-    /// peer has closed its side: what comes behind that is no part of the session any more and is
+    /// peer has closed its side: what follows is no part of the session any more and is
     /// dropped (RFC 8446 §6.1).
     pub(crate) fn receive(
         &mut self,
@@ -177,7 +177,7 @@ mod tests {
         while tls.is_handshaking() || server.is_handshaking() {
             take(&mut server, &out);
             out.clear();
-            tls.receive(&told(&mut server), &mut Vec::new(), &mut out)
+            tls.receive(&output(&mut server), &mut Vec::new(), &mut out)
                 .unwrap();
         }
         (tls, server)
@@ -204,7 +204,7 @@ mod tests {
     }
 
     /// What the server sends now.
-    fn told(server: &mut ServerConnection) -> Vec<u8> {
+    fn output(server: &mut ServerConnection) -> Vec<u8> {
         let mut out = Vec::new();
         while server.wants_write() {
             server.write_tls(&mut out).unwrap();
@@ -213,11 +213,11 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_the_peers_close_is_dropped() {
+    fn bytes_after_the_peers_close_are_dropped() {
         let (mut tls, mut server) = pair();
         server.writer().write_all(b"goodbye").unwrap();
         server.send_close_notify();
-        let mut wire = told(&mut server);
+        let mut wire = output(&mut server);
         wire.extend_from_slice(&[0x17; 40_000]);
         let (mut plain, mut out) = (Vec::new(), Vec::new());
         assert_eq!(tls.receive(&wire, &mut plain, &mut out), Ok(true));
@@ -227,11 +227,11 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_goes_on_has_not_closed() {
+    fn a_peer_that_sends_more_has_not_closed() {
         let (mut tls, mut server) = pair();
         server.writer().write_all(b"hello").unwrap();
         let (mut plain, mut out) = (Vec::new(), Vec::new());
-        let wire = told(&mut server);
+        let wire = output(&mut server);
         assert_eq!(tls.receive(&wire, &mut plain, &mut out), Ok(false));
         assert_eq!(plain, b"hello");
     }

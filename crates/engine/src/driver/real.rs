@@ -1,8 +1,8 @@
 //! One event loop on its own thread: epoll, edge-triggered; one receive and one send an operation.
 //!
 //! In the precise mode the loop sleeps until just before the next due time and then looks at its
-//! sockets without sleeping until it has come. In the wide mode it sleeps in whole milliseconds,
-//! and lets news gather for a moment where they come thick: being woken for each message of a
+//! sockets without sleeping until it has come. In the wide mode it sleeps in milliseconds, and when
+//! news arrive in quick succession it lets them gather for a moment: waking for each message of a
 //! broadcast costs more than the message.
 
 mod barrier;
@@ -37,12 +37,12 @@ pub use stop::StopFlag;
 
 /// The precise mode stops sleeping this long before a due time: waking takes about as long here.
 const SPIN_NS: u64 = 60_000;
-/// In the wide mode, news that come within this time of the last are taken together.
+/// In the wide mode, news that arrive within this time of the last are handled together.
 const GATHER_NS: u64 = 300_000;
-/// The longest sleep, after which the stop flag is looked at.
+/// The longest sleep, after which the stop flag is read.
 const SLEEP_MAX_NS: u64 = 50_000_000;
-/// After so long, sleep included, a round is over though there are more news: the stop flag, and who
-/// is told each second, must not be kept waiting.
+/// After this time, sleep included, a round ends even if there are more news: the stop flag and the
+/// report of each second must not wait.
 const ROUND_MAX_NS: u64 = 2 * SLEEP_MAX_NS;
 /// Events taken from the kernel at a time.
 const EVENTS_MAX: usize = 256;
@@ -64,7 +64,7 @@ const RECEIVES_MAX: usize = 4;
 
 /// Runs one slice of `plan` on this thread until it is over. The thread leaves its process's file
 /// table first: it must not use files that were opened elsewhere afterwards. It begins when the
-/// barrier opens, and returns at once where the start is given up.
+/// barrier opens, and returns at once if the start is given up.
 pub fn run_loop(
     plan: &Plan,
     setup: &LoopSetup,
@@ -190,7 +190,7 @@ impl EventLoop<'_> {
         }
     }
 
-    /// The time. Where the loop had waited, the wait is over.
+    /// The time. If the loop was waiting, the wait is over.
     fn look_at_clock(&mut self) -> u64 {
         let now_ns = self.now_ns();
         if let Some(since_ns) = self.waiting_since_ns.take() {
@@ -199,8 +199,7 @@ impl EventLoop<'_> {
         now_ns
     }
 
-    /// Does one thing that is due; false where nothing is, or where it might need one connection
-    /// too many.
+    /// Does one thing that is due; false if nothing is, or if it might need one connection too many.
     fn advance(&mut self) -> bool {
         if self.connects_left == 0 {
             return false;
@@ -219,8 +218,8 @@ impl EventLoop<'_> {
             _ => 0,
         };
         left_ns = left_ns.min(SLEEP_MAX_NS);
-        let thick = now_ns.saturating_sub(self.woken_ns) < GATHER_NS;
-        if waiting == Waiting::Wide && thick && left_ns > 0 {
+        let is_busy = now_ns.saturating_sub(self.woken_ns) < GATHER_NS;
+        if waiting == Waiting::Wide && is_busy && left_ns > 0 {
             let gather_ns = GATHER_NS.min(left_ns);
             cpu::sleep(gather_ns);
             left_ns -= gather_ns;
@@ -228,7 +227,7 @@ impl EventLoop<'_> {
         }
         let sleep_ns = match waiting {
             Waiting::Precise => left_ns.saturating_sub(SPIN_NS),
-            // Rounded up, lest the loop wakes a moment early and has to sleep again.
+            // Rounded up, so that the loop does not wake a moment early and sleep again.
             Waiting::Wide => left_ns.div_ceil(1_000_000) * 1_000_000,
         };
         let timeout = Timespec {
@@ -246,10 +245,10 @@ impl EventLoop<'_> {
         }
     }
 
-    /// Tells the shard what a connection has to tell. Each piece of news is carried out before the
-    /// next is asked for. A connection that goes on and on is put back among those with news.
+    /// Reports to the shard what happened on a connection. What the shard wants done is done before
+    /// the next news. A connection with a steady stream of news goes to the back of the queue.
     fn handle(&mut self, id: ConnId, flags: EventFlags, buffer: &mut [u8]) {
-        for told in 1.. {
+        for handled in 1.. {
             let Some(news) = self.sockets.next_news(id, flags, buffer) else {
                 return;
             };
@@ -281,7 +280,7 @@ impl EventLoop<'_> {
             if !more {
                 return;
             }
-            if told >= RECEIVES_MAX || self.shard.next_ns() <= now_ns {
+            if handled >= RECEIVES_MAX || self.shard.next_ns() <= now_ns {
                 return self.sockets.note(id, flags);
             }
         }
@@ -329,8 +328,8 @@ impl EventLoop<'_> {
     fn hand_over(&mut self, all: bool) {
         for mut delta in self.shard.take_deltas() {
             delta.cpu = self.cpu.read(std::mem::take(&mut self.idle_ns));
-            let asked_max = if all { usize::MAX } else { traffic::SAMPLE_MAX };
-            delta.traffic = self.sockets.traffic(asked_max);
+            let sample_max = if all { usize::MAX } else { traffic::SAMPLE_MAX };
+            delta.traffic = self.sockets.traffic(sample_max);
             (self.news)(LoopNews::Delta(Box::new(delta)));
         }
         let Some(rows) = self.shard.take_rows(all) else {

@@ -1,7 +1,7 @@
-//! Workers on a network that is made up, in virtual time.
+//! Shards on a simulated network, in virtual time.
 //!
-//! A [`Peer`] stands for the server, a rule for the faults of the way there and back. Nothing
-//! takes time but what the link says, so every figure can be worked out on paper, and the same
+//! A [`Peer`] stands for the server, a rule for the faults of the link. Only
+//! the link takes time, so every figure can be worked out on paper, and the same
 //! plan gives the same run to the nanosecond.
 
 use std::cmp::Reverse;
@@ -19,7 +19,7 @@ use crate::shard::{Setup, SetupError, Shard};
 /// A connection as the peer sees it: numbered in the order they were opened.
 pub type PeerConn = u64;
 
-/// What a peer is told.
+/// What happens to a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PeerEvent {
     Connected,
@@ -35,7 +35,7 @@ pub enum PeerAction {
     Send(Vec<u8>),
     /// Closes in good order once everything before has arrived.
     Close,
-    /// Breaks the connection off.
+    /// Resets the connection.
     Reset,
     /// Come back at this time with this number.
     Timer {
@@ -63,25 +63,25 @@ pub enum Packet {
 pub enum Verdict {
     /// It arrives after the link's latency.
     Pass,
-    /// It arrives this much later than that. What follows on the connection waits behind it.
+    /// It arrives this much later than that. Later packets of the connection wait for it.
     Delay(u64),
     /// It never arrives.
     Drop,
-    /// The connection is refused, or reset where it is open.
+    /// The connection is refused, or reset if it is open.
     Refuse,
     /// The generator itself is at a limit.
     Limit(Outcome),
 }
 
-/// The way between the users and the peer.
+/// The network between the users and the peer.
 pub struct Link<'a> {
-    /// One way.
+    /// One route.
     pub latency_ns: u64,
-    /// Asked for every packet, at the time it is sent.
+    /// Called for every packet, at the time it is sent.
     pub rule: Box<dyn FnMut(u64, Packet) -> Verdict + 'a>,
     /// Times in which the generator gets no CPU: from, until.
     pub frozen: Vec<(u64, u64)>,
-    /// From then on nobody starts any more; `u64::MAX`: never.
+    /// From then on no user starts; `u64::MAX`: never.
     pub arrivals_close_ns: u64,
     /// Times in which arrivals are paused: from, until.
     pub pauses: Vec<(u64, u64)>,
@@ -155,7 +155,7 @@ pub fn run(
     Ok(sim.run())
 }
 
-/// Something on its way, told when its time comes.
+/// An event in transit.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Arriving {
     ConnectAtPeer,
@@ -177,13 +177,13 @@ struct Queued {
     what: Arriving,
 }
 
-struct Way {
+struct Route {
     shard: usize,
     id: ConnId,
     /// Nothing sent on the connection arrives before this: the order is kept.
     to_peer_ns: u64,
     to_user_ns: u64,
-    /// The peer has been told of it, and not yet of its end.
+    /// The peer knows of it, and not yet of its end.
     open: bool,
 }
 
@@ -191,7 +191,7 @@ struct Network<'a> {
     link: Link<'a>,
     queue: BinaryHeap<Reverse<Queued>>,
     sequence: u64,
-    conns: Vec<Way>,
+    conns: Vec<Route>,
 }
 
 impl Network<'_> {
@@ -219,7 +219,7 @@ impl Network<'_> {
 
     fn connect(&mut self, now_ns: u64, shard: usize, id: ConnId) -> PeerConn {
         let conn = self.conns.len() as PeerConn;
-        self.conns.push(Way {
+        self.conns.push(Route {
             shard,
             id,
             to_peer_ns: 0,
@@ -241,9 +241,9 @@ impl Network<'_> {
     fn send_to_peer(&mut self, now_ns: u64, conn: PeerConn, bytes: &[u8]) {
         match self.arrival(now_ns, Packet::ToPeer) {
             Ok(Some(at_ns)) => {
-                let way = &mut self.conns[conn as usize];
-                way.to_peer_ns = way.to_peer_ns.max(at_ns);
-                let at_ns = way.to_peer_ns;
+                let route = &mut self.conns[conn as usize];
+                route.to_peer_ns = route.to_peer_ns.max(at_ns);
+                let at_ns = route.to_peer_ns;
                 self.push(at_ns, conn, Arriving::AtPeer(bytes.to_vec()));
             }
             Ok(None) => {}
@@ -254,9 +254,9 @@ impl Network<'_> {
     fn send_to_user(&mut self, now_ns: u64, conn: PeerConn, what: Arriving) {
         match self.arrival(now_ns, Packet::ToUser) {
             Ok(Some(at_ns)) => {
-                let way = &mut self.conns[conn as usize];
-                way.to_user_ns = way.to_user_ns.max(at_ns);
-                let at_ns = way.to_user_ns;
+                let route = &mut self.conns[conn as usize];
+                route.to_user_ns = route.to_user_ns.max(at_ns);
+                let at_ns = route.to_user_ns;
                 self.push(at_ns, conn, what);
             }
             Ok(None) => {}
@@ -281,7 +281,7 @@ struct Sim<'a, 'p> {
     peer: &'a mut dyn Peer,
     /// Connections by (shard, the shard's name for them).
     names: BTreeMap<(usize, ConnId), PeerConn>,
-    /// What the shards were told last.
+    /// Whether arrivals were paused when the shards were last notified.
     paused: bool,
 }
 
@@ -325,7 +325,7 @@ impl Sim<'_, '_> {
         run
     }
 
-    /// When the shards are next to be told of a pause or its end.
+    /// When a pause of the link next begins or ends for the shards.
     fn turn_ns(&self, now_ns: u64) -> u64 {
         let link = &self.network.link;
         if link.is_paused(now_ns) != self.paused {
@@ -378,8 +378,8 @@ impl Sim<'_, '_> {
                 }
                 Command::Close { conn } => {
                     if let Some(name) = self.names.remove(&(index, conn)) {
-                        let way = &self.network.conns[name as usize];
-                        let at_ns = way.to_peer_ns.max(now_ns + self.network.link.latency_ns);
+                        let route = &self.network.conns[name as usize];
+                        let at_ns = route.to_peer_ns.max(now_ns + self.network.link.latency_ns);
                         self.network.push(at_ns, name, Arriving::ClosedAtPeer);
                     }
                 }
@@ -395,8 +395,8 @@ impl Sim<'_, '_> {
     fn deliver(&mut self, now_ns: u64, queued: Queued) {
         let conn = queued.conn;
         let (index, id) = {
-            let way = &self.network.conns[conn as usize];
-            (way.shard, way.id)
+            let route = &self.network.conns[conn as usize];
+            (route.shard, route.id)
         };
         // A frozen generator finds the news when it gets its CPU back.
         let thawed_ns = self.network.thawed(now_ns);
@@ -416,14 +416,14 @@ impl Sim<'_, '_> {
                 self.network.conns[conn as usize].open = true;
                 let at_ns = now_ns + self.network.link.latency_ns;
                 self.network.push(at_ns, conn, Arriving::ConnectAtUser);
-                self.tell_peer(now_ns, conn, PeerEvent::Connected);
+                self.notify_peer(now_ns, conn, PeerEvent::Connected);
             }
-            Arriving::AtPeer(bytes) => self.tell_peer(now_ns, conn, PeerEvent::Received(bytes)),
+            Arriving::AtPeer(bytes) => self.notify_peer(now_ns, conn, PeerEvent::Received(bytes)),
             Arriving::ClosedAtPeer => {
-                self.tell_peer(now_ns, conn, PeerEvent::Closed);
+                self.notify_peer(now_ns, conn, PeerEvent::Closed);
                 self.network.conns[conn as usize].open = false;
             }
-            Arriving::Timer(number) => self.tell_peer(now_ns, conn, PeerEvent::Timer(number)),
+            Arriving::Timer(number) => self.notify_peer(now_ns, conn, PeerEvent::Timer(number)),
             Arriving::ConnectAtUser => shard.handle_connected(now_ns, id),
             Arriving::RefusedAtUser(outcome) => {
                 shard.handle_connect_failed(now_ns, id, outcome, "refused by the link");
@@ -437,7 +437,7 @@ impl Sim<'_, '_> {
         self.carry_out(now_ns, index);
     }
 
-    fn tell_peer(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) {
+    fn notify_peer(&mut self, now_ns: u64, conn: PeerConn, event: PeerEvent) {
         if !self.network.conns[conn as usize].open {
             return;
         }

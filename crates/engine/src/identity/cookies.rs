@@ -30,9 +30,9 @@ pub(crate) struct Jar {
     cookies: Vec<Cookie>,
 }
 
-/// Where a request goes.
+/// The origin of a cookie, or the destination of a request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Origin<'a> {
     pub(crate) host: &'a str,
     /// With or without a query.
     pub(crate) path: &'a str,
@@ -40,13 +40,13 @@ pub(crate) struct Place<'a> {
 }
 
 impl Jar {
-    /// Takes one `Set-Cookie` header of a response from `place`; one that cannot be taken is
+    /// Takes one `Set-Cookie` header of a response from `origin`; one that cannot be taken is
     /// ignored, as section 5.2 wants.
-    pub(crate) fn take(&mut self, header: &[u8], place: Place<'_>, now_s: i64) {
+    pub(crate) fn take(&mut self, header: &[u8], origin: Origin<'_>, now_s: i64) {
         let Ok(header) = std::str::from_utf8(header) else {
             return;
         };
-        let Some(mut cookie) = parse(header, place, now_s) else {
+        let Some(mut cookie) = parse(header, origin, now_s) else {
             return;
         };
         let is_same = |old: &Cookie| {
@@ -55,7 +55,7 @@ impl Jar {
         let expired = cookie.expires_s.is_some_and(|expires_s| expires_s <= now_s);
         match self.cookies.iter().position(is_same) {
             Some(at) if expired => drop(self.cookies.remove(at)),
-            // The place in the order is that of the first one (section 5.3, 11.3).
+            // The origin in the order is that of the first one (section 5.3, 11.3).
             Some(at) => std::mem::swap(&mut self.cookies[at], &mut cookie),
             None if expired => {}
             None => {
@@ -75,11 +75,11 @@ impl Jar {
     }
 
     /// The value of a request's `cookie` header, but for those `own` ones that the request brings
-    /// itself; empty where no cookie belongs to it. Longer paths come first, then older cookies
+    /// itself; empty if no cookie belongs to it. Longer paths come first, then older cookies
     /// (section 5.4).
-    pub(crate) fn line(&self, place: Place<'_>, now_s: i64, own: &[String]) -> Vec<u8> {
+    pub(crate) fn line(&self, origin: Origin<'_>, now_s: i64, own: &[String]) -> Vec<u8> {
         let belongs = |cookie: &&Cookie| {
-            !cookie.is_over(now_s) && cookie.belongs(place) && !own.contains(&cookie.name)
+            !cookie.is_over(now_s) && cookie.belongs(origin) && !own.contains(&cookie.name)
         };
         let mut sent: Vec<&Cookie> = self.cookies.iter().filter(belongs).collect();
         sent.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
@@ -99,18 +99,18 @@ impl Cookie {
         self.expires_s.is_some_and(|expires_s| expires_s <= now_s)
     }
 
-    fn belongs(&self, place: Place<'_>) -> bool {
+    fn belongs(&self, origin: Origin<'_>) -> bool {
         let host = if self.host_only {
-            self.domain.eq_ignore_ascii_case(place.host)
+            self.domain.eq_ignore_ascii_case(origin.host)
         } else {
-            domain_matches(place.host, &self.domain)
+            domain_matches(origin.host, &self.domain)
         };
-        host && path_matches(place.path, &self.path) && (place.secure || !self.secure)
+        host && path_matches(origin.path, &self.path) && (origin.secure || !self.secure)
     }
 }
 
 /// Sections 5.2 and 5.3.
-fn parse(header: &str, place: Place<'_>, now_s: i64) -> Option<Cookie> {
+fn parse(header: &str, origin: Origin<'_>, now_s: i64) -> Option<Cookie> {
     let mut parts = header.split(';');
     let (name, value) = parts.next()?.split_once('=')?;
     let (name, value) = (trim(name), trim(value));
@@ -124,9 +124,9 @@ fn parse(header: &str, place: Place<'_>, now_s: i64) -> Option<Cookie> {
     let mut cookie = Cookie {
         name: name.to_owned(),
         value: value.to_owned(),
-        domain: place.host.to_ascii_lowercase(),
+        domain: origin.host.to_ascii_lowercase(),
         host_only: true,
-        path: default_path(place.path).to_owned(),
+        path: default_path(origin.path).to_owned(),
         secure: false,
         expires_s: None,
     };
@@ -139,7 +139,7 @@ fn parse(header: &str, place: Place<'_>, now_s: i64) -> Option<Cookie> {
             "max-age" => max_age_s = max_age(value).or(max_age_s),
             "domain" if !value.is_empty() => domain = value.strip_prefix('.').unwrap_or(value),
             "path" if value.starts_with('/') => cookie.path = value.to_owned(),
-            "path" => default_path(place.path).clone_into(&mut cookie.path),
+            "path" => default_path(origin.path).clone_into(&mut cookie.path),
             "secure" => cookie.secure = true,
             _ => {}
         }
@@ -153,8 +153,8 @@ fn parse(header: &str, place: Place<'_>, now_s: i64) -> Option<Cookie> {
             }
         })
         .or(expires_s);
-    if !domain.is_empty() && !domain.eq_ignore_ascii_case(place.host) {
-        if !domain.contains('.') || !domain_matches(place.host, domain) {
+    if !domain.is_empty() && !domain.eq_ignore_ascii_case(origin.host) {
+        if !domain.contains('.') || !domain_matches(origin.host, domain) {
             return None;
         }
         cookie.domain = domain.to_ascii_lowercase();
@@ -223,24 +223,24 @@ fn path_matches(path: &str, cookie: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn at<'a>(host: &'a str, path: &'a str) -> Place<'a> {
-        Place {
+    fn at<'a>(host: &'a str, path: &'a str) -> Origin<'a> {
+        Origin {
             host,
             path,
             secure: false,
         }
     }
 
-    fn jar(place: Place<'_>, headers: &[&str]) -> Jar {
+    fn jar(origin: Origin<'_>, headers: &[&str]) -> Jar {
         let mut jar = Jar::default();
         for header in headers {
-            jar.take(header.as_bytes(), place, 1000);
+            jar.take(header.as_bytes(), origin, 1000);
         }
         jar
     }
 
-    fn sent(jar: &Jar, place: Place<'_>, now_s: i64) -> String {
-        String::from_utf8(jar.line(place, now_s, &[])).unwrap()
+    fn sent(jar: &Jar, origin: Origin<'_>, now_s: i64) -> String {
+        String::from_utf8(jar.line(origin, now_s, &[])).unwrap()
     }
 
     /// The examples of RFC 6265 section 3.1.
@@ -255,7 +255,7 @@ mod tests {
             ],
         );
         assert_eq!(sent(&two, root, 1000), "lang=en-US");
-        let secure = Place {
+        let secure = Origin {
             secure: true,
             ..root
         };
@@ -325,9 +325,9 @@ mod tests {
 
     #[test]
     fn ages() {
-        let place = at("h", "/");
+        let origin = at("h", "/");
         let cookies = jar(
-            place,
+            origin,
             &[
                 "a=1; Max-Age=10; Expires=Sun, 06 Nov 1994 08:49:37 GMT",
                 "b=2; Max-Age=x10",
@@ -335,37 +335,37 @@ mod tests {
                 "d=4; Max-Age=0",
             ],
         );
-        assert_eq!(sent(&cookies, place, 1009), "a=1; b=2; c=3");
-        assert_eq!(sent(&cookies, place, 1010), "b=2; c=3");
+        assert_eq!(sent(&cookies, origin, 1009), "a=1; b=2; c=3");
+        assert_eq!(sent(&cookies, origin, 1010), "b=2; c=3");
         let mut cookies = cookies;
-        cookies.take(b"b=; Max-Age=-1", place, 1000);
-        assert_eq!(sent(&cookies, place, 1010), "c=3");
+        cookies.take(b"b=; Max-Age=-1", origin, 1000);
+        assert_eq!(sent(&cookies, origin, 1010), "c=3");
     }
 
     #[test]
-    fn what_is_no_cookie_is_ignored_and_values_are_kept_as_they_are() {
-        let place = at("h", "/");
+    fn malformed_cookies_are_ignored_and_values_are_kept_verbatim() {
+        let origin = at("h", "/");
         let cookies = jar(
-            place,
+            origin,
             &["", "novalue", "=x", "q=\"a b\"; ;;", " e =", "ctl=\u{1}"],
         );
-        assert_eq!(sent(&cookies, place, 0), "q=\"a b\"; e=");
+        assert_eq!(sent(&cookies, origin, 0), "q=\"a b\"; e=");
         let long = format!("l={}", "x".repeat(COOKIE_BYTES_MAX));
-        assert_eq!(jar(place, &[&long]).cookies, []);
+        assert_eq!(jar(origin, &[&long]).cookies, []);
     }
 
     #[test]
     fn a_jar_is_bounded_and_keeps_the_order() {
-        let place = at("h", "/");
+        let origin = at("h", "/");
         let headers: Vec<String> = (0..COOKIES_MAX + 2).map(|n| format!("c{n}=1")).collect();
         let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
-        let mut cookies = jar(place, &headers);
+        let mut cookies = jar(origin, &headers);
         assert_eq!(cookies.cookies.len(), COOKIES_MAX);
         assert_eq!(cookies.cookies[0].name, "c2");
-        cookies.take(b"c2=new", place, 0);
-        assert!(sent(&cookies, place, 0).starts_with("c2=new; c3=1; "));
+        cookies.take(b"c2=new", origin, 0);
+        assert!(sent(&cookies, origin, 0).starts_with("c2=new; c3=1; "));
         let own: Vec<String> = (2..COOKIES_MAX + 1).map(|n| format!("c{n}")).collect();
-        let line = cookies.line(place, 0, &own);
+        let line = cookies.line(origin, 0, &own);
         assert_eq!(line, format!("c{}=1", COOKIES_MAX + 1).as_bytes());
     }
 }

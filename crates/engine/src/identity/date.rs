@@ -45,7 +45,7 @@ fn is_delimiter(c: char) -> bool {
     matches!(c, '\t' | ' '..='/' | ';'..='@' | '['..='`' | '{'..='~')
 }
 
-/// Digits at the token's beginning, so many of them, with no digit behind.
+/// Digits at the token's beginning: this many, followed by no digit.
 fn number(token: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {
     let end = token
         .find(|c: char| !c.is_ascii_digit())
@@ -55,15 +55,15 @@ fn number(token: &str, digits: std::ops::RangeInclusive<usize>) -> Option<i64> {
 
 fn time_of(token: &str) -> Option<(i64, i64, i64)> {
     let mut fields = token.splitn(3, ':');
-    let whole = |field: &str| {
+    let one_or_two_digits = |field: &str| {
         let found = number(field, 1..=2)?;
         field
             .bytes()
             .all(|byte| byte.is_ascii_digit())
             .then_some(found)
     };
-    let hour = whole(fields.next()?)?;
-    let minute = whole(fields.next()?)?;
+    let hour = one_or_two_digits(fields.next()?)?;
+    let minute = one_or_two_digits(fields.next()?)?;
     Some((hour, minute, number(fields.next()?, 1..=2)?))
 }
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date() {
+    fn malformed_dates_are_rejected() {
         for text in [
             "",
             "tomorrow",

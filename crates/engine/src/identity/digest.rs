@@ -52,7 +52,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// Who answers, and what is asked for.
+/// The credentials, and the request to be authorised.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub(crate) user: &'a str,
@@ -97,7 +97,7 @@ impl Session {
         };
         let has_qop = match challenge.get("qop") {
             Some(offered) if offered.split(',').any(|qop| qop.trim() == "auth") => true,
-            // Integrity alone would need the body hashed; it is offered by next to nobody.
+            // Integrity alone would need the body hashed; almost no server offers it.
             Some(_) => return None,
             None => false,
         };
@@ -141,11 +141,11 @@ impl Session {
         if self.is_session {
             secret = hash.of(&format!("{secret}:{nonce}:{first_cnonce}"));
         }
-        let asked = hash.of(&format!("{}:{}", request.method, request.uri));
+        let target = hash.of(&format!("{}:{}", request.method, request.uri));
         let response = if has_qop {
-            hash.of(&format!("{secret}:{nonce}:{count}:{cnonce}:auth:{asked}"))
+            hash.of(&format!("{secret}:{nonce}:{count}:{cnonce}:auth:{target}"))
         } else {
-            hash.of(&format!("{secret}:{nonce}:{asked}"))
+            hash.of(&format!("{secret}:{nonce}:{target}"))
         };
         let user = if self.hashes_user {
             hash.of(&format!("{}:{realm}", request.user))
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_answered_is_passed_over() {
+    fn challenges_that_cannot_be_answered_are_skipped() {
         let of = |text: &str| Session::strongest(std::iter::once(text.as_bytes()));
         assert_eq!(of("Basic realm=\"x\""), None);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Operations beside the steps: requests of polls, event streams that reconnect, heartbeats.
+//! Background operations: requests of polls, event streams that reconnect, heartbeats.
 
 use plan::{MeasureId, Op};
 use record::{Measurement, Outcome};
@@ -8,7 +8,7 @@ use super::state::Interpreter;
 use crate::conn::{Conn, NEVER, Protocol, Stage};
 
 impl<'p> Interpreter<'p> {
-    /// Does what is due beside the steps. The user may be gone afterwards.
+    /// Does what is due in the background. The user may be gone afterwards.
     pub(super) fn fire_background(&mut self, now_ns: u64, key: u32) {
         let Some(slot) = self
             .conns
@@ -34,17 +34,17 @@ impl<'p> Interpreter<'p> {
             Stage::Upgrading | Stage::Busy => Outcome::Timeout,
             Stage::Open | Stage::Closing => return,
         };
-        self.lost(now_ns, slot, outcome, || "nothing in time".to_owned());
+        self.lost(now_ns, slot, outcome, || "no answer in time".to_owned());
     }
 
-    /// The session or run is over: what is in flight beside the steps stays unfinished.
+    /// The session or run is over: what is in flight in the background stays unfinished.
     pub(super) fn give_up_background(&mut self, now_ns: u64, key: u32) {
         if let Some(slot) = self.conns.find(&self.users, key, Conn::is_requesting) {
             self.record_background(now_ns, slot, Outcome::Unfinished, 0);
         }
     }
 
-    /// An operation beside the steps begins: over the connection that is there, or a new one.
+    /// A background operation begins: over the connection that is there, or a new one.
     pub(super) fn begin_background(&mut self, now_ns: u64, slot: u32, due_ns: u64) {
         self.conns.begin_background();
         self.recorder.counts.sends += 1;
@@ -77,14 +77,14 @@ impl<'p> Interpreter<'p> {
         self.arm_background(slot, end_ns);
     }
 
-    /// The step that what runs on this connection comes from.
+    /// The step that started what runs on this connection.
     pub(super) fn background_op(&self, slot: u32) -> &'p Op {
         let conn = &self.conns[slot];
         let pc = conn.background().map_or(0, |background| background.pc);
         &self.users.session(conn.user).ops[pc as usize]
     }
 
-    /// Where the times of what runs beside the steps go.
+    /// The measure of what runs in the background.
     fn background_measure(&self, slot: u32) -> Option<MeasureId> {
         match self.background_op(slot) {
             Op::SseOpen(open) => open.reconnect.map(|reconnect| reconnect.measure),
@@ -93,7 +93,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// Writes down how the operation in flight beside the steps ended.
+    /// Writes down how the background operation in flight ended.
     pub(super) fn record_background(
         &mut self,
         now_ns: u64,
@@ -119,7 +119,7 @@ impl<'p> Interpreter<'p> {
         self.recorder.operation(row, row.lag_ns());
     }
 
-    /// Keeps the text of an error of what runs beside the steps.
+    /// Keeps the text of an error of what runs in the background.
     pub(super) fn explain_background(
         &mut self,
         now_ns: u64,

@@ -94,7 +94,7 @@ impl<'p> Interpreter<'p> {
         Ok(())
     }
 
-    /// What a push waits for where the protocol does not number its answers.
+    /// What a push waits for if the protocol does not number its answers.
     pub(super) fn answer_by_content(&self, key: u32, op: &'p ChannelOp) -> Option<&'p Expect> {
         let awaits_number = self.stream(key).is_some_and(
             |slot| matches!(&self.conns[slot].protocol, Protocol::Channels(c) if c.awaited.is_some()),
@@ -102,7 +102,7 @@ impl<'p> Interpreter<'p> {
         op.reply.as_ref().filter(|_| !awaits_number)
     }
 
-    /// True where the user's step in flight joins a channel: without it the session cannot go on.
+    /// True if the user's step in flight joins a channel: without it the session cannot continue.
     pub(super) fn is_joining(&self, key: u32) -> bool {
         matches!(self.users.op(key), Some(Op::Channel(op)) if op.verb == ChannelVerb::Join)
     }
@@ -122,7 +122,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// A binary message: it belongs to one before it, which was handed on, or to nothing we know.
+    /// A binary message: it belongs to an earlier message, or to nothing known.
     fn take_attachment(&mut self, slot: u32, len: usize) {
         self.recorder.counts.bytes_in += len as u64;
         let Some(channels) = self.conns[slot].channels() else {
@@ -134,7 +134,7 @@ impl<'p> Interpreter<'p> {
         channels.attachments = channels.attachments.saturating_sub(1);
     }
 
-    /// A text of the server's, in `len` bytes.
+    /// A text from the server, in `len` bytes.
     fn take_text(&mut self, now_ns: u64, slot: u32, len: usize, text: &[u8]) {
         let Some(channels) = self.conns[slot].channels() else {
             return;
@@ -195,12 +195,12 @@ impl<'p> Interpreter<'p> {
                 }
             }
             Incoming::Ping { pong } => {
-                self.send_text_beside(slot, |out| out.extend_from_slice(&pong));
+                self.send_control_text(slot, |out| out.extend_from_slice(&pong));
             }
             Incoming::Alive => {}
-            Incoming::Goodbye { reason } => {
-                let said = excerpt(reason);
-                let detail = || format!("the server ended the connection: {said}");
+            Incoming::Disconnect { reason } => {
+                let reason = excerpt(reason);
+                let detail = || format!("the server ended the connection: {reason}");
                 self.lost(now_ns, slot, Outcome::Closed, detail);
             }
             Incoming::Broken => {
@@ -211,7 +211,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// The answer under a number came: to a heartbeat, to the operation in flight, or too late.
+    /// A numbered answer: to a heartbeat, to the operation in flight, or too late.
     fn answered(
         &mut self,
         now_ns: u64,
@@ -237,9 +237,9 @@ impl<'p> Interpreter<'p> {
         };
         self.users[key].bytes_in = len as u32;
         if !ok {
-            let said = excerpt(payload);
+            let reason = excerpt(payload);
             self.explain(now_ns, key, Outcome::Rejected, || {
-                format!("the server turned it down: {said}")
+                format!("the server rejected it: {reason}")
             });
             return match op.verb {
                 ChannelVerb::Join => self.fail(now_ns, key, Outcome::Rejected, 0),
@@ -272,12 +272,12 @@ impl<'p> Interpreter<'p> {
             return self.examine(now_ns, key, &expect.save, &expect.check, &received);
         }
         self.explain(now_ns, key, Outcome::Check, || {
-            format!("the answer is another one: {}", excerpt(payload))
+            format!("the answer does not match: {}", excerpt(payload))
         });
         Outcome::Check
     }
 
-    /// The server told that a topic was joined, or why not.
+    /// The server reported that a topic was joined, or why not.
     fn joined(&mut self, now_ns: u64, slot: u32, topic: &[u8], result: Result<(), &[u8]>) {
         let key = self.conns[slot].user;
         let joins = self.is_joining(key);
@@ -298,9 +298,9 @@ impl<'p> Interpreter<'p> {
         match result {
             Ok(()) => self.complete(now_ns, key, Outcome::Ok, 0),
             Err(reason) => {
-                let said = excerpt(reason);
+                let reason = excerpt(reason);
                 self.explain(now_ns, key, Outcome::Rejected, || {
-                    format!("the server turned it down: {said}")
+                    format!("the server rejected it: {reason}")
                 });
                 self.fail(now_ns, key, Outcome::Rejected, 0);
             }
@@ -308,13 +308,13 @@ impl<'p> Interpreter<'p> {
     }
 
     /// Sends a text that no operation waits for.
-    fn send_text_beside(&mut self, slot: u32, write: impl FnOnce(&mut Vec<u8>)) {
+    fn send_control_text(&mut self, slot: u32, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.conns.commands.bytes.len();
         self.conns.encode_message(slot, MessageKind::Text, write);
-        self.send_beside(slot, start);
+        self.send_control(slot, start);
     }
 
-    /// A heartbeat is due, or the server was silent too long.
+    /// A heartbeat is due, or the server was silent for too long.
     pub(super) fn beat(&mut self, now_ns: u64, slot: u32) {
         if self.conns[slot].stage != Stage::Open {
             return;
@@ -325,12 +325,12 @@ impl<'p> Interpreter<'p> {
         let protocol = channels.protocol;
         let (ChannelProtocol::Phoenix { heartbeat_ns, .. }, None) = (protocol, channels.beat)
         else {
-            let detail = || "the server gave no sign of life in time".to_owned();
+            let detail = || "no heartbeat from the server in time".to_owned();
             return self.lost(now_ns, slot, Outcome::Timeout, detail);
         };
         let number = channels.number();
         channels.beat = Some(number);
-        self.send_text_beside(slot, |out| channels::heartbeat(protocol, number, out));
+        self.send_control_text(slot, |out| channels::heartbeat(protocol, number, out));
         self.arm_background(slot, now_ns.saturating_add(heartbeat_ns));
     }
 }

@@ -102,7 +102,7 @@ impl Interpreter<'_> {
         self.wait_for(key, Wait::Connect, deadline_ns);
     }
 
-    /// TCP, and TLS where wanted, are set up: the protocol's first bytes go out.
+    /// TCP, and TLS if wanted, are set up: the protocol's first bytes go out.
     fn established(&mut self, now_ns: u64, slot: u32) {
         let key = self.conns[slot].user;
         self.record_connect(now_ns, slot, Outcome::Ok);
@@ -155,7 +155,7 @@ impl Interpreter<'_> {
         self.lost(now_ns, slot, failure.outcome, || failure.detail);
     }
 
-    /// The connection is of no more use: it is closed, and what needed it fails.
+    /// The connection is of no more use: it is closed, and the operation that needs it fails.
     pub(super) fn lost(
         &mut self,
         now_ns: u64,
@@ -223,10 +223,10 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The step's time is up.
+    /// The step's timeout passed.
     pub(super) fn time_out(&mut self, now_ns: u64, key: u32, outcome: Outcome) {
         let waited_ms = now_ns.saturating_sub(self.users[key].sent_ns) / 1_000_000;
-        let detail = move || format!("nothing within {waited_ms} ms");
+        let detail = move || format!("no answer within {waited_ms} ms");
         match self.users[key].wait {
             // The message may still come; the connection is sound.
             Wait::Reply if !self.is_joining(key) => {
@@ -266,7 +266,7 @@ impl Interpreter<'_> {
     /// The pause before another attempt is over.
     pub(super) fn connect_again(&mut self, now_ns: u64, key: u32) {
         match self.users.op(key) {
-            // Others may have left a connection behind meanwhile.
+            // Another user may have released a connection since.
             Some(Op::Http(http)) => self.reach(now_ns, key, http),
             Some(Op::WsOpen(open)) => {
                 let endpoint = self.users.endpoint(key, open.endpoint);
@@ -278,7 +278,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// When the time of the user's operation in flight is up.
+    /// When the user's operation in flight times out.
     fn operation_end_ns(&self, key: u32) -> u64 {
         let timeout_ns = self.users.op(key).map_or(0, timeout_ns);
         self.users[key].sent_ns.saturating_add(timeout_ns)

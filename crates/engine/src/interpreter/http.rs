@@ -170,7 +170,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// All pieces are there; `surplus`: and bytes behind them.
+    /// All pieces are there; `surplus`: more bytes follow them.
     pub(super) fn end_pieces(&mut self, now_ns: u64, slot: u32, surplus: bool) {
         let Some(Pending::Response { head, body, .. }) =
             self.conns[slot].pending.take().map(|pending| *pending)
@@ -221,8 +221,8 @@ impl<'p> Interpreter<'p> {
         self.conclude(now_ns, key, outcome, head.status);
     }
 
-    /// Whether an HTTP connection may serve again after its response. Bytes behind a response would
-    /// be taken for the next one (RFC 9112 §9.2).
+    /// Whether an HTTP connection may serve again after its response. Bytes that follow a response
+    /// would be taken for the next one (RFC 9112 §9.2).
     pub(super) fn may_keep(&mut self, slot: u32, surplus: bool) -> bool {
         self.recorder.counts.unsolicited += u64::from(surplus);
         let decoder = self.conns[slot].http();
@@ -230,7 +230,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// The peer closed: true if that is how the response ends (RFC 9112 §6.3 rule 8). The error says
-    /// where it was cut off.
+    /// where it was truncated.
     pub(super) fn ended_by_close(&mut self, now_ns: u64, slot: u32) -> Result<bool, http1::Error> {
         let conn = &mut self.conns[slot];
         if conn.stage != Stage::Busy {
@@ -266,7 +266,7 @@ impl<'p> Interpreter<'p> {
             user: conn.user,
             endpoint: &self.plan.endpoints[conn.endpoint as usize],
             headers,
-            beside_steps: conn.is_beside_steps(),
+            background: conn.runs_in_background(),
             now_s: self.users.unix_ms(now_ns) / 1000,
         })
     }

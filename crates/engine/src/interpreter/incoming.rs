@@ -45,7 +45,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// Bytes that answer no request: the peer and we do not agree on where a response ends
+    /// Bytes that answer no request: the peer and we disagree on where a response ends
     /// (RFC 9112 §9.2).
     fn drop_unsolicited(&mut self, slot: u32) {
         self.recorder.counts.unsolicited += 1;

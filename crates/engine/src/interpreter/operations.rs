@@ -20,7 +20,7 @@ impl Interpreter<'_> {
         self.in_flight += 1;
     }
 
-    /// Writes down how the operation in flight ended.
+    /// Records how the operation in flight ended.
     pub(super) fn record_operation(
         &mut self,
         now_ns: u64,
@@ -49,7 +49,7 @@ impl Interpreter<'_> {
         );
     }
 
-    /// The operation in flight ended and the user may go on; its next step is due now.
+    /// The operation in flight ended and the user continues; its next step is due now.
     pub(super) fn complete(&mut self, now_ns: u64, key: u32, outcome: Outcome, status: u16) {
         self.record_operation(now_ns, key, outcome, status);
         let user = &mut self.users[key];
@@ -104,7 +104,7 @@ impl Interpreter<'_> {
         Flow::Fail
     }
 
-    /// Keeps an error's text for the operation in flight.
+    /// Keeps an error's text as an example for the operation in flight.
     pub(super) fn explain(
         &mut self,
         now_ns: u64,
@@ -132,7 +132,7 @@ impl Interpreter<'_> {
         self.recorder.check(measure, Outcome::Step);
     }
 
-    /// Keeps what a step wants kept of a response or message, then looks at its conditions.
+    /// Saves what a step wants saved of a response or message, then evaluates its conditions.
     pub(super) fn examine(
         &mut self,
         now_ns: u64,
@@ -150,7 +150,7 @@ impl Interpreter<'_> {
                 Ok(true) => {}
                 Ok(false) => {
                     self.explain(now_ns, key, Outcome::Check, || {
-                        format!("a check does not hold; received {}", excerpt(received.body))
+                        format!("a check failed; received {}", excerpt(received.body))
                     });
                     return Outcome::Check;
                 }
@@ -163,7 +163,7 @@ impl Interpreter<'_> {
         Outcome::Ok
     }
 
-    /// Keeps what a step wants kept. The error says what could not be.
+    /// Saves what a step wants saved. The error says what is missing.
     pub(super) fn keep(
         &mut self,
         now_ns: u64,
@@ -199,7 +199,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// Where the operation's times go.
+/// The measure of an operation.
 fn measure_of(op: &Op) -> Option<MeasureId> {
     match op {
         Op::Http(http) => Some(http.measure),
@@ -218,7 +218,7 @@ fn reply_measure(reply: Option<&Expect>) -> Option<MeasureId> {
     reply.map(|expect| expect.measure)
 }
 
-/// The time that an operation has which needs a connection, the making of that included.
+/// The timeout of an operation that needs a connection, its set-up included.
 pub(super) fn timeout_ns(op: &Op) -> u64 {
     match op {
         Op::Http(http) => http.timeout_ns,

@@ -1,8 +1,8 @@
-//! Polling: requests beside the steps, whose responses hold messages.
+//! Polling: requests in the background, whose responses hold messages.
 //!
 //! A poll has a connection of its own. Its messages go where those of a WebSocket go; each request
 //! is an operation of its own. Without an interval the next request follows the response at once
-//! (long polling). What fails is counted and tried again after a pause.
+//! (long polling). Failures are counted and tried again after a pause.
 
 use plan::{Op, Poll};
 use proto::http1::{self, Head};
@@ -16,7 +16,7 @@ use crate::conn::{Poller, Protocol, Stage};
 use crate::json::{items, pointer};
 use crate::received::{Label, Received, excerpt};
 
-/// What a response's list of messages comes to.
+/// The messages of a response, or why there are none.
 type Found<'b> = Result<Vec<&'b [u8]>, (Outcome, String)>;
 
 impl<'p> Interpreter<'p> {
@@ -64,8 +64,8 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// A response is there: its messages are handed on and the next request is planned. `surplus`:
-    /// there are bytes behind it.
+    /// A response is complete: its messages are passed on and the next request is planned. `surplus`:
+    /// more bytes follow it.
     pub(super) fn end_poll(&mut self, now_ns: u64, slot: u32, surplus: bool) {
         let poll = self.poll_op(slot);
         let Some(poller) = self.conns[slot].poller() else {
@@ -81,7 +81,7 @@ impl<'p> Interpreter<'p> {
         let mut decoder = http1::Decoder::new();
         let head = head_again(&mut decoder, &head, &self.conns.limits);
         self.keep_cookies(now_ns, slot, &poll.headers, &head);
-        let found = self.look_into(now_ns, slot, poll, &head, &body);
+        let found = self.messages_of(now_ns, slot, poll, &head, &body);
         let outcome = found
             .as_ref()
             .map_or_else(|(outcome, _)| *outcome, |_| Outcome::Ok);
@@ -102,7 +102,7 @@ impl<'p> Interpreter<'p> {
         let every_ns = poll.every_ns.unwrap_or(0);
         let next_ns = planned_ns.saturating_add(every_ns).max(now_ns);
         self.arm_background(slot, next_ns);
-        // What is handed on counts its own bytes.
+        // Messages count their own bytes.
         let handed: usize = messages.iter().map(|message| message.len()).sum();
         self.recorder.counts.bytes_in += bytes_in.saturating_sub(handed as u64);
         let id = self.conns.id(slot);
@@ -114,9 +114,9 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// The messages of a response, whose parts are saved. An empty body has none and saves nothing:
-    /// so do servers end a long poll in which nothing happened.
-    fn look_into<'b>(
+    /// The messages of a response, after its parts are saved. An empty body has none and saves
+    /// nothing: that is how servers end a long poll in which nothing happened.
+    fn messages_of<'b>(
         &mut self,
         now_ns: u64,
         slot: u32,
@@ -133,9 +133,9 @@ impl<'p> Interpreter<'p> {
         let messages = match &poll.each {
             None => vec![body],
             Some(tokens) => pointer(body, tokens).and_then(items).ok_or_else(|| {
-                let said = excerpt(body);
+                let body = excerpt(body);
                 let at: String = tokens.iter().map(|token| format!("/{token}")).collect();
-                (Outcome::Save, format!("no list at {at:?} in {said}"))
+                (Outcome::Save, format!("no list at {at:?} in {body}"))
             })?,
         };
         let received = Received {
@@ -158,7 +158,7 @@ impl<'p> Interpreter<'p> {
         detail: impl FnOnce() -> String,
     ) {
         match self.conns[slot].stage {
-            // Between two requests a server may let go; the next one makes a new connection.
+            // Between two requests a server may close; the next one opens a new connection.
             Stage::Idle => self.conns.park(slot),
             Stage::Connecting | Stage::Securing => {
                 self.record_connect(now_ns, slot, outcome);

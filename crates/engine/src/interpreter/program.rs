@@ -93,7 +93,7 @@ impl Interpreter<'_> {
         });
     }
 
-    /// The instructions that evaluate something; none of them waits for the target.
+    /// The instructions that evaluate an expression; none waits for the target.
     fn compute(&mut self, now_ns: u64, key: u32, op: &Op) -> Result<Flow, EvalError> {
         match op {
             Op::Set { slot, value } => {
@@ -200,7 +200,7 @@ impl Interpreter<'_> {
             }
             Found::Error => self.fault(now_ns, key, self.plan.faults, || {
                 let rows = data.table.rows_count();
-                format!("the data {:?} have {rows} rows and no more", data.name)
+                format!("the data {:?} have only {rows} rows", data.name)
             }),
             Found::Stop => {}
         }

@@ -47,7 +47,7 @@ impl Interpreter<'_> {
         self.messages.end(&mut self.recorder, key);
     }
 
-    /// The user goes: with a close frame where it has a WebSocket, else at once.
+    /// The user leaves: with a close frame if it has a WebSocket, else at once.
     pub(crate) fn leave(&mut self, now_ns: u64, key: u32) {
         self.recorder.counts.users_finished += 1;
         self.give_up_background(now_ns, key);

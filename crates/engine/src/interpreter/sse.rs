@@ -1,6 +1,6 @@
 //! Server-sent events (HTML standard §9.2): opening a stream, its events, and reconnecting.
 //!
-//! The first opening is a step like any other. From then on the stream lives beside the steps: its
+//! The first opening is a step like any other. From then on the stream lives in the background: its
 //! events go where messages go, and if it is lost it reconnects after the server's `retry`, each
 //! attempt being an operation of the measure `reconnect`.
 
@@ -87,7 +87,9 @@ impl<'p> Interpreter<'p> {
             .event_stream()
             .map_or(&[][..], |stream| &stream.last_id);
         if !http1::is_field_value(last_id) {
-            return Err("the last event id cannot stand in a header line".to_owned());
+            return Err(
+                "the last event id has characters that a header line cannot hold".to_owned(),
+            );
         }
         let last_id = (!last_id.is_empty()).then_some(("last-event-id", last_id));
         let out = &mut self.conns.commands.bytes;
@@ -125,7 +127,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// A piece of the stream: hands on the events that are whole, keeps the rest.
+    /// A piece of the stream: passes on complete events, keeps the rest.
     pub(super) fn take_stream_piece(&mut self, now_ns: u64, slot: u32, piece: &[u8]) {
         let id = self.conns.id(slot);
         let Some(stream) = self.conns[slot].event_stream() else {
@@ -145,7 +147,7 @@ impl<'p> Interpreter<'p> {
         if self.conns.live(id).is_some()
             && let Some(stream) = self.conns[slot].event_stream()
         {
-            // An empty buffer that stays behind would cost every idle user.
+            // An empty buffer that stays would cost every idle user.
             stream.held = if rest.is_empty() { Vec::new() } else { rest };
         }
     }
@@ -226,15 +228,15 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// §9.2.3: what the network did is tried again; a server that says no, or nothing that can be
-    /// understood, is left alone.
+    /// §9.2.3: a failure of the network is tried again; a server that refuses, or whose answer
+    /// makes no sense, is not.
     fn will_reconnect(&self, slot: u32, outcome: Outcome) -> bool {
         let passing =
             is_worth_a_retry(outcome) || matches!(outcome, Outcome::Closed | Outcome::Timeout);
         passing && self.events_op(slot).reconnect.is_some()
     }
 
-    /// Gives the connection up, until the next attempt is due.
+    /// Gives the connection up until the next attempt is due.
     fn wait_to_reconnect(&mut self, now_ns: u64, slot: u32) {
         self.conns.park(slot);
         let retry_ns = self.conns[slot]
@@ -247,7 +249,7 @@ impl<'p> Interpreter<'p> {
 /// §9.2.3: status 200 and the content type of an event stream.
 fn check_head(head: &Head<'_>) -> Result<(), (Outcome, String)> {
     if head.status != STATUS {
-        let detail = format!("status {} where an event stream was asked for", head.status);
+        let detail = format!("status {} instead of an event stream", head.status);
         return Err((Outcome::Status, detail));
     }
     let content_type = head.header("content-type").unwrap_or_default();
@@ -258,7 +260,7 @@ fn check_head(head: &Head<'_>) -> Result<(), (Outcome, String)> {
     if essence.trim_ascii().eq_ignore_ascii_case(EVENT_STREAM) {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(content_type);
-    let detail = format!("content-type {said:?} where an event stream was asked for");
+    let found = String::from_utf8_lossy(content_type);
+    let detail = format!("content-type {found:?} instead of text/event-stream");
     Err((Outcome::HttpProtocol, detail))
 }

@@ -2,7 +2,7 @@
 //!
 //! The steps' due time is `User::deadline_ns`; that of a poll, of an event stream that reconnects,
 //! and of the next heartbeat of a protocol of channels stands in their boxed state. The timer is
-//! armed for the earlier of them. Users without the second kind pay a look at one flag.
+//! armed for the earlier of them. Users without the second kind pay for one flag.
 
 use record::Outcome;
 
@@ -67,7 +67,7 @@ impl Interpreter<'_> {
         self.users.wheel.arm(key, due_ns);
     }
 
-    /// Sets when what runs beside the steps on this connection is next due.
+    /// Sets when what runs in the background on this connection is next due.
     pub(super) fn arm_background(&mut self, slot: u32, due_ns: u64) {
         let key = self.conns[slot].user;
         if let Some(background) = self.conns[slot].background_mut() {

@@ -61,7 +61,7 @@ impl<'p> Interpreter<'p> {
         self.wait_for(key, Wait::Upgrade, deadline_ns);
     }
 
-    /// The answer to the upgrade, and the frames that stand right behind it.
+    /// The answer to the upgrade, and the frames that follow it at once.
     pub(super) fn decode_upgrade(&mut self, now_ns: u64, slot: u32, bytes: &[u8]) -> usize {
         let conn = &mut self.conns.table[slot];
         let key = conn.user;
@@ -133,7 +133,7 @@ impl<'p> Interpreter<'p> {
             Event::Ping(payload) => {
                 let start = self.conns.commands.bytes.len();
                 self.conns.encode_pong(payload);
-                self.send_beside(slot, start);
+                self.send_control(slot, start);
             }
             Event::Pong(_) => {}
             Event::Close { code, reason } => self.take_close(now_ns, slot, code, reason),
@@ -219,12 +219,12 @@ impl<'p> Interpreter<'p> {
     pub(super) fn send_close(&mut self, slot: u32, code: u16) {
         let start = self.conns.commands.bytes.len();
         self.conns.encode_close(slot, code);
-        self.send_beside(slot, start);
+        self.send_control(slot, start);
     }
 
     /// As [`Interpreter::send_for_user`], of what belongs to no measured operation: control frames
     /// and heartbeats.
-    pub(super) fn send_beside(&mut self, slot: u32, start: usize) {
+    pub(super) fn send_control(&mut self, slot: u32, start: usize) {
         self.recorder.counts.bytes_out += (self.conns.commands.bytes.len() - start) as u64;
         self.conns.transmit(slot, start);
     }

@@ -1,8 +1,8 @@
 //! Who may start: a user that is due is started, held for a moment, refused, or skipped in a pause.
 //!
 //! The plan's clock runs on in a pause. Skipped users of rates and recordings are not made up for
-//! afterwards: all of them at once would be a load that nobody planned. Those who are meant to be
-//! present, a closed population or a user of its own, start when the pause is over.
+//! afterwards: all of them at once would be an unplanned load. Users that are meant to be present, of
+//! a closed population or with a start of their own, start when the pause is over.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use crate::measure::Counts;
 /// What happens to a user that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admitted {
-    /// Nobody is due, or whoever is due has to wait.
+    /// No user is due, or the user that is due has to wait.
     Nobody,
     /// It does not start, or starts when the pause is over.
     Skipped,
@@ -31,13 +31,13 @@ pub(super) struct Admission<'p> {
     singles_count: u64,
     /// False once users that fall due are refused.
     admits: bool,
-    /// While it is true nobody starts.
+    /// While it is true no user starts.
     paused: bool,
     /// Users of a pause that start when it is over, in the order they were due.
     waiting: VecDeque<Arrival>,
-    /// When the last pause was over; those who waited for that are due then.
+    /// When the last pause was over; users that waited for that are due then.
     resumed_ns: u64,
-    /// Nobody starts while so many connections are being set up.
+    /// No user starts while this many connections are being set up.
     setting_up_max: u64,
     /// The upcoming user was due and had to wait for that.
     held: bool,
@@ -61,7 +61,7 @@ impl<'p> Admission<'p> {
         }
     }
 
-    /// Nobody starts while so many connections are being set up.
+    /// No user starts while this many connections are being set up.
     pub(super) fn hold_above(&mut self, setting_up_max: u64) {
         self.setting_up_max = setting_up_max;
     }
@@ -80,19 +80,18 @@ impl<'p> Admission<'p> {
         self.resumed_ns = now_ns;
     }
 
-    /// Nobody comes any more.
+    /// No more users start.
     pub(super) fn end(&mut self) {
         self.upcoming = None;
         self.waiting.clear();
     }
 
-    /// True if nobody comes any more.
+    /// True if no more users start.
     pub(super) fn is_over(&self) -> bool {
         self.upcoming.is_none() && self.waiting.is_empty()
     }
 
-    /// When there is next somebody to start or to refuse, while so many connections are being set
-    /// up.
+    /// When the next user starts or is refused, while this many connections are being set up.
     pub(super) fn next_ns(&self, setting_up: u64) -> u64 {
         let upcoming_ns = self.upcoming.map_or(u64::MAX, |arrival| arrival.due_ns);
         if self.skips() {

@@ -49,7 +49,7 @@ const PHOENIX: &str = "
     - leave:
 ";
 
-/// Both forms of messages: what was sent, what came of it.
+/// Both forms of messages: what was sent, how it ended.
 #[test]
 fn phoenix_joins_pushes_and_leaves() {
     let array = |number: &str, event: &str, payload: &str| {
@@ -159,12 +159,12 @@ fn a_refusal_ends_the_session_and_an_error_does_not() {
     - push: { event: second }
       reply: { when: { /n: 2 } }
     - push: { event: third }
-      as: goes on
+      as: continues
 ";
     let ran = run(&scenario("protocol: phoenix", steps), &mut peer);
     assert_eq!(ran.outcomes("first"), [Outcome::Rejected]);
     assert_eq!(ran.outcomes("second"), [Outcome::Check]);
-    assert_eq!(ran.outcomes("goes on"), [Outcome::Ok]);
+    assert_eq!(ran.outcomes("continues"), [Outcome::Ok]);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn actioncable_subscribes_performs_and_unsubscribes() {
 }
 
 #[test]
-fn actioncable_turns_away_and_falls_silent() {
+fn actioncable_rejections_and_silence_end_sessions() {
     let steps = "
     - join: Secret
     - think: 20s
@@ -379,7 +379,7 @@ fn socketio_connects_emits_and_leaves() {
 }
 
 #[test]
-fn socketio_turns_away_falls_silent_and_says_goodbye() {
+fn socketio_rejections_silence_and_disconnects_end_sessions() {
     let mut peer = WsPeer::new(|_, _| vec![text(r#"44/x,{"message":"Invalid namespace"}"#)]);
     peer.greeting = vec![text(OPEN)];
     let ran = run(
@@ -403,7 +403,7 @@ fn socketio_turns_away_falls_silent_and_says_goodbye() {
 
 /// The same run however the server's bytes are cut.
 #[test]
-fn any_cut_reads_the_same() {
+fn any_split_reads_the_same() {
     let wire = [
         frame(0x81, OPEN.as_bytes()),
         frame(0x81, b"40{\"sid\":\"b\"}"),

@@ -1,4 +1,4 @@
-//! Arrivals that are closed while a run goes on.
+//! Arrivals that are closed while a run continues.
 
 use engine::driver::sim::Link;
 use record::Outcome;
@@ -14,7 +14,7 @@ fn closing_at(at_ns: u64) -> Link<'static> {
 }
 
 #[test]
-fn users_that_fall_due_are_refused_and_those_present_go_on() {
+fn closed_arrivals_refuse_new_users_and_keep_present_ones() {
     let text = "
 name: closing
 target: http://target.test/
@@ -50,11 +50,11 @@ arrivals:
         .map(|d| d.counts.users_refused)
         .collect();
     assert_eq!(refused[..3], [3, 10, 0]);
-    assert!(ran.run.ended_ns >= 10 * S, "the run goes on to its end");
+    assert!(ran.run.ended_ns >= 10 * S, "the run continues to its end");
 }
 
 #[test]
-fn a_closed_population_that_is_there_goes_on() {
+fn a_present_closed_population_continues() {
     let text = "
 name: closing
 target: http://target.test/

@@ -27,7 +27,7 @@ arrivals: [ {{ constant: 1/s, for: 1s }}, {{ hold: 9s }} ]
     )
 }
 
-/// A server that compresses where its answer says so; and the opcodes and lengths that it got.
+/// A server that compresses if its answer agrees to it; and the opcodes and lengths that it got.
 fn answered(open: &str, headers: &'static str, second: &[u8]) -> (Ran, Vec<(u8, usize)>) {
     let second = second.to_vec();
     let mut peer = WsPeer::new(move |_, _| {
@@ -87,7 +87,7 @@ fn a_message_in_fragments_counts_all_of_them() {
 }
 
 #[test]
-fn what_was_not_agreed_on_is_told() {
+fn unagreed_extensions_are_reported() {
     // It refers to a message that it promised not to refer to.
     let (ran, _) = answered("compress: separate", SEPARATE, AGAIN);
     assert_ne!(ran.outcomes("again"), [Outcome::Ok]);

@@ -1,4 +1,4 @@
-//! Server-sent events: opening, reading, and opening anew.
+//! Server-sent events: opening, reading, and reconnecting.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::support::{MS, S, run, run_over};
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\r\n";
 
 /// A server that plays a script on each connection: the first request starts it, each action comes
-/// so long after that.
+/// this long after that.
 struct Stage {
     scripts: Vec<Vec<(u64, PeerAction)>>,
     inbox: HashMap<PeerConn, Vec<u8>>,
@@ -84,7 +84,7 @@ arrivals:
 const OPEN: &str = "sse: /stream";
 
 #[test]
-fn events_go_to_messages_and_to_what_is_waited_for() {
+fn events_match_messages_and_replies() {
     let steps = "
     - expect: { when: { event: hello, id: \"7\", /name: ann }, save: { what: event, last: id }, as: hello }
     - check: what == 'hello' and last == '7'
@@ -132,7 +132,7 @@ fn events_go_to_messages_and_to_what_is_waited_for() {
 
 /// The same run however the bytes are cut, chunked or not.
 #[test]
-fn any_cut_reads_the_same() {
+fn any_split_reads_the_same() {
     let body = "data: a\r\ndata: b\r\n\r\n: c\r\nevent: said\r\ndata: {\"at\": 0}\r\n\r\nid: 1\r\ndata: z\r\n\r\n";
     let chunked: String = [&body[..13], &body[13..]]
         .map(|part| format!("{:x}\r\n{part}\r\n", part.len()))
@@ -155,7 +155,7 @@ fn any_cut_reads_the_same() {
 }
 
 #[test]
-fn what_is_no_event_stream_ends_the_session() {
+fn a_response_that_is_no_event_stream_ends_the_session() {
     let cases = [
         (
             "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
@@ -178,10 +178,10 @@ fn what_is_no_event_stream_ends_the_session() {
     }
 }
 
-/// A stream that is lost is opened anew after 3 s, then as the server says, with the last id; what
+/// A stream that is lost reconnects after 3 s, then as the server says, with the last id; what
 /// is waited for meanwhile may come then.
 #[test]
-fn a_lost_stream_is_opened_anew() {
+fn a_lost_stream_reconnects() {
     let steps = "
     - expect: { when: { body: four }, within: 20s, as: four }
 ";
@@ -208,7 +208,7 @@ fn a_lost_stream_is_opened_anew() {
     assert_eq!(ran.outcomes("four"), [Outcome::Ok]);
     let rows = ran.rows("reconnect");
     let times: Vec<_> = rows.iter().map(|row| (row.due_ns, row.done_ns)).collect();
-    // Two round trips to open; what the server says next is there another way after.
+    // Two round trips to open; what the server sends next is there another way after.
     let first = 40 * MS + 2 * MS + 3 * S;
     let second = first + 40 * MS + MS + 500 * MS;
     let third = second + 40 * MS + MS + 500 * MS;
@@ -251,13 +251,13 @@ fn steps_and_attempts_share_the_timer() {
     let paced: Vec<_> = (0..5).map(|n| (n * 700 * MS, 100 * MS)).collect();
     assert_eq!(ticks[..], paced[..ticks.len()]);
     assert!(ticks.len() >= 4);
-    let anew: Vec<_> = ran.rows("reconnect").iter().map(|row| row.due_ns).collect();
+    let reconnects: Vec<_> = ran.rows("reconnect").iter().map(|row| row.due_ns).collect();
     let expected: Vec<_> = (1..10).map(|n| n * 300 * MS).collect();
-    assert_eq!(anew, expected);
+    assert_eq!(reconnects, expected);
 }
 
 /// Attempts that fail are counted with their kind, and followed by another while the network is to
-/// blame; a server that says no is left alone.
+/// blame; a server that refuses is not tried again.
 #[test]
 fn attempts_that_fail() {
     let mut refused = 0;
@@ -370,11 +370,11 @@ fn requests_and_events_do_not_disturb_each_other() {
     assert_eq!(ran.total(|counts| counts.unmatched), 1);
 }
 
-/// Users of a closed population start anew with a stream of their own.
+/// Users of a closed population restart with a stream of their own.
 #[test]
-fn sessions_start_anew_and_end() {
+fn sessions_restart_and_end() {
     let text = "
-name: anew
+name: restarts
 target: http://target.test/
 sessions:
   main:

@@ -70,7 +70,7 @@ fn deaf() -> Link<'static> {
 }
 
 #[test]
-fn connecting_is_within_the_time_of_whatever_needs_the_connection() {
+fn connecting_counts_towards_the_timeout_of_its_operation() {
     let steps = [
         "get: /",
         "ws: /",
@@ -103,7 +103,7 @@ arrivals: [ {{ constant: 1/s, for: 1s }}, {{ hold: 1s }} ]
 }
 
 #[test]
-fn an_answer_that_never_comes_costs_the_connection_but_not_the_session() {
+fn a_missing_response_closes_the_connection_but_not_the_session() {
     let mut asked = 0;
     let respond = move |_: &str| {
         asked += 1;
@@ -118,7 +118,7 @@ fn an_answer_that_never_comes_costs_the_connection_but_not_the_session() {
 }
 
 #[test]
-fn broken_responses_are_told_by_kind() {
+fn broken_responses_are_counted_by_kind() {
     let send = |text: &str| PeerAction::Send(text.as_bytes().to_vec());
     let cases = [
         (vec![PeerAction::Reset], Outcome::Reset, "reset by the link"),
@@ -160,7 +160,7 @@ fn broken_responses_are_told_by_kind() {
 }
 
 #[test]
-fn users_that_the_generator_cannot_hold_are_refused_not_lost() {
+fn users_beyond_the_generators_limits_count_as_refused() {
     let mut opened = 0;
     let limited = link(move |_, packet| match packet {
         Packet::Connect => {
@@ -187,7 +187,7 @@ fn users_that_the_generator_cannot_hold_are_refused_not_lost() {
 }
 
 #[test]
-fn what_is_in_flight_at_the_end_has_the_drain_to_finish() {
+fn operations_in_flight_at_the_end_have_the_drain_to_finish() {
     let text = TEXT.replace("hold: 9s", "hold: 1s");
     let ran = run(&text, &mut HttpPeer::new(|_| 1_950 * MS, |_| ok("ok")));
     // The first answers come at 1.95 s, the last of them after the end at 2 s, in the drain.

@@ -25,7 +25,7 @@ arrivals:
     )
 }
 
-/// What was asked for, sorted: `/user/name/word`.
+/// The requested paths, sorted: `/user/name/word`.
 fn paths(text: &str, shards: u32) -> Vec<String> {
     let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
     sim::run(&plan(text), shards, &mut peer, Link::new(MS)).expect("the plan can be run");
@@ -69,7 +69,7 @@ fn each_user_begins_with_its_own_row() {
 }
 
 #[test]
-fn beyond_the_last_row_users_leave_for_good() {
+fn users_without_a_row_leave_for_good() {
     let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
     let ran = run(&text("order: unique", "users: 5, for: 1s"), &mut peer);
     assert_eq!(ran.counted("steps", Outcome::Step), 2);
@@ -78,7 +78,10 @@ fn beyond_the_last_row_users_leave_for_good() {
         5
     );
     let details = ran.details();
-    assert!(details[0].contains("\"rows\" have 3 rows"), "{details:?}");
+    assert!(
+        details[0].contains("\"rows\" have only 3 rows"),
+        "{details:?}"
+    );
     let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
     let ran = run(&text("end: stop", "users: 5, for: 1s"), &mut peer);
     // Three rows, from the user's own on: 3 and 2 and 1 requests.

@@ -81,7 +81,7 @@ sessions:
 }
 
 #[test]
-fn what_cannot_be_saved_ends_the_session() {
+fn a_failed_save_ends_the_session() {
     let text = format!(
         "
 name: save
@@ -101,7 +101,7 @@ sessions:
 }
 
 #[test]
-fn statuses_and_checks_are_judged_and_the_user_goes_on() {
+fn bad_statuses_and_failed_checks_do_not_end_the_session() {
     let text = format!(
         "
 name: judge
@@ -205,7 +205,7 @@ sessions:
 
 /// What stands behind a response is nobody's answer (RFC 9112 §9.2).
 #[test]
-fn bytes_behind_a_response_are_not_taken_for_the_next_one() {
+fn bytes_after_a_response_are_not_taken_for_the_next_one() {
     let own = [
         "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nown",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nown\r\n0\r\n\r\n",
@@ -264,7 +264,7 @@ arrivals:
 }
 
 #[test]
-fn a_closed_population_keeps_its_number_and_starts_anew() {
+fn a_closed_population_keeps_its_size_and_restarts_sessions() {
     let text = "
 name: closed
 target: http://target.test/

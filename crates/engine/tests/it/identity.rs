@@ -52,7 +52,7 @@ fn set_cookies(request: &str) -> Vec<PeerAction> {
 }
 
 #[test]
-fn cookies_go_back_to_where_they_came_from() {
+fn cookies_return_to_their_origin() {
     let mut peer = HttpPeer::new(|_| MS, set_cookies);
     let ran = run(&text("cookies: true", COOKIES), &mut peer);
     assert_eq!(
@@ -82,7 +82,7 @@ fn cookies_go_back_to_where_they_came_from() {
 }
 
 #[test]
-fn every_user_has_its_own_jar_and_an_empty_one_when_it_begins_anew() {
+fn every_user_has_its_own_jar_and_restarts_with_an_empty_one() {
     let text = "
 name: jars
 target: http://target.test/
@@ -113,7 +113,7 @@ arrivals: [ { users: 20, for: 1s } ]
     }
 }
 
-/// A stream and a poll go on while the steps make requests of their own: each response's cookies
+/// A stream and a poll continue while the steps make requests of their own: each response's cookies
 /// belong to where its own request went.
 #[test]
 fn streams_and_polls_have_the_cookies_of_their_user() {
@@ -231,7 +231,7 @@ fn a_challenge_and_its_answer_are_one_operation() {
 }
 
 #[test]
-fn a_refused_answer_is_an_error_and_no_loop() {
+fn a_rejected_answer_is_an_error_and_is_not_repeated() {
     let refuse = |_: &str| {
         let header = "www-authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\n";
         response("401 Unauthorized", header, "")
@@ -253,7 +253,7 @@ fn a_refused_answer_is_an_error_and_no_loop() {
 }
 
 #[test]
-fn basic_authentication_takes_what_a_user_has() {
+fn basic_authentication_uses_the_users_values() {
     let steps = "
     - set: { name: Aladdin, secret: open sesame }
     - { get: /, auth: { basic: { user: \"${name}\", password: \"${secret}\" } } }";

@@ -17,7 +17,7 @@ fn stalling(now_ns: u64) -> u64 {
 }
 
 #[test]
-fn a_stall_is_measured_as_its_users_feel_it() {
+fn a_stall_counts_from_when_each_request_was_due() {
     let text = "
 name: stall
 target: http://target.test/
@@ -51,7 +51,7 @@ arrivals:
 }
 
 #[test]
-fn a_frozen_generator_owns_up_to_its_lag() {
+fn a_frozen_generator_reports_its_lag() {
     let text = "
 name: frozen
 target: http://target.test/
@@ -79,7 +79,7 @@ arrivals:
 }
 
 #[test]
-fn a_step_after_a_think_is_due_when_the_reply_came_plus_the_think() {
+fn a_step_after_a_think_is_due_at_the_reply_plus_the_think() {
     let text = "
 name: think
 target: http://target.test/
@@ -149,7 +149,7 @@ arrivals:
 }
 
 #[test]
-fn a_message_that_arrives_unasked_is_as_old_as_its_stamp_says() {
+fn the_age_of_a_pushed_message_counts_from_its_stamp() {
     let scenario = "
 name: broadcast
 target: http://target.test/
@@ -180,7 +180,7 @@ arrivals:
 }
 
 #[test]
-fn the_most_users_at_once_are_those_within_the_second() {
+fn the_users_peak_is_that_within_the_second() {
     let text = "
 name: peak
 target: http://target.test/

@@ -1,4 +1,4 @@
-//! Arrivals that are paused and resumed while a run goes on.
+//! Arrivals that are paused and resumed while a run continues.
 
 use engine::driver::sim::{self, Link};
 use record::Outcome;
@@ -44,7 +44,7 @@ arrivals:
 /// Users are due every 100 ms. Those of the pause never come, and the load that follows is the one
 /// that was planned for then; nobody is late for it.
 #[test]
-fn who_is_due_in_a_pause_is_passed_over_and_those_present_go_on() {
+fn users_due_in_a_pause_are_skipped_and_present_ones_continue() {
     let ran = ran(OPEN, &[(1_050 * MS, 3_050 * MS)]);
     assert_eq!(
         by_second(&ran)[..5],
@@ -90,10 +90,10 @@ fn a_paused_run_is_the_same_with_any_number_of_loops() {
     assert_eq!(of(5), one);
 }
 
-/// A closed population is meant to be there, and so is somebody who comes alone: they come when the pause
+/// Closed populations and single users are meant to be present: they start when the pause
 /// is over, and are due then.
 #[test]
-fn populations_and_single_users_come_when_the_pause_is_over() {
+fn populations_and_single_users_start_when_the_pause_is_over() {
     let text = "
 name: paused
 target: http://target.test/
@@ -121,7 +121,7 @@ arrivals:
 }
 
 #[test]
-fn a_population_that_is_there_goes_on_and_one_whose_phase_is_over_stays_away() {
+fn after_a_pause_only_populations_of_running_phases_return() {
     let text = "
 name: paused
 target: http://target.test/
@@ -139,7 +139,7 @@ arrivals:
 }
 
 #[test]
-fn a_run_that_waits_for_its_last_user_waits_for_those_of_a_pause() {
+fn a_run_until_done_waits_for_users_of_a_pause() {
     let text = "
 name: paused
 target: http://target.test/

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use engine::driver::sim::{Peer, PeerAction, PeerConn, PeerEvent};
 
-/// An HTTP server: answers each request `delay_ns` after it came, with what `respond` says.
+/// An HTTP server: answers each request `delay_ns` after it came, with what `respond` returns.
 pub(crate) struct HttpPeer<F> {
     pub(crate) delay_ns: fn(u64) -> u64,
     pub(crate) respond: F,

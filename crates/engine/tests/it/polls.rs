@@ -54,7 +54,7 @@ fn dues(rows: &[Measurement]) -> Vec<u64> {
 const EACH: &str = "each: /messages\n      save: { last: /last }";
 
 #[test]
-fn a_long_poll_asks_again_at_once_from_where_it_was() {
+fn a_long_poll_repeats_at_once_from_its_last_position() {
     let steps = "
     - expect: { when: { /n: 2 }, as: second }
     - think: 350ms
@@ -110,7 +110,7 @@ fn an_interval_counts_from_due_to_due_beside_the_steps() {
 }
 
 #[test]
-fn a_slow_response_delays_the_next_request_and_no_more() {
+fn a_slow_response_delays_only_the_next_request() {
     let mut peer = HttpPeer::new(
         |now_ns| if now_ns == 0 { 700 * MS } else { 0 },
         |_| ok("{}"),
@@ -125,7 +125,7 @@ fn a_slow_response_delays_the_next_request_and_no_more() {
 /// What fails is counted with its kind; the next request comes after the pause, over a new
 /// connection where the old one broke.
 #[test]
-fn failures_are_counted_and_tried_again() {
+fn failed_polls_are_counted_and_repeated() {
     let mut answers = vec![
         (response("500 Oops", "", "no"), Outcome::Status),
         (ok(r#"{"last":1}"#), Outcome::Save),
@@ -159,7 +159,7 @@ fn failures_are_counted_and_tried_again() {
 }
 
 #[test]
-fn a_target_that_refuses_is_asked_again() {
+fn a_closed_population_retries_a_target_that_refuses() {
     let mut refused = 0;
     let link = Link {
         rule: Box::new(|_, packet| {
@@ -182,7 +182,7 @@ fn a_target_that_refuses_is_asked_again() {
 
 /// A server may close after each response, or between two.
 #[test]
-fn a_connection_that_ended_in_good_order_is_no_error() {
+fn a_connection_that_closed_cleanly_is_no_error() {
     let close = response("200 OK", "connection: close\r\n", "{}");
     let mut later = ok("{}");
     later.push(PeerAction::Close);
@@ -202,7 +202,7 @@ fn a_connection_that_ended_in_good_order_is_no_error() {
 
 /// What stands behind a response is not taken for the next one.
 #[test]
-fn bytes_behind_a_response_end_the_connection() {
+fn bytes_after_a_response_close_the_connection() {
     let both = [ok(r#"{"n":1}"#), ok(r#"{"n":2}"#)];
     let both = both.concat().into_iter().map(|action| match action {
         PeerAction::Send(bytes) => bytes,
@@ -220,9 +220,9 @@ fn bytes_behind_a_response_end_the_connection() {
     assert_eq!((last.gauges.in_flight, last.gauges.connections), (0, 0));
 }
 
-/// A response reads the same however it is cut, and whatever says where it ends.
+/// A response reads the same however it is split, and whatever marks its end.
 #[test]
-fn any_cut_reads_the_same() {
+fn any_split_reads_the_same() {
     let body = r#"{"last":7,"messages":[{"n":1},{"said":0}]}"#;
     let length = body.len();
     let chunks = format!(
@@ -256,7 +256,7 @@ fn any_cut_reads_the_same() {
 }
 
 #[test]
-fn a_user_polls_once_at_a_time() {
+fn a_user_has_one_poll_at_a_time() {
     let steps = "
     - sse: /stream
       as: stream
@@ -266,11 +266,11 @@ fn a_user_polls_once_at_a_time() {
     assert_eq!(ran.outcomes("stream"), [Outcome::Step]);
 }
 
-/// Users of a closed population start anew with a poll of their own.
+/// Users of a closed population restart with a poll of their own.
 #[test]
-fn sessions_start_anew() {
+fn sessions_restart() {
     let text = "
-name: anew
+name: restarts
 target: http://target.test/
 sessions:
   main:

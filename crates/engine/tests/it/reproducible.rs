@@ -48,7 +48,7 @@ fn records(shards: u32, seed: u64) -> (Vec<Measurement>, Vec<String>) {
 }
 
 #[test]
-fn one_two_and_four_loops_play_the_same_crowd() {
+fn one_two_and_four_loops_give_the_same_records() {
     let one = records(1, 4711);
     assert!(one.0.len() > 3_000, "only {} records", one.0.len());
     assert_eq!(one, records(2, 4711));
@@ -56,13 +56,13 @@ fn one_two_and_four_loops_play_the_same_crowd() {
 }
 
 #[test]
-fn another_seed_plays_another_crowd() {
+fn another_seed_gives_other_records() {
     assert_ne!(records(1, 4711), records(1, 4712));
 }
 
-/// One shard walks by nobody: its starts are the measure for shares that pass over others.
+/// A single shard skips no user: its starts are the reference for shares that skip others.
 #[test]
-fn the_shares_of_any_number_of_loops_make_up_all_starts() {
+fn the_shares_of_any_number_of_loops_add_up_to_all_starts() {
     let mut plan = plan(TEXT);
     plan.phases.extend(
         crate::support::plan(

@@ -43,7 +43,7 @@ fn get(retries: &str, verdicts: &[Verdict]) -> Ran {
 }
 
 #[test]
-fn a_refused_connection_is_tried_again_after_the_pause() {
+fn a_refused_connection_is_retried_after_the_pause() {
     let ran = get(TWICE, &[Verdict::Refuse; 2]);
     let connects = [Outcome::Refused, Outcome::Refused, Outcome::Ok];
     assert_eq!(ran.outcomes("connect"), connects);
@@ -70,7 +70,7 @@ fn after_the_last_attempt_the_operation_fails() {
 }
 
 #[test]
-fn without_the_option_nothing_is_tried_again() {
+fn without_the_option_nothing_is_retried() {
     for retries in ["", "connect_retries: { times: 0 }"] {
         let ran = get(retries, &[Verdict::Refuse]);
         assert_eq!(ran.outcomes("connect"), [Outcome::Refused], "{retries}");
@@ -79,7 +79,7 @@ fn without_the_option_nothing_is_tried_again() {
 }
 
 #[test]
-fn attempts_end_with_the_operations_own_time() {
+fn retries_end_at_the_operations_timeout() {
     // 3 s for the first; the second begins at 3.4 s and has what is left of 5 s; then there is no
     // time for a third.
     let ran = get(TWICE, &[Verdict::Drop; 3]);
@@ -89,7 +89,7 @@ fn attempts_end_with_the_operations_own_time() {
 }
 
 #[test]
-fn limits_of_the_generator_are_not_tried_again() {
+fn limits_of_the_generator_are_not_retried() {
     for limit in [Outcome::NoFiles, Outcome::NoPorts, Outcome::NoMemory] {
         let ran = get(TWICE, &[Verdict::Limit(limit)]);
         assert_eq!(ran.outcomes("connect"), [limit]);

@@ -36,7 +36,7 @@ fn counted(ran: &Ran) -> [u64; 4] {
 }
 
 #[test]
-fn what_is_lost_repeated_or_late_is_counted() {
+fn lost_repeated_and_late_messages_are_counted() {
     for (numbers, expected) in [
         (&[1, 2, 3][..], [3, 0, 0, 0]),
         (&[1, 3, 2, 5], [4, 1, 0, 1]),
@@ -52,7 +52,7 @@ fn what_is_lost_repeated_or_late_is_counted() {
 }
 
 #[test]
-fn sequences_are_told_apart() {
+fn sequences_are_tracked_separately() {
     let messages = || vec![said(1, "a"), said(9, "b"), said(2, "a"), said(11, "b")];
     let mut peer = WsPeer::new(|_, _| messages());
     let ran = run(&scenario(1, "key: /room"), &mut peer);
@@ -63,7 +63,7 @@ fn sequences_are_told_apart() {
 }
 
 #[test]
-fn a_message_without_its_number_is_told() {
+fn a_message_without_its_number_is_reported() {
     let mut peer = WsPeer::new(|_, _| {
         vec![
             text("{\"t\":\"said\"}"),
@@ -76,7 +76,7 @@ fn a_message_without_its_number_is_told() {
     assert_eq!(counted(&ran), [1, 0, 0, 0]);
 }
 
-/// The shard tells who of its users was the first and the last, stamped and not.
+/// The shard reports when its first and last user got a message, stamped or not.
 #[test]
 fn broadcasts_have_a_first_and_a_last_receiver() {
     for (message, sent_ns) in [("sent_at: /at, unit: s", 0), ("key: /room", 4 * MS)] {
@@ -86,8 +86,8 @@ fn broadcasts_have_a_first_and_a_last_receiver() {
             vec![said(1, "a"), said(greeted, "b")]
         });
         let ran = run_over(&scenario(2, message), &mut peer, Link::new(MS));
-        let told = ran.run.deltas.iter().flat_map(|delta| &delta.broadcasts);
-        let times: Vec<_> = told
+        let broadcasts = ran.run.deltas.iter().flat_map(|delta| &delta.broadcasts);
+        let times: Vec<_> = broadcasts
             .map(|b| (b.number, b.sent_ns, b.first_ns, b.last_ns))
             .filter(|(number, ..)| *number == 1)
             .collect();
@@ -98,11 +98,11 @@ fn broadcasts_have_a_first_and_a_last_receiver() {
     }
 }
 
-/// A user that begins anew, or has gone, leaves nothing behind.
+/// A user that restarts or leaves keeps no state.
 #[test]
-fn what_is_missing_at_the_end_is_lost_once() {
+fn messages_missing_at_the_end_are_lost_once() {
     let text = "
-name: anew
+name: restarts
 target: http://target.test/
 messages:
   said: { when: { /t: said }, seq: /n }
@@ -120,7 +120,7 @@ arrivals: [ { users: 1, for: 3500ms } ]
 
 /// Nobody could add up what lies between.
 #[test]
-fn a_number_far_ahead_begins_anew_and_is_told() {
+fn a_number_far_ahead_restarts_its_sequence_and_is_counted() {
     let far = 1 << 40;
     let numbers = [1, far, 3, far + 2];
     let mut peer = WsPeer::new(|_, _| numbers.iter().map(|&n| said(n, "a")).collect());
@@ -138,6 +138,11 @@ fn a_stamp_from_before_the_run_gives_no_time() {
     assert_eq!(counted(&ran), [2, 1, 0, 0]);
     assert_eq!(ran.rows("said").len(), 1);
     assert_eq!(ran.total(|counts| counts.stamps_before), 2);
-    let told = ran.run.deltas.iter().flat_map(|delta| &delta.broadcasts);
-    assert_eq!(told.map(|told| told.number).collect::<Vec<_>>(), [2]);
+    let broadcasts = ran.run.deltas.iter().flat_map(|delta| &delta.broadcasts);
+    assert_eq!(
+        broadcasts
+            .map(|broadcast| broadcast.number)
+            .collect::<Vec<_>>(),
+        [2]
+    );
 }

@@ -49,12 +49,12 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
         stop: Arc::default(),
     };
     let (rows, written) = sync_channel(1_000);
-    let (news, told) = channel();
+    let (news, received) = channel();
     std::thread::scope(|scope| {
         let ran = scope.spawn(|| {
             let (rows, news) = (rows, news);
-            run_loop(&plan, &setup, &rows, &|told| {
-                let _ = news.send(told);
+            run_loop(&plan, &setup, &rows, &|report| {
+                let _ = news.send(report);
             })
         });
         assert!(barrier.await_loops(1, Duration::from_secs(60)));
@@ -64,7 +64,7 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
         });
         ran.join().expect("no panic").expect("a loop that runs");
     });
-    let deltas = told.into_iter().filter_map(|told| match told {
+    let deltas = received.into_iter().filter_map(|report| match report {
         LoopNews::Delta(delta) => Some(*delta),
         _ => None,
     });
@@ -80,11 +80,11 @@ fn run_at(address: SocketAddr, text: &str, waiting: Waiting) -> Ran {
 /// Bytes of a flood, which outlasts a run that goes its way.
 const FLOOD_BYTES: usize = 256 << 20;
 
-/// Answers requests; who says anything else is flooded with lines.
+/// Answers requests; floods with lines any connection that sends something else.
 fn answer_or_flood(mut stream: TcpStream) -> std::io::Result<()> {
-    let mut said = [0; 1024];
-    while stream.read(&mut said)? > 0 {
-        if said.starts_with(b"GET") {
+    let mut input = [0; 1024];
+    while stream.read(&mut input)? > 0 {
+        if input.starts_with(b"GET") {
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")?;
             continue;
         }
@@ -96,9 +96,9 @@ fn answer_or_flood(mut stream: TcpStream) -> std::io::Result<()> {
     Ok(())
 }
 
-/// One user is sent more than can be decoded; the other one's requests go on, and the run ends.
+/// One user is sent more than can be decoded; the other one's requests continue, and the run ends.
 #[test]
-fn a_peer_that_floods_its_user_leaves_the_others_their_turns() {
+fn a_flooding_peer_does_not_starve_other_connections() {
     let text = "
 name: flood
 target: http://127.0.0.1:80/
@@ -125,7 +125,7 @@ arrivals:
     }
 }
 
-/// What is left for a later turn is not lost: the kernel tells of it only once.
+/// What is left for a later turn is not lost: the kernel reports it only once.
 #[test]
 fn all_of_a_burst_arrives_and_then_its_end() {
     const LINES: usize = 200_000;

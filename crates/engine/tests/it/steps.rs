@@ -41,7 +41,7 @@ fn loops_count_and_nest() {
 }
 
 #[test]
-fn while_and_if_look_at_values() {
+fn while_and_if_evaluate_values() {
     let steps = "
     - get: /start
       save: { n: /n }
@@ -119,7 +119,7 @@ arrivals:
 }
 
 #[test]
-fn a_value_that_cannot_be_computed_ends_the_session_with_its_reason() {
+fn an_evaluation_error_ends_the_session_with_its_reason() {
     let text = "
 name: fault
 target: http://target.test/
@@ -147,7 +147,7 @@ arrivals:
 
 /// It would find the same again at once, and stop every other user of its loop.
 #[test]
-fn a_closed_populations_user_pauses_after_a_step_that_cannot_be_done() {
+fn a_closed_user_pauses_after_an_impossible_step() {
     for (steps, measure) in [
         ("- { set: { m: \"${1 / (user - user)}\" } }", "steps"),
         ("- { check: 1 / (user - user) > 0, as: sound }", "sound"),

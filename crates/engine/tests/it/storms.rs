@@ -41,7 +41,7 @@ fn upgrades(option: &str) -> Ran {
 }
 
 #[test]
-fn no_more_connections_than_asked_for_are_set_up_at_once() {
+fn connecting_max_limits_connections_being_set_up() {
     let ran = upgrades("connecting_max: 3");
     let rows = ran.rows("handshake");
     assert_eq!(overlap(&rows), 3);
@@ -61,7 +61,7 @@ fn without_a_limit_all_are_set_up_at_once() {
 }
 
 #[test]
-fn connections_that_fail_make_room_too() {
+fn failed_connections_make_room_for_held_users() {
     let mut peer = HttpPeer::new(|_| MS, |_| ok("ok"));
     let mut left = [Verdict::Refuse; 6].into_iter();
     let link = Link {

@@ -5,7 +5,7 @@ use record::{Measurement, Outcome};
 
 use crate::support::{MS, Ran, S, run, run_over};
 
-/// Collects what it got; after so many bytes it does this.
+/// Collects what it got; after this many bytes it does this.
 struct Wire {
     got: Vec<u8>,
     after: usize,
@@ -62,7 +62,7 @@ arrivals:
 }
 
 #[test]
-fn typed_bytes_go_out_and_are_looked_at() {
+fn typed_bytes_are_sent_and_matched() {
     let steps = r#"
     - send:
       bytes: [u8: 2, u32be: "${user + 7}", text: "n=${user}", hex: 00ff]
@@ -106,7 +106,7 @@ fn outcome(ran: &Ran, measure: &str) -> Vec<(Outcome, u64)> {
 
 /// The same run however the bytes are cut, in every framing.
 #[test]
-fn any_cut_reads_the_same() {
+fn any_split_reads_the_same() {
     let steps = "
     - expect: { when: { body: one }, as: first }
     - expect: { when: { body: two }, as: second }
@@ -139,7 +139,7 @@ fn any_cut_reads_the_same() {
 }
 
 #[test]
-fn without_framing_what_comes_at_once_is_a_message() {
+fn without_framing_bytes_received_together_are_a_message() {
     let steps = "
     - expect: { when: { body: hello }, as: first }
     - send: PING
@@ -153,7 +153,7 @@ fn without_framing_what_comes_at_once_is_a_message() {
 }
 
 #[test]
-fn a_server_that_breaks_the_framing_is_told() {
+fn broken_framing_is_reported() {
     let expect = "    - expect: { as: more }";
     for (framing, bytes, outcome) in [
         (
@@ -172,7 +172,7 @@ fn a_server_that_breaks_the_framing_is_told() {
 }
 
 #[test]
-fn a_connection_that_ends_or_never_comes() {
+fn lost_and_failed_connections_end_the_session() {
     let expect = "    - expect: { as: more }";
     let mut peer = answers(0, &[b"\0\0"]);
     peer.then.push(PeerAction::Close);
@@ -190,9 +190,9 @@ fn a_connection_that_ends_or_never_comes() {
     assert_eq!(outcome(&ran, "more"), [(Outcome::Timeout, 2 * S)]);
 }
 
-/// What a user cannot send is a fault of the step; the session cannot go on.
+/// What a user cannot send is a fault of the step; the session cannot continue.
 #[test]
-fn what_does_not_fit_is_not_sent() {
+fn messages_that_do_not_fit_the_framing_are_not_sent() {
     for (framing, step) in [
         (
             "{ length: 1 }",
@@ -213,7 +213,7 @@ fn what_does_not_fit_is_not_sent() {
 }
 
 #[test]
-fn close_ends_it_and_another_may_be_opened() {
+fn after_a_close_another_connection_can_be_opened() {
     let steps = "
     - send: one
       as: one

@@ -119,14 +119,14 @@ fn carry_out(
     }
 }
 
-/// Gives a server bytes; true where they held a request.
+/// Gives a server bytes; true if they held a request.
 fn take(server: &mut ServerConnection, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         server.read_tls(&mut bytes).expect("bytes");
         server.process_new_packets().expect("sound TLS");
     }
     let mut request = Vec::new();
-    // It ends with an error where the connection goes on.
+    // It ends with an error if the connection continues.
     let _ = server.reader().read_to_end(&mut request);
     request.ends_with(b"\r\n\r\n")
 }
@@ -144,7 +144,7 @@ fn server_config() -> Arc<ServerConfig> {
 }
 
 #[test]
-fn a_close_of_tls_ends_a_body_and_nothing_counts_behind_it() {
+fn a_close_of_tls_ends_a_body_and_later_bytes_are_ignored() {
     for end in [End::Closed, End::ClosedWithMore] {
         let ran = run_with(UNTIL_CLOSE, end);
         assert_eq!(ran.outcomes("request"), [Outcome::Ok; 2]);
@@ -155,7 +155,7 @@ fn a_close_of_tls_ends_a_body_and_nothing_counts_behind_it() {
 
 /// Anybody on the way can end TCP (RFC 9112 §9.8).
 #[test]
-fn a_body_that_only_tcp_ended_is_not_whole() {
+fn a_body_that_only_tcp_ended_is_incomplete() {
     let ran = run_with(UNTIL_CLOSE, End::Bare);
     assert_eq!(ran.outcomes("request"), [Outcome::Closed; 2]);
     let details = ran.details();
@@ -163,7 +163,7 @@ fn a_body_that_only_tcp_ended_is_not_whole() {
 }
 
 #[test]
-fn a_body_of_told_length_is_whole_however_the_connection_ends() {
+fn a_body_with_content_length_is_complete_however_the_connection_ends() {
     let response = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
     for end in [End::Closed, End::ClosedWithMore, End::Bare] {
         let ran = run_with(response, end);

@@ -31,7 +31,7 @@ const ASK: &str = "
 ";
 
 #[test]
-fn a_session_opens_asks_and_leaves_with_a_close_frame() {
+fn a_session_opens_sends_and_leaves_with_a_close_frame() {
     let text_ = scenario(
         "
     - send: { op: games, n: \"${user}\" }
@@ -109,7 +109,7 @@ fn pings_are_answered_and_messages_may_be_fragmented() {
 }
 
 #[test]
-fn a_handshake_that_is_declined_counts_its_bytes() {
+fn a_declined_handshake_counts_its_bytes() {
     let answer = || crate::peers::response("403 Forbidden", "", "no");
     let mut peer = crate::peers::HttpPeer::new(|_| MS, |_| answer());
     let ran = run(&scenario(ASK), &mut peer);
@@ -120,7 +120,7 @@ fn a_handshake_that_is_declined_counts_its_bytes() {
 }
 
 #[test]
-fn a_reply_that_never_comes_times_out_and_the_user_goes_on() {
+fn a_missing_reply_times_out_and_the_user_continues() {
     let mut peer = WsPeer::new(|_, _| Vec::new());
     let ran = run(&scenario(ASK), &mut peer);
     assert_eq!(ran.outcomes("ask"), [Outcome::Timeout]);
@@ -129,7 +129,7 @@ fn a_reply_that_never_comes_times_out_and_the_user_goes_on() {
 }
 
 #[test]
-fn what_breaks_the_protocol_ends_the_session_with_its_kind() {
+fn protocol_errors_end_the_session_with_their_kind() {
     let cases: [(&str, Vec<PeerAction>, Outcome); 6] = [
         (
             "half a frame, then closed",
@@ -173,7 +173,7 @@ fn what_breaks_the_protocol_ends_the_session_with_its_kind() {
 }
 
 #[test]
-fn a_loss_between_steps_is_told_at_once() {
+fn a_loss_between_steps_is_reported_at_once() {
     let steps = "
     - send: { op: ask }
       reply: { when: { /re: ask }, as: ask }
@@ -213,7 +213,7 @@ fn closing_by_a_step_waits_for_the_peer() {
 }
 
 #[test]
-fn an_upgrade_that_is_declined_is_told_with_its_status() {
+fn a_declined_upgrade_is_reported_with_its_status() {
     let mut peer = crate::peers::HttpPeer::new(
         |_| MS,
         |_| crate::peers::response("403 Forbidden", "", "no"),
@@ -225,7 +225,7 @@ fn an_upgrade_that_is_declined_is_told_with_its_status() {
 }
 
 #[test]
-fn frames_right_behind_the_handshake_are_read() {
+fn frames_directly_after_the_handshake_are_read() {
     let steps = "
     - expect: { when: { /hello: world }, as: hello }
 ";

@@ -12,13 +12,13 @@ use crate::limits::Limits;
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// The whole message. Borrowed, but where a length field stands in its middle.
+    /// The message with its header. Borrowed, unless a length field stands in its middle.
     pub message: Cow<'a, [u8]>,
     header: usize,
 }
 
 impl Frame<'_> {
-    /// The message without its header; empty where it has nothing more.
+    /// The message without its header; empty if there is nothing more.
     pub fn payload(&self) -> &[u8] {
         self.message.get(self.header..).unwrap_or_default()
     }
@@ -94,17 +94,17 @@ fn by_length<'a>(
     bytes_max: usize,
 ) -> Result<Found<'a>, DecodeError> {
     let (begin, end) = (field.at, field.end());
-    let Some(told) = input.get(begin..end) else {
+    let Some(field_bytes) = input.get(begin..end) else {
         return Ok(None);
     };
-    let said = read(told, field.little_endian);
-    let total = usize::try_from(said)
+    let length = read(field_bytes, field.little_endian);
+    let total = usize::try_from(length)
         .ok()
-        .and_then(|said| said.checked_add(field.uncounted(header)))
+        .and_then(|length| length.checked_add(field.uncounted(header)))
         .filter(|total| total - field.width.bytes().min(*total) <= bytes_max)
         .ok_or(DecodeError::TooLarge { bytes_max })?;
     if total < end {
-        return Err(DecodeError::TooShort { said });
+        return Err(DecodeError::TooShort { length });
     }
     let Some(frame) = input.get(..total) else {
         return Ok(None);

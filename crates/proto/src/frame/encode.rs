@@ -60,16 +60,16 @@ impl LengthField {
             return Err(EncodeError::TooShort { bytes, bytes_min });
         }
         // Not below zero: the message has what is not counted of it.
-        let told = (frame.len() - self.uncounted(header)) as u64;
-        if width < 8 && told >> (8 * width) != 0 {
+        let length = (frame.len() - self.uncounted(header)) as u64;
+        if width < 8 && length >> (8 * width) != 0 {
             return Err(EncodeError::TooLong { bytes });
         }
         frame.copy_within(width..width + self.at, 0);
         let field = &mut frame[self.at..self.at + width];
         if self.little_endian {
-            field.copy_from_slice(&told.to_le_bytes()[..width]);
+            field.copy_from_slice(&length.to_le_bytes()[..width]);
         } else {
-            field.copy_from_slice(&told.to_be_bytes()[8 - width..]);
+            field.copy_from_slice(&length.to_be_bytes()[8 - width..]);
         }
         Ok(())
     }

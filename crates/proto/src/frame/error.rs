@@ -10,10 +10,10 @@ pub enum DecodeError {
         /// The limit.
         bytes_max: usize,
     },
-    /// A length field says less than its frame has without its content.
+    /// A length field is smaller than the fixed part of its frame.
     TooShort {
-        /// What it says.
-        said: u64,
+        /// Its value.
+        length: u64,
     },
 }
 
@@ -23,9 +23,9 @@ impl fmt::Display for DecodeError {
             Self::TooLarge { bytes_max } => {
                 write!(f, "server sent a message over {bytes_max} bytes")
             }
-            Self::TooShort { said } => write!(
+            Self::TooShort { length } => write!(
                 f,
-                "server sent a frame of length {said}, less than its own beginning has"
+                "server sent a frame of length {length}, shorter than its own header"
             ),
         }
     }
@@ -62,15 +62,15 @@ impl fmt::Display for EncodeError {
         match self {
             Self::TooShort { bytes, bytes_min } => write!(
                 f,
-                "the message has {bytes} bytes, and its framing wants {bytes_min} at least"
+                "the message has {bytes} bytes, but its framing requires at least {bytes_min}"
             ),
             Self::TooLong { bytes } => write!(
                 f,
-                "the message has {bytes} bytes, more than its length field can say"
+                "the message has {bytes} bytes, more than its length field can hold"
             ),
             Self::NotFixed { bytes, fixed } => write!(
                 f,
-                "the message has {bytes} bytes where every message has {fixed}"
+                "the message has {bytes} bytes, but every message must have {fixed}"
             ),
         }
     }

@@ -26,7 +26,7 @@ pub enum Marks {
     Nothing,
 }
 
-/// A field that says how long its frame is.
+/// A field with the length of its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LengthField {
     /// Its own size.

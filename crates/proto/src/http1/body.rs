@@ -6,7 +6,7 @@ use super::transfer::Transfer;
 /// How the end of a body is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// This many bytes; zero where a response has no body at all.
+    /// This many bytes; zero if a response has no body at all.
     Length(u64),
     Chunked,
     UntilClose,

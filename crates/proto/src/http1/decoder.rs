@@ -25,7 +25,7 @@ pub enum Event<'a> {
 pub struct Whole<'a> {
     /// Status and headers.
     pub head: Head<'a>,
-    /// The whole body; empty where there is none.
+    /// The complete body; empty if there is none.
     pub body: &'a [u8],
 }
 
@@ -62,7 +62,7 @@ enum Phase {
     ChunkData,
     ChunkEnd,
     Trailers,
-    /// Complete; only `End` is left to be told.
+    /// Complete; only `End` is left to report.
     Done,
 }
 
@@ -103,14 +103,14 @@ impl Decoder {
     }
 
     /// Whether the connection may carry another request once this response has ended, as far as
-    /// its head told (before the head: true).
+    /// its head shows (before the head: true).
     pub fn keep_alive(&self) -> bool {
         self.keep_alive
     }
 
     /// Decodes from the front of `input`: the bytes consumed and the next event, if there is one.
     ///
-    /// `(n, None)` asks for more input behind what remains after `n` bytes; `n` can be above zero
+    /// `(n, None)` requests more input after what remains after `n` bytes; `n` can be above zero
     /// when an interim response, a chunk size or a trailer was read.
     ///
     /// # Errors
@@ -137,9 +137,9 @@ impl Decoder {
     }
 
     /// Decodes a response at once if all of it is at the front of `input` and its length was
-    /// told in its head: the bytes consumed and the response, which has then ended.
+    /// given in its head: the bytes consumed and the response, which has then ended.
     ///
-    /// `None` changes nothing and only says that [`decode`](Self::decode) has to be used.
+    /// `None` changes nothing and means that [`decode`](Self::decode) has to be used.
     ///
     /// # Errors
     /// Those of [`decode`](Self::decode).
@@ -175,7 +175,7 @@ impl Decoder {
     }
 
     /// The peer has closed the connection and all input was decoded. `true`: that ends the
-    /// response under way as it should ([`Event::End`], told only here); `false`: none was due.
+    /// response under way as it should ([`Event::End`], reported only here); `false`: none was due.
     ///
     /// # Errors
     /// A response was due or incomplete.

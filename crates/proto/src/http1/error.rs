@@ -52,7 +52,7 @@ pub enum Error {
         /// The limit.
         bytes_max: u64,
     },
-    /// The connection ended where a response was due, before its first byte.
+    /// The connection ended when a response was due, before its first byte.
     ClosedBeforeHead,
     /// The connection ended within a response head.
     ClosedInHead,
@@ -99,7 +99,7 @@ impl fmt::Display for Error {
                  with chunked"
             }
             Self::BadChunkSize => "server sent a malformed chunk size",
-            Self::BadChunkEnd => "server sent more data in a chunk than its size says",
+            Self::BadChunkEnd => "server sent more data in a chunk than its size",
             Self::HeadTooLarge { bytes_max } => {
                 return write!(f, "server sent a response head over {bytes_max} bytes");
             }

@@ -1,7 +1,7 @@
 //! Reading a response head: status line and header lines (RFC 9112 §4, §5).
 //!
 //! One pass over the bytes finds the lines, checks them and notes the few fields that decide how
-//! the body is framed. Nothing is stored: [`Head`] walks the checked bytes again when asked for a
+//! the body is framed. Nothing is stored: [`Head`] walks the checked bytes again to find a
 //! header, which most replies of a load test never are.
 
 use super::error::Error;

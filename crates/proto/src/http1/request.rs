@@ -11,7 +11,7 @@ const DECIMAL_DIGITS_MAX: usize = 20;
 /// (`POST`, `PUT`, `PATCH`) makes a server expect one (RFC 9110 §8.6). Hence `headers` must hold
 /// neither `host` nor `content-length` nor `transfer-encoding`.
 ///
-/// Everything is written as given. Text that comes from outside has to be checked before, lest it
+/// Everything is written as given. Text that comes from outside has to be checked first, or it
 /// ends the line early: [`is_token`] for the method and header names, [`is_target`] for the
 /// target and the host, [`is_field_value`] for header values.
 pub fn encode_request<'h>(

@@ -47,7 +47,7 @@ impl Decoder {
         Self::default()
     }
 
-    /// Reads up to the end of one block that says something. Comments, empty lines and unknown
+    /// Reads up to the end of one block that sets a field. Comments, empty lines and unknown
     /// fields before it are consumed as they come, so that they are never held.
     pub fn decode<'a>(
         &mut self,

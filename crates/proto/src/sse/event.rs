@@ -1,20 +1,20 @@
-//! What a block of lines says (HTML standard §9.2.6).
+//! Parsing a block of lines (HTML standard §9.2.6).
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use memchr::memchr;
 
-/// What an event is called that says no name.
+/// The name of an event without one.
 const NAME: &[u8] = b"message";
 
 /// An event, or a block that only sets an id or a time to reconnect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// Its kind; `message` where none is said.
+    /// Its kind; `message` if none is given.
     pub name: &'a [u8],
     /// The stream's last event id from now on; `None`: as before.
     pub id: Option<&'a [u8]>,
-    /// How long to wait before a lost stream is opened anew from now on, milliseconds.
+    /// How long to wait from now on before a lost stream reconnects, milliseconds.
     pub retry_ms: Option<u64>,
     data: Data<'a>,
 }
@@ -55,7 +55,7 @@ impl<'a> Event<'a> {
         event
     }
 
-    /// The text, its lines joined by line feeds; `None` where there is no event to tell of.
+    /// The text, its lines joined by line feeds; `None` if the block dispatches no event.
     pub fn data(&self) -> Option<Cow<'a, [u8]>> {
         match self.data {
             Data::Nothing => None,
@@ -73,7 +73,7 @@ impl<'a> Event<'a> {
     }
 }
 
-/// True where a line sets something of an event.
+/// True if a line sets a field of an event.
 pub(super) fn is_field(line: &[u8]) -> bool {
     matches!(field(line).0, b"data" | b"event" | b"id" | b"retry")
 }

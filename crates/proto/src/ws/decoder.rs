@@ -38,7 +38,7 @@ impl Decoder {
     /// one.
     ///
     /// `(n, None)` with `n` above zero is a fragment but the last: call again with the rest.
-    /// `(0, None)` asks for more input; [`needed`](super::needed) says how much. Everything behind
+    /// `(0, None)` requests more input; [`needed`](super::needed) returns how much. Everything after
     /// a close frame is consumed unread, as §1.4 has it.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Decoder {
         Ok((len, event))
     }
 
-    /// Checks what only the state can tell, before the payload is there. Returns its length.
+    /// Checks what depends on the state, before the payload is there. Returns its length.
     fn check(&self, header: &Header, limits: &Limits) -> Result<usize, Error> {
         let gathered_len = match (header.opcode, &self.gathering) {
             (Opcode::Continuation, None) => return Err(Error::UnexpectedContinuation),

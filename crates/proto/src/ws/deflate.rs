@@ -54,7 +54,7 @@ pub struct Agreed {
     pub server_context: bool,
 }
 
-/// Reads what the server made of the offer: `None` where it does not compress.
+/// Reads how the server answered the offer: `None` if it does not compress.
 ///
 /// # Errors
 /// [`HandshakeError::Extension`]: it names another extension or parameter than may follow.
@@ -120,7 +120,7 @@ pub(super) enum Broken {
 }
 
 /// Inflates the messages of one server. What refers to before its first message finds zeros there: the
-/// inflater does not tell.
+/// inflater does not report.
 pub(super) struct Inflater(Box<InflateState>);
 
 impl fmt::Debug for Inflater {
@@ -134,7 +134,7 @@ impl Inflater {
         Self(InflateState::new_boxed(DataFormat::Raw))
     }
 
-    /// Appends a message to `out`, which may have so many bytes.
+    /// Appends a message to `out`, which may have this many bytes.
     pub(super) fn inflate(
         &mut self,
         message: &[u8],
@@ -152,7 +152,7 @@ impl Inflater {
                     return Err(Broken::TooLarge);
                 }
                 match result.status {
-                    // A last block (§7.2.3.4): what follows it says nothing.
+                    // A last block (§7.2.3.4): what follows it is ignored.
                     Ok(MZStatus::StreamEnd) => {
                         self.0.reset(DataFormat::Raw);
                         return Ok(());
@@ -188,13 +188,13 @@ impl Deflater {
     /// Bytes that one takes, at least.
     pub const BYTES: usize = size_of::<CompressorOxide>();
 
-    /// One that has said nothing yet.
+    /// One without any message yet.
     pub fn new() -> Self {
         let flags = create_comp_flags_from_zip_params(LEVEL, WINDOW_BITS, 0);
         Self(Box::new(CompressorOxide::new(flags)))
     }
 
-    /// Forgets what was said, so that the next message stands for itself.
+    /// Forgets earlier messages, so that the next one stands for itself.
     pub fn reset(&mut self) {
         self.0.reset();
     }

@@ -94,8 +94,8 @@ pub fn encode_pong(out: &mut Vec<u8>, payload: &[u8], mask: [u8; 4]) {
 }
 
 /// Appends a close frame. The reason is cut to [`REASON_BYTES_MAX`] bytes at the end of a
-/// character, and left out where there is no code, as a reason stands behind one only (§5.5.1).
-/// The code is written as given; [`is_valid_code`](super::is_valid_code) tells those that may be
+/// character, and left out without a code, as a reason only follows one (§5.5.1).
+/// The code is written as given; [`is_valid_code`](super::is_valid_code) selects those that may be
 /// sent.
 pub fn encode_close(out: &mut Vec<u8>, code: Option<u16>, reason: &str, mask: [u8; 4]) {
     let Some(code) = code else {

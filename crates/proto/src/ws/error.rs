@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Frames that cannot be read. [`close_code`](Self::close_code) says how to take leave.
+/// Frames that cannot be read. [`close_code`](Self::close_code) is the code to close with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Error {
     /// A reserved bit is set although no extension was agreed on (RFC 6455 §5.2).
@@ -31,7 +31,7 @@ pub enum Error {
     InvalidCloseCode(u16),
     /// A compressed message that is none (RFC 7692 §7.2.2).
     Deflate,
-    /// A message over [`Limits::message_bytes_max`](crate::Limits::message_bytes_max); told before
+    /// A message over [`Limits::message_bytes_max`](crate::Limits::message_bytes_max); reported before
     /// its payload has arrived.
     TooLarge {
         /// The limit.

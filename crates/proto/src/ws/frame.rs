@@ -139,7 +139,7 @@ pub(super) fn masked_header_len(payload_len: usize) -> usize {
 }
 
 /// Writes the header of a final, masked frame into `header`, which is as long as
-/// [`masked_header_len`] says.
+/// [`masked_header_len`] returns.
 pub(super) fn write_masked(header: &mut [u8], opcode: Opcode, payload_len: usize, mask: [u8; 4]) {
     header[0] = FIN | opcode as u8;
     let mask_at = header.len() - mask.len();

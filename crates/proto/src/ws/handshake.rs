@@ -49,7 +49,7 @@ fn base64_of<const N: usize>(bytes: &[u8]) -> [u8; N] {
 
 /// Appends the upgrade request. `headers` are for what the application adds (`origin`, cookies,
 /// `sec-websocket-protocol`); the fields of the handshake itself must not be among them, and
-/// neither must `sec-websocket-extensions`, but for [`Offer::header`]. What [`http1::encode_request`] says of text that
+/// neither must `sec-websocket-extensions`, but for [`Offer::header`]. What [`http1::encode_request`] requires of text that
 /// comes from outside holds here.
 pub fn encode_handshake<'h>(
     out: &mut Vec<u8>,

@@ -138,7 +138,7 @@ impl InflatingDecoder {
         }
     }
 
-    /// Checks what only the state can tell, before the payload is there. Returns its length.
+    /// Checks what depends on the state, before the payload is there. Returns its length.
     fn check(
         &self,
         header: &frame::Header,
@@ -146,7 +146,7 @@ impl InflatingDecoder {
         limits: &Limits,
     ) -> Result<usize, Error> {
         let gathered_len = match (header.opcode, &self.under_way) {
-            // Only a message's first frame says that it is compressed (§6.1).
+            // Only a message's first frame marks it as compressed (§6.1).
             (Opcode::Continuation | Opcode::Close | Opcode::Ping | Opcode::Pong, _)
                 if compressed =>
             {

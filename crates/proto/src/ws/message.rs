@@ -45,7 +45,7 @@ impl Message {
         self.wire_len
     }
 
-    /// A fragment came, in a frame of so many bytes.
+    /// A fragment came, in a frame of this many bytes.
     pub(super) fn push(&mut self, fragment: &[u8], frame_len: usize) -> Result<(), Error> {
         self.wire_len = self.wire_len.saturating_add(frame_len);
         match &mut self.content {

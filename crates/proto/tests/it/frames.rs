@@ -8,31 +8,31 @@ use proto::frame::{
 };
 
 /// A message and its payload.
-type Said = (Vec<u8>, Vec<u8>);
+type OwnedEvent = (Vec<u8>, Vec<u8>);
 
 /// Reads all messages from pieces that arrive one after another, and what was not consumed.
-fn read(framing: &Framing, pieces: &[&[u8]]) -> (Vec<Said>, Result<usize, DecodeError>) {
+fn read(framing: &Framing, pieces: &[&[u8]]) -> (Vec<OwnedEvent>, Result<usize, DecodeError>) {
     let limits = Limits {
         message_bytes_max: 40,
         ..Limits::DEFAULT
     };
-    let (mut decoder, mut buffer, mut said) = (Decoder::new(), Vec::new(), Vec::new());
+    let (mut decoder, mut buffer, mut frames) = (Decoder::new(), Vec::new(), Vec::new());
     for piece in pieces {
         buffer.extend_from_slice(piece);
         loop {
             let len = match decoder.decode(framing, &buffer, &limits) {
                 Ok((0, None)) => break,
                 Ok((len, frame)) => {
-                    said.extend(frame.map(|f| (f.message.to_vec(), f.payload().to_vec())));
+                    frames.extend(frame.map(|f| (f.message.to_vec(), f.payload().to_vec())));
                     len
                 }
-                Err(error) => return (said, Err(error)),
+                Err(error) => return (frames, Err(error)),
             };
             assert!(len > 0, "a message has bytes");
             buffer.drain(..len);
         }
     }
-    (said, Ok(buffer.len()))
+    (frames, Ok(buffer.len()))
 }
 
 fn encode(framing: &Framing, messages: &[&[u8]]) -> Result<Vec<u8>, EncodeError> {
@@ -87,15 +87,15 @@ fn the_bytes_on_the_wire() {
 
 #[test]
 fn a_message_and_its_payload() {
-    let (said, left) = read(&typed(), &[b"\0\0\0\x03\x07abc\0\0\0\0\x01\0\0"]);
+    let (frames, left) = read(&typed(), &[b"\0\0\0\x03\x07abc\0\0\0\0\x01\0\0"]);
     let expected = [(&b"\x07abc"[..], &b"abc"[..]), (b"\x01", b"")];
     let expected = expected.map(|(message, payload)| (message.to_vec(), payload.to_vec()));
-    assert_eq!(said, expected);
+    assert_eq!(frames, expected);
     assert_eq!(left, Ok(2));
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn messages_that_do_not_fit_the_framing_are_refused() {
     let long = [b'x'; 300];
     let one = length(Width::One, false, 0, Counts::Rest, 0);
     assert_eq!(
@@ -124,16 +124,16 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn a_length_that_cannot_be_is_refused() {
+fn an_impossible_length_is_refused() {
     let frame = length(Width::Four, false, 0, Counts::Frame, 0);
-    let (said, result) = read(&frame, &[b"\0\0\0\x04\0\0\0\x03"]);
-    assert_eq!(said, [(vec![], vec![])]);
-    assert_eq!(result, Err(DecodeError::TooShort { said: 3 }));
+    let (frames, result) = read(&frame, &[b"\0\0\0\x04\0\0\0\x03"]);
+    assert_eq!(frames, [(vec![], vec![])]);
+    assert_eq!(result, Err(DecodeError::TooShort { length: 3 }));
     let most = DecodeError::TooLarge { bytes_max: 40 };
     assert_eq!(read(&frame, &[b"\xff\xff\xff\xff"]).1, Err(most));
     let eight = length(Width::Eight, true, 0, Counts::Rest, 0);
     assert_eq!(read(&eight, &[&[0xff; 8]]).1, Err(most));
-    // 41 bytes of a message are too many, and told before they are there.
+    // 41 bytes of a message are too many, and reported before they arrive.
     assert_eq!(read(&eight, &[b"\x29\0\0\0\0\0\0\0"]).1, Err(most));
     assert_eq!(read(&eight, &[b"\x28\0\0\0\0\0\0\0"]).1, Ok(8));
     assert_eq!(read(&delimited(b"\n"), &[&[b'x'; 41]]).1, Err(most));
@@ -141,13 +141,13 @@ fn a_length_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn without_framing_a_piece_is_a_message() {
+fn without_framing_each_read_is_a_message() {
     let none = Framing {
         marks: Marks::Nothing,
         header: 0,
     };
-    let (said, left) = read(&none, &[b"ab", b"", b"c"]);
-    let messages: Vec<_> = said.into_iter().map(|(message, _)| message).collect();
+    let (frames, left) = read(&none, &[b"ab", b"", b"c"]);
+    let messages: Vec<_> = frames.into_iter().map(|(message, _)| message).collect();
     assert_eq!(messages, [b"ab".to_vec(), b"c".to_vec()]);
     assert_eq!(left, Ok(0));
 }
@@ -184,9 +184,9 @@ proptest! {
     ) {
         let parts: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
         let Ok(wire) = encode(&framing, &parts) else { return Ok(()) };
-        let (said, left) = read(&framing, &cut(&wire, &cuts));
+        let (frames, left) = read(&framing, &cut(&wire, &cuts));
         let whole = read(&framing, &[&wire]);
-        prop_assert_eq!(&(said.clone(), left), &whole);
+        prop_assert_eq!(&(frames.clone(), left), &whole);
         let bytes: Vec<&[u8]> = wire.chunks(1).collect();
         prop_assert_eq!(&read(&framing, &bytes), &whole);
         if let Marks::Delimiter(by) = &framing.marks
@@ -199,12 +199,12 @@ proptest! {
             return Ok(());
         }
         prop_assert_eq!(left, Ok(0));
-        let back: Vec<Vec<u8>> = said.into_iter().map(|(message, _)| message).collect();
+        let back: Vec<Vec<u8>> = frames.into_iter().map(|(message, _)| message).collect();
         prop_assert_eq!(back, messages);
     }
 
     #[test]
-    fn any_bytes_are_judged_alike_however_cut(
+    fn any_bytes_decode_alike_however_split(
         framing in framings(),
         wire: Vec<u8>,
         cuts in cuts(),

@@ -68,7 +68,7 @@ proptest! {
     }
 
     #[test]
-    fn what_we_accept_httparse_accepts(
+    fn httparse_accepts_the_same_heads(
         mut wire in head(),
         at in any::<prop::sample::Index>(),
         byte: u8,

@@ -145,7 +145,7 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn responses_survive_any_cut((body, wire) in response(), cuts in cuts()) {
+    fn responses_survive_any_split((body, wire) in response(), cuts in cuts()) {
         let whole = read(false, &Limits::DEFAULT, &[&wire]);
         prop_assert_eq!(&whole.result, &Ok(()));
         prop_assert_eq!(&whole.body, &body);
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_bytes_are_judged_alike_however_cut(wire in hostile(), cuts in cuts()) {
+    fn hostile_bytes_decode_alike_however_split(wire in hostile(), cuts in cuts()) {
         let whole = read(false, &Limits::DEFAULT, &[&wire]);
         let pieces = read(false, &Limits::DEFAULT, &cut(&wire, &cuts));
         prop_assert_eq!(pieces.status, whole.status);

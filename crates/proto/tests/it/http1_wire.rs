@@ -106,7 +106,7 @@ fn interim_responses_are_skipped() {
 }
 
 #[test]
-fn an_upgrade_leaves_the_bytes_behind_it() {
+fn an_upgrade_leaves_the_bytes_that_follow_it() {
     let outcome = get("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n\x01\x02");
     assert_eq!(outcome.result, Ok(()));
     assert_eq!((outcome.status, outcome.keep_alive), (Some(101), false));

@@ -1,13 +1,13 @@
-//! Event streams: what the HTML standard (§9.2) says of them, however the network cuts them.
+//! Event streams: the rules of the HTML standard (§9.2), however the network splits them.
 
 use crate::http1_pieces::{cut, cuts};
 use proptest::prelude::*;
 use proto::Limits;
 use proto::sse::{Decoder, Event, TooLarge};
 
-/// An [`Event`] that owns what it says.
+/// An [`Event`] that owns its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Said {
+struct OwnedEvent {
     name: String,
     id: Option<String>,
     retry_ms: Option<u64>,
@@ -18,7 +18,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-impl From<Event<'_>> for Said {
+impl From<Event<'_>> for OwnedEvent {
     fn from(event: Event<'_>) -> Self {
         Self {
             name: text(event.name),
@@ -30,32 +30,33 @@ impl From<Event<'_>> for Said {
 }
 
 /// Reads a stream from pieces that arrive one after another, and how much of it was not consumed.
-fn read(limits: &Limits, pieces: &[&[u8]]) -> Result<(Vec<Said>, usize), TooLarge> {
-    let (mut decoder, mut buffer, mut said) = (Decoder::new(), Vec::new(), Vec::new());
+fn read(limits: &Limits, pieces: &[&[u8]]) -> Result<(Vec<OwnedEvent>, usize), TooLarge> {
+    let (mut decoder, mut buffer, mut events) = (Decoder::new(), Vec::new(), Vec::new());
     for piece in pieces {
         buffer.extend_from_slice(piece);
         loop {
             let (len, event) = decoder.decode(&buffer, limits)?;
             let waits = len == 0 && event.is_none();
-            said.extend(event.map(Said::from));
+            events.extend(event.map(OwnedEvent::from));
             buffer.drain(..len);
             if waits {
                 break;
             }
         }
     }
-    Ok((said, buffer.len()))
+    Ok((events, buffer.len()))
 }
 
-fn whole(stream: &str) -> Vec<Said> {
+fn whole(stream: &str) -> Vec<OwnedEvent> {
     let read = read(&Limits::DEFAULT, &[stream.as_bytes()]);
     read.expect("no event is over the limit").0
 }
 
-/// Names and data of the events that are told of.
-fn told(stream: &str) -> Vec<(String, String)> {
-    let said = whole(stream).into_iter();
-    said.filter_map(|event| Some((event.name, event.data?)))
+/// Names and data of the dispatched events.
+fn dispatched(stream: &str) -> Vec<(String, String)> {
+    let events = whole(stream).into_iter();
+    events
+        .filter_map(|event| Some((event.name, event.data?)))
         .collect()
 }
 
@@ -68,7 +69,7 @@ fn messages<const N: usize>(data: [&str; N]) -> Vec<(String, String)> {
 #[test]
 fn the_examples_of_the_standard() {
     assert_eq!(
-        told("data: YHOO\ndata: +2\ndata: 10\n\n"),
+        dispatched("data: YHOO\ndata: +2\ndata: 10\n\n"),
         messages(["YHOO\n+2\n10"])
     );
     let four = whole(
@@ -81,9 +82,12 @@ fn the_examples_of_the_standard() {
     assert_eq!(four[2].id, None);
     assert_eq!(four[2].data.as_deref(), Some(" third event"));
     // The last block has no empty line.
-    assert_eq!(told("data\n\ndata\ndata\n\ndata:"), messages(["", "\n"]));
     assert_eq!(
-        told("data:test\n\ndata: test\n\n"),
+        dispatched("data\n\ndata\ndata\n\ndata:"),
+        messages(["", "\n"])
+    );
+    assert_eq!(
+        dispatched("data:test\n\ndata: test\n\n"),
         messages(["test", "test"])
     );
 }
@@ -91,9 +95,9 @@ fn the_examples_of_the_standard() {
 #[test]
 fn fields() {
     let one = |stream: &str| {
-        let said = whole(stream);
-        assert_eq!(said.len(), 1, "{said:?}");
-        said.into_iter().next().unwrap()
+        let events = whole(stream);
+        assert_eq!(events.len(), 1, "{events:?}");
+        events.into_iter().next().unwrap()
     };
     assert_eq!(one("event: add\ndata: 1\n\n").name, "add");
     assert_eq!(one("event: add\nevent: b\ndata: 1\n\n").name, "b");
@@ -105,17 +109,17 @@ fn fields() {
         one("retry: 99999999999999999999999\n\n").retry_ms,
         Some(u64::MAX)
     );
-    // An id with a NUL is none; one without data is remembered and tells of nothing.
+    // An id with a NUL is none; one without data is remembered and dispatches nothing.
     assert_eq!(one("id: a\0b\n\n").id, None);
     let only_id = one("id: 7\n\n");
     assert_eq!((only_id.id.as_deref(), only_id.data), (Some("7"), None));
     // Case counts, unknown fields do not, the first colon ends the name.
     assert_eq!(
-        told("Data: x\n\nfoo: y\n\ndata: a:b\n\n"),
+        dispatched("Data: x\n\nfoo: y\n\ndata: a:b\n\n"),
         messages(["a:b"])
     );
     assert_eq!(
-        told("\u{feff}data: x\n\n\u{feff}data: y\n\n"),
+        dispatched("\u{feff}data: x\n\n\u{feff}data: y\n\n"),
         messages(["x"])
     );
     let bad = read(&Limits::DEFAULT, &[b"data: \xff\n\n"]).unwrap().0;
@@ -126,15 +130,15 @@ fn fields() {
 fn lines_end_in_three_ways() {
     for end in ["\n", "\r", "\r\n"] {
         let stream = format!("data: a{end}data: b{end}{end}:c{end}data: d{end}{end}");
-        assert_eq!(told(&stream), messages(["a\nb", "d"]), "{end:?}");
+        assert_eq!(dispatched(&stream), messages(["a\nb", "d"]), "{end:?}");
     }
     assert_eq!(
-        told("data: a\r\ndata: b\r\n\ndata: c\r\r"),
+        dispatched("data: a\r\ndata: b\r\n\ndata: c\r\r"),
         messages(["a\nb", "c"])
     );
 }
 
-/// A server that only ever says that it is alive makes nobody hold anything.
+/// Keep-alive comments are never held.
 #[test]
 fn comments_are_not_held() {
     let limits = Limits {
@@ -142,8 +146,8 @@ fn comments_are_not_held() {
         ..Limits::DEFAULT
     };
     let alive = ": alive\n".repeat(100);
-    let (said, held) = read(&limits, &[alive.as_bytes()]).unwrap();
-    assert_eq!((said.len(), held), (0, 0));
+    let (events, held) = read(&limits, &[alive.as_bytes()]).unwrap();
+    assert_eq!((events.len(), held), (0, 0));
 }
 
 #[test]
@@ -162,7 +166,7 @@ fn limits_hold_to_the_byte() {
 }
 
 /// The standard's own words (§9.2.6), character by character and without a thought for speed.
-fn by_the_book(stream: &[u8]) -> Vec<Said> {
+fn by_the_book(stream: &[u8]) -> Vec<OwnedEvent> {
     let stream = stream.strip_prefix(b"\xef\xbb\xbf").unwrap_or(stream);
     let (mut lines, mut line, mut at) = (Vec::new(), Vec::new(), 0);
     while at < stream.len() {
@@ -175,7 +179,7 @@ fn by_the_book(stream: &[u8]) -> Vec<Said> {
         }
         at += 1;
     }
-    let (mut said, mut data, mut name) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut events, mut data, mut name) = (Vec::new(), Vec::new(), Vec::new());
     let (mut id, mut retry_ms, mut something) = (None, None, false);
     for line in lines {
         if line.is_empty() {
@@ -185,7 +189,7 @@ fn by_the_book(stream: &[u8]) -> Vec<Said> {
                 } else {
                     &name[..]
                 };
-                said.push(Said {
+                events.push(OwnedEvent {
                     name: text(event),
                     id: id.take(),
                     retry_ms: retry_ms.take(),
@@ -213,7 +217,7 @@ fn by_the_book(stream: &[u8]) -> Vec<Said> {
             _ => {}
         }
     }
-    said
+    events
 }
 
 fn stream() -> impl Strategy<Value = Vec<u8>> {
@@ -242,12 +246,12 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_bytes_in_any_pieces_are_read_by_the_book(stream in stream(), cuts in cuts()) {
+    fn any_stream_in_any_pieces_matches_the_reference_parser(stream in stream(), cuts in cuts()) {
         let pieces = cut(&stream, &cuts);
-        let (said, _) = read(&Limits::DEFAULT, &pieces).unwrap();
-        prop_assert_eq!(said, by_the_book(&stream));
+        let (events, _) = read(&Limits::DEFAULT, &pieces).unwrap();
+        prop_assert_eq!(events, by_the_book(&stream));
         let bytes: Vec<&[u8]> = stream.chunks(1).collect();
-        let (said, _) = read(&Limits::DEFAULT, &bytes).unwrap();
-        prop_assert_eq!(said, by_the_book(&stream));
+        let (events, _) = read(&Limits::DEFAULT, &bytes).unwrap();
+        prop_assert_eq!(events, by_the_book(&stream));
     }
 }

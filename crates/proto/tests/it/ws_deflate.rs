@@ -1,7 +1,7 @@
 //! Compressed messages: the examples of RFC 7692 §7.2.3, every cut, and what may be agreed on.
 
 use crate::http1_pieces::{cut, cuts};
-use crate::ws_pieces::{Said, frame};
+use crate::ws_pieces::{OwnedEvent, frame};
 use proptest::prelude::*;
 use proto::Limits;
 use proto::http1::{self, Head};
@@ -19,34 +19,34 @@ const SEPARATE: Agreed = Agreed {
     server_context: false,
 };
 
-/// Reads all frames from pieces that arrive one after another: what was said, until an error.
-fn read(agreed: Agreed, pieces: &[&[u8]]) -> (Vec<Said>, Result<(), Error>) {
+/// Reads all frames from pieces that arrive one after another: their events, until an error.
+fn read(agreed: Agreed, pieces: &[&[u8]]) -> (Vec<OwnedEvent>, Result<(), Error>) {
     let limits = Limits {
         message_bytes_max: 1_000,
         ..Limits::DEFAULT
     };
-    let (mut decoder, mut buffer, mut said) =
+    let (mut decoder, mut buffer, mut events) =
         (InflatingDecoder::new(agreed), Vec::new(), Vec::new());
     for piece in pieces {
         buffer.extend_from_slice(piece);
         loop {
             let (len, event) = match decoder.decode(&buffer, &limits) {
-                Ok((len, event)) => (len, event.map(Said::from)),
-                Err(error) => return (said, Err(error)),
+                Ok((len, event)) => (len, event.map(OwnedEvent::from)),
+                Err(error) => return (events, Err(error)),
             };
             let waits = len == 0 && event.is_none();
-            said.extend(event);
+            events.extend(event);
             buffer.drain(..len);
             if waits {
                 break;
             }
         }
     }
-    (said, Ok(()))
+    (events, Ok(()))
 }
 
-fn text(text: &str) -> Said {
-    Said::Text(text.to_owned())
+fn text(text: &str) -> OwnedEvent {
+    OwnedEvent::Text(text.to_owned())
 }
 
 fn compressed(payload: &[u8]) -> Vec<u8> {
@@ -79,7 +79,7 @@ fn the_examples_of_the_rfc() {
     assert_eq!(read(SHARED, &[&one]), (vec![text("Hello")], Ok(())));
     assert_eq!(
         read(SHARED, &[&fragments]).0,
-        [Said::Ping(b"ping".to_vec()), text("Hello")]
+        [OwnedEvent::Ping(b"ping".to_vec()), text("Hello")]
     );
     assert_eq!(read(SHARED, &[&again]).0, [text("Hello"), text("Hello")]);
     for payload in [&stored[..], &last, &two_blocks] {
@@ -90,12 +90,12 @@ fn the_examples_of_the_rfc() {
     }
     // Uncompressed messages may stand between.
     let mixed = [frame(0x81, b"plain"), compressed(&hello), compressed(&[0])].concat();
-    let said = [text("plain"), text("Hello"), text("")];
-    assert_eq!(read(SHARED, &[&mixed]).0, said);
+    let events = [text("plain"), text("Hello"), text("")];
+    assert_eq!(read(SHARED, &[&mixed]).0, events);
 }
 
 #[test]
-fn what_breaks_the_rules_is_told() {
+fn protocol_errors_are_reported() {
     let hello = [0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00];
     let back = [0xf2, 0x00, 0x11, 0x00, 0x00];
     let separate = [compressed(&hello), compressed(&back)].concat();
@@ -152,7 +152,7 @@ fn agreed(extensions: &[&str], offer: Offer) -> Result<Option<Agreed>, Handshake
 }
 
 #[test]
-fn what_may_be_agreed_on() {
+fn accepted_compression_parameters() {
     let both = |client_context, server_context| {
         Ok(Some(Agreed {
             client_context,
@@ -238,14 +238,14 @@ proptest! {
             wire.extend(unmasked(out));
         }
         let agreed = if shared { SHARED } else { SEPARATE };
-        let expected: Vec<Said> = messages.iter().map(|message| text(message)).collect();
+        let expected: Vec<OwnedEvent> = messages.iter().map(|message| text(message)).collect();
         let whole = read(agreed, &[&wire]);
         prop_assert_eq!(&whole, &(expected, Ok(())));
         prop_assert_eq!(&read(agreed, &cut(&wire, &cuts)), &whole);
     }
 
     #[test]
-    fn any_bytes_are_judged_alike_however_cut(
+    fn any_bytes_decode_alike_however_split(
         payloads in prop::collection::vec((0xc0_u8..0xc3, prop::collection::vec(any::<u8>(), 0..40)), 0..4),
         cuts in cuts(),
     ) {

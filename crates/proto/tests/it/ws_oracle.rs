@@ -1,6 +1,6 @@
 //! tungstenite at the other end of the wire, and beside us at ours.
 
-use crate::ws_pieces::{Said, frame, frames, read};
+use crate::ws_pieces::{OwnedEvent, frame, frames, read};
 use proptest::prelude::*;
 use proto::ws::{
     Key, MessageKind, encode_close, encode_handshake, encode_message, encode_ping, encode_pong,
@@ -45,35 +45,35 @@ impl Write for Wire {
     }
 }
 
-fn said(message: Message) -> Said {
+fn owned(message: Message) -> OwnedEvent {
     match message {
-        Message::Text(text) => Said::Text(text.as_str().into()),
-        Message::Binary(bytes) => Said::Binary(bytes.to_vec()),
-        Message::Ping(bytes) => Said::Ping(bytes.to_vec()),
-        Message::Pong(bytes) => Said::Pong(bytes.to_vec()),
-        Message::Close(None) => Said::Close(None, String::new()),
+        Message::Text(text) => OwnedEvent::Text(text.as_str().into()),
+        Message::Binary(bytes) => OwnedEvent::Binary(bytes.to_vec()),
+        Message::Ping(bytes) => OwnedEvent::Ping(bytes.to_vec()),
+        Message::Pong(bytes) => OwnedEvent::Pong(bytes.to_vec()),
+        Message::Close(None) => OwnedEvent::Close(None, String::new()),
         Message::Close(Some(close)) => {
-            Said::Close(Some(close.code.into()), close.reason.as_str().into())
+            OwnedEvent::Close(Some(close.code.into()), close.reason.as_str().into())
         }
-        Message::Frame(frame) => panic!("{frame} is told only when written"),
+        Message::Frame(frame) => panic!("{frame} is returned only when written"),
     }
 }
 
 /// All that tungstenite reads in `role`, and whether it had no fault to find.
-fn theirs(role: Role, wire: Vec<u8>) -> (Vec<Said>, bool) {
+fn theirs(role: Role, wire: Vec<u8>) -> (Vec<OwnedEvent>, bool) {
     let mut socket = WebSocket::from_raw_socket(Wire::new(wire), role, None);
     let mut messages = Vec::new();
     loop {
         match socket.read() {
-            Ok(message) => messages.push(said(message)),
+            Ok(message) => messages.push(owned(message)),
             Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => {
                 return (messages, true);
             }
             Err(Error::ConnectionClosed) => return (messages, true),
             Err(_) => return (messages, false),
         }
-        if let Some(Said::Close(code, reason)) = messages.last() {
-            // It tells an invalid code as a close of its own making, which no test here sends.
+        if let Some(OwnedEvent::Close(code, reason)) = messages.last() {
+            // It reports an invalid code as a close of its own making, which no test here sends.
             let faulty = (*code, reason.as_str()) == (Some(1002), "Protocol violation");
             if faulty {
                 messages.pop();
@@ -83,46 +83,46 @@ fn theirs(role: Role, wire: Vec<u8>) -> (Vec<Said>, bool) {
     }
 }
 
-fn said_by_us() -> impl Strategy<Value = Said> {
+fn client_message() -> impl Strategy<Value = OwnedEvent> {
     let small = || prop::collection::vec(any::<u8>(), 0..=125);
     let code = prop::sample::select(vec![1000_u16, 1001, 1011, 3000, 4999]);
     prop_oneof![
-        any::<String>().prop_map(Said::Text),
-        prop::collection::vec(any::<u8>(), 0..300).prop_map(Said::Binary),
-        (65_500..65_600_usize).prop_map(|len| Said::Binary(vec![9; len])),
-        small().prop_map(Said::Ping),
-        small().prop_map(Said::Pong),
-        (code, "[a-zä]{0,50}").prop_map(|(code, reason)| Said::Close(Some(code), reason)),
-        Just(Said::Close(None, String::new())),
+        any::<String>().prop_map(OwnedEvent::Text),
+        prop::collection::vec(any::<u8>(), 0..300).prop_map(OwnedEvent::Binary),
+        (65_500..65_600_usize).prop_map(|len| OwnedEvent::Binary(vec![9; len])),
+        small().prop_map(OwnedEvent::Ping),
+        small().prop_map(OwnedEvent::Pong),
+        (code, "[a-zä]{0,50}").prop_map(|(code, reason)| OwnedEvent::Close(Some(code), reason)),
+        Just(OwnedEvent::Close(None, String::new())),
     ]
 }
 
 proptest! {
     #[test]
-    fn a_server_reads_what_we_write(all in prop::collection::vec((said_by_us(), any::<[u8; 4]>()), 0..6)) {
+    fn tungstenite_reads_encoded_messages(all in prop::collection::vec((client_message(), any::<[u8; 4]>()), 0..6)) {
         let mut wire = Vec::new();
         for (one, mask) in &all {
             match one {
-                Said::Text(text) => {
+                OwnedEvent::Text(text) => {
                     encode_message(&mut wire, MessageKind::Text, text.as_bytes(), *mask);
                 }
-                Said::Binary(bytes) => encode_with(&mut wire, MessageKind::Binary, *mask, |out| {
+                OwnedEvent::Binary(bytes) => encode_with(&mut wire, MessageKind::Binary, *mask, |out| {
                     out.extend_from_slice(bytes);
                 }),
-                Said::Ping(bytes) => encode_ping(&mut wire, bytes, *mask),
-                Said::Pong(bytes) => encode_pong(&mut wire, bytes, *mask),
-                Said::Close(code, reason) => encode_close(&mut wire, *code, reason, *mask),
+                OwnedEvent::Ping(bytes) => encode_ping(&mut wire, bytes, *mask),
+                OwnedEvent::Pong(bytes) => encode_pong(&mut wire, bytes, *mask),
+                OwnedEvent::Close(code, reason) => encode_close(&mut wire, *code, reason, *mask),
             }
         }
-        let mut expected: Vec<Said> = all.into_iter().map(|(one, _)| one).collect();
-        if let Some(at) = expected.iter().position(|one| matches!(one, Said::Close(..))) {
+        let mut expected: Vec<OwnedEvent> = all.into_iter().map(|(one, _)| one).collect();
+        if let Some(at) = expected.iter().position(|one| matches!(one, OwnedEvent::Close(..))) {
             expected.truncate(at + 1);
         }
         prop_assert_eq!(theirs(Role::Server, wire), (expected, true));
     }
 
     #[test]
-    fn a_client_judges_frames_as_we_do(frames in frames()) {
+    fn tungstenite_accepts_the_same_frames(frames in frames()) {
         let wire: Vec<u8> = frames.iter().flat_map(|(first, data)| frame(*first, data)).collect();
         let (messages, result) = read(&Limits::DEFAULT, &[&wire]);
         prop_assert_eq!((messages, result.is_ok()), theirs(Role::Client, wire));
@@ -130,7 +130,7 @@ proptest! {
 }
 
 #[test]
-fn a_server_accepts_our_handshake_and_we_its_answer() {
+fn tungstenite_accepts_the_handshake_and_its_answer_is_accepted() {
     let key = Key::from_random([0xa5; 16]);
     let mut request = Vec::new();
     encode_handshake(&mut request, "/games?user=1", "localhost:1", &key, []);
@@ -149,6 +149,6 @@ fn a_server_accepts_our_handshake_and_we_its_answer() {
         decoder.decode(&answer[len..], &Limits::DEFAULT),
         Ok((0, Some(http1::Event::End)))
     );
-    let welcome = vec![Said::Text("welcome".into())];
+    let welcome = vec![OwnedEvent::Text("welcome".into())];
     assert_eq!(read(&Limits::DEFAULT, &[&answer[len..]]), (welcome, Ok(())));
 }

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use proto::Limits;
 use proto::ws::{Decoder, Error, Event, needed};
 
-/// An [`Event`] that owns what it says.
+/// An [`Event`] that owns its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum OwnedEvent {
     Text(String),
     Binary(Vec<u8>),
     Ping(Vec<u8>),
@@ -15,7 +15,7 @@ pub(crate) enum Said {
     Close(Option<u16>, String),
 }
 
-impl From<Event<'_>> for Said {
+impl From<Event<'_>> for OwnedEvent {
     fn from(event: Event<'_>) -> Self {
         match event {
             Event::Text(text) => Self::Text(text.into()),
@@ -27,15 +27,15 @@ impl From<Event<'_>> for Said {
     }
 }
 
-/// Reads all frames from pieces that arrive one after another: what was said, until an error.
-pub(crate) fn read(limits: &Limits, pieces: &[&[u8]]) -> (Vec<Said>, Result<(), Error>) {
-    let (mut decoder, mut buffer, mut said) = (Decoder::new(), Vec::new(), Vec::new());
+/// Reads all frames from pieces that arrive one after another: their events, until an error.
+pub(crate) fn read(limits: &Limits, pieces: &[&[u8]]) -> (Vec<OwnedEvent>, Result<(), Error>) {
+    let (mut decoder, mut buffer, mut events) = (Decoder::new(), Vec::new(), Vec::new());
     for piece in pieces {
         buffer.extend_from_slice(piece);
         loop {
             let (len, event) = match decoder.decode(&buffer, limits) {
-                Ok((len, event)) => (len, event.map(Said::from)),
-                Err(error) => return (said, Err(error)),
+                Ok((len, event)) => (len, event.map(OwnedEvent::from)),
+                Err(error) => return (events, Err(error)),
             };
             let waits = len == 0 && event.is_none();
             assert!(len > 0 || waits, "an event has bytes");
@@ -43,14 +43,14 @@ pub(crate) fn read(limits: &Limits, pieces: &[&[u8]]) -> (Vec<Said>, Result<(), 
                 !waits || needed(&buffer) > buffer.len(),
                 "what is needed is not there"
             );
-            said.extend(event);
+            events.extend(event);
             buffer.drain(..len);
             if waits {
                 break;
             }
         }
     }
-    (said, Ok(()))
+    (events, Ok(()))
 }
 
 /// A frame as a server writes it, with any first byte and any payload.
@@ -101,7 +101,7 @@ pub(crate) fn frames() -> impl Strategy<Value = Vec<(u8, Vec<u8>)>> {
 
 proptest! {
     #[test]
-    fn frames_survive_any_cut(frames in frames(), cuts in cuts()) {
+    fn frames_survive_any_split(frames in frames(), cuts in cuts()) {
         let wire: Vec<u8> = frames.iter().flat_map(|(first, data)| frame(*first, data)).collect();
         let whole = read(&Limits::DEFAULT, &[&wire]);
         prop_assert_eq!(&read(&Limits::DEFAULT, &cut(&wire, &cuts)), &whole);
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_judged_alike_however_cut(wire: Vec<u8>, cuts in cuts()) {
+    fn any_bytes_decode_alike_however_split(wire: Vec<u8>, cuts in cuts()) {
         let whole = read(&Limits::DEFAULT, &[&wire]);
         prop_assert_eq!(read(&Limits::DEFAULT, &cut(&wire, &cuts)), whole);
     }

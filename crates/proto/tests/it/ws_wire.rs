@@ -1,16 +1,16 @@
 //! Frames and handshakes as bytes, and what has to come of them.
 
-use crate::ws_pieces::{Said, frame, read};
+use crate::ws_pieces::{OwnedEvent, frame, read};
 use proto::ws::{Decoder, Error, HandshakeError, Key};
 use proto::ws::{encode_handshake, verify_handshake, verify_protocol};
 use proto::{Limits, http1};
 
-fn text(text: &str) -> Said {
-    Said::Text(text.into())
+fn text(text: &str) -> OwnedEvent {
+    OwnedEvent::Text(text.into())
 }
 
 /// All frames in one piece.
-fn frames(frames: &[(u8, &[u8])]) -> (Vec<Said>, Result<(), Error>) {
+fn frames(frames: &[(u8, &[u8])]) -> (Vec<OwnedEvent>, Result<(), Error>) {
     let wire: Vec<u8> = frames
         .iter()
         .flat_map(|(first, payload)| frame(*first, payload))
@@ -34,7 +34,7 @@ fn examples_of_the_rfc() {
     let ping = [0x89, 0x05, 0x48, 0x65, 0x6c, 0x6c, 0x6f];
     assert_eq!(
         read(&Limits::DEFAULT, &[&ping]),
-        (vec![Said::Ping(b"Hello".into())], Ok(()))
+        (vec![OwnedEvent::Ping(b"Hello".into())], Ok(()))
     );
     for (header, len) in [
         (&[0x82, 0x7e, 1, 0][..], 256),
@@ -43,7 +43,7 @@ fn examples_of_the_rfc() {
         let wire = [header, &vec![7; len]].concat();
         assert_eq!(
             read(&Limits::DEFAULT, &[&wire]),
-            (vec![Said::Binary(vec![7; len])], Ok(()))
+            (vec![OwnedEvent::Binary(vec![7; len])], Ok(()))
         );
     }
 }
@@ -51,27 +51,30 @@ fn examples_of_the_rfc() {
 /// The subjects of the Autobahn suite's sections 5 (fragmentation) and 7 (closing).
 #[test]
 fn fragmentation() {
-    let said = |said: &[Said]| (said.to_vec(), Ok(()));
-    let fails = |said: &[Said], error| (said.to_vec(), Err(error));
-    let pong = Said::Pong(b"p".into());
-    let ping = Said::Ping(b"p".into());
+    let events = |events: &[OwnedEvent]| (events.to_vec(), Ok(()));
+    let fails = |events: &[OwnedEvent], error| (events.to_vec(), Err(error));
+    let pong = OwnedEvent::Pong(b"p".into());
+    let ping = OwnedEvent::Ping(b"p".into());
     for (sent, expected) in [
         (
             &[(0x01, &b"a"[..]), (0x00, b"b"), (0x80, b"c")][..],
-            said(&[text("abc")]),
+            events(&[text("abc")]),
         ),
         (
             &[(0x01, b"a"), (0x89, b"p"), (0x80, b"b")],
-            said(&[ping.clone(), text("ab")]),
+            events(&[ping.clone(), text("ab")]),
         ),
-        (&[(0x01, b""), (0x00, b""), (0x80, b"")], said(&[text("")])),
+        (
+            &[(0x01, b""), (0x00, b""), (0x80, b"")],
+            events(&[text("")]),
+        ),
         (
             &[(0x02, b"\xff"), (0x8a, b"p"), (0x80, b"")],
-            said(&[pong, Said::Binary(vec![0xff])]),
+            events(&[pong, OwnedEvent::Binary(vec![0xff])]),
         ),
         (
             &[(0x01, b"a"), (0x80, b"b"), (0x01, b"c"), (0x80, b"d")],
-            said(&[text("ab"), text("cd")]),
+            events(&[text("ab"), text("cd")]),
         ),
         (&[(0x80, b"a")], fails(&[], Error::UnexpectedContinuation)),
         (
@@ -94,11 +97,11 @@ fn fragmentation() {
         (&[(0x89, &[0; 126])], fails(&[], Error::ControlTooLong)),
         (
             &[(0x88, b""), (0x81, b"a")],
-            said(&[Said::Close(None, String::new())]),
+            events(&[OwnedEvent::Close(None, String::new())]),
         ),
         (
             &[(0x88, b"\x03\xe8ok")],
-            said(&[Said::Close(Some(1000), "ok".into())]),
+            events(&[OwnedEvent::Close(Some(1000), "ok".into())]),
         ),
         (&[(0x88, b"\x03")], fails(&[], Error::ClosePayloadTooShort)),
         (
@@ -181,12 +184,12 @@ fn text_is_utf8() {
     assert_eq!(
         early,
         (vec![], Err(Error::InvalidUtf8)),
-        "told before the message ends"
+        "reported before the message ends"
     );
 }
 
 #[test]
-fn too_large_is_told_before_the_payload_arrives() {
+fn too_large_is_reported_before_the_payload_arrives() {
     let limits = Limits {
         message_bytes_max: 200,
         ..Limits::DEFAULT
@@ -205,7 +208,10 @@ fn too_large_is_told_before_the_payload_arrives() {
         frame(0x80, &[0; 50]),
     ]
     .concat();
-    let expected = vec![Said::Ping(vec![0; 60]), Said::Binary(vec![0; 200])];
+    let expected = vec![
+        OwnedEvent::Ping(vec![0; 60]),
+        OwnedEvent::Binary(vec![0; 200]),
+    ];
     assert_eq!(read(&limits, &[&exact]), (expected, Ok(())));
 }
 
@@ -217,13 +223,13 @@ fn close_codes_of_errors() {
 }
 
 #[test]
-fn nothing_is_read_behind_a_close() {
+fn nothing_is_read_after_a_close() {
     let mut decoder = Decoder::new();
     let wire = b"\x88\0garbage";
     let (len, event) = decoder.decode(wire, &Limits::DEFAULT).unwrap();
     assert_eq!(
-        (len, event.map(Said::from)),
-        (2, Some(Said::Close(None, String::new())))
+        (len, event.map(OwnedEvent::from)),
+        (2, Some(OwnedEvent::Close(None, String::new())))
     );
     assert_eq!(decoder.decode(&wire[2..], &Limits::DEFAULT), Ok((7, None)));
     assert_eq!(decoder.decode(b"", &Limits::DEFAULT), Ok((0, None)));

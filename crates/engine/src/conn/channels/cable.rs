@@ -33,7 +33,7 @@ pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
         b"\"ping\"" => Incoming::Alive,
         b"\"confirm_subscription\"" => Incoming::Joined { topic },
         b"\"reject_subscription\"" => Incoming::Refused { topic, reason: b"" },
-        b"\"disconnect\"" => Incoming::Goodbye { reason },
+        b"\"disconnect\"" => Incoming::Disconnect { reason },
         _ => match message {
             Some(payload) => Incoming::Message {
                 topic,
@@ -115,7 +115,7 @@ mod tests {
             ),
             (
                 r#"{"type":"disconnect","reason":"unauthorized","reconnect":false}"#,
-                Incoming::Goodbye {
+                Incoming::Disconnect {
                     reason: br#""unauthorized""#,
                 },
             ),

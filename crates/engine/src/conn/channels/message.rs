@@ -8,7 +8,7 @@ use plan::expr::value::write_json_text;
 /// What a text of the server means.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Incoming<'a> {
-    /// The connection may be used. From now on the server says something within this time, or is gone.
+    /// The connection may be used. From now on the server sends something within this time, or is gone.
     Greeting { silence_ns: Option<u64> },
     /// A message for the user.
     Message {
@@ -31,19 +31,19 @@ pub(crate) enum Incoming<'a> {
     },
     /// The channel has ended.
     Ended { topic: Cow<'a, [u8]> },
-    /// So many binary messages belong to this message.
+    /// This many binary messages belong to the message.
     WithAttachments { count: u32, then: Box<Incoming<'a>> },
     /// To be answered with this text.
     Ping { pong: Cow<'a, [u8]> },
     /// A sign of life.
     Alive,
     /// The server ends the connection.
-    Goodbye { reason: &'a [u8] },
+    Disconnect { reason: &'a [u8] },
     /// Not of this protocol.
     Broken,
 }
 
-/// A message of ours.
+/// A message from the user.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outgoing<'a> {
     pub(crate) verb: ChannelVerb,

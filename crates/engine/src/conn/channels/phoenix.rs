@@ -62,7 +62,7 @@ fn meaning<'a>(parts: &Parts<'a>) -> Incoming<'a> {
     }
 }
 
-/// A reply whose number is none of ours answers nothing that is waited for.
+/// A reply with an unknown number answers nothing that is waited for.
 fn reply<'a>(number: &[u8], payload: &'a [u8]) -> Incoming<'a> {
     let number = unquoted(number)
         .and_then(|text| std::str::from_utf8(&text).ok()?.parse::<u32>().ok())
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_told() {
+    fn malformed_channel_messages_are_reported() {
         for text in [
             "",
             "{",

@@ -8,17 +8,17 @@ use plan::ChannelVerb;
 use super::message::{Incoming, Outgoing, quote};
 use crate::json::{first_items, json_number, pairs, unquoted};
 
-/// The namespace that stands in no packet.
+/// The namespace that packets leave out.
 const MAIN: &[u8] = b"/";
 
 /// Most binary messages of one event.
 const ATTACHMENTS_MAX: u32 = 1024;
 
-/// A packet of Engine.IO; in a message stands one of Socket.IO.
+/// A packet of Engine.IO; a message holds one of Socket.IO.
 pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
     match text.split_first() {
         Some((b'0', rest)) => open(rest),
-        Some((b'1', _)) => Incoming::Goodbye { reason: b"" },
+        Some((b'1', _)) => Incoming::Disconnect { reason: b"" },
         Some((b'2', rest)) => Incoming::Ping {
             pong: [b"3", rest].concat().into(),
         },
@@ -28,7 +28,8 @@ pub(super) fn parse(text: &[u8]) -> Incoming<'_> {
     }
 }
 
-/// The server pings so often, and waits so long: without a ping for both together it is gone.
+/// The server pings in this interval and waits this long: without a ping for both together it is
+/// gone.
 fn open(json: &[u8]) -> Incoming<'_> {
     let mut silence_ms = 0.0;
     let read = pairs(json, |key, value| {
@@ -107,7 +108,7 @@ fn from<'a>(json: &'a [u8], part: &[u8]) -> &'a [u8] {
     json.get(start..).unwrap_or_default()
 }
 
-/// The number that begins `text`, if one does, and what is behind it.
+/// The number that begins `text`, if one does, and what follows it.
 fn digits(text: &[u8]) -> (Option<u32>, &[u8]) {
     let end = text.iter().position(|b| !b.is_ascii_digit());
     let (digits, rest) = text.split_at(end.unwrap_or(text.len()));
@@ -201,7 +202,7 @@ mod tests {
                 },
             ),
             ("6", Incoming::Alive),
-            ("1", Incoming::Goodbye { reason: b"" }),
+            ("1", Incoming::Disconnect { reason: b"" }),
             (r#"40{"sid":"y"}"#, Incoming::Joined { topic: main() }),
             (r#"40/a,{"sid":"y"}"#, Incoming::Joined { topic: other() }),
             (

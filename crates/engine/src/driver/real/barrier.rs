@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Zero {
     /// On this machine's monotonic clock; see [`super::monotonic_ns`].
     pub monotonic_ns: u64,
-    /// Nanoseconds since the Unix epoch, by the clock of whoever conducts the run.
+    /// Nanoseconds since the Unix epoch, by the controller's clock.
     pub unix_ns: u64,
 }
 
@@ -28,8 +28,8 @@ struct State {
 }
 
 impl StartBarrier {
-    /// Waits until so many loops are ready, at most for `timeout`. False where they are not, or
-    /// where one of them has given up.
+    /// Waits until this many loops are ready, at most for `timeout`. False if they are not, or if one
+    /// of them has given up.
     pub fn await_loops(&self, count: u32, timeout: Duration) -> bool {
         let waiting = |state: &mut State| !state.given_up && state.arrived_count < count;
         let (state, _) = self
@@ -45,14 +45,14 @@ impl StartBarrier {
         self.changed.notify_all();
     }
 
-    /// There will be no start: loops that wait, or come yet, return at once. Says nothing to those
-    /// that were let through.
+    /// There will be no start: loops that wait now or later return at once. Loops that have started
+    /// already are not affected.
     pub fn give_up(&self) {
         self.state().given_up = true;
         self.changed.notify_all();
     }
 
-    /// A place for a loop that is getting ready.
+    /// A loop that is getting ready.
     pub(super) fn join(&self) -> Participant<'_> {
         Participant {
             barrier: self,
@@ -66,8 +66,8 @@ impl StartBarrier {
     }
 }
 
-/// A loop's place at the barrier. Where the loop ends before it was ready, the others wait in vain, so
-/// the start is given up.
+/// A loop at the barrier. If it ends before it is ready, the others would wait for ever, so the start
+/// is given up.
 #[derive(Debug)]
 pub(super) struct Participant<'a> {
     barrier: &'a StartBarrier,
@@ -75,7 +75,7 @@ pub(super) struct Participant<'a> {
 }
 
 impl Participant<'_> {
-    /// The loop is ready. Waits for the zero; `None` where there will be none.
+    /// The loop is ready. Waits for the zero; `None` if there will be none.
     pub(super) fn wait(mut self) -> Option<Zero> {
         self.ready = true;
         let mut state = self.barrier.state();
@@ -106,7 +106,7 @@ mod tests {
     const TIMEOUT: Duration = Duration::from_secs(60);
 
     #[test]
-    fn all_that_are_ready_begin_at_the_same_zero() {
+    fn ready_loops_start_at_the_same_zero() {
         let barrier = StartBarrier::default();
         std::thread::scope(|scope| {
             let loops: Vec<_> = (0..3)
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_get_ready_ends_the_wait_of_all() {
+    fn a_loop_that_fails_to_get_ready_cancels_the_start() {
         let barrier = StartBarrier::default();
         std::thread::scope(|scope| {
             let other = scope.spawn(|| barrier.join().wait());

@@ -7,13 +7,13 @@ use super::setup::Waiting;
 /// Cores kept for loops, until this is dropped by the thread that made it.
 ///
 /// A loop that spins never sleeps, so whatever else runs on its core makes it late by whole turns of
-/// the scheduler, up to 4 ms. Where precise loops leave cores over, each has one of its own, and
+/// the scheduler, up to 4 ms. If precise loops leave cores over, each has one of its own, and
 /// the thread that keeps them, with all that it starts from then on, stays on the others.
 #[derive(Debug)]
 pub struct LoopCores {
     /// By the loop's number; empty: loops share all cores with everything else.
     by_loop: Vec<usize>,
-    /// Where the thread was allowed before.
+    /// The cores that the thread was allowed before.
     before: Option<CpuSet>,
 }
 
@@ -57,7 +57,7 @@ impl LoopCores {
         };
         self.by_loop.iter().for_each(|&core| rest.unset(core));
         for thread in threads {
-            // One that has ended, or may not be moved, is in nobody's way or stays in it.
+            // A thread that has ended is gone; one that may not be moved stays.
             let _ = sched_setaffinity(Some(thread), &rest);
         }
     }
@@ -71,13 +71,13 @@ impl LoopCores {
 impl Drop for LoopCores {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // Where it is denied, this thread goes on where it is.
+            // If that is denied, this thread stays where it is.
             let _ = sched_setaffinity(None, before);
         }
     }
 }
 
-/// Moves the calling thread to a core, for good. Where it is denied, it runs where it may.
+/// Moves the calling thread to a core, for good. If that is denied, it runs where it may.
 pub(super) fn move_to(core: usize) {
     let mut only = CpuSet::new();
     only.set(core);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_get_the_last_cores_and_the_rest_stays_off_them() {
+    fn loops_get_the_last_cores_and_other_threads_stay_off_them() {
         apart(|before| {
             let of = before.count() - 1;
             let cores = LoopCores::keep(Waiting::Precise, of);
@@ -111,21 +111,21 @@ mod tests {
     }
 
     #[test]
-    fn threads_from_before_are_moved_off_them() {
+    fn earlier_threads_are_moved_off_reserved_cores() {
         apart(|before| {
             let cores = LoopCores::keep(Waiting::Precise, before.count().saturating_sub(1));
             let rest = sched_getaffinity(None).unwrap();
             // It was there before: it may run anywhere.
             std::thread::scope(|scope| {
-                let (told, heard) = std::sync::mpsc::channel();
+                let (sender, receiver) = std::sync::mpsc::channel();
                 let (go, going) = std::sync::mpsc::channel::<()>();
                 let other = scope.spawn(move || {
                     sched_setaffinity(None, &before).unwrap();
-                    told.send(rustix::thread::gettid()).unwrap();
+                    sender.send(rustix::thread::gettid()).unwrap();
                     going.recv().unwrap();
                     sched_getaffinity(None).unwrap()
                 });
-                cores.clear_of(std::iter::once(heard.recv().unwrap()));
+                cores.clear_of(std::iter::once(receiver.recv().unwrap()));
                 go.send(()).unwrap();
                 assert_eq!(other.join().unwrap(), rest);
             });
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_from_wide_loops_or_where_no_core_is_left() {
+    fn wide_loops_and_small_machines_reserve_no_core() {
         apart(|before| {
             for (waiting, of) in [(Waiting::Wide, 1), (Waiting::Precise, before.count())] {
                 let cores = LoopCores::keep(waiting, of);

@@ -11,7 +11,7 @@ pub(super) fn leave_shared_table() -> Result<(), LoopError> {
         reason = "the thread's own file table is what lifts the limit"
     )]
     // SAFETY: only the calling thread's table changes. Files opened by others stay open in the
-    // table they share; this thread, as `run_loop` says, uses none of them from here on, and the
+    // table they share; this thread, as `run_loop` requires, uses none of them from here on, and the
     // channels it uses are not files.
     unsafe {
         unshare_unsafe(UnshareFlags::FILES).map_err(|source| LoopError::System {

@@ -27,9 +27,9 @@ pub struct LoopSetup {
     /// By endpoint.
     pub addresses: Arc<[SocketAddr]>,
     /// Local addresses to connect from, in turn; empty: the kernel's choice, and loopback
-    /// addresses of the loop's own where ports run out.
+    /// addresses of the loop's own if ports run out.
     pub sources: Arc<[IpAddr]>,
-    /// How many users the whole run may have at once.
+    /// How many users the run may have at once, in all loops together.
     pub users_max: u64,
     /// The core it runs on; `None`: any.
     pub core: Option<usize>,
@@ -38,7 +38,7 @@ pub struct LoopSetup {
     pub stop: Arc<StopFlag>,
 }
 
-/// What a loop tells while it runs.
+/// What a loop reports while it runs.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub enum LoopNews {
     /// An interval was closed.

@@ -20,11 +20,11 @@ use crate::traffic::Traffic;
 
 /// Places of the table that are looked at for a sample of open connections.
 const LOOKED_MAX: usize = 1_000;
-/// Bytes kept for a peer that does not read, beyond what both kernels hold for it. While so many wait
-/// nothing more is taken, so that one send of any length has its place.
+/// Bytes kept for a peer that does not read, beyond what both kernels hold for it. At this size no
+/// more is taken, so that one send of any length fits.
 const BACKLOG_BYTES_MAX: usize = 16 << 20;
 
-/// What a socket has to tell.
+/// What happened on a socket.
 pub(super) enum News {
     Connected,
     ConnectFailed {
@@ -43,15 +43,15 @@ pub(super) enum News {
 pub(crate) struct Socket {
     fd: OwnedFd,
     generation: u32,
-    /// What the kernel told of it and was not looked at to the end; empty: it has no news.
+    /// Events of the kernel that are not handled to the end; empty: it has no news.
     news: EventFlags,
     connecting: bool,
-    /// Whether the connection might be to itself.
-    doubtful: bool,
+    /// Whether the socket might be connected to itself.
+    may_be_own_peer: bool,
     /// What the kernel would not take yet.
     #[expect(
         clippy::box_collection,
-        reason = "8 bytes instead of 32, and seldom needed"
+        reason = "8 bytes instead of 32, and rarely needed"
     )]
     backlog: Option<Box<VecDeque<u8>>>,
 }
@@ -60,12 +60,12 @@ pub(crate) struct Socket {
 pub(super) struct Sockets {
     pub(super) epoll: OwnedFd,
     table: Vec<Option<Socket>>,
-    /// Those with news, each once, and some that are gone. The kernel tells only what is new
-    /// (edge-triggered), so what is not looked at to the end is remembered here.
+    /// Those with news, each once, and some that are gone. The kernel reports only what is new
+    /// (edge-triggered), so what is not handled to the end is remembered here.
     ready: VecDeque<ConnId>,
     addresses: Arc<[SocketAddr]>,
     sources: Sources,
-    /// True where a target is at an IPv6 address, as all are then taken to be.
+    /// True if a target is at an IPv6 address; all are then counted as such.
     ipv6: bool,
     /// Of connections that were closed.
     closed: Traffic,
@@ -77,7 +77,7 @@ impl Sockets {
     pub(super) fn new(setup: &LoopSetup) -> Result<Sockets, LoopError> {
         let epoll =
             epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|source| LoopError::System {
-                what: "make an epoll instance",
+                what: "create an epoll instance",
                 source,
             })?;
         let share = setup.shard.share;
@@ -139,7 +139,7 @@ impl Sockets {
             generation: id.generation,
             news: EventFlags::empty(),
             connecting: true,
-            doubtful: source.is_none_or(|source| source == address.ip()),
+            may_be_own_peer: source.is_none_or(|source| source == address.ip()),
             backlog: None,
         };
         self.table[slot] = Some(socket);
@@ -151,7 +151,7 @@ impl Sockets {
         (socket.generation == id.generation).then_some(socket)
     }
 
-    /// Puts a socket among those with news, behind the others.
+    /// Appends a socket to those with news.
     pub(super) fn note(&mut self, id: ConnId, flags: EventFlags) {
         let Some(socket) = self.get(id) else { return };
         let known = !socket.news.is_empty();
@@ -166,7 +166,7 @@ impl Sockets {
         self.ready.len()
     }
 
-    /// Takes out the first of those with news, and what the kernel told of it.
+    /// Takes out the first of those with news, and its events.
     pub(super) fn next_ready(&mut self) -> Option<(ConnId, EventFlags)> {
         while let Some(id) = self.ready.pop_front() {
             if let Some(socket) = self.get(id) {
@@ -177,7 +177,7 @@ impl Sockets {
         None
     }
 
-    /// What a socket with news has to tell next; `None`: nothing more.
+    /// What happened next on a socket with news; `None`: nothing more.
     pub(super) fn next_news(
         &mut self,
         id: ConnId,
@@ -197,8 +197,8 @@ impl Sockets {
         }
         match net::recv(&socket.fd, &mut *buffer, RecvFlags::empty()) {
             Ok((0, _)) => Some(News::Closed(None)),
-            // Less than was asked for: the socket is empty, and the next bytes make a new event.
-            // The end of the stream makes none after its own, so that is looked for.
+            // Less than the buffer holds: the socket is empty, and the next bytes make a new event.
+            // The end of the stream makes no event after its own, so another receive checks for it.
             Ok((len, _)) => {
                 let more = len == buffer.len() || flags.intersects(ended);
                 Some(News::Received { len, more })
@@ -212,7 +212,7 @@ impl Sockets {
     pub(super) fn send(&mut self, id: ConnId, bytes: &[u8]) -> Option<(Outcome, String)> {
         let socket = self.get(id)?;
         if is_full(socket) {
-            // There may be room by now that the kernel has not told of.
+            // There may be room by now that the kernel has not reported.
             flush(socket);
             if is_full(socket) {
                 let detail = "the peer does not read: 16 MiB wait to be sent".to_owned();
@@ -238,23 +238,23 @@ impl Sockets {
             if socket.backlog.is_some() {
                 flush(socket);
             }
-            let told = (!socket.connecting).then(|| traffic::of(&socket.fd, ipv6));
-            if let Some(told) = told.flatten() {
-                self.closed.add(&told);
+            let traffic = (!socket.connecting).then(|| traffic::read(&socket.fd, ipv6));
+            if let Some(traffic) = traffic.flatten() {
+                self.closed.add(&traffic);
             }
             self.table[id.slot as usize] = None;
         }
     }
 
     /// What all connections so far took on the wire: those that were closed, and those that are open,
-    /// of which so many are asked at most and stand for the others.
-    pub(super) fn traffic(&mut self, asked_max: usize) -> Traffic {
-        let (mut sum, mut asked) = (Traffic::default(), 0);
+    /// of which at most `sample_max` are read and stand for the others.
+    pub(super) fn traffic(&mut self, sample_max: usize) -> Traffic {
+        let (mut sum, mut sampled) = (Traffic::default(), 0);
         let (mut open, mut looked) = (0, 0);
         let len = self.table.len();
         for place in 0..len {
             let place = (self.sample_at + place) % len;
-            if asked >= asked_max || looked >= LOOKED_MAX {
+            if sampled >= sample_max || looked >= LOOKED_MAX {
                 self.sample_at = place;
                 break;
             }
@@ -262,17 +262,17 @@ impl Sockets {
             let Some(socket) = self.table[place].as_ref().filter(|s| !s.connecting) else {
                 continue;
             };
-            if let Some(told) = traffic::of(&socket.fd, self.ipv6) {
-                sum.add(&told);
-                asked += 1;
+            if let Some(traffic) = traffic::read(&socket.fd, self.ipv6) {
+                sum.add(&traffic);
+                sampled += 1;
             }
             open += 1;
         }
-        // The table holds those that are not open as well; as many of the rest are as of these.
+        // The table has free places, too; the share of open ones is that of the places looked at.
         let all = (open as u128 * len as u128 / looked.max(1) as u128) as usize;
-        let mut told = self.closed;
-        told.add(&sum.scaled(all, asked));
-        told
+        let mut all_traffic = self.closed;
+        all_traffic.add(&sum.scaled(all, sampled));
+        all_traffic
     }
 }
 
@@ -315,9 +315,9 @@ fn connected(socket: &mut Socket, flags: EventFlags) -> Option<News> {
         return None;
     }
     socket.connecting = false;
-    if socket.doubtful && met_itself(socket) {
-        let detail = "the connection met itself: nobody listens on the port, which lies in the \
-                      range of the kernel's own; reserve it with net.ipv4.ip_local_reserved_ports";
+    if socket.may_be_own_peer && is_self_connected(socket) {
+        let detail = "the socket connected to itself: no server listens on the port, which is in \
+                      the ephemeral range; reserve it with net.ipv4.ip_local_reserved_ports";
         return Some(News::ConnectFailed {
             outcome: Outcome::SelfConnect,
             detail: detail.to_owned(),
@@ -327,7 +327,7 @@ fn connected(socket: &mut Socket, flags: EventFlags) -> Option<News> {
 }
 
 /// TCP's simultaneous open: a socket can be connected to itself (RFC 9293 §3.5).
-fn met_itself(socket: &Socket) -> bool {
+fn is_self_connected(socket: &Socket) -> bool {
     match (net::getsockname(&socket.fd), net::getpeername(&socket.fd)) {
         (Ok(own), Ok(peer)) => Some(own) == peer,
         _ => false,
@@ -340,7 +340,7 @@ fn bind_without_port(fd: &OwnedFd) -> Result<(), Errno> {
     let on: libc::c_int = 1;
     let size = size_of::<libc::c_int>() as libc::socklen_t;
     #[expect(unsafe_code, reason = "rustix has no call for this option")]
-    // SAFETY: the pointer is to a live c_int of the size told; the descriptor is open.
+    // SAFETY: the pointer is to a live c_int of the size given; the descriptor is open.
     let result = unsafe {
         let value = (&raw const on).cast();
         let raw = fd.as_fd().as_raw_fd();
@@ -364,7 +364,7 @@ fn connect_failure(errno: Errno, address: SocketAddr) -> (Outcome, String) {
     (outcome, format!("{address}: {detail}"))
 }
 
-/// An error of the kernel as an outcome and in words.
+/// An error of the kernel as an outcome and a text.
 fn failure(errno: Errno) -> (Outcome, String) {
     let outcome = match errno {
         Errno::CONNREFUSED => Outcome::Refused,
@@ -379,7 +379,7 @@ fn failure(errno: Errno) -> (Outcome, String) {
         _ => Outcome::Other,
     };
     let text = std::io::Error::from(errno).to_string();
-    // "Connection refused (os error 111)": the number says nothing to a person.
+    // "Connection refused (os error 111)": the number means nothing to users.
     let text = text
         .split(" (os error")
         .next()

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 /// Connections from one source address to one endpoint before the next address is taken. The
 /// default port range has 28,232 ports, and Linux looks through those of one parity first: once
-/// half the range is taken, every connect searches all of that half in vain, which takes 1 ms.
+/// half the range is taken, every connect searches all of that half without success, which takes 1 ms.
 const PORTS_PER_SOURCE: u32 = 12_000;
 
 /// Gives out source addresses.
@@ -23,7 +23,7 @@ pub(super) struct Sources {
 const ADDRESSES_PER_LOOP: u32 = 64;
 
 impl Sources {
-    /// `users_max`: how many connections the whole run may hold at once.
+    /// `users_max`: how many connections the run may hold at once, in all loops together.
     pub(super) fn new(given: &[IpAddr], loop_index: u32, users_max: u64) -> Sources {
         let first = u32::from(Ipv4Addr::new(127, 1, 0, 1));
         Sources {
@@ -35,7 +35,7 @@ impl Sources {
         }
     }
 
-    /// Where the next connection to `target` comes from; `None`: the kernel chooses.
+    /// The source of the next connection to `target`; `None`: the kernel chooses.
     pub(super) fn next(&mut self, target: IpAddr) -> Option<IpAddr> {
         if !self.given.is_empty() {
             // In turn, so that all carry the same load.
@@ -53,7 +53,7 @@ impl Sources {
         Some(IpAddr::V4(Ipv4Addr::from(address)))
     }
 
-    /// Ports have run out: true where another address may have some.
+    /// Ports have run out: true if another address may have some.
     pub(super) fn exhausted(&mut self, target: IpAddr) -> bool {
         if self.given.is_empty() {
             self.spread = true;
@@ -89,7 +89,7 @@ mod tests {
     const TARGET: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     #[test]
-    fn a_small_run_leaves_the_choice_to_the_kernel_until_ports_run_out() {
+    fn a_small_run_uses_the_kernels_choice_until_ports_run_out() {
         let mut sources = Sources::new(&[], 1, 2_000);
         assert_eq!(sources.next(TARGET), None);
         assert!(sources.exhausted(TARGET));

@@ -10,7 +10,7 @@ pub struct StopFlag {
     paused: AtomicBool,
 }
 
-/// Nobody starts any more.
+/// No more users start.
 const CLOSED: u8 = 1;
 /// No step begins any more.
 const DRAINING: u8 = 2;
@@ -18,7 +18,7 @@ const DRAINING: u8 = 2;
 pub(super) const ABORTED: u8 = 3;
 
 impl StopFlag {
-    /// Users that fall due are refused; those who are present go on.
+    /// Users that fall due are refused; users that are present continue.
     pub fn close_arrivals(&self) {
         self.level.fetch_max(CLOSED, Ordering::Relaxed);
     }
@@ -43,22 +43,22 @@ impl StopFlag {
         self.level() >= DRAINING
     }
 
-    /// Nobody starts while this holds; who is due then is passed over.
+    /// No user starts while this holds; users that fall due are skipped.
     pub fn pause_arrivals(&self, paused: bool) {
         self.paused.store(paused, Ordering::Relaxed);
     }
 
-    /// True while nobody starts.
+    /// True while arrivals are paused.
     pub fn is_paused(&self) -> bool {
         self.paused.load(Ordering::Relaxed)
     }
 
-    /// How far it was raised; 0: not at all.
+    /// The level; 0: not raised.
     pub fn level(&self) -> u8 {
         self.level.load(Ordering::Relaxed)
     }
 
-    /// Raises it to a level that another flag had; it never sinks.
+    /// Raises it to at least this level of another flag.
     pub fn raise(&self, level: u8) {
         self.level.fetch_max(level, Ordering::Relaxed);
     }

@@ -1,13 +1,13 @@
 //! What a loop's connections took on the wire, as the kernel's TCP counted it (`TCP_INFO`, tcp(7)).
 //!
-//! Connections are asked when they close, so that the sum of all closed ones is exact; and of those that
-//! are open some are asked once a second, in turn, and stand for the others.
+//! Closed connections are read when they close, so that their sum is exact; of the open ones a sample
+//! is read once a second, in turn, and stands for the others.
 
 use std::os::fd::{AsFd, AsRawFd};
 
 use crate::traffic::Traffic;
 
-/// Open connections that a loop asks in a second. One takes about half a microsecond, and a precise loop
+/// Open connections that a loop reads in a second. One takes about half a microsecond, and a precise loop
 /// must not be away for long.
 pub(super) const SAMPLE_MAX: usize = 100;
 /// `TCPI_OPT_TIMESTAMPS` of linux/tcp.h.
@@ -47,7 +47,7 @@ struct TcpInfo {
     bytes_retrans: u64,
 }
 
-/// Where the fields stand that are read (linux/tcp.h).
+/// Offsets of the fields that are read (linux/tcp.h).
 const _: () = {
     assert!(std::mem::offset_of!(TcpInfo, total_retrans) == 100);
     assert!(std::mem::offset_of!(TcpInfo, bytes_received) == 128);
@@ -55,8 +55,8 @@ const _: () = {
     assert!(std::mem::offset_of!(TcpInfo, bytes_sent) == 200);
 };
 
-/// What the kernel counted on one connection so far; `None` where it does not tell.
-pub(super) fn of(socket: &impl AsFd, ipv6: bool) -> Option<Traffic> {
+/// What the kernel counted on one connection so far; `None` if it does not report that.
+pub(super) fn read(socket: &impl AsFd, ipv6: bool) -> Option<Traffic> {
     let mut info = TcpInfo::default();
     let mut size = size_of::<TcpInfo>() as libc::socklen_t;
     #[expect(unsafe_code, reason = "rustix has no call for this option")]
@@ -67,10 +67,10 @@ pub(super) fn of(socket: &impl AsFd, ipv6: bool) -> Option<Traffic> {
         let value = (&raw mut info).cast();
         libc::getsockopt(raw, libc::IPPROTO_TCP, libc::TCP_INFO, value, &raw mut size)
     };
-    (result == 0).then(|| told(&info, ipv6))
+    (result == 0).then(|| from_info(&info, ipv6))
 }
 
-fn told(info: &TcpInfo, ipv6: bool) -> Traffic {
+fn from_info(info: &TcpInfo, ipv6: bool) -> Traffic {
     let ip = if ipv6 { IPV6_BYTES } else { IPV4_BYTES };
     let options = if info.options & TIMESTAMPS != 0 {
         TIMESTAMPS_BYTES
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernel_tells_what_was_said() {
+    fn kernel_counts_match_what_was_sent() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut server, _) = listener.accept().unwrap();
@@ -107,16 +107,19 @@ mod tests {
         server.read_exact(&mut [0; 300]).unwrap();
         server.write_all(&[2; 70]).unwrap();
         client.read_exact(&mut [0; 70]).unwrap();
-        let told = of(&client, false).unwrap();
+        let traffic = read(&client, false).unwrap();
         assert_eq!(
-            (told.connections, told.payload_out, told.payload_in),
+            (traffic.connections, traffic.payload_out, traffic.payload_in),
             (1, 300, 70)
         );
         // SYN, its acknowledgement and the data at least, each way.
-        assert!(told.segments_out >= 3 && told.segments_in >= 2, "{told:?}");
-        assert_eq!(told.retransmits, 0);
-        let header = (told.ip_out - told.payload_out) / told.segments_out;
-        assert!([40, 52].contains(&header), "{told:?}");
-        assert!(of(&std::io::stdin(), false).is_none());
+        assert!(
+            traffic.segments_out >= 3 && traffic.segments_in >= 2,
+            "{traffic:?}"
+        );
+        assert_eq!(traffic.retransmits, 0);
+        let header = (traffic.ip_out - traffic.payload_out) / traffic.segments_out;
+        assert!([40, 52].contains(&header), "{traffic:?}");
+        assert!(read(&std::io::stdin(), false).is_none());
     }
 }

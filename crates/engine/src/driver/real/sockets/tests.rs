@@ -37,7 +37,7 @@ fn connected_pair() -> (Sockets, TcpStream) {
 }
 
 #[test]
-fn what_a_peer_does_not_read_is_kept_up_to_a_limit() {
+fn unread_bytes_are_kept_up_to_a_limit() {
     let (mut sockets, _peer) = connected_pair();
     let piece = vec![0; 1 << 20];
     let mut sends = (0..100).map(|count| (count, sockets.send(ID, &piece)));
@@ -49,7 +49,7 @@ fn what_a_peer_does_not_read_is_kept_up_to_a_limit() {
 }
 
 #[test]
-fn what_is_read_makes_room_and_nothing_is_lost() {
+fn reading_frees_the_backlog_and_loses_nothing() {
     let (mut sockets, mut peer) = connected_pair();
     let large = vec![7; 3 * BACKLOG_BYTES_MAX];
     assert!(sockets.send(ID, &large).is_none(), "one send has its place");
@@ -75,9 +75,9 @@ fn what_is_read_makes_room_and_nothing_is_lost() {
     assert!(got[..large.len()] == large && got[large.len()..] == [9]);
 }
 
-/// The kernel tells of a socket once, so each stands among those with news until its turn.
+/// The kernel reports a socket once, so it stays in the queue until its turn.
 #[test]
-fn a_socket_has_news_once_however_often_it_is_told() {
+fn a_socket_is_queued_once_however_many_events_it_gets() {
     let (mut sockets, _peer) = connected_pair();
     sockets.note(ID, EventFlags::IN);
     sockets.note(ID, EventFlags::RDHUP);

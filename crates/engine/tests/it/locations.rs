@@ -1,4 +1,4 @@
-//! Where requests go, and who starts when, beyond one target and one process of arrivals.
+//! Requests to several hosts, and arrivals of several processes.
 
 use engine::arrivals::{Arrivals, Share};
 use record::Outcome;
@@ -13,7 +13,7 @@ fn host_and_path(request: &str) -> (String, String) {
 }
 
 #[test]
-fn users_are_dealt_among_servers_by_weight_and_stay() {
+fn users_are_assigned_to_servers_by_weight_and_stay() {
     let text = "
 name: servers
 target: { servers: [ { url: http://a.test:81/base, weight: 3 }, { url: http://b.test/base } ] }
@@ -36,7 +36,7 @@ arrivals: [ { constant: 400/s, for: 1s }, { hold: 1s } ]
 }
 
 #[test]
-fn a_variable_says_where_a_request_goes() {
+fn a_variable_can_hold_the_url_of_a_request() {
     let text = "
 name: located
 target: http://a.test/base
@@ -75,7 +75,7 @@ arrivals: [ { constant: 1/s, for: 1s }, { hold: 5s } ]
 }
 
 #[test]
-fn a_whole_response_can_be_searched() {
+fn a_regex_can_search_the_entire_response() {
     let text = "
 name: whole
 target: http://a.test/
@@ -98,9 +98,9 @@ arrivals: [ { constant: 1/s, for: 1s }, { hold: 5s } ]
 }
 
 #[test]
-fn a_session_restarts_so_often_with_its_variables_and_waits_by_expression() {
+fn restart_keeps_variables_and_is_limited() {
     let text = "
-name: anew
+name: restarts
 target: http://a.test/
 sessions:
   main:
@@ -119,7 +119,7 @@ arrivals: [ { constant: 1/s, for: 1s }, { hold: 20s } ]
 }
 
 #[test]
-fn a_last_phase_may_end_with_its_last_user() {
+fn a_last_phase_can_end_with_its_last_user() {
     let text = "
 name: done
 target: http://a.test/
