@@ -3,11 +3,8 @@
 
 use std::path::Path;
 
-/// Variants of each file.
-const VARIANTS_COUNT: u64 = 200;
-
-/// Runs `body` on the corpus of `target` and on variants of its files.
-pub(crate) fn replay(target: &str, body: impl Fn(&[u8])) {
+/// Runs `body` on the corpus of `target` and on so many variants of each of its files.
+pub(crate) fn replay(target: &str, variants_count: u64, body: impl Fn(&[u8])) {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let entries = std::fs::read_dir(corpus.join(target)).expect("each target has a corpus");
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
@@ -16,8 +13,8 @@ pub(crate) fn replay(target: &str, body: impl Fn(&[u8])) {
     for (number, file) in files.iter().enumerate() {
         let data = std::fs::read(file).expect("a file of the corpus can be read");
         body(&data);
-        for variant in 0..VARIANTS_COUNT {
-            body(&changed(&data, number as u64 * VARIANTS_COUNT + variant));
+        for variant in 0..variants_count {
+            body(&changed(&data, number as u64 * variants_count + variant));
         }
     }
 }

@@ -38,5 +38,7 @@ pub use run::tick::{Second, Tick, TickMeasure};
 pub use run::{ConductError, Conducted, RunRequest, TooSmall, conduct};
 pub use target::{LISTENING, TargetError};
 pub use watch::{WatchError, WatchRequest, watch};
+#[doc(hidden)]
+pub use workers::fuzzing::worker_frames;
 pub use workers::pool::PoolError;
 pub use workers::serve::{WorkError, serve as work};

@@ -15,6 +15,7 @@
 //! | `check` | refuses values that are impossible in this run |
 //! | `clock` | the offset between a worker's clock and ours |
 //! | `protocol`, `frame` | the messages, and their bytes |
+//! | `fuzzing` | the fuzzers' way to the frames |
 //! | `serve`, `credits` | the worker's side |
 //! | `news`, `rows` | what loops report, and the channel of their rows |
 
@@ -23,6 +24,7 @@ mod clock;
 mod connection;
 mod credits;
 mod frame;
+pub(crate) mod fuzzing;
 pub(crate) mod layout;
 mod listener;
 mod news;

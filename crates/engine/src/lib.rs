@@ -9,6 +9,8 @@ mod interpreter;
 mod json;
 pub mod measure;
 mod messages;
+#[doc(hidden)]
+pub mod microbench;
 mod received;
 pub mod sequences;
 pub mod shard;

@@ -9,10 +9,10 @@ use replay::replay;
 
 #[test]
 fn no_recording_panics() {
-    replay("har", bodies::har);
+    replay("har", 200, bodies::har);
 }
 
 #[test]
 fn no_tsung_file_panics() {
-    replay("tsung", bodies::tsung);
+    replay("tsung", 200, bodies::tsung);
 }

@@ -9,5 +9,5 @@ use replay::replay;
 
 #[test]
 fn no_log_panics() {
-    replay("logs", bodies::logs);
+    replay("logs", 15, bodies::logs);
 }

@@ -9,20 +9,20 @@ use replay::replay;
 
 #[test]
 fn http1_reads_any_bytes_alike_however_they_are_cut() {
-    replay("http1", bodies::http1);
+    replay("http1", 200, bodies::http1);
 }
 
 #[test]
 fn ws_reads_any_bytes_alike_however_they_are_cut() {
-    replay("ws", bodies::ws);
+    replay("ws", 200, bodies::ws);
 }
 
 #[test]
 fn sse_reads_any_bytes_alike_however_they_are_cut() {
-    replay("sse", bodies::sse);
+    replay("sse", 200, bodies::sse);
 }
 
 #[test]
 fn frames_read_any_bytes_alike_however_they_are_cut() {
-    replay("frames", bodies::frames);
+    replay("frames", 200, bodies::frames);
 }

@@ -9,5 +9,5 @@ use replay::replay;
 
 #[test]
 fn no_file_of_a_run_panics() {
-    replay("run_files", bodies::run_files);
+    replay("run_files", 50, bodies::run_files);
 }

@@ -9,10 +9,10 @@ use replay::replay;
 
 #[test]
 fn no_document_panics() {
-    replay("yaml", bodies::yaml);
+    replay("yaml", 200, bodies::yaml);
 }
 
 #[test]
 fn no_expression_panics() {
-    replay("expressions", bodies::expressions);
+    replay("expressions", 200, bodies::expressions);
 }
