@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_be_worked_out_on_paper_comes_out() {
+    fn closed_forms_are_reproduced() {
         // Nothing seen: −ln(α/2), and 1 − (α/2)^(1/n).
         let (low, high) = mean_interval(0, 0.95);
         assert!(low == 0.0 && (high - 40.0_f64.ln()).abs() < 1e-12, "{high}");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_and_what_must_be_is_not() {
+    fn impossible_counts_are_rejected_and_certain_ones_are_not() {
         assert_eq!(CountDistribution::Binomial(10, 0.0).p(1), 0.0);
         assert_eq!(CountDistribution::Binomial(10, 0.0).p(0), 1.0);
         assert_eq!(CountDistribution::Binomial(10, 1.0).p(10), 1.0);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_is_missed_as_often_as_its_counts_lie_outside() {
+    fn miss_probability_is_that_of_counts_outside_the_interval() {
         for distribution in [
             CountDistribution::Poisson(7.3),
             CountDistribution::Binomial(60, 0.15),

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_are_not_pushed_up_by_rounding() {
+    fn rounding_does_not_change_ranks() {
         for n in 1_u64..=1000 {
             for percent in 1..=100 {
                 let exact = (n * percent).div_ceil(100);

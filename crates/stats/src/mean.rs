@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_hold_the_truth_though_neighbours_are_alike() {
+    fn intervals_of_autocorrelated_series_keep_their_coverage() {
         const TRIES: u64 = 500;
         let held = (0..TRIES).filter(|&seed| {
             let mut rng = Rng::new(seed, 0, Purpose::Think);

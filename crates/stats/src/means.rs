@@ -115,7 +115,7 @@ mod tests {
     use crate::rng::Purpose;
 
     #[test]
-    fn the_level_is_held_though_one_number_in_a_hundred_is_most_of_the_mean() {
+    fn heavy_tails_keep_the_level_of_the_means_test() {
         const TRIES: u64 = 300;
         let drawn = |rng: &mut Rng| -> Vec<f64> {
             (0..120)
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_that_is_missing_is_seen() {
+    fn missing_tail_is_detected() {
         let mut rng = Rng::new(1, 0, Purpose::Resample);
         let exponential = Dist::Exponential { mean: 3.0 };
         let mut all: Vec<f64> = (0..2_000).map(|_| exponential.sample(&mut rng)).collect();

@@ -147,7 +147,7 @@ mod tests {
     /// What the shoelace formula and SciPy say, over all orders where need be:
     /// `scripts/golden/meters.py`.
     #[test]
-    fn others_find_the_same() {
+    fn results_agree_with_scipy() {
         let golden = include_str!("../../../testdata/golden/meters.json");
         let golden: serde_json::Value = serde_json::from_str(golden).unwrap();
         let polygons = golden["polygons"].as_array().unwrap();

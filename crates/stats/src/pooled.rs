@@ -160,7 +160,7 @@ mod tests {
 
     /// What NumPy says of all values: `scripts/golden/meters.py`.
     #[test]
-    fn others_find_the_same() {
+    fn results_agree_with_scipy() {
         let golden = include_str!("../../../testdata/golden/meters.json");
         let golden: serde_json::Value = serde_json::from_str(golden).unwrap();
         let number = |value: &serde_json::Value| value.as_f64().unwrap();

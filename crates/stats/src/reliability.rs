@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_seen_gives_a_bound_and_no_estimate() {
+    fn no_events_give_a_bound_and_no_estimate() {
         let never = mean_time(100.0, 0, 0.95);
         assert_eq!((never.value, never.high), (None, f64::INFINITY));
         // The rule of three: 100/3.
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_hold_the_truth_as_often_as_they_say() {
+    fn intervals_keep_their_coverage() {
         const TRIES: u64 = 1000;
         let truth = 10.0 / 11.0;
         let mut seen = (0, 0, 0);

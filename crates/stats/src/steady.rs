@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_is_not_cut_and_a_step_is_cut_where_it_is() {
+    fn cut_is_at_the_step_and_a_constant_has_none() {
         let flat = mser(&[7.0; 40], 1).unwrap();
         assert_eq!((flat.cut, flat.is_late), (0, false));
         let step: Vec<f64> = (0..60).map(|i| if i < 12 { 50.0 } else { 10.0 }).collect();

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_scatter_or_is_not_there_makes_no_nonsense() {
+    fn constant_and_empty_groups_have_defined_results() {
         assert_eq!(difference_interval(&[], &[1.0], 0.95), None);
         assert_eq!(difference_interval(&[1.0], &[2.0], 0.95), None);
         assert_eq!(

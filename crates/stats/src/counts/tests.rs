@@ -2,7 +2,7 @@ use super::*;
 use crate::rng::{Purpose, Rng};
 
 #[test]
-fn nothing_is_said_of_too_little() {
+fn too_few_numbers_have_no_result() {
     assert_eq!(dispersion([5].into_iter()), None);
     assert_eq!(dispersion([0, 0, 0].into_iter()), None);
     assert_eq!(two_rows(&[0, 0], &[1, 2]), None);
@@ -12,7 +12,7 @@ fn nothing_is_said_of_too_little() {
 }
 
 #[test]
-fn even_counts_and_bursts_are_both_far_from_poisson() {
+fn even_counts_and_bursts_are_not_poisson() {
     let even = dispersion(std::iter::repeat_n(10, 500)).unwrap();
     assert!(even.index < 1e-9 && even.p < 1e-12);
     let bursts = dispersion((0..500).map(|i| if i % 10 == 0 { 100 } else { 0 })).unwrap();
@@ -20,14 +20,14 @@ fn even_counts_and_bursts_are_both_far_from_poisson() {
 }
 
 #[test]
-fn windows_in_which_nothing_is_expected_do_not_count() {
+fn windows_without_expected_events_are_skipped() {
     let pairs = [(3, 2.0), (1, 2.0), (9, 0.0)];
     let found = about(pairs.into_iter(), 0).unwrap();
     assert_eq!((found.statistic, found.freedom), (1.0, 2.0));
 }
 
 #[test]
-fn poissons_distribution_is_that_of_the_tables() {
+fn poisson_distribution_agrees_with_tables() {
     // Molina, "Poisson's Exponential Binomial Limit" (1942), to the six digits that it has.
     for (count, mean, expected) in [
         (0, 1.0, 0.367_879),
@@ -45,7 +45,7 @@ fn poissons_distribution_is_that_of_the_tables() {
 }
 
 #[test]
-fn groups_that_do_not_vary_within_have_an_f_that_can_be_written() {
+fn groups_without_variance_have_a_finite_f() {
     let alike = groups(&[vec![1.0; 4], vec![2.0; 4]]).unwrap();
     assert!(alike.f.is_finite() && alike.p < 1e-12, "{alike:?}");
     assert_eq!(alike.explained, 1.0);
@@ -61,7 +61,7 @@ fn spread(users: u64, windows: u64, rng: &mut Rng) -> Vec<u64> {
 }
 
 #[test]
-fn few_counts_that_are_poisson_are_refused_as_seldom_as_the_level_says() {
+fn small_poisson_counts_keep_the_level() {
     const ROUNDS: usize = 1_000;
     for (users, windows) in [(20, 50), (45, 50), (100, 4_000), (400, 1_000)] {
         let mut rng = Rng::new(3, users, Purpose::Arrivals);
@@ -76,7 +76,7 @@ fn few_counts_that_are_poisson_are_refused_as_seldom_as_the_level_says() {
 }
 
 #[test]
-fn few_that_come_together_are_seen() {
+fn rare_pairs_are_detected() {
     let mut rng = Rng::new(3, 1, Purpose::Arrivals);
     let mut counts = spread(100, 100_000, &mut rng);
     assert!(dispersion(counts.iter().copied()).unwrap().p > 0.05);

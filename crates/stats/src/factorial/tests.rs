@@ -287,7 +287,7 @@ fn the_other_half_has_the_other_sign() {
 }
 
 #[test]
-fn a_missing_cell_costs_the_highest_interaction() {
+fn missing_cell_drops_the_highest_interaction() {
     let mut rows = table(2, 2, &[15.0, 18.0, 45.0, 48.0, 25.0, 28.0, 75.0, 75.0]);
     rows.truncate(6);
     let found = factorial(&[2, 2], &rows, 0.95).unwrap();
@@ -309,7 +309,7 @@ fn a_missing_cell_costs_the_highest_interaction() {
 }
 
 #[test]
-fn what_cannot_be_analysed_is_told() {
+fn invalid_designs_are_errors() {
     let fails = |levels: &[usize], rows: &[Observation]| factorial(levels, rows, 0.95).unwrap_err();
     let rows = table(1, 2, &[1.0, 2.0, 3.0, 4.0]);
     assert_eq!(fails(&[], &rows), FactorialError::Factors(0));
@@ -384,7 +384,7 @@ fn warns(
 }
 
 #[test]
-fn a_trend_is_seen_in_noise_one_time_in_twenty() {
+fn trend_test_keeps_its_level() {
     for (seed, cells, times) in [(1, 2, 2), (2, 4, 2), (3, 8, 2), (4, 2, 3), (5, 4, 5)] {
         // Each repetition of all cells is a block, as experiments are run.
         let share = warns(seed, cells, times, |blocks| {
@@ -403,7 +403,7 @@ fn a_trend_is_seen_in_noise_one_time_in_twenty() {
 }
 
 #[test]
-fn a_trend_that_is_there_is_seen() {
+fn true_trend_is_detected() {
     let rows: Vec<Observation> = (0..24)
         .map(|at| Observation {
             levels: vec![at % 4],

@@ -6,7 +6,7 @@ fn observed(numbers: &[f64], step: f64) -> Observed {
 
 /// The probabilities of all that a clock can show sum to 1, and its mean is the distribution's.
 #[test]
-fn what_a_clock_shows_is_a_distribution_with_the_distributions_mean() {
+fn shown_probabilities_sum_to_one_and_keep_the_mean() {
     let distributions = [
         Distribution::Exponential { mean: 2.5 },
         Distribution::Weibull {
@@ -54,7 +54,7 @@ fn what_a_clock_shows_is_a_distribution_with_the_distributions_mean() {
 }
 
 #[test]
-fn what_cannot_be_fitted_is_told() {
+fn invalid_samples_are_errors() {
     assert_eq!(
         Observed::new(&[], 0.0),
         Err(FitError::TooFew {
@@ -100,14 +100,14 @@ fn what_cannot_be_fitted_is_told() {
 }
 
 #[test]
-fn numbers_are_moved_to_steps() {
+fn numbers_are_rounded_to_steps() {
     let found = observed(&[0.999_999_9, 1.0, 2.0], 1.0);
     assert_eq!(found.values(), [(1.0, 2), (2.0, 1)]);
     assert_eq!((found.count(), found.step()), (3, 1.0));
 }
 
 #[test]
-fn a_distribution_comes_back_from_its_parameters() {
+fn distribution_is_rebuilt_from_its_parameters() {
     let numbers: Vec<f64> = (1..200)
         .map(|n| f64::from(n * n % 97) / 10.0 + 0.1)
         .collect();
@@ -138,7 +138,7 @@ fn a_distribution_comes_back_from_its_parameters() {
 
 /// Far out nothing is left of a difference of integrals; what is shown there has a probability all the same.
 #[test]
-fn what_is_shown_far_out_is_unlikely_and_not_impossible() {
+fn tail_probabilities_are_positive() {
     let distributions = [
         Distribution::Exponential { mean: 0.4 },
         Distribution::Weibull {
@@ -182,7 +182,7 @@ fn what_is_shown_far_out_is_unlikely_and_not_impossible() {
 
 /// Most numbers below the clock's step and a long tail: the first guess is far from the distribution.
 #[test]
-fn distributions_below_the_clocks_step_are_found() {
+fn fits_find_means_below_the_clocks_step() {
     let mut numbers = vec![0.0; 700];
     numbers.extend([1.0; 200]);
     numbers.extend((2..60).map(f64::from));

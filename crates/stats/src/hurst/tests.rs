@@ -15,7 +15,7 @@ fn a_valley_is_found() {
 }
 
 #[test]
-fn no_h_is_told_where_there_is_none() {
+fn series_without_h_have_no_estimate() {
     // All its power lies at the highest frequency that is taken.
     let turn = std::f64::consts::TAU * 60.0 / 1_000.0;
     let wave: Vec<f64> = (0..1_000).map(|i| (turn * f64::from(i)).sin()).collect();

@@ -38,7 +38,7 @@ fn peaks_of_a_drawn_line() {
 }
 
 #[test]
-fn two_modes_are_told_apart_with_their_shares() {
+fn two_modes_have_their_shares() {
     let mut rng = Rng::new(3, 1, Purpose::Resample);
     let sample = mixture(&[(0.7, 10.0, 1.0), (0.3, 20.0, 2.0)], 20_000, &mut rng);
     let found = modes(&sample, &PLAIN).unwrap();
@@ -57,7 +57,7 @@ fn two_modes_are_told_apart_with_their_shares() {
 }
 
 #[test]
-fn a_mode_of_few_is_counted_with_its_neighbour() {
+fn small_modes_are_merged_with_their_neighbours() {
     let mut rng = Rng::new(4, 1, Purpose::Resample);
     let sample = mixture(&[(0.995, 10.0, 1.0), (0.005, 30.0, 1.0)], 20_000, &mut rng);
     assert_eq!(modes(&sample, &PLAIN).unwrap().len(), 1);
@@ -75,7 +75,7 @@ fn a_mode_of_few_is_counted_with_its_neighbour() {
 }
 
 #[test]
-fn one_mode_is_seldom_taken_for_more() {
+fn unimodal_samples_keep_the_level() {
     let mut rng = Rng::new(5, 1, Purpose::Resample);
     let mut wrong = 0;
     for trial in 0..120 {
@@ -94,7 +94,7 @@ fn one_mode_is_seldom_taken_for_more() {
 }
 
 #[test]
-fn rounding_makes_no_modes() {
+fn rounded_samples_have_no_extra_modes() {
     let mut rng = Rng::new(7, 1, Purpose::Resample);
     let times = LogNormal::new(5_f64.ln(), 0.5).unwrap();
     let mut whole =
@@ -114,7 +114,7 @@ fn rounding_makes_no_modes() {
 }
 
 #[test]
-fn a_sample_of_one_value_has_one_mode() {
+fn constant_sample_has_one_mode() {
     let constant = Sample::counted(vec![(7.0, 500)]).unwrap();
     let mode = Mode {
         at: 7.0,
@@ -138,7 +138,7 @@ fn a_sample_of_one_value_has_one_mode() {
 }
 
 #[test]
-fn silverman_sees_two_modes_where_there_are_two() {
+fn silverman_detects_two_modes() {
     let mut rng = Rng::new(6, 1, Purpose::Resample);
     let two = mixture(&[(0.5, 0.0, 1.0), (0.5, 5.0, 1.0)], 500, &mut rng);
     let p = |modes_max, rng: &mut Rng| {

@@ -85,7 +85,7 @@ fn distances_agree_with_their_definition_and_with_t() {
 }
 
 #[test]
-fn what_does_not_scatter_is_nothing_or_without_bounds() {
+fn constant_groups_have_t_of_zero_or_infinity() {
     let second = [false, false, true, true];
     assert_eq!(two_sample_t(&[0.1, 0.1, 0.1, 0.1], &second, 0.0), 0.0);
     assert_eq!(
@@ -104,7 +104,7 @@ fn what_does_not_scatter_is_nothing_or_without_bounds() {
 }
 
 #[test]
-fn all_permutations_are_different_and_the_seen_one_is_the_first() {
+fn permutations_are_distinct_and_begin_with_the_observed_one() {
     for (first, second) in [(5, 5), (1, 4), (4, 1), (2, 3), (0, 3), (3, 0)] {
         let permutations = Permutations::of_groups(first, second, 1000, &mut rng());
         let mut all = permutations.all.clone();

@@ -21,7 +21,7 @@ fn ranks_quantiles_and_counts_of_a_sample_with_ties() {
 }
 
 #[test]
-fn what_cannot_be_ordered_is_refused() {
+fn nan_is_an_error() {
     assert_eq!(Sample::new(vec![]), Err(SampleError::Empty));
     assert_eq!(Sample::counted(vec![(1.0, 0)]), Err(SampleError::Empty));
     let nan = Sample::new(vec![1.0, f64::NAN]).unwrap_err();
@@ -36,7 +36,7 @@ fn what_cannot_be_ordered_is_refused() {
 }
 
 #[test]
-fn edges_of_a_histogram_enclose_what_was_recorded() {
+fn edges_of_a_histogram_enclose_the_recorded_numbers() {
     let mut hist = LogHistogram::new();
     let numbers: Vec<u64> = (1..500).map(|i| i * i * 37).collect();
     numbers.iter().for_each(|&number| hist.record(number));

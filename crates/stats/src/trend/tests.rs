@@ -80,7 +80,7 @@ fn wander(seed: u64, n: usize, correlation: f64, slope: f64) -> Vec<(f64, f64)> 
 }
 
 #[test]
-fn noise_is_seldom_called_a_trend_however_much_neighbours_are_alike() {
+fn autocorrelated_noise_keeps_the_level() {
     const TRIES: u64 = 400;
     for (correlation, at_most) in [(0.0, 0.07), (0.3, 0.09), (0.6, 0.10)] {
         let called = (0..TRIES)
@@ -92,7 +92,7 @@ fn noise_is_seldom_called_a_trend_however_much_neighbours_are_alike() {
 }
 
 #[test]
-fn a_trend_is_found_in_noise() {
+fn trend_is_found_in_noise() {
     let found = (0..100)
         .filter(|&seed| {
             let trend = trend(&wander(seed, 60, 0.3, 0.06), 0.95).unwrap();
@@ -103,13 +103,13 @@ fn a_trend_is_found_in_noise() {
 }
 
 #[test]
-fn a_constant_has_none() {
+fn constant_series_has_no_trend_or_estimate() {
     let flat = trend(&timed(&[3.0; 30]), 0.95).unwrap();
     assert_eq!((flat.p, flat.slope, flat.tau), (1.0, 0.0, 0.0));
 }
 
 #[test]
-fn what_has_no_trend_to_speak_of_is_refused() {
+fn invalid_series_are_errors() {
     assert_eq!(trend(&[], 0.95), Err(TrendError::Count(0)));
     assert_eq!(trend(&timed(&[1.0; 9]), 0.95), Err(TrendError::Count(9)));
     let mut broken = timed(&[1.0; 20]);

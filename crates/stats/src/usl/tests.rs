@@ -87,7 +87,7 @@ fn fit_recovers_exact_data() {
 }
 
 #[test]
-fn what_cannot_be_fitted_is_said() {
+fn invalid_loads_are_errors() {
     let few = [(1.0, 1.0), (2.0, 2.0), (2.0, 2.1), (3.0, 3.0)];
     assert_eq!(Usl::fit(&few, 0.95), Err(UslError::TooFew(3)));
     assert_eq!(Usl::fit(&[], 0.95), Err(UslError::TooFew(0)));
@@ -96,7 +96,7 @@ fn what_cannot_be_fitted_is_said() {
 }
 
 #[test]
-fn a_straight_line_has_no_limit_and_a_flat_one_has() {
+fn limit_exists_for_flat_not_for_linear_throughput() {
     let line: Vec<_> = (1..=8)
         .map(|n| (f64::from(n), 50.0 * f64::from(n)))
         .collect();

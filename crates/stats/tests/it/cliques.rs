@@ -8,7 +8,7 @@ fn whole(value: &Value) -> Vec<usize> {
 }
 
 #[test]
-fn maximal_cliques_as_networkx_finds_them() {
+fn maximal_cliques_agree_with_networkx() {
     for case in cases("cliques") {
         let mut graph = Graph::new(case["nodes"].as_u64().unwrap() as usize);
         for edge in case["edges"].as_array().unwrap() {
@@ -29,7 +29,7 @@ fn maximal_cliques_as_networkx_finds_them() {
 }
 
 #[test]
-fn a_graph_with_too_many_cliques_is_given_up_and_says_so() {
+fn too_many_cliques_are_truncated_and_reported() {
     // Moon and Moser: 3^33 cliques.
     let mut graph = Graph::new(99);
     for a in 0..99 {

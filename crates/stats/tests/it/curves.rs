@@ -8,7 +8,7 @@ use crate::golden::{assert_near, cases, number, numbers, sample};
 const KINDS: [(Kind, &str); 2] = [(Kind::Natural, "natural"), (Kind::Monotone, "monotone")];
 
 #[test]
-fn outliers_are_replaced_as_numpy_would() {
+fn outliers_agree_with_numpy() {
     for case in cases("median_filter") {
         let series = numbers(&case["series"]);
         let width = number(&case["width"]) as usize;
@@ -23,7 +23,7 @@ fn outliers_are_replaced_as_numpy_would() {
 }
 
 #[test]
-fn splines_as_scipy_draws_them() {
+fn splines_agree_with_scipy() {
     for case in cases("splines") {
         let (x, at) = (numbers(&case["x"]), numbers(&case["at"]));
         for (kind, key) in KINDS {
@@ -36,7 +36,7 @@ fn splines_as_scipy_draws_them() {
 }
 
 #[test]
-fn shares_on_bins_as_scipys_splines_give_them() {
+fn shares_on_bins_agree_with_scipys_splines() {
     for case in cases("ecdf_shares") {
         let sample = sample(&case["values"]);
         let grid = Grid {
@@ -70,7 +70,7 @@ fn a_grid_encloses_its_samples() {
 }
 
 #[test]
-fn a_sample_made_of_shares_is_distributed_like_them() {
+fn sample_drawn_from_shares_has_their_distribution() {
     let a = Sample::new((0..1000).map(|i| f64::from(i) * 0.05).collect()).unwrap();
     let grid = Grid::enclosing(&[&a], 1.0).unwrap();
     let of_a = shares(&a, grid, Kind::Monotone);

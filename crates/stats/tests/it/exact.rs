@@ -57,7 +57,7 @@ fn shares_have_scipys_intervals() {
 }
 
 #[test]
-fn several_happen_as_often_as_a_convolution_says() {
+fn poisson_binomial_agrees_with_a_convolution() {
     for case in GOLDEN["several"].as_array().unwrap() {
         let probabilities = numbers(&case["probabilities"]);
         let found = at_least_of(&probabilities, whole(&case["count"]) as usize);

@@ -32,7 +32,7 @@ fn family(name: &str) -> Family {
 }
 
 #[test]
-fn the_most_likely_parameters_are_those_of_scipy() {
+fn fitted_parameters_agree_with_scipy() {
     let cases = GOLDEN["fits"].as_array().unwrap();
     assert_eq!(cases.len(), 17);
     for case in cases {
@@ -86,7 +86,7 @@ fn the_most_likely_parameters_are_those_of_scipy() {
 }
 
 #[test]
-fn counts_are_tested_as_scipy_does() {
+fn tests_of_counts_agree_with_scipy() {
     let counted = &GOLDEN["counts"];
     for case in counted["dispersion"].as_array().unwrap() {
         let found = counts::dispersion(whole(&case["counts"]).into_iter()).unwrap();
@@ -124,7 +124,7 @@ fn counts_are_tested_as_scipy_does() {
 }
 
 #[test]
-fn dependence_is_tested_as_statsmodels_does() {
+fn dependence_test_agrees_with_statsmodels() {
     let case = &GOLDEN["counts"]["box"];
     let series = numbers(&case["series"]);
     let correlations = autocorrelation(&series, number(&case["lags"]) as usize).unwrap();
@@ -140,7 +140,7 @@ fn dependence_is_tested_as_statsmodels_does() {
 }
 
 #[test]
-fn hurst_is_estimated_as_by_the_definitions() {
+fn hurst_estimates_follow_the_definitions() {
     for case in GOLDEN["hurst"].as_array().unwrap() {
         let series = numbers(&case["series"]);
         let whittle = hurst::local_whittle(&series, 90, 0.95).unwrap();
@@ -179,7 +179,7 @@ fn hurst_is_estimated_as_by_the_definitions() {
 
 /// The rates at which tests refuse what is true, and at which intervals miss it.
 #[test]
-fn levels_and_coverage_are_what_they_say() {
+fn levels_and_coverage_are_as_stated() {
     const ROUNDS: u32 = 200;
     let (mut missed, mut refused, mut refused_other) = (0, 0, 0);
     for round in 0..ROUNDS {
@@ -221,7 +221,7 @@ fn levels_and_coverage_are_what_they_say() {
 }
 
 #[test]
-fn noise_has_the_h_it_was_made_with() {
+fn estimates_recover_the_h_of_noise() {
     for h in [0.5, 0.7, 0.9] {
         let mut rng = Rng::new(5, 0, Purpose::Resample);
         let series = hurst::noise(h, 1 << 15, &mut rng);

@@ -6,7 +6,7 @@ use stats::sample::{Edge, Sample};
 use crate::golden::{assert_near, cases, lattice, number, numbers, sample};
 
 #[test]
-fn small_pairs_are_exact_as_scipy_has_them() {
+fn small_samples_are_exact_and_agree_with_scipy() {
     for case in cases("ks_pairs") {
         let (a, b) = (sample(&case["a"]), sample(&case["b"]));
         let name = case["name"].as_str().unwrap();
@@ -39,7 +39,7 @@ fn large_pairs_take_the_limit() {
 }
 
 #[test]
-fn ties_are_permuted_as_they_are() {
+fn ties_keep_their_exact_distribution() {
     for case in cases("ks_with_ties") {
         let found = two_samples(&sample(&case["a"]), &sample(&case["b"]));
         assert_near(found.p, number(&case["p"]), 1e-12, &case.to_string());
@@ -80,7 +80,7 @@ fn constants_do_not_differ_from_themselves() {
 }
 
 #[test]
-fn bins_bound_the_distance_of_what_they_hold() {
+fn bins_bound_the_distance_of_their_numbers() {
     for case in cases("ks_pairs") {
         let raw = [&case["a"], &case["b"]].map(|values| {
             let whole = numbers(values)

@@ -5,7 +5,7 @@ use stats::rng::{Purpose, Rng};
 use crate::golden::{assert_near, cases, number, numbers, sample};
 
 #[test]
-fn densities_as_scipy_has_them() {
+fn densities_agree_with_scipy() {
     for case in cases("densities") {
         let density = Density::new(&sample(&case["values"]), Scale::Plain)
             .unwrap()

@@ -3,7 +3,7 @@ use stats::multiple::{benjamini_hochberg, holm};
 use crate::golden::{assert_near, cases, numbers};
 
 #[test]
-fn adjusted_as_statsmodels_and_scipy_do() {
+fn adjusted_p_values_agree_with_statsmodels_and_scipy() {
     for case in cases("multiple") {
         let p = numbers(&case["p"]);
         for (adjust, key) in [

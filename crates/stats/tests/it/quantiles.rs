@@ -49,7 +49,7 @@ fn a_resampled_quantile_has_the_distribution_of_the_bootstrap() {
 }
 
 #[test]
-fn differences_as_scipys_bootstrap_has_them() {
+fn differences_agree_with_scipys_bootstrap() {
     for case in cases("quantile_difference") {
         let (a, b, q) = (sample(&case["a"]), sample(&case["b"]), number(&case["q"]));
         let found = difference(&a, &b, q, BOOTSTRAP, &mut rng());
@@ -68,7 +68,7 @@ fn differences_as_scipys_bootstrap_has_them() {
 }
 
 #[test]
-fn what_is_too_small_gets_no_interval() {
+fn too_small_groups_have_no_interval() {
     let (one, many) = (
         Sample::new(vec![3.0]).unwrap(),
         Sample::counted(vec![(2.0, 500)]).unwrap(),
@@ -114,7 +114,7 @@ fn hundred_million_numbers_cost_as_much_as_ten() {
 }
 
 #[test]
-fn welch_as_scipy_has_it() {
+fn welch_agrees_with_scipy() {
     for case in cases("welch") {
         let (a, b) = (numbers(&case["a"]), numbers(&case["b"]));
         let (found, p) = ensemble::welch(&a, &b, 0.95).unwrap();
@@ -137,7 +137,7 @@ fn welch_as_scipy_has_it() {
 /// Samples that drift from each other as repeated measurements do: the intervals of whole samples
 /// hold the truth as often as they say, those of pooled numbers do not.
 #[test]
-fn intervals_of_ensembles_hold_the_truth_as_often_as_stated() {
+fn intervals_of_ensembles_keep_their_coverage() {
     const TRIALS: usize = 300;
     const SIDE: usize = 5;
     let mut rng = rng();

@@ -16,7 +16,7 @@ fn assert_published(found: Published, expected: f64) {
 }
 
 #[test]
-fn anderson_and_darling_as_scipy_has_them() {
+fn anderson_darling_agrees_with_scipy() {
     for case in cases("anderson") {
         let samples: Vec<Sample> = case["samples"]
             .as_array()
@@ -40,7 +40,7 @@ fn anderson_and_darling_as_scipy_has_them() {
 }
 
 #[test]
-fn anderson_and_darling_of_large_samples() {
+fn anderson_darling_of_large_samples_uses_the_limit() {
     for case in cases("anderson_lattices") {
         let (a, b) = (lattice(&case["a"]), lattice(&case["b"]));
         let found = anderson::two_samples(&a, &b).unwrap();
@@ -71,7 +71,7 @@ fn the_limit_of_anderson_and_darling() {
 }
 
 #[test]
-fn anderson_and_darling_need_something_to_test() {
+fn anderson_darling_needs_distinct_values() {
     let one = Sample::new(vec![1.0]).unwrap();
     assert_eq!(k_samples(&[&one]), Err(AndersonError::TooFewSamples(1)));
     assert_eq!(k_samples(&[]), Err(AndersonError::TooFewSamples(0)));
@@ -110,7 +110,7 @@ fn bins_bound_anderson_and_darling() {
 }
 
 #[test]
-fn mann_and_whitney_as_scipy_has_them() {
+fn mann_whitney_agrees_with_scipy() {
     for case in cases("mann_whitney") {
         let (a, b) = (sample(&case["a"]), sample(&case["b"]));
         let name = case["name"].as_str().unwrap();
@@ -155,7 +155,7 @@ fn effects_at_the_edge_still_have_an_interval() {
 }
 
 #[test]
-fn shifts_as_all_differences_have_them() {
+fn shifts_agree_with_all_differences() {
     for case in cases("shift") {
         let (a, b) = (sample(&case["a"]), sample(&case["b"]));
         let name = case["name"].as_str().unwrap();

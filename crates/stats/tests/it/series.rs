@@ -5,7 +5,7 @@ use stats::serial::{SerialError, autocorrelation, effective};
 use crate::golden::{assert_near, cases, number, numbers};
 
 #[test]
-fn autocorrelation_as_statsmodels_has_it() {
+fn autocorrelation_agrees_with_statsmodels() {
     for case in cases("autocorrelation") {
         let series = numbers(&case["series"]);
         let expected = numbers(&case["acf"]);
@@ -22,7 +22,7 @@ fn autocorrelation_as_statsmodels_has_it() {
 }
 
 #[test]
-fn what_is_known_on_paper_of_dependent_numbers() {
+fn effective_sizes_agree_with_closed_forms() {
     // Each number k times in a row: the sum of all correlations is k, but for both ends.
     let series: Vec<f64> = (0..20_000_u64)
         .map(|i| (i / 8 * 7919 % 10_007) as f64)
@@ -38,7 +38,7 @@ fn what_is_known_on_paper_of_dependent_numbers() {
 }
 
 #[test]
-fn power_as_statsmodels_has_it() {
+fn power_agrees_with_statsmodels() {
     for case in cases("power") {
         let [effect, n, m, alpha] = ["effect", "n", "m", "alpha"].map(|key| number(&case[key]));
         let found = power(effect, n as u64, m as u64, alpha);
@@ -61,7 +61,7 @@ fn power_as_statsmodels_has_it() {
 }
 
 #[test]
-fn numbers_of_samples_as_statsmodels_has_them() {
+fn numbers_of_samples_agree_with_statsmodels() {
     for case in cases("samples_needed") {
         let [effect, alpha, least] = ["effect", "alpha", "power"].map(|key| number(&case[key]));
         let found = samples_needed(effect, alpha, least, 10_000);
