@@ -175,6 +175,15 @@ pub(crate) fn build(
     if !apart {
         return Ok(BuiltModel::with_one_process(model, whole));
     }
+    Ok(with_own_processes(model, of_segments, whole))
+}
+
+/// A model whose segments arrive by their own processes, each with its trace if it has one.
+fn with_own_processes(
+    model: Model,
+    of_segments: Vec<Option<Vec<f64>>>,
+    whole: Option<Vec<f64>>,
+) -> BuiltModel {
     let files = scenario::names(&model)
         .into_iter()
         .map(|name| trace_file(&name));
@@ -182,11 +191,11 @@ pub(crate) fn build(
         .zip(of_segments)
         .filter_map(|(file, trace)| Some((file, trace?)))
         .collect();
-    Ok(BuiltModel {
+    BuiltModel {
         model,
         traces,
         whole,
-    })
+    }
 }
 
 /// What is counted of the sessions, by segment.

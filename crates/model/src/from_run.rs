@@ -63,13 +63,7 @@ pub fn from_run(
     }
     check_rows(lines, sampled)?;
     let reading = Reading {
-        files: vec![FileRead {
-            name: path.display().to_string(),
-            format: format::RUN.to_owned(),
-            lines,
-            step_s: Some(1e-9),
-            cut_off: None,
-        }],
+        files: vec![run_file(path, lines)],
         runs: sorter.finish().map_err(kept)?,
         routes: info
             .measures
@@ -93,6 +87,17 @@ pub fn from_run(
     let mut made = made.finish(|_| Ok(HashMap::new()))?;
     report_made_up_targets(&mut made.model, targets);
     Ok(made)
+}
+
+/// The run as a file that was read.
+fn run_file(path: &Path, lines: u64) -> FileRead {
+    FileRead {
+        name: path.display().to_string(),
+        format: format::RUN.to_owned(),
+        lines,
+        step_s: Some(1e-9),
+        cut_off: None,
+    }
 }
 
 /// Rejects a run without requests, and one whose rows were sampled.

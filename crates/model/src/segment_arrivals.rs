@@ -204,8 +204,8 @@ pub(crate) fn arrive_separately<'a>(
     let mut others = processes.clone().map(|process| process.kind);
     processes.count() > 1
         && match whole.process {
-            ArrivalProcess::Trace => others.any(|law| law == ArrivalProcess::Trace),
-            ArrivalProcess::Poisson => others.any(|law| law != ArrivalProcess::Poisson),
+            ArrivalProcess::Trace => others.any(|kind| kind == ArrivalProcess::Trace),
+            ArrivalProcess::Poisson => others.any(|kind| kind != ArrivalProcess::Poisson),
             ArrivalProcess::Cycle => true,
         }
 }

@@ -94,7 +94,7 @@ fn iso(text: &[u8]) -> Result<Stamp, TimeFault> {
     }
 }
 
-/// Seconds since the epoch with a fraction, or whole milli-, micro- or nanoseconds, told by their size:
+/// Seconds since the epoch with a fraction, or whole milli-, micro- or nanoseconds, distinguished by their size:
 /// seconds of this century have ten digits.
 fn epoch(text: &[u8], digits: usize) -> Result<Stamp, TimeFault> {
     let (whole, rest) = number(text)?;
@@ -289,7 +289,7 @@ mod tests {
             ("17/May/2015:25:05:03 +0000", TimeFault::OutOfRange),
             ("17/May/2015:10:05:03 +9900", TimeFault::OutOfRange),
             ("99999999999999999999", TimeFault::Unknown),
-            // Far enough that two of them may be further apart than can be told.
+            // Far enough that two of them may be further apart than 64 bits can hold.
             ("20250517100503", TimeFault::OutOfRange),
             ("99999999999", TimeFault::OutOfRange),
             ("9223372036854775807", TimeFault::OutOfRange),

@@ -50,7 +50,7 @@ fn why_recorded(arrivals: &Arrivals) -> (Severity, &'static str) {
     }
 }
 
-/// That there is no cycle, of all users or of those named, though it was asked for.
+/// That there is no cycle, of all users or of those named, though it was requested.
 fn no_cycle(of: &str, why: NoCycle, found: &mut Findings) {
     let why = match why {
         NoCycle::Bins => "the counts do not add up to hours",

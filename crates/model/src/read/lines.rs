@@ -21,7 +21,7 @@ use crate::time::{Stamp, ZonedSeconds, in_zone};
 
 /// What a rule's name begins with as a route, which no method does.
 pub(crate) const RULE: char = '=';
-/// Lines that are this much before the one above are told: servers write a line when its request ends.
+/// Lines that are this much before the one above are counted: servers write a line when its request ends.
 const BACK_REPORTED_NS: i64 = 1_000_000_000;
 
 /// What a route asks for, chosen among all lines alike.
@@ -243,8 +243,7 @@ impl<'a> Lines<'a> {
         Ok(Some((request, odd)))
     }
 
-    /// Whether a part that leaves lines out matches. Each that has not matched yet is asked, so that those which never
-    /// do are known.
+    /// Whether a part that leaves lines out matches. Each that has not matched yet is tried, to find those that never do.
     fn is_left_out(&mut self, entry: &Entry<'_>) -> bool {
         let mut out = false;
         let matched = &mut self.outcome.statistics.without;

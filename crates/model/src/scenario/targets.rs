@@ -197,8 +197,8 @@ pub(crate) fn target_of_sequence<'m>(
 ) -> &'m Target {
     let class = &model.classes[behaviour.sequences[sequence][place].0];
     let known = behaviour.sequence_targets.get(sequence);
-    if let Some(&asked) = known.and_then(|asked| asked.get(place)) {
-        return &class.targets[asked];
+    if let Some(&target) = known.and_then(|targets| targets.get(place)) {
+        return &class.targets[target];
     }
     let all: u64 = drawn(class).map(|target| target.weight).sum();
     let number = (sequence << 32 | place) as u64;

@@ -1,4 +1,4 @@
-//! Segments whose arrivals differ, and what the scenario makes of them.
+//! Segments with different arrivals, and their processes in the scenario.
 
 use model::{ArrivalProcess, BuiltModel, ProcessReason, Settings};
 use plan::{PhaseKind, Spacing};
@@ -337,7 +337,7 @@ fn identical_poisson_segments_share_one_process() {
     assert!(matches!(plan.phases[0].kind, PhaseKind::Rate { .. }));
 }
 
-/// Whoever asks for a law gets it for each segment, and is told where it is refused.
+/// A requested process applies to each segment; findings name the segments that reject it.
 #[test]
 fn requested_process_applies_to_each_segment() {
     let settings = Settings {

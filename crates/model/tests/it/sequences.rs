@@ -1,4 +1,4 @@
-//! What a scenario keeps of its log: what was asked for, how long users thought, and all of it in the room there is.
+//! What a scenario keeps of its log: targets, think times and recorded sessions, within its size.
 
 use model::{BehaviourKind, BuiltModel, Outcome, Settings};
 use plan::{Op, Plan};
@@ -144,7 +144,7 @@ fn targets_keep_their_number_and_frequency() {
     compiled(&made);
 }
 
-/// A frequent transition has a law of its own; what follows the same class seldom is another matter.
+/// A frequent transition has a fit of its own; rare ones of its class share another.
 #[test]
 fn class_thinks_pool_transitions_without_an_own_fit() {
     let space = Space::new();

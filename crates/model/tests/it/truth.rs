@@ -1,4 +1,4 @@
-//! A crowd whose law is known, its log, and what is found of it.
+//! Logs of users with known parameters, and what the model estimates.
 
 use model::{
     ArrivalProcess, BehaviourKind, Reference, ReferenceCheckError, ReferenceColumns, Settings,

@@ -74,8 +74,8 @@ fn the_published_crowd_is_found_in_the_log_that_it_leaves() {
     let taken = ["--above-one", "take-as-one", "--speed", "2"];
     let found = against(&model, &table, &taken).with(0);
     for part in [
-        "AS STATED",
-        "3.375000 is no probability, taken as 1",
+        "AGREES",
+        "the probability 3.375000 is read as 1",
         "2 times as fast",
     ] {
         assert!(found.out.contains(part), "{part}: {}", found.out);
@@ -86,8 +86,8 @@ fn the_published_crowd_is_found_in_the_log_that_it_leaves() {
     // The largest publisher's users are said to see every second ad.
     let wrong = text.replace("0.345028,0.247673", "0.345028,0.5");
     let wrong = space.file("wrong.csv", &wrong);
-    let refused = against(&model, &wrong, &taken).with(1);
-    assert!(refused.out.contains("DISAGREES"), "{}", refused.out);
+    let rejected = against(&model, &wrong, &taken).with(1);
+    assert!(rejected.out.contains("DISAGREES"), "{}", rejected.out);
     // As fast as it was, the crowd is twice as large as said.
     let slow = against(&model, &table, &["--above-one", "take-as-one"]).with(1);
     assert!(slow.out.contains("rejected"), "{}", slow.out);
