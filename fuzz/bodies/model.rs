@@ -13,5 +13,5 @@ pub(crate) fn logs(data: &[u8]) {
         bad_max: 1.0,
         ..Settings::default()
     };
-    let _ = model::model(&[path], &settings);
+    let _ = model::from_logs(&[path], &settings);
 }
