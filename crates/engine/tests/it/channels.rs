@@ -49,24 +49,44 @@ const PHOENIX: &str = "
     - leave:
 ";
 
+/// A message of a Phoenix server: an array, or an object as version 1 sends it.
+fn phoenix_message(arrays: bool, (number, event, payload): (&str, &str, &str)) -> PeerAction {
+    if arrays {
+        return text(&format!(
+            "[\"1\",{number},\"room:0\",\"{event}\",{payload}]"
+        ));
+    }
+    text(&format!(
+        "{{\"topic\":\"room:0\",\"event\":\"{event}\",\"payload\":{payload},\"ref\":{number}}}"
+    ))
+}
+
+/// What the user of [`PHOENIX`] sends.
+fn phoenix_sent(arrays: bool) -> [&'static str; 4] {
+    if arrays {
+        [
+            r#"["1","1","room:0","phx_join",{"after":3}]"#,
+            r#"["1","2","room:0","speak",{"text":"hi"}]"#,
+            r#"["1","3","room:0","whisper",{}]"#,
+            r#"["1","4","room:0","phx_leave",{}]"#,
+        ]
+    } else {
+        [
+            r#"{"topic":"room:0","event":"phx_join","payload":{"after":3},"ref":"1","join_ref":"1"}"#,
+            r#"{"topic":"room:0","event":"speak","payload":{"text":"hi"},"ref":"2","join_ref":"1"}"#,
+            r#"{"topic":"room:0","event":"whisper","payload":{},"ref":"3","join_ref":"1"}"#,
+            r#"{"topic":"room:0","event":"phx_leave","payload":{},"ref":"4","join_ref":"1"}"#,
+        ]
+    }
+}
+
 /// Both forms of messages: what was sent, how it ended.
 #[test]
 fn phoenix_joins_pushes_and_leaves() {
-    let array = |number: &str, event: &str, payload: &str| {
-        text(&format!(
-            "[\"1\",{number},\"room:0\",\"{event}\",{payload}]"
-        ))
-    };
-    let object = |number: &str, event: &str, payload: &str| {
-        text(&format!(
-            "{{\"topic\":\"room:0\",\"event\":\"{event}\",\"payload\":{payload},\"ref\":{number}}}"
-        ))
-    };
     let ok = |response: &str| format!("{{\"status\":\"ok\",\"response\":{response}}}");
     for arrays in [true, false] {
-        let say = |number: &str, event: &str, payload: &str| match arrays {
-            true => array(number, event, payload),
-            false => object(number, event, payload),
+        let say = |number: &str, event: &str, payload: &str| {
+            phoenix_message(arrays, (number, event, payload))
         };
         let mut peer = WsPeer::new(|_, message| match message {
             _ if message.contains("phx_join") => vec![
@@ -108,22 +128,7 @@ fn phoenix_joins_pushes_and_leaves() {
         assert_eq!(said, [11 * MS, 17 * MS]);
         assert_eq!(ran.total(|counts| counts.unmatched), 1);
         assert_eq!(ran.total(|counts| counts.errors), 0, "{:?}", ran.details());
-        let expected = if arrays {
-            [
-                r#"["1","1","room:0","phx_join",{"after":3}]"#,
-                r#"["1","2","room:0","speak",{"text":"hi"}]"#,
-                r#"["1","3","room:0","whisper",{}]"#,
-                r#"["1","4","room:0","phx_leave",{}]"#,
-            ]
-        } else {
-            [
-                r#"{"topic":"room:0","event":"phx_join","payload":{"after":3},"ref":"1","join_ref":"1"}"#,
-                r#"{"topic":"room:0","event":"speak","payload":{"text":"hi"},"ref":"2","join_ref":"1"}"#,
-                r#"{"topic":"room:0","event":"whisper","payload":{},"ref":"3","join_ref":"1"}"#,
-                r#"{"topic":"room:0","event":"phx_leave","payload":{},"ref":"4","join_ref":"1"}"#,
-            ]
-        };
-        assert_eq!(texts(&peer), expected);
+        assert_eq!(texts(&peer), phoenix_sent(arrays));
     }
 }
 

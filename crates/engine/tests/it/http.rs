@@ -203,7 +203,7 @@ sessions:
     }
 }
 
-/// What stands behind a response is nobody's answer (RFC 9112 §9.2).
+/// Bytes after a response answer no request (RFC 9112 §9.2).
 #[test]
 fn bytes_after_a_response_are_not_taken_for_the_next_one() {
     let own = [

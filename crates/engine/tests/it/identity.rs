@@ -114,7 +114,7 @@ arrivals: [ { users: 20, for: 1s } ]
 }
 
 /// A stream and a poll continue while the steps make requests of their own: each response's cookies
-/// belong to where its own request went.
+/// belong to the origin of its own request.
 #[test]
 fn streams_and_polls_have_the_cookies_of_their_user() {
     let options = "cookies: true, auth: { bearer: abc }";

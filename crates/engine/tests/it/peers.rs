@@ -85,7 +85,7 @@ pub(crate) struct WsPeer<F> {
     count: u64,
     /// Opcode and payload of every frame, in the order they came.
     pub(crate) frames: Vec<(u8, Vec<u8>)>,
-    /// Sent right behind the handshake.
+    /// Sent right after the handshake.
     pub(crate) greeting: Vec<PeerAction>,
     /// Header lines of the handshake's answer, each ending in CRLF.
     pub(crate) headers: &'static str,

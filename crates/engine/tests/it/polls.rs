@@ -123,7 +123,7 @@ fn a_slow_response_delays_only_the_next_request() {
 }
 
 /// What fails is counted with its kind; the next request comes after the pause, over a new
-/// connection where the old one broke.
+/// connection after the old one broke.
 #[test]
 fn failed_polls_are_counted_and_repeated() {
     let mut answers = vec![
@@ -200,7 +200,7 @@ fn a_connection_that_closed_cleanly_is_no_error() {
     }
 }
 
-/// What stands behind a response is not taken for the next one.
+/// Bytes after a response are not taken for the next one.
 #[test]
 fn bytes_after_a_response_close_the_connection() {
     let both = [ok(r#"{"n":1}"#), ok(r#"{"n":2}"#)];

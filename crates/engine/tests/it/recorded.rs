@@ -127,7 +127,7 @@ fn phases_side_by_side_have_the_starts_that_each_has_alone() {
     assert!(poisson.clone().all(|arrival| arrival.due_ns >= begin_ns));
     let count = poisson.count() as f64;
     assert!((count - 180.0).abs() < 4.0 * 180_f64.sqrt(), "{count}");
-    // The phase behind begins when the longest is over.
+    // The next phase begins when the longest is over.
     assert_eq!(of(0).filter(|arrival| arrival.due_ns >= end_ns).count(), 5);
 }
 

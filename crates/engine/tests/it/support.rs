@@ -67,7 +67,7 @@ impl Ran {
         self.rows(measure).iter().map(|row| row.outcome).collect()
     }
 
-    /// A counter over the whole run.
+    /// The sum of a counter over the run.
     pub(crate) fn total(&self, counter: impl Fn(&engine::measure::Counts) -> u64) -> u64 {
         self.run
             .deltas

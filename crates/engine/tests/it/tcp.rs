@@ -28,7 +28,7 @@ impl Peer for Wire {
     }
 }
 
-/// Sends whole pieces, one after another.
+/// Sends pieces, one after another.
 fn answers(after: usize, pieces: &[&[u8]]) -> Wire {
     let then = pieces.iter().map(|piece| PeerAction::Send(piece.to_vec()));
     Wire {

@@ -1,4 +1,4 @@
-//! How a server ends TLS, and what becomes of the request in flight.
+//! How a server ends TLS, and how the request in flight ends then.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -27,7 +27,7 @@ arrivals: [ { constant: 1/s, for: 1s } ]
 /// The connection's end is that of the body.
 const UNTIL_CLOSE: &str = "HTTP/1.1 200 OK\r\n\r\nhello";
 
-/// What comes behind a response.
+/// Bytes after a response.
 #[derive(Clone, Copy, PartialEq)]
 enum End {
     /// TLS is closed, then the connection.

@@ -18,7 +18,7 @@ pub struct Framing {
 pub enum Marks {
     /// A length field at the frame's beginning, or near it.
     Length(LengthField),
-    /// These bytes behind it.
+    /// These bytes after it.
     Delimiter(Delimiter),
     /// Nothing: every message has this many bytes.
     Fixed(NonZeroUsize),
@@ -67,15 +67,15 @@ impl Width {
 /// What a length field counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counts {
-    /// What stands behind it.
+    /// What follows it.
     Rest,
     /// The message without its header.
     Payload,
-    /// The whole frame, itself included.
+    /// The entire frame, itself included.
     Frame,
 }
 
-/// Bytes behind a message, one at least.
+/// Bytes after a message, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delimiter(Box<[u8]>);
 

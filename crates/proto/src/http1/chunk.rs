@@ -45,7 +45,7 @@ fn hexadecimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Reads the CRLF behind a chunk's data; `false` while it is incomplete.
+/// Reads the CRLF after a chunk's data; `false` while it is incomplete.
 pub(super) fn parse_end(input: &[u8]) -> Result<bool, Error> {
     match input {
         [] | [b'\r'] => Ok(false),

@@ -34,7 +34,7 @@ pub struct Whole<'a> {
 /// [`begin`](Self::begin) each response, then [`decode`](Self::decode) until
 /// [`Event::End`]. A response may begin only when the last has ended.
 ///
-/// After the head of a 101 comes its `End`, with nothing consumed: the bytes behind belong to the
+/// After the head of a 101 comes its `End`, with nothing consumed: the bytes that follow belong to the
 /// next protocol.
 #[derive(Debug, Clone)]
 pub struct Decoder {
@@ -233,7 +233,7 @@ impl Decoder {
         }
     }
 
-    /// Whether the bytes behind those scanned can complete a head, or show that it is none. It
+    /// Whether the bytes after those scanned can complete a head, or show that it is none. It
     /// keeps a head that arrives byte by byte from being parsed at each.
     fn may_end_head(&self, input: &[u8]) -> bool {
         let from = (self.scanned as usize).min(input.len());
@@ -256,7 +256,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Hands out what `input` has of the `remaining` bytes, and goes to `then` behind the last.
+    /// Hands out what `input` has of the `remaining` bytes, and goes to `then` after the last.
     fn take_data<'a>(&mut self, input: &'a [u8], then: Phase) -> (usize, Option<Event<'a>>) {
         let len = usize::try_from(self.remaining).map_or(input.len(), |n| n.min(input.len()));
         if len == 0 {

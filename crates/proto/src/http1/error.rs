@@ -16,7 +16,7 @@ pub enum Error {
     BadHeader,
     /// A header line is continued on the next one, which RFC 9112 §5.2 gave up.
     FoldedHeader,
-    /// A control byte stands in a head or trailer where none may.
+    /// A control byte in a head or trailer.
     ControlByte,
     /// `content-length` is no decimal number below 2⁶⁴.
     BadContentLength,

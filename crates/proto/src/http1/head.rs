@@ -53,7 +53,7 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// What one pass over a complete head found.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parsed {
-    /// Bytes of the whole head.
+    /// Bytes of the head.
     pub(super) len: usize,
     pub(super) status: u16,
     pub(super) content_length: Option<u64>,
@@ -160,7 +160,7 @@ fn parse_lines(window: &[u8], limits: &Limits) -> Result<Option<Parsed>, Error> 
     }
     parsed.len = at;
     // All control bytes have to be line ends; counting them over the whole head takes a few
-    // vector instructions, where checking each value apart would be a loop a header.
+    // vector instructions, while checking each value apart would be a loop for each header.
     if controls_count(&window[..at]) != terminators_count {
         return Err(Error::ControlByte);
     }

@@ -3,7 +3,7 @@
 use super::error::Error;
 use super::frame::CONTROL_PAYLOAD_BYTES_MAX;
 
-/// The longest close reason: what a control frame leaves behind the code.
+/// The longest close reason: what a control frame has room for after the code.
 pub const REASON_BYTES_MAX: usize = CONTROL_PAYLOAD_BYTES_MAX - 2;
 
 /// Whether `code` may stand in a close frame: those of §7.4.1 and of IANA's registry that are

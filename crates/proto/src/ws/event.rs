@@ -3,9 +3,9 @@
 /// What a server can send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// A whole text message.
+    /// A complete text message.
     Text(&'a str),
-    /// A whole binary message.
+    /// A complete binary message.
     Binary(&'a [u8]),
     /// To be answered by a pong with the same payload (RFC 6455 §5.5.3).
     Ping(&'a [u8]),

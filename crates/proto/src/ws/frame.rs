@@ -60,7 +60,7 @@ pub(super) fn parse(input: &[u8]) -> Result<Option<Header>, Error> {
     parse_allowing(input, 0)
 }
 
-/// As [`parse`], where these of the reserved bits may be set.
+/// As [`parse`], if these of the reserved bits may be set.
 #[inline]
 pub(super) fn parse_allowing(input: &[u8], reserved: u8) -> Result<Option<Header>, Error> {
     let &[first, second, ..] = input else {

@@ -81,7 +81,7 @@ pub fn verify_handshake(head: &Head<'_>, key: &Key) -> Result<(), HandshakeError
     Ok(())
 }
 
-/// As [`verify_handshake`], where compression was offered: what the server agreed to, if to anything.
+/// As [`verify_handshake`], if compression was offered: what the server agreed to, if anything.
 ///
 /// # Errors
 /// As there.

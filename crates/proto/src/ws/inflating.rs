@@ -15,7 +15,7 @@ use crate::limits::Limits;
 /// The first reserved bit: the message is compressed (RFC 7692 §6).
 const COMPRESSED: u8 = 0x40;
 
-/// As [`Decoder`], where permessage-deflate was agreed on. It owns the message that it
+/// As [`Decoder`], if permessage-deflate was agreed on. It owns the message that it
 /// handed out last until the next call.
 #[derive(Debug)]
 pub struct InflatingDecoder {
@@ -39,7 +39,7 @@ struct UnderWay {
 }
 
 impl InflatingDecoder {
-    /// A decoder right behind the handshake.
+    /// A decoder right after the handshake.
     pub fn new(agreed: Agreed) -> Self {
         Self {
             server_context: agreed.server_context,

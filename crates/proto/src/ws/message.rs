@@ -57,7 +57,7 @@ impl Message {
         }
     }
 
-    /// The whole message, once its last fragment is in.
+    /// The complete message, once its last fragment has arrived.
     pub(super) fn event(&self) -> Result<Event<'_>, Error> {
         match &self.content {
             Content::Text(text) => text.finish().map(Event::Text),

@@ -63,7 +63,7 @@ impl TextBuffer {
         }
     }
 
-    /// The whole text, once its last piece is in.
+    /// The complete text, once its last piece has arrived.
     pub(super) fn finish(&self) -> Result<&str, Error> {
         if self.cut_len == 0 {
             Ok(&self.text)

@@ -11,7 +11,7 @@ pub(crate) struct Outcome {
     pub(crate) headers: Vec<(String, Vec<u8>)>,
     pub(crate) body: Vec<u8>,
     pub(crate) keep_alive: bool,
-    /// Bytes behind the response.
+    /// Bytes after the response.
     pub(crate) left: Vec<u8>,
     pub(crate) result: Result<(), Error>,
 }

@@ -1,10 +1,10 @@
-//! Responses as bytes, and what has to come of them.
+//! Responses as bytes, and the events expected of them.
 
 use crate::http1_pieces::{Outcome, read};
 use proto::Limits;
 use proto::http1::{Decoder, Error, Event, INTERIM_COUNT_MAX};
 
-/// Reads one response to a GET, all at once, and the close of the connection behind it.
+/// Reads one response to a GET, all at once, and the close of the connection after it.
 fn get(wire: &str) -> Outcome {
     read(false, &Limits::DEFAULT, &[wire.as_bytes()])
 }

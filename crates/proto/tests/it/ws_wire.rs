@@ -1,4 +1,4 @@
-//! Frames and handshakes as bytes, and what has to come of them.
+//! Frames and handshakes as bytes, and the events expected of them.
 
 use crate::ws_pieces::{OwnedEvent, frame, read};
 use proto::ws::{Decoder, Error, HandshakeError, Key};
@@ -116,7 +116,7 @@ fn fragmentation() {
 
 /// The subjects of the Autobahn suite's section 6.
 #[test]
-fn text_is_utf8() {
+fn valid_utf8_is_text() {
     for valid in [
         &b""[..],
         b"Hello-\xc2\xb5@\xc3\x9f\xc3\xb6\xc3\xa4\xc3\xbc\xc3\xa0\xc3\xa1-UTF-8!!",
@@ -146,6 +146,10 @@ fn text_is_utf8() {
             (vec![expected], Ok(()))
         );
     }
+}
+
+#[test]
+fn invalid_utf8_fails_wherever_it_is_split() {
     for invalid in [
         &b"\xce\xba\xe1\xbd\xb9\xcf\x83\xce\xbc\xce\xb5\xed\xa0\x80edited"[..],
         b"\xf8\x88\x80\x80\x80",

@@ -214,10 +214,19 @@ mod tests {
             ),
             ("41/a,", Incoming::Ended { topic: other() }),
             ("41/a", Incoming::Ended { topic: other() }),
+        ] {
+            assert_eq!(parse(text.as_bytes()), incoming, "{text}");
+        }
+    }
+
+    #[test]
+    fn events_and_replies_are_read() {
+        let topic = |text: &'static str| Cow::Borrowed(text.as_bytes());
+        for (text, incoming) in [
             (
                 r#"42/a,3["ev",{"x":1}]"#,
                 Incoming::Message {
-                    topic: other(),
+                    topic: topic("/a"),
                     event: b"ev"[..].into(),
                     payload: br#"{"x":1}"#[..].into(),
                 },
@@ -225,7 +234,7 @@ mod tests {
             (
                 r#"42["ev", [1], "]"]"#,
                 Incoming::Message {
-                    topic: main(),
+                    topic: topic("/"),
                     event: b"ev"[..].into(),
                     payload: br#"[[1], "]"]"#[..].into(),
                 },
@@ -233,7 +242,7 @@ mod tests {
             (
                 r#"42["ev"]"#,
                 Incoming::Message {
-                    topic: main(),
+                    topic: topic("/"),
                     event: b"ev"[..].into(),
                     payload: b"[]"[..].into(),
                 },
@@ -246,19 +255,27 @@ mod tests {
                     payload: br#""done""#,
                 },
             ),
-            ("", Incoming::Broken),
-            ("4", Incoming::Broken),
-            ("42", Incoming::Broken),
-            ("42[1]", Incoming::Broken),
-            ("43[1]", Incoming::Broken),
-            ("49", Incoming::Broken),
-            ("45x", Incoming::Broken),
-            ("459999-[]", Incoming::Broken),
-            ("7", Incoming::Broken),
         ] {
             assert_eq!(parse(text.as_bytes()), incoming, "{text}");
         }
         let binary = parse(br#"451-["ev",{"_placeholder":true,"num":0}]"#);
         assert!(matches!(binary, Incoming::WithAttachments { count: 1, .. }));
+    }
+
+    #[test]
+    fn malformed_packets_are_broken() {
+        for text in [
+            "",
+            "4",
+            "42",
+            "42[1]",
+            "43[1]",
+            "49",
+            "45x",
+            "459999-[]",
+            "7",
+        ] {
+            assert_eq!(parse(text.as_bytes()), Incoming::Broken, "{text}");
+        }
     }
 }
