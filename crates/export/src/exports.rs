@@ -1,9 +1,9 @@
-//! Who takes a run's seconds, and the queues to them.
+//! The exports of a run: one queue and one thread for each.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{self, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,25 +11,25 @@ use crate::server::Server;
 use crate::snapshot::{Second, Snapshot, Totals};
 use crate::{otlp, prometheus, statsd};
 
-/// Seconds that may wait to be sent.
-const WAITING_MAX: usize = 8;
-/// How long the end of a run waits for those that still do.
-const END_MAX: Duration = Duration::from_secs(3);
-/// How long a post may take.
-const POST_MAX: Duration = Duration::from_secs(2);
+/// Most seconds in a queue.
+const QUEUE_MAX: usize = 8;
+/// How long the end of a run waits for the queues to empty.
+const END_TIMEOUT: Duration = Duration::from_secs(3);
+/// Time for one post.
+const POST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Where to.
+/// Where to export to.
 #[derive(Debug, Clone, Default)]
 pub struct Targets {
-    /// Where to serve a page for Prometheus.
+    /// The address of a page for Prometheus.
     pub prometheus: Option<SocketAddr>,
-    /// Where to post OTLP.
+    /// The URL for OTLP.
     pub otlp: Option<String>,
     /// `host:port` of a StatsD server.
     pub statsd: Option<String>,
 }
 
-/// Why nothing can be exported.
+/// Why an export cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     #[error("cannot serve metrics at {address}")]
@@ -48,7 +48,7 @@ pub enum ExportError {
     Thread(#[source] io::Error),
 }
 
-/// Tells what is wrong with a URL for OTLP; returns it with its path.
+/// Checks a URL for OTLP and returns it with its path, or an error in words.
 pub fn check_otlp(url: &str) -> Result<String, String> {
     let rest = url
         .strip_prefix("http://")
@@ -61,18 +61,18 @@ pub fn check_otlp(url: &str) -> Result<String, String> {
     })
 }
 
-/// One who is sent each second.
+/// An export that is sent each second.
 #[derive(Debug)]
-struct Taker {
+struct Exporter {
     name: &'static str,
     queue: SyncSender<Arc<Snapshot>>,
-    /// Nothing is sent to it: its end tells that all was taken.
-    ended: Receiver<()>,
+    /// Carries no values: it disconnects when the thread has sent everything.
+    ended: mpsc::Receiver<()>,
     dropped: u64,
     failures: Arc<Failures>,
 }
 
-/// What could not be sent.
+/// Seconds that could not be sent.
 #[derive(Debug, Default)]
 struct Failures {
     count: AtomicU64,
@@ -94,14 +94,14 @@ pub struct Exports {
     seconds: u64,
     newest: Arc<Mutex<Arc<Snapshot>>>,
     server: Option<Server>,
-    takers: Vec<Taker>,
+    exporters: Vec<Exporter>,
 }
 
 impl Exports {
-    /// Gets them ready.
+    /// Starts all exports.
     ///
     /// # Errors
-    /// Where nobody could be told anything: an address that is taken, a name that is not known.
+    /// An address is in use, or a name is unknown.
     pub fn start(targets: &Targets) -> Result<Exports, ExportError> {
         let newest = Arc::<Mutex<Arc<Snapshot>>>::default();
         let server = match targets.prometheus {
@@ -117,12 +117,12 @@ impl Exports {
             }
             None => None,
         };
-        let mut takers = Vec::new();
+        let mut exporters = Vec::new();
         if let Some(url) = &targets.otlp {
-            let poster = probe::Poster::new(url, POST_MAX);
-            takers.push(taker("otlp", move |snapshot| {
+            let poster = probe::Poster::new(url, POST_TIMEOUT);
+            exporters.push(exporter("otlp", move |snapshot| {
                 let body = otlp::render(snapshot).to_string();
-                otlp::taken(&poster.post_json(&body)?)
+                otlp::check_reply(&poster.post_json(&body)?)
             })?);
         }
         if let Some(address) = &targets.statsd {
@@ -130,7 +130,7 @@ impl Exports {
                 address: address.clone(),
                 source,
             })?;
-            takers.push(taker("statsd", move |snapshot| {
+            exporters.push(exporter("statsd", move |snapshot| {
                 for datagram in statsd::render(snapshot) {
                     let sent = socket.send(datagram.as_bytes());
                     sent.map_err(|error| error.to_string())?;
@@ -143,75 +143,75 @@ impl Exports {
             seconds: 0,
             newest,
             server,
-            takers,
+            exporters,
         })
     }
 
-    /// Where the page for Prometheus is.
+    /// The address of the page for Prometheus.
     pub fn page_address(&self) -> Option<SocketAddr> {
         self.server.as_ref().map(Server::address)
     }
 
-    /// A second has passed. Returns at once, whoever is slow.
+    /// Exports a second. Returns at once, however slow the receivers are.
     pub fn second(&mut self, second: Second<'_>) {
         let dropped: Vec<(&str, u64)> = self
-            .takers
+            .exporters
             .iter()
-            .map(|taker| (taker.name, taker.dropped))
+            .map(|exporter| (exporter.name, exporter.dropped))
             .collect();
         let snapshot = Arc::new(self.totals.add(second, &dropped));
         self.seconds += 1;
-        for taker in &mut self.takers {
-            match taker.queue.try_send(Arc::clone(&snapshot)) {
+        for exporter in &mut self.exporters {
+            match exporter.queue.try_send(Arc::clone(&snapshot)) {
                 Ok(()) => {}
-                Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => taker.dropped += 1,
+                Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => exporter.dropped += 1,
             }
         }
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
 
-    /// Lets what waits be sent, for a while; tells what was not, a sentence each.
+    /// Waits a while for the queues to empty; returns a sentence for each kind of loss.
     pub fn end(self) -> Vec<String> {
         let seconds = self.seconds;
-        let mut told = Vec::new();
-        for taker in self.takers {
-            drop(taker.queue);
+        let mut losses = Vec::new();
+        for exporter in self.exporters {
+            drop(exporter.queue);
             let is_done = !matches!(
-                taker.ended.recv_timeout(END_MAX),
-                Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+                exporter.ended.recv_timeout(END_TIMEOUT),
+                Err(mpsc::RecvTimeoutError::Timeout)
             );
-            let failed = taker.failures.count.load(Ordering::Relaxed);
-            let first = taker.failures.first.lock();
+            let failed = exporter.failures.count.load(Ordering::Relaxed);
+            let first = exporter.failures.first.lock();
             let first = first.unwrap_or_else(PoisonError::into_inner).take();
             let why = first.map(|why| format!(" ({why})")).unwrap_or_default();
-            let name = taker.name;
+            let name = exporter.name;
             if failed > 0 {
-                told.push(format!(
-                    "{name}: {failed} of {seconds} s could not be sent{why}"
+                losses.push(format!(
+                    "{name}: {failed} of {seconds} seconds could not be sent{why}"
                 ));
             }
-            if taker.dropped > 0 {
-                let dropped = taker.dropped;
-                told.push(format!(
-                    "{name}: {dropped} of {seconds} s were dropped, for it took too long"
+            if exporter.dropped > 0 {
+                let dropped = exporter.dropped;
+                losses.push(format!(
+                    "{name}: {dropped} of {seconds} seconds were dropped because it was too slow"
                 ));
             }
             if !is_done {
-                told.push(format!(
-                    "{name}: the last seconds were still being sent at the end"
+                losses.push(format!(
+                    "{name}: the last seconds were not sent before the run's end"
                 ));
             }
         }
-        told
+        losses
     }
 }
 
-/// A thread that hands snapshots on.
-fn taker(
+/// Starts a thread that sends snapshots.
+fn exporter(
     name: &'static str,
     send: impl Fn(&Snapshot) -> Result<(), String> + Send + 'static,
-) -> Result<Taker, ExportError> {
-    let (queue, snapshots) = sync_channel::<Arc<Snapshot>>(WAITING_MAX);
+) -> Result<Exporter, ExportError> {
+    let (queue, snapshots) = sync_channel::<Arc<Snapshot>>(QUEUE_MAX);
     let (alive, ended) = sync_channel(0);
     let failures = Arc::<Failures>::default();
     let failed = Arc::clone(&failures);
@@ -226,7 +226,7 @@ fn taker(
             drop::<SyncSender<()>>(alive);
         })
         .map_err(ExportError::Thread)?;
-    Ok(Taker {
+    Ok(Exporter {
         name,
         queue,
         ended,
@@ -235,7 +235,7 @@ fn taker(
     })
 }
 
-/// A socket of the address's family, which never waits.
+/// A non-blocking socket of the address's family.
 fn statsd_socket(address: &str) -> io::Result<UdpSocket> {
     let mut found = address.to_socket_addrs()?;
     let address = found

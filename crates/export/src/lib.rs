@@ -1,19 +1,19 @@
-//! Hands a run's seconds on while it goes: Prometheus, OpenTelemetry, StatsD.
+//! Exports a run's seconds while it is in progress: Prometheus, OpenTelemetry, StatsD.
 //!
 //! ```text
-//! Second ─Totals→ Snapshot ─┬─ replaced ──────→ Server: one page, for whoever asks
-//!                           ├─ bounded queue ─→ a thread that posts OTLP
-//!                           └─ bounded queue ─→ a thread that sends StatsD
+//! Second ─Totals→ Snapshot ─┬─ replaces the last ─→ Server: one page
+//!                           ├─ bounded queue ─────→ a thread that posts OTLP
+//!                           └─ bounded queue ─────→ a thread that sends StatsD
 //! ```
 //! | file | what it does |
 //! |---|---|
-//! | `metrics` | what there is, by name: the only place where names stand |
-//! | `snapshot` | a second's values |
+//! | `metrics` | all metrics: the only place with their names |
+//! | `snapshot` | the values of a second |
 //! | `exports` | the queues |
 //! | `server` | the page |
-//! | `prometheus`, `otlp`, `statsd` | a snapshot in their form: pure |
+//! | `prometheus`, `otlp`, `statsd` | render a snapshot: pure |
 //!
-//! Nothing here makes the run wait: who takes too long misses seconds, and is told how many.
+//! Nothing here makes the run wait: a receiver that is too slow misses seconds, which are counted.
 
 mod exports;
 pub mod metrics;

@@ -1,7 +1,7 @@
-//! All metrics by name, as Prometheus and OpenTelemetry know them; StatsD's are made of these.
+//! All metrics by name, for Prometheus and OpenTelemetry; StatsD's names are derived from these.
 //! `docs/exports.md` lists them.
 
-/// Whether a metric may fall.
+/// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Gauge,
@@ -12,14 +12,14 @@ pub enum Kind {
 /// One metric.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// As Prometheus' conventions have it, its unit included.
+    /// Follows Prometheus' conventions, unit included.
     pub name: &'static str,
     pub kind: Kind,
-    /// In the Unified Code for Units of Measure, as OpenTelemetry wants it.
+    /// In the Unified Code for Units of Measure, as OpenTelemetry requires.
     pub unit: &'static str,
     /// One sentence without a full stop.
     pub help: &'static str,
-    /// Besides `run` and `scenario`, which all have.
+    /// Labels besides `run` and `scenario`, which every metric has.
     pub labels: &'static [&'static str],
 }
 
@@ -42,31 +42,31 @@ macro_rules! metrics {
 
 metrics! {
     RUN_SECONDS: Gauge "throng_run_seconds" "s" [] "Time since the run's start";
-    PHASE: Gauge "throng_phase" "1" ["phase"] "1 for the phase that goes on";
+    PHASE: Gauge "throng_phase" "1" ["phase"] "1 for the current phase";
     USERS: Gauge "throng_users" "1" [] "Users that have started and not finished";
     CONNECTIONS: Gauge "throng_connections" "1" [] "Open connections";
     IN_FLIGHT: Gauge "throng_in_flight" "1" [] "Operations in flight";
-    USERS_DUE: Counter "throng_users_due_total" "1" [] "Users that the plan wanted to start";
+    USERS_DUE: Counter "throng_users_due_total" "1" [] "Users that were due to start";
     USERS_STARTED: Counter "throng_users_started_total" "1" [] "Users that started";
     USERS_FINISHED: Counter "throng_users_finished_total" "1" [] "Users that finished";
-    USERS_REFUSED: Counter "throng_users_refused_total" "1" [] "Users not started for want of files, ports or memory";
-    USERS_CONNECTED: Counter "throng_users_connected_total" "1" [] "Users whose first connection was made";
-    OPERATIONS_BEGUN: Counter "throng_operations_begun_total" "1" [] "Operations begun";
-    OPERATIONS_DONE: Counter "throng_operations_done_total" "1" [] "Operations ended, well or not";
-    ERRORS: Counter "throng_errors_total" "1" [] "Operations that ended ill";
+    USERS_REFUSED: Counter "throng_users_refused_total" "1" [] "Users not started because files, ports or memory ran out";
+    USERS_CONNECTED: Counter "throng_users_connected_total" "1" [] "Users whose first connection was established";
+    OPERATIONS_STARTED: Counter "throng_operations_started_total" "1" [] "Operations started";
+    OPERATIONS_DONE: Counter "throng_operations_done_total" "1" [] "Operations completed, successful or failed";
+    ERRORS: Counter "throng_errors_total" "1" [] "Failed operations";
     SENT_BYTES: Counter "throng_sent_bytes_total" "By" [] "Application bytes sent";
     RECEIVED_BYTES: Counter "throng_received_bytes_total" "By" [] "Application bytes received";
-    MEASURE_OPERATIONS: Counter "throng_measure_operations_total" "1" ["measure"] "Operations of a measure that ended";
-    MEASURE_ERRORS: Counter "throng_measure_errors_total" "1" ["measure"] "Operations of a measure that ended ill";
+    MEASURE_OPERATIONS: Counter "throng_measure_operations_total" "1" ["measure"] "Completed operations of a measure";
+    MEASURE_ERRORS: Counter "throng_measure_errors_total" "1" ["measure"] "Failed operations of a measure";
     RESPONSE_SECONDS: Gauge "throng_response_seconds" "s" ["measure", "quantile"] "Response times of the last second";
     LAG_SECONDS: Gauge "throng_lag_seconds" "s" ["quantile"] "How late the generator was in the last second; quantile 1 is the largest";
     LOOP_BUSY: Gauge "throng_loop_busy_ratio" "1" [] "The busiest loop's share of a core";
     GENERATOR_CPU: Counter "throng_generator_cpu_seconds_total" "s" [] "CPU time of the generator's processes";
     GENERATOR_MEMORY: Gauge "throng_generator_memory_bytes" "By" [] "Resident memory of the generator's processes";
-    HOST_RETRANSMITS: Counter "throng_host_retransmits_total" "1" [] "TCP segments that the generator's host sent again";
-    HOST_SYN_RETRANSMITS: Counter "throng_host_syn_retransmits_total" "1" [] "Those of them that were SYNs";
-    HOST_LISTEN_DROPS: Counter "throng_host_listen_drops_total" "1" [] "Connections that the generator's host dropped at full accept queues";
-    HOST_PACKET_DROPS: Counter "throng_host_packet_drops_total" "1" [] "Packets that the generator's host dropped at full packet queues";
-    PROBE: Gauge "throng_probe" "1" ["role", "region", "source", "via", "metric", "unit"] "What the server's side told last, in the unit of its label";
-    DROPPED: Counter "throng_export_dropped_total" "1" ["to"] "Seconds that an export was too slow to take";
+    HOST_RETRANSMITS: Counter "throng_host_retransmits_total" "1" [] "TCP segments that the generator's host retransmitted";
+    HOST_SYN_RETRANSMITS: Counter "throng_host_syn_retransmits_total" "1" [] "Retransmitted SYNs of the generator's host";
+    HOST_LISTEN_DROPS: Counter "throng_host_listen_drops_total" "1" [] "Connections that the generator's host dropped because an accept queue was full";
+    HOST_PACKET_DROPS: Counter "throng_host_packet_drops_total" "1" [] "Packets that the generator's host dropped because a packet queue was full";
+    PROBE: Gauge "throng_probe" "1" ["role", "region", "source", "via", "metric", "unit"] "Last value of a probe, in the unit of its label";
+    DROPPED: Counter "throng_export_dropped_total" "1" ["to"] "Seconds that an export dropped because it was too slow";
 }

@@ -1,4 +1,4 @@
-//! A snapshot as OpenTelemetry's protocol has it: OTLP/HTTP 1.x, JSON (numbers of 64 bits as text,
+//! A snapshot in OpenTelemetry's protocol: OTLP/HTTP 1.x, JSON (numbers of 64 bits as text,
 //! enumerations as numbers).
 
 use serde_json::{Value, json};
@@ -18,18 +18,18 @@ pub(crate) fn render(snapshot: &Snapshot) -> Value {
     for group in groups {
         let metric = group[0].metric;
         let points: Vec<Value> = group.iter().map(|sample| point(sample, snapshot)).collect();
-        let mut told = json!({
+        let mut entry = json!({
             "name": metric.name, "description": metric.help, "unit": metric.unit,
         });
         match metric.kind {
-            Kind::Gauge => told["gauge"] = json!({ "dataPoints": points }),
+            Kind::Gauge => entry["gauge"] = json!({ "dataPoints": points }),
             Kind::Counter => {
-                told["sum"] = json!({
+                entry["sum"] = json!({
                     "dataPoints": points, "aggregationTemporality": CUMULATIVE, "isMonotonic": true,
                 });
             }
         }
-        metrics.push(told);
+        metrics.push(entry);
     }
     let resource = [
         attribute("service.name", "throng"),
@@ -62,14 +62,14 @@ fn attribute(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
 }
 
-/// Whether all of a request was taken, by the answer to it (an `ExportMetricsServiceResponse`): a success may
-/// be one in part. The error says what was not.
-pub(crate) fn taken(answer: &str) -> Result<(), String> {
-    let answer: Value = serde_json::from_str(answer).unwrap_or_default();
-    let part = &answer["partialSuccess"];
-    let told = &part["rejectedDataPoints"];
-    let rejected = told.as_str().and_then(|count| count.parse().ok());
-    match rejected.or_else(|| told.as_i64()) {
+/// Checks the reply to a request (an `ExportMetricsServiceResponse`): a success may be partial. The error says
+/// what was rejected.
+pub(crate) fn check_reply(reply: &str) -> Result<(), String> {
+    let reply: Value = serde_json::from_str(reply).unwrap_or_default();
+    let part = &reply["partialSuccess"];
+    let count = &part["rejectedDataPoints"];
+    let rejected = count.as_str().and_then(|count| count.parse().ok());
+    match rejected.or_else(|| count.as_i64()) {
         Some(rejected @ 1..) => {
             let why = part["errorMessage"].as_str().unwrap_or_default();
             Err(format!("{rejected} values were refused: {why}"))
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_success_in_part_is_none() {
         for whole in ["", "{}", r#"{"partialSuccess":{}}"#, "rubbish", "[1]"] {
-            assert_eq!(taken(whole), Ok(()), "{whole}");
+            assert_eq!(check_reply(whole), Ok(()), "{whole}");
         }
         let part = |count| {
             format!(
@@ -93,9 +93,9 @@ mod tests {
             )
         };
         for count in ["\"3\"", "3"] {
-            let told = "3 values were refused: full".to_owned();
-            assert_eq!(taken(&part(count)), Err(told));
+            let expected = "3 values were refused: full".to_owned();
+            assert_eq!(check_reply(&part(count)), Err(expected));
         }
-        assert_eq!(taken(&part("\"0\"")), Ok(()), "a warning alone");
+        assert_eq!(check_reply(&part("\"0\"")), Ok(()), "a warning alone");
     }
 }

@@ -1,4 +1,4 @@
-//! A snapshot as Prometheus reads it: "Exposition formats", text format 0.0.4.
+//! A snapshot in the text format of Prometheus ("Exposition formats", version 0.0.4).
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::snapshot::{ProbeValue, Snapshot};
 /// The content type of a page.
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A snapshot's page.
+/// The page of a snapshot.
 pub(crate) fn render(snapshot: &Snapshot) -> String {
     let mut text = String::with_capacity(16 << 10);
     let common = [("run", &*snapshot.run), ("scenario", &*snapshot.scenario)];
@@ -31,7 +31,7 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
     text
 }
 
-/// What probes told, as a page by itself.
+/// The page of probes without a run.
 pub fn page(probes: &[ProbeValue]) -> String {
     let mut text = String::new();
     head(&mut text, &metrics::PROBE);

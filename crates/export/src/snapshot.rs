@@ -1,4 +1,4 @@
-//! A second's values, and the sums that counters are.
+//! The values of a second, and the running sums of counters.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::metrics::{self, Kind, Metric};
 pub struct Second<'a> {
     pub info: &'a RunInfo,
     pub row: &'a SeriesRow,
-    /// Measures that something happened to.
+    /// Measures with operations in this second.
     pub measures: &'a [MeasureSecond],
-    /// What the server's side told last.
+    /// The last values of the probes.
     pub probes: &'a [ProbeValue],
 }
 
@@ -22,10 +22,10 @@ pub struct Second<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasureSecond {
     pub name: String,
-    /// Operations that ended, well or not.
+    /// Completed operations, successful or failed.
     pub count: u64,
     pub errors: u64,
-    /// Response times of those that ended well: 50, 95, 99 %.
+    /// Response times of the successful ones: 50, 95, 99 %.
     pub response_ns: Option<[u64; 3]>,
 }
 
@@ -55,18 +55,18 @@ pub struct Snapshot {
     pub scenario: String,
     pub started_unix_ns: u64,
     pub at_unix_ns: u64,
-    /// Samples of one metric stand together.
+    /// Samples of one metric are adjacent.
     pub samples: Vec<Sample>,
 }
 
-/// What counters have come to.
+/// The running sums of counters.
 #[derive(Debug, Default)]
 pub struct Totals {
     sums: BTreeMap<(&'static str, Vec<String>), f64>,
 }
 
 impl Totals {
-    /// The snapshot of a second; `dropped`: seconds that exports were too slow for, so far.
+    /// The snapshot of a second; `dropped`: seconds that each export has dropped so far.
     pub fn add(&mut self, second: Second<'_>, dropped: &[(&str, u64)]) -> Snapshot {
         let Second {
             info,
@@ -142,7 +142,7 @@ impl Samples<'_> {
             (&metrics::USERS_FINISHED, row.users_finished),
             (&metrics::USERS_REFUSED, row.users_refused),
             (&metrics::USERS_CONNECTED, row.users_connected),
-            (&metrics::OPERATIONS_BEGUN, row.sends),
+            (&metrics::OPERATIONS_STARTED, row.sends),
             (&metrics::OPERATIONS_DONE, row.done),
             (&metrics::ERRORS, row.errors),
             (&metrics::SENT_BYTES, row.bytes_out),
@@ -174,7 +174,7 @@ impl Samples<'_> {
         self.step(metric, labels, count as f64);
     }
 
-    /// What a counter grew by.
+    /// The increment of a counter.
     fn step(&mut self, metric: &'static Metric, labels: &[&str], step: f64) {
         let labels_owned = labels.iter().map(|&label| label.to_owned()).collect();
         let sum = self.totals.sums.entry((metric.name, labels_owned));
@@ -184,7 +184,7 @@ impl Samples<'_> {
         self.push(metric, labels, value, step);
     }
 
-    /// What a counter has come to.
+    /// The sum of a counter.
     fn total(&mut self, metric: &'static Metric, labels: &[&str], value: f64) {
         let labels_owned: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
         let before = self.totals.sums.insert((metric.name, labels_owned), value);
@@ -201,10 +201,10 @@ impl Samples<'_> {
         });
     }
 
-    /// All samples: counters of measures that nothing happened to stand where they were, so that they
-    /// do not go away between two looks.
+    /// All samples. Counters of measures without operations in this second keep their value, so that they do
+    /// not disappear between two scrapes.
     fn finish(mut self) -> Vec<Sample> {
-        let told: std::collections::BTreeSet<(&str, &[String])> = self
+        let present: std::collections::BTreeSet<(&str, &[String])> = self
             .list
             .iter()
             .map(|sample| (sample.metric.name, sample.labels.as_slice()))
@@ -213,7 +213,7 @@ impl Samples<'_> {
             .totals
             .sums
             .iter()
-            .filter(|((name, labels), _)| !told.contains(&(*name, labels.as_slice())))
+            .filter(|((name, labels), _)| !present.contains(&(*name, labels.as_slice())))
             .filter_map(|((name, labels), &value)| {
                 let metric = metrics::ALL.iter().find(|metric| metric.name == *name)?;
                 Some(Sample {
@@ -237,7 +237,7 @@ impl Samples<'_> {
 }
 
 impl Sample {
-    /// True where it only grows.
+    /// True if it never falls.
     pub fn is_counter(&self) -> bool {
         self.metric.kind == Kind::Counter
     }

@@ -1,8 +1,8 @@
-//! A snapshot as StatsD's datagrams: `name:value|g` and `name:step|c`, many lines in each.
+//! A snapshot as StatsD datagrams: `name:value|g` and `name:step|c`, many lines in each.
 
 use crate::snapshot::{Sample, Snapshot};
 
-/// Most bytes of a datagram: what a frame of Ethernet holds without being cut, as StatsD advises.
+/// Most bytes of a datagram: what fits an Ethernet frame without fragmentation, as StatsD recommends.
 const DATAGRAM_BYTES_MAX: usize = 1432;
 
 /// The datagrams of a snapshot.
@@ -26,26 +26,26 @@ pub(crate) fn render(snapshot: &Snapshot) -> Vec<String> {
     datagrams
 }
 
-/// `throng.measure_errors.GET_hello:3|c`: the name without its ending, then its labels as they come.
+/// `throng.measure_errors.GET_hello:3|c`: the name without its suffix, then its labels in order.
 fn line(sample: &Sample) -> String {
     let name = sample.metric.name;
     let name = name.strip_prefix("throng_").unwrap_or(name);
     let name = name.strip_suffix("_total").unwrap_or(name);
     let mut path = format!("throng.{name}");
-    // Regions and units may be empty or say nothing here.
+    // Empty regions and units are left out.
     for label in sample.labels.iter().filter(|label| !label.is_empty()) {
         path.push('.');
         path.extend(label.chars().map(plain));
     }
     match sample.is_counter() {
         true => format!("{path}:{}|c", sample.step),
-        // With a sign a gauge would be changed by so much.
+        // A gauge with a sign would be changed by that amount.
         false if sample.value < 0.0 => format!("{path}:0|g\n{path}:{}|g", sample.value),
         false => format!("{path}:{}|g", sample.value),
     }
 }
 
-/// Dots make levels, and colons, bars and hashes mean something.
+/// Dots separate levels; colons, bars and hashes are part of the format.
 fn plain(c: char) -> char {
     match c.is_ascii_alphanumeric() || c == '-' {
         true => c,

@@ -72,7 +72,7 @@ fn second(totals: &mut Totals, errors: u64, with_measure: bool) -> Snapshot {
     totals.add(second, &[("otlp", 4)])
 }
 
-/// Lines of a text that name one of these.
+/// The lines that contain one of these names.
 fn lines_with(text: &str, names: &[&str]) -> String {
     let lines = text
         .lines()
@@ -81,10 +81,10 @@ fn lines_with(text: &str, names: &[&str]) -> String {
 }
 
 #[test]
-fn prometheus_reads_it() {
+fn prometheus_text_has_help_type_and_labels() {
     let mut totals = Totals::default();
     second(&mut totals, 2, true);
-    // Counters go on, also of a measure that nothing happened to.
+    // Counters keep their value, even for a measure without operations in this second.
     let page = prometheus::render(&second(&mut totals, 1, false));
     let names = [
         "errors_total",
@@ -93,10 +93,10 @@ fn prometheus_reads_it() {
         "export_dropped",
     ];
     expect![[r#"
-        # HELP throng_errors_total Operations that ended ill
+        # HELP throng_errors_total Failed operations
         # TYPE throng_errors_total counter
         throng_errors_total{run="the-run",scenario="a \"scenario\""} 3
-        # HELP throng_measure_errors_total Operations of a measure that ended ill
+        # HELP throng_measure_errors_total Failed operations of a measure
         # TYPE throng_measure_errors_total counter
         throng_measure_errors_total{run="the-run",scenario="a \"scenario\"",measure="GET /\n\\"} 2
         # HELP throng_lag_seconds How late the generator was in the last second; quantile 1 is the largest
@@ -104,10 +104,10 @@ fn prometheus_reads_it() {
         throng_lag_seconds{run="the-run",scenario="a \"scenario\"",quantile="0.5"} 0
         throng_lag_seconds{run="the-run",scenario="a \"scenario\"",quantile="0.99"} 0.0025
         throng_lag_seconds{run="the-run",scenario="a \"scenario\"",quantile="1"} 0
-        # HELP throng_probe What the server's side told last, in the unit of its label
+        # HELP throng_probe Last value of a probe, in the unit of its label
         # TYPE throng_probe gauge
         throng_probe{run="the-run",scenario="a \"scenario\"",role="redis",region="",source="h:1",via="redis",metric="used_memory",unit="B"} 1.5
-        # HELP throng_export_dropped_total Seconds that an export was too slow to take
+        # HELP throng_export_dropped_total Seconds that an export dropped because it was too slow
         # TYPE throng_export_dropped_total counter
         throng_export_dropped_total{run="the-run",scenario="a \"scenario\"",to="otlp"} 4
     "#]]
@@ -115,7 +115,7 @@ fn prometheus_reads_it() {
 }
 
 #[test]
-fn statsd_reads_it() {
+fn statsd_lines_are_increments_and_gauges() {
     let mut totals = Totals::default();
     second(&mut totals, 2, true);
     let datagrams = statsd::render(&second(&mut totals, 1, true));
@@ -136,13 +136,13 @@ fn statsd_reads_it() {
 #[test]
 fn opentelemetry_reads_it() {
     let mut totals = Totals::default();
-    let told = otlp::render(&second(&mut totals, 2, true));
-    let metrics = &told["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+    let request = otlp::render(&second(&mut totals, 2, true));
+    let metrics = &request["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
     let find = |name: &str| {
         let mut all = metrics.as_array().unwrap().iter();
         all.find(|metric| metric["name"] == name).unwrap()
     };
-    expect![[r#"{"name":"throng_errors_total","description":"Operations that ended ill","unit":"1","sum":{"dataPoints":[{"attributes":[],"timeUnixNano":"1000001000","asDouble":2.0,"startTimeUnixNano":"1000"}],"aggregationTemporality":2,"isMonotonic":true}}"#]]
+    expect![[r#"{"name":"throng_errors_total","description":"Failed operations","unit":"1","sum":{"dataPoints":[{"attributes":[],"timeUnixNano":"1000001000","asDouble":2.0,"startTimeUnixNano":"1000"}],"aggregationTemporality":2,"isMonotonic":true}}"#]]
     .assert_eq(&find("throng_errors_total").to_string());
     expect![[r#"{"name":"throng_users","description":"Users that have started and not finished","unit":"1","gauge":{"dataPoints":[{"attributes":[],"timeUnixNano":"1000001000","asDouble":7.0}]}}"#]]
     .assert_eq(&find("throng_users").to_string());

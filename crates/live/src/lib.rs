@@ -1,4 +1,4 @@
-//! Serves a page to those who watch: who may see it, what it loads, and what follows each second.
+//! Serves the live page of a run, and past results, to browsers.
 //!
 //! Two sites on the HTTP server of `httpd`: `server` is the page of a run in progress, `results` the list of
 //! past results. Both share `listener` (the socket and its address), `access` (who may see them) and `site`

@@ -1,4 +1,4 @@
-//! A run's seconds, handed on to those who asked for them.
+//! Exports the seconds of a run.
 
 use controller::Tick;
 use export::{ExportError, Exports, MeasureSecond, ProbeValue, Second, Targets};
@@ -6,11 +6,11 @@ use export::{ExportError, Exports, MeasureSecond, ProbeValue, Second, Targets};
 use crate::args::ExportArgs;
 use crate::exit::{Exit, Failure, print_error};
 
-/// Who is told of a run.
-pub(crate) struct Told(Exports);
+/// The exports of a run.
+pub(crate) struct RunExports(Exports);
 
-/// Gets the exports ready; nothing where nobody asked.
-pub(crate) fn start(args: &ExportArgs) -> Result<Option<Told>, Failure> {
+/// Starts the exports; `None` if none was requested.
+pub(crate) fn start(args: &ExportArgs) -> Result<Option<RunExports>, Failure> {
     let targets = Targets {
         prometheus: args.prometheus,
         otlp: args.otlp.clone(),
@@ -30,11 +30,11 @@ pub(crate) fn start(args: &ExportArgs) -> Result<Option<Told>, Failure> {
     if let Some(address) = exports.page_address() {
         print_error(&format!("metrics at http://{address}/metrics"));
     }
-    Ok(Some(Told(exports)))
+    Ok(Some(RunExports(exports)))
 }
 
-impl Told {
-    /// A second has passed.
+impl RunExports {
+    /// Exports a second.
     pub(crate) fn second(&mut self, tick: &Tick<'_>) {
         let measures: Vec<MeasureSecond> = tick
             .measures
@@ -64,7 +64,7 @@ impl Told {
         });
     }
 
-    /// The run is over; what could not be handed on is told.
+    /// Ends the exports and prints what could not be exported.
     pub(crate) fn end(self) {
         for text in self.0.end() {
             print_error(&format!("warning: {text}"));

@@ -1,4 +1,4 @@
-//! Pages of reports: what they are made of, and where they are written.
+//! Makes reports and writes them to files.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use report::{Page, RunReport};
 
 use crate::exit::{Exit, Failure};
 
-/// What a page is called in the directory of what it shows.
+/// The file name of a report in the directory of its result.
 pub(crate) const FILE: &str = "report.html";
 
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -29,9 +29,9 @@ pub(crate) fn of_run(run: &Run, summary: &Summary, course: &Course) -> Result<Pa
     Ok(Page::run(&report, VERSION))
 }
 
-/// Writes the page of a run that has just ended into its directory, and returns it and where it is. A page
-/// that cannot be made is told and changes nothing else: the record is whole without it. `None`
-/// where this program was built without pages.
+/// Writes the page of a run that has just ended into its directory, and returns it with its path. If that
+/// fails, an error is printed, and nothing else changes: the record is complete without it. `None` in a program
+/// that was built without pages.
 pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Option<(Page, PathBuf)> {
     if !cfg!(feature = "web") {
         return None;
@@ -52,17 +52,17 @@ pub(crate) fn after_run(directory: &Path, summary: &Summary) -> Option<(Page, Pa
     }
 }
 
-/// Writes a page where it is asked for, else into the directory of what it shows, and returns where it
-/// is; `None` where nobody asked and this program was built without pages.
+/// Writes a page to the requested path, else into the directory of its result, and returns its path; `None` if
+/// none was requested and this program was built without pages.
 pub(crate) fn beside(
     page: &Page,
     directory: &Path,
-    asked: Option<&Path>,
+    requested: Option<&Path>,
 ) -> Result<Option<PathBuf>, Failure> {
-    if asked.is_none() && !cfg!(feature = "web") {
+    if requested.is_none() && !cfg!(feature = "web") {
         return Ok(None);
     }
-    let path = asked.map_or_else(|| directory.join(FILE), Path::to_owned);
+    let path = requested.map_or_else(|| directory.join(FILE), Path::to_owned);
     write(page, &path)?;
     Ok(Some(path))
 }
@@ -73,13 +73,13 @@ pub(crate) fn write(page: &Page, path: &Path) -> Result<(), Failure> {
     record::write_whole(path, page.html().as_bytes()).map_err(|error| Failure::new(Exit::Io, error))
 }
 
-/// There is nothing to draw it with.
+/// An error: this program was built without pages.
 #[cfg(not(feature = "web"))]
 pub(crate) fn write(_: &Page, _: &Path) -> Result<(), Failure> {
     Err(none())
 }
 
-/// Why there is no page.
+/// The error of a program without pages.
 #[cfg(not(feature = "web"))]
 pub(crate) fn none() -> Failure {
     Failure::hinted(
@@ -89,7 +89,7 @@ pub(crate) fn none() -> Failure {
     )
 }
 
-/// The line that says where a page is, below that of the record.
+/// The line with the path of a page, printed below that of the record.
 pub(crate) fn line(path: &Path) -> String {
     format!("{:<11}{}\n", "report", path.display())
 }

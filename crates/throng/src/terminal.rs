@@ -1,4 +1,4 @@
-//! The terminal: what it can show, and the run drawn on it while it goes on.
+//! The terminal: what it can show, and the live view of a run.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{IsTerminal, Stdout};
@@ -7,11 +7,11 @@ use controller::{Tick, TickMeasure};
 use record::schema::SeriesRow;
 use report::{HeatColumn, Live, LiveMeasure, LiveState, Screen, Stage, Style, plain_line};
 
-/// Intervals that a measure's rate is the mean of.
+/// Intervals in the mean rate of a measure.
 const WINDOW: usize = 5;
-/// Seconds of latencies that are kept; more than a screen shows.
+/// Seconds of latencies that are kept: more than a screen shows.
 const PAST: usize = 60;
-/// Plain lines come every so many seconds, and when the run is interrupted, paused or resumed.
+/// The interval of plain lines. There is one more when the run is interrupted, paused or resumed.
 const PLAIN_EVERY_NS: u64 = 5_000_000_000;
 
 /// What standard output can show. `NO_COLOR` (no-color.org) is respected.
@@ -31,16 +31,16 @@ pub(crate) fn style() -> Style {
     }
 }
 
-/// Shows a run while it goes on.
+/// Shows a run in progress.
 pub(crate) enum View {
     Nothing,
-    /// A line now and then.
+    /// A line every few seconds.
     Lines(History),
     /// Redrawn in place.
     Screen(History, Screen<Stdout>),
 }
 
-/// What was told so far.
+/// The seconds so far.
 #[derive(Default)]
 pub(crate) struct History {
     rows: Vec<SeriesRow>,
@@ -49,8 +49,8 @@ pub(crate) struct History {
     order: Vec<String>,
     /// How long requests took, in the last seconds.
     heat: Vec<HeatColumn>,
-    /// When the last line was told, and whether the run was interrupted and paused then.
-    told: Option<(u64, bool, bool)>,
+    /// The time of the last line, and whether the run was interrupted and paused then.
+    last_line: Option<(u64, bool, bool)>,
 }
 
 /// The last intervals of a measure.
@@ -63,7 +63,7 @@ struct Recent {
 }
 
 impl View {
-    /// The view for this terminal; nothing where `quiet`.
+    /// The view for this terminal; nothing if `quiet`.
     pub(crate) fn new(quiet: bool) -> View {
         if quiet {
             View::Nothing
@@ -74,7 +74,7 @@ impl View {
         }
     }
 
-    /// The view for this terminal where it is redrawn in place; else nothing.
+    /// The view for this terminal if it can be redrawn in place; else nothing.
     pub(crate) fn screen_only(quiet: bool) -> View {
         match View::new(quiet) {
             View::Lines(_) => View::Nothing,
@@ -82,14 +82,14 @@ impl View {
         }
     }
 
-    /// A second has passed. A terminal that cannot be written to does not stop the run.
+    /// Shows a second. A terminal that cannot be written to does not stop the run.
     pub(crate) fn tick(&mut self, tick: &Tick<'_>, style: Style) {
         match self {
             View::Nothing => {}
             View::Lines(history) => {
                 history.add(tick);
                 if history.is_line_due(tick) {
-                    history.told = Some((tick.row.end_ns, tick.interrupted, tick.paused));
+                    history.last_line = Some((tick.row.end_ns, tick.interrupted, tick.paused));
                     let measures = history.live();
                     let line = plain_line(tick.info, &history.state(tick, &measures));
                     let _ =
@@ -106,7 +106,7 @@ impl View {
         }
     }
 
-    /// The run is over; what was drawn makes room for the verdict.
+    /// Clears the view, to make room for the verdict.
     pub(crate) fn end(&mut self) {
         if let View::Screen(_, screen) = self {
             let _ = screen.clear();
@@ -116,8 +116,8 @@ impl View {
 
 impl History {
     fn is_line_due(&self, tick: &Tick<'_>) -> bool {
-        self.told.is_none_or(|(told_ns, interrupted, paused)| {
-            tick.row.end_ns >= told_ns + PLAIN_EVERY_NS
+        self.last_line.is_none_or(|(line_ns, interrupted, paused)| {
+            tick.row.end_ns >= line_ns + PLAIN_EVERY_NS
                 || (tick.interrupted, tick.paused) != (interrupted, paused)
         })
     }
@@ -140,9 +140,9 @@ impl History {
                 .add(measure);
         }
         for (name, recent) in &mut self.measures {
-            let told = tick.measures.iter().find(|m| &m.name == name);
-            recent.close(told.map_or(0, |m| m.count), length_ns);
-            let p99_ns = told.and_then(|m| m.response_ns).map_or(0, |all| all[2]);
+            let second = tick.measures.iter().find(|m| &m.name == name);
+            recent.close(second.map_or(0, |m| m.count), length_ns);
+            let p99_ns = second.and_then(|m| m.response_ns).map_or(0, |all| all[2]);
             recent.p99_past_ns.push_back(p99_ns as f64);
             if recent.p99_past_ns.len() > PAST {
                 recent.p99_past_ns.pop_front();
@@ -184,7 +184,7 @@ impl Recent {
         self.response_ns = measure.response_ns.or(self.response_ns);
     }
 
-    /// Closes an interval in which so many operations ended. What was long ago is not shown.
+    /// Closes an interval with `count` operations. Percentiles are not shown after several without any.
     fn close(&mut self, count: u64, length_ns: u64) {
         self.counts.push_back((count, length_ns));
         if self.counts.len() > WINDOW {

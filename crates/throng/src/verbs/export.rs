@@ -1,4 +1,4 @@
-//! `throng export RUN`: a run that is over, in other forms.
+//! `throng export RUN`: converts a finished run.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
     }
     let refuse = |error| Failure::new(Exit::NoInput, error);
     let run = Run::open(&args.run).map_err(refuse)?;
-    // Probes alone are values without a verdict.
+    // A recording of probes has values and no verdict.
     let values_only = is_of_probes(&run) && args.json.is_none() && args.junit.is_none();
     let summary = match values_only {
         true => None,
@@ -36,7 +36,7 @@ pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Passed);
     };
     let cannot = |error: std::io::Error| {
-        let message = format!("cannot make {}: {error}", folder.display());
+        let message = format!("cannot create {}: {error}", folder.display());
         Failure::hinted(Exit::CannotCreate, message, "give another directory")
     };
     std::fs::create_dir_all(folder).map_err(cannot)?;
@@ -52,7 +52,7 @@ pub(crate) fn export(args: &ExportRunArgs) -> Result<Exit, Failure> {
     Ok(Exit::Passed)
 }
 
-/// Writes a file whole; `-` is standard output.
+/// Writes a complete file; `-` is standard output.
 fn write(path: &Path, text: &str) -> Result<Exit, Failure> {
     if path == Path::new("-") {
         return written(write!(std::io::stdout(), "{text}"));

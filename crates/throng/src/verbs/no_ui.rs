@@ -1,4 +1,4 @@
-//! `throng ui` where this program was built without pages: it says so.
+//! `throng ui` in a program that was built without pages: an error.
 
 use crate::args::UiArgs;
 use crate::exit::{Exit, Failure};

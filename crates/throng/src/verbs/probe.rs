@@ -17,18 +17,18 @@ use crate::exit::{Exit, Failure, print_error, written};
 use crate::source::{self, Text};
 use crate::verbs::run::interrupt;
 
-/// How long news are waited for before the end is looked for.
-const TIMEOUT: Duration = Duration::from_millis(100);
-/// The first question is asked so long after the start.
+/// How long to wait for news before checking for the end.
+const NEWS_TIMEOUT: Duration = Duration::from_millis(100);
+/// The time from the start to the first query.
 const START_NS: i64 = 10_000_000;
-/// Answers that make a rate.
-const ANSWERS_MIN: u64 = 2;
-/// How long sources may take for them, in periods and beyond.
+/// Replies that a rate needs.
+const REPLIES_MIN: u64 = 2;
+/// Time for them: this many periods, plus a constant.
 const PERIODS_MAX: i64 = 3;
-const ANSWER_MAX_NS: i64 = 3_000_000_000;
+const REPLY_TIMEOUT_NS: i64 = 3_000_000_000;
 
-/// What is asked, and what it was read from.
-struct Asked {
+/// The requested probes, and the text they were read from.
+struct Request {
     text: Text,
     probes: Vec<Probe>,
     location: TargetLocation,
@@ -36,19 +36,19 @@ struct Asked {
 }
 
 pub(crate) fn probe(args: &ProbeArgs) -> Result<Exit, Failure> {
-    let asked = asked(args)?;
-    probe::check(&asked.probes).map_err(failure)?;
+    let request = request(args)?;
+    probe::check(&request.probes).map_err(failure)?;
     match (args.serve, args.duration) {
-        (Some(address), _) => serve(&asked, address),
+        (Some(address), _) => serve(&request, address),
         (None, Some(time)) => {
             let output = args.output.as_deref().unwrap_or(Path::new("runs"));
-            record(&asked, time, output)
+            record(&request, time, output)
         }
-        (None, None) => print(&asked),
+        (None, None) => print(&request),
     }
 }
 
-fn asked(args: &ProbeArgs) -> Result<Asked, Failure> {
+fn request(args: &ProbeArgs) -> Result<Request, Failure> {
     let Some(file) = &args.file else {
         let text = Text {
             name: "probes".to_owned(),
@@ -59,7 +59,7 @@ fn asked(args: &ProbeArgs) -> Result<Asked, Failure> {
             original: None,
         };
         let (probes, inputs) = source::probes(&text)?;
-        return Ok(Asked {
+        return Ok(Request {
             text,
             probes,
             location: TargetLocation::default(),
@@ -76,11 +76,11 @@ fn asked(args: &ProbeArgs) -> Result<Asked, Failure> {
         ));
     }
     let location = match &plan.target {
-        // Nobody has started it.
+        // It is not running.
         Target::Builtin { .. } => TargetLocation::default(),
         Target::Url(_) => controller::target_location(&plan),
     };
-    Ok(Asked {
+    Ok(Request {
         text,
         probes: plan.probes,
         location,
@@ -93,23 +93,23 @@ fn item(text: &str) -> String {
     format!("- {}\n", text.trim().replace('\n', "\n  "))
 }
 
-/// Asks until there are rates, and prints everything once.
-fn print(asked: &Asked) -> Result<Exit, Failure> {
+/// Queries until there are rates, and prints all values once.
+fn print(request: &Request) -> Result<Exit, Failure> {
     let mut pool =
-        Pool::start(&asked.probes, &asked.location, Clock::at(-START_NS)).map_err(failure)?;
+        Pool::start(&request.probes, &request.location, Clock::at(-START_NS)).map_err(failure)?;
     let mut newest = Newest::default();
     let mut lost = Vec::new();
-    let slowest_ns = asked.probes.iter().map(|probe| probe.every_ns).max();
+    let slowest_ns = request.probes.iter().map(|probe| probe.every_ns).max();
     let slowest_ns = slowest_ns.and_then(|ns| i64::try_from(ns).ok());
-    let limit_ns = slowest_ns.unwrap_or(0) * PERIODS_MAX + ANSWER_MAX_NS;
-    let is_told = |pool: &Pool, lost: &[usize]| {
+    let limit_ns = slowest_ns.unwrap_or(0) * PERIODS_MAX + REPLY_TIMEOUT_NS;
+    let is_complete = |pool: &Pool, lost: &[usize]| {
         let mut sources = pool.sources().enumerate();
-        sources.all(|(number, (_, tally))| tally.readings >= ANSWERS_MIN || lost.contains(&number))
+        sources.all(|(number, (_, tally))| tally.readings >= REPLIES_MIN || lost.contains(&number))
     };
-    while !is_told(&pool, &lost) && pool.now_ns() < limit_ns {
-        for news in pool.receive(TIMEOUT) {
+    while !is_complete(&pool, &lost) && pool.now_ns() < limit_ns {
+        for news in pool.receive(NEWS_TIMEOUT) {
             newest.take(&news);
-            tell(&pool, &news);
+            print_news(&pool, &news);
             if let News::Lost { source, .. } = news {
                 lost.push(source);
             }
@@ -123,8 +123,8 @@ fn print(asked: &Asked) -> Result<Exit, Failure> {
     })
 }
 
-/// Serves what is told until the end is asked for.
-fn serve(asked: &Asked, address: SocketAddr) -> Result<Exit, Failure> {
+/// Serves the newest values until the user interrupts.
+fn serve(request: &Request, address: SocketAddr) -> Result<Exit, Failure> {
     let interrupt = interrupt()?;
     let newest = Arc::<Mutex<Newest>>::default();
     let shown = Arc::clone(&newest);
@@ -140,12 +140,12 @@ fn serve(asked: &Asked, address: SocketAddr) -> Result<Exit, Failure> {
         )
     })?;
     let mut pool =
-        Pool::start(&asked.probes, &asked.location, Clock::at(-START_NS)).map_err(failure)?;
+        Pool::start(&request.probes, &request.location, Clock::at(-START_NS)).map_err(failure)?;
     let url = format!("http://{}/metrics", server.address());
     written(writeln!(std::io::stdout(), "listening on {url}"))?;
     while !interrupt.is_requested() {
-        for news in pool.receive(TIMEOUT) {
-            tell(&pool, &news);
+        for news in pool.receive(NEWS_TIMEOUT) {
+            print_news(&pool, &news);
             let mut newest = newest.lock().unwrap_or_else(PoisonError::into_inner);
             newest.take(&news);
         }
@@ -153,14 +153,14 @@ fn serve(asked: &Asked, address: SocketAddr) -> Result<Exit, Failure> {
     Ok(Exit::Passed)
 }
 
-/// Records what is told.
-fn record(asked: &Asked, time: Duration, output: &Path) -> Result<Exit, Failure> {
+/// Records the values.
+fn record(request: &Request, time: Duration, output: &Path) -> Result<Exit, Failure> {
     let interrupt: Arc<Interrupt> = interrupt()?;
     let request = WatchRequest {
-        probes: &asked.probes,
-        location: &asked.location,
-        text: &asked.text.text,
-        inputs: &asked.inputs,
+        probes: &request.probes,
+        location: &request.location,
+        text: &request.text.text,
+        inputs: &request.inputs,
         runs: output,
         version: env!("CARGO_PKG_VERSION"),
         time,
@@ -184,8 +184,8 @@ fn page(newest: &Newest) -> String {
     export::page(&values)
 }
 
-/// What is not a value is told beside the values.
-fn tell(pool: &Pool, news: &News) {
+/// Prints news that are not values.
+fn print_news(pool: &Pool, news: &News) {
     let name = |source: usize| {
         let found = pool.sources().nth(source);
         found.map_or_else(String::new, |(name, _)| {
@@ -195,7 +195,7 @@ fn tell(pool: &Pool, news: &News) {
     let line = match news {
         News::Lost { source, why, .. } => format!("{}: lost: {why}", name(*source)),
         News::Back { source, missed, .. } => {
-            format!("{}: back, {missed} answers are missing", name(*source))
+            format!("{}: back, {missed} replies are missing", name(*source))
         }
         News::Remark { source, text } => format!("{}: {text}", name(*source)),
         News::Probe { .. } | News::Row(_) => return,

@@ -36,7 +36,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<Exit, Failure> {
             page::write(&page::of_run(&run, &summary, course)?, &path)?;
             Some(path)
         }
-        // The one that the run left.
+        // The one that the run wrote.
         _ => Some(args.run.join(page::FILE)).filter(|path| path.exists()),
     };
     let directory = args.run.display().to_string();

@@ -1,4 +1,4 @@
-//! Who is told of a run while it goes on, and `throng probe`.
+//! Exports of a run in progress and of a finished one, and `throng probe`.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -12,22 +12,22 @@ use serde_json::Value;
 
 use crate::support::{Ended, Running, Served, Space, throng};
 
-/// Nothing here takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Longer than anything here takes unless it hangs.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The body of what an HTTP server says.
+/// The body of an HTTP reply.
 fn get(url: &str) -> String {
     let rest = url.strip_prefix("http://").unwrap();
     let (address, path) = rest.split_once('/').unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     write!(stream, "GET /{path} HTTP/1.1\r\nhost: {address}\r\n\r\n").unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     text.split_once("\r\n\r\n").unwrap().1.to_owned()
 }
 
-/// The bodies of what is posted to a server that takes everything.
+/// The bodies that are posted to a server that accepts everything.
 fn posts() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -56,8 +56,8 @@ fn take_posts(mut stream: TcpStream, mut each: impl FnMut(String) -> bool) {
         });
         if let Some((length, body)) = whole {
             bytes.drain(..length);
-            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
-            if !each(body) || stream.write_all(answer).is_err() {
+            let reply = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+            if !each(body) || stream.write_all(reply).is_err() {
                 return;
             }
             continue;
@@ -75,7 +75,7 @@ fn a_run_is_exported_to_every_receiver() {
     let space = Space::new();
     let (otlp, bodies) = posts();
     let statsd = UdpSocket::bind("127.0.0.1:0").unwrap();
-    statsd.set_read_timeout(Some(PATIENCE)).unwrap();
+    statsd.set_read_timeout(Some(TIMEOUT)).unwrap();
     let mut command = space.load(&hello.url, "50/s", "4s");
     command.args(["--prometheus", "0", "--otlp", &otlp, "--statsd"]);
     command.arg(statsd.local_addr().unwrap().to_string());
@@ -83,7 +83,7 @@ fn a_run_is_exported_to_every_receiver() {
     let line = running.stderr_line();
     let url = line.trim_end().strip_prefix("metrics at ").unwrap();
 
-    let body: Value = serde_json::from_str(&bodies.recv_timeout(PATIENCE).unwrap()).unwrap();
+    let body: Value = serde_json::from_str(&bodies.recv_timeout(TIMEOUT).unwrap()).unwrap();
     let metrics = &body["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
     let names: Vec<_> = metrics
         .as_array()
@@ -95,7 +95,7 @@ fn a_run_is_exported_to_every_receiver() {
         names.iter().any(|name| *name == "throng_users"),
         "{names:?}"
     );
-    // A second was told to all at once, so the page has one, too.
+    // A second is exported to all at once, so the page has one, too.
     let page = get(url);
     assert!(
         page.contains("\nthrong_operations_done_total{run=\""),
@@ -155,7 +155,7 @@ fn an_unreachable_export_does_not_stop_the_run() {
         .with(0)
         .stderr_contains("warning: otlp: ")
         .stderr_contains("could not be sent");
-    for (args, told) in [
+    for (args, error) in [
         (
             ["--otlp", "127.0.0.1:4318"],
             "write it like http://127.0.0.1:4318",
@@ -167,7 +167,7 @@ fn an_unreachable_export_does_not_stop_the_run() {
     ] {
         Ended::of(space.load(&hello.url, "1/s", "1s").args(args))
             .with(64)
-            .stderr_contains(told);
+            .stderr_contains(error);
     }
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -227,14 +227,14 @@ fn probes_are_printed_served_and_recorded() {
     let metrics = shown["probes"].as_array().unwrap();
     let memory = metrics.iter().find(|p| p["metric"] == "memory_used");
     assert!(memory.unwrap()["mean"].as_f64().unwrap() > 0.0, "{shown}");
-    // Nothing was sent: there is no verdict that could be taken for a good one.
+    // There was no load, so there is no verdict.
     for args in [
         ["export", &directory, "--json", "-"],
         ["export", &directory, "--junit", "-"],
         ["show", &directory, "--html", "report.html"],
     ] {
         let ended = Ended::of(throng(args).current_dir(space.path(""))).with(65);
-        ended.stderr_contains("holds probes alone");
+        ended.stderr_contains("holds probes only");
     }
     let csv = space.path("figures");
     let mut command = throng(["export", &directory, "--csv"]);
