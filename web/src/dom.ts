@@ -1,10 +1,10 @@
-/** Elements made of text and attributes; markup is never parsed, whatever a string holds. */
+/** Elements made of text and attributes; no string is ever parsed as markup. */
 
 export type Child = Node | string | null | undefined | false;
 
 type Attributes = Record<string, string | boolean | EventListener | undefined>;
 
-/** An element. Attributes that are functions are listeners (`onclick`), booleans are set or left out. */
+/** Creates an element. Attributes that are functions are listeners (`onclick`); booleans are set or left out. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -35,13 +35,13 @@ export function slug(text: string): string {
   );
 }
 
-/** Has the browser save a text as a file. */
+/** Lets the browser save a text as a file. */
 export function save(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = el('a', { href: url, download: name });
   document.body.append(link);
   link.click();
   link.remove();
-  // The browser has taken it by then.
+  // The browser has copied it by then.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -1,6 +1,6 @@
 /**
- * A figure: a chart, the same numbers as a table, and both to save. Charts are made when they come
- * into view, so that a page with many of them opens at once.
+ * A figure: a chart, its numbers as a table, and buttons to save both. Charts are drawn when they come into view,
+ * so that a page with many of them opens quickly.
  */
 
 import { type Chart, echarts, type Option } from './chart/echarts';
@@ -9,9 +9,9 @@ import { append, el, save, slug } from './dom';
 import { csv, type Frame, rows, shown } from './frame';
 import { darkNow, onLook } from './look';
 
-/** Rows of a table in the page; the CSV has them all. */
+/** Most rows of a table in the page; the CSV has all. */
 const ROWS_MAX = 1000;
-/** Of saved pictures and of paper, in pixels. */
+/** The size of saved pictures, and the width on paper, in pixels. */
 const PICTURE = { width: 960, height: 380 };
 const PAPER_WIDTH = 680;
 
@@ -19,26 +19,26 @@ export interface FigureSpec {
   title: string;
   /** One sentence below the title. */
   note?: string | undefined;
-  /** Names of lines and which style they have. Left out: no legend. */
+  /** Names and styles of lines. No legend if left out. */
   legend?: { name: string; style: number; dots?: boolean }[];
   /** The numbers. */
   frame: () => Frame;
-  /** What is drawn; `hidden` lines are left out. */
+  /** The chart, without `hidden` lines. */
   option: (theme: Theme, hidden: ReadonlySet<string>) => Option;
   /** Pixels. */
   height?: number;
-  /** Figures of one group share the place that is pointed at. */
+  /** Figures of one group share the pointer. */
   group?: string;
-  /** Selectors that stand above the chart. */
+  /** Selectors above the chart. */
   controls?: HTMLElement[];
-  /** Unique in the page; its title where this is left out. */
+  /** Unique in the page; made from the title if left out. */
   id?: string;
 }
 
 /** All figures of the page by id. */
 const figures = new Map<string, Figure>();
 
-/** The figure of this id: made where there is none yet, else drawn anew with what it is now. */
+/** Returns the figure of this id: a new one, or the existing one, updated. */
 export function figure(spec: FigureSpec): HTMLElement {
   const id = spec.id ?? slug(spec.title);
   const known = figures.get(id);
@@ -94,7 +94,7 @@ class Figure {
     seen.observe(this.#plot);
   }
 
-  /** Draws other numbers, or more of them. */
+  /** Draws new numbers. */
   update(spec: FigureSpec): void {
     this.#spec = spec;
     this.#describe();
@@ -102,7 +102,7 @@ class Figure {
     if (this.#data.open) this.#table();
   }
 
-  /** Draws again, where it was drawn. */
+  /** Draws again, if it has been drawn. */
   redraw(): void {
     if (!this.#chart) return;
     this.#chart.setOption(this.#spec.option(theme(), this.#hidden), { notMerge: true });
@@ -118,7 +118,7 @@ class Figure {
       echarts.connect(this.#spec.group);
     }
     this.redraw();
-    // ECharts describes nothing by itself here; the element around it does.
+    // The element around the chart describes it for screen readers.
     this.#plot.firstElementChild?.setAttribute('aria-hidden', 'true');
   }
 
@@ -130,14 +130,14 @@ class Figure {
     const { title, note } = this.#spec;
     this.#note.textContent = note ?? '';
     this.#note.hidden = !note;
-    const label = `Chart: ${title}. ${note ?? ''} The table below holds its numbers.`;
+    const label = `Chart: ${title}. ${note ?? ''} The table below has its numbers.`;
     this.#plot.setAttribute('aria-label', label);
     this.#drawLegend();
   }
 
   #drawLegend(): void {
     const entries = this.#spec.legend ?? [];
-    // A legend that stays the same is not touched: one of its buttons may be focused.
+    // An unchanged legend is not touched: one of its buttons may be focused.
     const names = JSON.stringify(entries);
     if (names === this.#legendNames) return;
     this.#legendNames = names;

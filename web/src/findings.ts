@@ -1,4 +1,4 @@
-/** Findings: sentences first, the figures behind them one click away. */
+/** Findings: sentences, with their evidence one click away. */
 
 import type { Finding, Severity } from './document/run';
 import { append, el } from './dom';
@@ -11,7 +11,7 @@ const MARKS: Record<Severity, [mark: string, word: string]> = {
   fatal: ['✗', 'fatal'],
 };
 
-/** `figure` tells the id of what shows a finding, by its code and text, where something does. */
+/** `figure` returns the id of the figure that shows a finding, by its code and text. */
 export function findings(
   all: Finding[],
   figure: (code: string, text: string) => string | undefined,

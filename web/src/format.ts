@@ -3,7 +3,7 @@
  * significant digits.
  */
 
-/** What a number is counted in. Units that are not known here are written behind it as they are. */
+/** The unit of a number. Unknown units are appended as they are. */
 export type Unit = string;
 
 /** Puts a comma before every third digit from the right. */
@@ -13,12 +13,12 @@ function group(digits: string): string {
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 }
 
-/** So many significant digits, never fewer than the whole part has; zero is `0`. */
+/** This many significant digits, never fewer than the integer part has; zero is `0`. */
 export function significant(x: number, digits = 3): string {
   if (x === 0) return '0';
   const decimals = (value: number) =>
     Math.min(100, Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)))));
-  // Rounding may carry into one more whole digit: 9.999 is 10.0, not 10.00.
+  // Rounding may add an integer digit: 9.999 is 10.0, not 10.00.
   const rounded = Number(x.toFixed(decimals(x)));
   return group(x.toFixed(decimals(rounded === 0 ? x : rounded)));
 }
@@ -43,7 +43,7 @@ export function duration(ns: number, digits = 3): string {
   return `${significant(ns / 1e9, digits)} s`;
 }
 
-/** A stretch of time in seconds: `2.5 s`, `3 min 20 s`, `1 h 33 min`. */
+/** A duration in seconds: `2.5 s`, `3 min 20 s`, `1 h 33 min`. */
 export function span(seconds: number): string {
   if (Math.abs(seconds) < 10) return `${Number(seconds.toFixed(1))} s`;
   const sign = seconds < 0 ? '−' : '';
@@ -54,7 +54,7 @@ export function span(seconds: number): string {
   return min === 0 ? `${sign}${h} h` : `${sign}${h} h ${min} min`;
 }
 
-/** A moment of a run on an axis: `0:07`, `12:30`, `1:02:03`. */
+/** A time of a run on an axis: `0:07`, `12:30`, `1:02:03`. */
 export function clock(seconds: number): string {
   const s = Math.round(Math.abs(seconds));
   const two = (n: number) => String(n).padStart(2, '0');
@@ -76,7 +76,7 @@ export function bytes(n: number): string {
   return `${significant(value)} ${unit}`;
 }
 
-/** A share of 0..1: `99.98 %`, `1.26 %`; all and nothing only where they are meant exactly. */
+/** A share of 0..1: `99.98 %`, `1.26 %`; 100 % and 0 % only if exact. */
 export function share(x: number): string {
   const percent = 100 * x;
   if (percent > 10 && percent < 100) {
@@ -92,7 +92,7 @@ export function probability(p: number): string {
 }
 
 /** A number in its unit. */
-export function told(value: number, unit: Unit): string {
+export function formatUnit(value: number, unit: Unit): string {
   switch (unit) {
     case 'ns':
       return duration(value);
@@ -120,7 +120,7 @@ export function told(value: number, unit: Unit): string {
   }
 }
 
-/** The same on an axis, where round numbers need no digits behind the point. */
+/** The same on an axis, where round numbers need no decimals. */
 export function tick(value: number, unit: Unit): string {
   const short = (x: number) => group(String(Number(x.toPrecision(3))));
   switch (unit) {
@@ -153,7 +153,7 @@ export function tick(value: number, unit: Unit): string {
   }
 }
 
-/** What stands behind a figure of a finding's evidence, by the end of its name. */
+/** A value of a finding's evidence in its unit, which the suffix of its name says. */
 export function evidence(name: string, value: number): string {
   if (name.endsWith('_ns')) return duration(value);
   if (name.endsWith('_bytes')) return bytes(value);

@@ -1,6 +1,6 @@
-/** A figure's numbers: what is drawn, read as a table and saved as CSV are the same columns. */
+/** A figure's numbers: chart, table and CSV use the same columns. */
 
-import { told, type Unit } from './format';
+import { formatUnit, type Unit } from './format';
 
 export type Cell = number | string | null;
 
@@ -16,7 +16,7 @@ export function column(name: string, unit: Unit, values: Cell[]): Column {
   return { name, unit, values };
 }
 
-/** A column that tells one thing of each of these. */
+/** A column with one value of each item. */
 export function each<T>(
   all: readonly T[],
   name: string,
@@ -30,10 +30,10 @@ export function rows(frame: Frame): number {
   return Math.max(0, ...frame.map((one) => one.values.length));
 }
 
-/** A cell for people. */
+/** A cell as text. */
 export function shown(cell: Cell | undefined, unit: Unit): string {
   if (cell === null || cell === undefined) return '–';
-  return typeof cell === 'number' ? told(cell, unit) : cell;
+  return typeof cell === 'number' ? formatUnit(cell, unit) : cell;
 }
 
 /** RFC 4180, with base units in the header: `time (s),p99 (ns)`. */
@@ -47,7 +47,7 @@ export function csv(frame: Frame): string {
 
 function field(value: number | string): string {
   if (typeof value === 'number') return String(value);
-  // What a spreadsheet would run as a formula is told as text.
+  // A leading apostrophe keeps spreadsheets from running a text as a formula.
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,11 +1,11 @@
-/** The page of a run that goes on: each second a longer document, at last the report. */
+/** The page of a run in progress: a longer document each second, and the report at the end. */
 
 import type { Document } from './document';
 import { el } from './dom';
 import { atTop } from './shell';
 
-/** Whoever pressed once by mistake has so long to let it be. */
-const SURE_MS = 4_000;
+/** The time for the second press that confirms. */
+const CONFIRM_MS = 4_000;
 
 export function live(draw: (doc: Document) => void): void {
   const { bar, say } = statusBar();
@@ -14,7 +14,7 @@ export function live(draw: (doc: Document) => void): void {
   bar.append(pause.button, button);
   document.body.append(bar);
   say('Waiting for the first second of the run.');
-  // The token is in a cookie now, and needs no longer stand where people copy addresses from.
+  // The token is in a cookie now; remove it from the address, which people copy.
   history.replaceState(null, '', location.pathname);
 
   const show = (doc: Document) => {
@@ -30,24 +30,24 @@ export function live(draw: (doc: Document) => void): void {
     if (doc.kind !== 'run') return;
     pause.show(doc.verdict === 'paused');
     if (doc.verdict === 'stopping') button.remove();
-    // After the last phase nobody is due any more.
+    // No users are due after the last phase.
     const end = doc.phases.at(-1)?.end_s ?? Infinity;
     if (doc.verdict === 'stopping' || doc.run.ended_s >= end) pause.button.remove();
   };
-  source.onerror = () => say('The connection is lost; trying again. What was told stands below.');
+  source.onerror = () => say('Connection lost; reconnecting. The last known state is below.');
   source.addEventListener('over', ({ data }: MessageEvent<string>) => {
     source.close();
     button.remove();
     pause.button.remove();
-    // The server is gone soon: asked for before the drawing, which takes a while.
+    // The server will stop soon: fetch the report before drawing, which takes a while.
     const fetched = data === 'null' ? undefined : fetch('report.html').catch(() => undefined);
     const doc = JSON.parse(data) as Document | null;
     if (!doc) {
-      say('The run ended without a report; the terminal tells why.');
+      say('The run ended without a report; see the terminal for the reason.');
       return;
     }
     show(doc);
-    say('The run is over, and this is its report.');
+    say('The run is over. This is its report.');
     void offer(bar, fetched);
   });
 }
@@ -60,35 +60,35 @@ function statusBar() {
   return { bar: el('div', { class: 'live' }, text), say };
 }
 
-/** Told once a phase, not each second: it is read aloud. */
+/** Changes once per phase, not each second: screen readers read it aloud. */
 function progress(doc: Document): string {
   if (doc.kind !== 'run') return '';
-  if (doc.verdict === 'stopping') return 'The run is being stopped; what is under way may end.';
+  if (doc.verdict === 'stopping') return 'The run is stopping; operations in flight may complete.';
   if (doc.verdict === 'paused') {
-    return 'Arrivals are paused: nobody starts, and those who are present go on.';
+    return 'Arrivals are paused: no users start, active users continue.';
   }
   const now = doc.run.ended_s;
   const phase = doc.phases.find(({ start_s, end_s }) => start_s < now && now <= end_s);
-  return phase ? `The run goes on: phase ${phase.name}.` : 'The run goes on: it lets users finish.';
+  return phase ? `Running: phase ${phase.name}.` : 'Running: users may finish.';
 }
 
 function titleOf(doc: Document): string {
   return doc.kind === 'run' ? `${doc.run.name}: ${doc.verdict}` : doc.kind;
 }
 
-/** Pauses arrivals and resumes them; what it does next follows from what the run tells. */
+/** Pauses and resumes arrivals, depending on the state of the run. */
 function pauseButton(say: (words: string) => void) {
   let paused = false;
-  let asking = false;
-  const ask = async () => {
-    if (asking) return;
-    asking = true;
-    const way = paused ? 'resume' : 'pause';
-    const asked = await fetch(way, { method: 'POST' }).catch(() => undefined);
-    asking = false;
-    say(asked?.ok ? `Asked to ${way} arrivals.` : `Arrivals could not be ${way}d from here.`);
+  let pending = false;
+  const toggle = async () => {
+    if (pending) return;
+    pending = true;
+    const action = paused ? 'resume' : 'pause';
+    const reply = await fetch(action, { method: 'POST' }).catch(() => undefined);
+    pending = false;
+    say(reply?.ok ? `Requested to ${action} arrivals.` : `Could not ${action} arrivals.`);
   };
-  const button = el('button', { type: 'button', onclick: () => void ask() }, 'Pause arrivals');
+  const button = el('button', { type: 'button', onclick: () => void toggle() }, 'Pause arrivals');
   const show = (now: boolean) => {
     if (paused === now) return;
     paused = now;
@@ -99,12 +99,12 @@ function pauseButton(say: (words: string) => void) {
 
 function stopButton(say: (words: string) => void): HTMLButtonElement {
   const words = 'Stop the run';
-  let sure: ReturnType<typeof setTimeout> | undefined;
+  let confirming: ReturnType<typeof setTimeout> | undefined;
   const stop = async () => {
     button.disabled = true;
-    const asked = await fetch('stop', { method: 'POST' }).catch(() => undefined);
-    if (asked?.ok) return;
-    say('The run could not be stopped from here.');
+    const reply = await fetch('stop', { method: 'POST' }).catch(() => undefined);
+    if (reply?.ok) return;
+    say('Could not stop the run.');
     button.disabled = false;
   };
   const button = el(
@@ -112,16 +112,16 @@ function stopButton(say: (words: string) => void): HTMLButtonElement {
     {
       type: 'button',
       onclick: () => {
-        if (sure) {
-          clearTimeout(sure);
+        if (confirming) {
+          clearTimeout(confirming);
           void stop();
           return;
         }
         button.textContent = 'Press again to stop';
-        sure = setTimeout(() => {
-          sure = undefined;
+        confirming = setTimeout(() => {
+          confirming = undefined;
           button.textContent = words;
-        }, SURE_MS);
+        }, CONFIRM_MS);
       },
     },
     words,
@@ -129,11 +129,11 @@ function stopButton(say: (words: string) => void): HTMLButtonElement {
   return button;
 }
 
-/** Keeps the report for who wants it. */
+/** Offers the report as a file. */
 async function offer(bar: HTMLElement, fetched?: Promise<Response | undefined>): Promise<void> {
-  const answer = await fetched;
-  if (!answer?.ok) return;
-  const file = new Blob([await answer.arrayBuffer()], { type: 'text/html' });
+  const reply = await fetched;
+  if (!reply?.ok) return;
+  const file = new Blob([await reply.arrayBuffer()], { type: 'text/html' });
   const link = { href: URL.createObjectURL(file), download: 'report.html' };
   bar.append(el('a', link, 'Save report.html'));
 }

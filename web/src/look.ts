@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, until somebody chooses. */
+/** Light or dark: follows the system, until the user chooses. */
 
 import { el } from './dom';
 
@@ -24,13 +24,13 @@ function choose(look: string): void {
   changed();
 }
 
-/** A button that turns the page light or dark. */
+/** A button that switches between light and dark. */
 export function lookButton(): HTMLButtonElement {
   try {
     const kept = localStorage.getItem(KEY);
     if (kept === 'dark' || kept === 'light') choose(kept);
   } catch {
-    // A page that may keep nothing follows the system.
+    // A page without storage follows the system.
   }
   const button = el('button', {
     type: 'button',
@@ -47,7 +47,7 @@ export function lookButton(): HTMLButtonElement {
   });
   const name = () => {
     button.textContent = darkNow() ? 'Light' : 'Dark';
-    button.setAttribute('aria-label', darkNow() ? 'Turn the page light' : 'Turn the page dark');
+    button.setAttribute('aria-label', darkNow() ? 'Switch to light mode' : 'Switch to dark mode');
   };
   name();
   onLook(name);

@@ -1,4 +1,4 @@
-/** Draws the document that stands in the page. A live page draws longer and longer ones. */
+/** Draws the document in the page. A live page draws a longer one each second. */
 
 import './style.css';
 import { type Document, FORMAT } from './document';
@@ -12,7 +12,7 @@ import { meters } from './views/meters';
 import { model } from './views/model';
 import { run } from './views/run';
 
-/** Draws a document, or draws it again: figures that are there show what is in it now. */
+/** Draws a document; existing figures are updated. */
 export function draw(doc: Document): void {
   if (doc.format !== FORMAT) {
     throw new Error(
@@ -46,7 +46,7 @@ try {
   if ('live' in document.documentElement.dataset) live(draw);
   else if ('index' in document.documentElement.dataset) results(draw);
   else if (holder?.textContent) draw(JSON.parse(holder.textContent) as Document);
-  else throw new Error('the page holds no document');
+  else throw new Error('the page contains no document');
 } catch (error) {
   const why = error instanceof Error ? error.message : String(error);
   document.body.append(

@@ -1,4 +1,4 @@
-/** What all pages have: a head, a way to each section, a foot. */
+/** The frame of all pages: a head, links to the sections, a foot. */
 
 import { append, type Child, el, slug } from './dom';
 import { follow } from './figure';
@@ -6,10 +6,10 @@ import { lookButton } from './look';
 
 export interface Head {
   title: string;
-  /** What it comes to, in a word or two; `tone` colours it. */
+  /** The verdict in a word or two; `tone` colours it. */
   verdict: string;
   tone: 'good' | 'bad' | 'plain';
-  /** What was done, a phrase each. */
+  /** Facts, a phrase each. */
   facts: string[];
 }
 
@@ -19,10 +19,7 @@ export interface Section {
   content: Child[];
 }
 
-/**
- * Fills the page; drawn again, what is there stays and the rest is replaced. Sections without content
- * are left out.
- */
+/** Fills the page, reusing existing elements. Sections without content are left out. */
 export function page(head: Head, sections: Section[], throng: string): void {
   const { header, links, main } = frame(throng);
   header.replaceChildren(
@@ -50,7 +47,7 @@ export function page(head: Head, sections: Section[], throng: string): void {
   );
 }
 
-/** What stands in every page, made once. */
+/** The frame, made once. */
 let made: { header: HTMLElement; links: HTMLElement; main: HTMLElement } | undefined;
 
 function frame(throng: string) {
@@ -60,7 +57,7 @@ function frame(throng: string) {
   const main = el('main', { id: 'main' });
   append(
     document.body,
-    el('a', { class: 'skip', href: '#main' }, 'To the content'),
+    el('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
     el(
       'header',
       {},
@@ -75,19 +72,16 @@ function frame(throng: string) {
   return made;
 }
 
-/** Puts this between the head of the page and its content. */
+/** Places an element between the head of the page and its content. */
 export function atTop(element: HTMLElement): void {
   const main = made?.main;
   if (main && main.previousSibling !== element) main.before(element);
 }
 
-/**
- * Makes these the children. A child that is where it should be is not touched: what is focused or
- * opened in it stays so.
- */
+/** Sets the children of an element. A child already in place is not touched, so that it keeps its focus and state. */
 function settle(parent: Element, wanted: Node[]): void {
-  wanted.forEach((child, place) => {
-    const found = parent.childNodes[place];
+  wanted.forEach((child, index) => {
+    const found = parent.childNodes[index];
     if (found === child) return;
     if (found && !wanted.includes(found)) found.replaceWith(child);
     else parent.insertBefore(child, found ?? null);
@@ -95,7 +89,7 @@ function settle(parent: Element, wanted: Node[]): void {
   while (parent.childNodes.length > wanted.length) parent.lastChild?.remove();
 }
 
-/** Terms and what they are, for what is neither a figure nor a table. */
+/** A list of terms and values. */
 export function terms(pairs: [string, string][]): HTMLElement {
   const list = el('dl', { class: 'terms' });
   for (const [term, value] of pairs) {

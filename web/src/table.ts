@@ -1,22 +1,22 @@
-/** Tables that are sorted by the head that is pressed. */
+/** Tables. A click on a column head sorts by it. */
 
 import { append, el, save, slug } from './dom';
 import { type Cell, type Column, csv, type Frame, rows, shown } from './frame';
 
 export interface TableSpec {
-  /** What it is of, for who does not see it. */
+  /** The title, for screen readers. */
   title: string;
   frame: Frame;
-  /** The rows in order, by what was measured first where nothing is pressed. */
+  /** The rows in their original order. */
   sortable?: boolean;
-  /** Marks rows, as those that failed. */
+  /** The class of a row, such as of a failed one. */
   rowClass?: (row: number) => string;
 }
 
-/** What somebody sorted, by the title of the table: a table that is drawn again keeps its order. */
+/** The order that the user chose, by title: a table that is drawn again keeps it. */
 const sortings = new Map<string, { name: string; down: boolean }>();
 
-/** A table that scrolls sideways by itself where it is too wide, and can be saved. */
+/** A table that scrolls if it is too wide, and can be saved. */
 export function table(spec: TableSpec): HTMLElement {
   const { frame, title } = spec;
   const order = Array.from({ length: rows(frame) }, (_, row) => row);
@@ -34,7 +34,7 @@ export function table(spec: TableSpec): HTMLElement {
       return th;
     }
     const press = () => {
-      // Numbers are looked for from the top, names from the start.
+      // Numbers start with the largest, names with the first.
       const last = sortings.get(title);
       const down = last?.name === column.name ? !last.down : !isText(column);
       sortings.set(title, { name: column.name, down });
@@ -85,7 +85,7 @@ function isText(column: Column): boolean {
   return column.values.some((cell) => typeof cell === 'string');
 }
 
-/** Rows by a column; what was not measured comes last either way. */
+/** Rows sorted by a column; missing values come last either way. */
 export function inOrder(order: number[], column: Column, down: boolean): number[] {
   return [...order].sort((a, b) => {
     const [left, right] = [column.values[a] ?? null, column.values[b] ?? null];

@@ -60,13 +60,13 @@ const PAGES: [string, string[]][] = [
   ['fraction', ['effects-0', 'main-0', 'interaction-0-0']],
   ['ensembles', ['main-0', 'modes-0-0', 'modes-0-1', 'modes-1-0']],
   ['capacity', ['latency', 'law', 'trials']],
-  ['meters', ['cured', 'published-0', 'cured-0']],
+  ['meters', ['normalised', 'published-0', 'normalised-0']],
 ];
 
 describe.each(PAGES)('the page of %s', (name, wanted) => {
   const file = at(`${name}.html`);
 
-  test('draws every chart, without a word of complaint', async () => {
+  test('draws every chart without errors', async () => {
     const { page, faults, close } = await open(chrome, file);
     await drawAll(page);
     const ids = await page.locator('.figure').evaluateAll((all) => all.map((one) => one.id));
@@ -123,7 +123,7 @@ describe.each(PAGES)('the page of %s', (name, wanted) => {
   });
 });
 
-test('runs are grouped by the test that is chosen', async () => {
+test('runs are grouped by the selected test', async () => {
   const { page, close } = await open(chrome, at('all.html'));
   const note = page.locator('#similarity-0 .note');
   expect(await note.innerText()).toMatch(/Kolmogorov–Smirnov/);
@@ -136,7 +136,7 @@ test('runs are grouped by the test that is chosen', async () => {
   await close();
 });
 
-test('the modes of each combination are told by the test that is chosen, as in analysis.json', async () => {
+test('the modes of each combination follow the selected test, as in analysis.json', async () => {
   interface Analysis {
     ensembles: {
       levels: string[];

@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 describe('the report of a run', () => {
-  test('draws every chart, without a word of complaint', async () => {
+  test('draws every chart without errors', async () => {
     const { page, faults, close } = await open(chrome, report);
     expect(await page.locator('h1').innerText()).toBe('crowd');
     await drawAll(page);
@@ -40,7 +40,7 @@ describe('the report of a run', () => {
     await close();
   });
 
-  test('tells findings first, their evidence one press away', async () => {
+  test('shows findings first, their evidence one click away', async () => {
     const { page, close } = await open(chrome, report);
     const first = page.locator('main section').first();
     expect(await first.locator('h2').innerText()).toBe('Findings');
@@ -51,7 +51,7 @@ describe('the report of a run', () => {
     await close();
   });
 
-  test('has every figure as a table and to save', async () => {
+  test('offers every figure as a table and as files', async () => {
     const { page, close } = await open(chrome, report);
     for (const figure of await page.locator('.figure').all()) {
       await figure.locator('.numbers > summary').click();
@@ -88,7 +88,7 @@ describe('the report of a run', () => {
     await close();
   });
 
-  test('shows another step where one is chosen', async () => {
+  test('shows another step when one is selected', async () => {
     const { page, close } = await open(chrome, report);
     const note = page.locator('#percentiles .note');
     await page.locator('#percentiles').scrollIntoViewIfNeeded();
@@ -99,14 +99,14 @@ describe('the report of a run', () => {
     await close();
   });
 
-  test('grows where a longer document is drawn', async () => {
+  test('grows when a longer document is drawn', async () => {
     const { page, faults, close } = await open(chrome, report);
     const throughput = page.locator('#throughput');
     await throughput.locator('.numbers > summary').click();
     const rows = throughput.locator('tbody tr');
     await rows.first().waitFor();
     const before = await rows.count();
-    await throughput.getByRole('button', { name: 'ended' }).focus();
+    await throughput.getByRole('button', { name: 'completed' }).focus();
     // As a live page does it: the same document, two seconds later.
     await page.evaluate(() => {
       const doc = JSON.parse(document.getElementById('document')?.textContent ?? '');
@@ -123,7 +123,7 @@ describe('the report of a run', () => {
     await close();
   });
 
-  test('draws probes below the same axis, and bands where seconds were put together', async () => {
+  test('draws probes below the same axis, and bands if a point covers several seconds', async () => {
     const { page, faults, close } = await open(chrome, report);
     const plain = await pixels(page, 'arrivals', []);
     await page.evaluate(() => {
@@ -190,14 +190,14 @@ describe('the report of a run', () => {
     await close();
   });
 
-  test('is dark where the system is, or where somebody wants it', async () => {
+  test('is dark if the system is, or on request', async () => {
     const { page, faults, close } = await open(chrome, report, { dark: true });
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     expect(await ground()).toBe('rgb(20, 24, 29)');
     expect((await pixels(page, 'throughput', DARK.lines)).found).toBeGreaterThan(60);
     await shot(page, 'run-dark');
     expect(await axe(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Turn the page light' }).click();
+    await page.getByRole('button', { name: 'Switch to light mode' }).click();
     expect(await ground()).toBe('rgb(255, 255, 255)');
     expect((await pixels(page, 'throughput', LIGHT.lines)).found).toBeGreaterThan(60);
     expect(faults).toEqual([]);
@@ -223,7 +223,7 @@ describe('the report of a run', () => {
     await close();
   });
 
-  test('prints what was never scrolled to', async () => {
+  test('prints figures that were never in view', async () => {
     const { page, close } = await open(chrome, report, { dark: true });
     const pdf = await page.pdf({ format: 'A4' });
     expect(pdf.length).toBeGreaterThan(50_000);
@@ -233,7 +233,7 @@ describe('the report of a run', () => {
     await close();
   });
 
-  test('takes names and texts for text', async () => {
+  test('shows names and texts as text', async () => {
     const hostile = '</script><script>alert(1)</script><img src=x onerror=alert(1)>{a|b}';
     const copy = join(dir.path, 'hostile');
     cpSync(run, copy, { recursive: true });
@@ -282,7 +282,7 @@ describe('the report of a run', () => {
     await close();
   });
 
-  test('tells its findings where no script may run', async () => {
+  test('shows its findings without scripts', async () => {
     const context = await chrome.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(`file://${report}`);

@@ -242,7 +242,9 @@ describe('a comparison', () => {
       await box.focus();
       await page.keyboard.press('Space');
     }
-    expect(await page.locator('.selection p').innerText()).toMatch(/1 run compared with 1 run as the baseline/);
+    expect(await page.locator('.selection p').innerText()).toMatch(
+      /1 run compared with 1 run as the baseline/,
+    );
     await page.getByRole('link', { name: 'Compare', exact: true }).focus();
     await page.keyboard.press('Enter');
     await compared(page);
@@ -276,7 +278,9 @@ describe('a comparison', () => {
     for (const box of await page.locator('.selection input').all()) {
       if (await box.isChecked()) await box.click();
     }
-    expect(await page.locator('.selection p').innerText()).toMatch(/2 runs compared with each other/);
+    expect(await page.locator('.selection p').innerText()).toMatch(
+      /2 runs compared with each other/,
+    );
     await page.getByRole('link', { name: 'Compare', exact: true }).click();
     await page.getByRole('link', { name: 'Compare anyway' }).click();
     await compared(page);
@@ -286,10 +290,14 @@ describe('a comparison', () => {
 
   test('that fails says why', async () => {
     const { page, close } = await visit('?runs=0000000000000000,1111111111111111');
-    await page.getByText('The runs cannot be compared: one of the runs no longer exists.').waitFor();
+    await page
+      .getByText('The runs cannot be compared: one of the runs no longer exists.')
+      .waitFor();
     await close();
     const bad = await visit('?runs=../../etc');
-    await bad.page.getByText(/The runs cannot be compared: name the runs to compare by their ids/).waitFor();
+    await bad.page
+      .getByText(/The runs cannot be compared: name the runs to compare by their ids/)
+      .waitFor();
     await bad.close();
   });
 });

@@ -1,6 +1,6 @@
-/** Bars with edges of their own: histograms, and effects with intervals. */
+/** Bars with individual edges: histograms, and effects with intervals. */
 
-import { told, type Unit } from '../format';
+import { formatUnit, type Unit } from '../format';
 import { type Axis, axis, base, tooltip } from './base';
 import type { Option } from './echarts';
 import { lineColour, lineDash, type Theme } from './theme';
@@ -11,9 +11,9 @@ export interface BarsSpec {
   /** From, to, height. */
   bars: [number, number, number][];
   unit: Unit;
-  /** What each bar is of, where it is no stretch of numbers. */
+  /** The name of each bar, if the axis is not numeric. */
   names?: string[];
-  /** What would be expected of each bar, as lines from middle to middle. */
+  /** The expected height of each bar, as a line through their centres. */
   over?: { name: string; style: number; values: number[] }[];
   /** Vertical lines with a name. */
   verticals?: { at: number; name: string }[];
@@ -36,8 +36,8 @@ export function bars(spec: BarsSpec, theme: Theme): Option {
       (params) => {
         const { value, dataIndex } = params as { value: number[]; dataIndex: number };
         const [from = 0, to = 0, n = 0] = value;
-        const stretch = () => `${told(from, spec.x.unit)} to ${told(to, spec.x.unit)}`;
-        return `${spec.names?.[dataIndex] ?? stretch()}\n${told(n, spec.unit)}`;
+        const stretch = () => `${formatUnit(from, spec.x.unit)} to ${formatUnit(to, spec.x.unit)}`;
+        return `${spec.names?.[dataIndex] ?? stretch()}\n${formatUnit(n, spec.unit)}`;
       },
       'item',
     ),
@@ -51,7 +51,7 @@ export function bars(spec: BarsSpec, theme: Theme): Option {
           const low = spec.y.log ? (spec.y.min ?? 0.5) : 0;
           const [left, top] = api.coord([api.value(0), api.value(2)]);
           const [right, bottom] = api.coord([api.value(1), low]);
-          // Where there is room, bars stand apart; where there is none, no seam shows between them.
+          // A gap between bars if there is room, else none.
           const wide = right - left;
           const width = wide > 3 ? wide - 1 : wide + 0.5;
           return {

@@ -1,23 +1,23 @@
-/** What all charts with two axes share: margins, axes, tooltips. */
+/** Common parts of charts with two axes: margins, axes, tooltips. */
 
-import { clock, tick, told, type Unit } from '../format';
+import { clock, tick, formatUnit, type Unit } from '../format';
 import type { Option } from './echarts';
 import type { Theme } from './theme';
 
-/** Margins in pixels. All figures over time share them, so that their axes stand below each other. */
+/** Margins in pixels, the same for all figures over time, so that their axes are aligned. */
 export const GRID = { left: 66, right: 18, top: 28, bottom: 44 };
 
 export interface Axis {
   unit: Unit;
   name: string;
   log?: boolean;
-  /** Need not begin at zero. */
+  /** The axis need not begin at zero. */
   free?: boolean;
-  /** Steps of one at least. */
+  /** Ticks at integers only. */
   whole?: boolean;
   min?: number | undefined;
   max?: number | undefined;
-  /** The greatest number that is drawn, where steps hang on it. */
+  /** The largest value, if the ticks depend on it. */
   top?: number | undefined;
   /** Names instead of numbers. */
   categories?: string[] | undefined;
@@ -32,7 +32,7 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
     nameTextStyle: { color: theme.faint, fontSize: 12, align: isX ? 'center' : 'left' },
     nameLocation: isX ? 'middle' : 'end',
     nameGap: isX ? 27 : 12,
-    // Axes stay at the edges, wherever zero is.
+    // Axes are at the edges, wherever zero is.
     axisLine: { show: isX, onZero: false, lineStyle: { color: theme.faint } },
     axisTick: ticks,
     splitLine: { show: !isX, lineStyle: { color: theme.rule } },
@@ -41,7 +41,7 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
   };
   const label: Option = { color: theme.faint, fontSize: 12, hideOverlap: true };
   if (spec.categories) {
-    // Places on a line, so that points, bars and intervals stand on them alike.
+    // Positions on a number line, which points, bars and intervals share.
     const { categories } = spec;
     return {
       ...common,
@@ -61,7 +61,7 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
   const bytesStep = spec.unit.startsWith('B') ? binaryStep(spec.top ?? 0) : undefined;
   const step = isX && spec.unit === 's' ? timeStep(spec) : undefined;
   const marks = spec.log ? logMarks(spec) : undefined;
-  // The ends of an axis are no round numbers, and need no label.
+  // The ends of an axis are not round numbers, and get no label.
   const isRound = (value: number) =>
     (!step || value % step === 0) &&
     (!spec.log ||
@@ -85,13 +85,13 @@ export function axis(spec: Axis, theme: Theme, isX: boolean): Option {
     axisPointer: {
       label: {
         formatter: (at: { value: number }) =>
-          spec.unit === 's' ? clock(at.value) : told(at.value, spec.unit),
+          spec.unit === 's' ? clock(at.value) : formatUnit(at.value, spec.unit),
       },
     },
   };
 }
 
-/** Marks of a time axis stand at seconds, minutes and hours as on a clock. */
+/** Ticks of a time axis are at whole seconds, minutes and hours. */
 function timeStep(spec: Axis): number | undefined {
   if (spec.max === undefined || spec.min === undefined) return undefined;
   const wanted = (spec.max - spec.min) / 8;
@@ -101,7 +101,7 @@ function timeStep(spec: Axis): number | undefined {
   return steps.find((step) => step >= wanted) ?? Math.ceil(wanted / 86400) * 86400;
 }
 
-/** Powers of ten alone would be one mark or none on a logarithmic axis of less than two of them. */
+/** A logarithmic axis shorter than two decades needs more ticks than powers of ten. */
 function logMarks(spec: Axis): number[] | undefined {
   const { min, max } = spec;
   if (min === undefined || max === undefined || min <= 0 || max >= 100 * min) return undefined;
@@ -111,7 +111,7 @@ function logMarks(spec: Axis): number[] | undefined {
   return marks.filter((mark) => min <= mark && mark <= max);
 }
 
-/** Bytes are counted in powers of two: five steps at most. */
+/** Ticks of bytes are at powers of two: at most five steps. */
 function binaryStep(top: number): number | undefined {
   return top > 0 ? 2 ** Math.ceil(Math.log2(top / 5)) : undefined;
 }
@@ -123,7 +123,7 @@ export function tooltip(
 ): Option {
   return {
     trigger,
-    // Drawn into the figure: no markup is made of what a name holds.
+    // Drawn into the figure: names are never parsed as markup.
     renderMode: 'richText',
     confine: true,
     transitionDuration: 0,

@@ -1,4 +1,4 @@
-/** The parts of ECharts that the page uses, and no others. */
+/** The parts of ECharts that the page uses. */
 
 import { CustomChart, GraphChart, LineChart, RadarChart, ScatterChart } from 'echarts/charts';
 import {
@@ -33,5 +33,5 @@ echarts.use([
 
 export { echarts };
 export type Chart = ReturnType<typeof echarts.init>;
-// ECharts' own type of options is a union so wide that it checks little and costs much.
+// ECharts' own type of options is too wide a union to check much, and slows down the compiler.
 export type Option = Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** Runs as a graph: who is like whom, and the groups they fall into. */
+/** Runs as a graph: which are alike, and their groups. */
 
 import { base, tooltip } from './base';
 import type { Option } from './echarts';
@@ -6,9 +6,9 @@ import { lineColour, type Theme } from './theme';
 
 export interface Node {
   name: string;
-  /** What is told where it is pointed at. */
+  /** The text of the tooltip. */
   text: string;
-  /** Which group it is drawn in, from 0. */
+  /** The group it is drawn in, from 0. */
   group: number;
   symbol: 'circle' | 'rect' | 'diamond';
 }
@@ -18,7 +18,7 @@ export interface GraphSpec {
   edges: [number, number][];
 }
 
-/** Groups stand together on a circle, in different colours; every edge is drawn. */
+/** Groups are adjacent on a circle, in different colours; every edge is drawn. */
 export function graph(spec: GraphSpec, theme: Theme): Option {
   const order = spec.nodes
     .map((_, n) => n)

@@ -1,4 +1,4 @@
-/** Counts by time and latency, as rectangles on the axes that lines have, too. */
+/** Counts by time and latency, as rectangles on the axes of lines. */
 
 import { count, duration, span } from '../format';
 import { type Axis, axis, base, tooltip } from './base';
@@ -33,14 +33,14 @@ export function heat(spec: HeatSpec, theme: Theme): Option {
         data: spec.cells,
         encode: { x: [0, 1], y: [2, 3] },
         clip: true,
-        // Thousands of cells are drawn at once, not in portions.
+        // Draw thousands of cells at once, not progressively.
         progressive: 0,
         renderItem: (_: unknown, api: Api) => {
           const [left, top] = api.coord([api.value(0), api.value(3)]);
           const [right, bottom] = api.coord([api.value(1), api.value(2)]);
           return {
             type: 'rect',
-            // Half a pixel more, so that no seam shows between neighbours.
+            // Half a pixel more, so that neighbours touch.
             shape: { x: left, y: top, width: right - left + 0.5, height: bottom - top + 0.5 },
             style: { fill: shade(api.value(4), most, theme) },
           };
@@ -50,7 +50,7 @@ export function heat(spec: HeatSpec, theme: Theme): Option {
   };
 }
 
-/** Counts spread over decades, so colour goes by their logarithm. */
+/** Counts span decades, so the colour scale is logarithmic. */
 export function shade(n: number, most: number, theme: Theme): string {
   const last = theme.heat.length - 1;
   const place = most > 1 ? (Math.log(n) / Math.log(most)) * last : last;

@@ -1,6 +1,6 @@
-/** Lines over a common axis, with bands from least to greatest, phases and limits. */
+/** Lines over a common axis, with bands from min to max, phases and limits. */
 
-import { told, type Unit } from '../format';
+import { formatUnit, type Unit } from '../format';
 import { type Axis, axis, base, tooltip } from './base';
 import type { Option } from './echarts';
 import { lineColour, lineDash, type Theme } from './theme';
@@ -10,19 +10,19 @@ export interface Line {
   unit: Unit;
   /** Points; a null breaks the line. */
   points: [number, number | null][];
-  /** Least and greatest at the same places, drawn as a band. */
+  /** Min and max at the same positions, drawn as a band. */
   band?: [number, number | null, number | null][] | undefined;
-  /** Which colour and dashes; its place in the list where this is left out. */
+  /** The index of its colour and dashes; its position in the list if left out. */
   style?: number;
-  /** Holds its value until the next point. */
+  /** Keeps its value until the next point. */
   step?: boolean;
   /** Shows its points on the line. */
   marked?: boolean;
   /** Points without a line between them. */
   dots?: boolean;
-  /** One of many, which stand back behind the others and are not told where they are pointed at. */
+  /** One of many lines in the background, without tooltips. */
   thin?: boolean;
-  /** From low to high at the places of points. */
+  /** Intervals at the positions of points. */
   intervals?: [number, number | null, number | null][];
 }
 
@@ -36,9 +36,9 @@ export interface LinesSpec {
   x: Axis;
   y: Axis;
   lines: Line[];
-  /** Stretches of the horizontal axis with a name. */
+  /** Named ranges of the horizontal axis. */
   marks?: Mark[];
-  /** Stretches in which something was held back; they stand out. */
+  /** Ranges with paused arrivals, which are highlighted. */
   pauses?: Mark[];
   /** Horizontal lines with a name. */
   limits?: { at: number; name: string }[];
@@ -105,7 +105,7 @@ function top(spec: LinesSpec): number {
 
 const MARKS = ['circle', 'diamond', 'triangle', 'rect', 'pin', 'arrow'];
 
-/** A logarithmic axis has no place for zero and below. */
+/** A logarithmic axis cannot show values of zero and below. */
 function onLog<T extends [number, number | null]>(points: T[], log: boolean | undefined): T[] {
   return log
     ? points.map((at) => (at[1] !== null && at[1] <= 0 ? ([at[0], null] as T) : at))
@@ -116,9 +116,9 @@ function band(line: Line, colour: string): Option {
   const points = (line.band ?? []).filter(([, low, high]) => low !== null && high !== null);
   return {
     type: 'custom',
-    name: `${line.name}, least to greatest`,
+    name: `${line.name}, min to max`,
     silent: true,
-    // A single shape: the outline there and back.
+    // One shape: its outline forth and back.
     data: [[0]],
     renderItem: (params: { dataIndex: number }, api: Api) => {
       if (params.dataIndex > 0) return;
@@ -228,10 +228,10 @@ function hover(params: Hover[], spec: LinesSpec): string {
     const unit = units.get(point.seriesName ?? '');
     const value = (point.value as (number | null)[] | undefined)?.[1];
     if (unit === undefined || value === null || value === undefined) return [];
-    return [`${point.marker ?? ''}${point.seriesName}  ${told(value, unit)}`];
+    return [`${point.marker ?? ''}${point.seriesName}  ${formatUnit(value, unit)}`];
   });
   const at = (points[0]?.value as number[] | undefined)?.[0];
   if (at === undefined || told_.length === 0) return '';
-  const place = spec.x.categories?.[at] ?? told(at, spec.x.unit);
+  const place = spec.x.categories?.[at] ?? formatUnit(at, spec.x.unit);
   return [place, ...told_].join('\n');
 }

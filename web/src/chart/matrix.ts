@@ -1,6 +1,6 @@
-/** Shares by row and column, as cells that are the darker the greater they are. */
+/** Shares by row and column, as cells; darker means larger. */
 
-import { told } from '../format';
+import { formatUnit } from '../format';
 import { axis, base, tooltip } from './base';
 import type { Option } from './echarts';
 import type { Theme } from './theme';
@@ -25,13 +25,13 @@ export function matrix(spec: MatrixSpec, theme: Theme): Option {
     ...base(theme),
     grid: { left: 130, right: 18, top: 28, bottom: 44 },
     xAxis: axis({ unit: '', name: spec.columnName, categories: spec.columns }, theme, true),
-    // The first row stands at the top, as in a table.
+    // The first row is at the top, as in a table.
     yAxis: { ...y, inverse: true, splitLine: { show: false }, nameLocation: 'start' },
     tooltip: tooltip(
       theme,
       (params) => {
         const [column = 0, row = 0, share = 0] = (params as { value: number[] }).value;
-        return `${spec.rows[row]} → ${spec.columns[column]}\n${told(share, 'share')}`;
+        return `${spec.rows[row]} → ${spec.columns[column]}\n${formatUnit(share, 'share')}`;
       },
       'item',
     ),

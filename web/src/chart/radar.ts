@@ -1,6 +1,6 @@
-/** Polygons: one axis an input, one shape a run. */
+/** Polygons: an axis for each input, a shape for each run. */
 
-import { told, type Unit } from '../format';
+import { formatUnit, type Unit } from '../format';
 import { base, tooltip } from './base';
 import type { Option } from './echarts';
 import { lineColour, lineDash, type Theme } from './theme';
@@ -31,7 +31,9 @@ export function radar(spec: RadarSpec, theme: Theme): Option {
       theme,
       (params) => {
         const { name, value } = params as { name: string; value: number[] };
-        const lines = spec.axes.map((axis, n) => `${axis}  ${told(value[n] ?? 0, spec.unit)}`);
+        const lines = spec.axes.map(
+          (axis, n) => `${axis}  ${formatUnit(value[n] ?? 0, spec.unit)}`,
+        );
         return [name, ...lines].join('\n');
       },
       'item',

@@ -1,4 +1,4 @@
-/** Colours of figures. Lines are told apart by dashes as well, never by colour alone. */
+/** Colours of figures. Lines differ by dashes as well, never by colour alone. */
 
 export interface Theme {
   /** Lines, in order: after Okabe and Ito (2008), made dark or light enough for 3:1 on the ground. */

@@ -1,4 +1,4 @@
-/** A search for capacity: what holds, the curve that the trials lie on, and the law through it. */
+/** A capacity search: the capacity, the curve of the trials, and the fitted scalability law. */
 
 import { type Line, lines } from '../chart/lines';
 import type { CapacityDocument } from '../document/capacity';
@@ -17,7 +17,7 @@ const FIGURES: Record<string, string> = {
   bend: 'latency',
 };
 
-const OUTCOMES = { holds: '✓ holds', breaks: '✗ does not hold', untrusted: '– not to be trusted' };
+const OUTCOMES = { holds: '✓ holds', breaks: '✗ does not hold', untrusted: '– untrusted' };
 
 export function capacity(doc: CapacityDocument): void {
   const found =
@@ -31,7 +31,7 @@ export function capacity(doc: CapacityDocument): void {
       verdict: found,
       tone: doc.exit_code === 0 ? 'good' : 'bad',
       facts: [
-        `turned: ${doc.of}`,
+        `setting: ${doc.of}`,
         `${count(doc.trials.length)} runs`,
         doc.ending.replaceAll('_', ' '),
       ],
@@ -51,13 +51,13 @@ export function capacity(doc: CapacityDocument): void {
   lines_.append(findings(doc.findings, (code) => FIGURES[code]));
 }
 
-/** A load as people write it. */
+/** A load as text. */
 function load(doc: CapacityDocument, value: number): string {
   const place = doc.levels.findIndex((level) => level.load === value);
   return doc.shown[place] ?? `${significant(value, 4)}${doc.unit}`;
 }
 
-/** Loads that measured something. */
+/** Loads with measurements. */
 function measured(doc: CapacityDocument) {
   return doc.levels.flatMap((level) =>
     level.per_s !== null && level.in_flight !== null && level.per_s > 0
@@ -66,7 +66,7 @@ function measured(doc: CapacityDocument) {
   );
 }
 
-/** Where the search came to: what holds, and what does not. */
+/** The loads around the knee: the highest that holds, and the lowest that does not. */
 function knee(doc: CapacityDocument, of: (level: ReturnType<typeof measured>[number]) => number) {
   const at = (wanted: number | null, name: string) => {
     const level = measured(doc).find((one) => one.load === wanted);
@@ -88,7 +88,7 @@ function latency(doc: CapacityDocument): HTMLElement {
     points: all.map((level): [number, number | null] => [level.per_s, of(level)]),
   });
   const fitted: Line = {
-    name: 'mean by the law',
+    name: 'mean, fitted',
     unit: 'ns',
     style: 2,
     points: doc.law_curve.map(([, per_s, response]): [number, number] => [per_s, response]),
@@ -101,7 +101,7 @@ function latency(doc: CapacityDocument): HTMLElement {
   return figure({
     title: 'Latency by throughput',
     id: 'latency',
-    note: 'Loads in the order of what is in flight: where throughput gains nothing any more, only latency grows.',
+    note: 'Loads in the order of operations in flight. Beyond the knee only latency grows.',
     height: 320,
     legend: drawn.map(({ name, style = 0 }) => ({ name, style })),
     frame: () => [
@@ -114,7 +114,7 @@ function latency(doc: CapacityDocument): HTMLElement {
     option: (theme, hidden) =>
       lines(
         {
-          x: { unit: '1/s', name: 'operations a second', min: 0 },
+          x: { unit: '1/s', name: 'operations per second', min: 0 },
           y: { unit: 'ns', name: 'response', log: true },
           lines: drawn
             .filter((one) => !hidden.has(one.name))
@@ -146,11 +146,11 @@ function throughput(doc: CapacityDocument): HTMLElement {
   };
   const drawn = doc.law_curve.length > 0 ? [trialLine, fitted] : [trialLine];
   return figure({
-    title: 'Throughput by what is in flight',
+    title: 'Throughput by operations in flight',
     id: 'law',
     note: doc.law
-      ? `The universal scalability law, fitted to ${doc.law.trials} runs; beyond ${significant(doc.law.in_flight_max)} in flight it is a guess.`
-      : `No scalability law was fitted: ${doc.law_problem ?? 'not known why'}.`,
+      ? `The universal scalability law, fitted to ${doc.law.trials} runs; beyond ${significant(doc.law.in_flight_max)} in flight it is an extrapolation.`
+      : `No scalability law was fitted: ${doc.law_problem ?? 'unknown reason'}.`,
     height: 320,
     legend: drawn.map(({ name, style = 0, dots }) => ({ name, style, dots: dots ?? false })),
     frame: () => [
@@ -158,8 +158,8 @@ function throughput(doc: CapacityDocument): HTMLElement {
       each(points, 'throughput, run', '1/s', (trial) => trial.figures?.per_s ?? null),
       ...(doc.law_curve.length > 0
         ? [
-            each(doc.law_curve, 'in flight, law', '', ([n]) => n),
-            each(doc.law_curve, 'throughput, law', '1/s', ([, x]) => x),
+            each(doc.law_curve, 'in flight, fitted', '', ([n]) => n),
+            each(doc.law_curve, 'throughput, fitted', '1/s', ([, x]) => x),
           ]
         : []),
     ],
@@ -167,7 +167,7 @@ function throughput(doc: CapacityDocument): HTMLElement {
       lines(
         {
           x: { unit: '', name: 'operations in flight', min: 0 },
-          y: { unit: '1/s', name: 'operations a second', min: 0 },
+          y: { unit: '1/s', name: 'operations per second', min: 0 },
           lines: drawn.filter((one) => !hidden.has(one.name)),
           verticals: knee(doc, (level) => level.in_flight),
         },
@@ -182,24 +182,24 @@ function law(doc: CapacityDocument): HTMLElement | null {
   const bounded = ([value, low, high]: [number, number, number | null], unit = '') =>
     `${significant(value)}${unit} (${significant(low)} to ${high === null ? '∞' : significant(high)})`;
   return terms([
-    ['λ, of one alone', bounded(fitted.lambda, '/s')],
+    ['λ, throughput of one operation in flight', bounded(fitted.lambda, '/s')],
     ['σ, contention', bounded(fitted.sigma)],
     ['κ, coherency', bounded(fitted.kappa)],
     ['R²', significant(fitted.r_squared)],
     [
-      'greatest at',
+      'maximum at',
       fitted.peak_in_flight === null
         ? 'never falls'
         : `${significant(fitted.peak_in_flight)} in flight`,
     ],
     [
-      'never above',
+      'upper limit',
       fitted.limit_per_s === null ? 'no limit' : `${significant(fitted.limit_per_s)}/s`,
     ],
   ]);
 }
 
-/** The loads as they were tried, one after the other. */
+/** The loads in the order of the search. */
 function trials(doc: CapacityDocument): HTMLElement {
   const line = (outcome: keyof typeof OUTCOMES, style: number): Line => ({
     name: OUTCOMES[outcome],
@@ -247,7 +247,7 @@ function levels(doc: CapacityDocument): HTMLElement {
     frame: [
       column('load', '', doc.shown),
       column('held', '', all.map(held)),
-      each(all, 'done', '1/s', (level) => level.per_s),
+      each(all, 'completed', '1/s', (level) => level.per_s),
       each(all, 'in flight', '', (level) => level.in_flight),
       each(all, 'p50', 'ns', (level) => level.p50_ns),
       each(all, 'p99', 'ns', (level) => level.p99_ns),
@@ -265,7 +265,7 @@ function runs(doc: CapacityDocument): HTMLElement {
       each(all, 'run', '', (trial) => trial.run ?? 'none'),
       each(all, 'load', '', (trial) => load(doc, trial.load)),
       each(all, 'outcome', '', (trial) => OUTCOMES[trial.outcome]),
-      each(all, 'done', '1/s', (trial) => trial.figures?.per_s ?? null),
+      each(all, 'completed', '1/s', (trial) => trial.figures?.per_s ?? null),
       each(all, 'p99', 'ns', (trial) => trial.figures?.p99_ns ?? null),
       each(all, 'why', '', (trial) => trial.why.join('; ')),
     ],

@@ -1,4 +1,4 @@
-/** A comparison: what is said, then measure by measure where the runs differ. */
+/** A comparison: findings, then the differences for each measure. */
 
 import type { ComparedMeasure, ComparisonDocument } from '../document/comparison';
 import { type Child, el } from '../dom';
@@ -27,7 +27,9 @@ export function comparison(doc: ComparisonDocument): void {
       verdict: capital(doc.verdict),
       tone: doc.exit_code === 0 ? 'good' : 'bad',
       facts: [
-        baselines > 0 ? `${others} runs against ${baselines}` : `${others} runs with each other`,
+        baselines > 0
+          ? `${others} runs vs ${baselines} baseline`
+          : `${others} runs with each other`,
         RULES[doc.rule ?? ''] ?? 'each pair of runs tested',
         `${doc.time} times`,
         `α ${doc.alpha}`,
@@ -44,7 +46,7 @@ export function comparison(doc: ComparisonDocument): void {
   );
   lines.append(
     findings(doc.findings, (_, text) => {
-      // A finding of one measure begins with its name.
+      // A finding on a measure begins with its name.
       const measure = doc.measures.find((one) => text.startsWith(`${one.name}:`));
       return measure && ids.get(measure.name);
     }),
@@ -121,24 +123,28 @@ function changes(measure: ComparedMeasure): HTMLElement | null {
       each(all, 'change', 'change', (one) => one.relative),
       each(all, 'p', 'p', (one) => one.p),
       each(all, 'p, corrected', 'p', (one) => one.p_adjusted),
-      each(all, 'told', '', (one) =>
-        one.counts ? '● counts' : one.seen ? '○ seen, too small to count' : 'not seen',
+      each(all, 'result', '', (one) =>
+        one.counts
+          ? '● relevant'
+          : one.seen
+            ? '○ significant, within tolerance'
+            : 'not significant',
       ),
     ],
     rowClass: (row) => (all[row]?.counts ? 'counts' : ''),
   });
 }
 
-/** Tests that take operations for the unit. */
+/** Tests with operations as the unit. */
 function evidence(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElement | null {
-  const told = measure.evidence;
-  if (!told) return null;
+  const found = measure.evidence;
+  if (!found) return null;
   const tests = [
-    ['Kolmogorov–Smirnov', told.ks],
-    ['Anderson–Darling', told.ad],
-    ['Mann–Whitney', told.mann_whitney],
+    ['Kolmogorov–Smirnov', found.ks],
+    ['Anderson–Darling', found.ad],
+    ['Mann–Whitney', found.mann_whitney],
   ] as const;
-  const [low, high] = told.cliffs_delta_interval;
+  const [low, high] = found.cliffs_delta_interval;
   return el(
     'details',
     { class: 'phase' },
@@ -146,8 +152,8 @@ function evidence(doc: ComparisonDocument, measure: ComparedMeasure): HTMLElemen
     el(
       'p',
       { class: 'note' },
-      'They take all operations of a side for one sample. They say how the samples differ, not whether other runs would, and decide nothing. ' +
-        `Cliff’s delta ${significant(told.cliffs_delta)} (${significant(low)} to ${significant(high)}, confidence ${100 * (1 - doc.alpha)} %).`,
+      'Each side’s operations are one sample. The tests say how the samples differ, not whether other runs would differ, so they do not affect the verdict. ' +
+        `Cliff’s delta ${significant(found.cliffs_delta)} (${significant(low)} to ${significant(high)}, confidence ${100 * (1 - doc.alpha)} %).`,
     ),
     table({
       title: `Tests on operations of ${measure.name}`,

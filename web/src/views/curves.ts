@@ -5,10 +5,10 @@ import type { Share } from '../document/run';
 import type { FigureSpec } from '../figure';
 import { column, each, type Frame } from '../frame';
 
-/** Values of a table of a distribution, as shares that took longer. */
+/** The rows of a table of a distribution, as shares that took longer. */
 const TABLE_SHARES = [0.9, 0.75, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.001, 0.0001, 0.00001, 0];
 
-/** A distribution at the shares that people ask for. */
+/** A distribution at common shares. */
 export function shareFrame(curves: { name: string; shares: Share[] }[]): Frame {
   const at = (shares: Share[], longer: number) =>
     shares.find(([share]) => Math.abs(share - longer) <= 1e-4 * longer)?.[1] ?? null;
@@ -20,7 +20,7 @@ export function shareFrame(curves: { name: string; shares: Share[] }[]): Frame {
   ];
 }
 
-/** Distribution functions, or how many took longer. */
+/** Distribution functions, or their complements. */
 export function curveSpec(
   all: { name: string; shares: Share[]; style?: number }[],
   words: { title: string; note: string; tail: boolean; id?: string },
@@ -40,7 +40,7 @@ export function curveSpec(
           x: { unit: 'ns', name: 'response', log: true, min, max },
           y: words.tail
             ? { unit: 'share', name: 'took longer', log: true, max: 1 }
-            : { unit: 'share', name: 'took at most so long', min: 0, max: 1 },
+            : { unit: 'share', name: 'took at most this long', min: 0, max: 1 },
           lines: all
             .map((curve, place) => ({ curve, style: curve.style ?? place }))
             .filter(({ curve }) => !hidden.has(curve.name))

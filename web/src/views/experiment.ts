@@ -1,4 +1,4 @@
-/** An experiment: what its factors do to each response. */
+/** An experiment: the effects of its factors on each response. */
 
 import type { ExperimentDocument, Response } from '../document/experiment';
 import { type Child, el } from '../dom';
@@ -39,7 +39,7 @@ export function experiment(doc: ExperimentDocument): void {
       { title: 'Factors', content: [factors(doc)] },
       ...doc.responses.map((response, place) => section(doc, response, place)),
       { title: 'Ensembles', content: ensembles(doc) },
-      { title: 'What is missing', content: missing(doc) },
+      { title: 'Missing', content: missing(doc) },
     ],
     doc.throng,
   );
@@ -60,13 +60,13 @@ function section(doc: ExperimentDocument, response: Response, place: number): Se
   const { fit } = response;
   const model =
     response.model === 'multiplicative'
-      ? 'Effects multiply: they are of the decimal logarithms.'
-      : 'Effects add up.';
+      ? 'Effects are multiplicative: they refer to decimal logarithms.'
+      : 'Effects are additive.';
   return {
     title: response.name,
     id: `response-${place}`,
     content: [
-      el('p', { class: 'note' }, fit ? model : 'No model was fitted; a finding says why.'),
+      el('p', { class: 'note' }, fit ? model : 'No model was fitted; the findings say why.'),
       ...(fit ? [effects(doc, response, place), variation(response, place)] : []),
       fit && mainEffects(doc, response, place),
       ...(fit ? interactions(doc, response, place) : []),
@@ -103,7 +103,7 @@ function missing(doc: ExperimentDocument): Child[] {
   return [
     cells_.length > 0 &&
       table({
-        title: 'Combinations measured too seldom',
+        title: 'Combinations with too few runs',
         frame: [
           ...doc.factors.map((factor, n) =>
             each(cells_, factor.name, '', (cell) => cell.levels[n] ?? ''),
@@ -114,10 +114,10 @@ function missing(doc: ExperimentDocument): Child[] {
       }),
     left_out.length > 0 &&
       table({
-        title: 'Runs that do not count',
+        title: 'Excluded runs',
         frame: [
           each(left_out, 'run', '', (one) => one.run),
-          each(left_out, 'why', '', (one) => one.why),
+          each(left_out, 'reason', '', (one) => one.why),
         ],
       }),
   ];

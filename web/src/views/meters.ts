@@ -1,4 +1,4 @@
-/** Meters: the polygons as published beside what the cured form is made of. */
+/** Meters: the published polygons beside the inputs of the normalised form. */
 
 import { lines } from '../chart/lines';
 import { radar } from '../chart/radar';
@@ -10,7 +10,7 @@ import { column, each } from '../frame';
 import { page, type Section, terms } from '../shell';
 import { table } from '../table';
 
-/** Runs in one picture; the tables have all. */
+/** Most runs in a figure; the tables have all. */
 const SHAPES_MAX = 7;
 
 export function meters(doc: MetersDocument): void {
@@ -20,25 +20,25 @@ export function meters(doc: MetersDocument): void {
       title: 'Scalability meters',
       verdict: `${doc.runs.length} runs`,
       tone: 'plain',
-      facts: [doc.runs.map((run) => run.name).join(', '), `cured against ${doc.reference}`],
+      facts: [doc.runs.map((run) => run.name).join(', '), `normalised to ${doc.reference}`],
     },
     [
-      { title: 'All meters', content: [cured(doc, names), values(doc)] },
+      { title: 'All meters', content: [normalised(doc, names), values(doc)] },
       ...names.map((name, place) => section(doc, name, place)),
-      { title: 'Scalability and cost', content: whole(doc) },
+      { title: 'Scalability and cost', content: scalability(doc) },
     ],
     doc.throng,
   );
 }
 
-/** The cured values of all meters: one figure that says who is better at what. */
-function cured(doc: MetersDocument, names: string[]): Child {
+/** The normalised values of all meters. */
+function normalised(doc: MetersDocument, names: string[]): Child {
   const of = (run: number, meter: number) => doc.runs[run]?.meters[meter]?.cured ?? null;
   const drawn = doc.runs.slice(0, SHAPES_MAX);
   return figure({
-    title: 'Cured meters',
-    id: 'cured',
-    note: `Multiples of ${doc.reference}, more being better: 1 is as the reference.`,
+    title: 'Normalised meters',
+    id: 'normalised',
+    note: `Multiples of ${doc.reference}, more is better: the reference is 1.`,
     height: 280,
     legend: drawn.map((run, style) => ({ name: run.name, style, dots: true })),
     frame: () => [
@@ -76,10 +76,10 @@ function values(doc: MetersDocument): HTMLElement {
       each(all, 'published, worst', '', (one) => one.meter.published.worst),
       each(all, 'mean', '', (one) => one.meter.published.mean),
       each(all, 'best', '', (one) => one.meter.published.best),
-      each(all, 'least order', '', (one) => one.meter.orders[0]),
-      each(all, 'greatest order', '', (one) => one.meter.orders[1]),
-      each(all, 'mean order', '', (one) => one.meter.order_free),
-      each(all, 'cured', '', (one) => one.meter.cured),
+      each(all, 'min over orders', '', (one) => one.meter.orders[0]),
+      each(all, 'max over orders', '', (one) => one.meter.orders[1]),
+      each(all, 'mean over orders', '', (one) => one.meter.order_free),
+      each(all, 'normalised', '', (one) => one.meter.cured),
     ],
   });
 }
@@ -97,13 +97,13 @@ function section(doc: MetersDocument, name: string, place: number): Section {
         polygon(doc, of, inputs, {
           title: `${name} as published`,
           id: `published-${place}`,
-          note: 'The area of the polygon of the inputs, all on one scale: a large input drowns the others.',
+          note: 'The area of the polygon of the inputs, all on one scale: a large input dominates the others.',
           value: (input) => input.radius.mean,
         }),
         polygon(doc, of, inputs, {
-          title: `${name} cured`,
-          id: `cured-${place}`,
-          note: `Inputs as multiples of ${doc.reference}’s, more being better. The weighted geometric mean knows no order.`,
+          title: `${name} normalised`,
+          id: `normalised-${place}`,
+          note: `Inputs as multiples of ${doc.reference}’s, more is better. The weighted geometric mean does not depend on their order.`,
           value: (input) => input.ratio,
         }),
       ),
@@ -178,14 +178,14 @@ function inputTable(
         each(all, 'mean', '', (one) => one.input.radius.mean),
         each(all, 'best', '', (one) => one.input.radius.best),
         each(all, 'elasticity, published', '', (one) => one.input.elasticity),
-        each(all, 'weight, cured', 'share', (one) => one.input.weight),
+        each(all, 'weight, normalised', 'share', (one) => one.input.weight),
         each(all, 'times the reference', '', (one) => one.input.ratio),
       ],
     }),
   );
 }
 
-function whole(doc: MetersDocument): Child[] {
+function scalability(doc: MetersDocument): Child[] {
   const number = (value: number | null) => (value === null ? '–' : significant(value, 6));
   const left = doc.runs_left_out;
   return [
@@ -196,7 +196,7 @@ function whole(doc: MetersDocument): Child[] {
         el('h3', { class: 'apart' }, run.name),
         terms([
           ['ESS', number(run.ess)],
-          ['ESS, as the thesis has it', number(run.ess_thesis)],
+          ['ESS, by the thesis', number(run.ess_thesis)],
           ['ESR', number(run.esr)],
         ]),
         ...run.costs.map((text) => el('p', { class: 'note' }, text)),

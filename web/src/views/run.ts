@@ -1,4 +1,4 @@
-/** A run: what it comes to, then what happened. */
+/** A run: findings and thresholds, then the figures. */
 
 import type { Finding, RunDocument } from '../document/run';
 import { el } from '../dom';
@@ -16,14 +16,14 @@ import { regions, steps } from './run/steps';
 const VERDICTS: Record<RunDocument['verdict'], [string, Head['tone']]> = {
   passed: ['Passed', 'good'],
   failed: ['Failed', 'bad'],
-  untrusted: ['Not to be trusted', 'bad'],
+  untrusted: ['Untrusted', 'bad'],
   imported: ['Imported', 'plain'],
   running: ['Running', 'plain'],
   paused: ['Arrivals paused', 'plain'],
   stopping: ['Stopping', 'plain'],
 };
 
-/** Which figure shows what a finding tells of, by the beginning of its code. */
+/** The figure that shows a finding, by the prefix of its code. */
 const FIGURES: [string, string][] = [
   ['generator-lag', 'lag'],
   ['generator-cpu', 'generator-cpu'],
@@ -46,8 +46,8 @@ const FIGURES: [string, string][] = [
   ['percentiles-bounded', 'steps'],
 ];
 
-/** Nothing is final yet. */
-const GOES_ON: readonly RunDocument['verdict'][] = ['running', 'paused', 'stopping'];
+/** Verdicts of a run in progress. */
+const IN_PROGRESS: readonly RunDocument['verdict'][] = ['running', 'paused', 'stopping'];
 
 export function figureOf(code: string): string | undefined {
   return FIGURES.find(([start]) => code.startsWith(start))?.[1];
@@ -58,7 +58,7 @@ export function run(doc: RunDocument): void {
   const { run: head } = doc;
   const started = new Date(head.started_unix_ms).toISOString().replace('T', ' ').slice(0, 19);
   const lines = el('div');
-  const goesOn = GOES_ON.includes(doc.verdict);
+  const inProgress = IN_PROGRESS.includes(doc.verdict);
   page(
     {
       title: head.name,
@@ -69,9 +69,9 @@ export function run(doc: RunDocument): void {
     [
       {
         title: 'Findings',
-        content: [...missing(doc), goesOn && soFar(doc), doc.findings.length > 0 && lines],
+        content: [...missing(doc), inProgress && soFar(doc), doc.findings.length > 0 && lines],
       },
-      { title: 'Thresholds', content: [thresholds(doc, goesOn)] },
+      { title: 'Thresholds', content: [thresholds(doc, inProgress)] },
       { title: 'Load', content: load(doc) },
       { title: 'Latency', content: latency(doc) },
       { title: 'Errors', content: errors(doc) },
@@ -83,18 +83,18 @@ export function run(doc: RunDocument): void {
     ],
     doc.throng,
   );
-  // Links lead to figures that are there, so these come last.
+  // Findings link to figures, so they come last.
   lines.append(
-    goesOn ? findings(bare(doc.findings), () => undefined) : findings(doc.findings, figureOf),
+    inProgress ? findings(bare(doc.findings), () => undefined) : findings(doc.findings, figureOf),
   );
 }
 
 function soFar(doc: RunDocument): HTMLElement {
-  const words = `As things stand after ${span(doc.run.ended_s)}; the verdict comes at the end.`;
+  const words = `Preliminary, after ${span(doc.run.ended_s)}; the verdict comes at the end.`;
   return el('p', { class: 'note' }, words);
 }
 
-/** Sentences alone: what could be opened or followed would be taken from under the hand each second. */
+/** Findings without evidence and links, which would be replaced every second while somebody uses them. */
 function bare(all: Finding[]): Finding[] {
   return all.map((one) => ({ ...one, evidence: {} }));
 }
@@ -104,10 +104,10 @@ function missing(doc: RunDocument): HTMLElement[] {
   return [el('p', { class: 'missing' }, `The record is incomplete: ${doc.missing.join('; ')}.`)];
 }
 
-function thresholds(doc: RunDocument, goesOn: boolean): HTMLElement | null {
+function thresholds(doc: RunDocument, inProgress: boolean): HTMLElement | null {
   const all = doc.thresholds;
   if (all.length === 0) return null;
-  const far = goesOn ? ' so far' : '';
+  const far = inProgress ? ' so far' : '';
   return table({
     title: 'Thresholds',
     frame: [

@@ -1,4 +1,4 @@
-/** Lines over the time of a run: what all figures of one run share. */
+/** Lines over the time of a run. */
 
 import { type Line, type LinesSpec, lines, type Mark } from '../chart/lines';
 import type { Course, Numbers, Phase, RunDocument, Track } from '../document/run';
@@ -6,7 +6,7 @@ import { figure } from '../figure';
 import type { Unit } from '../format';
 import { type Column, column } from '../frame';
 
-/** Figures of this group share the moment that is pointed at. */
+/** Figures of this group share the pointer. */
 export const TIME_GROUP = 'time';
 
 /** One line of a figure over time. */
@@ -34,7 +34,7 @@ export interface TimelineSpec {
   height?: number;
 }
 
-/** The beginning of each slot. */
+/** The start of each slot. */
 export function slots(course: Course): number[] {
   return Array.from({ length: course.slots }, (_, slot) => slot * course.slot_s);
 }
@@ -43,7 +43,7 @@ export function track(course: Course, name: string): Track | undefined {
   return course.seconds.find((one) => one.name === name);
 }
 
-/** A column of the seconds as a line; where it was 0 throughout, a line of zeros. */
+/** A column of the seconds as a line; zeros if the document leaves it out. */
 export function series(course: Course, name: string, words: string, unit: Unit): Series {
   const found = track(course, name);
   const zeros = () => new Array<number>(course.slots).fill(0);
@@ -57,12 +57,12 @@ export function series(course: Course, name: string, words: string, unit: Unit):
   };
 }
 
-/** Phases as the ground of figures. */
+/** Phases as the background of figures. */
 export function marks(phases: Phase[]): Mark[] {
   return phases.map(({ name, start_s, end_s }) => ({ from: start_s, to: end_s, name }));
 }
 
-/** Times without arrivals, which stand out of that ground. */
+/** Pauses of arrivals, which are highlighted. */
 export function pauses(run: RunDocument): Mark[] {
   const end = run.phases.at(-1)?.end_s ?? run.run.ended_s;
   return run.pauses.map(({ from_s, to_s }) => ({
@@ -72,7 +72,7 @@ export function pauses(run: RunDocument): Mark[] {
   }));
 }
 
-/** From the start to the end of the run; further where something was told before or after. */
+/** The time from the start to the end of the run. */
 export function extent(run: RunDocument): [number, number] {
   const last = Math.max(run.course.slots * run.course.slot_s, run.run.ended_s);
   return [0, last];
@@ -81,9 +81,9 @@ export function extent(run: RunDocument): [number, number] {
 /** A figure over the time of the run. */
 export function timeline(run: RunDocument, spec: TimelineSpec): HTMLElement {
   const [start, end] = extent(run);
-  const told = spec.series.flatMap((one) => [one.at_s[0] ?? 0, one.at_s.at(-1) ?? 0]);
-  const min = Math.min(start, ...told);
-  const max = Math.max(end, ...told);
+  const times = spec.series.flatMap((one) => [one.at_s[0] ?? 0, one.at_s.at(-1) ?? 0]);
+  const min = Math.min(start, ...times);
+  const max = Math.max(end, ...times);
   return figure({
     title: spec.title,
     ...(spec.id ? { id: spec.id } : {}),
@@ -129,7 +129,7 @@ function line(one: Series, style: number): Line {
   return { name: one.name, unit: one.unit, points, band, style, step: one.step ?? false };
 }
 
-/** Lines of one figure as columns; their times are put together where they differ. */
+/** Lines of one figure as columns; different times are merged. */
 export function frame(all: Series[]): Column[] {
   const first = all[0]?.at_s ?? [];
   const alike = all.every(
@@ -142,8 +142,8 @@ export function frame(all: Series[]): Column[] {
     const pick = (values: Numbers) =>
       places ? times.map((at) => values[places.get(at) ?? -1] ?? null) : values;
     columns.push(column(one.name, one.unit, pick(one.mean)));
-    if (one.min) columns.push(column(`${one.name}, least`, one.unit, pick(one.min)));
-    if (one.max) columns.push(column(`${one.name}, greatest`, one.unit, pick(one.max)));
+    if (one.min) columns.push(column(`${one.name}, min`, one.unit, pick(one.min)));
+    if (one.max) columns.push(column(`${one.name}, max`, one.unit, pick(one.max)));
   }
   return columns;
 }

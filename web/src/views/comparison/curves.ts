@@ -1,4 +1,4 @@
-/** Distribution functions laid over each other, and the differences of their quantiles. */
+/** Distribution functions in one figure, and the differences of their quantiles. */
 
 import { type Line, lines } from '../../chart/lines';
 import type { ComparedMeasure, ComparisonDocument, Side } from '../../document/comparison';
@@ -20,7 +20,7 @@ export function distributionFigure(
     spec(doc, curves, {
       title: 'Distributions',
       id: `distributions-${place}`,
-      note: runsNote(doc, curves, 'The share of operations that took at most so long.'),
+      note: runsNote(doc, curves, 'The share of operations that took at most this long.'),
       tail: false,
     }),
   );
@@ -53,7 +53,7 @@ interface Curve {
   entry: string;
 }
 
-/** With a baseline the sides stand out before their runs; without one each run is a line. */
+/** With a baseline, the sides are drawn in front of their runs; without one, each run is a line. */
 function all(doc: ComparisonDocument, curves: Curves): Curve[] {
   const sided = doc.runs.some((run) => run.side === 'baseline');
   const ofRuns = curves.runs.map((shares, n): Curve => {
@@ -99,7 +99,7 @@ function spec(
           x: { unit: 'ns', name: doc.time, log: true, min, max },
           y: words.tail
             ? { unit: 'share', name: 'took longer', log: true, max: 1 }
-            : { unit: 'share', name: 'took at most so long', min: 0, max: 1 },
+            : { unit: 'share', name: 'took at most this long', min: 0, max: 1 },
           lines: drawn
             .filter((curve) => !hidden.has(curve.entry))
             .map((curve): Line => ({
@@ -121,7 +121,7 @@ export function differenceFigure(
   curves: Curves,
   place: number,
 ): HTMLElement {
-  const name = 'candidate against baseline';
+  const name = 'candidate vs baseline';
   const all = curves.differences.map((one, n) => {
     const baseline = curves.baseline_ns[n] ?? 0;
     const share = (ns: number | undefined) =>
@@ -139,7 +139,7 @@ export function differenceFigure(
   return figure({
     title: 'Differences of quantiles',
     id: `differences-${place}`,
-    note: `By how much each quantile of the candidate is above the baseline’s, with ${confidence} % intervals, each for itself. Above zero the candidate is slower.`,
+    note: `Difference of each quantile from the baseline’s, with pointwise ${confidence} % intervals. Above zero, the candidate is slower.`,
     height: 280,
     frame: () => [
       each(all, 'quantile', 'share', (one) => one.q),

@@ -1,4 +1,4 @@
-/** Which runs are alike: the graph, its cliques, every pair. */
+/** Similarity of runs: the graph, its cliques, every pair. */
 
 import { graph, type Node } from '../../chart/graph';
 import type { ComparedMeasure, ComparisonDocument, Similarity } from '../../document/comparison';
@@ -7,7 +7,7 @@ import { type FigureSpec, figure } from '../../figure';
 import { column, each } from '../../frame';
 import { table } from '../../table';
 
-/** One way to tell which runs are alike. */
+/** A method of comparing runs. */
 interface Way {
   name: string;
   similarity: Similarity;
@@ -35,7 +35,7 @@ export function groups(doc: ComparisonDocument, measure: ComparedMeasure, place:
     },
     ...ways.map((way) => el('option', {}, way.name)),
   );
-  // Drawing the figure again draws the one that is there.
+  // A figure with this id is updated, not added.
   const show = (way: Way) => {
     cliques.replaceChildren(cliqueTable(doc, way), pairTable(doc, way));
     return figure({ ...graphSpec(doc, way, place), controls: [select] });
@@ -51,7 +51,7 @@ function cliquesOf(way: Way): number[][] {
   return way.test === 'ks' ? way.similarity.ks_cliques : way.similarity.ad_cliques;
 }
 
-/** The group a run is drawn in: the first of the largest that it belongs to. */
+/** The group a run is drawn in: the first of its largest ones. */
 export function groupOf(cliques: number[][], run: number): number {
   const largest = cliques
     .map((clique, n) => ({ clique, n }))
@@ -72,9 +72,9 @@ function graphSpec(doc: ComparisonDocument, way: Way, place: number): FigureSpec
   return {
     title: 'Similarity of runs',
     id: `similarity-${place}`,
-    note: `A line where ${way.name} sees no difference; runs of one colour belong to one group.${sided ? ' Squares are the baseline.' : ''}`,
+    note: `A line joins two runs between which ${way.name} finds no difference. Runs of one colour belong to one group.${sided ? ' Squares are the baseline.' : ''}`,
     height: 320,
-    // Each run has its row, also where none is like another.
+    // Each run has its row, even without similar runs.
     frame: () => [
       each(doc.runs, 'run', '', (run) => run.label),
       column(
@@ -87,7 +87,7 @@ function graphSpec(doc: ComparisonDocument, way: Way, place: number): FigureSpec
   };
 }
 
-/** The runs that one is joined with. */
+/** The runs that are joined with this one. */
 function alikeTo(way: Way, run: number): number[] {
   return edges(way).flatMap(([a, b]) => (a === run ? [b] : b === run ? [a] : []));
 }
@@ -105,7 +105,7 @@ function cliqueTable(doc: ComparisonDocument, way: Way): HTMLElement {
     el(
       'p',
       { class: 'note' },
-      `Maximal cliques: runs of a group are all alike; a run may be in several.${way.similarity.cut_off ? ' There are more than are listed.' : ''}`,
+      `Maximal cliques: all runs of a group are alike; a run may be in several groups.${way.similarity.cut_off ? ' The list is incomplete.' : ''}`,
     ),
     table({
       title: `Groups by ${way.name}`,
@@ -133,9 +133,9 @@ function pairTable(doc: ComparisonDocument, way: Way): HTMLElement {
         each(pairs, 'pair', '', (pair) => labels(doc, [pair.a, pair.b])),
         each(places, 'statistic', '', (n) => test(n)?.statistic ?? null),
         each(places, 'p, all operations', 'p', (n) => test(n)?.p ?? null),
-        each(places, 'p, independent ones', 'p', (n) => test(n)?.p_effective ?? null),
+        each(places, 'p, independent operations', 'p', (n) => test(n)?.p_effective ?? null),
         each(places, 'p, corrected', 'p', (n) => test(n)?.p_adjusted ?? null),
-        each(places, 'told', '', (n) => (test(n)?.alike ? 'alike' : 'differ')),
+        each(places, 'result', '', (n) => (test(n)?.alike ? 'alike' : 'differ')),
       ],
     }),
   );

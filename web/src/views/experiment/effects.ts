@@ -1,4 +1,4 @@
-/** Means by level: of each factor, and of each two together. */
+/** Means by level: of each factor, and of each pair. */
 
 import { lines } from '../../chart/lines';
 import type { ExperimentDocument, Response } from '../../document/experiment';
@@ -7,7 +7,7 @@ import { figure } from '../../figure';
 import { column, each } from '../../frame';
 import { effectUnit } from './terms';
 
-/** Interactions drawn at most; analysis.json has all. */
+/** Most interactions that are drawn; analysis.json has all. */
 const PAIRS_MAX = 15;
 
 /** The mean at each level of each factor. */
@@ -37,7 +37,7 @@ export function mainEffects(doc: ExperimentDocument, response: Response, place: 
   return figure({
     title: 'Main effects',
     id: `main-${place}`,
-    note: 'The mean at each level, over all levels of the other factors. A steep line is a strong factor.',
+    note: 'The mean at each level, over all levels of the other factors. A steep line is a strong effect.',
     height: 280,
     legend: drawn.map(({ name, style }) => ({ name, style })),
     frame: () => [
@@ -63,7 +63,7 @@ export function mainEffects(doc: ExperimentDocument, response: Response, place: 
   });
 }
 
-/** Lines that are not parallel: what one factor does hangs on the other. */
+/** Interactions: if lines are not parallel, the effect of one factor depends on the other. */
 export function interactions(doc: ExperimentDocument, response: Response, place: number): Child[] {
   const all = response.fit?.interactions ?? [];
   const figures = all.slice(0, PAIRS_MAX).map((table, n) => {
@@ -115,7 +115,7 @@ export function interactions(doc: ExperimentDocument, response: Response, place:
     el(
       'p',
       { class: 'note' },
-      `Means by the levels of two factors, as measured. Where lines are not parallel, what one factor does hangs on the other.${left > 0 ? ` ${left} more pairs are in analysis.json.` : ''}`,
+      `Means by the levels of two factors, as measured. If lines are not parallel, the effect of one factor depends on the other.${left > 0 ? ` ${left} more pairs are in analysis.json.` : ''}`,
     ),
     el('div', { class: 'pair' }, ...figures),
   ];

@@ -1,4 +1,4 @@
-/** The runs of each combination in modes that are alike: their histograms, medians and runs. */
+/** The modes of each combination: their histograms, medians and runs. */
 
 import { type Line, lines } from '../../chart/lines';
 import type {
@@ -22,7 +22,7 @@ export function ensembles(doc: ExperimentDocument): Child[] {
     el(
       'p',
       { class: 'note' },
-      `The runs of each combination, compared in pairs. Runs of which each is like each by a test are a mode; a run may be in several.${left > 0 ? ` ${left} more combinations are in analysis.json.` : ''}`,
+      `The runs of each combination, compared in pairs. A mode is a group of runs that are all alike by a test; a run may be in several modes.${left > 0 ? ` ${left} more combinations are in analysis.json.` : ''}`,
     ),
     ...doc.ensembles.flatMap((ensemble, place) => combination(ensemble, place)),
   ];
@@ -53,13 +53,13 @@ function ofMeasure(
   const select: HTMLSelectElement = el(
     'select',
     {
-      'aria-label': `Test that tells the modes of ${name}`,
+      'aria-label': `Test for the modes of ${name}`,
       onchange: () => show(tested[select.selectedIndex] ?? first),
     },
     ...tested.map((one) => el('option', {}, one.tests.join(', '))),
   );
   const controls = tested.length > 1 ? [select] : [];
-  // Drawing the figure again draws the one that is there.
+  // A figure with this id is updated, not added.
   const show = (one: Tested) => figure({ ...histograms(measure, one, name, id), controls });
   return [show(first), modes(measure, name), runs(ensemble, measure, name)];
 }
@@ -84,13 +84,13 @@ function histograms(
     unit: 'share',
     style,
     step: true,
-    // The last bin ends where it would begin once more.
+    // The last point repeats the last bin, to draw its width.
     points: edges.map((edge, n) => [edge, share(mode, Math.min(n, edges.length - 2))]),
   }));
   return {
     title: `Modes: ${name}`,
     id: `modes-${id}`,
-    note: `The share of a mode’s operations in each bin, by ${tested.tests.join(', ')}. Bins from ${duration(edges[0] ?? 0)} to ${duration(edges.at(-1) ?? 0)}, equally wide on the logarithmic axis; what is beyond them is in the outermost.${left > 0 ? ` ${left} more modes are in analysis.json.` : ''}`,
+    note: `The share of a mode’s operations in each bin, by ${tested.tests.join(', ')}. Bins from ${duration(edges[0] ?? 0)} to ${duration(edges.at(-1) ?? 0)}, equally wide on the logarithmic axis; values beyond them are in the outermost bins.${left > 0 ? ` ${left} more modes are in analysis.json.` : ''}`,
     height: 280,
     legend: drawn.map((line, style) => ({ name: line.name, style })),
     frame: () => [

@@ -1,4 +1,4 @@
-/** The terms of a model: their effects, their shares of the variation, and what is left over. */
+/** The terms of a model: their effects, their shares of the variation, and the residuals. */
 
 import { bars } from '../../chart/bars';
 import { lines } from '../../chart/lines';
@@ -9,7 +9,7 @@ import { column, each } from '../../frame';
 
 /** Half the width of a bar where bars stand one apart. */
 const HALF = 0.32;
-/** Terms in a figure; its table has all. */
+/** Most terms in a figure; its table has all. */
 const DRAWN_MAX = 24;
 
 /** Effects of factors with two levels, with intervals. */
@@ -22,14 +22,14 @@ export function effects(doc: ExperimentDocument, response: Response, place: numb
   return figure({
     title: 'Effects',
     id: `effects-${place}`,
-    note: `Half of the way from the low to the high level${intervals ? `, with ${Number((100 * doc.confidence).toFixed(3))} % intervals: one that crosses zero may be nothing` : '; without repetitions there are no intervals'}. ${letters(doc)}`,
+    note: `Half the difference between the low and the high level${intervals ? `, with ${Number((100 * doc.confidence).toFixed(3))} % intervals: an interval that includes zero is no evidence of an effect` : '; there are no intervals without repetitions'}. ${letters(doc)}`,
     height: 280,
     frame: () => [
       each(all, 'term', '', (term) => term.name),
       each(all, 'effect', unit, (term) => term.effect?.value ?? null),
       each(all, 'low', unit, (term) => term.effect?.low ?? null),
       each(all, 'high', unit, (term) => term.effect?.high ?? null),
-      each(all, 'cannot be told from', '', (term) => term.aliases.join(', ')),
+      each(all, 'aliases', '', (term) => term.aliases.join(', ')),
     ],
     option: (theme) =>
       lines(
@@ -63,7 +63,7 @@ export function effects(doc: ExperimentDocument, response: Response, place: numb
 export function variation(response: Response, place: number): Child {
   const { fit } = response;
   if (!fit) return null;
-  // Errors stand below the terms; they have neither F nor p.
+  // Errors come after the terms; they have neither F nor p.
   const { error } = fit;
   const names = [...fit.terms.map((term) => term.name), ...(error ? ['errors'] : [])];
   const values = [...fit.terms.map((term) => term.share), ...(error ? [error.share] : [])];
@@ -74,8 +74,8 @@ export function variation(response: Response, place: number): Child {
     title: 'Variation explained',
     id: `variation-${place}`,
     note: fit.shares_add_up
-      ? 'The share of the total variation that each term explains, the greatest first.'
-      : 'The share of the total variation of each term; the design is not balanced, and they do not add up.',
+      ? 'The share of the total variation that each term explains, the largest first.'
+      : 'The share of the total variation of each term; the design is not balanced, so the shares do not add up to 1.',
     height: 260,
     frame: () => [
       column('term', '', names),
@@ -98,7 +98,7 @@ export function variation(response: Response, place: number): Child {
   });
 }
 
-/** Errors should scatter evenly about zero, whatever was fitted. */
+/** Residuals should scatter evenly about zero, whatever the fitted value. */
 export function residuals(response: Response, place: number): Child {
   const { fit } = response;
   if (!fit?.error || fit.residuals.length === 0) return null;
@@ -107,7 +107,7 @@ export function residuals(response: Response, place: number): Child {
   return figure({
     title: 'Residuals',
     id: `residuals-${place}`,
-    note: `What the model leaves over, by what it says: a pattern would speak against it.${left > 0 ? ` ${left} more observations are in analysis.json.` : ''}`,
+    note: `Residuals by fitted value: a pattern indicates a poor fit.${left > 0 ? ` ${left} more observations are in analysis.json.` : ''}`,
     frame: () => [column('fitted', unit, fit.fitted), column('residual', unit, fit.residuals)],
     option: (theme) =>
       lines(

@@ -1,4 +1,4 @@
-/** The generator's own health. */
+/** The generator's health. */
 
 import type { RunDocument } from '../../document/run';
 import type { Child } from '../../dom';
@@ -20,10 +20,10 @@ export function generator(doc: RunDocument): Child[] {
       max: scaled(one.max),
     }));
   const host = [
-    ...some('host_retransmits', 'segments sent again', '1/s'),
-    ...some('host_syn_retransmits', 'SYNs sent again', '1/s'),
-    ...some('host_listen_drops', 'dropped at full accept queues', '1/s'),
-    ...some('host_packet_drops', 'packets dropped', '1/s'),
+    ...some('host_retransmits', 'retransmitted segments', '1/s'),
+    ...some('host_syn_retransmits', 'retransmitted SYNs', '1/s'),
+    ...some('host_listen_drops', 'connections dropped, full accept queue', '1/s'),
+    ...some('host_packet_drops', 'dropped packets', '1/s'),
   ];
   return [
     terms([
@@ -33,14 +33,14 @@ export function generator(doc: RunDocument): Child[] {
       ],
       [
         'busiest loop',
-        `${share(health.loop_busy_mean ?? 0)} of a core, ${share(health.loop_busy_max ?? 0)} at most`,
+        `${share(health.loop_busy_mean ?? 0)} of a core, max ${share(health.loop_busy_max ?? 0)}`,
       ],
-      ['memory', `${bytes(health.rss_peak_bytes ?? 0)} at most`],
+      ['memory', `max ${bytes(health.rss_peak_bytes ?? 0)}`],
       ['rows kept', share(health.rows_kept ?? 1)],
     ]),
     timeline(doc, {
       title: 'Lag',
-      note: 'How late operations were sent: the generator’s own fault, contained in each response.',
+      note: 'How late the generator sent operations. It is included in each response time.',
       unit: 'ns',
       yName: 'lag',
       log: true,
@@ -57,7 +57,7 @@ export function generator(doc: RunDocument): Child[] {
       unit: 'cores',
       yName: 'cores',
       series: [
-        ...cores('cpu_process_ns', 'whole process'),
+        ...cores('cpu_process_ns', 'process'),
         ...cores('cpu_wait_ns', 'loops waiting for a core'),
         ...some('loop_busy_max', 'busiest loop', 'cores'),
       ],
@@ -74,13 +74,13 @@ export function generator(doc: RunDocument): Child[] {
         title: 'Network of the generator’s host',
         id: 'host-network',
         unit: '1/s',
-        yName: 'a second',
+        yName: 'per second',
         series: host,
       }),
   ];
 }
 
-/** Nanoseconds of CPU a second are thousand-millionths of a core. */
+/** Converts nanoseconds of CPU per second to cores. */
 function scaled<T extends (number | null)[] | undefined>(values: T): T {
   return values?.map((value) => (value === null ? null : value / 1e9)) as T;
 }

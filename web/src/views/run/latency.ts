@@ -1,4 +1,4 @@
-/** How long things took: over time, and as a distribution. */
+/** Response times: over time, and as a distribution. */
 
 import { bars } from '../../chart/bars';
 import { type HeatSpec, heat } from '../../chart/heat';
@@ -9,17 +9,17 @@ import { each } from '../../frame';
 import { curveSpec } from '../curves';
 import { extent, marks, type Series, slots, TIME_GROUP, timeline } from '../timeline';
 
-/** Rows of a heat map in a decade. */
+/** Rows of a heat map per decade. */
 const ROWS_PER_DECADE = 10;
 
-/** The step that somebody chose. */
+/** The step that the user selected. */
 let chosen: string | undefined;
 
 export function latency(doc: RunDocument): Child[] {
   const measures = doc.course.measures.filter((measure) => measure.count > 0);
   const first = mostMeasured(measures);
   if (!first) return [];
-  // Drawing a figure again draws the one that is there.
+  // A figure with this id is updated, not added.
   const draw = (measure: MeasureCourse) => [
     timeline(doc, percentiles(doc, measure)),
     figure(heatSpec(doc, measure)),
@@ -37,7 +37,7 @@ export function latency(doc: RunDocument): Child[] {
     el(
       'p',
       { class: 'note' },
-      `The ${measures.length} steps of most operations; ${left} more are in the table of steps.`,
+      `The ${measures.length} steps with the most operations; ${left} more are in the table of steps.`,
     );
   return [
     measures.length > 1 && chooser(measures, now, choose),
@@ -49,7 +49,7 @@ export function latency(doc: RunDocument): Child[] {
   ];
 }
 
-/** What people wait for most often: requests before connections, and before what is pushed. */
+/** The step that users wait for most often: requests first, then connections, then pushed messages. */
 function mostMeasured(measures: MeasureCourse[]): MeasureCourse | undefined {
   const order = ['request', 'transaction', 'message', 'handshake', 'connect'];
   const rank = (one: MeasureCourse) =>
@@ -80,7 +80,7 @@ function percentiles(doc: RunDocument, measure: MeasureCourse) {
   return {
     title: 'Response over time',
     id: 'percentiles',
-    note: `${measure.name}: from when each was due until it ended well.`,
+    note: `${measure.name}: from due to success.`,
     unit: 'ns',
     yName: 'response',
     log: true,
@@ -109,7 +109,7 @@ function heatSpec(doc: RunDocument, measure: MeasureCourse): FigureSpec {
   return {
     title: 'Latency heat map',
     id: 'heat',
-    note: `${measure.name}: the darker a cell (the lighter on a dark page), the more operations ended then and took so long. Colours go by the logarithm of the count.`,
+    note: `${measure.name}: the darker a cell (the lighter on a dark page), the more operations of that response time completed at that time. The colour scale is logarithmic.`,
     group: TIME_GROUP,
     height: 280,
     frame: () => [
@@ -142,7 +142,7 @@ function binsSpec(measure: MeasureCourse): FigureSpec {
   const { bins } = measure;
   return {
     title: 'Histogram',
-    note: `${measure.name}, whole run; both axes are logarithmic.`,
+    note: `${measure.name}, complete run; both axes are logarithmic.`,
     frame: () => [
       each(bins, 'from', 'ns', (bin) => bin.from_ns),
       each(bins, 'to', 'ns', (bin) => bin.to_ns),
@@ -174,7 +174,7 @@ function curves(measures: MeasureCourse[]) {
 function ecdfSpec(measures: MeasureCourse[]): FigureSpec {
   return curveSpec(curves(measures), {
     title: 'Distribution',
-    note: 'The share of operations that took at most so long, whole run.',
+    note: 'The share of operations that took at most this long, complete run.',
     tail: false,
   });
 }
@@ -182,7 +182,7 @@ function ecdfSpec(measures: MeasureCourse[]): FigureSpec {
 function tailSpec(measures: MeasureCourse[]): FigureSpec {
   return curveSpec(curves(measures), {
     title: 'Tail',
-    note: 'The share of operations that took longer, on a logarithmic axis: how bad the slowest were.',
+    note: 'The share of operations that took longer, on a logarithmic axis.',
     tail: true,
   });
 }

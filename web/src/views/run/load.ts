@@ -1,4 +1,4 @@
-/** What was asked for and what was done: users, throughput, traffic, errors. */
+/** Load: throughput, users, traffic, errors. */
 
 import type { RunDocument } from '../../document/run';
 import type { Child } from '../../dom';
@@ -15,27 +15,27 @@ export function load(doc: RunDocument): Child[] {
     track(course, name) ? [line(name, words, unit)] : [];
   const thinned =
     course.slot_s > 1
-      ? `Each point is the mean of ${span(course.slot_s)}; bands reach from the least to the greatest second.`
+      ? `Each point is the mean of ${span(course.slot_s)}; bands show the minimum and maximum of a second.`
       : undefined;
   return [
     timeline(doc, {
       title: 'Throughput',
       note: thinned,
       unit: '1/s',
-      yName: 'operations a second',
+      yName: 'operations per second',
       series: [
-        line('done', 'ended', '1/s'),
-        line('sends', 'begun', '1/s'),
+        line('done', 'completed', '1/s'),
+        line('sends', 'started', '1/s'),
         ...some('errors', 'failed', '1/s'),
       ],
     }),
     timeline(doc, {
       title: 'Users',
-      note: `${count(doc.users.started)} started, ${count(doc.users.connected)} connected, ${count(doc.users.peak)} at once at most.`,
+      note: `${count(doc.users.started)} started, ${count(doc.users.connected)} connected, peak ${count(doc.users.peak)}.`,
       unit: 'count',
       yName: 'users',
       series: [
-        line('users', 'users present', 'count'),
+        line('users', 'active users', 'count'),
         ...some('connections', 'open connections', 'count'),
         ...some('in_flight', 'operations in flight', 'count'),
       ],
@@ -43,20 +43,20 @@ export function load(doc: RunDocument): Child[] {
     timeline(doc, {
       title: 'Arrivals',
       unit: '1/s',
-      yName: 'users a second',
+      yName: 'users per second',
       series: [
         line('users_due', 'due', '1/s'),
         line('users_started', 'started', '1/s'),
         ...some('users_refused', 'refused', '1/s'),
         ...some('users_held', 'held back', '1/s'),
-        ...some('users_paused', 'due in a pause', '1/s'),
+        ...some('users_paused', 'due during a pause', '1/s'),
       ],
     }),
     timeline(doc, {
       title: 'Traffic',
-      note: 'Application bytes, without what TCP and TLS add.',
+      note: 'Application bytes, without the overhead of TCP and TLS.',
       unit: 'B/s',
-      yName: 'bytes a second',
+      yName: 'bytes per second',
       series: [line('bytes_out', 'sent', 'B/s'), line('bytes_in', 'received', 'B/s')],
     }),
     pushes(doc),
@@ -64,7 +64,7 @@ export function load(doc: RunDocument): Child[] {
   ];
 }
 
-/** Messages that came by themselves. */
+/** Pushed messages. */
 function pushes(doc: RunDocument): HTMLElement | null {
   const { course } = doc;
   const all: Series[] = course.measures
@@ -76,15 +76,15 @@ function pushes(doc: RunDocument): HTMLElement | null {
       mean: measure.per_s,
     }));
   if (track(course, 'unmatched')) {
-    all.push(series(course, 'unmatched', 'that nothing matched', '1/s'));
+    all.push(series(course, 'unmatched', 'unmatched', '1/s'));
   }
   if (all.length === 0) return null;
   return timeline(doc, {
-    title: 'Messages that arrived',
+    title: 'Pushed messages',
     id: 'pushes',
-    note: 'Pushed by the target, by the entry of the scenario that they matched.',
+    note: 'Messages that the target pushed, by the matching entry of the scenario.',
     unit: '1/s',
-    yName: 'messages a second',
+    yName: 'messages per second',
     series: all,
   });
 }
@@ -111,9 +111,9 @@ export function errors(doc: RunDocument): Child[] {
     course.errors.length > 0 &&
     timeline(doc, {
       title: 'Errors over time',
-      note: 'Operations that ended ill, by kind.',
+      note: 'Failed operations by kind.',
       unit: '1/s',
-      yName: 'errors a second',
+      yName: 'errors per second',
       series: course.errors.map((one) => ({
         name: one.kind,
         unit: '1/s',

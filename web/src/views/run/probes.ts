@@ -4,7 +4,7 @@ import type { ProbeLine, RunDocument } from '../../document/run';
 import { type Child, el } from '../../dom';
 import { timeline } from '../timeline';
 
-/** Figures and lines of one at most; a screen with more tells nothing. */
+/** Most figures, and most lines in each: more would be unreadable. */
 const FIGURES_MAX = 60;
 const LINES_MAX = 12;
 
@@ -44,8 +44,8 @@ function figure(doc: RunDocument, group: ProbeLine[], place: number): HTMLElemen
   });
 }
 
-/** The page's own word for a unit of the record. */
+/** The page's name for a unit of the record. */
 function known(unit: string): string {
-  // Seconds that a probe tells are no moments of the run.
+  // A probe's value in seconds is not a time of the run.
   return unit === '1' ? '' : unit === 's' ? 'seconds' : unit;
 }

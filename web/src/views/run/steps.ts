@@ -6,7 +6,7 @@ import { count } from '../../format';
 import { each } from '../../frame';
 import { table } from '../../table';
 
-/** Where each stands in a step's times. */
+/** The index of each in the times of a step. */
 const TIMES = { mean: 0, p50: 2, p90: 3, p95: 4, p98: 5, p99: 6, 'p99.9': 7, max: 8 } as const;
 
 export function steps(doc: RunDocument): Child[] {
@@ -16,7 +16,7 @@ export function steps(doc: RunDocument): Child[] {
     .filter(({ steps: all }) => all.length > 0);
   const left = doc.steps_left_out;
   return [
-    whole.length > 0 && stepTable('Response by step, whole run', whole),
+    whole.length > 0 && stepTable('Response by step, complete run', whole),
     ...phases.map(({ phase, steps: all }) =>
       el(
         'details',
@@ -30,7 +30,7 @@ export function steps(doc: RunDocument): Child[] {
 }
 
 function stepTable(title: string, all: Step[]): HTMLElement {
-  // Imported results tell no percentiles of all clients.
+  // Imported results have no percentiles of all clients.
   const times = all.some((step) => step.response) ? Object.entries(TIMES) : [];
   return table({
     title,
@@ -56,7 +56,7 @@ export function regions(doc: RunDocument): HTMLElement | null {
     frame: [
       each(all, 'region', '', (one) => one.name || '–'),
       each(all, 'clients', 'count', (one) => one.clients),
-      each(all, 'without report', 'count', (one) => one.unreachable),
+      each(all, 'unreachable', 'count', (one) => one.unreachable),
       each(all, 'users planned', 'count', (one) => one.users_planned),
       each(all, 'connected', 'count', (one) => one.connected),
       each(all, 'failed', 'count', (one) => one.failed),
