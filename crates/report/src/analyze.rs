@@ -1,4 +1,4 @@
-//! What was found within a run, in words: findings, figures after the warm-up, trends, outages.
+//! The analysis of a run as text: findings, figures after the warm-up, trends, outages.
 
 use judge::analyze::{Analysis, Drift, MeasureParts, Outage};
 
@@ -9,8 +9,8 @@ use crate::verdict::{COLUMNS, INDENT, finding_lines};
 
 /// Columns of a line of windows.
 const CHART: usize = 40;
-/// Outages that are told one by one.
-const OUTAGES_TOLD: usize = 10;
+/// Most outages that are listed.
+const OUTAGES_MAX: usize = 10;
 
 /// The analysis of a run as text. Lines end with `\n` and have at most 120 characters, long names
 /// aside.
@@ -44,7 +44,7 @@ fn headline(analysis: &Analysis) -> Line {
     Line::default()
         .tone(Tone::Strong, analysis.name.clone())
         .text(format!(
-            "  {} to {} of {}, {} of it warm-up",
+            "  {} to {} of {}, warm-up {}",
             units::span(analysis.start_ns),
             units::span(analysis.end_ns),
             analysis.id,
@@ -52,7 +52,7 @@ fn headline(analysis: &Analysis) -> Line {
         ))
 }
 
-/// Each measure with the warm-up cut, and its mean with it.
+/// Each measure without the warm-up, and its mean with it.
 fn figures(analysis: &Analysis) -> Table {
     let mut table = Table::new(&[
         "after the warm-up",
@@ -65,7 +65,7 @@ fn figures(analysis: &Analysis) -> Table {
         "p50",
         "p99",
         "max",
-        "mean uncut",
+        "overall mean",
     ]);
     for measure in &analysis.measures {
         table.row(cells(measure));
@@ -108,17 +108,17 @@ fn cells(measure: &MeasureParts) -> Vec<(Option<Tone>, String)> {
     ]
 }
 
-/// A line of windows for throughput and the mean response of each measure.
+/// A sparkline of windows for throughput and the mean response of each measure.
 fn windows(analysis: &Analysis, style: Style) -> Vec<String> {
     let title = format!("windows of {}", units::span(analysis.window_ns));
-    let mut table = Table::new(&[&title, "", "least", "mean", "most", "variation"]);
+    let mut table = Table::new(&[&title, "", "min", "mean", "max", "variation"]);
     let mut row = |name: &str, values: &[f64], show: fn(f64) -> String, even: &_| {
         let Some(even): &Option<judge::analyze::Evenness> = even else {
             return;
         };
         table.row(vec![
             (None, format!("{INDENT}{name}")),
-            (None, sparkline(&squeezed(values), CHART, style)),
+            (None, sparkline(&downsample(values), CHART, style)),
             (None, show(even.min)),
             (None, show(even.mean)),
             (None, show(even.max)),
@@ -139,8 +139,8 @@ fn windows(analysis: &Analysis, style: Style) -> Vec<String> {
     table.render(COLUMNS, style)
 }
 
-/// At most as many values as the chart has columns, each the mean of neighbours.
-fn squeezed(values: &[f64]) -> Vec<f64> {
+/// At most as many values as the chart has columns, each a mean of neighbours.
+fn downsample(values: &[f64]) -> Vec<f64> {
     let group = values.len().div_ceil(CHART).max(1);
     let means = values.chunks(group);
     means
@@ -159,7 +159,7 @@ fn trends(analysis: &Analysis, style: Style) -> Vec<String> {
         "95 % from",
         "to",
         "p",
-        "p of all",
+        "adjusted p",
     ]);
     for drift in &analysis.trends {
         let tone = drift.is_told.then_some(Tone::Warning);
@@ -204,7 +204,7 @@ fn outages(analysis: &Analysis, style: Style) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let mut table = Table::new(&["down", "from", "to", "for", "due", "failed"]);
+    let mut table = Table::new(&["outage", "from", "to", "duration", "due", "failed"]);
     for (
         number,
         Outage {
@@ -213,7 +213,7 @@ fn outages(analysis: &Analysis, style: Style) -> Vec<String> {
             due,
             failed,
         },
-    ) in found.outages.iter().take(OUTAGES_TOLD).enumerate()
+    ) in found.outages.iter().take(OUTAGES_MAX).enumerate()
     {
         table.row(vec![
             (None, format!("{INDENT}{}", number + 1)),
@@ -224,7 +224,7 @@ fn outages(analysis: &Analysis, style: Style) -> Vec<String> {
             (None, units::count(*failed)),
         ]);
     }
-    let more = found.failures.saturating_sub(OUTAGES_TOLD as u64);
+    let more = found.failures.saturating_sub(OUTAGES_MAX as u64);
     if more > 0 {
         table.section(Line::default().text(format!("{INDENT}and {} more", units::count(more))));
     }

@@ -1,4 +1,4 @@
-//! A search for capacity in words: a line for each run, and what they come to.
+//! A capacity search as text: a line for each run, and the conclusion.
 
 use judge::capacity::{Conclusion, LevelFigures, Outcome, Trial};
 use plan::LoadSetting;
@@ -7,12 +7,12 @@ use crate::style::{Line, Style, Tone};
 use crate::table::Table;
 use crate::verdict::{COLUMNS, INDENT, finding_lines};
 
-/// A run that ended, in a line without its end.
-pub fn trial(number: usize, trial: &Trial, knob: &LoadSetting, style: Style) -> String {
+/// A finished run as a line without a newline.
+pub fn trial(number: usize, trial: &Trial, setting: &LoadSetting, style: Style) -> String {
     let (tone, word) = match trial.outcome {
         Outcome::Holds => (Tone::Good, "holds"),
         Outcome::Breaks => (Tone::Bad, "does not hold"),
-        Outcome::Untrusted => (Tone::Warning, "not to be trusted"),
+        Outcome::Untrusted => (Tone::Warning, "untrusted"),
     };
     let figures = trial.figures.as_ref().map_or(String::new(), |figures| {
         format!(
@@ -29,21 +29,26 @@ pub fn trial(number: usize, trial: &Trial, knob: &LoadSetting, style: Style) -> 
         None => String::new(),
     };
     Line::default()
-        .text(format!("{number:>3}  {:<12} ", knob.shown(trial.load)))
+        .text(format!("{number:>3}  {:<12} ", setting.shown(trial.load)))
         .tone(tone, format!("{word:<17}"))
         .text(figures + &why)
         .render(usize::MAX, style)
 }
 
-/// What a search found as text. Lines end with `\n`.
-pub fn capacity(found: &Conclusion, knob: &LoadSetting, directory: &str, style: Style) -> String {
+/// The conclusion of a search as text. Lines end with `\n`.
+pub fn capacity(
+    found: &Conclusion,
+    setting: &LoadSetting,
+    directory: &str,
+    style: Style,
+) -> String {
     let tone = match found.exit_code {
         0 => Tone::Good,
         _ => Tone::Bad,
     };
     let headline = match (found.holds, found.exit_code) {
-        (Some(load), 0) => format!("CAPACITY {}", knob.shown(load)),
-        (Some(load), _) => format!("CAPACITY {} OR MORE", knob.shown(load)),
+        (Some(load), 0) => format!("CAPACITY {}", setting.shown(load)),
+        (Some(load), _) => format!("CAPACITY {} OR MORE", setting.shown(load)),
         (None, _) => "NO CAPACITY FOUND".to_owned(),
     };
     let headline = Line::default()
@@ -60,7 +65,7 @@ pub fn capacity(found: &Conclusion, knob: &LoadSetting, directory: &str, style: 
     lines.push(String::new());
     let mut table = Table::new(&["load", "held", "done", "in flight", "p50", "p99", "errors"]);
     for level in &found.levels {
-        table.row(cells(level, knob));
+        table.row(cells(level, setting));
     }
     lines.extend(table.render(COLUMNS, style));
     lines.push(String::new());
@@ -81,7 +86,7 @@ fn time(ns: Option<u64>) -> String {
     ns.map_or_else(none, |ns| units::duration(ns as f64))
 }
 
-fn cells(level: &LevelFigures, knob: &LoadSetting) -> Vec<(Option<Tone>, String)> {
+fn cells(level: &LevelFigures, setting: &LoadSetting) -> Vec<(Option<Tone>, String)> {
     let tone = match level.held {
         Some(true) => Tone::Good,
         Some(false) => Tone::Bad,
@@ -93,7 +98,7 @@ fn cells(level: &LevelFigures, knob: &LoadSetting) -> Vec<(Option<Tone>, String)
         _ => format!("{} of {trusted}", level.holds),
     };
     vec![
-        (None, format!("{INDENT}{}", knob.shown(level.load))),
+        (None, format!("{INDENT}{}", setting.shown(level.load))),
         (Some(tone), held),
         (None, level.per_s.map_or_else(none, units::rate)),
         (

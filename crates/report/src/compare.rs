@@ -1,4 +1,4 @@
-//! A comparison in words: the verdict, findings, what changed by measure, groups of runs.
+//! A comparison as text: the verdict, findings, changes by measure, groups of runs.
 
 mod junit;
 mod markdown;
@@ -15,7 +15,7 @@ use crate::verdict::{COLUMNS, finding_lines};
 pub use junit::comparison_junit;
 pub use markdown::comparison_markdown;
 
-/// Indent of what stands below a measure's table.
+/// Indent of the details below a measure's table.
 const DETAIL: usize = 15;
 
 /// The comparison for a terminal. Lines end with `\n` and have at most 120 characters, long names
@@ -43,12 +43,12 @@ fn headline(comparison: &Comparison) -> Line {
     let tone = tone_of(verdict);
     Line::default()
         .tone(tone, verdict.name().to_uppercase())
-        .text(format!("  {}", asked(comparison)))
+        .text(format!("  {}", subject(comparison)))
 }
 
 /// What was compared, and how strictly.
-fn asked(comparison: &Comparison) -> String {
-    let runs = |side: Side| {
+fn subject(comparison: &Comparison) -> String {
+    let count = |side: Side| {
         comparison
             .runs
             .iter()
@@ -56,19 +56,19 @@ fn asked(comparison: &Comparison) -> String {
             .count() as u64
     };
     let options = &comparison.options;
-    let who = match runs(Side::Baseline) {
+    let runs = match count(Side::Baseline) {
         0 => format!(
             "{} with each other",
-            units::counted(runs(Side::Candidate), "run")
+            units::counted(count(Side::Candidate), "run")
         ),
         baselines => format!(
             "{} against {} of the baseline",
-            units::counted(runs(Side::Candidate), "run"),
+            units::counted(count(Side::Candidate), "run"),
             units::count(baselines)
         ),
     };
     let mut text = format!(
-        "{who}, {} times, level {}, tolerance {}",
+        "{runs}, {} times, level {}, tolerance {}",
         options.time.name(),
         percent(options.alpha),
         percent(options.tolerance)
@@ -174,8 +174,8 @@ fn figures_of_runs(comparison: &Comparison) -> Table {
                 figures.error_rate.map_or_else(missing, units::share),
                 figures.mean_ns.map_or_else(missing, units::duration),
             ];
-            cells.extend((0..quantiles.len()).map(|place| {
-                let quantile = figures.quantiles_ns.get(place);
+            cells.extend((0..quantiles.len()).map(|index| {
+                let quantile = figures.quantiles_ns.get(index);
                 quantile.map_or_else(missing, |&ns| units::duration(ns))
             }));
             table.row(cells.into_iter().map(|text| (None, text)).collect());
@@ -187,10 +187,10 @@ fn figures_of_runs(comparison: &Comparison) -> Table {
     table
 }
 
-/// What stands below a measure's table.
+/// The lines below a measure's table.
 fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
     let mut lines = Vec::new();
-    let mut tell = |name: &str, text: String| {
+    let mut add = |name: &str, text: String| {
         for (number, part) in wrap(&text, COLUMNS - DETAIL).into_iter().enumerate() {
             let name = if number == 0 { name } else { "" };
             let name = format!("  {name:<width$}", width = DETAIL - 2);
@@ -198,14 +198,14 @@ fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
         }
     };
     if let Some(evidence) = &measure.evidence {
-        tell("pooled", pooled(evidence));
+        add("pooled", pooled(evidence));
     }
     if let Some(similarity) = &measure.direct {
-        tell("groups", groups(similarity, comparison));
+        add("groups", groups(similarity, comparison));
     }
     if let (Some(similarity), Some(bins)) = (&measure.published, measure.published_bins) {
         let bins = units::counted(bins, "bin");
-        tell(
+        add(
             "published",
             format!("{}, {bins}", groups(similarity, comparison)),
         );
@@ -227,7 +227,7 @@ fn details(measure: &ComparedMeasure, comparison: &Comparison) -> Vec<Line> {
             (Side::Candidate, Some(_)) => "peaks now",
             (Side::Candidate, None) => "peaks",
         };
-        tell(side, peaks.join(", "));
+        add(side, peaks.join(", "));
     }
     lines
 }
@@ -244,7 +244,7 @@ fn pooled(evidence: &Evidence) -> String {
             )
         });
     format!(
-        "Kolmogorov–Smirnov {} apart (p {}), Anderson–Darling {} (p {}), Mann–Whitney p {}, \
+        "Kolmogorov–Smirnov distance {} (p {}), Anderson–Darling {} (p {}), Mann–Whitney p {}, \
          shift {}{interval}, Cliff's delta {}",
         units::share(evidence.ks.statistic),
         p_value(evidence.ks.p_adjusted),
@@ -258,7 +258,7 @@ fn pooled(evidence: &Evidence) -> String {
 
 /// `Kolmogorov–Smirnov {B1 B2} {C1 C2}; Anderson–Darling the same`.
 fn groups(similarity: &Similarity, comparison: &Comparison) -> String {
-    let told = |cliques: &[Vec<usize>]| {
+    let shown = |cliques: &[Vec<usize>]| {
         let all: Vec<String> = cliques
             .iter()
             .map(|clique| format!("{{{}}}", labels(clique, &comparison.runs)))
@@ -269,16 +269,16 @@ fn groups(similarity: &Similarity, comparison: &Comparison) -> String {
     let ad = if ks == ad {
         "the same".to_owned()
     } else {
-        told(ad)
+        shown(ad)
     };
     let cut = if similarity.cut_off {
-        "; there are more"
+        "; the list is incomplete"
     } else {
         ""
     };
     format!(
         "Kolmogorov–Smirnov {}; Anderson–Darling {ad}{cut}",
-        told(ks)
+        shown(ks)
     )
 }
 
@@ -295,18 +295,14 @@ fn foot(comparison: &Comparison) -> Vec<Line> {
             run.directory,
             units::span((run.seconds * 1e9) as u64),
             run.target,
-            if run.trusted {
-                ""
-            } else {
-                ", not to be trusted"
-            }
+            if run.trusted { "" } else { ", untrusted" }
         );
         lines.push(line(&run.label, text));
     }
     lines
 }
 
-/// How it was decided, and how many tests that was corrected for.
+/// The rule of the decision, and the number of tests it was corrected for.
 fn rule(comparison: &Comparison) -> String {
     let figures: usize = comparison.measures.iter().map(|m| m.changes.len()).sum();
     let figures = units::counted(figures as u64, "figure");
@@ -333,7 +329,7 @@ fn label(figure: Figure) -> String {
     }
 }
 
-/// The change as a share; of a shape that of the quantile which changed most.
+/// The change as a share; for a shape that of the quantile with the largest change.
 fn relative(change: &Change) -> String {
     match (change.figure, change.relative) {
         (_, None) => "–".to_owned(),
@@ -342,7 +338,7 @@ fn relative(change: &Change) -> String {
     }
 }
 
-/// With its sign, and none at nothing; a distance has none.
+/// A value with its sign; zero and distances have none.
 fn signed(figure: Figure, value: f64) -> String {
     let text = shown(figure, value.abs());
     if figure == Figure::Shape {

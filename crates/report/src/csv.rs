@@ -1,4 +1,4 @@
-//! A run's figures as tables with commas (RFC 4180), for spreadsheets and statistics.
+//! A run's figures as CSV (RFC 4180), for spreadsheets and statistics.
 
 use csv::Writer;
 use record::schema::{Latency, MeasureSummary, SeriesRow, Summary};
@@ -24,8 +24,7 @@ const MEASURES: [&str; 16] = [
     "max_ns",
 ];
 
-/// Figures by phase and measure, a row for each of the three times; `phase` is empty where the whole
-/// run is meant.
+/// Figures by phase and measure, a row for each of the three times; `phase` is empty for the complete run.
 pub fn measures_csv(summary: &Summary) -> String {
     table(|writer| {
         writer.write_record(MEASURES)?;
@@ -48,7 +47,7 @@ pub fn measures_csv(summary: &Summary) -> String {
     })
 }
 
-/// A row of `measures.csv`; nothing stands where nothing was measured.
+/// A row of `measures.csv`; cells without a measurement are empty.
 fn measure_cells(
     phase: &str,
     measure: &MeasureSummary,
@@ -90,7 +89,7 @@ pub fn series_csv(rows: &[SeriesRow]) -> String {
     })
 }
 
-/// Every value that probes told.
+/// Every value of the probes.
 pub fn probes_csv(probes: &Probes) -> String {
     table(|writer| {
         writer.write_record([
@@ -137,7 +136,7 @@ mod tests {
     use crate::sample::summary;
 
     #[test]
-    fn measures_stand_by_phase_and_time() {
+    fn measures_have_a_row_per_phase_and_time() {
         let text = measures_csv(&summary());
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some(MEASURES.join(",").as_str()));
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_name_holds_stays_in_its_cell() {
+    fn special_characters_of_names_are_quoted() {
         let probes = Probes {
             list: vec![ProbeInfo {
                 role: "a,b".to_owned(),

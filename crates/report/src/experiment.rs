@@ -1,5 +1,5 @@
-//! An experiment's analysis in words: factors, then for each response what to know of it, effects,
-//! means of levels and interactions.
+//! The analysis of an experiment as text: factors, then for each response findings, effects, means of levels
+//! and interactions.
 
 mod ensembles;
 mod numbers;
@@ -11,12 +11,12 @@ use crate::style::{Line, Style, Tone};
 use crate::table::Table;
 use crate::verdict::finding_lines;
 
-/// The text is at most so wide, whatever the terminal.
+/// The width of the text on any terminal.
 const COLUMNS: usize = 120;
-/// Indent of what stands below a heading.
+/// Indent of the lines below a heading.
 const INDENT: &str = "  ";
 /// Most products of factors that are listed as confounded with the mean.
-const WORDS_TOLD: usize = 8;
+const CONFOUNDED_MAX: usize = 8;
 
 /// The text of an analysis. Lines end with `\n` and have at most 120 characters, as far as names
 /// allow.
@@ -32,7 +32,7 @@ pub fn experiment(analysis: &Analysis, style: Style) -> String {
     lines.extend(confounded(analysis).map(|line| line.render(COLUMNS, style)));
     for response in &analysis.responses {
         lines.push(String::new());
-        lines.extend(of_response(analysis, response, style));
+        lines.extend(response_lines(analysis, response, style));
     }
     lines.extend(ensembles::lines(analysis, style));
     lines
@@ -86,21 +86,21 @@ fn factors(analysis: &Analysis) -> Table {
 
 fn confounded(analysis: &Analysis) -> Option<Line> {
     let words = &analysis.confounded;
-    let more = if words.len() > WORDS_TOLD {
+    let more = if words.len() > CONFOUNDED_MAX {
         " = …"
     } else {
         ""
     };
-    let told = &words[..words.len().min(WORDS_TOLD)];
+    let shown = &words[..words.len().min(CONFOUNDED_MAX)];
     (!words.is_empty()).then(|| {
         Line::default().text(format!(
-            "{INDENT}confounded: I = {}{more}; what is the same times these cannot be told apart",
-            told.join(" = ")
+            "{INDENT}confounded: I = {}{more}; terms that differ by one of these factors are indistinguishable",
+            shown.join(" = ")
         ))
     })
 }
 
-fn of_response(analysis: &Analysis, response: &ResponseAnalysis, style: Style) -> Vec<String> {
+fn response_lines(analysis: &Analysis, response: &ResponseAnalysis, style: Style) -> Vec<String> {
     let values: usize = response.cells.iter().map(|cell| cell.values.len()).sum();
     let heading = Line::default()
         .tone(Tone::Strong, response.name.clone())

@@ -1,22 +1,21 @@
-//! JUnit XML, so that CI shows what was judged among its tests.
-//!
-//! The form is that of the Apache Ant task, as most readers take it.
+//! JUnit XML, so that CI shows verdicts among its tests. The format is that of the Apache Ant task, which most
+//! tools read.
 
 use record::schema::{Severity, Summary};
 
-/// How a test case ended.
+/// The status of a test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum Status {
     Passed,
     Skipped,
     Failed,
     Error,
 }
 
-/// A test case: its class and name, how it ended, and with what message and text.
+/// A test case: its class and name, status, message and text.
 pub(crate) fn case(
     (class, name): (&str, &str),
-    ending: Ending,
+    status: Status,
     (kind, message): (&str, &str),
     text: &str,
 ) -> String {
@@ -25,13 +24,13 @@ pub(crate) fn case(
         escaped(name)
     );
     let message = escaped(message);
-    let element = match ending {
-        Ending::Passed => return format!("{head}/>\n"),
-        Ending::Skipped => {
+    let element = match status {
+        Status::Passed => return format!("{head}/>\n"),
+        Status::Skipped => {
             return format!("{head}>\n      <skipped message=\"{message}\"/>\n    </testcase>\n");
         }
-        Ending::Failed => "failure",
-        Ending::Error => "error",
+        Status::Failed => "failure",
+        Status::Error => "error",
     };
     format!(
         "{head}>\n      <{element} message=\"{message}\" type=\"{kind}\">{}</{element}>\n    \
@@ -40,7 +39,7 @@ pub(crate) fn case(
     )
 }
 
-/// Fit for text and attributes of XML 1.0 (section 2.2 and 2.4): what it does not allow at all is
+/// Escapes text and attributes of XML 1.0 (sections 2.2 and 2.4); characters that it does not allow are
 /// replaced.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -58,7 +57,7 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// A run as a JUnit report: a test case for whether it can be trusted, and one a threshold.
+/// A run as a JUnit report: a test case for whether it can be trusted, and one for each threshold.
 pub fn run_junit(summary: &Summary) -> String {
     let fatal = summary
         .findings
@@ -78,23 +77,23 @@ pub fn run_junit(summary: &Summary) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {totals}>\n  <testsuite \
          name=\"{name}\" {totals} time=\"{took_s}\">\n"
     );
-    let (ending, message) = match fatal.first() {
-        None => (Ending::Passed, ""),
-        Some(first) => (Ending::Error, *first),
+    let (status, message) = match fatal.first() {
+        None => (Status::Passed, ""),
+        Some(first) => (Status::Error, *first),
     };
     let trusted = ("run", "the run can be trusted");
-    text += &case(trusted, ending, ("untrusted", message), &fatal.join("\n"));
+    text += &case(trusted, status, ("untrusted", message), &fatal.join("\n"));
     for threshold in &summary.thresholds {
-        let ending = match threshold.passed {
-            true => Ending::Passed,
-            false => Ending::Failed,
+        let status = match threshold.passed {
+            true => Status::Passed,
+            false => Status::Failed,
         };
         let message = match threshold.value {
-            Some(_) => format!("it is {}", threshold.shown),
+            Some(_) => format!("measured {}", threshold.shown),
             None => threshold.shown.clone(),
         };
         let about = ("threshold", message.as_str());
-        text += &case(("run", &threshold.text), ending, about, &message);
+        text += &case(("run", &threshold.text), status, about, &message);
     }
     text += &format!(
         "    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
@@ -111,9 +110,9 @@ mod tests {
     use crate::sample::summary;
 
     #[test]
-    fn names_cannot_break_out() {
+    fn names_are_escaped() {
         let name = ("compare", "GET /a?b=1&c=\"<x>\"\u{1}");
-        let text = case(name, Ending::Failed, ("comparison", "a < b"), "one\ntwo");
+        let text = case(name, Status::Failed, ("comparison", "a < b"), "one\ntwo");
         assert!(
             text.contains("name=\"GET /a?b=1&amp;c=&quot;&lt;x&gt;&quot;\u{fffd}\""),
             "{text}"
@@ -130,7 +129,7 @@ mod tests {
                 <testcase name="the run can be trusted" classname="throng.run" time="0"/>
                 <testcase name="connected &gt;= 99.9%" classname="throng.run" time="0"/>
                 <testcase name="p98(request) &lt; 10ms" classname="throng.run" time="0">
-                  <failure message="it is 12.4 ms" type="threshold">it is 12.4 ms</failure>
+                  <failure message="measured 12.4 ms" type="threshold">measured 12.4 ms</failure>
                 </testcase>
                 <testcase name="max(broadcast) &lt; 1s" classname="throng.run" time="0">
                   <failure message="nothing measured" type="threshold">nothing measured</failure>

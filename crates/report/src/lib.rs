@@ -1,8 +1,7 @@
 //! Renders a run and its findings for people: the live screen, plain lines, the verdict, pages.
 //!
-//! Everything returns text or writes to what it is given; standard output is the caller's. No
-//! figure is computed here that `judge` did not compute, but for the moving ones of the live
-//! view, which are sums over the last seconds.
+//! Everything returns text or writes to the given writer; standard output belongs to the caller. All figures come
+//! from `judge`, except those of the live view, which are sums over the last seconds.
 
 mod analyze;
 mod capacity;

@@ -1,6 +1,6 @@
-//! A run while it runs: a frame for the live screen, or one plain line.
+//! A run in progress: a frame for the live screen, or one plain line.
 //!
-//! Both are pure functions of the seconds so far; when to draw is the caller's matter.
+//! Both are pure functions of the seconds so far; the caller decides when to draw.
 
 pub(crate) mod chart;
 mod heat;
@@ -18,59 +18,59 @@ const RATE_WINDOW_NS: u64 = 1_000_000_000;
 const SPARK_ROWS: usize = 30;
 /// Characters of the progress bar.
 const BAR_COLUMNS: usize = 24;
-/// Lines of a frame besides those of the measures: its head, their header, and one that some stages have.
+/// Lines of a frame besides those of the measures: its head, their header, and a line of some stages.
 const FRAME_LINES: usize = 7;
 /// Columns of a line before its sparkline.
 const SPARK_INDENT: usize = 25;
-/// A sparkline that is shorter is left out.
+/// Shorter sparklines are left out.
 const SPARK_MIN: usize = 10;
-/// Lines that measures keep where latencies over time want room, too.
+/// Lines that are reserved for measures before latencies over time are shown.
 const MEASURES_MIN: usize = 4;
-/// The table of measures has sparklines on a terminal of so many columns.
+/// The table of measures has sparklines if the terminal has at least this many columns.
 const WIDE_COLUMNS: usize = 90;
-/// Measures told in a plain line.
+/// Measures in a plain line.
 const PLAIN_MEASURES: usize = 3;
 
-/// What is known of a run at a moment.
+/// The state of a run at a moment.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveState<'a> {
     /// Since the run's start.
     pub now_ns: u64,
     /// All seconds so far, in order.
     pub rows: &'a [SeriesRow],
-    /// In the order they are to be shown in.
+    /// In display order.
     pub measures: &'a [LiveMeasure],
-    /// How long requests took, by the same seconds.
+    /// The response times in the same seconds.
     pub heat: &'a [HeatColumn],
     pub stage: Stage,
 }
 
-/// Where a run is.
+/// The stage of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// In its phases.
     Running,
-    /// In its phases, and nobody starts.
+    /// In its phases, with arrivals paused.
     Paused,
-    /// The phases are over; operations in flight may end.
+    /// The phases are over; operations in flight may complete.
     Draining,
-    /// The user asked for the end; operations in flight may end.
+    /// The user ended the run; operations in flight may complete.
     Interrupted,
 }
 
-/// The last seconds of a measure; over how many is the caller's choice.
+/// The last seconds of a measure; the caller decides how many.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LiveMeasure {
     pub name: String,
-    /// Operations that ended, per second.
+    /// Completed operations per second.
     pub rate_per_s: f64,
     /// Since the run's start.
     pub errors: u64,
-    /// Response times in nanoseconds; `None` where nothing ended well.
+    /// Response times in nanoseconds; `None` if nothing succeeded.
     pub p50_ns: Option<u64>,
     pub p95_ns: Option<u64>,
     pub p99_ns: Option<u64>,
-    /// The 99th percentile second by second, the newest last; 0 where nothing ended well.
+    /// The 99th percentile second by second, the newest last; 0 if nothing succeeded.
     pub p99_past_ns: Vec<f64>,
 }
 
@@ -84,7 +84,7 @@ pub struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// For a terminal of so many columns and lines.
+    /// The screen for a terminal of this size.
     pub fn new(info: &'a RunInfo, columns: u16, lines: u16, style: Style) -> Live<'a> {
         let mut live = Live {
             info,
@@ -96,7 +96,7 @@ impl<'a> Live<'a> {
         live
     }
 
-    /// The terminal changed its size.
+    /// Adapts to a new size of the terminal.
     pub fn resize(&mut self, columns: u16, lines: u16) {
         // A full last column makes some terminals wrap, a full last line makes all of them scroll.
         self.columns = usize::from(columns).saturating_sub(1);
@@ -105,7 +105,7 @@ impl<'a> Live<'a> {
 
     /// The frame for a moment: lines without newlines that fit the terminal.
     pub fn frame(&self, state: &LiveState<'_>) -> Vec<String> {
-        let now = Now::of(state.rows);
+        let now = Rates::compute(state.rows);
         let mut lines = vec![
             self.phase(state),
             self.users(state, &now),
@@ -116,11 +116,11 @@ impl<'a> Live<'a> {
         lines.extend(latency);
         lines.extend([errors(state), generator(self.info, state)]);
         if state.stage == Stage::Paused {
-            let text = "arrivals are paused: nobody starts, and those who are present go on";
+            let text = "arrivals are paused: no users start, active users continue";
             lines.push(Line::default().tone(Tone::Warning, text));
         }
         if state.stage == Stage::Interrupted {
-            let text = "ending early; Ctrl-C once more stops at once";
+            let text = "ending early; press Ctrl-C again to stop at once";
             lines.push(Line::default().tone(Tone::Warning, text));
         }
         let mut lines: Vec<String> = lines
@@ -163,7 +163,7 @@ impl<'a> Live<'a> {
         .tone(Tone::Dim, whole)
     }
 
-    fn users(&self, state: &LiveState<'_>, now: &Now) -> Line {
+    fn users(&self, state: &LiveState<'_>, now: &Rates) -> Line {
         let total = |counter: fn(&SeriesRow) -> u64| state.rows.iter().map(counter).sum::<u64>();
         let refused = total(|row| row.users_refused);
         let planned: f64 = self.info.phases.iter().map(|p| p.users_planned).sum();
@@ -185,7 +185,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    fn operations(&self, state: &LiveState<'_>, now: &Now) -> Line {
+    fn operations(&self, state: &LiveState<'_>, now: &Rates) -> Line {
         let rates = state
             .rows
             .iter()
@@ -200,24 +200,24 @@ impl<'a> Live<'a> {
             ))
     }
 
-    /// Latencies over the time of the sparklines above, where there is room for them.
+    /// Latencies over the same time as the sparklines above, if there is room.
     fn latency(&self, state: &LiveState<'_>) -> Vec<Line> {
         let room = self.lines.saturating_sub(FRAME_LINES + MEASURES_MIN);
         if room < heat::ROWS_MAX || self.spark_columns() == 0 {
             return Vec::new();
         }
         let rows = heat::rows(state.heat, self.spark_columns(), self.style);
-        let lines = rows.into_iter().enumerate().map(|(place, row)| {
+        let lines = rows.into_iter().enumerate().map(|(index, row)| {
             let from = match row.from_ns {
                 Some(ns) => format!("from {}", units::duration(ns)),
                 None => "below".to_owned(),
             };
-            label(if place == 0 { "response" } else { "" }, &from).text(row.cells)
+            label(if index == 0 { "response" } else { "" }, &from).text(row.cells)
         });
         lines.collect()
     }
 
-    /// How long sparklines are; 0: too short to show anything.
+    /// The length of sparklines; 0 if there is too little room.
     fn spark_columns(&self) -> usize {
         match self.columns.saturating_sub(SPARK_INDENT).min(SPARK_ROWS) {
             few if few < SPARK_MIN => 0,
@@ -272,7 +272,7 @@ impl<'a> Live<'a> {
 
 /// One line for a moment, for a log: no colour, no newline.
 pub fn plain_line(info: &RunInfo, state: &LiveState<'_>) -> String {
-    let now = Now::of(state.rows);
+    let now = Rates::compute(state.rows);
     let last = state.rows.last();
     let phase = info.phases.iter().find(|p| state.now_ns < p.end_ns);
     let stage = match (state.stage, phase) {
@@ -302,14 +302,14 @@ pub fn plain_line(info: &RunInfo, state: &LiveState<'_>) -> String {
     text + &format!("  lag p99 {}", units::duration(lag_ns as f64))
 }
 
-/// Rates of the moment.
-struct Now {
+/// The current rates.
+struct Rates {
     started_per_s: f64,
     done_per_s: f64,
 }
 
-impl Now {
-    fn of(rows: &[SeriesRow]) -> Now {
+impl Rates {
+    fn compute(rows: &[SeriesRow]) -> Rates {
         let (mut started, mut done, mut time_ns) = (0, 0, 0);
         for row in rows.iter().rev() {
             if time_ns >= RATE_WINDOW_NS {
@@ -320,7 +320,7 @@ impl Now {
             time_ns += length_ns(row);
         }
         let started_per_s = per_second(started, time_ns);
-        Now {
+        Rates {
             started_per_s,
             done_per_s: per_second(done, time_ns),
         }
@@ -380,7 +380,7 @@ fn per_second(count: u64, time_ns: u64) -> f64 {
     }
 }
 
-/// A time that moves: `1:05`, `1:00:07`.
+/// A time as on a clock: `1:05`, `1:00:07`.
 fn clock(ns: u64) -> String {
     let s = ns / 1_000_000_000;
     match s / 3600 {

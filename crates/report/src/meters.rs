@@ -1,4 +1,4 @@
-//! Meters in words: as published, cured, and what they hang on.
+//! Meters as text: published, normalised, and their inputs.
 
 use judge::cost::{Cost, Usage};
 use judge::meters::{InputValue, MeterValue, Metered};
@@ -18,7 +18,7 @@ pub fn meters(runs: &[Metered], reference: &str, style: Style) -> String {
     for run in runs {
         let line = Line::default().tone(Tone::Strong, run.name.clone());
         let line = match run.name == reference {
-            true => line.tone(Tone::Dim, "  the reference of the cured forms"),
+            true => line.tone(Tone::Dim, "  the reference of the normalised form"),
             false => line,
         };
         lines.push(line.render(COLUMNS, style));
@@ -29,13 +29,13 @@ pub fn meters(runs: &[Metered], reference: &str, style: Style) -> String {
         lines.push(String::new());
     }
     lines.push(
-        "Published: the area of the polygon of the inputs in their order; other orders give what stands \
-         under least and most."
+        "Published: the area of the polygon of the inputs in their order; least and most are those of all \
+         orders."
             .to_owned(),
     );
     lines.push(
-        "Cured: the weighted geometric mean of the inputs as multiples of the reference's, more being \
-         better; 1 is the reference."
+        "Normalised: the weighted geometric mean of the inputs as multiples of the reference's; more is \
+         better, and the reference is 1."
             .to_owned(),
     );
     lines
@@ -57,7 +57,7 @@ fn values(meters: &[MeterValue]) -> Table {
         "least",
         "most",
         "mean order",
-        "cured",
+        "normalised",
     ];
     let mut table = Table::new(&header);
     for meter in meters {
@@ -69,7 +69,7 @@ fn values(meters: &[MeterValue]) -> Table {
             ),
             None => format!("{INDENT}{}", meter.name),
         };
-        let cured = meter.cured.map_or("–".to_owned(), number);
+        let normalised = meter.cured.map_or("–".to_owned(), number);
         table.row(vec![
             (None, name),
             (None, number(meter.published.worst)),
@@ -78,13 +78,13 @@ fn values(meters: &[MeterValue]) -> Table {
             (Some(Tone::Dim), number(meter.orders.0)),
             (Some(Tone::Dim), number(meter.orders.1)),
             (Some(Tone::Dim), number(meter.order_free)),
-            (Some(Tone::Strong), cured),
+            (Some(Tone::Strong), normalised),
         ]);
     }
     table
 }
 
-/// What they are made of, and how much each input counts.
+/// The inputs, and how much each counts.
 fn inputs(meters: &[MeterValue]) -> Table {
     let header = [
         "input",
@@ -92,7 +92,7 @@ fn inputs(meters: &[MeterValue]) -> Table {
         "mean",
         "best",
         "unit",
-        "moves published by",
+        "elasticity",
         "× reference",
         "weight",
     ];
@@ -107,7 +107,7 @@ fn inputs(meters: &[MeterValue]) -> Table {
 }
 
 fn input_cells(input: &InputValue) -> Vec<(Option<Tone>, String)> {
-    // One per cent more of the input moves the published meter by so many per cent.
+    // The change of the published meter, in per cent, if the input grows by one per cent.
     let moves = input
         .elasticity
         .map_or("–".to_owned(), |e| format!("{e:.4} %/%"));
@@ -140,7 +140,7 @@ fn whole(run: &Metered) -> Vec<Line> {
         lines.push(line(
             "ESS",
             format!(
-                "{} = [SL/SLmin]/[SEC/SECmin], least of all runs",
+                "{} = [SL/SLmin]/[SEC/SECmin], min over all runs",
                 number(ess)
             ),
         ));
@@ -168,7 +168,7 @@ pub(crate) fn costs(cost: &Cost, usage: &Usage) -> Vec<String> {
         .map(|(name, sum)| format!("{name} {}", money(sum)));
     let items = items.collect::<Vec<_>>().join(", ");
     let mut texts = vec![format!(
-        "{} {currency} an hour: {items}",
+        "{} {currency} per hour: {items}",
         money(&cost.per_hour)
     )];
     let mut rates = Vec::new();
@@ -176,10 +176,10 @@ pub(crate) fn costs(cost: &Cost, usage: &Usage) -> Vec<String> {
         rates.push(format!("{} hours for 1 {currency}", number(hours)));
     }
     if let Some(per) = cost.per_million_requests(usage) {
-        rates.push(format!("{} {currency} a million requests", number(per)));
+        rates.push(format!("{} {currency} per million requests", number(per)));
     }
     if let Some(per) = cost.per_user_hour(usage) {
-        rates.push(format!("{} {currency} a user and hour", number(per)));
+        rates.push(format!("{} {currency} per user and hour", number(per)));
     }
     if !rates.is_empty() {
         texts.push(rates.join(", "));

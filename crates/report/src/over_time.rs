@@ -1,4 +1,4 @@
-//! A run over its time in a few lines: users, operations, the slowest of the steps that did most.
+//! A run over time in a few lines: users, operations, p99 of the steps with the most operations.
 
 use judge::course::{Course, MeasureCourse, Number};
 
@@ -6,28 +6,27 @@ use crate::live::chart::sparkline;
 use crate::style::{Line, Style, Tone, shorten};
 use crate::verdict::{COLUMNS, INDENT};
 
-/// Characters of a line over time.
+/// Characters of a sparkline.
 const SPARK_COLUMNS: usize = 60;
 /// Characters of a name.
 const NAME_COLUMNS: usize = 22;
-/// Steps whose latency is told at most.
+/// Most steps with a line of latency.
 const STEPS_MAX: usize = 3;
 
-/// Lines over the time of a run, each from 0 to its greatest value, which stands beside it; nothing of a
-/// run without seconds. Where several slots share a character it shows the mean of rates and the greatest
-/// of all else.
+/// A sparkline for each track of a run, from 0 to its maximum, which is printed beside it; empty for a run
+/// without seconds. A character that covers several slots shows their mean for rates, else their maximum.
 pub fn over_time(course: &Course, style: Style) -> String {
     let track = |name: &str| course.seconds.iter().find(|track| track.name == name);
     let mut lines = Vec::new();
     if let Some(track) = track("users") {
-        let told = |top: f64| units::count(top as u64);
-        lines.extend(line("users", &track.mean, peak, told, style));
+        let shown = |top: f64| units::count(top as u64);
+        lines.extend(line("users", &track.mean, peak, shown, style));
     }
     if let Some(track) = track("done") {
         lines.extend(line("operations", &track.mean, mean, units::rate, style));
     }
     let mut steps: Vec<&MeasureCourse> = course.measures.iter().collect();
-    // A connection is part of what is asked over it.
+    // A connection is part of the request that opens it.
     steps.retain(|step| step.kind != "connect");
     steps.sort_by_key(|step| std::cmp::Reverse(step.count));
     for step in steps.into_iter().take(STEPS_MAX) {
@@ -44,12 +43,12 @@ pub fn over_time(course: &Course, style: Style) -> String {
     lines.collect()
 }
 
-/// `None` where there is nothing but 0.
+/// `None` if all values are 0.
 fn line(
     name: &str,
     numbers: &[Option<Number>],
-    together: fn(&[f64]) -> f64,
-    told: impl Fn(f64) -> String,
+    combine: fn(&[f64]) -> f64,
+    show: impl Fn(f64) -> String,
     style: Style,
 ) -> Option<Line> {
     let values: Vec<f64> = numbers.iter().map(|n| n.map_or(0.0, |n| n.0)).collect();
@@ -57,12 +56,12 @@ fn line(
     let name = shorten(name, NAME_COLUMNS, style);
     let few: Vec<f64> = values
         .chunks(values.len().div_ceil(SPARK_COLUMNS).max(1))
-        .map(together)
+        .map(combine)
         .collect();
     let line = Line::default()
         .text(format!("{INDENT}{name:<NAME_COLUMNS$}  "))
         .text(sparkline(&few, few.len(), style))
-        .text(format!("  {} at most", told(top)));
+        .text(format!("  max {}", show(top)));
     (top > 0.0).then_some(line)
 }
 
@@ -139,24 +138,24 @@ mod tests {
     }
 
     #[test]
-    fn lines_rise_to_their_greatest_value_and_keep_peaks() {
+    fn lines_scale_to_their_maximum_and_keep_peaks() {
         expect![[r#"
             over time  0 s to 5 min
-              users                   ▁▁▁▁▁▁▁▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇████████  299 at most
-              operations              ▁▁▁▁▁▁▁▁▂▂▂▂▂▂▂▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇████████  299/s at most
-              p99 of GET /a/name/th…  ▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁  900 ms at most
+              users                   ▁▁▁▁▁▁▁▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇████████  max 299
+              operations              ▁▁▁▁▁▁▁▁▂▂▂▂▂▂▂▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇████████  max 299/s
+              p99 of GET /a/name/th…  ▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁  max 900 ms
         "#]].assert_eq(&over_time(&course(300), UNICODE));
         expect![[r#"
             over time  0 s to 12 s
-              users                    .:--=+**#@@  11 at most
-              operations               .:--=+**#@@  11.0/s at most
-              p99 of GET /a/name/th~  @@@@@@@@@@@@  3.00 ms at most
+              users                    .:--=+**#@@  max 11
+              operations               .:--=+**#@@  max 11.0/s
+              p99 of GET /a/name/th~  @@@@@@@@@@@@  max 3.00 ms
         "#]]
         .assert_eq(&over_time(&course(12), Style::PLAIN));
     }
 
     #[test]
-    fn a_run_without_seconds_has_none() {
+    fn a_run_without_seconds_has_no_lines() {
         let mut empty = course(0);
         empty.seconds.clear();
         empty.measures.clear();

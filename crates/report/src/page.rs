@@ -1,8 +1,8 @@
 //! Reports as one self-contained HTML file: the page's script and style, which `web/` builds, around
 //! a document in JSON.
 //!
-//! Names and texts come from scenarios and servers. They reach the page as data only: JSON in which
-//! no `<` stands, read by a script that sets text and never markup.
+//! Names and texts come from scenarios and servers. They reach the page only as data: JSON without any `<`,
+//! read by a script that sets text and never markup.
 
 mod capacity;
 mod comparison;
@@ -25,22 +25,22 @@ pub use run::RunReport;
 /// Version of the documents; the page refuses another one.
 const DOCUMENT_FORMAT: u32 = 1;
 
-/// What one page shows.
+/// A page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     /// The window's title.
     title: String,
-    /// What it comes to in sentences, for who reads it without its script.
+    /// The findings as sentences, for readers without scripts.
     sentences: Vec<String>,
     /// The document.
     json: String,
 }
 
-/// What all documents have.
+/// The fields of all documents.
 #[derive(Serialize)]
 struct Document<'a, T> {
     format: u32,
-    /// What it is of, which decides how it is drawn.
+    /// The kind of result, which decides how it is drawn.
     kind: &'static str,
     /// The version that made the page.
     throng: &'a str,
@@ -77,8 +77,8 @@ impl Page {
     }
 }
 
-/// JSON that ends no element and begins none, whatever its strings hold: `<`, `>`, `&` and the line
-/// separators of Unicode stand in strings only, and there they may be escaped.
+/// JSON that neither ends nor begins an element: `<`, `>`, `&` and the line separators of Unicode occur only
+/// in strings, where they can be escaped.
 fn inert(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for character in json.chars() {

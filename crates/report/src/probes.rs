@@ -1,4 +1,4 @@
-//! What probes told, as a table: a section a source, a line a metric; and as JSON.
+//! Probes as a table, with a section for each source and a line for each metric; and as JSON.
 
 use judge::probes::{figures, shown};
 use record::Probes;
@@ -11,10 +11,10 @@ use crate::verdict::{COLUMNS, INDENT};
 
 /// All probes of a record. Lines end with `\n`.
 pub fn probes(probes: &Probes, info: &RunInfo, style: Style) -> String {
-    let told = figures(probes, i64::MIN, i64::MAX);
+    let found = figures(probes, i64::MIN, i64::MAX);
     let mut table = Table::new(&["metric", "values", "mean", "min", "max"]);
     let mut last = None;
-    for probe in &told {
+    for probe in &found {
         let source = (&probe.info.role, &probe.info.region, &probe.info.source);
         if last != Some(source) {
             let words: Vec<&str> = [source.0, source.1, source.2]
@@ -46,8 +46,8 @@ pub fn probes(probes: &Probes, info: &RunInfo, style: Style) -> String {
 
 /// The same for machines; `docs/probes.md` is its reference.
 pub fn probes_json(probes: &Probes, info: &RunInfo) -> String {
-    let told = figures(probes, i64::MIN, i64::MAX);
-    let told = told.iter().map(|probe| {
+    let found = figures(probes, i64::MIN, i64::MAX);
+    let found = found.iter().map(|probe| {
         json!({
             "role": probe.info.role,
             "region": probe.info.region,
@@ -67,6 +67,6 @@ pub fn probes_json(probes: &Probes, info: &RunInfo) -> String {
         "name": info.name,
         "started_unix_ns": info.started_unix_ns,
         "ended_ns": info.ended_ns,
-        "probes": told.collect::<Vec<Value>>(),
+        "probes": found.collect::<Vec<Value>>(),
     }))
 }

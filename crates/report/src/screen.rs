@@ -1,4 +1,4 @@
-//! A few lines of the terminal, drawn over in place. What scrolled by before stays.
+//! A few lines of the terminal that are redrawn in place. The output above them stays.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use crossterm::cursor::{MoveToColumn, MoveUp};
 use crossterm::queue;
 use crossterm::terminal::{BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate};
 
-/// The last frame of a terminal, which `out` leads to.
+/// The last frame on a terminal.
 #[derive(Debug)]
 pub struct Screen<W: Write> {
     out: W,
@@ -15,7 +15,7 @@ pub struct Screen<W: Write> {
 }
 
 impl<W: Write> Screen<W> {
-    /// Nothing is drawn yet; frames will begin at the cursor's line.
+    /// An empty screen; frames begin at the line of the cursor.
     pub fn new(out: W) -> Screen<W> {
         Screen { out, drawn: 0 }
     }
@@ -56,7 +56,7 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Takes the frame away.
+    /// Removes the frame.
     ///
     /// # Errors
     /// Those of the writer.
@@ -69,7 +69,7 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Moves to where the frame began. An upward move by 0 would be taken as one by 1.
+    /// Moves to the beginning of the frame. Terminals move up by 1 if told to move up by 0.
     fn rewind(&self, bytes: &mut Vec<u8>) -> io::Result<()> {
         if self.drawn > 0 {
             queue!(bytes, MoveUp(self.drawn))?;

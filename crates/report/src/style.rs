@@ -1,6 +1,6 @@
-//! Colour and characters, both of which may be missing, and lines made of toned pieces.
+//! Colours and characters that a terminal may lack, and lines made of toned pieces.
 
-/// What the reader's terminal can show. Meaning never hangs on either: marks come with words.
+/// What the terminal can show. No meaning depends on it: marks come with words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// ANSI colours may be used.
@@ -16,19 +16,19 @@ impl Style {
         unicode: false,
     };
 
-    /// The first where the terminal knows Unicode, else the second.
+    /// The first if the terminal supports Unicode, else the second.
     pub(crate) fn pick<T>(self, unicode: T, ascii: T) -> T {
         if self.unicode { unicode } else { ascii }
     }
 
-    /// The text without what would steer a terminal, and with our own special characters spelled in ASCII
-    /// where need be. Names that people gave stay as they are otherwise.
+    /// The text without control characters, and with our own special characters spelled in ASCII if needed.
+    /// Names from users stay as they are otherwise.
     fn spell(self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for c in text.chars() {
             match c {
                 '\t' | '\n' | '\r' => out.push(' '),
-                c if steers(c) => out.push(self.pick(REPLACEMENT, '?')),
+                c if is_control(c) => out.push(self.pick(REPLACEMENT, '?')),
                 c if self.unicode => out.push(c),
                 'µ' => out.push('u'),
                 '×' => out.push('x'),
@@ -42,17 +42,17 @@ impl Style {
     }
 }
 
-/// Stands for what is not shown.
+/// Replaces characters that are not shown.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Whether a terminal takes the character for a command: controls, and what turns the direction of writing
-/// (Unicode Standard Annex 9), so that a text would read as another.
-fn steers(c: char) -> bool {
+/// Whether the character controls the terminal: control characters, and those that change the direction of
+/// writing (Unicode Standard Annex 9), which can make a text look like another.
+fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text that was made elsewhere, of several lines and perhaps in colours, without anything else that would
-/// steer a terminal. Texts of this crate are so already.
+/// A text from elsewhere, which may have several lines and colours, without other control sequences. Texts of
+/// this crate contain none.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars();
@@ -66,7 +66,7 @@ pub fn visible(text: &str) -> String {
             out.push(c);
             out.push_str(sequence);
             rest = rest.as_str()[sequence.len()..].chars();
-        } else if steers(c) && !matches!(c, '\n' | '\t') {
+        } else if is_control(c) && !matches!(c, '\n' | '\t') {
             out.push(REPLACEMENT);
         } else {
             out.push(c);
@@ -75,7 +75,7 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// What follows an escape where it selects a graphic rendition, ECMA-48 section 8.3.117.
+/// The sequence after an escape if it selects a graphic rendition, ECMA-48 section 8.3.117.
 fn rendition(rest: &str) -> Option<&str> {
     let parameters = rest.strip_prefix('[')?;
     let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
@@ -83,7 +83,7 @@ fn rendition(rest: &str) -> Option<&str> {
     is_one.then(|| &rest[..end + "[m".len()])
 }
 
-/// What a piece of text is to the reader.
+/// The meaning of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     Good,

@@ -4,10 +4,10 @@ use crate::style::{Line, Style, Tone, shorten};
 
 /// Columns between two columns.
 const GAP: usize = 2;
-/// A name is not cut below this.
+/// Names are not shortened below this.
 const NAME_MIN: usize = 10;
 
-/// A table whose rows may stand in sections.
+/// A table whose rows may be divided into sections.
 #[derive(Debug, Default)]
 pub struct Table {
     rows: Vec<Row>,

@@ -1,4 +1,4 @@
-//! The end of a run in words: verdict, findings, thresholds, figures.
+//! The verdict of a run as text: verdict, findings, thresholds, figures.
 
 use record::schema::{
     Finding, Latency, MeasureSummary, RunInfo, Severity, Summary, ThresholdResult, Verdict,
@@ -7,14 +7,14 @@ use record::schema::{
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
 
-/// The text is at most so wide, whatever the terminal.
+/// The width of the text on any terminal.
 pub const COLUMNS: usize = 120;
-/// Indent of what stands below a heading.
+/// Indent of the lines below a heading.
 pub const INDENT: &str = "  ";
 
 /// The text that ends a run: the verdict, findings (the generator's health first), thresholds,
-/// figures by step and, where there are several, by phase, users, health, and the directory that
-/// holds the record. Lines end with `\n` and have at most 120 characters, long names aside.
+/// figures by step and, if there are several phases, by phase, users, health, and the directory of
+/// the record. Lines end with `\n` and have at most 120 characters, long names aside.
 pub fn verdict(summary: &Summary, info: &RunInfo, directory: &str, style: Style) -> String {
     let mut lines = vec![
         headline(summary, info).render(COLUMNS, style),
@@ -44,7 +44,7 @@ fn headline(summary: &Summary, info: &RunInfo) -> Line {
     let line = match summary.verdict {
         Verdict::Passed => Line::default().tone(Tone::Good, "PASSED"),
         Verdict::Failed => Line::default().tone(Tone::Bad, "FAILED"),
-        Verdict::Untrusted => Line::default().tone(Tone::Bad, "NOT TO BE TRUSTED"),
+        Verdict::Untrusted => Line::default().tone(Tone::Bad, "UNTRUSTED"),
     };
     let ended_ns = match info.ended_ns {
         0 => summary.phases.last().map_or(0, |phase| phase.end_ns),
@@ -69,7 +69,7 @@ pub fn finding_lines(finding: &Finding, style: Style) -> Vec<String> {
         Severity::Fatal => (Tone::Bad, "✗", "x"),
     };
     let mark = style.pick(unicode, ascii);
-    // Colour and mark are never the only ones to tell how bad it is.
+    // A word says the severity, too, not only colour and mark.
     let word = match finding.severity {
         Severity::Good | Severity::Note => "",
         Severity::Warning => "warning: ",
@@ -181,13 +181,13 @@ fn foot(summary: &Summary, directory: &str) -> Vec<Line> {
         line(
             "users",
             format!(
-                "{} of {} planned started, {} connected, {} refused{}{}; {} at once",
+                "{} of {} planned started, {} connected, {} refused{}{}; peak {}",
                 units::count(users.started),
                 units::about(users.planned),
                 units::count(users.connected),
                 units::count(users.refused),
                 match users.sessions > users.started {
-                    // A closed population starts them anew: neither are users.
+                    // A closed population starts several sessions per user.
                     true => format!(
                         ", {}, {} finished",
                         units::counted(users.sessions, "session"),
@@ -205,7 +205,7 @@ fn foot(summary: &Summary, directory: &str) -> Vec<Line> {
         line(
             "generator",
             format!(
-                "lag p50 {}, p99 {}, max {}; busiest loop {} of a core, {} at most; CPU {}; {}",
+                "lag p50 {}, p99 {}, max {}; busiest loop {} of a core, max {}; CPU {}; {}",
                 ns(health.lag_p50_ns),
                 ns(health.lag_p99_ns),
                 ns(health.lag_max_ns),

@@ -175,34 +175,34 @@ fn an_analysis_in_words() {
     let too_wide = text.lines().find(|line| line.chars().count() > COLUMNS);
     assert_eq!(too_wide, None);
     expect![[r#"
-        football  0 s to 2 min of 20261121T101500-football-3f2a, 20 s of it warm-up
+        football  0 s to 2 min of 20261121T101500-football-3f2a, warm-up 20 s
 
           ! warning: down twice for 3 s in all
           ✓ steady from 20 s on
 
-        after the warm-up  count    rate  errors     mean  95 % from       to      p50      p99     max  mean uncut
-          request          5,003  50.0/s       3  11.0 ms    9.90 ms  12.1 ms  10.0 ms  31.0 ms  250 ms     14.0 ms
-          handshake            0     0/s       0        –          –        –        –        –       –     2.00 ms
+        after the warm-up  count    rate  errors     mean  95 % from       to      p50      p99     max  overall mean
+          request          5,003  50.0/s       3  11.0 ms    9.90 ms  12.1 ms  10.0 ms  31.0 ms  250 ms       14.0 ms
+          handshake            0     0/s       0        –          –        –        –        –       –       2.00 ms
 
-        windows of 20 s                                              least     mean     most  variation
+        windows of 20 s                                                min     mean      max  variation
           throughput                                        ▇████   48.0/s   50.0/s   52.0/s     12.5 %
           request                                           █▄▃▄▃  9.00 ms  11.0 ms  13.0 ms     12.5 %
 
-        trend                    level   change  95 % from       to        p  p of all
-          connections              400    +60.0      +40.0    +81.0  < 0.001     0.001
-          response of request  11.0 ms  -200 µs    -900 µs  +400 µs    0.400     0.800
+        trend                    level   change  95 % from       to        p  adjusted p
+          connections              400    +60.0      +40.0    +81.0  < 0.001       0.001
+          response of request  11.0 ms  -200 µs    -900 µs  +400 µs    0.400       0.800
 
-        down        from          to  for  due  failed
-          1         30 s        31 s  1 s   50      40
-          2         35 s        36 s  1 s   50      40
-          3         40 s        41 s  1 s   50      40
-          4         45 s        46 s  1 s   50      40
-          5         50 s        51 s  1 s   50      40
-          6         55 s        56 s  1 s   50      40
-          7        1 min   1 min 1 s  1 s   50      40
-          8    1 min 5 s   1 min 6 s  1 s   50      40
-          9   1 min 10 s  1 min 11 s  1 s   50      40
-          10  1 min 15 s  1 min 16 s  1 s   50      40
+        outage        from          to  duration  due  failed
+          1           30 s        31 s       1 s   50      40
+          2           35 s        36 s       1 s   50      40
+          3           40 s        41 s       1 s   50      40
+          4           45 s        46 s       1 s   50      40
+          5           50 s        51 s       1 s   50      40
+          6           55 s        56 s       1 s   50      40
+          7          1 min   1 min 1 s       1 s   50      40
+          8      1 min 5 s   1 min 6 s       1 s   50      40
+          9     1 min 10 s  1 min 11 s       1 s   50      40
+          10    1 min 15 s  1 min 16 s       1 s   50      40
           and 2 more
 
         record     runs/20261121T101500-football-3f2a
@@ -212,7 +212,7 @@ fn an_analysis_in_words() {
 #[test]
 fn many_windows_share_columns() {
     let values: Vec<f64> = (0..100).map(f64::from).collect();
-    let squeezed = squeezed(&values);
-    assert!(squeezed.len() <= CHART);
-    assert_eq!((squeezed[0], squeezed[1]), (1.0, 4.0));
+    let few = downsample(&values);
+    assert!(few.len() <= CHART);
+    assert_eq!((few[0], few[1]), (1.0, 4.0));
 }

@@ -9,7 +9,7 @@ const STYLE: Style = Style {
     unicode: true,
 };
 
-fn knob() -> LoadSetting {
+fn setting() -> LoadSetting {
     LoadSetting {
         path: "arrivals.0.constant".to_owned(),
         value: 100.0,
@@ -18,7 +18,7 @@ fn knob() -> LoadSetting {
 }
 
 #[test]
-fn a_line_for_each_run() {
+fn each_run_has_a_line() {
     let measured = Trial {
         run: Some("20261121T101500-shop-3f2a".to_owned()),
         why: vec!["p99(request) < 100ms: 341 ms".to_owned()],
@@ -48,21 +48,21 @@ fn a_line_for_each_run() {
         ..Trial::new(50_000.0, Outcome::Untrusted)
     };
     let lines = [
-        trial(1, &Trial::new(100.0, Outcome::Holds), &knob(), STYLE),
-        trial(8, &measured, &knob(), STYLE),
-        trial(9, &unanswered, &knob(), STYLE),
-        trial(1234, &refused, &knob(), STYLE),
+        trial(1, &Trial::new(100.0, Outcome::Holds), &setting(), STYLE),
+        trial(8, &measured, &setting(), STYLE),
+        trial(9, &unanswered, &setting(), STYLE),
+        trial(1234, &refused, &setting(), STYLE),
     ];
     expect![[r#"
           1  100/s        holds
           8  760/s        does not hold      751/s done, p50 88.0 ms, p99 341 ms, 0.120 % errors, 93.4 in flight  (p99(request) < 100ms: 341 ms)
           9  800/s        does not hold      0/s done, p50 –, p99 –, 100 % errors, 0 in flight
-        1234  50000/s      not to be trusted  (this machine can hold about 20,000 users)
+        1234  50000/s      untrusted          (this machine can hold about 20,000 users)
     "#]].assert_eq(&(lines.join("\n") + "\n"));
 }
 
 #[test]
-fn what_a_search_found() {
+fn a_conclusion_has_headline_findings_and_loads() {
     let level = |load: f64, holds: usize, breaks: usize| LevelFigures {
         load,
         holds,
@@ -88,8 +88,8 @@ fn what_a_search_found() {
         error_share: None,
     };
     let found = Conclusion {
-        of: knob().path,
-        unit: knob().unit,
+        of: setting().path,
+        unit: setting().unit,
         ending: Ending::Found,
         exit_code: 0,
         holds: Some(730.0),
@@ -112,7 +112,7 @@ fn what_a_search_found() {
     };
     let text = capacity(
         &found,
-        &knob(),
+        &setting(),
         "runs/20261121T101500-capacity-shop-3f2a",
         STYLE,
     );
@@ -135,11 +135,11 @@ fn what_a_search_found() {
         exit_code: 2,
         ..found.clone()
     };
-    assert!(capacity(&more, &knob(), "", STYLE).contains("CAPACITY 730/s OR MORE"));
+    assert!(capacity(&more, &setting(), "", STYLE).contains("CAPACITY 730/s OR MORE"));
     let none = Conclusion {
         exit_code: 1,
         holds: None,
         ..found
     };
-    assert!(capacity(&none, &knob(), "", STYLE).contains("NO CAPACITY FOUND"));
+    assert!(capacity(&none, &setting(), "", STYLE).contains("NO CAPACITY FOUND"));
 }

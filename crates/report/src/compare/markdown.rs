@@ -3,7 +3,7 @@
 use judge::compare::{ComparedMeasure, Comparison, Figure, Verdict, p_value, shown};
 use record::schema::Severity;
 
-use super::{asked, label, relative, rule, signed};
+use super::{label, relative, rule, signed, subject};
 
 /// The comparison as GitHub-flavoured Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
@@ -11,7 +11,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
         "## {} {}\n\n{}.\n\n",
         mark(comparison.verdict),
         sentence(comparison.verdict.name()),
-        sentence(&asked(comparison))
+        sentence(&subject(comparison))
     );
     text += &overview(comparison);
     text += "\n";
@@ -33,7 +33,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
     text
 }
 
-/// A line a measure: what a reviewer looks at.
+/// A line for each measure: what a reviewer reads.
 fn overview(comparison: &Comparison) -> String {
     let quantiles = &comparison.options.quantiles;
     let mut header = vec!["measure".to_owned(), "verdict".to_owned()];
@@ -61,7 +61,7 @@ fn overview(comparison: &Comparison) -> String {
     text
 }
 
-/// `12.0 ms → 15.0 ms`, bold where it counts.
+/// `12.0 ms → 15.0 ms`, bold if it counts.
 fn moved(measure: &ComparedMeasure, figure: Figure) -> String {
     let change = measure
         .changes
@@ -123,7 +123,7 @@ fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
-/// With a capital first.
+/// The text with a capital first letter.
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
@@ -132,7 +132,7 @@ fn sentence(text: &str) -> String {
     }
 }
 
-/// With nothing that Markdown or HTML would take for its own, and on one line.
+/// The text on one line, with everything escaped that Markdown or HTML would interpret.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

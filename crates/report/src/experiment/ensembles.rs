@@ -1,4 +1,4 @@
-//! The runs of each combination in groups that are alike, with medians and histograms.
+//! The runs of each combination in groups of similar runs, with medians and histograms.
 
 use judge::experiment::{Analysis, Ensemble, EnsembleMeasure, Histogram, Mode};
 
@@ -8,12 +8,12 @@ use crate::table::Table;
 
 /// Heights of a bar, from nothing.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Groups listed of one test; there can be more than anybody reads.
-const MODES_TOLD: usize = 12;
-/// Runs listed of one group.
-const RUNS_TOLD: usize = 12;
+/// Most groups that are listed for a test.
+const MODES_MAX: usize = 12;
+/// Most runs that are listed for a group.
+const RUNS_MAX: usize = 12;
 
-/// A table for each measure; nothing where nothing was compared.
+/// A table for each measure; empty if nothing was compared.
 pub(super) fn lines(analysis: &Analysis, style: Style) -> Vec<String> {
     let mut names: Vec<&str> = Vec::new();
     for measure in analysis.ensembles.iter().flat_map(|e| &e.measures) {
@@ -27,7 +27,7 @@ pub(super) fn lines(analysis: &Analysis, style: Style) -> Vec<String> {
             .tone(Tone::Strong, format!("ENSEMBLES  {name}"))
             .tone(
                 Tone::Dim,
-                "  runs by number; of a mode each is like each by the test".to_owned(),
+                "  runs by number; the runs of a mode are alike by the test".to_owned(),
             );
         lines.push(String::new());
         lines.push(heading.render(COLUMNS, style));
@@ -79,15 +79,10 @@ fn section(table: &mut Table, ensemble: &Ensemble, measure: &EnsembleMeasure) {
     );
     for tested in &measure.tested {
         let mut test = tested.tests.join(", ");
-        for mode in tested.modes.iter().take(MODES_TOLD) {
+        for mode in tested.modes.iter().take(MODES_MAX) {
             table.row(row(&std::mem::take(&mut test), mode));
         }
-        if let Some(more) = tested
-            .modes
-            .len()
-            .checked_sub(MODES_TOLD)
-            .filter(|&n| n > 0)
-        {
+        if let Some(more) = tested.modes.len().checked_sub(MODES_MAX).filter(|&n| n > 0) {
             let text = format!("{INDENT}and {} more", units::counted(more as u64, "mode"));
             table.section(Line::default().tone(Tone::Dim, text));
         }
@@ -95,8 +90,8 @@ fn section(table: &mut Table, ensemble: &Ensemble, measure: &EnsembleMeasure) {
 }
 
 fn row(test: &str, mode: &Mode) -> Vec<(Option<Tone>, String)> {
-    let runs = mode.runs.iter().take(RUNS_TOLD).map(ToString::to_string);
-    let more = if mode.runs.len() > RUNS_TOLD {
+    let runs = mode.runs.iter().take(RUNS_MAX).map(ToString::to_string);
+    let more = if mode.runs.len() > RUNS_MAX {
         " …"
     } else {
         ""
@@ -111,7 +106,7 @@ fn row(test: &str, mode: &Mode) -> Vec<(Option<Tone>, String)> {
     ]
 }
 
-/// A bar for each bin, the highest as high as can be; whatever is there at all is seen.
+/// A bar for each bin, scaled to the highest; every bin that is not empty is visible.
 fn bars(histogram: &Histogram) -> String {
     let most = histogram.counts.iter().copied().max().unwrap_or(0).max(1);
     let top = BARS.len() as u64 - 1;

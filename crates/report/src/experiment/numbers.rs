@@ -1,10 +1,9 @@
-//! Numbers of a model as people read them.
+//! Formats the numbers of a model.
 
 use judge::experiment::{EstimateFigures, ResponseAnalysis};
 use units::{Unit, significant};
 
-/// Significant digits of measured values, and of those in tables from elsewhere, of which nobody
-/// knows how many they had.
+/// Significant digits of measured values, and of values in tables from elsewhere, whose precision is unknown.
 const DIGITS: usize = 4;
 const DIGITS_PLAIN: usize = 6;
 
@@ -16,7 +15,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    pub(super) fn of(response: &ResponseAnalysis) -> Numbers {
+    pub(super) fn new(response: &ResponseAnalysis) -> Numbers {
         Numbers {
             unit: response.unit,
             multiplicative: response.model == "multiplicative",
@@ -29,7 +28,7 @@ impl Numbers {
         let size = value.abs();
         let text = match self.unit {
             Unit::Plain => trimmed(&significant(size, DIGITS_PLAIN)).to_owned(),
-            // Means and effects of counts are no counts.
+            // Means and effects of counts are fractions.
             Unit::Count => significant(size, DIGITS),
             unit => unit.format(size, DIGITS),
         };
@@ -44,7 +43,7 @@ impl Numbers {
         }
     }
 
-    /// An effect: a difference, or a factor where effects multiply.
+    /// An effect: a difference, or a factor if effects multiply.
     pub(super) fn effect(self, effect: f64) -> String {
         match self.multiplicative {
             true => format!("×{}", significant(10_f64.powf(effect), DIGITS)),
@@ -52,14 +51,14 @@ impl Numbers {
         }
     }
 
-    /// Both bounds by `told`, or nothing.
+    /// Both bounds, formatted by `show`, or a dash.
     pub(super) fn interval(
         self,
         estimate: &EstimateFigures,
-        told: impl Fn(Self, f64) -> String,
+        show: impl Fn(Self, f64) -> String,
     ) -> String {
         match (estimate.low, estimate.high) {
-            (Some(low), Some(high)) => format!("{} to {}", told(self, low), told(self, high)),
+            (Some(low), Some(high)) => format!("{} to {}", show(self, low), show(self, high)),
             _ => "–".to_owned(),
         }
     }

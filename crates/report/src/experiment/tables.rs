@@ -24,7 +24,7 @@ fn plain(text: impl Into<String>) -> Cell {
 
 /// Effects and the allocation of variation.
 pub(super) fn effects(analysis: &Analysis, response: &ResponseAnalysis, fit: &FitFigures) -> Table {
-    let numbers = Numbers::of(response);
+    let numbers = Numbers::new(response);
     let mut table = Table::new(&[
         "effect",
         "q",
@@ -55,7 +55,7 @@ pub(super) fn effects(analysis: &Analysis, response: &ResponseAnalysis, fit: &Fi
     }
     let left = fit.terms.len() - shown.len();
     if left > 0 {
-        let text = format!("{INDENT}and {left} more, each of which explains less");
+        let text = format!("{INDENT}and {left} more, which explain less");
         table.section(Line::default().tone(Tone::Dim, text));
     }
     table
@@ -98,7 +98,7 @@ pub(super) fn levels(
     response: &ResponseAnalysis,
     fit: &FitFigures,
 ) -> Option<Table> {
-    let numbers = Numbers::of(response);
+    let numbers = Numbers::new(response);
     let of_several = |term: &&TermFigures| term.levels.len() > 2;
     let mut table = Table::new(&["level", "mean", "interval", "effect", "interval"]);
     let mut is_empty = true;
@@ -132,7 +132,7 @@ pub(super) fn signs(
     if !is_two_level || response.cells.len() > SIGNS_MAX || fit.terms.len() >= SIGNS_MAX {
         return None;
     }
-    let numbers = Numbers::of(response);
+    let numbers = Numbers::new(response);
     let mut header = vec!["sign table", "I"];
     header.extend(fit.terms.iter().map(|term| term.name.as_str()));
     header.push("mean");
@@ -205,7 +205,7 @@ fn interaction(
     &[first, second]: &[usize; 2],
     means: &[Vec<Option<f64>>],
 ) -> Table {
-    let numbers = Numbers::of(response);
+    let numbers = Numbers::new(response);
     let (rows, columns) = (&analysis.factors[first], &analysis.factors[second]);
     let title = format!("means of {}{}", rows.letter, columns.letter);
     let heads: Vec<String> = columns

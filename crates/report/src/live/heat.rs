@@ -1,7 +1,7 @@
-//! How long operations took, second by second: a row a band of latency, a column a second.
+//! A heat map of latency: a row for each band of latency, a column for each second.
 //!
-//! How dark a cell is says which share of its second's operations it holds, so that the few slow ones
-//! show beside the many that are not.
+//! The shade of a cell shows its share of the second's operations, so that a few slow ones stay visible
+//! beside many fast ones.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use crate::style::Style;
 
 /// Bands in a decade of latency.
 const BANDS_PER_DECADE: f64 = 2.0;
-/// Rows at most; what is below the lowest counts to it.
+/// Most rows; the lowest one includes everything faster.
 pub(super) const ROWS_MAX: usize = 5;
-/// From these shares of a second on a cell is one step darker.
+/// The shares at which a cell gets one step darker.
 const STEPS: [f64; 3] = [0.1, 0.3, 0.6];
 
-/// How long the operations of one second took.
+/// The response times of one second.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HeatColumn(BTreeMap<i32, u64>);
 
 impl HeatColumn {
-    /// Adds operations, whose nanoseconds these are.
+    /// Adds operations by their nanoseconds.
     pub fn add(&mut self, response: &LogHistogram) {
         for (lowest_ns, _, count) in response.iter() {
             let band = ((lowest_ns.max(1) as f64).log10() * BANDS_PER_DECADE).floor() as i32;
@@ -30,14 +30,14 @@ impl HeatColumn {
     }
 }
 
-/// A row: from which nanoseconds on (`None`: all below the row above), and its cells.
+/// A row: its lower bound in nanoseconds (`None`: everything below the row above), and its cells.
 #[derive(Debug, PartialEq)]
 pub(super) struct HeatRow {
     pub(super) from_ns: Option<f64>,
     pub(super) cells: String,
 }
 
-/// The rows, the slowest first, padded on the left to `width` cells; none where nothing was measured.
+/// The rows, the slowest first, padded on the left to `width` cells; none if nothing was measured.
 pub(super) fn rows(columns: &[HeatColumn], width: usize, style: Style) -> Vec<HeatRow> {
     let columns = &columns[columns.len().saturating_sub(width)..];
     let bands = || columns.iter().flat_map(|column| column.0.keys().copied());
@@ -125,7 +125,7 @@ mod tests {
         let rows = drawn(&columns, 1, UNICODE);
         assert_eq!(rows.len(), ROWS_MAX);
         assert_eq!(rows[0], (Some(10_000_000), "▓".to_owned()));
-        assert_eq!(rows[4], (None, "▓".to_owned()), "all that is faster");
+        assert_eq!(rows[4], (None, "▓".to_owned()), "everything faster");
         assert_eq!(drawn(&[HeatColumn::default()], 9, UNICODE), []);
     }
 }

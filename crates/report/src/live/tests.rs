@@ -112,21 +112,21 @@ fn latencies_over_time_have_a_row_a_band() {
         40,
         &state,
         &expect![[r#"
-        football  phase ramp (1 of 2)  ████░░░░░░░░░░░░░░░░░░░░  2:39 left  run 0:40 of 8:20
-        users             4,800  ▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇█████  4,800 of 24,000 started, 120/s arriving
-        operations        510/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  17 in flight, 4,800 connections open
-        response   from 31.6 ms                  ░░░░░░░░░░░░░░
-                   from 10.0 ms
-                   from 3.16 ms  ▒▒▒▒▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
-                   from 1.00 ms  █████████████████████▓▓▓▓▓▓▓▓▓
-        errors                0  0 % of 12,600 operations
-        generator  lag p99 87.2 µs, max 1.90 ms, busiest loop 31 % of a core, 212 MiB
-        arrivals are paused: nobody starts, and those who are present go on
-        last seconds     rate  errors      p50      p95      p99                   p99 over time
-          handshake     120/s       0   412 µs   900 µs  1.80 ms                        █▄▃▂▂▂▂▁
-          request     1,370/s       3  3.10 ms  8.00 ms  12.4 ms                        █▄▃▂▂▂▂▁
-          broadcast       0/s       0        –        –        –
-    "#]],
+            football  phase ramp (1 of 2)  ████░░░░░░░░░░░░░░░░░░░░  2:39 left  run 0:40 of 8:20
+            users             4,800  ▃▃▃▃▃▄▄▄▄▄▅▅▅▅▅▆▆▆▆▆▇▇▇▇▇█████  4,800 of 24,000 started, 120/s arriving
+            operations        510/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  17 in flight, 4,800 connections open
+            response   from 31.6 ms                  ░░░░░░░░░░░░░░
+                       from 10.0 ms
+                       from 3.16 ms  ▒▒▒▒▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
+                       from 1.00 ms  █████████████████████▓▓▓▓▓▓▓▓▓
+            errors                0  0 % of 12,600 operations
+            generator  lag p99 87.2 µs, max 1.90 ms, busiest loop 31 % of a core, 212 MiB
+            arrivals are paused: no users start, active users continue
+            last seconds     rate  errors      p50      p95      p99                   p99 over time
+              handshake     120/s       0   412 µs   900 µs  1.80 ms                        █▄▃▂▂▂▂▁
+              request     1,370/s       3  3.10 ms  8.00 ms  12.4 ms                        █▄▃▂▂▂▂▁
+              broadcast       0/s       0        –        –        –
+        "#]],
     );
     // In ASCII, and narrow: the newest seconds stay, then the sparklines go.
     let plain = |columns| frame_of((columns, 24), Style::PLAIN, &state);
@@ -141,7 +141,7 @@ fn latencies_over_time_have_a_row_a_band() {
                    from 1.00 ms  #####################*********
         errors                0  0 % of 12,600 operations
         generator  lag p99 87.2 us, max 1.90 ms, busiest loop 31 %
-        arrivals are paused: nobody starts, and those who are prese
+        arrivals are paused: no users start, active users continue
         last seconds     rate  errors      p50      p95      p99
           handshake     120/s       0   412 us   900 us  1.80 ms
           request     1,370/s       3  3.10 ms  8.00 ms  12.4 ms
@@ -154,7 +154,7 @@ fn latencies_over_time_have_a_row_a_band() {
         operations        510/s    17
         errors                0  0 %
         generator  lag p99 87.2 us, m
-        arrivals are paused: nobody s
+        arrivals are paused: no users
         last seco~     rate  errors
           handsha~    120/s       0
           request   1,370/s       3
@@ -239,7 +239,7 @@ fn late_refused_interrupted_and_in_a_low_window() {
             operations        510/s  ▄▄▄▄▅▅▅▅▅▅▆▆▆▆▆▆▆▇▇▇▇▇▇███████  17 in flight, 4,800 connections open
             errors                3  0.0238 % of 12,600 operations
             generator  LATE, lag p99 1.00 s, max 1.90 ms, busiest loop 31 % of a core, 212 MiB
-            ending early; Ctrl-C once more stops at once
+            ending early; press Ctrl-C again to stop at once
             last seconds     rate  errors      p50      p95      p99                   p99 over time
               handshake     120/s       0   412 µs   900 µs  1.80 ms                        █▄▃▂▂▂▂▁
               request     1,370/s       3  3.10 ms  8.00 ms  12.4 ms                        █▄▃▂▂▂▂▁

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Page;
 
-/// Trials of a page at most.
+/// Most trials in a page.
 const TRIALS_MAX: usize = 2_000;
 /// Points of the law's curve.
 const LAW_POINTS: u32 = 120;
@@ -19,9 +19,9 @@ struct CapacityDocument<'a> {
     name: &'a str,
     #[serde(flatten)]
     conclusion: &'a Conclusion,
-    /// What the loads are called by people, by level.
+    /// The loads as text, by level.
     shown: Vec<String>,
-    /// In the order in which they were made.
+    /// In the order of execution.
     trials: &'a [Trial],
     /// The law: in flight, throughput by second, mean response in nanoseconds.
     law_curve: Vec<(Number, Number, Number)>,
@@ -32,7 +32,7 @@ impl Page {
     pub fn capacity(
         conclusion: &Conclusion,
         trials: &[Trial],
-        knob: &LoadSetting,
+        setting: &LoadSetting,
         name: &str,
         throng: &str,
     ) -> Page {
@@ -40,7 +40,7 @@ impl Page {
         let document = CapacityDocument {
             name,
             conclusion,
-            shown: levels.map(|level| knob.shown(level.load)).collect(),
+            shown: levels.map(|level| setting.shown(level.load)).collect(),
             trials: &trials[..trials.len().min(TRIALS_MAX)],
             law_curve: law_curve(conclusion),
         };

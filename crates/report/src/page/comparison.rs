@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::Page;
 
-/// Measures of a page at most.
+/// Most measures in a page.
 const MEASURES_MAX: usize = 24;
-/// Pairs of runs in a table at most; the graph has all of them.
+/// Most pairs of runs in the table; the graph has all of them.
 const PAIRS_MAX: usize = 500;
 
 #[derive(Serialize)]
@@ -47,7 +47,7 @@ struct Measure<'a> {
     curves: Option<&'a Curves>,
 }
 
-/// A change, and its values for people.
+/// A change, with its values as text.
 #[derive(Serialize)]
 struct ShownChange<'a> {
     #[serde(flatten)]
@@ -56,7 +56,7 @@ struct ShownChange<'a> {
     candidate_shown: Option<String>,
 }
 
-/// Runs that are alike, and the groups they fall into.
+/// Runs that are alike, and their groups.
 #[derive(Serialize)]
 struct Graph<'a> {
     pairs: &'a [Pair],
@@ -98,7 +98,7 @@ impl Page {
 }
 
 fn measure(measure: &ComparedMeasure) -> Measure<'_> {
-    let told = |change: &Change, value: Option<f64>| value.map(|value| shown(change.figure, value));
+    let show = |change: &Change, value: Option<f64>| value.map(|value| shown(change.figure, value));
     Measure {
         name: &measure.name,
         kind: &measure.kind,
@@ -111,8 +111,8 @@ fn measure(measure: &ComparedMeasure) -> Measure<'_> {
             .iter()
             .map(|change| ShownChange {
                 change,
-                baseline_shown: told(change, change.baseline),
-                candidate_shown: told(change, change.candidate),
+                baseline_shown: show(change, change.baseline),
+                candidate_shown: show(change, change.candidate),
             })
             .collect(),
         evidence: measure.evidence.as_ref(),
@@ -129,10 +129,10 @@ fn graph(similarity: &Similarity) -> Graph<'_> {
         let pairs = similarity.pairs.iter().filter(|pair| alike(pair));
         pairs.map(|pair| [pair.a, pair.b]).collect()
     };
-    let told = similarity.pairs.len().min(PAIRS_MAX);
+    let shown = similarity.pairs.len().min(PAIRS_MAX);
     Graph {
-        pairs: &similarity.pairs[..told],
-        pairs_left_out: similarity.pairs.len() - told,
+        pairs: &similarity.pairs[..shown],
+        pairs_left_out: similarity.pairs.len() - shown,
         ks_edges: edges(|pair| pair.ks.alike),
         ad_edges: edges(|pair| pair.ad.alike),
         ks_cliques: &similarity.ks_cliques,

@@ -1,4 +1,4 @@
-//! The file around a document.
+//! The HTML file around a document.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::Page;
 
-/// A page that a server serves: what is drawn comes later, and its policy comes with it.
+/// A page that a server serves: its document comes later, its policy with the reply.
 macro_rules! served {
     ($what:literal, $without_script:literal) => {
         concat!(
@@ -23,25 +23,25 @@ macro_rules! served {
     };
 }
 
-/// The page of a run that goes on.
+/// The page of a run in progress.
 pub const LIVE_HTML: &str = served!(
     "live",
-    "A run is shown live by this page's own script, which is switched off here."
+    "This page needs its script to show the run, and scripts are disabled."
 );
 
 /// The page that lists results.
 pub const INDEX_HTML: &str = served!(
     "index",
-    "Results are listed by this page's own script, which is switched off here."
+    "This page needs its script to list results, and scripts are disabled."
 );
 
-/// The page's script, built from `web/`; `build.rs` sees to it that they are there.
+/// The page's script, built from `web/`; `build.rs` checks that it exists.
 pub const SCRIPT: &str = include_str!("../../../../web/dist/page.js");
-/// As [`SCRIPT`].
+/// The page's style, likewise.
 pub const STYLE: &str = include_str!("../../../../web/dist/page.css");
 
 impl Page {
-    /// The whole file. It loads nothing, and its policy lets nothing run but its own script.
+    /// The complete file. It loads nothing, and its policy allows only its own script.
     pub fn html(&self) -> String {
         let title = escaped(&self.title);
         let sentences = self.sentences.iter();
@@ -61,7 +61,7 @@ impl Page {
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
              <noscript>\n<h1>{title}</h1>\n<ul>\n{sentences}</ul>\n\
-             <p>The figures are drawn by this page's own script, which is switched off here.</p>\n\
+             <p>This page needs its script to draw the figures, and scripts are disabled.</p>\n\
              </noscript>\n\
              <script type=\"application/json\" id=\"document\">{}</script>\n\
              <script>{SCRIPT}</script>\n</body>\n</html>\n",
@@ -70,7 +70,7 @@ impl Page {
     }
 }
 
-/// How a policy names what may run (CSP 3, §2.3.1).
+/// The source expression of a script or style in a policy (CSP 3, §2.3.1).
 pub(super) fn source(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }

@@ -1,4 +1,4 @@
-//! The document of a run that goes on: a run's, as things stand now.
+//! The document of a run in progress: that of a run, so far.
 
 use judge::course::Growing;
 use plan::Threshold;
@@ -6,12 +6,12 @@ use plan::Threshold;
 use super::Page;
 use super::run::{RunDocument, RunReport};
 
-/// What the page of a run that goes on is made of.
+/// The content of the page of a run in progress.
 #[derive(Debug)]
 pub struct LiveReport<'a> {
-    /// What it did so far.
+    /// The seconds so far.
     pub growing: &'a Growing,
-    /// What has to hold at its end.
+    /// What must hold at the end.
     pub thresholds: &'a [Threshold],
     /// Whether it is being stopped.
     pub interrupted: bool,
@@ -20,7 +20,7 @@ pub struct LiveReport<'a> {
 }
 
 impl Page {
-    /// The page of a run that goes on. Thresholds and findings are those of what was measured so far.
+    /// The page of a run in progress. Thresholds and findings cover what has been measured so far.
     pub fn live(report: &LiveReport<'_>, throng: &str) -> Page {
         let LiveReport { growing, .. } = *report;
         let info = growing.info();
@@ -38,7 +38,7 @@ impl Page {
             missing: &[],
             import: None,
         };
-        let document = RunDocument::of(&so_far, verdict, growing.ended_ns());
+        let document = RunDocument::new(&so_far, verdict, growing.ended_ns());
         let title = format!("{}: {verdict} · Throng", info.name);
         Page::new(title, Vec::new(), "run", throng, document)
     }

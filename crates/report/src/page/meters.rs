@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Page;
 
-/// Runs of a page at most.
+/// Most runs in a page.
 const RUNS_MAX: usize = 100;
 
 #[derive(Serialize)]
@@ -19,20 +19,20 @@ struct MetersDocument<'a> {
 struct Run<'a> {
     #[serde(flatten)]
     metered: &'a Metered,
-    /// What it costs, in sentences; money has digits that numbers of a page have not.
+    /// Its cost, in sentences: decimal amounts of money, which are exact.
     costs: Vec<String>,
 }
 
 impl Page {
-    /// The page of the meters of runs, cured against the one of the name `reference`.
+    /// The page of the meters of runs, normalised to the run of the name `reference`.
     pub fn meters(runs: &[Metered], reference: &str, throng: &str) -> Page {
-        let told = &runs[..runs.len().min(RUNS_MAX)];
+        let shown = &runs[..runs.len().min(RUNS_MAX)];
         let document = MetersDocument {
             reference,
-            runs: told.iter().map(run).collect(),
-            runs_left_out: runs.len() - told.len(),
+            runs: shown.iter().map(run).collect(),
+            runs_left_out: runs.len() - shown.len(),
         };
-        let names: Vec<&str> = told.iter().map(|run| run.name.as_str()).collect();
+        let names: Vec<&str> = shown.iter().map(|run| run.name.as_str()).collect();
         let sentences = vec![format!("Meters of {}", names.join(", "))];
         let title = "Meters · Throng".to_owned();
         Page::new(title, sentences, "meters", throng, document)

@@ -10,36 +10,36 @@ use serde::Serialize;
 
 use super::Page;
 
-/// Rows of the table of steps at most: measures of the run, then of each phase.
+/// Most rows in the table of steps: measures of the run, then of each phase.
 const STEP_ROWS_MAX: usize = 2_000;
-/// Pauses of arrivals that are marked at most.
+/// Most pauses of arrivals that are marked.
 const PAUSES_MAX: usize = 100;
-/// First errors that are told at most, and characters of each.
+/// Most first errors that are shown, and most characters of each.
 const EXAMPLES_MAX: usize = 50;
 const EXAMPLE_CHARS_MAX: usize = 400;
 
-/// What a run's page is made of.
+/// The content of a run's page.
 #[derive(Debug)]
 pub struct RunReport<'a> {
-    /// What ran.
+    /// The run.
     pub info: &'a RunInfo,
     /// Its figures and the verdict.
     pub summary: &'a Summary,
-    /// What it did over time.
+    /// The run over time.
     pub course: &'a Course,
-    /// What happened.
+    /// Its events.
     pub events: &'a [Event],
     /// What the record lacks; see [`record::Run::missing`].
     pub missing: &'a [String],
-    /// What was told of it, where it is imported.
+    /// Where its results come from, if they are imported.
     pub import: Option<&'a Import>,
 }
 
 #[derive(Serialize)]
 pub(super) struct RunDocument<'a> {
     run: RunHead<'a>,
-    /// `imported` where nothing had to hold and nothing is known of the generator; `running`, `paused` or
-    /// `stopping` where the run goes on.
+    /// `imported` if there were no thresholds and nothing is known of the generator; `running`, `paused` or
+    /// `stopping` while the run is in progress.
     verdict: &'static str,
     missing: &'a [String],
     findings: &'a [Finding],
@@ -61,7 +61,7 @@ struct RunHead<'a> {
     name: &'a str,
     target: &'a str,
     status: RunStatus,
-    /// As text: it may be larger than numbers of a page can be.
+    /// As text: it may exceed the range of a number in JavaScript.
     seed: String,
     started_unix_ms: u64,
     ended_s: Number,
@@ -95,7 +95,7 @@ struct Pause {
 /// A measure over the run, or in one phase.
 #[derive(Serialize)]
 struct Step<'a> {
-    /// Place of the phase; `None`: the whole run.
+    /// Index of the phase; `None`: the complete run.
     phase: Option<usize>,
     name: &'a str,
     kind: &'a str,
@@ -108,7 +108,7 @@ struct Step<'a> {
     lag: Option<Times>,
 }
 
-/// Mean, least, p50, p90, p95, p98, p99, p99.9, greatest; nanoseconds.
+/// Mean, min, p50, p90, p95, p98, p99, p99.9, max; nanoseconds.
 type Times = [Number; 9];
 
 /// One of the first errors of a kind.
@@ -120,7 +120,7 @@ struct Example<'a> {
     detail: String,
 }
 
-/// What the clients of one region told.
+/// The clients of one region.
 #[derive(Serialize)]
 struct Region<'a> {
     name: &'a str,
@@ -141,7 +141,7 @@ impl Page {
             (None, Verdict::Failed) => "failed",
             (None, Verdict::Untrusted) => "untrusted",
         };
-        let document = RunDocument::of(report, verdict, info.ended_ns);
+        let document = RunDocument::new(report, verdict, info.ended_ns);
         let sentences = summary.findings.iter().map(|f| f.text.clone()).collect();
         let title = format!("{}: {verdict} · Throng", info.name);
         Page::new(title, sentences, "run", throng, document)
@@ -149,8 +149,8 @@ impl Page {
 }
 
 impl<'a> RunDocument<'a> {
-    /// Of a run that got so far.
-    pub(super) fn of(
+    /// The document of a run up to `ended_ns`.
+    pub(super) fn new(
         report: &RunReport<'a>,
         verdict: &'static str,
         ended_ns: u64,
@@ -219,7 +219,7 @@ fn phases<'a>(info: &'a RunInfo, told: &[PhaseSummary]) -> Vec<Phase<'a>> {
     phases.collect()
 }
 
-/// The table of steps, and how many rows it lacks.
+/// The table of steps, and the number of rows left out.
 fn steps<'a>(whole: &'a [MeasureSummary], phases: &'a [PhaseSummary]) -> (Vec<Step<'a>>, usize) {
     let whole = whole.iter().map(|measure| (None, measure));
     let several = phases.len() > 1;

@@ -31,31 +31,31 @@ fn the_end_of_a_run() {
     check(
         &text,
         &expect![[r#"
-        FAILED  football  market at 127.0.0.1:4000 in 8 min 20 s, seed 7
+            FAILED  football  market at 127.0.0.1:4000 in 8 min 20 s, seed 7
 
-          ✓ the generator kept up: lag p99 87.2 µs
-          ! warning: threshold p98(request) < 10ms does not hold: it is 12.4 ms, and this sentence goes on until it needs a
-            second line to end on
-          · 744,000 operations in 8 min 20 s: 1,488/s
+              ✓ the generator kept up: lag p99 87.2 µs
+              ! warning: threshold p98(request) < 10ms does not hold: it is 12.4 ms, and this sentence goes on until it needs a
+                second line to end on
+              · 744,000 operations in 8 min 20 s: 1,488/s
 
-        thresholds
-          ✓ ok      connected >= 99.9%   100 %
-          ✗ FAILED  p98(request) < 10ms  12.4 ms
-          ✗ FAILED  max(broadcast) < 1s  nothing measured
+            thresholds
+              ✓ ok      connected >= 99.9%   100 %
+              ✗ FAILED  p98(request) < 10ms  12.4 ms
+              ✗ FAILED  max(broadcast) < 1s  nothing measured
 
-        response                count       rate  errors     mean      p50      p90      p95      p98      p99    p99.9      max
-          handshake            24,000     48.0/s       0   494 µs   412 µs   824 µs  1.24 ms  1.65 ms  2.06 ms  4.12 ms  41.2 ms
-          request             720,000    1,440/s      12  3.72 ms  3.10 ms  6.20 ms  9.30 ms  12.4 ms  15.5 ms  31.0 ms   310 ms
-          a step whose name…        3  0.00600/s       3        –        –        –        –        –        –        –        –
-        phase ramp  0 s to 3 min 20 s, 24,000 users started
-          handshake            24,000     48.0/s       0   494 µs   412 µs   824 µs  1.24 ms  1.65 ms  2.06 ms  4.12 ms  41.2 ms
-        phase hold  3 min 20 s to 8 min 20 s, 0 users started
-          request             720,000    1,440/s      12  3.72 ms  3.10 ms  6.20 ms  9.30 ms  12.4 ms  15.5 ms  31.0 ms   310 ms
+            response                count       rate  errors     mean      p50      p90      p95      p98      p99    p99.9      max
+              handshake            24,000     48.0/s       0   494 µs   412 µs   824 µs  1.24 ms  1.65 ms  2.06 ms  4.12 ms  41.2 ms
+              request             720,000    1,440/s      12  3.72 ms  3.10 ms  6.20 ms  9.30 ms  12.4 ms  15.5 ms  31.0 ms   310 ms
+              a step whose name…        3  0.00600/s       3        –        –        –        –        –        –        –        –
+            phase ramp  0 s to 3 min 20 s, 24,000 users started
+              handshake            24,000     48.0/s       0   494 µs   412 µs   824 µs  1.24 ms  1.65 ms  2.06 ms  4.12 ms  41.2 ms
+            phase hold  3 min 20 s to 8 min 20 s, 0 users started
+              request             720,000    1,440/s      12  3.72 ms  3.10 ms  6.20 ms  9.30 ms  12.4 ms  15.5 ms  31.0 ms   310 ms
 
-        users      24,000 of 24,000 planned started, 24,000 connected, 0 refused, 24,000 finished; 23,999 at once
-        generator  lag p50 4.00 µs, p99 87.2 µs, max 1.90 ms; busiest loop 29 % of a core, 41 % at most; CPU 143 s; 212 MiB
-        record     runs/20261121T101500-football-3f2a
-    "#]],
+            users      24,000 of 24,000 planned started, 24,000 connected, 0 refused, 24,000 finished; peak 23,999
+            generator  lag p50 4.00 µs, p99 87.2 µs, max 1.90 ms; busiest loop 29 % of a core, max 41 %; CPU 143 s; 212 MiB
+            record     runs/20261121T101500-football-3f2a
+        "#]],
     );
 }
 
@@ -72,34 +72,33 @@ fn in_ascii_with_one_phase_and_no_thresholds() {
     check(
         &text,
         &expect![[r#"
-        NOT TO BE TRUSTED  football  market at 127.0.0.1:4000 in 3 min 20 s, seed 7
+            UNTRUSTED  football  market at 127.0.0.1:4000 in 3 min 20 s, seed 7
 
-          x fatal: the generator kept up: lag p99 87.2 us
-          ! warning: threshold p98(request) < 10ms does not hold: it is 12.4 ms, and this sentence goes on until it needs a
-            second line to end on
-          - 744,000 operations in 8 min 20 s: 1,488/s
+              x fatal: the generator kept up: lag p99 87.2 us
+              ! warning: threshold p98(request) < 10ms does not hold: it is 12.4 ms, and this sentence goes on until it needs a
+                second line to end on
+              - 744,000 operations in 8 min 20 s: 1,488/s
 
-        response                count       rate  errors     mean      p50      p90      p95      p98      p99    p99.9      max
-          handshake            24,000     48.0/s       0   494 us   412 us   824 us  1.24 ms  1.65 ms  2.06 ms  4.12 ms  41.2 ms
-          request             720,000    1,440/s      12  3.72 ms  3.10 ms  6.20 ms  9.30 ms  12.4 ms  15.5 ms  31.0 ms   310 ms
-          a step whose name~        3  0.00600/s       3        -        -        -        -        -        -        -        -
+            response                count       rate  errors     mean      p50      p90      p95      p98      p99    p99.9      max
+              handshake            24,000     48.0/s       0   494 us   412 us   824 us  1.24 ms  1.65 ms  2.06 ms  4.12 ms  41.2 ms
+              request             720,000    1,440/s      12  3.72 ms  3.10 ms  6.20 ms  9.30 ms  12.4 ms  15.5 ms  31.0 ms   310 ms
+              a step whose name~        3  0.00600/s       3        -        -        -        -        -        -        -        -
 
-        users      24,000 of 24,000 planned started, 24,000 connected, 0 refused, 24,000 finished; 23,999 at once
-        generator  lag p50 4.00 us, p99 87.2 us, max 1.90 ms; busiest loop 29 % of a core, 41 % at most; CPU 143 s; 212 MiB
-        record     runs/x
-    "#]],
+            users      24,000 of 24,000 planned started, 24,000 connected, 0 refused, 24,000 finished; peak 23,999
+            generator  lag p50 4.00 us, p99 87.2 us, max 1.90 ms; busiest loop 29 % of a core, max 41 %; CPU 143 s; 212 MiB
+            record     runs/x
+        "#]],
     );
 }
 
 #[test]
-fn sessions_begun_anew_are_no_users() {
+fn repeated_sessions_are_not_users() {
     let mut summary = summary();
     let users = &mut summary.users;
     (users.planned, users.started, users.connected) = (4.0, 4, 4);
     (users.sessions, users.finished, users.peak) = (160, 160, 4);
     let text = verdict(&summary, &info(), "runs/x", UNICODE);
-    let told =
-        "4 of 4 planned started, 4 connected, 0 refused, 160 sessions, 160 finished; 4 at once";
+    let told = "4 of 4 planned started, 4 connected, 0 refused, 160 sessions, 160 finished; peak 4";
     assert!(text.contains(told), "{text}");
 }
 

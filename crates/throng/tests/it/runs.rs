@@ -136,7 +136,7 @@ fn a_killed_run_opens_and_is_marked_incomplete() {
     assert!(run.missing().iter().any(|what| what.contains("was killed")));
     space.market_is_gone();
     let shown = Ended::of(throng(["show"]).arg(run.path())).with(0);
-    shown.stdout_contains("NOT TO BE TRUSTED");
+    shown.stdout_contains("UNTRUSTED");
     shown.stdout_contains("the run was killed");
     shown.stdout_contains("there is no summary.json");
 }
@@ -174,7 +174,7 @@ arrivals: [ {{ constant: 400/s, for: 1s }}, {{ hold: 500ms }} ]
     );
     let run = space.run_text(&text, &[]);
     let ended = Ended::of(&mut with_files(200, &run)).with(2);
-    ended.stdout_contains("NOT TO BE TRUSTED scenario");
+    ended.stdout_contains("UNTRUSTED scenario");
     let summary = space.summary();
     let first = &summary.findings[0];
     assert_eq!(

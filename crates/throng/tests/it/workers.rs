@@ -137,7 +137,7 @@ fn lossy(space: &Space, args: &[&str]) -> Running {
 fn a_killed_worker_makes_the_run_untrusted() {
     let space = Space::new();
     let ended = lossy(&space, &[]).end().with(2);
-    ended.stdout_contains("NOT TO BE TRUSTED");
+    ended.stdout_contains("UNTRUSTED");
     ended.stdout_contains("fatal: worker 2 of 4 was lost at");
     let (run, summary) = (space.only(), space.summary());
     // The others went on to the planned end.
@@ -189,7 +189,7 @@ fn a_killed_worker_makes_the_run_untrusted() {
 /// `throng show --allow-lost-workers` judges the run anew, and leaves its record as it is.
 fn shown_by_the_others(space: &Space, run: &Run) {
     let strict = Ended::of(throng(["show"]).arg(run.path())).with(0);
-    strict.stdout_contains("NOT TO BE TRUSTED");
+    strict.stdout_contains("UNTRUSTED");
     let rest = Ended::of(throng(["show", "--allow-lost-workers"]).arg(run.path())).with(0);
     rest.stdout_contains("PASSED");
     rest.stdout_contains("warning: worker 2 of 4 was lost at");

@@ -25,7 +25,7 @@ fn ctrl_c_once_ends_the_run_early() {
     running.interrupt();
     let ended = running.end().with(2);
     ended.stdout_contains("ending early");
-    ended.stdout_contains("NOT TO BE TRUSTED");
+    ended.stdout_contains("UNTRUSTED");
     ended.stdout_contains("the run was interrupted after");
     let (run, summary) = (space.only(), space.summary());
     assert_eq!(run.info().status, RunStatus::Interrupted);
@@ -59,5 +59,5 @@ fn ctrl_c_twice_ends_it_at_once() {
     assert!(!run.is_complete());
     space.market_is_gone();
     let shown = Ended::of(throng(["show"]).arg(run.path())).with(0);
-    shown.stdout_contains("NOT TO BE TRUSTED");
+    shown.stdout_contains("UNTRUSTED");
 }
