@@ -1,16 +1,16 @@
 //! What the app servers of one database share, in Redis: how often each campaign and each ad was shown,
 //! how often ads converted, and how far the last offers came.
 //!
-//! Each question is a script that Redis runs in one go, so that no two processes can both take a
-//! campaign's last place. One thread a process asks, all that waits in one message (`line`); once a
-//! second it takes over what others did to ads. What Redis has lost is made anew from the database.
+//! Each query is a script that Redis runs in one go, so that no two processes can both take a
+//! campaign's last place. One thread a process asks, and sends all waiting queries in one message (`thread`); once a
+//! second it takes over what others did to ads. What Redis has lost is restored from the database.
 //!
 //! A request that is refused has changed nothing: what it took is given back, also where nobody could
 //! tell whether it was taken, as soon as Redis answers again. An event has happened when it is recorded;
 //! until then its offer is pending, and no other process takes it any further.
 
-mod line;
 mod scripts;
+mod thread;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -23,14 +23,14 @@ use redis::Value;
 use tokio::sync::oneshot;
 
 use super::database::Begun;
-use super::fault::Fault;
 use super::inventory::Inventory;
 use super::link::LinkFigures;
 use super::offers::{Change, Offer};
+use super::request_error::RequestError;
 use super::step::Step;
-use line::Line;
 use scripts::Script;
 use server::database::ServerAddress;
+use thread::RedisThread;
 
 /// Questions that may wait.
 const WAITING_MAX: usize = 16 * 1024;
@@ -67,7 +67,7 @@ pub(super) struct Settings {
 #[error("{0}")]
 pub struct CacheError(pub(super) String);
 
-/// A place that was asked for in a campaign.
+/// The result of requesting a place in a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
     Yes,
@@ -78,15 +78,15 @@ pub(super) enum Taken {
 /// The app servers' end.
 #[derive(Debug)]
 pub(super) struct Cache {
-    questions: SyncSender<Question>,
-    hall: Arc<Hall>,
+    queries: SyncSender<Query>,
+    shared: Arc<Shared>,
     /// Numbered as offers are: each process has numbers of its own.
     next_change: AtomicU64,
 }
 
 /// What the app servers and the thread share.
 #[derive(Debug)]
-struct Hall {
+struct Shared {
     settings: Settings,
     inventory: Arc<Inventory>,
     figures: Arc<LinkFigures>,
@@ -125,10 +125,10 @@ impl Command {
 
 /// A command, and who waits for the answer.
 #[derive(Debug)]
-struct Question {
+struct Query {
     command: Command,
-    /// Whoever asked may be gone.
-    done: oneshot::Sender<Result<Value, Fault>>,
+    /// The requester may be gone.
+    done: oneshot::Sender<Result<Value, RequestError>>,
 }
 
 /// Names of everything of one database in one run of Redis: what one knows that began anew may be old.
@@ -177,8 +177,8 @@ impl Cache {
         figures: Arc<LinkFigures>,
     ) -> Result<(Cache, JoinHandle<()>), CacheError> {
         let keys = Mutex::new(Arc::new(Keys::of(&settings, "")));
-        let (questions, asked) = sync_channel(WAITING_MAX);
-        let hall = Arc::new(Hall {
+        let (queries, received) = sync_channel(WAITING_MAX);
+        let shared = Arc::new(Shared {
             settings,
             inventory,
             figures,
@@ -189,23 +189,23 @@ impl Cache {
             told: Mutex::default(),
             owed: Mutex::default(),
         });
-        let next_change = AtomicU64::new(hall.settings.begun.first_offer);
-        let line = Line::connect(Arc::clone(&hall), asked).map_err(CacheError)?;
+        let next_change = AtomicU64::new(shared.settings.begun.first_offer);
+        let thread = RedisThread::connect(Arc::clone(&shared), received).map_err(CacheError)?;
         let thread = std::thread::Builder::new()
             .name("cache".to_owned())
-            .spawn(move || line.work())
+            .spawn(move || thread.work())
             .map_err(|error| CacheError(format!("a thread cannot be started: {error}")))?;
         let cache = Cache {
-            questions,
-            hall,
+            queries,
+            shared,
             next_change,
         };
         Ok((cache, thread))
     }
 
     /// Takes a place in the campaign of the offer's ad, and keeps the offer.
-    pub(super) async fn take(&self, offer: &Offer) -> Result<Taken, Fault> {
-        let inventory = &self.hall.inventory;
+    pub(super) async fn take(&self, offer: &Offer) -> Result<Taken, RequestError> {
+        let inventory = &self.shared.inventory;
         let campaign = inventory.campaign(offer.ad);
         let values = [
             campaign.to_string(),
@@ -218,28 +218,28 @@ impl Cache {
         let told: (i64, u32, u32) = self.ask(command).await?;
         match told {
             (1, campaign_shown, shown) => {
-                inventory.told_campaign(campaign, campaign_shown);
-                inventory.told_shown(offer.ad, shown);
+                inventory.set_campaign_shown(campaign, campaign_shown);
+                inventory.set_shown(offer.ad, shown);
                 Ok(Taken::Yes)
             }
             (0, campaign_shown, _) => {
-                inventory.told_campaign(campaign, campaign_shown);
+                inventory.set_campaign_shown(campaign, campaign_shown);
                 Ok(Taken::Full)
             }
-            _ => Err(Fault::Cache),
+            _ => Err(RequestError::Cache),
         }
     }
 
     /// Undoes [`take`](Self::take), now or as soon as Redis answers: the offer could not be recorded.
     pub(super) async fn give_back(&self, offer: &Offer) {
-        let campaign = self.hall.inventory.campaign(offer.ad);
+        let campaign = self.shared.inventory.campaign(offer.ad);
         let values = [campaign.to_string(), offer.ad.to_string()];
         self.see_to(self.command(Script::GiveBack, offer.id, values))
             .await;
     }
 
     /// Keeps an offer that was found in the database, unless it is kept already.
-    pub(super) async fn put(&self, offer: &Offer) -> Result<(), Fault> {
+    pub(super) async fn put(&self, offer: &Offer) -> Result<(), RequestError> {
         let values = [written(offer), OFFER_S.to_string()];
         let command = self.command(Script::Put, offer.id, values);
         let _: i64 = self.ask(command).await?;
@@ -247,10 +247,10 @@ impl Cache {
     }
 
     /// An offer; `None` where it is not kept.
-    pub(super) async fn get(&self, id: u64) -> Result<Option<Offer>, Fault> {
+    pub(super) async fn get(&self, id: u64) -> Result<Option<Offer>, RequestError> {
         let command = self.command(Script::Get, id, []);
         let text: Option<String> = self.ask(command).await?;
-        let found = text.map(|text| read(id, &text).ok_or(Fault::Cache));
+        let found = text.map(|text| read(id, &text).ok_or(RequestError::Cache));
         Ok(found.transpose()?.map(|(offer, _)| offer))
     }
 
@@ -260,14 +260,14 @@ impl Cache {
         &self,
         id: u64,
         to: Step,
-    ) -> Result<Option<(Offer, Option<Change>)>, Fault> {
+    ) -> Result<Option<(Offer, Option<Change>)>, RequestError> {
         let change = Change(self.next_change.fetch_add(1, Ordering::Relaxed));
         let advance = self.stepping(Script::Advance, id, to, change);
         let text: Option<String> = self.ask(advance).await?;
         let Some(text) = text else {
             return Ok(None);
         };
-        let (mut offer, pending) = read(id, &text).ok_or(Fault::Cache)?;
+        let (mut offer, pending) = read(id, &text).ok_or(RequestError::Cache)?;
         if !offer.is_next(to, pending.is_somebody())? {
             return Ok(Some((offer, None)));
         }
@@ -286,7 +286,7 @@ impl Cache {
 
     fn stepping(&self, script: Script, id: u64, to: Step, change: Change) -> Command {
         // Nobody who lives has it pending for longer: one wait for the database, one for Redis.
-        let pending = 2 * self.hall.settings.wait + PENDING_MORE;
+        let pending = 2 * self.shared.settings.wait + PENDING_MORE;
         let values = [
             (to as usize).to_string(),
             digits(change),
@@ -308,7 +308,7 @@ impl Cache {
         name: impl Fn(&Keys) -> String,
         values: [String; N],
     ) -> Command {
-        let keys = self.hall.keys();
+        let keys = self.shared.keys();
         let counts = scripts::COUNTS.iter().map(|name| keys.name(name));
         Command {
             script,
@@ -319,59 +319,59 @@ impl Cache {
 
     /// Has something done that must be, now or later.
     async fn see_to(&self, command: Command) {
-        let done: Result<i64, Fault> = self.ask(command.clone()).await;
-        if done == Err(Fault::Busy) {
-            // It may not even have been handed over. Twice is as good as once.
-            self.hall.owe([command]);
+        let done: Result<i64, RequestError> = self.ask(command.clone()).await;
+        if done == Err(RequestError::Busy) {
+            // It may not even have been passed on. Twice is as good as once.
+            self.shared.owe([command]);
         }
     }
 
-    async fn ask<T: redis::FromRedisValue>(&self, command: Command) -> Result<T, Fault> {
+    async fn ask<T: redis::FromRedisValue>(&self, command: Command) -> Result<T, RequestError> {
         let (done, is_done) = oneshot::channel();
-        let question = Question { command, done };
-        self.hall.waiting.fetch_add(1, Ordering::Relaxed);
-        if self.questions.try_send(question).is_err() {
-            self.hall.waiting.fetch_sub(1, Ordering::Relaxed);
-            return Err(Fault::Busy);
+        let query = Query { command, done };
+        self.shared.waiting.fetch_add(1, Ordering::Relaxed);
+        if self.queries.try_send(query).is_err() {
+            self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(RequestError::Busy);
         }
-        match tokio::time::timeout(self.hall.settings.wait, is_done).await {
+        match tokio::time::timeout(self.shared.settings.wait, is_done).await {
             Ok(answer) => {
-                let value = answer.unwrap_or(Err(Fault::Cache))?;
-                redis::from_redis_value(value).map_err(|_| Fault::Cache)
+                let value = answer.unwrap_or(Err(RequestError::Cache))?;
+                redis::from_redis_value(value).map_err(|_| RequestError::Cache)
             }
             Err(_) => {
-                self.hall.figures.timeouts.add(1);
-                Err(Fault::Busy)
+                self.shared.figures.timeouts.add(1);
+                Err(RequestError::Busy)
             }
         }
     }
 
     pub(super) fn is_connected(&self) -> bool {
-        self.hall.figures.open.load(Ordering::Relaxed) > 0
+        self.shared.figures.open.load(Ordering::Relaxed) > 0
     }
 
     pub(super) fn waiting(&self) -> usize {
-        self.hall.waiting.load(Ordering::Relaxed)
+        self.shared.waiting.load(Ordering::Relaxed)
     }
 
     /// What all processes of the group told last, this one too, so that any of them answers the same and
     /// no sum ever falls; `None` where this one is alone. While Redis does not tell, what was heard last.
     pub(super) async fn told(&self) -> Option<Vec<String>> {
-        let group = self.hall.settings.group.as_ref()?;
+        let group = self.shared.settings.group.as_ref()?;
         let command = self.about(Script::Figures, |keys| keys.figures(group), []);
-        let heard: Result<Vec<(i64, String)>, Fault> = self.ask(command).await;
-        let mut told = self.hall.told();
+        let heard: Result<Vec<(i64, String)>, RequestError> = self.ask(command).await;
+        let mut told = self.shared.told();
         told.extend(heard.unwrap_or_default());
         Some(told.values().cloned().collect())
     }
 
     /// Ends the thread.
     pub(super) fn end(&self) {
-        self.hall.ending.store(true, Ordering::Relaxed);
+        self.shared.ending.store(true, Ordering::Relaxed);
     }
 }
 
-impl Hall {
+impl Shared {
     fn keys(&self) -> Arc<Keys> {
         Arc::clone(&self.keys.lock().unwrap_or_else(PoisonError::into_inner))
     }

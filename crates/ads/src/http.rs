@@ -14,11 +14,11 @@ use axum::routing::{MethodRouter, get, post};
 use serde::Deserialize;
 use tokio::task::{JoinError, spawn_local};
 
-use super::fault::Fault;
-use super::hub::Hub;
 use super::inventory::Audience;
 use super::offers::Offer;
 use super::page;
+use super::request_error::RequestError;
+use super::state::AdsState;
 use super::step::Step;
 use server::access_log::{LogSubject, logged};
 use server::http::Peer;
@@ -32,7 +32,7 @@ const USER_MAX: usize = 64;
 const PIXEL: &[u8] = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff\x21\xf9\x04\x01\
     \x00\x00\x00\x00\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b";
 
-type Ads = State<Arc<Hub>>;
+type Ads = State<Arc<AdsState>>;
 
 /// The fields of an offer for the access log.
 fn subject_of(offer: &Offer) -> Extension<LogSubject> {
@@ -43,7 +43,7 @@ fn subject_of(offer: &Offer) -> Extension<LogSubject> {
 }
 
 /// All routes. Requests to the network are logged, those to `/healthz` and `/metrics` are not.
-pub(super) fn router(hub: &Arc<Hub>) -> Router {
+pub(super) fn router(state: &Arc<AdsState>) -> Router {
     let mut network = Router::new()
         .route("/publishers/{key}/api/", by_get(get(serve)))
         .route("/offers/{id}/impression.gif", by_get(get(impression)))
@@ -53,41 +53,41 @@ pub(super) fn router(hub: &Arc<Hub>) -> Router {
         .route("/advertisers/{name}/landing/", by_get(get(landing)))
         .fallback(no_path)
         .layer(DefaultBodyLimit::max(BODY_MAX))
-        .with_state(Arc::clone(hub));
-    if let Some(log) = &hub.log {
+        .with_state(Arc::clone(state));
+    if let Some(log) = &state.log {
         network = logged(network, Arc::clone(log));
     }
     network
-        .layer(from_fn_with_state(Arc::clone(hub), to_its_end))
-        .merge(operator_routes(hub))
+        .layer(from_fn_with_state(Arc::clone(state), to_its_end))
+        .merge(operator_routes(state))
 }
 
 /// By GET alone: these requests have effects, and HEAD would have them without an answer to show for it.
-fn by_get(route: MethodRouter<Arc<Hub>>) -> MethodRouter<Arc<Hub>> {
+fn by_get(route: MethodRouter<Arc<AdsState>>) -> MethodRouter<Arc<AdsState>> {
     route.head(wants_get).fallback(wants_get)
 }
 
-async fn wants_get() -> Fault {
-    Fault::Method("GET")
+async fn wants_get() -> RequestError {
+    RequestError::Method("GET")
 }
 
-async fn wants_post() -> Fault {
-    Fault::Method("POST")
+async fn wants_post() -> RequestError {
+    RequestError::Method("POST")
 }
 
-async fn no_path() -> Fault {
-    Fault::NoPath
+async fn no_path() -> RequestError {
+    RequestError::NoPath
 }
 
 /// What a path names.
 struct Named(String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Named {
-    type Rejection = Fault;
+    type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Fault> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, RequestError> {
         let named = Path::<String>::from_request_parts(parts, state).await;
-        let Path(name) = named.map_err(|_| Fault::Invalid("a path is written in UTF-8"))?;
+        let Path(name) = named.map_err(|_| RequestError::Invalid("the path must be UTF-8"))?;
         Ok(Named(name))
     }
 }
@@ -104,7 +104,7 @@ struct Asked {
 }
 
 async fn serve(
-    State(hub): Ads,
+    State(state): Ads,
     Named(key): Named,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Response {
@@ -112,7 +112,7 @@ async fn serve(
         Ok(asked) => asked,
         Err(fault) => return fault.into_response(),
     };
-    let served = hub.serve(&key, &user, audience).await;
+    let served = state.serve(&key, &user, audience).await;
     // Whose request it was does not depend on whether there was an ad.
     let whose = Extension(LogSubject {
         label: key.into(),
@@ -132,57 +132,62 @@ async fn serve(
             (whose, head, body).into_response()
         }
         Ok(None) => (StatusCode::NO_CONTENT, whose).into_response(),
-        Err(fault @ (Fault::NoPublisher | Fault::TooManyPublishers)) => fault.into_response(),
+        Err(fault @ (RequestError::NoPublisher | RequestError::TooManyPublishers)) => {
+            fault.into_response()
+        }
         Err(fault) => (whose, fault).into_response(),
     }
 }
 
 /// The user, and what else choosing takes.
-fn asked_for(asked: Result<Query<Asked>, QueryRejection>) -> Result<(String, Audience), Fault> {
-    let Query(asked) =
-        asked.map_err(|_| Fault::Invalid("sub_id is a number, and each name stands once"))?;
+fn asked_for(
+    asked: Result<Query<Asked>, QueryRejection>,
+) -> Result<(String, Audience), RequestError> {
+    let Query(asked) = asked.map_err(|_| {
+        RequestError::Invalid("sub_id must be a number, and each name may appear once")
+    })?;
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if asked.user_id.len() > USER_MAX || !asked.user_id.bytes().all(fits) {
-        let rule = "a user_id is at most 64 letters, digits, '-', '_' or '.'";
-        return Err(Fault::Invalid(rule));
+        let rule = "user_id must be at most 64 letters, digits, '-', '_' or '.'";
+        return Err(RequestError::Invalid(rule));
     }
     let country = match asked.country_code.as_deref().unwrap_or("US").as_bytes() {
         [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphabetic() => {
             [a.to_ascii_uppercase(), b.to_ascii_uppercase()]
         }
-        _ => return Err(Fault::Invalid("a country_code is two letters")),
+        _ => return Err(RequestError::Invalid("country_code must be two letters")),
     };
     let audience = Audience::new(country, asked.sub_id.unwrap_or(0));
     Ok((asked.user_id, audience))
 }
 
-async fn impression(State(hub): Ads, Named(id): Named) -> Response {
-    pixel(event(&hub, &id, Step::Impression).await)
+async fn impression(State(state): Ads, Named(id): Named) -> Response {
+    pixel(event(&state, &id, Step::Impression).await)
 }
 
 /// The form is read to its end and not kept.
 async fn redeem(
-    State(hub): Ads,
+    State(state): Ads,
     Named(id): Named,
     form: Result<Bytes, BytesRejection>,
 ) -> Response {
     if let Err(why) = form {
         let fault = match why.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => Fault::TooLong,
-            _ => Fault::Invalid("the body breaks off"),
+            StatusCode::PAYLOAD_TOO_LARGE => RequestError::TooLong,
+            _ => RequestError::Invalid("the body is incomplete"),
         };
         return fault.into_response();
     }
     let to = |offer: &Offer| format!("/offers/{:016x}/claim/", offer.id);
-    found(event(&hub, &id, Step::Redeem).await, to)
+    found(event(&state, &id, Step::Redeem).await, to)
 }
 
-async fn claim(State(hub): Ads, Named(id): Named) -> Response {
+async fn claim(State(state): Ads, Named(id): Named) -> Response {
     let to = |offer: &Offer| {
-        let (advertiser, id) = (hub.advertiser(offer), offer.id);
+        let (advertiser, id) = (state.advertiser(offer), offer.id);
         format!("/advertisers/a{advertiser}/landing/?offer_id={id:016x}")
     };
-    found(event(&hub, &id, Step::Click).await, to)
+    found(event(&state, &id, Step::Click).await, to)
 }
 
 /// Which offer is meant.
@@ -192,18 +197,22 @@ struct Meant {
 }
 
 async fn convert(
-    State(hub): Ads,
+    State(state): Ads,
     Named(name): Named,
     meant: Result<Query<Meant>, QueryRejection>,
 ) -> Response {
     let event = async {
-        let Query(meant) = meant.map_err(|_| Fault::Invalid("an offer_id is wanted"))?;
+        let Query(meant) = meant.map_err(|_| RequestError::Invalid("offer_id is required"))?;
         let advertiser = name
             .strip_prefix('a')
             .and_then(|number| number.parse().ok());
-        hub.of_advertiser(number(&meant.offer_id)?, advertiser.ok_or(Fault::NoOffer)?)
+        state
+            .of_advertiser(
+                number(&meant.offer_id)?,
+                advertiser.ok_or(RequestError::NoOffer)?,
+            )
             .await?;
-        event(&hub, &meant.offer_id, Step::Convert).await
+        event(&state, &meant.offer_id, Step::Convert).await
     };
     pixel(event.await)
 }
@@ -212,18 +221,18 @@ async fn landing() -> &'static str {
     "welcome\n"
 }
 
-async fn event(hub: &Hub, id: &str, step: Step) -> Result<Offer, Fault> {
-    hub.happened(number(id)?, step).await
+async fn event(state: &AdsState, id: &str, step: Step) -> Result<Offer, RequestError> {
+    state.happened(number(id)?, step).await
 }
 
 /// An offer's number as it is written: 16 hexadecimal digits.
-fn number(id: &str) -> Result<u64, Fault> {
+fn number(id: &str) -> Result<u64, RequestError> {
     let is_hex = id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let number = is_hex.then(|| u64::from_str_radix(id, 16).ok()).flatten();
-    number.ok_or(Fault::NoOffer)
+    number.ok_or(RequestError::NoOffer)
 }
 
-fn pixel(event: Result<Offer, Fault>) -> Response {
+fn pixel(event: Result<Offer, RequestError>) -> Response {
     let head = [
         (header::CONTENT_TYPE, "image/gif"),
         (header::CACHE_CONTROL, "no-store"),
@@ -234,7 +243,7 @@ fn pixel(event: Result<Offer, Fault>) -> Response {
     }
 }
 
-fn found(event: Result<Offer, Fault>, to: impl Fn(&Offer) -> String) -> Response {
+fn found(event: Result<Offer, RequestError>, to: impl Fn(&Offer) -> String) -> Response {
     match event {
         Ok(offer) => {
             let head = [(header::LOCATION, to(&offer))];
@@ -244,7 +253,7 @@ fn found(event: Result<Offer, Fault>, to: impl Fn(&Offer) -> String) -> Response
     }
 }
 
-impl Operations for Hub {
+impl Operations for AdsState {
     fn drain(&self) -> &Drain {
         &self.drain
     }
@@ -269,7 +278,7 @@ impl Operations for Hub {
 /// Serves a request in a task of its own: what has begun is done to its end, counted and logged, also
 /// where the client leaves meanwhile.
 async fn to_its_end(
-    State(hub): Ads,
+    State(state): Ads,
     Extension(Peer { guard, .. }): Extension<Peer>,
     request: Request,
     next: Next,
@@ -278,7 +287,7 @@ async fn to_its_end(
         let response = next.run(request).await;
         let status = response.status();
         if status.is_client_error() || status.is_server_error() {
-            hub.metrics.refused.add(1);
+            state.metrics.refused.add(1);
         }
         drop(guard);
         response

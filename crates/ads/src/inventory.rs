@@ -256,21 +256,21 @@ impl Inventory {
     }
 
     /// How often a campaign was shown by all who share it.
-    pub(super) fn told_campaign(&self, campaign: usize, shown: u32) {
+    pub(super) fn set_campaign_shown(&self, campaign: usize, shown: u32) {
         if let Some(known) = self.campaigns.get(campaign) {
             known.store(shown, Ordering::Relaxed);
         }
     }
 
     /// How often an ad was shown by all who share it.
-    pub(super) fn told_shown(&self, ad: u32, shown: u32) {
+    pub(super) fn set_shown(&self, ad: u32, shown: u32) {
         if let Some(known) = self.ads.get(ad as usize) {
             known.shown.store(shown, Ordering::Relaxed);
         }
     }
 
     /// How often an ad converted for all who share it.
-    pub(super) fn told_converted(&self, ad: u32, converted: u32) {
+    pub(super) fn set_converted(&self, ad: u32, converted: u32) {
         if let Some(known) = self.ads.get(ad as usize) {
             known.converted.store(converted, Ordering::Relaxed);
         }

@@ -11,9 +11,7 @@
 
 mod cache;
 mod database;
-mod fault;
 mod http;
-mod hub;
 mod inventory;
 mod link;
 mod metrics;
@@ -23,6 +21,8 @@ mod page;
 mod publishers;
 mod record;
 mod records;
+mod request_error;
+mod state;
 mod step;
 mod store;
 
@@ -35,7 +35,7 @@ use server::http::{ConnectionLimits, serve_connections};
 use server::metrics::Counter;
 use server::{ServerError, Stop};
 
-use hub::Hub;
+use state::AdsState;
 use step::Step;
 
 pub use cache::CacheError;
@@ -114,23 +114,23 @@ pub async fn serve(
     // Databases may take their time, and their clients block.
     let opening = {
         let options = options.clone();
-        tokio::task::spawn_blocking(move || Hub::open(&options))
+        tokio::task::spawn_blocking(move || AdsState::open(&options))
     };
-    let (hub, writing) = opening.await.map_err(|_| ServerError::Crashed)??;
-    let hub = Arc::new(hub);
+    let (state, writing) = opening.await.map_err(|_| ServerError::Crashed)??;
+    let state = Arc::new(state);
     let limits = ConnectionLimits {
         connections_max: options.connections_max,
         stop_within: options.server.stop_within,
     };
-    let counts = Arc::clone(&hub.metrics.connections);
-    let router = http::router(&hub);
+    let counts = Arc::clone(&state.metrics.connections);
+    let router = http::router(&state);
     let work =
         move |context| serve_connections(context, limits, Arc::clone(&counts), router.clone());
-    let drain = || hub.drain.begin();
+    let drain = || state.drain.begin();
     let mut server = options.server.clone();
     server.shared_port |= options.group.is_some();
     let served = server::serve(&server, work, ready, shutdown, drain).await;
-    hub.end().await;
+    state.end().await;
     let ended: Vec<_> = writing
         .into_iter()
         .map(std::thread::JoinHandle::join)
@@ -139,12 +139,15 @@ pub async fn serve(
     if ended.iter().any(Result::is_err) {
         return Err(ServerError::Crashed.into());
     }
-    let (metrics, first) = (&hub.metrics, Step::Impression as usize);
+    let (metrics, first) = (&state.metrics, Step::Impression as usize);
     Ok(Report {
         served: metrics.steps[Step::Served as usize].get(),
         events: metrics.steps[first..].iter().map(Counter::get).sum(),
         records_lost: metrics.records_lost.get(),
-        lines_dropped: hub.log.as_ref().map_or(0, |log| log.counts().dropped.get()),
+        lines_dropped: state
+            .log
+            .as_ref()
+            .map_or(0, |log| log.counts().dropped.get()),
         connections_lost: metrics.store.lost.get() + metrics.cache.lost.get(),
     })
 }

@@ -1,6 +1,6 @@
 //! Ads that were served, for the events that follow: the last so many of them.
 
-use super::fault::Fault;
+use super::request_error::RequestError;
 use super::step::Step;
 
 /// An ad that was served to somebody.
@@ -19,12 +19,12 @@ pub(super) struct Offer {
 impl Offer {
     /// Whether it is to be taken this step further now: false where it was, which is the same event once
     /// more. While it is being taken one further, nobody can tell of that step and of the next.
-    pub(super) fn is_next(&self, to: Step, is_pending: bool) -> Result<bool, Fault> {
+    pub(super) fn is_next(&self, to: Step, is_pending: bool) -> Result<bool, RequestError> {
         match (to as usize).saturating_sub(self.step as usize) {
             0 => Ok(false),
             1 if !is_pending => Ok(true),
-            1 | 2 if is_pending => Err(Fault::Pending),
-            _ => Err(Fault::TooEarly {
+            1 | 2 if is_pending => Err(RequestError::Pending),
+            _ => Err(RequestError::TooEarly {
                 wanted: to.before().unwrap_or(Step::Served),
                 found: self.step,
             }),
@@ -101,10 +101,14 @@ impl Offers {
 
     /// Begins to take an offer a step further, and tells by which change where that is new, and not the
     /// same event once more. Until that is [settled](Self::settle) nobody else takes it any further.
-    pub(super) fn advance(&mut self, id: u64, to: Step) -> Result<(Offer, Option<Change>), Fault> {
+    pub(super) fn advance(
+        &mut self,
+        id: u64,
+        to: Step,
+    ) -> Result<(Offer, Option<Change>), RequestError> {
         self.changes += 1;
         let change = Change(self.changes);
-        let kept = self.find(id).ok_or(Fault::NoOffer)?;
+        let kept = self.find(id).ok_or(RequestError::NoOffer)?;
         let mut offer = kept.offer.clone();
         if !offer.is_next(to, kept.pending.is_somebody())? {
             return Ok((offer, None));
@@ -147,7 +151,7 @@ mod tests {
         offers.put(offer(9));
         assert!(matches!(
             offers.advance(9, Step::Redeem),
-            Err(Fault::TooEarly {
+            Err(RequestError::TooEarly {
                 wanted: Step::Impression,
                 found: Step::Served
             })
@@ -168,18 +172,18 @@ mod tests {
         let (_, change) = offers.advance(9, Step::Impression).unwrap();
         // The same once more, and the next one, depend on how that ends; a later one comes too early.
         for step in [Step::Impression, Step::Redeem] {
-            assert_eq!(offers.advance(9, step), Err(Fault::Pending));
+            assert_eq!(offers.advance(9, step), Err(RequestError::Pending));
         }
         assert!(matches!(
             offers.advance(9, Step::Click),
-            Err(Fault::TooEarly { .. })
+            Err(RequestError::TooEarly { .. })
         ));
         assert_eq!(offers.get(9).unwrap().step, Step::Served);
         // What was refused did not happen, and happens when it is asked again.
         offers.settle(9, Step::Impression, change.unwrap(), false);
         assert!(matches!(
             offers.advance(9, Step::Redeem),
-            Err(Fault::TooEarly { .. })
+            Err(RequestError::TooEarly { .. })
         ));
         let (_, again) = offers.advance(9, Step::Impression).unwrap();
         // Whoever was refused settles no more.
@@ -195,14 +199,14 @@ mod tests {
         (0..5).for_each(|id| offers.put(offer(id)));
         assert!(matches!(
             offers.advance(1, Step::Impression),
-            Err(Fault::NoOffer)
+            Err(RequestError::NoOffer)
         ));
         for id in 2..5 {
             assert!(offers.advance(id, Step::Impression).is_ok());
         }
         assert!(matches!(
             offers.advance(u64::MAX, Step::Impression),
-            Err(Fault::NoOffer)
+            Err(RequestError::NoOffer)
         ));
     }
 }

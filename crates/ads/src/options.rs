@@ -110,39 +110,39 @@ impl AdsOptions {
         check_rules([
             (
                 self.server.threads <= THREADS_MAX,
-                "there can be 1 to 256 threads",
+                "threads must be 1 to 256",
             ),
             (
                 self.connections_max >= 1,
-                "there must be room for a connection",
+                "at least one connection must be allowed",
             ),
             (
                 (1..=ADS_MAX).contains(&self.ads),
-                "there can be 1 to 1,000,000 ads",
+                "ads must be 1 to 1,000,000",
             ),
             (
                 self.short_list >= 1 && self.long_list >= self.short_list,
-                "a short list has an ad at least, and a long one no fewer",
+                "the short list needs at least 1 ad, and the long list no fewer than the short one",
             ),
             (
                 self.long_list <= self.ads,
-                "a list cannot be longer than there are ads",
+                "a list cannot be longer than the number of ads",
             ),
             (
                 (0.0..=1.0).contains(&self.long_share),
-                "a share is from 0 to 100%",
+                "the share of long lists must be 0 to 100%",
             ),
             (
                 (1..=OFFERS_MAX).contains(&self.offers_max),
-                "1 to 10,000,000 offers can be kept",
+                "offers must be 1 to 10,000,000",
             ),
             (
                 (1..=STORE_CONNECTIONS_MAX).contains(&self.store_connections),
-                "there can be 1 to 1,000 connections to a store",
+                "connections to a store must be 1 to 1,000",
             ),
             (
                 STORE_WAIT.contains(&self.store_wait),
-                "a request can wait 1 ms to 1 h for its store",
+                "the wait for a store must be 1 ms to 1 h",
             ),
             (
                 self.cache.is_none() || matches!(self.store, Some(StoreAddress::Server(_))),

@@ -1,13 +1,13 @@
 //! The metrics page.
 
-use super::hub::Hub;
 use super::metrics::FIGURES;
+use super::state::AdsState;
 use server::metrics::Page;
 
 /// What the processes of a group told, or where this one is alone its own numbers.
-fn added_up(hub: &Hub, told: Option<Vec<String>>) -> [u64; FIGURES] {
+fn added_up(state: &AdsState, told: Option<Vec<String>>) -> [u64; FIGURES] {
     let Some(told) = told else {
-        return hub.metrics.numbers();
+        return state.metrics.numbers();
     };
     let mut all = [0; FIGURES];
     for text in told {
@@ -19,7 +19,7 @@ fn added_up(hub: &Hub, told: Option<Vec<String>>) -> [u64; FIGURES] {
 }
 
 /// The figures in Prometheus' text format. Those of a group are of all its processes, but for what waits.
-pub(super) fn render(hub: &Hub, told: Option<Vec<String>>) -> String {
+pub(super) fn render(state: &AdsState, told: Option<Vec<String>>) -> String {
     let mut page = Page::new("ads");
     let names = [
         ("served_total", "Ads served"),
@@ -27,46 +27,46 @@ pub(super) fn render(hub: &Hub, told: Option<Vec<String>>) -> String {
         ("redeems_total", "Ads redeemed"),
         ("clicks_total", "Ads clicked"),
         ("converts_total", "Conversions"),
-        ("repeated_total", "Events that came once more"),
-        ("no_ad_total", "Requests for which there was no ad"),
-        ("refused_total", "Requests that were refused"),
+        ("repeated_total", "Repeated events"),
+        ("no_ad_total", "Requests without a matching ad"),
+        ("refused_total", "Requests refused"),
         ("records_lost_total", "Records that could not be stored"),
         ("connections_total", "Connections opened"),
     ];
-    let all = added_up(hub, told);
+    let all = added_up(state, told);
     for ((name, help), value) in names.iter().zip(all) {
         page.counter(name, help, value);
     }
     let [opened, closed, refused] = [9, 10, 11].map(|place| all[place]);
-    let help = "Connections beyond as many as there may be";
+    let help = "Connections refused because too many were open";
     page.counter("connections_refused_total", help, refused);
     let open = opened.saturating_sub(closed);
     page.gauge("connections", "Connections open", open);
-    page.gauge("publishers", "Publishers seen", hub.publishers_count());
+    page.gauge("publishers", "Publishers seen", state.publishers_count());
     page.gauge(
         "records_waiting",
-        "Records that wait to be stored",
-        hub.records.waiting(),
+        "Records waiting to be stored",
+        state.records.waiting(),
     );
-    let help = "1 while records cannot be stored";
-    page.gauge("store_failing", help, u64::from(hub.store_failing()));
-    if hub.records.is_server() {
+    let help = "1 while records cannot be stored, else 0";
+    page.gauge("store_failing", help, u64::from(state.store_failing()));
+    if state.records.is_server() {
         link(&mut page, &STORE, &all[12..16]);
     }
-    if let Some(cache) = &hub.cache {
-        let help = "Questions that wait for the cache";
+    if let Some(cache) = &state.cache {
+        let help = "Queries waiting for the cache";
         page.gauge("cache_waiting", help, cache.waiting());
         link(&mut page, &CACHE, &all[16..20]);
     }
-    if let Some(log) = &hub.log {
+    if let Some(log) = &state.log {
         page.counter(
             "log_lines_total",
             "Lines of the access log",
             log.counts().written.get(),
         );
-        let help = "Lines that the access log could not take";
+        let help = "Lines that could not be written to the access log";
         page.counter("log_dropped_total", help, log.counts().dropped.get());
-        let help = "Times that the access log was begun anew";
+        let help = "Times the access log was reopened after a rotation";
         page.counter("log_reopened_total", help, log.counts().reopened.get());
     }
     page.finish()
@@ -77,32 +77,23 @@ type Names = [(&'static str, &'static str); 4];
 
 const STORE: Names = [
     ("store_connections", "Connections to the database"),
-    (
-        "store_lost_total",
-        "Connections to the database that were lost",
-    ),
+    ("store_lost_total", "Connections to the database lost"),
     (
         "store_renewed_total",
-        "Lost connections to the database that were made anew",
+        "Connections to the database restored",
     ),
     (
         "store_timeouts_total",
-        "Requests that waited for the database in vain",
+        "Requests that timed out waiting for the database",
     ),
 ];
 const CACHE: Names = [
     ("cache_connections", "Connections to the cache"),
-    (
-        "cache_lost_total",
-        "Connections to the cache that were lost",
-    ),
-    (
-        "cache_renewed_total",
-        "Lost connections to the cache that were made anew",
-    ),
+    ("cache_lost_total", "Connections to the cache lost"),
+    ("cache_renewed_total", "Connections to the cache restored"),
     (
         "cache_timeouts_total",
-        "Requests that waited for the cache in vain",
+        "Requests that timed out waiting for the cache",
     ),
 ];
 

@@ -161,7 +161,7 @@ fn probability(
             Ok((1.0, Some(format!("{column} is {cell}, taken as 1"))))
         }
         (Some(value), AboveOne::Refuse) if value > 1.0 => Err(format!(
-            "{column} is {cell}, and a probability is at most 1; mend it, or have it taken as 1 \
+            "{column} is {cell}, and a probability is at most 1; fix it, or have it taken as 1 \
              (--above-one take-as-one)"
         )),
         _ => Err(format!(

@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
 use super::database::{self, Begun, Pool, Tables};
-use super::fault::Fault;
 use super::metrics::Metrics;
 use super::offers::Offer;
 use super::options::{AdsOptions, Writes};
 use super::record::Record;
+use super::request_error::RequestError;
 use super::store::{Past, Store, StoreError, Writer};
 use server::database::{ServerAddress, StoreAddress};
 
@@ -91,7 +91,7 @@ impl Records {
         }
     }
 
-    pub(super) async fn write(&self, record: Record) -> Result<(), Fault> {
+    pub(super) async fn write(&self, record: Record) -> Result<(), RequestError> {
         match self {
             Records::Nowhere => Ok(()),
             Records::File(writer, Writes::Sync) => writer.write(record).await,
@@ -101,10 +101,10 @@ impl Records {
     }
 
     /// An offer that is in no memory any more.
-    pub(super) async fn find(&self, id: u64) -> Result<Offer, Fault> {
+    pub(super) async fn find(&self, id: u64) -> Result<Offer, RequestError> {
         match self {
-            Records::Nowhere | Records::File(..) => Err(Fault::NoOffer),
-            Records::Server(pool) => pool.find(id).await?.ok_or(Fault::NoOffer),
+            Records::Nowhere | Records::File(..) => Err(RequestError::NoOffer),
+            Records::Server(pool) => pool.find(id).await?.ok_or(RequestError::NoOffer),
         }
     }
 

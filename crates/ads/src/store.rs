@@ -18,9 +18,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::database::DatabaseError;
-use super::fault::Fault;
 use super::offers::Offer;
 use super::record::Record;
+use super::request_error::RequestError;
 use super::step::Step;
 use server::database::{OpenError, SqliteFile};
 
@@ -71,7 +71,7 @@ pub enum StoreError {
     #[error(transparent)]
     Server(#[from] DatabaseError),
     /// A database of something else.
-    #[error("it is a database of something else; name a file of this server, or a new one")]
+    #[error("it is a database of another program; name a file of this server, or a new one")]
     Foreign,
     /// Tables of a version that is not known here.
     #[error("its tables have version {found}, and this server knows version {VERSION}")]
@@ -80,7 +80,9 @@ pub enum StoreError {
         found: i64,
     },
     /// The numbers of ads mean something else in it.
-    #[error("it was begun with seed {seed} and {ads} ads; serve it with these, or name a new file")]
+    #[error(
+        "it was created with seed {seed} and {ads} ads; serve it with these, or name a new file"
+    )]
     Inventory {
         /// What the file says.
         seed: i64,
@@ -88,7 +90,7 @@ pub enum StoreError {
         ads: i64,
     },
     /// Its offers have numbers up to the last one.
-    #[error("no numbers of offers are left in it; name a new file")]
+    #[error("no offer numbers are left in it; name a new file")]
     Numbers,
     /// The thread that writes cannot be started.
     #[error("its thread cannot be started")]
@@ -109,7 +111,7 @@ impl From<OpenError> for StoreError {
 #[derive(Debug)]
 enum Task {
     /// Whoever waits for it, where somebody does, is told when it is done.
-    Write(Record, Option<oneshot::Sender<Result<(), Fault>>>),
+    Write(Record, Option<oneshot::Sender<Result<(), RequestError>>>),
     /// Everything before is written; then it ends.
     End,
 }
@@ -328,8 +330,8 @@ impl Store {
         for (done, is_stored) in written.zip(stored) {
             match (done, is_stored) {
                 (Some(done), _) => {
-                    // Whoever asked may be gone.
-                    let _ = done.send(is_stored.then_some(()).ok_or(Fault::Store));
+                    // The requester may be gone.
+                    let _ = done.send(is_stored.then_some(()).ok_or(RequestError::Store));
                 }
                 (None, false) => lost(1),
                 (None, true) => {}
@@ -346,17 +348,17 @@ fn is_constraint(error: &rusqlite::Error) -> bool {
 
 impl Writer {
     /// Hands a record over, and waits until it is stored.
-    pub(super) async fn write(&self, record: Record) -> Result<(), Fault> {
+    pub(super) async fn write(&self, record: Record) -> Result<(), RequestError> {
         let (done, is_done) = oneshot::channel();
         let task = Task::Write(record, Some(done));
-        self.tasks.try_send(task).map_err(|_| Fault::Busy)?;
-        is_done.await.unwrap_or(Err(Fault::Store))
+        self.tasks.try_send(task).map_err(|_| RequestError::Busy)?;
+        is_done.await.unwrap_or(Err(RequestError::Store))
     }
 
     /// Hands a record over; it is stored later.
-    pub(super) fn write_later(&self, record: Record) -> Result<(), Fault> {
+    pub(super) fn write_later(&self, record: Record) -> Result<(), RequestError> {
         let task = Task::Write(record, None);
-        self.tasks.try_send(task).map_err(|_| Fault::Busy)
+        self.tasks.try_send(task).map_err(|_| RequestError::Busy)
     }
 
     /// How many records wait.
@@ -525,7 +527,7 @@ mod tests {
             .unwrap();
         assert_eq!(
             writer.write(record(1, Step::Served)).await,
-            Err(Fault::Store)
+            Err(RequestError::Store)
         );
         writer.write_later(record(1, Step::Served)).unwrap();
         // Before anything else is in its batch.
@@ -538,7 +540,7 @@ mod tests {
         assert_eq!(lost.iter().count(), 0);
         assert_eq!(
             writer.write_later(record(3, Step::Served)),
-            Err(Fault::Busy)
+            Err(RequestError::Busy)
         );
     }
 }

@@ -16,7 +16,7 @@ use crate::stopped;
 use rewind::Rewind;
 
 pub use connections::{ConnectionGuard, ConnectionLimits, Peer, serve_connections};
-pub use head::{Asked, Door, Opening, Route, accepted, read_opening, route};
+pub use head::{Endpoint, OpenRequest, Opening, Route, read_opening, route, upgrade_response};
 
 /// Serves requests by `router` until the peer leaves; once `stop` turns true the request under
 /// way is answered and the connection closed. `head` holds the bytes that were read already.

@@ -92,12 +92,12 @@ impl Page {
             ("connections_total", "Connections opened", opened),
             (
                 "accept_errors_total",
-                "Failures to accept",
+                "Failures to accept a connection",
                 all.accept_errors.get(),
             ),
             (
                 "opening_timeouts_total",
-                "Connections given up because their first request was not whole in time",
+                "Connections closed because their first request was incomplete at the timeout",
                 all.opening_timeouts.get(),
             ),
             (
@@ -112,17 +112,17 @@ impl Page {
             ),
             (
                 "bad_requests_total",
-                "Requests answered by an error",
+                "Requests answered with an error",
                 all.bad_requests.get(),
             ),
             (
                 "slow_disconnects_total",
-                "Connections cut for reading too slowly",
+                "Connections closed because they read too slowly",
                 all.slow_disconnects.get(),
             ),
             (
                 "idle_disconnects_total",
-                "Connections closed for silence",
+                "Connections closed by the idle timeout",
                 all.idle_disconnects.get(),
             ),
         ];

@@ -19,12 +19,12 @@ const EVENTS_MAX: usize = 64;
 
 /// Watches sockets, edge-triggered: each change is told once.
 #[derive(Debug)]
-pub(crate) struct Lookout {
+pub(crate) struct Poller {
     epoll: AsyncFd<OwnedFd>,
 }
 
-impl Lookout {
-    /// A lookout for the runtime and the file table of the calling thread.
+impl Poller {
+    /// A poller for the runtime and the file table of the calling thread.
     ///
     /// # Errors
     /// When the kernel has no room for it.

@@ -1,16 +1,16 @@
-//! The front of one serving thread: its listener, and all its WebSockets and streams of events.
+//! The reactor of one serving thread: its listener, and all its WebSockets and streams of events.
 //!
 //! A connection is a row in a table, not a task: one task looks after all of them, and an idle one
-//! costs its row alone. Other tasks of the thread (broadcasts, the beat, answers that took time)
-//! borrow the front for a moment; nobody holds it over an `await`. What is served is the [`House`]
+//! costs its row alone. Other tasks of the thread (broadcasts, the tick, answers that took time)
+//! borrow the reactor for a moment; none borrows it across an `await`. What is served is the [`Service`]
 //! behind it.
 
-mod connection;
+mod accepting;
 mod idle;
 mod notice;
-mod opening;
 mod outbox;
 mod receiving;
+mod row;
 mod sending;
 mod service;
 mod subscribers;
@@ -33,16 +33,19 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use tokio::sync::{mpsc, watch};
 
-use crate::poller::{Event, Lookout};
-use connection::{Connection, Stage};
+use crate::poller::{Event, Poller};
 use idle::Limits;
-use subscribers::Audience;
-use subscriptions::Seat;
+use row::{Row, Stage};
+use subscribers::Subscribers;
+use subscriptions::Subscription;
 use table::{Key, Table};
 
 pub use notice::{Kind, Notice};
-pub use outbox::Patience;
-pub use service::{Admitted, Answered, FrontOptions, Habit, Heard, House, Later, Seating, Shared};
+pub use outbox::QueueLimits;
+pub use service::{
+    Accepted, Handled, KeepAlive, Later, ReactorOptions, Response, Service, SharedReactor,
+    SubscriptionChange,
+};
 pub use thread::{broadcast, serve};
 
 /// Bytes received at a time, on one buffer for the whole thread.
@@ -51,40 +54,40 @@ const RECEIVE_BYTES: usize = 16 * 1024;
 const LISTENER: u64 = u64::MAX;
 /// Things done between two looks at what else the thread has to do: sends of a broadcast,
 /// connections accepted, connections called, rows swept with an effect.
-const LOT: usize = 64;
+const BATCH: usize = 64;
 
 /// Held by whoever must be waited for when the thread stops.
 type Alive = mpsc::Sender<Infallible>;
 
 /// All connections of one thread.
-pub struct Front<H: House> {
+pub struct Reactor<S: Service> {
     /// For tasks that come back to it.
     me: Weak<RefCell<Self>>,
-    house: Arc<H>,
-    /// What the house keeps here.
-    pub local: H::Local,
-    options: FrontOptions,
+    service: Arc<S>,
+    /// The state of the service on this thread.
+    pub thread_state: S::ThreadState,
+    options: ReactorOptions,
     limits: Limits,
     router: Router,
     stop: watch::Receiver<bool>,
-    lookout: Lookout,
+    poller: Poller,
     /// `None` once the thread is stopping.
     listener: Option<OwnedFd>,
     /// Connections may be waiting to be accepted.
-    knocked: bool,
-    rows: Table<Connection<H::Guest>>,
+    may_accept: bool,
+    rows: Table<Row<S::Connection>>,
     /// For each channel.
-    audiences: Vec<Audience>,
-    /// Connections to be looked at although the kernel will not tell of them.
-    calls: VecDeque<Key>,
+    channels: Vec<Subscribers>,
+    /// Connections to be processed although the kernel will not tell of them.
+    scheduled: VecDeque<Key>,
     /// What the kernel told and was not looked at yet.
     events: Vec<Event>,
     /// The task that looks after all this, when it waits.
     waker: Option<Waker>,
-    /// The clock of silence: beats so far.
-    beat: u32,
+    /// The clock of silence: ticks so far.
+    tick: u32,
     /// Rows in a stage that has an end of its own.
-    passing: usize,
+    transitional: usize,
     /// Rows that are, or were, WebSockets or streams.
     opened: usize,
     /// What is received.
@@ -95,40 +98,40 @@ pub struct Front<H: House> {
     alive: Option<Alive>,
 }
 
-impl<H: House> Front<H> {
-    /// The front of the calling thread, which listens already.
+impl<S: Service> Reactor<S> {
+    /// The reactor of the calling thread, which listens already.
     ///
     /// # Errors
     /// When the kernel has no room to watch the listener.
     fn new(
-        house: &Arc<H>,
-        options: FrontOptions,
+        service: &Arc<S>,
+        options: ReactorOptions,
         listener: OwnedFd,
         stop: watch::Receiver<bool>,
         alive: Alive,
     ) -> io::Result<Rc<RefCell<Self>>> {
-        let lookout = Lookout::new()?;
-        lookout.watch(&listener, LISTENER)?;
-        let router = house.router();
+        let poller = Poller::new()?;
+        poller.watch(&listener, LISTENER)?;
+        let router = service.router();
         Ok(Rc::new_cyclic(|me| {
             RefCell::new(Self {
                 me: Weak::clone(me),
-                house: Arc::clone(house),
-                local: house.local(),
+                service: Arc::clone(service),
+                thread_state: service.thread_state(),
                 limits: Limits::new(&options),
                 router,
                 stop,
-                lookout,
+                poller,
                 listener: Some(listener),
-                knocked: true,
+                may_accept: true,
                 rows: Table::with_capacity(options.connections_each),
                 options,
-                audiences: Vec::new(),
-                calls: VecDeque::new(),
+                channels: Vec::new(),
+                scheduled: VecDeque::new(),
                 events: Vec::new(),
                 waker: None,
-                beat: 0,
-                passing: 0,
+                tick: 0,
+                transitional: 0,
                 opened: 0,
                 buffer: vec![0; RECEIVE_BYTES],
                 replies: Vec::new(),
@@ -148,25 +151,25 @@ impl<H: House> Front<H> {
         let mut events = std::mem::take(&mut self.events);
         let mut more = Poll::Ready(Ok(()));
         if events.is_empty() {
-            more = self.lookout.poll_events(cx, &mut events);
+            more = self.poller.poll_events(cx, &mut events);
         }
         for event in events.drain(..) {
             match event.data.u64() {
-                LISTENER => self.knocked = true,
-                bits => self.notice(Key::from_bits(bits), event.flags),
+                LISTENER => self.may_accept = true,
+                bits => self.on_event(Key::from_bits(bits), event.flags),
             }
         }
-        for _ in 0..self.calls.len().min(LOT) {
-            if let Some(key) = self.calls.pop_front() {
-                self.attend(key);
+        for _ in 0..self.scheduled.len().min(BATCH) {
+            if let Some(key) = self.scheduled.pop_front() {
+                self.process_row(key);
             }
         }
         self.accept();
         if more.is_ready() {
-            more = self.lookout.poll_events(cx, &mut events);
+            more = self.poller.poll_events(cx, &mut events);
         }
         self.events = events;
-        if more.is_pending() && (self.knocked || !self.calls.is_empty()) {
+        if more.is_pending() && (self.may_accept || !self.scheduled.is_empty()) {
             more = Poll::Ready(Ok(()));
         }
         if more.is_pending() {
@@ -182,22 +185,22 @@ impl<H: House> Front<H> {
     }
 
     /// Has a connection looked at in the next turn.
-    fn call(&mut self, key: Key) {
+    fn schedule(&mut self, key: Key) {
         if let Some(row) = self.rows.get_mut(key)
-            && !std::mem::replace(&mut row.called, true)
+            && !std::mem::replace(&mut row.scheduled, true)
         {
-            self.calls.push_back(key);
+            self.scheduled.push_back(key);
             self.wake();
         }
     }
 
     /// The kernel told something of a connection.
-    fn notice(&mut self, key: Key, flags: EventFlags) {
+    fn on_event(&mut self, key: Key, flags: EventFlags) {
         let Some(row) = self.rows.get_mut(key) else {
             return;
         };
         if flags.contains(EventFlags::ERR) {
-            return self.part(key);
+            return self.close(key);
         }
         let ends = EventFlags::RDHUP | EventFlags::HUP;
         row.readable |= flags.intersects(EventFlags::IN | ends);
@@ -205,22 +208,22 @@ impl<H: House> Front<H> {
         if flags.contains(EventFlags::OUT) && row.outbox.is_some() {
             self.drain(key);
         }
-        self.attend(key);
+        self.process_row(key);
     }
 
     /// Reads once from a connection, if it is listened to and there is something; if there may be
-    /// more, it is looked at again in the next turn.
-    fn attend(&mut self, key: Key) {
+    /// more, it is processed again in the next turn.
+    fn process_row(&mut self, key: Key) {
         let Some(row) = self.rows.get_mut(key) else {
             return;
         };
-        row.called = false;
-        if row.inbox.is_some() && row.is_listened_to() {
+        row.scheduled = false;
+        if row.inbox.is_some() && row.is_read() {
             // Whole frames may have been set aside while it was not.
-            self.hear(key, &mut []);
+            self.process(key, &mut []);
         }
         match self.rows.get_mut(key) {
-            Some(row) if row.readable && row.is_listened_to() => self.receive(key),
+            Some(row) if row.readable && row.is_read() => self.receive(key),
             _ => {}
         }
     }
@@ -235,33 +238,33 @@ impl<H: House> Front<H> {
                 // A receipt that does not fill the buffer has emptied the socket (epoll(7)).
                 row.readable = row.hung_up || length == buffer.len();
                 if row.stage == Stage::Open {
-                    row.since = self.beat;
+                    row.since = self.tick;
                 }
-                self.hear(key, &mut buffer[..length]);
+                self.process(key, &mut buffer[..length]);
                 match self.rows.get_mut(key) {
-                    Some(row) if row.readable && row.is_listened_to() => self.call(key),
+                    Some(row) if row.readable && row.is_read() => self.schedule(key),
                     _ => {}
                 }
             }
             Err(Errno::AGAIN) => row.readable = false,
             // It has left, or it broke.
-            Ok(_) | Err(_) => self.part(key),
+            Ok(_) | Err(_) => self.close(key),
         }
         self.buffer = buffer;
     }
 
     /// Makes something of what came.
-    fn hear(&mut self, key: Key, bytes: &mut [u8]) {
+    fn process(&mut self, key: Key, bytes: &mut [u8]) {
         let Some(row) = self.rows.get_mut(key) else {
             return;
         };
         let mut kept = row.kept_bytes();
         let left = if kept.is_empty() {
-            let used = self.understand(key, bytes);
+            let used = self.interpret(key, bytes);
             bytes[used..].to_vec()
         } else {
             kept.extend_from_slice(bytes);
-            let used = self.understand(key, &mut kept);
+            let used = self.interpret(key, &mut kept);
             kept.drain(..used);
             kept
         };
@@ -273,109 +276,115 @@ impl<H: House> Front<H> {
     }
 
     /// How many of the bytes are not needed any more.
-    fn understand(&mut self, key: Key, bytes: &mut [u8]) -> usize {
+    fn interpret(&mut self, key: Key, bytes: &mut [u8]) -> usize {
         match self.rows.get_mut(key).map(|row| row.stage) {
             Some(Stage::Opening) => self.read_head(key, bytes),
-            Some(Stage::Open) => self.listen(key, bytes),
+            Some(Stage::Open) => self.read_frames(key, bytes),
             Some(Stage::Closing | Stage::Closed) | None => bytes.len(),
         }
     }
 
-    /// Changes the seats of a connection.
-    fn seat(&mut self, key: Key, seating: Seating) {
-        match seating {
-            Seating::Keep => {}
-            Seating::Take(channel) => self.take_seat(key, channel),
-            Seating::Give(channel) => {
+    /// Changes the subscriptions of a connection.
+    fn change_subscription(&mut self, key: Key, change: SubscriptionChange) {
+        match change {
+            SubscriptionChange::Keep => {}
+            SubscriptionChange::Subscribe(channel) => self.subscribe(key, channel),
+            SubscriptionChange::Unsubscribe(channel) => {
                 let row = self.rows.get_mut(key);
-                if let Some(seat) = row.and_then(|row| row.seats.remove(channel)) {
-                    self.leave(seat);
+                if let Some(subscription) = row.and_then(|row| row.subscriptions.remove(channel)) {
+                    self.unsubscribe(subscription);
                 }
             }
-            Seating::Only(channel) => {
+            SubscriptionChange::Only(channel) => {
                 let row = self.rows.get_mut(key);
-                if !row.is_some_and(|row| channel.is_some_and(|channel| row.seats.has(channel))) {
-                    self.leave_all(key);
+                if !row.is_some_and(|row| {
+                    channel.is_some_and(|channel| row.subscriptions.has(channel))
+                }) {
+                    self.unsubscribe_all(key);
                 }
                 if let Some(channel) = channel {
-                    self.take_seat(key, channel);
+                    self.subscribe(key, channel);
                 }
             }
         }
     }
 
-    fn take_seat(&mut self, key: Key, channel: u32) {
+    fn subscribe(&mut self, key: Key, channel: u32) {
         let Some(row) = self.rows.get_mut(key) else {
             return;
         };
-        if row.seats.has(channel) {
+        if row.subscriptions.has(channel) {
             return;
         }
         let at = channel as usize;
-        if at >= self.audiences.len() {
-            self.audiences.resize_with(at + 1, Audience::default);
+        if at >= self.channels.len() {
+            self.channels.resize_with(at + 1, Subscribers::default);
         }
-        let place = self.audiences[at].join(key.place());
-        row.seats.add(Seat { channel, place });
+        let place = self.channels[at].join(key.place());
+        row.subscriptions.add(Subscription { channel, place });
     }
 
-    fn leave_all(&mut self, key: Key) {
-        while let Some(seat) = self.rows.get_mut(key).and_then(|row| row.seats.pop()) {
-            self.leave(seat);
+    fn unsubscribe_all(&mut self, key: Key) {
+        while let Some(subscription) = self
+            .rows
+            .get_mut(key)
+            .and_then(|row| row.subscriptions.pop())
+        {
+            self.unsubscribe(subscription);
         }
     }
 
-    fn leave(&mut self, seat: Seat) {
-        let Seat { channel, place } = seat;
+    fn unsubscribe(&mut self, subscription: Subscription) {
+        let Subscription { channel, place } = subscription;
         let rows = &mut self.rows;
-        let audience = &mut self.audiences[channel as usize];
-        audience.leave(place, |listener, place| {
+        let subscribers = &mut self.channels[channel as usize];
+        subscribers.leave(place, |listener, place| {
             if let Some((_, row)) = rows.at_mut(listener) {
-                row.seats.moved(Seat { channel, place });
+                row.subscriptions.moved(Subscription { channel, place });
             }
         });
-        if audience.is_empty() {
-            H::emptied(&mut self.local, channel);
+        if subscribers.is_empty() {
+            S::on_empty_channel(&mut self.thread_state, channel);
         }
     }
 
     /// Ends a connection here and now.
-    fn part(&mut self, key: Key) {
-        self.leave_all(key);
+    fn close(&mut self, key: Key) {
+        self.unsubscribe_all(key);
         let Some(row) = self.rows.remove(key) else {
             return;
         };
-        if let Some(guest) = row.guest {
-            self.dismiss(guest);
+        if let Some(connection) = row.connection {
+            self.release(connection);
         }
         if row.stage != Stage::Open {
-            self.passing -= 1;
+            self.transitional -= 1;
         }
-        if row.habit != Habit::Nothing {
+        if row.keep_alive != KeepAlive::None {
             self.opened -= 1;
-            self.house.connections().closed.add(1);
+            self.service.connections().closed.add(1);
         }
-        self.let_go();
+        self.release_if_empty();
     }
 
     /// Lets the thread end when it is stopping and the last connection is gone.
-    fn let_go(&mut self) {
+    fn release_if_empty(&mut self) {
         if self.listener.is_none() && self.rows.len() == 0 {
             self.alive = None;
         }
     }
 
     /// Accepts nothing more, and gives up connections that have not asked for anything yet.
-    fn close_doors(&mut self) {
+    fn stop_accepting(&mut self) {
         self.listener = None;
         for place in 0..self.rows.places() {
             if let Some((key, row)) = self.rows.at_mut(place)
                 && row.stage == Stage::Opening
             {
-                self.part(key);
+                self.close(key);
             }
         }
-        self.let_go();
+        self.release_if_empty();
     }
 
     /// How many WebSockets and streams there are.
@@ -385,6 +394,6 @@ impl<H: House> Front<H> {
 }
 
 /// Says that nothing more will be sent.
-fn say_end(socket: &OwnedFd) -> Result<(), Errno> {
+fn shut_down_sending(socket: &OwnedFd) -> Result<(), Errno> {
     shutdown(socket, Shutdown::Write)
 }

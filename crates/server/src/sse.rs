@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-/// A comment, which clients pass over: it shows that the stream is alive.
+/// A comment, which clients ignore: it shows that the stream is alive.
 pub const COMMENT: &str = ":\n\n";
 /// [`COMMENT`] as a chunk.
 pub const HEARTBEAT: Bytes = Bytes::from_static(b"3\r\n:\n\n\r\n");

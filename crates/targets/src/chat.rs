@@ -11,26 +11,26 @@
 mod cable;
 mod channels;
 mod connection;
-mod fault;
-mod house;
 mod http;
-mod hub;
 mod message;
 mod metrics;
 mod options;
 mod paths;
 mod phoenix;
 mod reply;
+mod request_error;
 mod room;
+mod service;
 mod socket;
+mod state;
 mod store;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hub::Hub;
 use server::{Operations, ServerError, Stop, reactor};
+use state::ChatState;
 
 pub use options::ChatOptions;
 pub use store::StoreError;
@@ -83,24 +83,24 @@ pub async fn serve(
 ) -> Result<Report, ChatError> {
     options.check()?;
     let options = options.with_enough_threads(server::open_files_max())?;
-    let (hub, writing) = Hub::open(&options)?;
-    let hub = Arc::new(hub);
+    let (state, writing) = ChatState::open(&options)?;
+    let state = Arc::new(state);
     let work = {
-        let (hub, front) = (Arc::clone(&hub), options.front());
-        move |context| reactor::serve(Arc::clone(&hub), front.clone(), context)
+        let (state, reactor) = (Arc::clone(&state), options.reactor());
+        move |context| reactor::serve(Arc::clone(&state), reactor.clone(), context)
     };
-    let drain = || hub.drain().begin();
+    let drain = || state.drain().begin();
     let served = server::serve(&options.server, work, ready, shutdown, drain).await;
-    hub.end_store().await;
+    state.end_store().await;
     let written = writing.is_none_or(|thread| thread.join().is_ok());
     served?;
     if !written {
         return Err(ServerError::Crashed.into());
     }
-    let connections = &hub.metrics.connections;
+    let connections = &state.metrics.connections;
     Ok(Report {
         connections: connections.opened.get(),
-        messages: hub.metrics.spoken.get(),
+        messages: state.metrics.spoken.get(),
         slow_disconnects: connections.slow_disconnects.get(),
         connections_cut: connections.cut.get(),
     })

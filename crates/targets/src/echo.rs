@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_tungstenite::tungstenite::Error;
 
-use server::http::{Door, Opening, Route, read_opening, serve_http};
+use server::http::{Endpoint, Opening, Route, read_opening, serve_http};
 use server::websocket::{Limits, Socket};
 use server::{ServerError, ServerOptions, Stop, ThreadContext, accept_all, stopped};
 
@@ -117,7 +117,7 @@ async fn receive(
     router: Arc<Router>,
     stop: watch::Receiver<bool>,
 ) {
-    let Ok(Some(Opening { route, bytes })) = read_opening(&mut stream, door).await else {
+    let Ok(Some(Opening { route, bytes })) = read_opening(&mut stream, endpoint).await else {
         return;
     };
     match route {
@@ -140,8 +140,8 @@ async fn receive(
     }
 }
 
-fn door(path: &str) -> Option<Door> {
-    (path == PATH).then_some(Door::WebSocket)
+fn endpoint(path: &str) -> Option<Endpoint> {
+    (path == PATH).then_some(Endpoint::WebSocket)
 }
 
 /// Echoes until an error, of which a proper close is one.

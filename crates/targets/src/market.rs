@@ -6,21 +6,19 @@
 //! and not a cent is made or lost. `docs/market.md` describes the protocol.
 //!
 //! ```text
-//!   feed ── events ─► resolver ──► store ◄── desk ◄── front ◄─► clients
+//!   feed ── events ─► resolver ──► store ◄── connection ◄─► reactor ◄─► clients
 //!                        │           ▲        │ touch   ▲ one a thread
 //!                        │           └─ batch ◄┘        │
-//!                        └── news ──► bus ◄┘ distributions
+//!                        └── news ───► bus ◄┘ distributions
 //!                                      └──► fan-out, one a thread and game
 //! ```
 
 mod batch;
 mod books;
 mod bus;
+mod connection;
 mod delay;
-mod desk;
 mod feed;
-mod house;
-mod hub;
 mod ledger;
 mod metrics;
 mod model;
@@ -29,6 +27,8 @@ mod payout;
 mod protocol;
 mod resolver;
 mod rest;
+mod service;
+mod state;
 mod store;
 mod transactions;
 
@@ -41,7 +41,7 @@ use tokio::task::JoinSet;
 use server::{Operations, ServerError, Stop, reactor};
 
 use feed::Story;
-use hub::Hub;
+use state::MarketState;
 
 pub use options::MarketOptions;
 
@@ -79,18 +79,18 @@ pub async fn serve(
 ) -> Result<Report, ServerError> {
     options.check()?;
     let options = options.with_enough_threads(server::open_files_max())?;
-    let hub = Arc::new(Hub::new(&options));
-    let play = play(&options, &hub);
+    let state = Arc::new(MarketState::new(&options));
+    let play = play(&options, &state);
     let work = {
-        let (hub, front) = (Arc::clone(&hub), options.front());
-        move |context| reactor::serve(Arc::clone(&hub), front.clone(), context)
+        let (state, reactor) = (Arc::clone(&state), options.reactor());
+        move |context| reactor::serve(Arc::clone(&state), reactor.clone(), context)
     };
     let drain = || {
-        hub.drain().begin();
+        state.drain().begin();
         drop(play);
     };
     server::serve(&options.server, work, ready, shutdown, drain).await?;
-    Ok(report(&hub).await)
+    Ok(report(&state).await)
 }
 
 /// [`serve`] on a runtime of its own, until `stop`; raises the limit on open files first. For a process that
@@ -108,30 +108,34 @@ pub fn run(
 }
 
 /// Starts what happens without connections: feed, resolver, batches. Dropping it ends them.
-fn play(options: &MarketOptions, hub: &Arc<Hub>) -> JoinSet<()> {
+fn play(options: &MarketOptions, state: &Arc<MarketState>) -> JoinSet<()> {
     let mut play = JoinSet::new();
     let (events, happened) = mpsc::channel(EVENTS_WAITING);
-    for game in hub.games() {
+    for game in state.games() {
         let story = Story::new(options.seed, game, options.goal_every);
         play.spawn(feed::tell(story, events.clone()));
         play.spawn(batch::publish_distributions(
-            Arc::clone(hub),
+            Arc::clone(state),
             game,
             options.batch,
         ));
     }
-    play.spawn(resolver::resolve(Arc::clone(hub), happened));
+    play.spawn(resolver::resolve(Arc::clone(state), happened));
     play
 }
 
-async fn report(hub: &Hub) -> Report {
-    let metrics = &hub.metrics;
+async fn report(state: &MarketState) -> Report {
+    let metrics = &state.metrics;
     Report {
         connections: metrics.connections.opened.get(),
         predictions: metrics.predictions_accepted.get(),
         pools_settled: metrics.pools_settled.get(),
         connections_cut: metrics.connections.cut.get(),
-        balanced: hub.store.audit().await.is_ok_and(|money| money.balanced()),
+        balanced: state
+            .store
+            .audit()
+            .await
+            .is_ok_and(|money| money.balanced()),
     }
 }
 

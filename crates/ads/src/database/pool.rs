@@ -1,7 +1,7 @@
 //! Connections to a database, each on a thread of its own, which blocks as it likes.
 //!
 //! Requests hand over what is to be done, and wait for it as long as they may. A connection that is
-//! lost is made anew, at once and then ever more seldom; while there is none, who waits is refused.
+//! lost is restored, at once and then ever more seldom; while there is none, who waits is refused.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -13,10 +13,10 @@ use tokio::sync::oneshot;
 
 use super::connect;
 use super::tables::{self, Begun, DatabaseError, Tables};
-use crate::fault::Fault;
 use crate::link::LinkFigures;
 use crate::offers::Offer;
 use crate::record::Record;
+use crate::request_error::RequestError;
 use server::database::{ServerAddress, Sql, SqlError};
 
 /// What may wait for a connection.
@@ -56,8 +56,8 @@ pub(crate) struct Reports {
     pub(crate) lost: Box<dyn Fn(u64) + Send + Sync>,
 }
 
-/// Whoever asked is told.
-type Done<T> = oneshot::Sender<Result<T, Fault>>;
+/// Whoever asked is reports.
+type Done<T> = oneshot::Sender<Result<T, RequestError>>;
 
 #[derive(Debug)]
 enum Task {
@@ -69,13 +69,13 @@ enum Task {
 /// The app servers' end.
 pub(crate) struct Pool {
     tasks: SyncSender<Task>,
-    hall: Arc<Hall>,
+    shared: Arc<Shared>,
 }
 
 /// What the threads share.
-struct Hall {
+struct Shared {
     settings: Settings,
-    told: Reports,
+    reports: Reports,
     waiting: AtomicUsize,
     ending: AtomicBool,
     tasks: Mutex<Receiver<Task>>,
@@ -89,7 +89,7 @@ impl Pool {
     pub(crate) fn start(
         settings: Settings,
         tables: Tables,
-        told: Reports,
+        reports: Reports,
     ) -> Result<(Pool, Begun, Vec<JoinHandle<()>>), DatabaseError> {
         let connect = || connect(&settings.address, settings.wait);
         let mut first = connect()?;
@@ -100,27 +100,30 @@ impl Pool {
             sessions.push(connect()?);
         }
         let (tasks, waiting) = sync_channel(WAITING_MAX);
-        told.figures.open.store(sessions.len(), Ordering::Relaxed);
-        let hall = Arc::new(Hall {
+        reports
+            .figures
+            .open
+            .store(sessions.len(), Ordering::Relaxed);
+        let shared = Arc::new(Shared {
             settings,
-            told,
+            reports,
             waiting: AtomicUsize::new(0),
             ending: AtomicBool::new(false),
             tasks: Mutex::new(waiting),
         });
         let threads = sessions.into_iter().enumerate().map(|(number, session)| {
-            let line = Line {
-                hall: Arc::clone(&hall),
-                holds: number == 0 && hall.settings.alone,
+            let thread = PoolThread {
+                shared: Arc::clone(&shared),
+                holds: number == 0 && shared.settings.alone,
                 session: Some(session),
             };
             std::thread::Builder::new()
                 .name("database".to_owned())
-                .spawn(move || line.work())
+                .spawn(move || thread.work())
                 .map_err(|error| DatabaseError::Sql(format!("a thread cannot be started: {error}")))
         });
         let threads = threads.collect::<Result<_, _>>();
-        let pool = Pool { tasks, hall };
+        let pool = Pool { tasks, shared };
         match threads {
             Ok(threads) => Ok((pool, begun, threads)),
             Err(error) => {
@@ -131,8 +134,8 @@ impl Pool {
     }
 
     /// Has a record stored; where requests wait for theirs, not before it is.
-    pub(crate) async fn write(&self, record: Record) -> Result<(), Fault> {
-        if !self.hall.settings.sync {
+    pub(crate) async fn write(&self, record: Record) -> Result<(), RequestError> {
+        if !self.shared.settings.sync {
             return self.hand_over(Task::Write(record, None));
         }
         let (done, is_done) = oneshot::channel();
@@ -141,43 +144,46 @@ impl Pool {
     }
 
     /// An offer that was recorded.
-    pub(crate) async fn find(&self, id: u64) -> Result<Option<Offer>, Fault> {
+    pub(crate) async fn find(&self, id: u64) -> Result<Option<Offer>, RequestError> {
         let (done, is_done) = oneshot::channel();
         self.hand_over(Task::Find(id, done))?;
         self.wait(is_done).await
     }
 
-    fn hand_over(&self, task: Task) -> Result<(), Fault> {
-        self.hall.waiting.fetch_add(1, Ordering::Relaxed);
+    fn hand_over(&self, task: Task) -> Result<(), RequestError> {
+        self.shared.waiting.fetch_add(1, Ordering::Relaxed);
         self.tasks.try_send(task).map_err(|_| {
-            self.hall.waiting.fetch_sub(1, Ordering::Relaxed);
-            Fault::Busy
+            self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+            RequestError::Busy
         })
     }
 
     /// Who has waited long enough is gone; what was asked is then not begun.
-    async fn wait<T>(&self, done: oneshot::Receiver<Result<T, Fault>>) -> Result<T, Fault> {
-        match tokio::time::timeout(self.hall.settings.wait, done).await {
-            Ok(answer) => answer.unwrap_or(Err(Fault::Store)),
+    async fn wait<T>(
+        &self,
+        done: oneshot::Receiver<Result<T, RequestError>>,
+    ) -> Result<T, RequestError> {
+        match tokio::time::timeout(self.shared.settings.wait, done).await {
+            Ok(answer) => answer.unwrap_or(Err(RequestError::Store)),
             Err(_) => {
-                self.hall.told.figures.timeouts.add(1);
-                Err(Fault::Busy)
+                self.shared.reports.figures.timeouts.add(1);
+                Err(RequestError::Busy)
             }
         }
     }
 
     /// How much waits.
     pub(crate) fn waiting(&self) -> usize {
-        self.hall.waiting.load(Ordering::Relaxed)
+        self.shared.waiting.load(Ordering::Relaxed)
     }
 
     /// Ends the threads when they have done what they were given, as far as that is possible.
     pub(crate) fn end(&self) {
-        self.hall.ending.store(true, Ordering::Relaxed);
+        self.shared.ending.store(true, Ordering::Relaxed);
     }
 }
 
-impl Hall {
+impl Shared {
     fn is_ending(&self) -> bool {
         self.ending.load(Ordering::Relaxed)
     }
@@ -199,7 +205,7 @@ impl Hall {
                 Ok(task) => break task,
                 Err(RecvTimeoutError::Timeout) if !self.is_ending() => {
                     looks += 1;
-                    if looks >= TRY && self.told.failing.load(Ordering::Relaxed) {
+                    if looks >= TRY && self.reports.failing.load(Ordering::Relaxed) {
                         return Some(Vec::new());
                     }
                 }
@@ -221,7 +227,9 @@ impl Hall {
     /// Refuses who waits, while no connection is there. What nobody waits for stays, until the end.
     fn refuse(&self) {
         let gives_up = self.is_ending();
-        if self.told.figures.open.load(Ordering::Relaxed) > 0 || !(self.settings.sync || gives_up) {
+        if self.reports.figures.open.load(Ordering::Relaxed) > 0
+            || !(self.settings.sync || gives_up)
+        {
             return;
         }
         let Ok(tasks) = self.tasks.try_lock() else {
@@ -235,26 +243,26 @@ impl Hall {
 
     fn fail(&self, task: Task) {
         match task {
-            // Whoever asked may be gone.
-            Task::Write(_, Some(done)) => drop(done.send(Err(Fault::Store))),
-            Task::Write(_, None) => (self.told.lost)(1),
-            Task::Find(_, done) => drop(done.send(Err(Fault::Store))),
+            // The requester may be gone.
+            Task::Write(_, Some(done)) => drop(done.send(Err(RequestError::Store))),
+            Task::Write(_, None) => (self.reports.lost)(1),
+            Task::Find(_, done) => drop(done.send(Err(RequestError::Store))),
         }
     }
 }
 
 /// A thread with its connection.
-struct Line {
-    hall: Arc<Hall>,
+struct PoolThread {
+    shared: Arc<Shared>,
     /// Whether its connection holds the database for this server alone.
     holds: bool,
     session: Option<Box<dyn Sql + Send>>,
 }
 
-impl Line {
+impl PoolThread {
     fn work(mut self) {
         while self.session.is_some() || self.connect_again() {
-            let Some(batch) = self.hall.next() else {
+            let Some(batch) = self.shared.next() else {
                 return;
             };
             match batch.is_empty() {
@@ -270,15 +278,15 @@ impl Line {
         let mut pause = PAUSE_FIRST;
         loop {
             // At the end nothing is waited for a second time.
-            if !self.hall.is_ending() && self.connect() {
+            if !self.shared.is_ending() && self.connect() {
                 return true;
             }
-            if self.hall.told.figures.open.load(Ordering::Relaxed) == 0 {
+            if self.shared.reports.figures.open.load(Ordering::Relaxed) == 0 {
                 self.tell(false);
             }
             for _ in 0..pause {
-                self.hall.refuse();
-                if self.hall.is_ending() {
+                self.shared.refuse();
+                if self.shared.is_ending() {
                     return false;
                 }
                 std::thread::park_timeout(LOOK);
@@ -288,7 +296,7 @@ impl Line {
     }
 
     fn connect(&mut self) -> bool {
-        let settings = &self.hall.settings;
+        let settings = &self.shared.settings;
         let Ok(mut session) = connect(&settings.address, settings.wait) else {
             return false;
         };
@@ -296,21 +304,29 @@ impl Line {
             return false;
         }
         self.session = Some(session);
-        self.hall.told.figures.open.fetch_add(1, Ordering::Relaxed);
-        self.hall.told.figures.renewed.add(1);
+        self.shared
+            .reports
+            .figures
+            .open
+            .fetch_add(1, Ordering::Relaxed);
+        self.shared.reports.figures.renewed.add(1);
         self.tell(true);
         true
     }
 
     fn lose(&mut self) {
         if self.session.take().is_some() {
-            self.hall.told.figures.open.fetch_sub(1, Ordering::Relaxed);
-            self.hall.told.figures.lost.add(1);
+            self.shared
+                .reports
+                .figures
+                .open
+                .fetch_sub(1, Ordering::Relaxed);
+            self.shared.reports.figures.lost.add(1);
         }
     }
 
     /// Does something with the connection; one that was lost, for it had long been idle or its server
-    /// began anew, is made anew once.
+    /// began anew, is restored once.
     fn attempt<T>(
         &mut self,
         mut what: impl FnMut(&mut dyn Sql) -> Result<T, SqlError>,
@@ -342,12 +358,12 @@ impl Line {
                 Task::Find(_, done) if done.is_closed() => {}
                 Task::Find(id, done) => {
                     let found = self.attempt(|sql| tables::find(sql, id));
-                    let _ = done.send(found.map_err(|_| Fault::Store));
+                    let _ = done.send(found.map_err(|_| RequestError::Store));
                 }
                 Task::Write(_, Some(done)) if done.is_closed() => {}
                 Task::Write(record, Some(done)) => {
                     let written = self.write(&[record]);
-                    let _ = done.send(written.map_err(|_| Fault::Store));
+                    let _ = done.send(written.map_err(|_| RequestError::Store));
                 }
                 Task::Write(record, None) => records.push(record),
             }
@@ -363,14 +379,14 @@ impl Line {
             match self.write(records) {
                 Ok(()) => return,
                 Err(SqlError::Lost(_)) if self.connect_again() => {}
-                Err(SqlError::Contended) if !self.hall.is_ending() => {}
+                Err(SqlError::Contended) if !self.shared.is_ending() => {}
                 // One of them is there already, or cannot be stored: the others can.
                 Err(SqlError::Duplicate | SqlError::Refused(_)) if records.len() > 1 => {
                     return records
                         .chunks(1)
                         .for_each(|record| self.write_later(record));
                 }
-                Err(_) => return (self.hall.told.lost)(records.len() as u64),
+                Err(_) => return (self.shared.reports.lost)(records.len() as u64),
             }
         }
     }
@@ -382,7 +398,7 @@ impl Line {
     }
 
     fn tell(&self, is_well: bool) {
-        let failing = &self.hall.told.failing;
+        let failing = &self.shared.reports.failing;
         failing.store(!is_well, Ordering::Relaxed);
     }
 

@@ -47,7 +47,7 @@ pub enum DatabaseError {
     #[error("{0}")]
     Sql(String),
     /// There are tables of something else.
-    #[error("there are tables of something else in it; name an empty database")]
+    #[error("it has tables of another program; name an empty database")]
     Foreign,
     /// Tables of a version that is not known here.
     #[error("its tables have version {found}, and this server knows version {VERSION}")]
@@ -56,7 +56,7 @@ pub enum DatabaseError {
         found: i64,
     },
     /// The numbers of ads mean something else in it.
-    #[error("it was begun with seed {seed} and {ads} ads; serve it with these, or name another")]
+    #[error("it was created with seed {seed} and {ads} ads; serve it with these, or name another")]
     Inventory {
         /// What the database says.
         seed: i64,
@@ -65,7 +65,7 @@ pub enum DatabaseError {
     },
     /// A server without a cache has it for itself.
     #[error(
-        "another server has it for itself; servers that share a database need a cache (--cache)"
+        "another server uses it exclusively; servers that share a database need a cache (--cache)"
     )]
     Taken,
 }
@@ -184,7 +184,7 @@ pub(super) fn begin(
     let process = int(row, 2)?;
     let first_offer = process
         .checked_mul(OFFERS_EACH)
-        .ok_or_else(|| SqlError::Refused("no numbers of offers are left".to_owned()))?;
+        .ok_or_else(|| SqlError::Refused("no offer numbers are left".to_owned()))?;
     Ok(Begun {
         store: int(row, 0)?,
         epoch: int(row, 1)?,

@@ -16,11 +16,11 @@ const HEAD_MAX: usize = 8 * 1024;
 /// Most header fields of a handshake.
 const FIELDS_MAX: usize = 64;
 /// How long a peer may take to send its first head.
-const PATIENCE: Duration = Duration::from_secs(15);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What a path opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum Endpoint {
     WebSocket,
     /// Server-sent events.
     Stream,
@@ -28,7 +28,7 @@ pub enum Door {
 
 /// What a request says that opens something.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct OpenRequest {
     /// The request's target up to `?`.
     pub path: String,
     /// What stands after it, undecoded.
@@ -46,10 +46,10 @@ pub enum Route {
     WebSocket {
         /// The value of `Sec-WebSocket-Accept` (RFC 6455, section 4.2.2).
         accept: String,
-        asked: Asked,
+        open_request: OpenRequest,
     },
     /// A stream of events.
-    Stream(Asked),
+    Stream(OpenRequest),
     /// A handshake that cannot be accepted; the answer to send before closing.
     Refused(&'static str),
     /// Anything else.
@@ -69,7 +69,7 @@ const NO_KEY: &str = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-L
 const NO_VERSION: &str = "HTTP/1.1 426 Upgrade Required\r\nSec-WebSocket-Version: 13\r\n\
                           Connection: close\r\nContent-Length: 0\r\n\r\n";
 
-/// Reads the first request's head; `door` says what a path opens.
+/// Reads the first request's head; `endpoint` says what a path opens.
 ///
 /// `Ok(None)`: the peer left or dawdled before its head was whole.
 ///
@@ -77,7 +77,7 @@ const NO_VERSION: &str = "HTTP/1.1 426 Upgrade Required\r\nSec-WebSocket-Version
 /// When reading the socket fails.
 pub async fn read_opening(
     stream: &mut TcpStream,
-    door: impl Fn(&str) -> Option<Door>,
+    endpoint: impl Fn(&str) -> Option<Endpoint>,
 ) -> io::Result<Option<Opening>> {
     let mut bytes = Vec::with_capacity(1024);
     let read = async {
@@ -85,12 +85,12 @@ pub async fn read_opening(
             if stream.read_buf(&mut bytes).await? == 0 {
                 return Ok(None);
             }
-            if let Some((route, length)) = route(&bytes, &door) {
+            if let Some((route, length)) = route(&bytes, &endpoint) {
                 return Ok(Some((route, length)));
             }
         }
     };
-    let found: io::Result<_> = timeout(PATIENCE, read).await.unwrap_or(Ok(None));
+    let found: io::Result<_> = timeout(HEAD_TIMEOUT, read).await.unwrap_or(Ok(None));
     Ok(found?.map(|(route, length)| {
         bytes.drain(..length);
         Opening { route, bytes }
@@ -99,7 +99,7 @@ pub async fn read_opening(
 
 /// The answer that completes a handshake; `accept` is from [`Route::WebSocket`]. `protocol` is the
 /// one chosen of those the client speaks.
-pub fn accepted(accept: &str, protocol: Option<&str>) -> String {
+pub fn upgrade_response(accept: &str, protocol: Option<&str>) -> String {
     let chosen = protocol.map(|protocol| format!("Sec-WebSocket-Protocol: {protocol}\r\n"));
     format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
@@ -109,13 +109,13 @@ pub fn accepted(accept: &str, protocol: Option<&str>) -> String {
 }
 
 /// The route and how many bytes of `bytes` it used up; `None` when the head is not whole yet,
-/// which is so for 8 KiB at most. `door` says what a path opens.
-pub fn route(bytes: &[u8], door: impl Fn(&str) -> Option<Door>) -> Option<(Route, usize)> {
+/// which is so for 8 KiB at most. `endpoint` says what a path opens.
+pub fn route(bytes: &[u8], endpoint: impl Fn(&str) -> Option<Endpoint>) -> Option<(Route, usize)> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut request = httparse::Request::new(&mut fields);
     match request.parse(bytes) {
         Ok(httparse::Status::Complete(length)) if length <= HEAD_MAX => {
-            match opens(&request, door) {
+            match opens(&request, endpoint) {
                 Some(route) => Some((route, length)),
                 None => Some((Route::Http, 0)),
             }
@@ -128,34 +128,37 @@ pub fn route(bytes: &[u8], door: impl Fn(&str) -> Option<Door>) -> Option<(Route
 /// What a request opens, if anything.
 fn opens(
     request: &httparse::Request<'_, '_>,
-    door: impl Fn(&str) -> Option<Door>,
+    endpoint: impl Fn(&str) -> Option<Endpoint>,
 ) -> Option<Route> {
     let target = request.path?;
     let (path, query) = target
         .split_once('?')
         .map_or((target, None), |(path, query)| (path, Some(query)));
-    let door = door(path).filter(|_| request.method == Some("GET"))?;
-    let asked = || Asked {
+    let endpoint = endpoint(path).filter(|_| request.method == Some("GET"))?;
+    let open_request = || OpenRequest {
         path: path.to_owned(),
         query: query.map(str::to_owned),
         protocols: protocols(request),
         last_event_id: text(request, "last-event-id").map(str::to_owned),
     };
-    match door {
-        Door::WebSocket => handshake(request, asked),
+    match endpoint {
+        Endpoint::WebSocket => handshake(request, open_request),
         // A chunked answer (RFC 9112, section 7.1) is for HTTP/1.1 only, and a body would have to
         // be read.
-        Door::Stream => {
+        Endpoint::Stream => {
             let plain = request.version == Some(1)
                 && value(request, "content-length").is_none()
                 && value(request, "transfer-encoding").is_none();
-            plain.then(|| Route::Stream(asked()))
+            plain.then(|| Route::Stream(open_request()))
         }
     }
 }
 
 /// Checks a handshake by RFC 6455, section 4.2.1; `None` if the request is not one at all.
-fn handshake(request: &httparse::Request<'_, '_>, asked: impl FnOnce() -> Asked) -> Option<Route> {
+fn handshake(
+    request: &httparse::Request<'_, '_>,
+    open_request: impl FnOnce() -> OpenRequest,
+) -> Option<Route> {
     if !list_has(request, "upgrade", "websocket") {
         return None;
     }
@@ -170,7 +173,7 @@ fn handshake(request: &httparse::Request<'_, '_>, asked: impl FnOnce() -> Asked)
     Some(match key {
         Some(key) => Route::WebSocket {
             accept: derive_accept_key(key),
-            asked: asked(),
+            open_request: open_request(),
         },
         None => Route::Refused(NO_KEY),
     })
@@ -218,10 +221,10 @@ fn list_has(request: &httparse::Request<'_, '_>, name: &str, token: &str) -> boo
 mod tests {
     use super::*;
 
-    fn door(path: &str) -> Option<Door> {
+    fn endpoint(path: &str) -> Option<Endpoint> {
         match path {
-            "/v1/stream" => Some(Door::WebSocket),
-            "/events" => Some(Door::Stream),
+            "/v1/stream" => Some(Endpoint::WebSocket),
+            "/events" => Some(Endpoint::Stream),
             _ => None,
         }
     }
@@ -232,37 +235,45 @@ mod tests {
 
     #[test]
     fn handshake_of_the_rfc() {
-        let (found, length) = route(GOOD.as_bytes(), door).unwrap();
+        let (found, length) = route(GOOD.as_bytes(), endpoint).unwrap();
         assert_eq!(length, GOOD.len());
-        let Route::WebSocket { accept, asked } = found else {
+        let Route::WebSocket {
+            accept,
+            open_request,
+        } = found
+        else {
             panic!("{found:?}")
         };
         assert_eq!(accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-        assert_eq!(asked.path, "/v1/stream");
-        assert_eq!(asked.query.as_deref(), Some("user=ann"));
-        assert_eq!(asked.protocols, Vec::<String>::new());
+        assert_eq!(open_request.path, "/v1/stream");
+        assert_eq!(open_request.query.as_deref(), Some("user=ann"));
+        assert_eq!(open_request.protocols, Vec::<String>::new());
     }
 
     #[test]
     fn every_prefix_of_a_head_is_incomplete() {
         for end in 1..GOOD.len() {
-            assert_eq!(route(&GOOD.as_bytes()[..end], door), None, "{end} bytes");
+            assert_eq!(
+                route(&GOOD.as_bytes()[..end], endpoint),
+                None,
+                "{end} bytes"
+            );
         }
     }
 
     #[test]
     fn other_requests_are_for_the_http_server() {
         let http = Some((Route::Http, 0));
-        assert_eq!(route(b"GET /hello HTTP/1.1\r\n\r\n", door), http);
+        assert_eq!(route(b"GET /hello HTTP/1.1\r\n\r\n", endpoint), http);
         assert_eq!(
-            route(GOOD.replace("/v1/stream", "/other").as_bytes(), door),
+            route(GOOD.replace("/v1/stream", "/other").as_bytes(), endpoint),
             http
         );
-        assert_eq!(route(b"\x16\x03\x01\x02\x00\x01", door), http);
+        assert_eq!(route(b"\x16\x03\x01\x02\x00\x01", endpoint), http);
         let endless = format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(HEAD_MAX));
-        assert_eq!(route(endless.as_bytes(), door), http);
+        assert_eq!(route(endless.as_bytes(), endpoint), http);
         let long = GOOD.replace("Host: x", &format!("Host: {}", "x".repeat(HEAD_MAX)));
-        assert_eq!(route(long.as_bytes(), door), http);
+        assert_eq!(route(long.as_bytes(), endpoint), http);
     }
 
     #[test]
@@ -274,7 +285,7 @@ mod tests {
             ("HTTP/1.1", "HTTP/1.0", NO_KEY),
         ] {
             let bad = GOOD.replace(from, to);
-            let (found, _) = route(bad.as_bytes(), door).unwrap();
+            let (found, _) = route(bad.as_bytes(), endpoint).unwrap();
             assert_eq!(found, Route::Refused(answer), "{to}");
         }
     }
@@ -283,27 +294,27 @@ mod tests {
     fn subprotocols_are_read_and_one_is_chosen() {
         let offer = "Host: x\r\nSec-WebSocket-Protocol: a, b\r\nsec-websocket-protocol: c";
         let text = GOOD.replace("Host: x", offer);
-        let (found, _) = route(text.as_bytes(), door).unwrap();
-        let Route::WebSocket { asked, .. } = found else {
+        let (found, _) = route(text.as_bytes(), endpoint).unwrap();
+        let Route::WebSocket { open_request, .. } = found else {
             panic!("{found:?}")
         };
-        assert_eq!(asked.protocols, ["a", "b", "c"]);
-        assert!(accepted("k", Some("b")).contains("\r\nSec-WebSocket-Protocol: b\r\n\r\n"));
-        assert!(!accepted("k", None).contains("Protocol: "));
+        assert_eq!(open_request.protocols, ["a", "b", "c"]);
+        assert!(upgrade_response("k", Some("b")).contains("\r\nSec-WebSocket-Protocol: b\r\n\r\n"));
+        assert!(!upgrade_response("k", None).contains("Protocol: "));
     }
 
     #[test]
     fn streams_are_opened_by_plain_requests() {
         let get = "GET /events?a=1 HTTP/1.1\r\nHost: x\r\nLast-Event-ID: 7\r\n\r\n";
-        let (found, length) = route(get.as_bytes(), door).unwrap();
+        let (found, length) = route(get.as_bytes(), endpoint).unwrap();
         assert_eq!(length, get.len());
-        let asked = Asked {
+        let open_request = OpenRequest {
             path: "/events".into(),
             query: Some("a=1".into()),
             protocols: Vec::new(),
             last_event_id: Some("7".into()),
         };
-        assert_eq!(found, Route::Stream(asked));
+        assert_eq!(found, Route::Stream(open_request));
         for (from, to) in [
             ("GET", "POST"),
             ("HTTP/1.1", "HTTP/1.0"),
@@ -312,7 +323,7 @@ mod tests {
         ] {
             let other = get.replace(from, to);
             assert_eq!(
-                route(other.as_bytes(), door),
+                route(other.as_bytes(), endpoint),
                 Some((Route::Http, 0)),
                 "{to}"
             );

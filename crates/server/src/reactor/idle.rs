@@ -1,30 +1,30 @@
 //! Time: what has taken too long, and who has been silent for too long.
 //!
-//! There is no timer for each connection. A beat is the clock, short against all limits; now and
+//! There is no timer for each connection. A tick is the clock, short against all limits; now and
 //! then every row is looked at.
 
 use std::time::Duration;
 
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-use super::connection::Stage;
-use super::service::{FrontOptions, Habit, House};
+use super::row::Stage;
+use super::service::{KeepAlive, ReactorOptions, Service};
 use super::table::Key;
-use super::{Front, LOT};
+use super::{BATCH, Reactor};
 
 /// How long a peer may take over its part of the closing handshake.
-const FAREWELL: Duration = Duration::from_secs(2);
-/// Shortest time between two beats.
-const BEAT_MIN: Duration = Duration::from_millis(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Shortest time between two ticks.
+const TICK_MIN: Duration = Duration::from_millis(1);
 /// Rows looked at between two looks at what else the thread has to do.
 const ROWS_MAX: u32 = 4096;
 
-/// How long things may take, in beats.
+/// How long things may take, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
-    beat: Duration,
+    tick: Duration,
     opening: u32,
-    farewell: u32,
+    closing: u32,
     /// Silence after which a connection is pinged, each time.
     ping: Option<u32>,
     /// Silence after which it is closed.
@@ -34,76 +34,76 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn new(options: &FrontOptions) -> Self {
+    pub(super) fn new(options: &ReactorOptions) -> Self {
         let silence = options.ping_after.into_iter().chain(options.idle_timeout);
         let shortest_silence = silence.min();
         let shortest = shortest_silence.map_or(options.opening_timeout, |silence| {
             silence.min(options.opening_timeout)
         });
         // What takes too long is noticed at most an eighth late, but for farewells.
-        let beat = (shortest / 8).min(FAREWELL / 2).max(BEAT_MIN);
-        let beats = |time: Duration| {
-            let beats = time.as_secs_f64() / beat.as_secs_f64();
-            (beats.ceil() as u32).max(1)
+        let tick = (shortest / 8).min(CLOSE_TIMEOUT / 2).max(TICK_MIN);
+        let ticks = |time: Duration| {
+            let ticks = time.as_secs_f64() / tick.as_secs_f64();
+            (ticks.ceil() as u32).max(1)
         };
         Self {
-            beat,
-            opening: beats(options.opening_timeout),
-            farewell: beats(FAREWELL),
-            ping: options.ping_after.map(beats),
-            close: options.idle_timeout.map(beats),
-            sweep: shortest_silence.map_or(u32::MAX, |time| (beats(time) / 8).max(1)),
+            tick,
+            opening: ticks(options.opening_timeout),
+            closing: ticks(CLOSE_TIMEOUT),
+            ping: options.ping_after.map(ticks),
+            close: options.idle_timeout.map(ticks),
+            sweep: shortest_silence.map_or(u32::MAX, |time| (ticks(time) / 8).max(1)),
         }
     }
 }
 
-impl<H: House> Front<H> {
-    /// The time between two beats.
-    pub(super) fn beat_time(&self) -> Duration {
-        self.limits.beat
+impl<S: Service> Reactor<S> {
+    /// The time between two ticks.
+    pub(super) fn tick_time(&self) -> Duration {
+        self.limits.tick
     }
 
-    /// A beat; whether anybody has to be looked at.
-    pub(super) fn beat(&mut self) -> bool {
-        self.beat = self.beat.wrapping_add(1);
-        self.passing > 0 || self.beat.is_multiple_of(self.limits.sweep)
+    /// Advances the clock; whether rows have to be checked.
+    pub(super) fn tick(&mut self) -> bool {
+        self.tick = self.tick.wrapping_add(1);
+        self.transitional > 0 || self.tick.is_multiple_of(self.limits.sweep)
     }
 
-    /// Looks at a lot of rows from `place` on; where to go on, if not at the end.
-    pub(super) fn sweep_lot(&mut self, place: u32) -> Option<u32> {
+    /// Looks at a batch of rows from `place` on; where to continue, if not at the end.
+    pub(super) fn sweep_batch(&mut self, place: u32) -> Option<u32> {
         let end = self.rows.places().min(place.saturating_add(ROWS_MAX));
         let mut acted = 0;
         for place in place..end {
-            if acted == LOT {
+            if acted == BATCH {
                 return Some(place);
             }
             if let Some((key, row)) = self.rows.at_mut(place) {
-                let passed = self.beat.wrapping_sub(row.since);
-                let (stage, habit) = (row.stage, row.habit);
-                acted += usize::from(self.look_at_silent(key, stage, habit, passed));
+                let passed = self.tick.wrapping_sub(row.since);
+                let (stage, keep_alive) = (row.stage, row.keep_alive);
+                acted += usize::from(self.check_idle(key, stage, keep_alive, passed));
             }
         }
         (end < self.rows.places()).then_some(end)
     }
 
-    /// Whether anything was done about a connection whose peer was last heard of `passed` beats
+    /// Whether anything was done about a connection whose peer was last heard of `passed` ticks
     /// ago.
-    fn look_at_silent(&mut self, key: Key, stage: Stage, habit: Habit, passed: u32) -> bool {
+    fn check_idle(&mut self, key: Key, stage: Stage, keep_alive: KeepAlive, passed: u32) -> bool {
         let Limits {
             ping, close, sweep, ..
         } = self.limits;
-        let close = close.filter(|_| habit.is_closed());
-        let ping = ping.filter(|_| habit.is_pinged());
+        let close = close.filter(|_| keep_alive.is_closed());
+        let ping = ping.filter(|_| keep_alive.is_pinged());
         match stage {
             Stage::Opening if passed > self.limits.opening => {
-                self.house.connections().opening_timeouts.add(1);
-                self.part(key);
+                self.service.connections().opening_timeouts.add(1);
+                self.close(key);
             }
-            Stage::Closing | Stage::Closed if passed > self.limits.farewell => self.part(key),
-            Stage::Open if !self.beat.is_multiple_of(sweep) => return false,
+            Stage::Closing | Stage::Closed if passed > self.limits.closing => self.close(key),
+            Stage::Open if !self.tick.is_multiple_of(sweep) => return false,
             Stage::Open if close.is_some_and(|limit| passed >= limit) => {
-                self.house.connections().idle_disconnects.add(1);
-                self.shut(key, CloseCode::Away, "silent for too long");
+                self.service.connections().idle_disconnects.add(1);
+                self.close_with(key, CloseCode::Away, "silent for too long");
             }
             // A multiple of the limit was passed since the last look.
             Stage::Open
@@ -121,27 +121,27 @@ impl<H: House> Front<H> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reactor::Patience;
+    use crate::reactor::QueueLimits;
 
     #[test]
     fn limits_in_beats() {
-        let mut options = FrontOptions {
+        let mut options = ReactorOptions {
             connections_each: 0,
             message_max: 1024,
             errors_max: 1,
-            patience: Patience {
-                news_max: 1,
+            queue_limits: QueueLimits {
+                events_max: 1,
                 missed_max: 1,
             },
             opening_timeout: Duration::from_secs(10),
             ping_after: Some(Duration::from_secs(60)),
             idle_timeout: None,
             stop_within: Duration::from_secs(10),
-            farewell: "",
+            close_reason: "",
         };
         let limits = Limits::new(&options);
-        assert_eq!(limits.beat, Duration::from_secs(1));
-        assert_eq!((limits.opening, limits.farewell), (10, 2));
+        assert_eq!(limits.tick, Duration::from_secs(1));
+        assert_eq!((limits.opening, limits.closing), (10, 2));
         assert_eq!(
             (limits.ping, limits.close, limits.sweep),
             (Some(60), None, 7)
@@ -150,7 +150,7 @@ mod tests {
         options.ping_after = Some(Duration::from_millis(40));
         options.idle_timeout = Some(Duration::from_millis(201));
         let limits = Limits::new(&options);
-        assert_eq!(limits.beat, Duration::from_millis(5));
+        assert_eq!(limits.tick, Duration::from_millis(5));
         assert_eq!(
             (limits.ping, limits.close, limits.sweep),
             (Some(8), Some(41), 1)

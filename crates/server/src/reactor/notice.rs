@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-/// A message for all who have a seat in a channel, encoded once.
+/// A message for all subscribers of a channel, encoded once.
 #[derive(Debug, Clone)]
 pub struct Notice {
     pub kind: Kind,
@@ -16,5 +16,5 @@ pub enum Kind {
     /// How things stand: a newer one makes it worthless.
     State,
     /// Anything else: it must arrive.
-    News,
+    Event,
 }

@@ -1,6 +1,6 @@
 //! What waits for a reader that is slower than what it is sent. Only such a connection has one.
 //!
-//! Memory is bounded: a state is overtaken by the next one, news queues up to a limit,
+//! Memory is bounded: a state is overtaken by the next one, events queues up to a limit,
 //! and a reader too slow for either is given up. A peer that does not read is not listened to, so
 //! that at most one piece of its replies is here.
 
@@ -12,9 +12,9 @@ use super::notice::{Kind, Notice};
 
 /// How much may wait.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct QueueLimits {
     /// News that may wait.
-    pub news_max: usize,
+    pub events_max: usize,
     /// States that may be missed in a row.
     pub missed_max: u32,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Outbox {
     flight: Bytes,
     /// Replies.
     replies: Bytes,
-    news: VecDeque<Bytes>,
+    events: VecDeque<Bytes>,
     state: Option<Bytes>,
     /// States missed in a row.
     missed: u32,
@@ -53,7 +53,7 @@ impl Outbox {
     }
 
     /// Leaves a notice.
-    pub(crate) fn leave(&mut self, notice: &Notice, patience: Patience) -> Left {
+    pub(crate) fn leave(&mut self, notice: &Notice, queue_limits: QueueLimits) -> Left {
         let frame = notice.frame.clone();
         let mut left = Left::Waiting;
         match notice.kind {
@@ -63,9 +63,9 @@ impl Outbox {
                     left = Left::Superseded;
                 }
             }
-            Kind::News => self.news.push_back(frame),
+            Kind::Event => self.events.push_back(frame),
         }
-        if self.missed > patience.missed_max || self.news.len() > patience.news_max {
+        if self.missed > queue_limits.missed_max || self.events.len() > queue_limits.events_max {
             left = Left::GivenUp;
         }
         left
@@ -73,7 +73,10 @@ impl Outbox {
 
     /// Leaves replies. There must be none already.
     pub(crate) fn reply(&mut self, frames: Bytes) {
-        debug_assert!(self.replies.is_empty(), "who does not read is not answered");
+        debug_assert!(
+            self.replies.is_empty(),
+            "a peer that does not read is not answered"
+        );
         self.replies = frames;
     }
 
@@ -91,7 +94,7 @@ impl Outbox {
         };
     }
 
-    /// What shall be sent now, if anything waits. Replies come before news, news before
+    /// What shall be sent now, if anything waits. Replies come before events, events before
     /// states, and `ping` last. `begun` is called when that is a frame of which nothing was sent
     /// before, other than a reply.
     pub(crate) fn next(&mut self, ping: Bytes, begun: impl FnOnce()) -> Option<&Bytes> {
@@ -107,7 +110,7 @@ impl Outbox {
     }
 
     fn take_waiting(&mut self, ping: Bytes) -> Option<Bytes> {
-        if let Some(frame) = self.news.pop_front() {
+        if let Some(frame) = self.events.pop_front() {
             return Some(frame);
         }
         if let Some(frame) = self.state.take() {
@@ -127,8 +130,8 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    const PATIENCE: Patience = Patience {
-        news_max: 2,
+    const LIMITS: QueueLimits = QueueLimits {
+        events_max: 2,
         missed_max: 2,
     };
 
@@ -140,7 +143,7 @@ mod tests {
     }
 
     fn leave(outbox: &mut Outbox, kind: Kind, frame: &'static str) -> Left {
-        outbox.leave(&notice(kind, frame), PATIENCE)
+        outbox.leave(&notice(kind, frame), LIMITS)
     }
 
     /// Sends the next frame whole.
@@ -159,7 +162,7 @@ mod tests {
         let mut outbox = Outbox::with_rest("rest".into());
         assert_eq!(leave(&mut outbox, Kind::State, "old"), Left::Waiting);
         assert_eq!(leave(&mut outbox, Kind::State, "new"), Left::Superseded);
-        assert_eq!(leave(&mut outbox, Kind::News, "goal"), Left::Waiting);
+        assert_eq!(leave(&mut outbox, Kind::Event, "goal"), Left::Waiting);
         outbox.ping();
         outbox.reply("reply".into());
         assert_eq!(
@@ -175,7 +178,7 @@ mod tests {
         let mut begun = 0;
         assert_eq!(outbox.next("ping".into(), || begun += 1).unwrap(), "first");
         outbox.sent(2);
-        leave(&mut outbox, Kind::News, "goal");
+        leave(&mut outbox, Kind::Event, "goal");
         leave(&mut outbox, Kind::State, "second");
         assert_eq!(outbox.next("ping".into(), || begun += 1).unwrap(), "rst");
         assert_eq!(begun, 1);
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn readers_that_miss_too_much_are_given_up() {
-        for (kind, tolerated) in [(Kind::State, 3), (Kind::News, 2)] {
+        for (kind, tolerated) in [(Kind::State, 3), (Kind::Event, 2)] {
             let mut outbox = Outbox::default();
             for _ in 0..tolerated {
                 assert_ne!(leave(&mut outbox, kind, "x"), Left::GivenUp);
@@ -206,7 +209,7 @@ mod tests {
     #[test]
     fn the_end_comes_after_what_was_begun_alone() {
         let mut outbox = Outbox::with_rest("rest".into());
-        leave(&mut outbox, Kind::News, "goal");
+        leave(&mut outbox, Kind::Event, "goal");
         outbox.reply("reply".into());
         outbox.ping();
         outbox.end("close".into());

@@ -6,19 +6,19 @@ use bytes::Bytes;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send, sockopt};
 
-use super::connection::Stage;
 use super::notice::Notice;
 use super::outbox::{Left, Outbox};
-use super::service::{Habit, House};
-use super::subscribers::Audience;
+use super::row::Stage;
+use super::service::{KeepAlive, Service};
+use super::subscribers::Subscribers;
 use super::table::Key;
-use super::{Front, LOT, say_end};
+use super::{BATCH, Reactor, shut_down_sending};
 use crate::sse;
 use crate::websocket::frames;
 
 const FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
-/// What a broadcast came to, to be counted once a lot.
+/// Results of a broadcast, counted once per batch.
 #[derive(Debug, Default)]
 struct Tally {
     sent: u64,
@@ -26,27 +26,27 @@ struct Tally {
     given_up: u64,
 }
 
-impl<H: House> Front<H> {
-    /// Begins to bring a notice to those who have a seat in `channel` now.
+impl<S: Service> Reactor<S> {
+    /// Begins a broadcast to the present subscribers of `channel`.
     pub fn begin_broadcast(&mut self, channel: u32) {
-        if let Some(audience) = self.audiences.get_mut(channel as usize) {
-            audience.begin();
+        if let Some(subscribers) = self.channels.get_mut(channel as usize) {
+            subscribers.begin();
         }
     }
 
-    /// Brings `notice` to a lot of them; whether there may be more.
-    pub(crate) fn broadcast_lot(&mut self, channel: u32, notice: &Notice) -> bool {
+    /// Sends `notice` to a batch of them; whether there may be more.
+    pub(crate) fn broadcast_batch(&mut self, channel: u32, notice: &Notice) -> bool {
         let mut tally = Tally::default();
         let mut more = true;
-        for _ in 0..LOT {
-            let audience = self.audiences.get_mut(channel as usize);
-            let Some(listener) = audience.and_then(Audience::next) else {
+        for _ in 0..BATCH {
+            let subscribers = self.channels.get_mut(channel as usize);
+            let Some(listener) = subscribers.and_then(Subscribers::next) else {
                 more = false;
                 break;
             };
             self.deliver(listener, notice, &mut tally);
         }
-        let connections = self.house.connections();
+        let connections = self.service.connections();
         connections.messages_sent.add(tally.sent);
         connections.superseded.add(tally.superseded);
         connections.slow_disconnects.add(tally.given_up);
@@ -66,34 +66,34 @@ impl<H: House> Front<H> {
                 }
                 Err(Errno::AGAIN) => {
                     let mut outbox = Outbox::default();
-                    outbox.leave(notice, self.options.patience);
+                    outbox.leave(notice, self.options.queue_limits);
                     self.wait_for_room(key, outbox);
                 }
-                Err(_) => self.part(key),
+                Err(_) => self.close(key),
             }
             return;
         }
         match row
             .outbox
             .as_mut()
-            .map(|outbox| outbox.leave(notice, self.options.patience))
+            .map(|outbox| outbox.leave(notice, self.options.queue_limits))
         {
             Some(Left::Superseded) => tally.superseded += 1,
             Some(Left::GivenUp) => {
                 tally.given_up += 1;
-                self.cut(key);
+                self.abort(key);
             }
             Some(Left::Waiting) | None => {}
         }
     }
 
     /// Gives up a connection without a word: what the kernel still holds for it is dropped.
-    fn cut(&mut self, key: Key) {
+    fn abort(&mut self, key: Key) {
         if let Some(row) = self.rows.get_mut(key) {
             // Without it, the kernel would keep that for as long as the peer does not read.
             let _ = sockopt::set_socket_linger(&row.socket, Some(Duration::ZERO));
         }
-        self.part(key);
+        self.close(key);
     }
 
     /// Sends the replies that were gathered.
@@ -121,7 +121,7 @@ impl<H: House> Front<H> {
             Ok(count) if count == bytes.len() => {}
             Ok(count) => self.wait_for_room(key, Outbox::with_rest(rest(&bytes[count..]))),
             Err(Errno::AGAIN) => self.wait_for_room(key, Outbox::with_rest(rest(bytes))),
-            Err(_) => self.part(key),
+            Err(_) => self.close(key),
         }
     }
 
@@ -133,9 +133,9 @@ impl<H: House> Front<H> {
         row.outbox = Some(Box::new(outbox));
         // Watched from the first time on: it does no harm later, and is told once.
         if !std::mem::replace(&mut row.room_watched, true)
-            && self.lookout.watch_room(&row.socket, key.to_bits()).is_err()
+            && self.poller.watch_room(&row.socket, key.to_bits()).is_err()
         {
-            self.part(key);
+            self.close(key);
         }
     }
 
@@ -147,8 +147,8 @@ impl<H: House> Front<H> {
         let Some(outbox) = &mut row.outbox else {
             return;
         };
-        let messages = &self.house.connections().messages_sent;
-        let ping = ping_of(row.habit);
+        let messages = &self.service.connections().messages_sent;
+        let ping = ping_of(row.keep_alive);
         while let Some(bytes) = outbox.next(ping.clone(), || messages.add(1)) {
             let length = bytes.len();
             match send(&row.socket, bytes, FLAGS) {
@@ -159,13 +159,13 @@ impl<H: House> Front<H> {
                     }
                 }
                 Err(Errno::AGAIN) => return,
-                Err(_) => return self.part(key),
+                Err(_) => return self.close(key),
             }
         }
         row.outbox = None;
         self.all_sent(key);
         // It is listened to again.
-        self.call(key);
+        self.schedule(key);
     }
 
     /// Sends a ping, or leaves it in the outbox.
@@ -176,27 +176,27 @@ impl<H: House> Front<H> {
         match &mut row.outbox {
             Some(outbox) => outbox.ping(),
             None => {
-                self.house.connections().messages_sent.add(1);
-                let ping = ping_of(row.habit);
+                self.service.connections().messages_sent.add(1);
+                let ping = ping_of(row.keep_alive);
                 self.send(key, &ping, Bytes::copy_from_slice);
             }
         }
     }
 
     /// Sends the last word: after that `stage` begins, which is one of the last two.
-    pub(super) fn take_leave(&mut self, key: Key, last: Bytes, stage: Stage) {
+    pub(super) fn send_last(&mut self, key: Key, last: Bytes, stage: Stage) {
         self.reply(key);
-        self.leave_all(key);
+        self.unsubscribe_all(key);
         let Some(row) = self.rows.get_mut(key) else {
             return;
         };
         if row.stage == Stage::Open {
-            self.passing += 1;
+            self.transitional += 1;
         }
         row.stage = stage;
-        row.since = self.beat;
+        row.since = self.tick;
         row.inbox = None;
-        let guest = row.guest.take();
+        let connection = row.connection.take();
         match &mut row.outbox {
             Some(outbox) => outbox.end(last),
             None => {
@@ -204,8 +204,8 @@ impl<H: House> Front<H> {
                 self.all_sent(key);
             }
         }
-        if let Some(guest) = guest {
-            self.dismiss(guest);
+        if let Some(connection) = connection {
+            self.release(connection);
         }
     }
 
@@ -218,19 +218,19 @@ impl<H: House> Front<H> {
             Stage::Opening | Stage::Open => {}
             // What the peer still sends is read and thrown away: a socket closed with bytes
             // unread is reset, and the reset can overtake the last word.
-            Stage::Closing => match say_end(&row.socket) {
-                Ok(()) => self.call(key),
-                Err(_) => self.part(key),
+            Stage::Closing => match shut_down_sending(&row.socket) {
+                Ok(()) => self.schedule(key),
+                Err(_) => self.close(key),
             },
-            Stage::Closed => self.part(key),
+            Stage::Closed => self.close(key),
         }
     }
 }
 
 /// What shows a peer that the connection is alive.
-fn ping_of(habit: Habit) -> Bytes {
-    match habit {
-        Habit::Stream => sse::HEARTBEAT,
+fn ping_of(keep_alive: KeepAlive) -> Bytes {
+    match keep_alive {
+        KeepAlive::Stream => sse::HEARTBEAT,
         _ => frames::PING,
     }
 }

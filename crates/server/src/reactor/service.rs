@@ -1,4 +1,4 @@
-//! What stands behind a front: the system that is served, as its connections see it.
+//! The interface between a reactor and the system that it serves.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -10,30 +10,30 @@ use axum::Router;
 use bytes::Bytes;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-use super::Front;
-use super::outbox::Patience;
-use crate::http::{Asked, Door};
+use super::Reactor;
+use super::outbox::QueueLimits;
+use crate::http::{Endpoint, OpenRequest};
 use crate::metrics::Connections;
 
-/// A front as the tasks of its thread share it. None of them holds it over an `await`.
-pub type Shared<H> = Rc<RefCell<Front<H>>>;
+/// A reactor, shared by the tasks of its thread. None of them borrows it across an `await`.
+pub type SharedReactor<S> = Rc<RefCell<Reactor<S>>>;
 
 /// Something that takes its time.
 pub type Later<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// A system that serves long-lived connections.
 ///
-/// Channels are numbers, each thread's own: who has a seat in a channel gets what is broadcast
+/// Channels are numbers, each thread's own: the subscribers of a channel get what is broadcast
 /// there.
-pub trait House: Sized + 'static {
-    /// What the house knows of one connection. It is away from its row while a request is being
+pub trait Service: Sized + 'static {
+    /// The state of one connection. It is not in its row while a request is being
     /// answered.
-    type Guest: 'static;
-    /// What the house keeps on each thread.
-    type Local: 'static;
+    type Connection: 'static;
+    /// The state of the service on each thread.
+    type ThreadState: 'static;
 
     /// What a path opens.
-    fn door(path: &str) -> Option<Door>;
+    fn endpoint(path: &str) -> Option<Endpoint>;
 
     /// Everything that is not a WebSocket or a stream.
     fn router(self: &Arc<Self>) -> Router;
@@ -42,132 +42,132 @@ pub trait House: Sized + 'static {
     fn connections(&self) -> &Connections;
 
     /// What a new thread keeps. Called once a thread, before it serves.
-    fn local(self: &Arc<Self>) -> Self::Local;
+    fn thread_state(self: &Arc<Self>) -> Self::ThreadState;
 
-    /// Starts what the house does on a thread besides answering: broadcasts, most of all.
-    fn begin(self: &Arc<Self>, front: &Shared<Self>);
+    /// Starts the tasks of the service on a thread, such as broadcasts.
+    fn start(self: &Arc<Self>, reactor: &SharedReactor<Self>);
 
     /// Lets a connection in.
     ///
     /// # Errors
     /// The whole answer to a request that is refused; the connection ends with it.
-    fn admit(
+    fn accept(
         self: &Arc<Self>,
-        local: &mut Self::Local,
-        asked: &Asked,
-    ) -> Result<Admitted<Self::Guest>, Bytes>;
+        thread_state: &mut Self::ThreadState,
+        open_request: &OpenRequest,
+    ) -> Result<Accepted<Self::Connection>, Bytes>;
 
     /// Answers a text message.
-    fn hear(
+    fn on_text(
         self: &Arc<Self>,
-        local: &mut Self::Local,
-        guest: Self::Guest,
+        thread_state: &mut Self::ThreadState,
+        connection: Self::Connection,
         text: &str,
-    ) -> Heard<Self::Guest>;
+    ) -> Handled<Self::Connection>;
 
-    /// Whether the guest's binary messages are read as if they were text.
-    fn reads_binary(&self, guest: &Self::Guest) -> bool;
+    /// Whether the connection's binary messages are read as if they were text.
+    fn binary_as_text(&self, connection: &Self::Connection) -> bool;
 
     /// Answers a binary message that is not.
-    fn hear_binary(&self, guest: &Self::Guest) -> Answered;
+    fn on_binary(&self, connection: &Self::Connection) -> Response;
 
-    /// Lets a guest go whose connection ends; what is left to do, if that takes time.
-    fn dismiss(self: &Arc<Self>, guest: Self::Guest) -> Option<Later<()>>;
+    /// A connection ended; what is left to do, if that takes time.
+    fn on_close(self: &Arc<Self>, connection: Self::Connection) -> Option<Later<()>>;
 
-    /// What a guest is told before its connection is closed because the house stops.
-    fn last_words(&self, guest: &Self::Guest) -> Bytes;
+    /// What is sent on a connection before it is closed because the system stops.
+    fn closing_message(&self, connection: &Self::Connection) -> Bytes;
 
     /// The last one in a channel has left it.
-    fn emptied(local: &mut Self::Local, channel: u32);
+    fn on_empty_channel(thread_state: &mut Self::ThreadState, channel: u32);
 }
 
 /// Who was let in.
-pub struct Admitted<G> {
-    pub guest: G,
-    pub habit: Habit,
+pub struct Accepted<G> {
+    pub connection: G,
+    pub keep_alive: KeepAlive,
     /// The subprotocol chosen.
     pub protocol: Option<&'static str>,
-    /// What the guest gets first: frames for a WebSocket, for a stream its head and events.
+    /// What the connection gets first: frames for a WebSocket, for a stream its head and events.
     pub greeting: Vec<u8>,
     /// Messages in there.
     pub greetings_count: u64,
-    /// The channel in which it has a seat from the start.
+    /// The channel in which it has a subscription from the start.
     pub channel: Option<u32>,
 }
 
 /// What a connection is, and what is done when its peer is silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Habit {
+pub enum KeepAlive {
     /// Neither a WebSocket nor a stream, or not yet.
-    Nothing,
+    None,
     /// A WebSocket that is pinged, and closed after the idle timeout.
-    Both,
+    PingAndTimeout,
     /// A WebSocket that is pinged.
-    Pinged,
+    Ping,
     /// A WebSocket that is closed after the idle timeout.
-    Closed,
+    Timeout,
     /// A WebSocket with heartbeats of its own.
-    Left,
+    OwnHeartbeats,
     /// A stream, whose peer has nothing to say: it gets heartbeats instead of pings.
     Stream,
 }
 
-impl Habit {
+impl KeepAlive {
     /// Whether silence leads to pings or heartbeats.
     pub(super) fn is_pinged(self) -> bool {
-        matches!(self, Self::Both | Self::Pinged | Self::Stream)
+        matches!(self, Self::PingAndTimeout | Self::Ping | Self::Stream)
     }
 
     /// Whether silence leads to the end.
     pub(super) fn is_closed(self) -> bool {
-        matches!(self, Self::Both | Self::Closed)
+        matches!(self, Self::PingAndTimeout | Self::Timeout)
     }
 }
 
 /// What comes of a message.
-pub enum Heard<G> {
-    Now(G, Answered),
+pub enum Handled<G> {
+    Now(G, Response),
     /// Nothing more is heard of the connection until then.
-    Later(Later<(G, Answered)>),
+    Later(Later<(G, Response)>),
 }
 
 /// An answer.
 #[derive(Debug)]
-pub struct Answered {
+pub struct Response {
     /// The frames to send.
     pub frames: Bytes,
     /// How many messages these are.
     pub count: u64,
     /// Whether the request was good.
     pub good: bool,
-    pub seat: Seating,
+    pub subscription: SubscriptionChange,
     /// Why the connection ends now.
     pub end: Option<(CloseCode, &'static str)>,
 }
 
-/// What an answer does to the seats of a connection.
+/// How a response changes the subscriptions of its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seating {
+pub enum SubscriptionChange {
     /// They stay.
     Keep,
     /// There is one, or none.
     Only(Option<u32>),
     /// One more in a channel, if it has none there.
-    Take(u32),
+    Subscribe(u32),
     /// None in this channel any more.
-    Give(u32),
+    Unsubscribe(u32),
 }
 
-/// How a front serves.
+/// How a reactor serves.
 #[derive(Debug, Clone)]
-pub struct FrontOptions {
+pub struct ReactorOptions {
     /// Connections expected on each thread.
     pub connections_each: usize,
     /// Longest message of a client, in bytes.
     pub message_max: usize,
     /// Bad requests on a connection before it is closed.
     pub errors_max: u16,
-    pub patience: Patience,
+    pub queue_limits: QueueLimits,
     /// How long a connection may take until its first request is whole.
     pub opening_timeout: Duration,
     /// Silence after which a connection is pinged, each time.
@@ -177,5 +177,5 @@ pub struct FrontOptions {
     /// How long a stop may take.
     pub stop_within: Duration,
     /// The reason given when the server stops.
-    pub farewell: &'static str,
+    pub close_reason: &'static str,
 }

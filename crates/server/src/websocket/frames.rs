@@ -18,9 +18,9 @@ const HEADER_MAX: usize = 10;
 /// A ping without a payload.
 pub const PING: Bytes = Bytes::from_static(&[0x89, 0]);
 
-/// What a peer has said.
+/// What a peer sent.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Said<'b> {
+pub enum Received<'b> {
     /// A text message; borrowed if it came in one frame.
     Text(Cow<'b, str>),
     /// A binary message; borrowed if it came in one frame.
@@ -35,20 +35,20 @@ pub enum Said<'b> {
 
 /// What the bytes at hand hold.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Taken<'b> {
+pub enum Decoded<'b> {
     /// Less than a frame; nothing was taken.
     Nothing,
     /// A frame of `length` bytes, and what it completed: `None` for the beginning or the middle
     /// of a message.
     Frame {
         length: usize,
-        said: Option<Said<'b>>,
+        received: Option<Received<'b>>,
     },
 }
 
 /// Why a peer cannot be listened to any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unacceptable {
+pub enum FrameError {
     #[error("protocol violated")]
     Protocol,
     #[error("text is not UTF-8")]
@@ -57,7 +57,7 @@ pub enum Unacceptable {
     TooLong,
 }
 
-impl Unacceptable {
+impl FrameError {
     /// The status to close with (section 7.4.1).
     pub fn code(self) -> CloseCode {
         match self {
@@ -101,28 +101,28 @@ pub fn take<'b>(
     bytes: &'b mut [u8],
     fragments: &mut Fragments,
     message_max: usize,
-) -> Result<Taken<'b>, Unacceptable> {
+) -> Result<Decoded<'b>, FrameError> {
     let mut cursor = Cursor::new(&*bytes);
     // Fails on opcodes that mean nothing: reading memory cannot.
-    let header = FrameHeader::parse(&mut cursor).map_err(|_| Unacceptable::Protocol)?;
+    let header = FrameHeader::parse(&mut cursor).map_err(|_| FrameError::Protocol)?;
     let begin = cursor.position() as usize;
     let Some((header, payload_length)) = header else {
-        return Ok(Taken::Nothing);
+        return Ok(Decoded::Nothing);
     };
     let mask = check(&header, payload_length, fragments.under_way())?;
     let payload_length = usize::try_from(payload_length).unwrap_or(usize::MAX);
     let is_data = matches!(header.opcode, OpCode::Data(_));
     if is_data && payload_length > message_max.saturating_sub(fragments.len()) {
-        return Err(Unacceptable::TooLong);
+        return Err(FrameError::TooLong);
     }
     let end = begin + payload_length;
     let Some(payload) = bytes.get_mut(begin..end) else {
-        return Ok(Taken::Nothing);
+        return Ok(Decoded::Nothing);
     };
     unmask(payload, mask);
-    Ok(Taken::Frame {
+    Ok(Decoded::Frame {
         length: end,
-        said: meaning(&header, payload, fragments)?,
+        received: meaning(&header, payload, fragments)?,
     })
 }
 
@@ -131,7 +131,7 @@ fn check(
     header: &FrameHeader,
     payload_length: u64,
     under_way: bool,
-) -> Result<[u8; 4], Unacceptable> {
+) -> Result<[u8; 4], FrameError> {
     // No extension was agreed on that would give these bits a meaning.
     let reserved = header.rsv1 || header.rsv2 || header.rsv3;
     let in_place = match header.opcode {
@@ -143,7 +143,7 @@ fn check(
     header
         .mask
         .filter(|_| in_place && !reserved)
-        .ok_or(Unacceptable::Protocol)
+        .ok_or(FrameError::Protocol)
 }
 
 /// Section 5.3.
@@ -161,20 +161,20 @@ fn meaning<'b>(
     header: &FrameHeader,
     payload: &'b [u8],
     fragments: &mut Fragments,
-) -> Result<Option<Said<'b>>, Unacceptable> {
+) -> Result<Option<Received<'b>>, FrameError> {
     match header.opcode {
-        OpCode::Control(Control::Ping) => Ok(Some(Said::Ping(payload))),
+        OpCode::Control(Control::Ping) => Ok(Some(Received::Ping(payload))),
         OpCode::Control(Control::Close) => {
-            close_status(payload).map(|code| Some(Said::Close(code)))
+            close_status(payload).map(|code| Some(Received::Close(code)))
         }
         // Opcodes without a meaning were refused with the header.
-        OpCode::Control(_) => Ok(Some(Said::Pong)),
+        OpCode::Control(_) => Ok(Some(Received::Pong)),
         OpCode::Data(_) if header.is_final && !fragments.under_way() => {
             if header.opcode == OpCode::Data(Data::Binary) {
-                return Ok(Some(Said::Binary(Cow::Borrowed(payload))));
+                return Ok(Some(Received::Binary(Cow::Borrowed(payload))));
             }
-            let text = std::str::from_utf8(payload).map_err(|_| Unacceptable::NotUtf8)?;
-            Ok(Some(Said::Text(Cow::Borrowed(text))))
+            let text = std::str::from_utf8(payload).map_err(|_| FrameError::NotUtf8)?;
+            Ok(Some(Received::Text(Cow::Borrowed(text))))
         }
         OpCode::Data(data) => {
             let begun = fragments.begun.get_or_insert_with(|| Begun {
@@ -191,30 +191,30 @@ fn meaning<'b>(
 }
 
 impl Begun {
-    fn end(self) -> Result<Said<'static>, Unacceptable> {
+    fn end(self) -> Result<Received<'static>, FrameError> {
         if !self.is_text {
-            return Ok(Said::Binary(Cow::Owned(self.payload)));
+            return Ok(Received::Binary(Cow::Owned(self.payload)));
         }
-        let text = String::from_utf8(self.payload).map_err(|_| Unacceptable::NotUtf8)?;
-        Ok(Said::Text(Cow::Owned(text)))
+        let text = String::from_utf8(self.payload).map_err(|_| FrameError::NotUtf8)?;
+        Ok(Received::Text(Cow::Owned(text)))
     }
 }
 
 /// The status of a close frame (sections 5.5.1 and 7.4).
-fn close_status(payload: &[u8]) -> Result<Option<CloseCode>, Unacceptable> {
+fn close_status(payload: &[u8]) -> Result<Option<CloseCode>, FrameError> {
     match payload {
         [] => Ok(None),
         [high, low, reason @ ..] => {
             let code = CloseCode::from(u16::from_be_bytes([*high, *low]));
             if !code.is_allowed() {
-                return Err(Unacceptable::Protocol);
+                return Err(FrameError::Protocol);
             }
             match std::str::from_utf8(reason) {
                 Ok(_) => Ok(Some(code)),
-                Err(_) => Err(Unacceptable::NotUtf8),
+                Err(_) => Err(FrameError::NotUtf8),
             }
         }
-        [_] => Err(Unacceptable::Protocol),
+        [_] => Err(FrameError::Protocol),
     }
 }
 

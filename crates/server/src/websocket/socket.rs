@@ -12,11 +12,11 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig, WebSocketContext};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::http::accepted;
+use crate::http::upgrade_response;
 
 /// Bytes kept to read into for each connection; a longer message gets its own while it lasts.
 const READ_BUFFER: usize = 128;
-/// Frames are gathered up to this many bytes before they are written unasked.
+/// Frames are gathered up to this many bytes before they are written without being requested.
 const WRITE_GATHER: usize = 4 * 1024;
 
 /// The most that a peer may send.
@@ -43,7 +43,9 @@ impl Socket {
         early: Vec<u8>,
         limits: Limits,
     ) -> io::Result<Self> {
-        stream.write_all(accepted(accept, None).as_bytes()).await?;
+        stream
+            .write_all(upgrade_response(accept, None).as_bytes())
+            .await?;
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
             .write_buffer_size(WRITE_GATHER)

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::channels::{Channels, Form, quoted};
-use super::hub::{Hub, LOBBY};
 use super::message::Said;
-use super::reply::{Deed, ROOMS_EACH_MAX, Reply};
+use super::reply::{Action, ROOMS_EACH_MAX, Reply};
 use super::room::Room;
-use server::reactor::Seating;
+use super::state::{ChatState, LOBBY};
+use server::reactor::SubscriptionChange;
 
 /// The subprotocol.
 pub(super) const PROTOCOL: &str = "actioncable-v1-json";
@@ -55,34 +55,39 @@ struct Identifier<'a> {
 
 /// What is performed.
 #[derive(Deserialize)]
-struct Action<'a> {
+struct Data<'a> {
     #[serde(borrow)]
     action: Cow<'a, str>,
 }
 
 impl Cable {
     /// What a message asks for. As with Rails, nothing is said to what cannot be understood.
-    pub(super) fn hear(&mut self, hub: &Hub, channels: &mut Channels, text: &str) -> Deed {
+    pub(super) fn on_text(
+        &mut self,
+        state: &ChatState,
+        channels: &mut Channels,
+        text: &str,
+    ) -> Action {
         let Ok(command) = serde_json::from_str::<Command<'_>>(text) else {
-            return Deed::Reply(Reply::bad());
+            return Action::Reply(Reply::bad());
         };
         let identifier = &*command.identifier;
         match &*command.command {
-            "subscribe" => Deed::Reply(self.subscribe(hub, channels, identifier)),
-            "unsubscribe" => Deed::Reply(self.unsubscribe(channels, identifier)),
-            "message" => self.perform(hub, identifier, &command.data),
-            _ => Deed::Reply(Reply::bad()),
+            "subscribe" => Action::Reply(self.subscribe(state, channels, identifier)),
+            "unsubscribe" => Action::Reply(self.unsubscribe(channels, identifier)),
+            "message" => self.perform(state, identifier, &command.data),
+            _ => Action::Reply(Reply::bad()),
         }
     }
 
-    fn subscribe(&mut self, hub: &Hub, channels: &mut Channels, identifier: &str) -> Reply {
+    fn subscribe(&mut self, state: &ChatState, channels: &mut Channels, identifier: &str) -> Reply {
         let name = quoted(identifier);
         let confirm = format!(r#"{{"identifier":{name},"type":"confirm_subscription"}}"#);
         if self.room(identifier).is_some() {
             // Clients ask again when a confirmation is late.
             return Reply::nothing().and(&confirm);
         }
-        let Some(room) = self.room_to_enter(hub, identifier) else {
+        let Some(room) = self.room_to_enter(state, identifier) else {
             let reject = format!(r#"{{"identifier":{name},"type":"reject_subscription"}}"#);
             return Reply::bad().and(&reject);
         };
@@ -91,10 +96,10 @@ impl Cable {
         self.subscriptions.push((identifier, room));
         Reply::nothing()
             .and(&confirm)
-            .seated(Seating::Take(channel))
+            .subscribing(SubscriptionChange::Subscribe(channel))
     }
 
-    fn room_to_enter(&self, hub: &Hub, identifier: &str) -> Option<Arc<Room>> {
+    fn room_to_enter(&self, state: &ChatState, identifier: &str) -> Option<Arc<Room>> {
         if identifier.len() > IDENTIFIER_MAX || self.subscriptions.len() >= ROOMS_EACH_MAX {
             return None;
         }
@@ -102,7 +107,7 @@ impl Cable {
         if wanted.channel != CHANNEL {
             return None;
         }
-        hub.room(wanted.room.as_deref().unwrap_or(LOBBY)).ok()
+        state.room(wanted.room.as_deref().unwrap_or(LOBBY)).ok()
     }
 
     fn unsubscribe(&mut self, channels: &Channels, identifier: &str) -> Reply {
@@ -112,14 +117,15 @@ impl Cable {
         };
         let (identifier, room) = self.subscriptions.swap_remove(at);
         let channel = channels.find(room.id, &Form::Cable(identifier));
-        Reply::nothing().seated(channel.map_or(Seating::Keep, Seating::Give))
+        Reply::nothing()
+            .subscribing(channel.map_or(SubscriptionChange::Keep, SubscriptionChange::Unsubscribe))
     }
 
-    fn perform(&self, hub: &Hub, identifier: &str, data: &str) -> Deed {
-        let speaks = serde_json::from_str(data).is_ok_and(|Action { action }| action == "speak");
-        let said = Said::parse(data, hub.options.message_max);
+    fn perform(&self, state: &ChatState, identifier: &str, data: &str) -> Action {
+        let speaks = serde_json::from_str(data).is_ok_and(|Data { action }| action == "speak");
+        let said = Said::parse(data, state.options.message_max);
         match (self.room(identifier), said) {
-            (Some(room), Ok(said)) if speaks => Deed::Speak {
+            (Some(room), Ok(said)) if speaks => Action::Speak {
                 room: Arc::clone(room),
                 said,
                 then: Box::new(|number| match number {
@@ -127,7 +133,7 @@ impl Cable {
                     Err(_) => Reply::bad(),
                 }),
             },
-            _ => Deed::Reply(Reply::bad()),
+            _ => Action::Reply(Reply::bad()),
         }
     }
 

@@ -70,7 +70,7 @@ pub(super) struct Channels {
     all: Vec<Option<(u32, Form)>>,
     free: Vec<u32>,
     of_room: HashMap<u32, Vec<u32>>,
-    /// For each room, the last message that was sent on to who had a seat then; 0 where missing.
+    /// For each room, the last message that was sent on to who had a subscription then; 0 where missing.
     positions: Vec<u64>,
 }
 

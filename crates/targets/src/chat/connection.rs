@@ -4,16 +4,16 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::cable::Cable;
 use super::channels::Channels;
-use super::fault::Fault;
-use super::hub::Hub;
 use super::phoenix::Phoenix;
-use super::reply::{Deed, Reply};
+use super::reply::{Action, Reply};
+use super::request_error::RequestError;
 use super::socket::Socket;
-use server::reactor::Answered;
+use super::state::ChatState;
+use server::reactor::Response;
 
 /// One connection.
 #[derive(Debug)]
-pub(super) enum Guest {
+pub(super) enum Connection {
     /// It says nothing.
     Stream,
     Socket(Socket),
@@ -21,26 +21,31 @@ pub(super) enum Guest {
     Phoenix(Box<Phoenix>),
 }
 
-impl Guest {
+impl Connection {
     /// What a text asks for.
-    pub(super) fn hear(&mut self, hub: &Hub, channels: &mut Channels, text: &str) -> Deed {
+    pub(super) fn on_text(
+        &mut self,
+        state: &ChatState,
+        channels: &mut Channels,
+        text: &str,
+    ) -> Action {
         match self {
             // Nothing is read from a stream.
-            Self::Stream => Deed::Reply(Reply::nothing()),
-            Self::Socket(socket) => socket.hear(hub, text),
-            Self::Cable(cable) => cable.hear(hub, channels, text),
-            Self::Phoenix(phoenix) => phoenix.hear(hub, channels, text),
+            Self::Stream => Action::Reply(Reply::nothing()),
+            Self::Socket(socket) => socket.on_text(state, text),
+            Self::Cable(cable) => cable.on_text(state, channels, text),
+            Self::Phoenix(phoenix) => phoenix.on_text(state, channels, text),
         }
     }
 
     /// The answer to a binary message, which nobody here understands.
-    pub(super) fn hear_binary(&self) -> Answered {
-        let error = Fault::Invalid("messages are text".to_owned());
+    pub(super) fn on_binary(&self) -> Response {
+        let error = RequestError::Invalid("messages are text".to_owned());
         let reply = match self {
             Self::Socket(_) => super::socket::refused(&error),
             Self::Phoenix(_) => Reply::bad().end(CloseCode::Unsupported, "messages are text"),
             Self::Stream | Self::Cable(_) => Reply::bad(),
         };
-        reply.answered()
+        reply.into_response()
     }
 }

@@ -15,11 +15,11 @@ use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::fault::Fault;
-use super::hub::{Hub, LOBBY};
 use super::message::Said;
 use super::paths;
+use super::request_error::RequestError;
 use super::room::{Found, Room};
+use super::state::{ChatState, LOBBY};
 use server::sse;
 use server::{Drain, Operations, operator_routes, stopped};
 
@@ -31,10 +31,10 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const JSON: &str = "application/json";
 
-type Chat = State<Arc<Hub>>;
+type Chat = State<Arc<ChatState>>;
 
 /// All routes.
-pub(super) fn router(hub: &Arc<Hub>) -> Router {
+pub(super) fn router(state: &Arc<ChatState>) -> Router {
     let page = |kind: &'static str, text: &'static str| get(move || file(kind, text));
     let html = page("text/html; charset=utf-8", include_str!("page/chat.html"));
     let script = page(
@@ -53,9 +53,9 @@ pub(super) fn router(hub: &Arc<Hub>) -> Router {
         .route(paths::CABLE, get(upgrade))
         .route(paths::PHOENIX, get(upgrade))
         .fallback(|| async { (StatusCode::NOT_FOUND, "no such path\n") })
-        .layer(DefaultBodyLimit::max(hub.options.message_max))
-        .with_state(Arc::clone(hub))
-        .merge(operator_routes(hub))
+        .layer(DefaultBodyLimit::max(state.options.message_max))
+        .with_state(Arc::clone(state))
+        .merge(operator_routes(state))
 }
 
 async fn file(kind: &'static str, text: &'static str) -> impl IntoResponse {
@@ -70,10 +70,10 @@ async fn file(kind: &'static str, text: &'static str) -> impl IntoResponse {
 }
 
 /// A request that was refused.
-struct Refused(Fault);
+struct Refused(RequestError);
 
-impl From<Fault> for Refused {
-    fn from(fault: Fault) -> Self {
+impl From<RequestError> for Refused {
+    fn from(fault: RequestError) -> Self {
         Self(fault)
     }
 }
@@ -81,9 +81,11 @@ impl From<Fault> for Refused {
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let status = match self.0 {
-            Fault::Malformed(_) | Fault::Invalid(_) | Fault::BadRoom => StatusCode::BAD_REQUEST,
-            Fault::TooLong { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            Fault::TooManyRooms { .. } | Fault::Busy | Fault::Store => {
+            RequestError::Malformed(_) | RequestError::Invalid(_) | RequestError::BadRoom => {
+                StatusCode::BAD_REQUEST
+            }
+            RequestError::TooLong { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            RequestError::TooManyRooms { .. } | RequestError::Busy | RequestError::Store => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
         };
@@ -103,23 +105,23 @@ struct Place {
 }
 
 impl Place {
-    fn of(request: &Request) -> Result<Self, Fault> {
+    fn of(request: &Request) -> Result<Self, RequestError> {
         match Query::try_from_uri(request.uri()) {
             Ok(Query(place)) => Ok(place),
-            Err(error) => Err(Fault::Invalid(error.body_text())),
+            Err(error) => Err(RequestError::Invalid(error.body_text())),
         }
     }
 
-    fn room(&self, hub: &Hub) -> Result<Arc<Room>, Fault> {
-        hub.room(self.room.as_deref().unwrap_or(LOBBY))
+    fn room(&self, state: &ChatState) -> Result<Arc<Room>, RequestError> {
+        state.room(self.room.as_deref().unwrap_or(LOBBY))
     }
 }
 
-async fn speak(State(hub): Chat, request: Request) -> Result<Response, Refused> {
+async fn speak(State(state): Chat, request: Request) -> Result<Response, Refused> {
     let spoken = async {
-        let room = Place::of(&request)?.room(&hub)?;
-        let said = said(&hub, request).await?;
-        hub.speak(&room, said)?.number().await
+        let room = Place::of(&request)?.room(&state)?;
+        let said = said(&state, request).await?;
+        state.speak(&room, said)?.number().await
     };
     match spoken.await {
         Ok(id) => {
@@ -127,15 +129,15 @@ async fn speak(State(hub): Chat, request: Request) -> Result<Response, Refused> 
             Ok(([(header::CONTENT_TYPE, JSON)], body).into_response())
         }
         Err(fault) => {
-            hub.metrics.refused.add(1);
+            state.metrics.refused.add(1);
             Err(Refused(fault))
         }
     }
 }
 
 /// What a body says: a form, as pages send it, or JSON.
-async fn said(hub: &Hub, request: Request) -> Result<Said, Fault> {
-    let max = hub.options.message_max;
+async fn said(state: &ChatState, request: Request) -> Result<Said, RequestError> {
+    let max = state.options.message_max;
     let kind = request.headers().get(header::CONTENT_TYPE);
     let is_form = kind.is_some_and(|kind| {
         kind.as_bytes()
@@ -145,44 +147,44 @@ async fn said(hub: &Hub, request: Request) -> Result<Said, Fault> {
     if is_form {
         return match Form::<Said>::from_request(request, &()).await {
             Ok(Form(said)) => said.check(max),
-            Err(error) if too_long(error.status()) => Err(Fault::TooLong { max }),
-            Err(error) => Err(Fault::Invalid(error.body_text())),
+            Err(error) if too_long(error.status()) => Err(RequestError::TooLong { max }),
+            Err(error) => Err(RequestError::Invalid(error.body_text())),
         };
     }
     match String::from_request(request, &()).await {
         Ok(text) => Said::parse(&text, max),
-        Err(error) if too_long(error.status()) => Err(Fault::TooLong { max }),
-        Err(error) => Err(Fault::Malformed(error.body_text())),
+        Err(error) if too_long(error.status()) => Err(RequestError::TooLong { max }),
+        Err(error) => Err(RequestError::Malformed(error.body_text())),
     }
 }
 
-async fn poll(State(hub): Chat, request: Request) -> Result<Response, Refused> {
+async fn poll(State(state): Chat, request: Request) -> Result<Response, Refused> {
     let place = Place::of(&request)?;
-    let room = place.room(&hub)?;
+    let room = place.room(&state)?;
     let hold = match place.wait {
         None => Duration::ZERO,
         Some(seconds) => Duration::try_from_secs_f64(seconds)
-            .map_err(|_| Fault::Invalid("wait is a number of seconds".to_owned()))?,
+            .map_err(|_| RequestError::Invalid("wait is a number of seconds".to_owned()))?,
     };
-    hub.metrics.polls.add(1);
+    state.metrics.polls.add(1);
     let limit = place.limit.unwrap_or(POLL_MESSAGES).clamp(1, POLL_MESSAGES);
     let after = place.after.unwrap_or(0);
     let mut found = room.read(after, u64::MAX, limit);
     if found.messages.is_empty() && !hold.is_zero() {
-        let _held = Held::new(&hub);
-        let until = Instant::now() + hold.min(hub.options.hold_max);
-        found = wait(&hub, &room, after, limit, until).await;
+        let _held = Held::new(&state);
+        let until = Instant::now() + hold.min(state.options.hold_max);
+        found = wait(&state, &room, after, limit, until).await;
     }
     Ok(answer(&room, &found).into_response())
 }
 
 /// A long poll, as long as it is held, however it ends.
-struct Held<'a>(&'a Hub);
+struct Held<'a>(&'a ChatState);
 
 impl<'a> Held<'a> {
-    fn new(hub: &'a Hub) -> Self {
-        hub.metrics.holds_begun.add(1);
-        Self(hub)
+    fn new(state: &'a ChatState) -> Self {
+        state.metrics.holds_begun.add(1);
+        Self(state)
     }
 }
 
@@ -193,8 +195,8 @@ impl Drop for Held<'_> {
 }
 
 /// What is after a cursor as soon as there is something, or nothing at the end.
-async fn wait(hub: &Hub, room: &Room, after: u64, limit: usize, until: Instant) -> Found {
-    let (mut head, mut draining) = (room.watch(), hub.drain.subscribe());
+async fn wait(state: &ChatState, room: &Room, after: u64, limit: usize, until: Instant) -> Found {
+    let (mut head, mut draining) = (room.watch(), state.drain.subscribe());
     loop {
         // First the look at the watch, then at the room: what comes between is told.
         head.mark_unchanged();
@@ -233,19 +235,19 @@ fn answer(room: &Room, found: &Found) -> impl IntoResponse + use<> {
     (head, body)
 }
 
-/// A stream that could not be given to the thread's front, because its connection had been used
+/// A stream that could not be given to the thread's reactor, because its connection had been used
 /// before: browsers do that. It reads the room's log by a cursor of its own.
-async fn stream(State(hub): Chat, request: Request) -> Result<Response, Refused> {
+async fn stream(State(state): Chat, request: Request) -> Result<Response, Refused> {
     let place = Place::of(&request)?;
-    let room = place.room(&hub)?;
+    let room = place.room(&state)?;
     let after = match last_event_id(request.headers())? {
         Some(after) => after,
         None => place.after.unwrap_or_else(|| room.head()),
     };
     let reader = Reader {
         head: room.watch(),
-        draining: hub.drain.subscribe(),
-        hub,
+        draining: state.drain.subscribe(),
+        state,
         room,
         after,
         retry: true,
@@ -261,7 +263,7 @@ async fn stream(State(hub): Chat, request: Request) -> Result<Response, Refused>
     Ok((head, body).into_response())
 }
 
-fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Fault> {
+fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, RequestError> {
     let Some(value) = headers.get("last-event-id") else {
         return Ok(None);
     };
@@ -271,11 +273,11 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Fault> {
         .and_then(|text| text.trim().parse().ok());
     number
         .map(Some)
-        .ok_or_else(|| Fault::Invalid("a cursor is a whole number".to_owned()))
+        .ok_or_else(|| RequestError::Invalid("a cursor is a whole number".to_owned()))
 }
 
 struct Reader {
-    hub: Arc<Hub>,
+    state: Arc<ChatState>,
     room: Arc<Room>,
     head: watch::Receiver<u64>,
     draining: watch::Receiver<bool>,
@@ -288,14 +290,14 @@ impl Reader {
     /// What comes next; `None` when the chat stops.
     async fn next(&mut self) -> Option<Bytes> {
         if std::mem::take(&mut self.retry) {
-            return Some(sse::retry_text(self.hub.options.retry).into());
+            return Some(sse::retry_text(self.state.options.retry).into());
         }
         loop {
             self.head.mark_unchanged();
             let found = self.room.read(self.after, u64::MAX, POLL_MESSAGES);
             if !found.messages.is_empty() {
                 self.after = found.last;
-                self.hub.metrics.overrun.add(found.forgotten);
+                self.state.metrics.overrun.add(found.forgotten);
                 let messages = found.messages.iter();
                 let text: String = messages
                     .map(|message| sse::event_text(message.id, &message.json))
@@ -303,7 +305,7 @@ impl Reader {
                 return Some(text.into());
             }
             let heartbeat = async {
-                match self.hub.options.heartbeat {
+                match self.state.options.heartbeat {
                     Some(every) => sleep(every).await,
                     None => std::future::pending().await,
                 }
@@ -328,7 +330,7 @@ async fn upgrade() -> Response {
         .into_response()
 }
 
-impl Operations for Hub {
+impl Operations for ChatState {
     fn drain(&self) -> &Drain {
         &self.drain
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fault::Fault;
+use super::request_error::RequestError;
 
 /// Longest name of a speaker, in bytes.
 const FROM_MAX: usize = 64;
@@ -18,22 +18,23 @@ pub(super) struct Said {
 
 impl Said {
     /// Reads `{"message":…,"from":…}` of at most `max` bytes of text.
-    pub(super) fn parse(text: &str, max: usize) -> Result<Self, Fault> {
-        let said: Self = serde_json::from_str(text).map_err(|error| Fault::unreadable(&error))?;
+    pub(super) fn parse(text: &str, max: usize) -> Result<Self, RequestError> {
+        let said: Self =
+            serde_json::from_str(text).map_err(|error| RequestError::unreadable(&error))?;
         said.check(max)
     }
 
     /// Itself, if it can be said.
-    pub(super) fn check(self, max: usize) -> Result<Self, Fault> {
+    pub(super) fn check(self, max: usize) -> Result<Self, RequestError> {
         if self.message.len() > max {
-            return Err(Fault::TooLong { max });
+            return Err(RequestError::TooLong { max });
         }
         if self.message.is_empty() {
-            return Err(Fault::Invalid("the message is empty".to_owned()));
+            return Err(RequestError::Invalid("the message is empty".to_owned()));
         }
         if self.from.len() > FROM_MAX {
             let error = format!("a name is at most {FROM_MAX} bytes long");
-            return Err(Fault::Invalid(error));
+            return Err(RequestError::Invalid(error));
         }
         Ok(self)
     }

@@ -25,12 +25,12 @@ impl Metrics {
         let mut page = Page::new("chat");
         page.connections("WebSockets and streams", &self.connections);
         let counters = [
-            ("spoken_total", "Messages taken", self.spoken.get()),
+            ("spoken_total", "Messages accepted", self.spoken.get()),
             ("refused_total", "Messages refused", self.refused.get()),
             ("polls_total", "Polls answered or held", self.polls.get()),
             (
                 "overrun_total",
-                "Messages that were forgotten before they were sent on",
+                "Messages dropped from the history before they were sent",
                 self.overrun.get(),
             ),
         ];
@@ -41,9 +41,9 @@ impl Metrics {
             .holds_begun
             .get()
             .saturating_sub(self.holds_ended.get());
-        page.gauge("polls_held", "Long polls that wait", held);
+        page.gauge("polls_held", "Long polls waiting", held);
         page.gauge("rooms", "Rooms", rooms);
-        let help = "1 while messages cannot be stored";
+        let help = "1 while messages cannot be stored, else 0";
         page.gauge("store_failing", help, u64::from(store_failing));
         page.finish()
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use server::reactor::{FrontOptions, Patience};
+use server::reactor::{QueueLimits, ReactorOptions};
 use server::{ServerError, ServerOptions, check_rules, connections_each};
 
 /// Most rooms of one chat.
@@ -74,11 +74,11 @@ impl ChatOptions {
         check_rules([
             (
                 (1..=ROOMS_MAX).contains(&self.rooms_max),
-                "there can be 1 to 10,000 rooms",
+                "rooms must be 1 to 10,000",
             ),
             (
                 (1..=HISTORY_MAX).contains(&self.history),
-                "a room keeps 1 to 1,000,000 messages",
+                "the history must be 1 to 1,000,000 messages",
             ),
             (
                 (64..=MESSAGE_MAX).contains(&self.message_max),
@@ -86,19 +86,19 @@ impl ChatOptions {
             ),
             (
                 !self.opening_timeout.is_zero(),
-                "a first request can't be due at once",
+                "the timeout of the first request must be more than zero",
             ),
             (
                 self.heartbeat != Some(Duration::ZERO),
-                "a heartbeat can't be due at once",
+                "the heartbeat interval must be more than zero",
             ),
             (
                 !self.cable_ping.is_zero(),
-                "pings must be more than nothing apart",
+                "the ping interval must be more than zero",
             ),
             (
                 self.phoenix_timeout != Some(Duration::ZERO),
-                "a timeout can't be zero",
+                "the timeout must be more than zero",
             ),
         ])
     }
@@ -114,13 +114,13 @@ impl ChatOptions {
     }
 
     /// How its connections are served.
-    pub(super) fn front(&self) -> FrontOptions {
-        FrontOptions {
+    pub(super) fn reactor(&self) -> ReactorOptions {
+        ReactorOptions {
             connections_each: connections_each(self.server.connections, self.server.threads),
             message_max: self.message_max,
             errors_max: self.errors_max,
-            patience: Patience {
-                news_max: self.waiting_max,
+            queue_limits: QueueLimits {
+                events_max: self.waiting_max,
                 // Only pings: who misses so many does not read at all.
                 missed_max: 20,
             },
@@ -128,7 +128,7 @@ impl ChatOptions {
             ping_after: self.heartbeat,
             idle_timeout: self.phoenix_timeout,
             stop_within: self.server.stop_within,
-            farewell: "the chat stops",
+            close_reason: "the chat stops",
         }
     }
 }

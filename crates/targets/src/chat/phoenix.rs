@@ -14,12 +14,12 @@ use serde_json::value::RawValue;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::channels::{Channels, Form, quoted};
-use super::fault::Fault;
-use super::hub::{Hub, LOBBY};
 use super::message::Said;
-use super::reply::{Deed, ROOMS_EACH_MAX, Reply, missed};
+use super::reply::{Action, ROOMS_EACH_MAX, Reply, missed};
+use super::request_error::RequestError;
 use super::room::Room;
-use server::reactor::Seating;
+use super::state::{ChatState, LOBBY};
+use server::reactor::SubscriptionChange;
 
 /// Longest topic, in bytes.
 const TOPIC_MAX: usize = 128;
@@ -177,7 +177,7 @@ impl Address {
 impl Phoenix {
     /// The older framing is JSON whatever the frame's opcode says; of arrays, binary ones have a
     /// layout of their own, which is for uploads.
-    pub(super) fn reads_binary(&self) -> bool {
+    pub(super) fn binary_as_text(&self) -> bool {
         self.framing == Framing::Object
     }
 
@@ -189,10 +189,15 @@ impl Phoenix {
     }
 
     /// What a message asks for.
-    pub(super) fn hear(&mut self, hub: &Hub, channels: &mut Channels, text: &str) -> Deed {
+    pub(super) fn on_text(
+        &mut self,
+        state: &ChatState,
+        channels: &mut Channels,
+        text: &str,
+    ) -> Action {
         let Some(push) = Push::parse(self.framing, text) else {
             let reply = Reply::bad().end(CloseCode::Invalid, "not a message of Phoenix channels");
-            return Deed::Reply(reply);
+            return Action::Reply(reply);
         };
         let address = Address {
             framing: self.framing,
@@ -206,23 +211,23 @@ impl Phoenix {
             .position(|joined| *joined.topic == *push.topic);
         match (&*push.event, at) {
             ("heartbeat", _) if push.topic == "phoenix" => {
-                Deed::Reply(Reply::nothing().and(&address.ok()))
+                Action::Reply(Reply::nothing().and(&address.ok()))
             }
-            ("phx_join", at) => Deed::Reply(self.join(hub, channels, at, &push, &address)),
-            (_, None) => Deed::Reply(Reply::bad().and(&address.error("unmatched topic"))),
-            ("phx_leave", Some(at)) => Deed::Reply(self.leave(channels, at, &address)),
-            ("speak", Some(at)) => self.speak(hub, at, &push, address),
+            ("phx_join", at) => Action::Reply(self.join(state, channels, at, &push, &address)),
+            (_, None) => Action::Reply(Reply::bad().and(&address.error("unmatched topic"))),
+            ("phx_leave", Some(at)) => Action::Reply(self.leave(channels, at, &address)),
+            ("speak", Some(at)) => self.speak(state, at, &push, address),
             (_, Some(at)) => {
-                let (address, seat) = self.part(channels, at);
+                let (address, subscription) = self.part(channels, at);
                 let ended = address.ended("phx_error");
-                Deed::Reply(Reply::bad().and(&ended).seated(seat))
+                Action::Reply(Reply::bad().and(&ended).subscribing(subscription))
             }
         }
     }
 
     fn join(
         &mut self,
-        hub: &Hub,
+        state: &ChatState,
         channels: &mut Channels,
         at: Option<usize>,
         push: &Push<'_>,
@@ -230,15 +235,15 @@ impl Phoenix {
     ) -> Reply {
         let mut reply = Reply::nothing();
         if let Some(at) = at {
-            // It keeps its seat if it may join again, which is to the same channel.
-            let (old, seat) = self.part(channels, at);
-            reply = reply.and(&old.ended("phx_close")).seated(seat);
+            // It keeps its subscription if it may join again, which is to the same channel.
+            let (old, subscription) = self.part(channels, at);
+            reply = reply.and(&old.ended("phx_close")).subscribing(subscription);
         }
-        match self.enter(hub, channels, push, address) {
+        match self.enter(state, channels, push, address) {
             Ok((channel, missed, count)) => reply
                 .and(&address.ok())
                 .and_frames(&missed, count)
-                .seated(Seating::Take(channel)),
+                .subscribing(SubscriptionChange::Subscribe(channel)),
             Err(reason) => reply.and(&address.error(reason)).but_bad(),
         }
     }
@@ -246,7 +251,7 @@ impl Phoenix {
     /// The channel of a new joining, and what it has missed; or why there is none.
     fn enter(
         &mut self,
-        hub: &Hub,
+        state: &ChatState,
         channels: &mut Channels,
         push: &Push<'_>,
         address: &Address,
@@ -268,10 +273,10 @@ impl Phoenix {
         let Ok(Payload { after }) = serde_json::from_str(push.payload.get()) else {
             return Err("invalid");
         };
-        let room = hub.room(name).map_err(|fault| fault.code())?;
+        let room = state.room(name).map_err(|fault| fault.code())?;
         let topic: Arc<str> = push.topic.as_ref().into();
         let form = self.form(&topic);
-        let (missed, count) = missed(hub, &room, channels, after, &form);
+        let (missed, count) = missed(state, &room, channels, after, &form);
         let channel = channels.open(room.id, form);
         self.joined.push(Joined {
             topic,
@@ -286,15 +291,15 @@ impl Phoenix {
     }
 
     fn leave(&mut self, channels: &Channels, at: usize, address: &Address) -> Reply {
-        let (joined, seat) = self.part(channels, at);
+        let (joined, subscription) = self.part(channels, at);
         Reply::nothing()
             .and(&address.ok())
             .and(&joined.ended("phx_close"))
-            .seated(seat)
+            .subscribing(subscription)
     }
 
-    /// Ends a joining; its address, and what becomes of the seat.
-    fn part(&mut self, channels: &Channels, at: usize) -> (Address, Seating) {
+    /// Ends a joining; its address, and what becomes of the subscription.
+    fn part(&mut self, channels: &Channels, at: usize) -> (Address, SubscriptionChange) {
         let joined = self.joined.swap_remove(at);
         let channel = channels.find(joined.room.id, &self.form(&joined.topic));
         let address = Address {
@@ -303,14 +308,18 @@ impl Phoenix {
             join_ref: joined.join_ref,
             reference: None,
         };
-        (address, channel.map_or(Seating::Keep, Seating::Give))
+        (
+            address,
+            channel.map_or(SubscriptionChange::Keep, SubscriptionChange::Unsubscribe),
+        )
     }
 
-    fn speak(&self, hub: &Hub, at: usize, push: &Push<'_>, address: Address) -> Deed {
-        let refused =
-            |address: &Address, fault: &Fault| Reply::bad().and(&address.error(fault.code()));
-        match Said::parse(push.payload.get(), hub.options.message_max) {
-            Ok(said) => Deed::Speak {
+    fn speak(&self, state: &ChatState, at: usize, push: &Push<'_>, address: Address) -> Action {
+        let refused = |address: &Address, fault: &RequestError| {
+            Reply::bad().and(&address.error(fault.code()))
+        };
+        match Said::parse(push.payload.get(), state.options.message_max) {
+            Ok(said) => Action::Speak {
                 room: Arc::clone(&self.joined[at].room),
                 said,
                 then: Box::new(move |number| match number {
@@ -321,7 +330,7 @@ impl Phoenix {
                     Err(fault) => refused(&address, &fault),
                 }),
             },
-            Err(fault) => Deed::Reply(refused(&address, &fault)),
+            Err(fault) => Action::Reply(refused(&address, &fault)),
         }
     }
 

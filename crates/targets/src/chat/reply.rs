@@ -6,39 +6,39 @@ use bytes::Bytes;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::channels::{Channels, Form};
-use super::fault::Fault;
-use super::hub::Hub;
 use super::message::Said;
+use super::request_error::RequestError;
 use super::room::Room;
-use server::reactor::{Answered, Seating};
+use super::state::ChatState;
+use server::reactor::{Response, SubscriptionChange};
 use server::websocket::frames;
 
 /// Rooms that one connection may be in at once.
 pub(super) const ROOMS_EACH_MAX: usize = 16;
 
 /// What a message asks for.
-pub(super) enum Deed {
+pub(super) enum Action {
     Reply(Reply),
     /// To be said in a room; its number, or why it has none, decides the reply.
     Speak {
         room: Arc<Room>,
         said: Said,
-        then: Box<dyn FnOnce(Result<u64, Fault>) -> Reply>,
+        then: Box<dyn FnOnce(Result<u64, RequestError>) -> Reply>,
     },
 }
 
 /// A reply of any number of messages.
 #[derive(Debug)]
-pub(super) struct Reply(Answered);
+pub(super) struct Reply(Response);
 
 impl Reply {
     /// Without a word.
     pub(super) fn nothing() -> Self {
-        Self(Answered {
+        Self(Response {
             frames: Bytes::new(),
             count: 0,
             good: true,
-            seat: Seating::Keep,
+            subscription: SubscriptionChange::Keep,
             end: None,
         })
     }
@@ -68,8 +68,8 @@ impl Reply {
     }
 
     /// And it changes the seats.
-    pub(super) fn seated(mut self, seat: Seating) -> Self {
-        self.0.seat = seat;
+    pub(super) fn subscribing(mut self, subscription: SubscriptionChange) -> Self {
+        self.0.subscription = subscription;
         self
     }
 
@@ -79,7 +79,7 @@ impl Reply {
         self
     }
 
-    pub(super) fn answered(self) -> Answered {
+    pub(super) fn into_response(self) -> Response {
         self.0
     }
 }
@@ -87,7 +87,7 @@ impl Reply {
 /// What a newcomer has missed: the messages after its cursor that were sent on already, in the
 /// form of its channel. All later ones will come by the channel. How many there are, too.
 pub(super) fn missed(
-    hub: &Hub,
+    state: &ChatState,
     room: &Room,
     channels: &Channels,
     after: Option<u64>,
@@ -97,7 +97,7 @@ pub(super) fn missed(
         return Default::default();
     };
     let found = room.read(after, channels.position(room.id), usize::MAX);
-    hub.metrics.overrun.add(found.forgotten);
+    state.metrics.overrun.add(found.forgotten);
     let frames = found.messages.iter().map(|message| form.encode(message));
     let bytes: Vec<Bytes> = frames.collect();
     (bytes.concat(), bytes.len() as u64)

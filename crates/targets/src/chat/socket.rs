@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::channels::Form;
-use super::fault::Fault;
-use super::hub::Hub;
 use super::message::Said;
-use super::reply::{Deed, Reply};
+use super::reply::{Action, Reply};
+use super::request_error::RequestError;
 use super::room::Room;
+use super::state::ChatState;
 
 /// What is known of a connection.
 #[derive(Debug)]
@@ -20,10 +20,10 @@ impl Socket {
     pub(super) const FORM: Form = Form::Socket;
 
     /// What a message asks for.
-    pub(super) fn hear(&self, hub: &Hub, text: &str) -> Deed {
-        match Said::parse(text, hub.options.message_max) {
+    pub(super) fn on_text(&self, state: &ChatState, text: &str) -> Action {
+        match Said::parse(text, state.options.message_max) {
             // Who spoke gets the message as everybody does.
-            Ok(said) => Deed::Speak {
+            Ok(said) => Action::Speak {
                 room: Arc::clone(&self.room),
                 said,
                 then: Box::new(|number| match number {
@@ -31,12 +31,12 @@ impl Socket {
                     Err(fault) => refused(&fault),
                 }),
             },
-            Err(fault) => Deed::Reply(refused(&fault)),
+            Err(fault) => Action::Reply(refused(&fault)),
         }
     }
 }
 
 /// A fault, told.
-pub(super) fn refused(fault: &Fault) -> Reply {
+pub(super) fn refused(fault: &RequestError) -> Reply {
     Reply::bad().and(&fault.json())
 }

@@ -14,8 +14,8 @@ use std::thread::JoinHandle;
 use rusqlite::{Connection, params};
 use tokio::sync::{mpsc, oneshot};
 
-use super::fault::Fault;
 use super::message::{Message, Said};
+use super::request_error::RequestError;
 use super::room::Room;
 use server::database::{OpenError, SqliteFile};
 use server::wall_ms;
@@ -46,7 +46,7 @@ pub enum StoreError {
     #[error("SQLite cannot use it; is it a database, and used by no other server?")]
     Sqlite(#[from] rusqlite::Error),
     /// A database of something else.
-    #[error("it is a database of something else; name a file of this server, or a new one")]
+    #[error("it is a database of another program; name a file of this server, or a new one")]
     Foreign,
     /// Tables of a version that is not known here.
     #[error("its tables have version {found}, and this server knows version {VERSION}")]
@@ -91,7 +91,7 @@ enum Task {
 struct Job {
     room: Arc<Room>,
     said: Said,
-    done: oneshot::Sender<Result<u64, Fault>>,
+    done: oneshot::Sender<Result<u64, RequestError>>,
 }
 
 /// The serving threads' end.
@@ -228,7 +228,7 @@ impl Store {
             let _ = done.send(if written {
                 Ok(stored.id)
             } else {
-                Err(Fault::Store)
+                Err(RequestError::Store)
             });
         }
     }
@@ -240,11 +240,11 @@ impl Writer {
         &self,
         room: Arc<Room>,
         said: Said,
-    ) -> Result<oneshot::Receiver<Result<u64, Fault>>, Fault> {
+    ) -> Result<oneshot::Receiver<Result<u64, RequestError>>, RequestError> {
         let (done, number) = oneshot::channel();
         let job = Job { room, said, done };
         let task = Task::Write(job);
-        self.tasks.try_send(task).map_err(|_| Fault::Busy)?;
+        self.tasks.try_send(task).map_err(|_| RequestError::Busy)?;
         Ok(number)
     }
 
@@ -339,7 +339,7 @@ mod tests {
         let (writer, thread) = store.start(9, Arc::clone(&failing), || ()).unwrap();
         let said = stored("lobby", 1).said;
         let number = writer.speak(Arc::clone(&room), said.clone()).unwrap();
-        assert_eq!(number.blocking_recv().unwrap(), Err(Fault::Store));
+        assert_eq!(number.blocking_recv().unwrap(), Err(RequestError::Store));
         assert_eq!((room.head(), failing.load(Ordering::Relaxed)), (0, true));
         // Others are not held up.
         let other = Arc::new(Room::new(1, "other", 9));
@@ -351,6 +351,6 @@ mod tests {
             .unwrap();
         runtime.block_on(writer.end());
         thread.join().unwrap();
-        assert_eq!(writer.speak(other, said).err(), Some(Fault::Busy));
+        assert_eq!(writer.speak(other, said).err(), Some(RequestError::Busy));
     }
 }

@@ -5,18 +5,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hub::Hub;
 use super::model::{GameId, Pool};
-use super::protocol::News;
+use super::protocol::Update;
+use super::state::MarketState;
 use server::reactor::Kind;
 
 /// Publishes the distribution of `game` for ever: at once when it changes after a quiet time,
 /// and then not again before `every` is over.
-pub(super) async fn publish_distributions(hub: Arc<Hub>, game: GameId, every: Duration) {
+pub(super) async fn publish_distributions(state: Arc<MarketState>, game: GameId, every: Duration) {
     let mut last = None;
     loop {
-        hub.touched(game).await;
-        match hub.store.pools(game).await {
+        state.touched(game).await;
+        match state.store.pools(game).await {
             Ok(pools) => {
                 let open = pools.and_then(|pools| pools.first().copied());
                 if open == last {
@@ -24,24 +24,24 @@ pub(super) async fn publish_distributions(hub: Arc<Hub>, game: GameId, every: Du
                 }
                 last = open;
                 if let Some(pool) = open {
-                    publish(&hub, pool).await;
+                    publish(&state, pool).await;
                 }
             }
-            Err(_) => hub.metrics.store_errors.add(1),
+            Err(_) => state.metrics.store_errors.add(1),
         }
         tokio::time::sleep(every).await;
     }
 }
 
-async fn publish(hub: &Hub, pool: Pool) {
+async fn publish(state: &MarketState, pool: Pool) {
     let (total, shares) = (pool.shares.total(), pool.shares);
-    hub.metrics.broadcasts.add(1);
-    let news = News::Distribution {
+    state.metrics.broadcasts.add(1);
+    let update = Update::Distribution {
         pool: pool.id,
         total,
         shares,
     };
-    hub.announce(Kind::State, pool.game, news).await;
+    state.announce(Kind::State, pool.game, update).await;
 }
 
 #[cfg(test)]
@@ -55,15 +55,15 @@ mod tests {
     use crate::market::protocol::text_of;
     use crate::market::transactions::Prediction;
 
-    async fn predict(hub: &Hub) {
+    async fn predict(state: &MarketState) {
         let prediction = Prediction {
             user: User::Connection(1),
             pool: PoolId(1),
             outcome: Outcome::Home,
             amount: 1,
         };
-        hub.store.predict(&prediction).await.unwrap();
-        hub.touch(GameId(1));
+        state.store.predict(&prediction).await.unwrap();
+        state.touch(GameId(1));
     }
 
     async fn next(channel: &mut dyn Subscription) -> serde_json::Value {
@@ -75,27 +75,27 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn at_most_once_a_batch_and_only_when_changed() {
-        let hub = Arc::new(Hub::new(&MarketOptions::default()));
+        let state = Arc::new(MarketState::new(&MarketOptions::default()));
         let every = Duration::from_secs(3);
-        let mut channel = hub.bus.subscribe(GameId(1));
-        tokio::spawn(publish_distributions(Arc::clone(&hub), GameId(1), every));
+        let mut channel = state.bus.subscribe(GameId(1));
+        tokio::spawn(publish_distributions(Arc::clone(&state), GameId(1), every));
         let start = Instant::now();
 
-        predict(&hub).await;
+        predict(&state).await;
         assert_eq!(next(&mut *channel).await["total"], 1);
         assert_eq!(start.elapsed(), Duration::ZERO);
 
         for _ in 0..5 {
-            predict(&hub).await;
+            predict(&state).await;
         }
         let second = next(&mut *channel).await;
         assert_eq!((&second["total"], &second["seq"]), (&6.into(), &2.into()));
         assert!(start.elapsed() >= every);
 
         // Touched, but nothing changed.
-        hub.touch(GameId(1));
+        state.touch(GameId(1));
         assert!(timeout(every * 10, channel.next()).await.is_err());
-        predict(&hub).await;
+        predict(&state).await;
         let before = Instant::now();
         assert_eq!(next(&mut *channel).await["seq"], 3);
         assert_eq!(before.elapsed(), Duration::ZERO);

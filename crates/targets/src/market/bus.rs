@@ -1,4 +1,4 @@
-//! How news reaches every serving thread: publish and subscribe, one channel a game.
+//! How messages reach every serving thread: publish and subscribe, one channel a game.
 //!
 //! The seam behind which a message broker can stand. As with one, a subscriber that falls too
 //! far behind loses messages, and learns how many.

@@ -28,7 +28,7 @@ impl Metrics {
             ),
             (
                 "predictions_accepted_total",
-                "Predictions taken",
+                "Predictions accepted",
                 self.predictions_accepted.get(),
             ),
             (
@@ -43,12 +43,12 @@ impl Metrics {
             ),
             (
                 "distributions_superseded_total",
-                "Distributions that a newer one overtook",
+                "Distributions replaced by a newer one before they were sent",
                 self.connections.superseded.get(),
             ),
             (
                 "bus_lost_total",
-                "Notices lost between threads",
+                "Messages lost between threads",
                 self.bus_lost.get(),
             ),
             (
@@ -63,12 +63,12 @@ impl Metrics {
         let gauges = [
             (
                 "money_total",
-                "Cents in balances and open pools, counted",
+                "Cents in balances and open pools, by account",
                 money.balances + money.stakes,
             ),
             (
                 "money_expected",
-                "Cents paid in less cents paid out",
+                "Cents paid in minus cents paid out",
                 money.deposited.saturating_sub(money.withdrawn),
             ),
             ("money_staked", "Cents in open pools", money.stakes),

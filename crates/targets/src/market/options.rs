@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use server::reactor::{FrontOptions, Patience};
+use server::reactor::{QueueLimits, ReactorOptions};
 use server::{ServerError, ServerOptions, check_rules, connections_each};
 
 /// Most games of one market.
@@ -40,8 +40,8 @@ pub struct MarketOptions {
     pub message_max: usize,
     /// Bad requests on one connection before it is closed.
     pub errors_max: u32,
-    /// News that may wait for a slow reader before it is disconnected.
-    pub news_max: usize,
+    /// Update that may wait for a slow reader before it is disconnected.
+    pub events_max: usize,
     /// Distributions that a slow reader may miss in a row before it is disconnected.
     pub missed_max: u32,
     /// Connections that were silent for so long are pinged; `None`: never.
@@ -68,7 +68,7 @@ impl Default for MarketOptions {
             opening_timeout: Duration::from_secs(10),
             message_max: 4 * 1024,
             errors_max: 32,
-            news_max: 16,
+            events_max: 16,
             missed_max: 10,
             ping_after: Some(Duration::from_secs(60)),
             idle_timeout: None,
@@ -93,11 +93,11 @@ impl MarketOptions {
             ),
             (
                 self.broadcast_size <= BROADCAST_SIZE_MAX,
-                "a broadcast can be filled up to 1 MiB at most",
+                "the broadcast size must be at most 1 MiB",
             ),
             (
                 self.delay <= DELAY_MAX,
-                "requests can be delayed by a minute at most",
+                "the delay must be at most 1 minute",
             ),
             (
                 (0.0..=1.0).contains(&self.delay_share),
@@ -113,15 +113,15 @@ impl MarketOptions {
             ),
             (
                 !self.opening_timeout.is_zero(),
-                "a first request can't be due at once",
+                "the timeout of the first request must be more than zero",
             ),
             (
                 self.ping_after != Some(Duration::ZERO),
-                "a ping can't be due at once",
+                "the ping interval must be more than zero",
             ),
             (
                 self.idle_timeout != Some(Duration::ZERO),
-                "an idle timeout can't be zero",
+                "the idle timeout must be more than zero",
             ),
         ])
     }
@@ -137,20 +137,20 @@ impl MarketOptions {
     }
 
     /// How its connections are served.
-    pub(super) fn front(&self) -> FrontOptions {
-        FrontOptions {
+    pub(super) fn reactor(&self) -> ReactorOptions {
+        ReactorOptions {
             connections_each: connections_each(self.server.connections, self.server.threads),
             message_max: self.message_max,
             errors_max: u16::try_from(self.errors_max).unwrap_or(u16::MAX),
-            patience: Patience {
-                news_max: self.news_max,
+            queue_limits: QueueLimits {
+                events_max: self.events_max,
                 missed_max: self.missed_max,
             },
             opening_timeout: self.opening_timeout,
             ping_after: self.ping_after,
             idle_timeout: self.idle_timeout,
             stop_within: self.server.stop_within,
-            farewell: "the market stops",
+            close_reason: "the market stops",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The WebSocket's language: JSON text, one message a request, a reply or a piece of news.
+//! The WebSocket's language: JSON text, one message a request, a reply or an update.
 
 use std::borrow::Cow;
 
@@ -34,17 +34,17 @@ pub(super) struct Request<'a> {
 pub(super) struct Unreadable {
     pub(super) op: Option<String>,
     pub(super) id: Option<Box<RawValue>>,
-    pub(super) fault: Fault,
+    pub(super) fault: RequestError,
 }
 
 /// What is wrong with a request.
 #[derive(Debug, Serialize, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct RequestError {
     pub(super) code: &'static str,
     pub(super) message: Cow<'static, str>,
 }
 
-impl Fault {
+impl RequestError {
     pub(super) fn new(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             code,
@@ -73,7 +73,7 @@ impl Unreadable {
         } else {
             "malformed"
         };
-        let fault = Fault::new(code, error.to_string());
+        let fault = RequestError::new(code, error.to_string());
         let (op, id) = match serde_json::from_str::<Loose>(text) {
             Ok(loose) => (loose.op, loose.id),
             Err(_) => (None, None),
@@ -125,8 +125,8 @@ pub(super) enum Reply {
         pool: PoolId,
         balance: u64,
     },
-    Fault {
-        error: Fault,
+    Failed {
+        error: RequestError,
     },
 }
 
@@ -167,10 +167,10 @@ impl From<Pool> for PoolView {
     }
 }
 
-/// What subscribers of a game are told unasked.
+/// What subscribers of a game are told without being requested.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum News {
+pub(super) enum Update {
     /// The money in the open pool.
     Distribution {
         pool: PoolId,
@@ -192,13 +192,13 @@ pub(super) enum News {
     },
 }
 
-/// News as it is sent.
+/// Update as it is sent.
 #[derive(Debug, Serialize)]
 pub(super) struct Stamped {
     #[serde(flatten)]
-    news: News,
+    update: Update,
     game: GameId,
-    /// Counts the game's news from 1.
+    /// Counts the game's update from 1.
     seq: u64,
     /// When it was given to the game's channel: milliseconds since 1970, microseconds after the
     /// point.
@@ -206,9 +206,9 @@ pub(super) struct Stamped {
 }
 
 impl Stamped {
-    pub(super) fn new(game: GameId, news: News, seq: u64, sent_at_ms: f64) -> Self {
+    pub(super) fn new(game: GameId, update: Update, seq: u64, sent_at_ms: f64) -> Self {
         Self {
-            news,
+            update,
             game,
             seq,
             sent_at_ms,
@@ -273,28 +273,28 @@ mod tests {
             away: 2,
             none: 0,
         };
-        let news = News::Distribution {
+        let update = Update::Distribution {
             pool: PoolId(3),
             total: 3,
             shares,
         };
-        let text = Stamped::new(GameId(1), news, 9, 1_786_000_000_000.123).encode(0);
+        let text = Stamped::new(GameId(1), update, 9, 1_786_000_000_000.123).encode(0);
         assert_eq!(
             text_of(&text),
             r#"{"type":"distribution","pool":"p3","total":3,"shares":{"home":1,"away":2,"none":0},"#
                 .to_owned() + r#""game":"g1","seq":9,"sent_at_ms":1786000000000.123}"#
         );
-        let stamped = Stamped::new(GameId(1), News::FullTime, 1, 0.5);
-        let news = stamped.encode(0);
+        let stamped = Stamped::new(GameId(1), Update::FullTime, 1, 0.5);
+        let update = stamped.encode(0);
         assert_eq!(
-            text_of(&news),
+            text_of(&update),
             r#"{"type":"full_time","game":"g1","seq":1,"sent_at_ms":0.5}"#
         );
         // 57 bytes, and blanks up to what is asked for.
-        assert_eq!(stamped.encode(57), news);
+        assert_eq!(stamped.encode(57), update);
         let padded = stamped.encode(200);
         assert_eq!(text_of(&padded).len(), 200);
-        assert_eq!(text_of(&padded).trim_end(), text_of(&news));
+        assert_eq!(text_of(&padded).trim_end(), text_of(&update));
     }
 
     #[test]

@@ -4,41 +4,41 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::hub::Hub;
 use super::model::{Event, Outcome};
-use super::protocol::News;
+use super::protocol::Update;
+use super::state::MarketState;
 use server::reactor::Kind;
 
 /// Settles one event after the other, until the feed ends.
-pub(super) async fn resolve(hub: Arc<Hub>, mut events: mpsc::Receiver<Event>) {
+pub(super) async fn resolve(state: Arc<MarketState>, mut events: mpsc::Receiver<Event>) {
     while let Some(event) = events.recv().await {
-        settle(&hub, event).await;
+        settle(&state, event).await;
     }
 }
 
 /// Settles what `event` decides and publishes the event, then what it settled.
-async fn settle(hub: &Hub, event: Event) {
-    let Ok(settlement) = hub.store.settle(event).await else {
-        return hub.metrics.store_errors.add(1);
+async fn settle(state: &MarketState, event: Event) {
+    let Ok(settlement) = state.store.settle(event).await else {
+        return state.metrics.store_errors.add(1);
     };
-    hub.metrics.pools_settled.add(1);
+    state.metrics.pools_settled.add(1);
     let happened = match event.outcome {
-        Outcome::None => News::FullTime,
-        side => News::Goal {
+        Outcome::None => Update::FullTime,
+        side => Update::Goal {
             side,
             score: settlement.score,
         },
     };
-    hub.announce(Kind::News, event.game, happened).await;
-    let settled = News::Settled {
+    state.announce(Kind::Event, event.game, happened).await;
+    let settled = Update::Settled {
         pool: settlement.pool.id,
         outcome: event.outcome,
         paid: settlement.pool.shares.total(),
         winners: settlement.winners,
         next: settlement.next,
     };
-    hub.announce(Kind::News, event.game, settled).await;
-    hub.touch(event.game);
+    state.announce(Kind::Event, event.game, settled).await;
+    state.touch(event.game);
 }
 
 #[cfg(test)]
@@ -51,11 +51,11 @@ mod tests {
 
     #[tokio::test]
     async fn an_event_is_told_before_what_it_settled() {
-        let hub = Hub::new(&MarketOptions::default());
+        let state = MarketState::new(&MarketOptions::default());
         let game = GameId(2);
-        let mut channel = hub.bus.subscribe(game);
+        let mut channel = state.bus.subscribe(game);
         settle(
-            &hub,
+            &state,
             Event {
                 game,
                 outcome: Outcome::Away,
@@ -63,7 +63,7 @@ mod tests {
         )
         .await;
         settle(
-            &hub,
+            &state,
             Event {
                 game,
                 outcome: Outcome::None,
@@ -80,6 +80,6 @@ mod tests {
             types.push(message["type"].as_str().unwrap().to_owned());
         }
         assert_eq!(types, ["goal", "settled", "full_time", "settled"]);
-        assert_eq!(hub.metrics.pools_settled.get(), 2);
+        assert_eq!(state.metrics.pools_settled.get(), 2);
     }
 }

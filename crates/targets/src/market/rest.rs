@@ -9,14 +9,14 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde::Serialize;
 
-use super::hub::Hub;
 use super::model::{Game, GameId, PoolId};
-use super::protocol::{Fault, PoolView, STREAM};
+use super::protocol::{PoolView, RequestError, STREAM};
+use super::state::MarketState;
 use super::transactions::StoreError;
 use server::{Drain, Operations, operator_routes};
 
 /// All routes.
-pub(super) fn router(hub: &Arc<Hub>) -> Router {
+pub(super) fn router(state: &Arc<MarketState>) -> Router {
     Router::new()
         .route("/v1/games", get(games))
         .route("/v1/games/{id}", get(game))
@@ -25,21 +25,21 @@ pub(super) fn router(hub: &Arc<Hub>) -> Router {
         .route(STREAM, get(stream))
         .route("/hello", get(|| async { "ok\n" }))
         .fallback(|| async { Problem::not_found("unknown_path", "no such path") })
-        .with_state(Arc::clone(hub))
-        .merge(operator_routes(hub))
+        .with_state(Arc::clone(state))
+        .merge(operator_routes(state))
 }
 
 /// A failed request.
 struct Problem {
     status: StatusCode,
-    fault: Fault,
+    fault: RequestError,
 }
 
 impl Problem {
     fn not_found(code: &'static str, message: &'static str) -> Self {
         Self {
             status: StatusCode::NOT_FOUND,
-            fault: Fault::new(code, message),
+            fault: RequestError::new(code, message),
         }
     }
 
@@ -48,7 +48,7 @@ impl Problem {
     }
 
     fn no_pool() -> Self {
-        Self::not_found("unknown_pool", "no such pool, or it is forgotten")
+        Self::not_found("unknown_pool", "no such pool, or it is no longer kept")
     }
 }
 
@@ -65,7 +65,7 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         #[derive(Serialize)]
         struct Body {
-            error: Fault,
+            error: RequestError,
         }
         (self.status, Json(Body { error: self.fault })).into_response()
     }
@@ -81,15 +81,19 @@ struct Pools {
     pools: Vec<PoolView>,
 }
 
-async fn games(State(hub): State<Arc<Hub>>) -> Result<Json<Games>, Problem> {
+async fn games(State(state): State<Arc<MarketState>>) -> Result<Json<Games>, Problem> {
     Ok(Json(Games {
-        games: hub.store.games().await?,
+        games: state.store.games().await?,
     }))
 }
 
-async fn game(State(hub): State<Arc<Hub>>, Path(id): Path<String>) -> Result<Json<Game>, Problem> {
+async fn game(
+    State(state): State<Arc<MarketState>>,
+    Path(id): Path<String>,
+) -> Result<Json<Game>, Problem> {
     let id: GameId = id.parse().map_err(|()| Problem::no_game())?;
-    hub.store
+    state
+        .store
         .game(id)
         .await?
         .map(Json)
@@ -97,22 +101,22 @@ async fn game(State(hub): State<Arc<Hub>>, Path(id): Path<String>) -> Result<Jso
 }
 
 async fn pools(
-    State(hub): State<Arc<Hub>>,
+    State(state): State<Arc<MarketState>>,
     Path(id): Path<String>,
 ) -> Result<Json<Pools>, Problem> {
     let id: GameId = id.parse().map_err(|()| Problem::no_game())?;
-    let pools = hub.store.pools(id).await?.ok_or_else(Problem::no_game)?;
+    let pools = state.store.pools(id).await?.ok_or_else(Problem::no_game)?;
     Ok(Json(Pools {
         pools: pools.into_iter().map(Into::into).collect(),
     }))
 }
 
 async fn pool(
-    State(hub): State<Arc<Hub>>,
+    State(state): State<Arc<MarketState>>,
     Path(id): Path<String>,
 ) -> Result<Json<PoolView>, Problem> {
     let id: PoolId = id.parse().map_err(|()| Problem::no_pool())?;
-    let pool = hub.store.pool(id).await?.ok_or_else(Problem::no_pool)?;
+    let pool = state.store.pool(id).await?.ok_or_else(Problem::no_pool)?;
     Ok(Json(pool.into()))
 }
 
@@ -121,12 +125,12 @@ async fn stream() -> Response {
     let message = "a WebSocket is opened by the first request of a connection";
     let problem = Problem {
         status: StatusCode::UPGRADE_REQUIRED,
-        fault: Fault::new("upgrade", message),
+        fault: RequestError::new("upgrade", message),
     };
     ([(header::UPGRADE, "websocket")], problem).into_response()
 }
 
-impl Operations for Hub {
+impl Operations for MarketState {
     fn drain(&self) -> &Drain {
         &self.drain
     }

@@ -72,7 +72,7 @@ impl Store for Slow {
 }
 
 struct Scene {
-    hub: Arc<Hub>,
+    state: Arc<MarketState>,
     address: SocketAddr,
     permits: Arc<Semaphore>,
     stop: watch::Sender<bool>,
@@ -83,12 +83,12 @@ impl Scene {
     async fn set() -> Self {
         let options = MarketOptions::default();
         let permits = Arc::new(Semaphore::new(0));
-        let mut hub = Hub::new(&options);
-        hub.store = Arc::new(Slow {
-            inner: Arc::clone(&hub.store),
+        let mut state = MarketState::new(&options);
+        state.store = Arc::new(Slow {
+            inner: Arc::clone(&state.store),
             permits: Arc::clone(&permits),
         });
-        let hub = Arc::new(hub);
+        let state = Arc::new(state);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopping) = watch::channel(false);
@@ -96,9 +96,9 @@ impl Scene {
             listener,
             stop: stopping,
         };
-        let served = spawn_local(reactor::serve(Arc::clone(&hub), options.front(), post));
+        let served = spawn_local(reactor::serve(Arc::clone(&state), options.reactor(), post));
         Self {
-            hub,
+            state,
             address,
             permits,
             stop,
@@ -117,7 +117,7 @@ impl Scene {
 
     /// Waits until so many messages were received.
     async fn received(&self, count: u64) {
-        while self.hub.metrics.connections.messages_received.get() < count {
+        while self.state.metrics.connections.messages_received.get() < count {
             tokio::task::yield_now().await;
         }
     }
@@ -136,9 +136,9 @@ async fn next_reply(socket: &mut WebSocketStream<TcpStream>) -> String {
 
 /// Runs a test as the thread of a crew would.
 async fn on_stage(test: impl Future<Output = ()>) {
-    let patience = Duration::from_secs(20);
+    let queue_limits = Duration::from_secs(20);
     let stage = LocalSet::new();
-    let test = stage.run_until(async { tokio::time::timeout(patience, test).await });
+    let test = stage.run_until(async { tokio::time::timeout(queue_limits, test).await });
     test.await.expect("should have happened long ago");
 }
 
@@ -159,7 +159,7 @@ async fn replies_keep_their_order_when_the_store_takes_its_time() {
         say(&mut other, LEAVE).await;
         assert_eq!(next_reply(&mut other).await, "leave");
         assert_eq!(
-            scene.hub.metrics.connections.messages_received.get(),
+            scene.state.metrics.connections.messages_received.get(),
             3,
             "not even read"
         );
@@ -185,12 +185,12 @@ async fn an_account_is_closed_though_its_owner_was_gone_before_it_was_open() {
         // A reset, of which the market hears though it does not read.
         sockopt::set_socket_linger(fan.get_ref(), Some(Duration::ZERO)).unwrap();
         drop(fan);
-        while scene.hub.metrics.connections.closed.get() < 1 {
+        while scene.state.metrics.connections.closed.get() < 1 {
             tokio::task::yield_now().await;
         }
         scene.permits.add_permits(1);
         let closed = async || {
-            let money = scene.hub.store.audit().await.unwrap();
+            let money = scene.state.store.audit().await.unwrap();
             assert!(money.balanced());
             money.withdrawn > 0
         };
@@ -222,8 +222,8 @@ async fn a_request_under_way_is_answered_before_the_stop() {
         assert_eq!(u16::from(frame.code), 1001);
         drop(fan);
         scene.served.await.unwrap();
-        assert_eq!(scene.hub.metrics.connections.closed.get(), 1);
-        assert!(scene.hub.store.audit().await.unwrap().withdrawn > 0);
+        assert_eq!(scene.state.metrics.connections.closed.get(), 1);
+        assert!(scene.state.store.audit().await.unwrap().withdrawn > 0);
     })
     .await;
 }

@@ -122,7 +122,7 @@ impl Client {
             .unwrap()
     }
 
-    /// The next text, parsed; pings are passed over.
+    /// The next text, parsed; pings are skipped.
     pub(crate) async fn json(&mut self) -> Value {
         loop {
             match self.message().await {
@@ -133,7 +133,7 @@ impl Client {
         }
     }
 
-    /// Sends a request and returns the reply to it; what comes unasked is passed over.
+    /// Sends a request and returns the reply to it; what comes without being requested is skipped.
     pub(crate) async fn ask(&mut self, request: &str) -> Value {
         self.send(request).await;
         loop {
@@ -144,7 +144,7 @@ impl Client {
         }
     }
 
-    /// The next unasked message of a type.
+    /// The next without being requested message of a type.
     pub(crate) async fn news(&mut self, kind: &str) -> Value {
         loop {
             let message = self.json().await;

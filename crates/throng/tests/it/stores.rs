@@ -301,7 +301,7 @@ fn errors_of_store_urls_hide_the_password() {
         refused(
             &small(&database.url, &["--seed", "2"]),
             69,
-            "another server has it for itself",
+            "another server uses it exclusively",
         );
         drop(server);
         refused(

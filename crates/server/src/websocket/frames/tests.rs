@@ -24,33 +24,36 @@ fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// All that `bytes` say, and what is wrong with them.
-fn read(mut bytes: Vec<u8>) -> (Vec<Said<'static>>, Option<Unacceptable>) {
+fn read(mut bytes: Vec<u8>) -> (Vec<Received<'static>>, Option<FrameError>) {
     let mut fragments = Fragments::default();
-    let mut said = Vec::new();
+    let mut received = Vec::new();
     loop {
         match take(&mut bytes, &mut fragments, MESSAGE_MAX) {
-            Ok(Taken::Nothing) => return (said, None),
-            Ok(Taken::Frame { length, said: one }) => {
-                said.extend(one.map(owned));
+            Ok(Decoded::Nothing) => return (received, None),
+            Ok(Decoded::Frame {
+                length,
+                received: one,
+            }) => {
+                received.extend(one.map(owned));
                 bytes.drain(..length);
             }
-            Err(error) => return (said, Some(error)),
+            Err(error) => return (received, Some(error)),
         }
     }
 }
 
-fn owned(said: Said<'_>) -> Said<'static> {
-    match said {
-        Said::Text(text) => Said::Text(Cow::Owned(text.into_owned())),
-        Said::Ping(payload) => Said::Ping(payload.to_vec().leak()),
-        Said::Binary(bytes) => Said::Binary(Cow::Owned(bytes.into_owned())),
-        Said::Pong => Said::Pong,
-        Said::Close(code) => Said::Close(code),
+fn owned(received: Received<'_>) -> Received<'static> {
+    match received {
+        Received::Text(text) => Received::Text(Cow::Owned(text.into_owned())),
+        Received::Ping(payload) => Received::Ping(payload.to_vec().leak()),
+        Received::Binary(bytes) => Received::Binary(Cow::Owned(bytes.into_owned())),
+        Received::Pong => Received::Pong,
+        Received::Close(code) => Received::Close(code),
     }
 }
 
-fn text_said(text: &str) -> Said<'static> {
-    Said::Text(Cow::Owned(text.to_owned()))
+fn text_said(text: &str) -> Received<'static> {
+    Received::Text(Cow::Owned(text.to_owned()))
 }
 
 #[test]
@@ -70,11 +73,11 @@ fn messages_in_one_frame() {
     }
     assert_eq!(
         read(masked(0x82, b"\xff")),
-        (vec![Said::Binary(Cow::Borrowed(b"\xff"))], None)
+        (vec![Received::Binary(Cow::Borrowed(b"\xff"))], None)
     );
-    let close = Said::Close(Some(CloseCode::Normal));
+    let close = Received::Close(Some(CloseCode::Normal));
     assert_eq!(read(masked(0x88, b"\x03\xe8bye")), (vec![close], None));
-    assert_eq!(read(masked(0x88, b"")), (vec![Said::Close(None)], None));
+    assert_eq!(read(masked(0x88, b"")), (vec![Received::Close(None)], None));
 }
 
 #[test]
@@ -84,7 +87,7 @@ fn every_prefix_of_a_frame_is_incomplete() {
         for end in 0..whole.len() {
             let mut bytes = whole[..end].to_vec();
             let taken = take(&mut bytes, &mut Fragments::default(), MESSAGE_MAX);
-            assert_eq!(taken, Ok(Taken::Nothing), "{end} bytes");
+            assert_eq!(taken, Ok(Decoded::Nothing), "{end} bytes");
             assert_eq!(bytes, whole[..end], "left as they were");
         }
     }
@@ -100,21 +103,21 @@ fn fragments_are_put_together_around_control_frames() {
     bytes.extend(masked(0x80, "ß".as_bytes()));
     bytes.extend(masked(0x81, b"next"));
     let expected = vec![
-        Said::Ping(b"?"),
-        Said::Pong,
+        Received::Ping(b"?"),
+        Received::Pong,
         text_said("süß"),
         text_said("next"),
     ];
     assert_eq!(read(bytes), (expected, None));
     let mut bytes = masked(0x02, b"\xff");
     bytes.extend(masked(0x80, b"\xff"));
-    let both = Said::Binary(Cow::Borrowed(b"\xff\xff"));
+    let both = Received::Binary(Cow::Borrowed(b"\xff\xff"));
     assert_eq!(read(bytes), (vec![both], None));
 }
 
 #[test]
 fn what_is_unacceptable() {
-    use Unacceptable::{NotUtf8, Protocol, TooLong};
+    use FrameError::{NotUtf8, Protocol, TooLong};
     let joined = |a: Vec<u8>, b: Vec<u8>| [a, b].concat();
     let cases = [
         ("no mask", vec![0x81, 0x01, b'x'], Protocol),
@@ -177,8 +180,8 @@ fn a_control_frame_is_no_part_of_a_long_message() {
     let mut bytes = masked(0x01, &[b'x'; MESSAGE_MAX]);
     bytes.extend(masked(0x89, &[b'y'; 125]));
     bytes.extend(masked(0x80, b""));
-    let (said, error) = read(bytes);
-    assert_eq!((said.len(), error), (2, None));
+    let (received, error) = read(bytes);
+    assert_eq!((received.len(), error), (2, None));
 }
 
 /// A stream of what the server sends, read by a client that is not ours.

@@ -63,7 +63,7 @@ async fn a_held_poll_is_answered_by_the_next_message() {
     // One that has something to say does not wait.
     let (_, found) = soon(chat.json("/chat/poll?after=0&wait=60")).await;
     assert_eq!(ids(&found["messages"]), [1, 2]);
-    // One that waits in vain is answered with nothing, and its cursor.
+    // One that waits without success is answered with nothing, and its cursor.
     let (_, found) = soon(chat.json("/chat/poll?after=2&wait=0.01")).await;
     assert_eq!(
         (ids(&found["messages"]), &found["last"]),

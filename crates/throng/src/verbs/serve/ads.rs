@@ -29,7 +29,7 @@ pub(super) fn ads(args: &AdsArgs) -> Result<Exit, Failure> {
     }
     let figures = match args.processes.unwrap_or(1) {
         0 | PROCESSES_OVER.. => {
-            let rule = "there can be 1 to 256 processes";
+            let rule = "processes must be 1 to 256";
             return Err(failed(ServerError::Options(rule).into()));
         }
         1 => figures(ads::run(options, stop(&args.listen), listening).map_err(failed)?),

@@ -9,7 +9,6 @@ use std::time::Duration;
 use super::AdsError;
 use super::cache::{self, Cache, Taken};
 use super::database::Begun;
-use super::fault::Fault;
 use super::inventory::{Audience, Inventory, Lengths, List};
 use super::metrics::Metrics;
 use super::offers::{Change, Offer, Offers};
@@ -17,6 +16,7 @@ use super::options::AdsOptions;
 use super::publishers::{self, Publisher};
 use super::record::Record;
 use super::records::{Opened, Records};
+use super::request_error::RequestError;
 use super::step::Step;
 use super::store::Past;
 use server::access_log::AccessLog;
@@ -34,7 +34,7 @@ struct Known {
 }
 
 /// The ad network behind its threads.
-pub(super) struct Hub {
+pub(super) struct AdsState {
     pub(super) options: AdsOptions,
     pub(super) metrics: Arc<Metrics>,
     pub(super) log: Option<Arc<AccessLog>>,
@@ -54,9 +54,9 @@ pub(super) struct Hub {
 /// The threads that write, to be joined at the end.
 pub(super) type Writing = Vec<JoinHandle<()>>;
 
-impl Hub {
+impl AdsState {
     /// Opens store, cache and log if there are any.
-    pub(super) fn open(options: &AdsOptions) -> Result<(Hub, Writing), AdsError> {
+    pub(super) fn open(options: &AdsOptions) -> Result<(AdsState, Writing), AdsError> {
         let inventory = Inventory::new(options.ads, options.campaign_limit, options.seed);
         let inventory = Arc::new(inventory);
         let (metrics, store_failing) = (Arc::new(Metrics::default()), Arc::default());
@@ -101,7 +101,7 @@ impl Hub {
             let given = publishers.iter().map(|p| (p.key.clone(), p.clone()));
             given.collect()
         });
-        let hub = Hub {
+        let state = AdsState {
             options: options.clone(),
             metrics,
             log,
@@ -115,7 +115,7 @@ impl Hub {
             store_failing,
             drain: Drain::default(),
         };
-        Ok((hub, writing))
+        Ok((state, writing))
     }
 
     /// An ad for somebody, and whose it is; `None` where there is none to show.
@@ -124,7 +124,7 @@ impl Hub {
         publisher: &str,
         user: &str,
         audience: Audience,
-    ) -> Result<Option<(Offer, u32)>, Fault> {
+    ) -> Result<Option<(Offer, u32)>, RequestError> {
         let publisher = self.publisher(publisher)?;
         let id = self.next_offer.fetch_add(1, Ordering::Relaxed);
         let mut offer = Offer {
@@ -159,7 +159,7 @@ impl Hub {
         list: &List,
         audience: Audience,
         offer: &mut Offer,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, RequestError> {
         let Some(cache) = &self.cache else {
             let chosen = self.inventory.choose(list, audience, offer.id);
             offer.ad = chosen.unwrap_or_default();
@@ -177,7 +177,7 @@ impl Hub {
     }
 
     /// Something happened to an offer; of the same event once more nothing is recorded.
-    pub(super) async fn happened(&self, id: u64, step: Step) -> Result<Offer, Fault> {
+    pub(super) async fn happened(&self, id: u64, step: Step) -> Result<Offer, RequestError> {
         let (offer, change) = self.advance_in_turn(id, step).await?;
         let Some(change) = change else {
             self.metrics.repeated.add(1);
@@ -199,11 +199,15 @@ impl Hub {
 
     /// Takes an offer a step further when it is known what came of whoever is doing so, now or at another
     /// process.
-    async fn advance_in_turn(&self, id: u64, step: Step) -> Result<(Offer, Option<Change>), Fault> {
+    async fn advance_in_turn(
+        &self,
+        id: u64,
+        step: Step,
+    ) -> Result<(Offer, Option<Change>), RequestError> {
         let mut waited = Duration::ZERO;
         loop {
             match self.advance(id, step).await {
-                Err(Fault::Pending) if waited < self.options.store_wait => {
+                Err(RequestError::Pending) if waited < self.options.store_wait => {
                     tokio::time::sleep(LOOK).await;
                     waited += LOOK;
                 }
@@ -214,10 +218,10 @@ impl Hub {
 
     /// Begins to take an offer a step further, by a change where that is new and not the same event once
     /// more.
-    async fn advance(&self, id: u64, step: Step) -> Result<(Offer, Option<Change>), Fault> {
+    async fn advance(&self, id: u64, step: Step) -> Result<(Offer, Option<Change>), RequestError> {
         let Some(cache) = &self.cache else {
             let advanced = self.offers().advance(id, step);
-            if advanced == Err(Fault::NoOffer) && self.records.is_server() {
+            if advanced == Err(RequestError::NoOffer) && self.records.is_server() {
                 let found = self.records.find(id).await?;
                 let mut offers = self.offers();
                 offers.put_back(&found);
@@ -229,11 +233,11 @@ impl Hub {
             return Ok(advanced);
         }
         cache.put(&self.records.find(id).await?).await?;
-        cache.advance(id, step).await?.ok_or(Fault::NoOffer)
+        cache.advance(id, step).await?.ok_or(RequestError::NoOffer)
     }
 
     /// An offer by its number: from memory or cache, else from the records.
-    async fn known_offer(&self, id: u64) -> Result<Offer, Fault> {
+    async fn known_offer(&self, id: u64) -> Result<Offer, RequestError> {
         let kept = match &self.cache {
             Some(cache) => cache.get(id).await?,
             None => self.offers().get(id).cloned(),
@@ -255,15 +259,15 @@ impl Hub {
     }
 
     /// The offer of this number, if it is this advertiser's.
-    pub(super) async fn of_advertiser(&self, id: u64, advertiser: u32) -> Result<(), Fault> {
+    pub(super) async fn of_advertiser(&self, id: u64, advertiser: u32) -> Result<(), RequestError> {
         let offer = self.known_offer(id).await?;
         match self.inventory.advertiser(offer.ad) == advertiser {
             true => Ok(()),
-            false => Err(Fault::NoOffer),
+            false => Err(RequestError::NoOffer),
         }
     }
 
-    async fn record(&self, offer: Offer, step: Step) -> Result<(), Fault> {
+    async fn record(&self, offer: Offer, step: Step) -> Result<(), RequestError> {
         let record = Record {
             offer,
             step,
@@ -272,16 +276,16 @@ impl Hub {
         self.records.write(record).await
     }
 
-    fn publisher(&self, key: &str) -> Result<Arc<Known>, Fault> {
+    fn publisher(&self, key: &str) -> Result<Arc<Known>, RequestError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(key) {
             return Ok(Arc::clone(known));
         }
         let given = match &self.given {
-            Some(given) => Some(given.get(key).ok_or(Fault::NoPublisher)?),
-            None if !publishers::is_key(key) => return Err(Fault::NoPublisher),
+            Some(given) => Some(given.get(key).ok_or(RequestError::NoPublisher)?),
+            None if !publishers::is_key(key) => return Err(RequestError::NoPublisher),
             None if known.len() == publishers::PUBLISHERS_MAX => {
-                return Err(Fault::TooManyPublishers);
+                return Err(RequestError::TooManyPublishers);
             }
             None => None,
         };

@@ -2,24 +2,24 @@
 
 /// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum RequestError {
     #[error("not JSON: {0}")]
     Malformed(String),
     #[error("{0}")]
     Invalid(String),
-    #[error("a message is at most {max} bytes long")]
+    #[error("a message must be at most {max} bytes long")]
     TooLong { max: usize },
-    #[error("a room's name is 1 to 64 letters, digits, '-', '.', '_' or '~'")]
+    #[error("a room's name must be 1 to 64 letters, digits, '-', '.', '_' or '~'")]
     BadRoom,
-    #[error("there are {max} rooms, and may be no more")]
+    #[error("the maximum of {max} rooms is reached")]
     TooManyRooms { max: usize },
-    #[error("too many messages wait to be stored; try again")]
+    #[error("too many messages are waiting to be stored; try again")]
     Busy,
     #[error("the message could not be stored")]
     Store,
 }
 
-impl Fault {
+impl RequestError {
     /// The fault of a text that could not be read.
     pub(super) fn unreadable(error: &serde_json::Error) -> Self {
         if error.is_data() {

@@ -10,13 +10,13 @@ use super::delay::Delay;
 use super::metrics::Metrics;
 use super::model::GameId;
 use super::options::MarketOptions;
-use super::protocol::{News, Stamped};
+use super::protocol::{Stamped, Update};
 use super::store::{self, Store};
 use server::reactor::{Kind, Notice};
 use server::{Drain, wall_ms};
 
 /// Store, bus, counters, and the state of the games' channels.
-pub(super) struct Hub {
+pub(super) struct MarketState {
     pub(super) store: Arc<dyn Store>,
     pub(super) bus: Arc<dyn Bus>,
     pub(super) metrics: Metrics,
@@ -37,7 +37,7 @@ struct Channel {
     seq: Mutex<u64>,
 }
 
-impl Hub {
+impl MarketState {
     /// A market in memory.
     pub(super) fn new(options: &MarketOptions) -> Self {
         Self {
@@ -76,15 +76,15 @@ impl Hub {
         self.channel(game).touched.notified().await;
     }
 
-    /// Numbers and stamps `news`, and publishes it on the game's channel.
-    pub(super) async fn announce(&self, kind: Kind, game: GameId, news: News) {
+    /// Numbers and stamps `update`, and publishes it on the game's channel.
+    pub(super) async fn announce(&self, kind: Kind, game: GameId, update: Update) {
         let mut seq = self.channel(game).seq.lock().await;
         *seq += 1;
         let bytes_min = match kind {
             Kind::State => self.broadcast_bytes_min,
-            Kind::News => 0,
+            Kind::Event => 0,
         };
-        let frame = Stamped::new(game, news, *seq, wall_ms()).encode(bytes_min);
+        let frame = Stamped::new(game, update, *seq, wall_ms()).encode(bytes_min);
         self.bus.publish(game, Notice { kind, frame }).await;
     }
 

@@ -7,20 +7,20 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::{oneshot, watch};
 
 use super::ChatError;
-use super::fault::Fault;
 use super::message::{Message, Said};
 use super::metrics::Metrics;
 use super::options::ChatOptions;
+use super::request_error::RequestError;
 use super::room::Room;
 use super::store::{Store, Stored, Writer};
-use server::reactor::{Answered, Heard};
+use server::reactor::{Handled, Response};
 use server::{Drain, ServerError, wall_ms};
 
 /// The room of those who name none.
 pub(super) const LOBBY: &str = "lobby";
 
 /// Rooms, counters, and the store if there is one.
-pub(super) struct Hub {
+pub(super) struct ChatState {
     pub(super) options: ChatOptions,
     pub(super) metrics: Metrics,
     rooms: RwLock<Rooms>,
@@ -41,16 +41,16 @@ struct Rooms {
 }
 
 impl Rooms {
-    fn open(&mut self, name: &str, options: &ChatOptions) -> Result<Arc<Room>, Fault> {
+    fn open(&mut self, name: &str, options: &ChatOptions) -> Result<Arc<Room>, RequestError> {
         if let Some(room) = self.by_name.get(name) {
             return Ok(Arc::clone(room));
         }
         if !Room::may_be_called(name) {
-            return Err(Fault::BadRoom);
+            return Err(RequestError::BadRoom);
         }
         let max = options.rooms_max;
         if self.all.len() >= max {
-            return Err(Fault::TooManyRooms { max });
+            return Err(RequestError::TooManyRooms { max });
         }
         let room = Arc::new(Room::new(self.all.len() as u32, name, options.history));
         self.by_name
@@ -65,10 +65,10 @@ pub(super) enum Spoken {
     /// It has this number.
     Now(u64),
     /// It will have one when it is stored.
-    Later(oneshot::Receiver<Result<u64, Fault>>),
+    Later(oneshot::Receiver<Result<u64, RequestError>>),
 }
 
-impl Hub {
+impl ChatState {
     /// A chat with what `options.store` holds; and the thread that writes there.
     pub(super) fn open(
         options: &ChatOptions,
@@ -96,7 +96,7 @@ impl Hub {
                 .map_err(error)?;
             (writer, thread) = (Some(end), Some(hand));
         }
-        let hub = Self {
+        let state = Self {
             options: options.clone(),
             metrics: Metrics::default(),
             rooms: RwLock::new(rooms),
@@ -105,11 +105,11 @@ impl Hub {
             failing,
             drain: Drain::default(),
         };
-        Ok((hub, thread))
+        Ok((state, thread))
     }
 
     /// The room called `name`, made if there is none.
-    pub(super) fn room(&self, name: &str) -> Result<Arc<Room>, Fault> {
+    pub(super) fn room(&self, name: &str) -> Result<Arc<Room>, RequestError> {
         if let Some(room) = self.rooms().by_name.get(name) {
             return Ok(Arc::clone(room));
         }
@@ -128,7 +128,7 @@ impl Hub {
     }
 
     /// A room whose last message is after that in `positions`, where a missing one is 0.
-    pub(super) fn room_with_news(&self, positions: &[u64]) -> Option<Arc<Room>> {
+    pub(super) fn room_with_unsent(&self, positions: &[u64]) -> Option<Arc<Room>> {
         let rooms = self.rooms();
         let position = |room: &Room| positions.get(room.id as usize).copied().unwrap_or(0);
         let mut all = rooms.all.iter();
@@ -141,7 +141,7 @@ impl Hub {
     }
 
     /// Says something in a room.
-    pub(super) fn speak(&self, room: &Arc<Room>, said: Said) -> Result<Spoken, Fault> {
+    pub(super) fn speak(&self, room: &Arc<Room>, said: Said) -> Result<Spoken, RequestError> {
         let spoken = match &self.writer {
             None => {
                 let id = room.append(&said, wall_ms);
@@ -176,19 +176,19 @@ impl Spoken {
     /// What comes of the number: at once where it is known.
     pub(super) fn then<G: 'static>(
         self,
-        hub: &Arc<Hub>,
-        answer: impl FnOnce(Result<u64, Fault>) -> (G, Answered) + 'static,
-    ) -> Heard<G> {
+        state: &Arc<ChatState>,
+        answer: impl FnOnce(Result<u64, RequestError>) -> (G, Response) + 'static,
+    ) -> Handled<G> {
         match self {
             Self::Now(id) => {
-                let (guest, answered) = answer(Ok(id));
-                Heard::Now(guest, answered)
+                let (connection, response) = answer(Ok(id));
+                Handled::Now(connection, response)
             }
             Self::Later(_) => {
-                let hub = Arc::clone(hub);
-                Heard::Later(Box::pin(async move {
+                let state = Arc::clone(state);
+                Handled::Later(Box::pin(async move {
                     let number = self.number().await;
-                    hub.metrics.refused.add(u64::from(number.is_err()));
+                    state.metrics.refused.add(u64::from(number.is_err()));
                     answer(number)
                 }))
             }
@@ -196,11 +196,11 @@ impl Spoken {
     }
 
     /// The message's number, once it has one.
-    pub(super) async fn number(self) -> Result<u64, Fault> {
+    pub(super) async fn number(self) -> Result<u64, RequestError> {
         match self {
             Self::Now(id) => Ok(id),
             // The writer only goes when everything else has.
-            Self::Later(number) => number.await.unwrap_or(Err(Fault::Store)),
+            Self::Later(number) => number.await.unwrap_or(Err(RequestError::Store)),
         }
     }
 }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::hub::Hub;
 use super::model::{GameId, Outcome, PoolId, User};
-use super::protocol::{Fault, Reply, Request};
+use super::protocol::{Reply, Request, RequestError};
+use super::state::MarketState;
 use super::transactions::{Prediction, StoreError, Verdict};
-use server::reactor::{Answered, Seating};
+use server::reactor::{Response, SubscriptionChange};
 
 /// What the desk knows of one connection.
 #[derive(Debug)]
-pub(super) struct Visitor {
+pub(super) struct Connection {
     user: User,
     /// The game whose channel the connection gets.
     joined: Option<GameId>,
@@ -20,7 +20,7 @@ pub(super) struct Visitor {
     to_close: bool,
 }
 
-impl Visitor {
+impl Connection {
     pub(super) fn new(user: User) -> Self {
         Self {
             user,
@@ -30,68 +30,76 @@ impl Visitor {
     }
 
     /// Answers a binary message.
-    pub(super) fn hear_binary(&self) -> Answered {
-        let error = Fault::new("binary", "requests are text messages");
-        self.answered(Reply::Fault { error }.encode(None, None), false)
+    pub(super) fn on_binary(&self) -> Response {
+        let error = RequestError::new("binary", "requests are text messages");
+        self.response(Reply::Failed { error }.encode(None, None), false)
     }
 
-    fn answered(&self, frame: Bytes, good: bool) -> Answered {
-        Answered {
+    fn response(&self, frame: Bytes, good: bool) -> Response {
+        Response {
             frames: frame,
             count: 1,
             good,
-            seat: Seating::Only(self.joined.map(GameId::channel)),
+            subscription: SubscriptionChange::Only(self.joined.map(GameId::channel)),
             end: None,
         }
     }
 
     /// Answers the request in `text`.
-    pub(super) async fn ask(&mut self, hub: &Arc<Hub>, text: &str) -> Answered {
+    pub(super) async fn handle(&mut self, state: &Arc<MarketState>, text: &str) -> Response {
         let request = match Request::parse(text) {
             Ok(request) => request,
             Err(unreadable) => {
-                let reply = Reply::Fault {
+                let reply = Reply::Failed {
                     error: unreadable.fault,
                 };
                 let frame = reply.encode(unreadable.op.as_deref(), unreadable.id.as_deref());
-                return self.answered(frame, false);
+                return self.response(frame, false);
             }
         };
-        hub.delay.hold_up().await;
+        state.delay.hold_up().await;
         let result = match &*request.op {
-            "games" => games(hub).await,
-            "join" => self.join(hub, &request).await,
+            "games" => games(state).await,
+            "join" => self.join(state, &request).await,
             "leave" => Ok(Reply::Left {
                 game: self.joined.take(),
             }),
-            "pools" => pools(hub, &request).await,
-            "predict" => self.predict(hub, &request).await,
-            _ => Err(Fault::new("unknown_op", "no such operation")),
+            "pools" => pools(state, &request).await,
+            "predict" => self.predict(state, &request).await,
+            _ => Err(RequestError::new("unknown_op", "no such operation")),
         };
         let good = result.is_ok();
-        let reply = result.unwrap_or_else(|error| Reply::Fault { error });
-        self.answered(reply.encode(Some(&request.op), request.id), good)
+        let reply = result.unwrap_or_else(|error| Reply::Failed { error });
+        self.response(reply.encode(Some(&request.op), request.id), good)
     }
 
-    async fn join(&mut self, hub: &Hub, request: &Request<'_>) -> Result<Reply, Fault> {
-        let game = game_of(hub, request)?;
+    async fn join(
+        &mut self,
+        state: &MarketState,
+        request: &Request<'_>,
+    ) -> Result<Reply, RequestError> {
+        let game = game_of(state, request)?;
         self.account_opens();
-        let balance = hub.store.open_account(&self.user).await?;
+        let balance = state.store.open_account(&self.user).await?;
         self.joined = Some(game);
         Ok(Reply::Joined { game, balance })
     }
 
-    async fn predict(&mut self, hub: &Hub, request: &Request<'_>) -> Result<Reply, Fault> {
+    async fn predict(
+        &mut self,
+        state: &MarketState,
+        request: &Request<'_>,
+    ) -> Result<Reply, RequestError> {
         let prediction = self.prediction(request)?;
         self.account_opens();
-        let reply = match hub.store.predict(&prediction).await? {
+        let reply = match state.store.predict(&prediction).await? {
             Verdict::Accepted {
                 game,
                 open,
                 balance,
             } => {
-                hub.metrics.predictions_accepted.add(1);
-                hub.touch(game);
+                state.metrics.predictions_accepted.add(1);
+                state.touch(game);
                 Reply::Accepted {
                     accepted: true,
                     pool: open,
@@ -103,7 +111,7 @@ impl Visitor {
                 open,
                 balance,
             } => {
-                hub.metrics.predictions_refused.add(1);
+                state.metrics.predictions_refused.add(1);
                 Reply::Refused {
                     accepted: false,
                     reason,
@@ -111,24 +119,24 @@ impl Visitor {
                     balance,
                 }
             }
-            Verdict::Unknown => return Err(Fault::new("unknown_pool", "no such pool")),
+            Verdict::Unknown => return Err(RequestError::new("unknown_pool", "no such pool")),
         };
         Ok(reply)
     }
 
-    fn prediction(&self, request: &Request<'_>) -> Result<Prediction, Fault> {
+    fn prediction(&self, request: &Request<'_>) -> Result<Prediction, RequestError> {
         let pool = needed(request.pool.as_deref(), "pool")?;
         let pool: PoolId = pool
             .parse()
-            .map_err(|()| Fault::new("unknown_pool", "no such pool"))?;
+            .map_err(|()| RequestError::new("unknown_pool", "no such pool"))?;
         let option = needed(request.option.as_deref(), "option")?;
-        let outcome = Outcome::parse(option).ok_or(Fault::new(
+        let outcome = Outcome::parse(option).ok_or(RequestError::new(
             "unknown_option",
             "the options are home, away and none",
         ))?;
         let amount = needed(request.amount, "amount")?;
         if amount == 0 {
-            return Err(Fault::new("invalid", "amount must be at least 1"));
+            return Err(RequestError::new("invalid", "amount must be at least 1"));
         }
         Ok(Prediction {
             user: self.user.clone(),
@@ -148,24 +156,24 @@ impl Visitor {
     }
 
     /// Closes an account that goes with the connection.
-    pub(super) async fn leave(self, hub: &Hub) {
-        if self.to_close && hub.store.close_account(&self.user).await.is_err() {
-            hub.metrics.store_errors.add(1);
+    pub(super) async fn leave(self, state: &MarketState) {
+        if self.to_close && state.store.close_account(&self.user).await.is_err() {
+            state.metrics.store_errors.add(1);
         }
     }
 }
 
-async fn games(hub: &Hub) -> Result<Reply, Fault> {
+async fn games(state: &MarketState) -> Result<Reply, RequestError> {
     Ok(Reply::Games {
-        games: hub.store.games().await?,
+        games: state.store.games().await?,
     })
 }
 
 /// The open pools of a game; settled ones are read over REST.
-async fn pools(hub: &Hub, request: &Request<'_>) -> Result<Reply, Fault> {
-    let pools = hub
+async fn pools(state: &MarketState, request: &Request<'_>) -> Result<Reply, RequestError> {
+    let pools = state
         .store
-        .pools(game_of(hub, request)?)
+        .pools(game_of(state, request)?)
         .await?
         .unwrap_or_default();
     let open = pools.into_iter().filter(|pool| pool.outcome.is_none());
@@ -174,17 +182,17 @@ async fn pools(hub: &Hub, request: &Request<'_>) -> Result<Reply, Fault> {
     })
 }
 
-fn game_of(hub: &Hub, request: &Request<'_>) -> Result<GameId, Fault> {
+fn game_of(state: &MarketState, request: &Request<'_>) -> Result<GameId, RequestError> {
     let game = needed(request.game.as_deref(), "game")?;
-    let game = game.parse().ok().filter(|&game| hub.plays(game));
-    game.ok_or(Fault::new("unknown_game", "no such game"))
+    let game = game.parse().ok().filter(|&game| state.plays(game));
+    game.ok_or(RequestError::new("unknown_game", "no such game"))
 }
 
-fn needed<T>(value: Option<T>, name: &str) -> Result<T, Fault> {
-    value.ok_or_else(|| Fault::new("invalid", format!("missing field `{name}`")))
+fn needed<T>(value: Option<T>, name: &str) -> Result<T, RequestError> {
+    value.ok_or_else(|| RequestError::new("invalid", format!("missing field `{name}`")))
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for RequestError {
     fn from(error: StoreError) -> Self {
         Self::new("unavailable", error.to_string())
     }

@@ -3,8 +3,8 @@
 use std::os::fd::OwnedFd;
 
 use super::outbox::Outbox;
-use super::service::Habit;
-use super::subscriptions::Seats;
+use super::service::KeepAlive;
+use super::subscriptions::Subscriptions;
 use crate::websocket::frames::Fragments;
 
 /// Where a connection is in its life.
@@ -22,30 +22,30 @@ pub(crate) enum Stage {
 
 /// A connection.
 #[derive(Debug)]
-pub(crate) struct Connection<G> {
+pub(crate) struct Row<G> {
     pub(crate) socket: OwnedFd,
     /// When the peer was last heard of; before and after the WebSocket, when the stage began. In
-    /// beats.
+    /// ticks.
     pub(crate) since: u32,
     /// Bad requests so far.
     pub(crate) errors: u16,
     /// The channels that it gets.
-    pub(crate) seats: Seats,
-    /// What the house knows; away while a request is being answered.
-    pub(crate) guest: Option<G>,
+    pub(crate) subscriptions: Subscriptions,
+    /// The state of the service; `None` while a request is being answered.
+    pub(crate) connection: Option<G>,
     /// What came and could not be understood yet.
     pub(crate) inbox: Option<Box<Inbox>>,
     /// What could not be sent yet.
     pub(crate) outbox: Option<Box<Outbox>>,
     pub(crate) stage: Stage,
     /// What it is, and what its silence means.
-    pub(crate) habit: Habit,
+    pub(crate) keep_alive: KeepAlive,
     /// There may be something to read of which the kernel will not tell again.
     pub(crate) readable: bool,
     /// The peer will send nothing more; it must be read to its end.
     pub(crate) hung_up: bool,
-    /// It is among those to be looked at without being told of.
-    pub(crate) called: bool,
+    /// It is among those to be processed without being told of.
+    pub(crate) scheduled: bool,
     /// The kernel tells of room to write.
     pub(crate) room_watched: bool,
 }
@@ -59,32 +59,32 @@ pub(crate) struct Inbox {
     pub(crate) fragments: Fragments,
 }
 
-impl<G> Connection<G> {
-    /// A connection that came at `beat`.
-    pub(crate) fn new(socket: OwnedFd, beat: u32) -> Self {
+impl<G> Row<G> {
+    /// A connection that came at `tick`.
+    pub(crate) fn new(socket: OwnedFd, tick: u32) -> Self {
         Self {
             socket,
-            since: beat,
+            since: tick,
             errors: 0,
-            seats: Seats::None,
-            guest: None,
+            subscriptions: Subscriptions::None,
+            connection: None,
             inbox: None,
             outbox: None,
             stage: Stage::Opening,
-            habit: Habit::Nothing,
+            keep_alive: KeepAlive::None,
             readable: false,
             hung_up: false,
-            called: false,
+            scheduled: false,
             room_watched: false,
         }
     }
 
     /// Whether what the peer sends is read. It is not while it does not read what it is sent, nor
     /// while a request is being answered, so that replies come in order.
-    pub(crate) fn is_listened_to(&self) -> bool {
+    pub(crate) fn is_read(&self) -> bool {
         match self.stage {
             Stage::Opening => true,
-            Stage::Open => self.guest.is_some() && self.outbox.is_none(),
+            Stage::Open => self.connection.is_some() && self.outbox.is_none(),
             // To be thrown away.
             Stage::Closing => self.outbox.is_none(),
             Stage::Closed => false,
@@ -99,7 +99,7 @@ impl<G> Connection<G> {
         self.forget_empty_inbox();
     }
 
-    /// What [`Connection::keep_bytes`] set aside.
+    /// What [`Row::keep_bytes`] set aside.
     pub(crate) fn kept_bytes(&mut self) -> Vec<u8> {
         self.inbox
             .as_mut()
@@ -115,7 +115,7 @@ impl<G> Connection<G> {
         self.forget_empty_inbox();
     }
 
-    /// What [`Connection::keep_fragments`] set aside.
+    /// What [`Row::keep_fragments`] set aside.
     pub(crate) fn kept_fragments(&mut self) -> Fragments {
         self.inbox
             .as_mut()
@@ -134,11 +134,11 @@ mod tests {
     use super::*;
     use crate::reactor::table::Table;
 
-    /// A row and four bytes in the channel's audience are all that an idle connection costs here,
-    /// where the house knows 32 bytes of it, a pointer among them.
+    /// A row and four bytes in the channel's subscribers are all that an idle connection costs here,
+    /// where the service knows 32 bytes of it, a pointer among them.
     #[test]
     fn an_idle_connection_is_small() {
-        let bytes = Table::<Connection<(Box<u8>, [u64; 3])>>::ROW_BYTES;
+        let bytes = Table::<Row<(Box<u8>, [u64; 3])>>::ROW_BYTES;
         assert!(bytes <= 88, "{bytes} bytes");
         let bytes = size_of::<Inbox>();
         assert!(bytes <= 64, "{bytes} bytes");

@@ -7,77 +7,80 @@ use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with};
 use tokio::net::TcpStream;
 
-use super::connection::{Connection, Stage};
-use super::service::{Admitted, House, Seating};
+use super::row::{Row, Stage};
+use super::service::{Accepted, Service, SubscriptionChange};
 use super::table::Key;
-use super::{Front, LOT};
+use super::{BATCH, Reactor};
 use crate::accept::BREATH;
-use crate::http::{Route, accepted, route, serve_http};
+use crate::http::{Route, route, serve_http, upgrade_response};
 
-impl<H: House> Front<H> {
-    /// Accepts a lot of what waits.
+impl<S: Service> Reactor<S> {
+    /// Accepts a batch of waiting connections.
     pub(super) fn accept(&mut self) {
-        for _ in 0..LOT {
-            let Some(listener) = self.listener.as_ref().filter(|_| self.knocked) else {
-                self.knocked = false;
+        for _ in 0..BATCH {
+            let Some(listener) = self.listener.as_ref().filter(|_| self.may_accept) else {
+                self.may_accept = false;
                 return;
             };
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
             match accept_with(listener, flags) {
-                Ok(socket) => self.enter(Connection::new(socket, self.beat)),
-                Err(Errno::AGAIN) => self.knocked = false,
-                Err(_) => self.rest(),
+                Ok(socket) => self.insert(Row::new(socket, self.tick)),
+                Err(Errno::AGAIN) => self.may_accept = false,
+                Err(_) => self.pause_accepting(),
             }
         }
     }
 
     /// Leaves the listener alone for a moment after a failure, most often for want of open files.
-    fn rest(&mut self) {
-        self.house.connections().accept_errors.add(1);
-        self.knocked = false;
+    fn pause_accepting(&mut self) {
+        self.service.connections().accept_errors.add(1);
+        self.may_accept = false;
         let me = self.me.clone();
         tokio::task::spawn_local(async move {
             tokio::time::sleep(BREATH).await;
-            if let Some(front) = me.upgrade() {
-                let mut front = front.borrow_mut();
-                front.knocked = true;
-                front.wake();
+            if let Some(reactor) = me.upgrade() {
+                let mut reactor = reactor.borrow_mut();
+                reactor.may_accept = true;
+                reactor.wake();
             }
         });
     }
 
-    fn enter(&mut self, row: Connection<H::Guest>) {
-        self.passing += 1;
+    fn insert(&mut self, row: Row<S::Connection>) {
+        self.transitional += 1;
         let key = self.rows.insert(row);
         if let Some(row) = self.rows.get_mut(key)
-            && self.lookout.watch(&row.socket, key.to_bits()).is_err()
+            && self.poller.watch(&row.socket, key.to_bits()).is_err()
         {
-            self.house.connections().accept_errors.add(1);
-            self.part(key);
+            self.service.connections().accept_errors.add(1);
+            self.close(key);
         }
     }
 
     /// Looks for the first request in `bytes`; how many of them are not needed any more.
     pub(super) fn read_head(&mut self, key: Key, bytes: &mut [u8]) -> usize {
-        let Some((route, length)) = route(bytes, H::door) else {
+        let Some((route, length)) = route(bytes, S::endpoint) else {
             return 0;
         };
-        let (accept, asked) = match route {
-            Route::WebSocket { accept, asked } => (Some(accept), asked),
-            Route::Stream(asked) => (None, asked),
+        let (accept, open_request) = match route {
+            Route::WebSocket {
+                accept,
+                open_request,
+            } => (Some(accept), open_request),
+            Route::Stream(open_request) => (None, open_request),
             Route::Refused(answer) => {
                 self.refuse(key, Bytes::from_static(answer.as_bytes()));
                 return bytes.len();
             }
             Route::Http => {
-                self.hand_over(key, bytes);
+                self.pass_to_hyper(key, bytes);
                 return bytes.len();
             }
         };
-        match self.house.admit(&mut self.local, &asked) {
-            Ok(admitted) => {
-                self.open(key, accept.as_deref(), admitted);
-                length + self.listen(key, &mut bytes[length..])
+        match self.service.accept(&mut self.thread_state, &open_request) {
+            Ok(accepted) => {
+                self.open(key, accept.as_deref(), accepted);
+                length + self.read_frames(key, &mut bytes[length..])
             }
             Err(answer) => {
                 self.refuse(key, answer);
@@ -88,38 +91,38 @@ impl<H: House> Front<H> {
 
     /// Makes a WebSocket, or a stream, of a connection. The answer goes out with the replies to
     /// what followed the request. `accept` is what a handshake is answered with.
-    fn open(&mut self, key: Key, accept: Option<&str>, admitted: Admitted<H::Guest>) {
+    fn open(&mut self, key: Key, accept: Option<&str>, accepted: Accepted<S::Connection>) {
         let Some(row) = self.rows.get_mut(key) else {
             return;
         };
-        row.guest = Some(admitted.guest);
-        row.habit = admitted.habit;
+        row.connection = Some(accepted.connection);
+        row.keep_alive = accepted.keep_alive;
         row.stage = Stage::Open;
-        row.since = self.beat;
-        self.passing -= 1;
+        row.since = self.tick;
+        self.transitional -= 1;
         self.opened += 1;
-        let connections = self.house.connections();
+        let connections = self.service.connections();
         connections.opened.add(1);
-        connections.messages_sent.add(admitted.greetings_count);
+        connections.messages_sent.add(accepted.greetings_count);
         if let Some(accept) = accept {
-            let answer = accepted(accept, admitted.protocol);
+            let answer = upgrade_response(accept, accepted.protocol);
             self.replies.extend_from_slice(answer.as_bytes());
         }
-        self.replies.extend_from_slice(&admitted.greeting);
-        self.seat(key, Seating::Only(admitted.channel));
+        self.replies.extend_from_slice(&accepted.greeting);
+        self.change_subscription(key, SubscriptionChange::Only(accepted.channel));
     }
 
     fn refuse(&mut self, key: Key, answer: Bytes) {
-        self.take_leave(key, answer, Stage::Closing);
+        self.send_last(key, answer, Stage::Closing);
     }
 
     /// Leaves a connection to the HTTP server, with the bytes that were read already.
-    fn hand_over(&mut self, key: Key, bytes: &[u8]) {
+    fn pass_to_hyper(&mut self, key: Key, bytes: &[u8]) {
         let Some(row) = self.rows.remove(key) else {
             return;
         };
-        self.passing -= 1;
-        if self.lookout.forget(&row.socket).is_ok()
+        self.transitional -= 1;
+        if self.poller.forget(&row.socket).is_ok()
             && let Ok(stream) = TcpStream::from_std(StdStream::from(row.socket))
         {
             let serve = serve_http(
@@ -134,6 +137,6 @@ impl<H: House> Front<H> {
                 drop(alive);
             });
         }
-        self.let_go();
+        self.release_if_empty();
     }
 }

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use redis::{Connection, RedisError, Value, cmd, pipe};
 
 use super::scripts::{CAMPAIGNS, CHANGED, CHANGES, CONVERTED, MARK, SHOWN};
-use super::{Command, Hall, Keys, Question};
+use super::{Command, Keys, Query, Shared};
 use crate::database;
-use crate::fault::Fault;
+use crate::request_error::RequestError;
 
-/// Most questions of one message.
+/// Most queries of one message.
 const BATCH_MAX: usize = 512;
 /// How often what others did is taken over.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -31,9 +31,9 @@ const LOCK_LOOKS: u32 = 100;
 const FIGURES_S: u32 = 3600;
 
 /// The thread's own.
-pub(super) struct Line {
-    hall: Arc<Hall>,
-    asked: Receiver<Question>,
+pub(super) struct RedisThread {
+    shared: Arc<Shared>,
+    queries: Receiver<Query>,
     connection: Option<Connection>,
     /// The last change that was taken over.
     seen: i64,
@@ -42,17 +42,20 @@ pub(super) struct Line {
 /// Why Redis is of no use now: for people, without secrets.
 type Reason = String;
 
-impl Line {
+impl RedisThread {
     /// With a connection, and all counts in their place.
-    pub(super) fn connect(hall: Arc<Hall>, asked: Receiver<Question>) -> Result<Line, Reason> {
-        let mut line = Line {
-            hall,
-            asked,
+    pub(super) fn connect(
+        shared: Arc<Shared>,
+        queries: Receiver<Query>,
+    ) -> Result<RedisThread, Reason> {
+        let mut thread = RedisThread {
+            shared,
+            queries,
             connection: None,
             seen: 0,
         };
-        line.open()?;
-        Ok(line)
+        thread.open()?;
+        Ok(thread)
     }
 
     pub(super) fn work(mut self) {
@@ -63,13 +66,13 @@ impl Line {
         }
     }
 
-    /// Answers questions until it is time to take over what others did; false at the end.
+    /// Answers queries until it is time to take over what others did; false at the end.
     fn turn(&mut self) -> bool {
         let begun = now();
         while begun.elapsed() < REFRESH {
-            let first = match self.asked.recv_timeout(LOOK) {
-                Ok(question) => question,
-                Err(RecvTimeoutError::Timeout) if !self.hall.ending.load(Ordering::Relaxed) => {
+            let first = match self.queries.recv_timeout(LOOK) {
+                Ok(query) => query,
+                Err(RecvTimeoutError::Timeout) if !self.shared.ending.load(Ordering::Relaxed) => {
                     continue;
                 }
                 Err(_) => {
@@ -80,11 +83,13 @@ impl Line {
             };
             let mut batch = vec![first];
             while batch.len() < BATCH_MAX
-                && let Ok(question) = self.asked.try_recv()
+                && let Ok(query) = self.queries.try_recv()
             {
-                batch.push(question);
+                batch.push(query);
             }
-            self.hall.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
+            self.shared
+                .waiting
+                .fetch_sub(batch.len(), Ordering::Relaxed);
             if !self.answer(batch) {
                 return true;
             }
@@ -96,37 +101,37 @@ impl Line {
     }
 
     /// Asks, and hands the answers on; false when the connection was lost.
-    fn answer(&mut self, mut batch: Vec<Question>) -> bool {
+    fn answer(&mut self, mut batch: Vec<Query>) -> bool {
         // Who has given up asks for nothing any more, but what was begun is ended.
-        batch.retain(|question| !question.done.is_closed() || question.command.script.must_be());
-        let message = message(batch.iter().map(|question| &question.command));
+        batch.retain(|query| !query.done.is_closed() || query.command.script.must_be());
+        let message = message(batch.iter().map(|query| &query.command));
         let answers: Result<Vec<Value>, RedisError> = match &mut self.connection {
             Some(connection) if !batch.is_empty() => message.query(connection),
             _ => return true,
         };
         let Ok(answers) = answers else {
             // What of it was done nobody knows.
-            for Question { command, done } in batch {
-                self.hall.owe(command.amends());
-                // Whoever asked may be gone.
-                let _ = done.send(Err(Fault::Cache));
+            for Query { command, done } in batch {
+                self.shared.owe(command.amends());
+                // The requester may be gone.
+                let _ = done.send(Err(RequestError::Cache));
             }
             self.lose();
             return false;
         };
-        let (mut is_whole, mark) = (true, self.hall.keys().mark.clone());
-        for (question, answer) in batch.into_iter().zip(answers) {
+        let (mut is_whole, mark) = (true, self.shared.keys().mark.clone());
+        for (query, answer) in batch.into_iter().zip(answers) {
             let answer = match answer {
                 Value::Array(all) if all.first() == Some(&Value::Int(-1)) => {
-                    // What was asked before the last connection was made means another run.
-                    is_whole &= question.command.values.first() != Some(&mark);
-                    Err(Fault::Cache)
+                    // What was requested before the last connection was made means another run.
+                    is_whole &= query.command.values.first() != Some(&mark);
+                    Err(RequestError::Cache)
                 }
                 answer => Ok(answer),
             };
-            if question.done.send(answer).is_err() {
-                // Who asked was refused meanwhile.
-                self.hall.owe(question.command.amends());
+            if query.done.send(answer).is_err() {
+                // The request was refused meanwhile.
+                self.shared.owe(query.command.amends());
             }
         }
         if !is_whole || self.settle().is_err() {
@@ -143,21 +148,21 @@ impl Line {
             return Ok(());
         };
         loop {
-            let some: Vec<Command> = self.hall.owed().iter().take(BATCH_MAX).cloned().collect();
+            let some: Vec<Command> = self.shared.owed().iter().take(BATCH_MAX).cloned().collect();
             if some.is_empty() {
                 return Ok(());
             }
             // Where the counts are others by now, they never had it.
             message(&some).exec(connection)?;
             // Nobody else takes any away, and more are put behind these.
-            self.hall.owed().drain(..some.len());
+            self.shared.owed().drain(..some.len());
         }
     }
 
     fn lose(&mut self) {
         if self.connection.take().is_some() {
-            self.hall.figures.open.store(0, Ordering::Relaxed);
-            self.hall.figures.lost.add(1);
+            self.shared.figures.open.store(0, Ordering::Relaxed);
+            self.shared.figures.lost.add(1);
         }
     }
 
@@ -167,13 +172,13 @@ impl Line {
         loop {
             // Who waits meanwhile is refused.
             for _ in 0..pause {
-                refuse_for(LOOK, &self.asked, |question| refuse(&self.hall, question));
-                if self.hall.ending.load(Ordering::Relaxed) {
+                refuse_for(LOOK, &self.queries, |query| refuse(&self.shared, query));
+                if self.shared.ending.load(Ordering::Relaxed) {
                     return false;
                 }
             }
             if self.open().is_ok() {
-                self.hall.figures.renewed.add(1);
+                self.shared.figures.renewed.add(1);
                 return true;
             }
             pause = (pause * 2).clamp(PAUSE_FIRST, PAUSE_MAX);
@@ -181,7 +186,7 @@ impl Line {
     }
 
     fn open(&mut self) -> Result<(), Reason> {
-        let settings = &self.hall.settings;
+        let settings = &self.shared.settings;
         let told = |error: RedisError| match error.is_timeout() {
             true => "no answer in time".to_owned(),
             false => settings.address.redact(&error.to_string()),
@@ -197,28 +202,28 @@ impl Line {
         let keys = Arc::new(Keys::of(settings, &run(&mut connection).map_err(told)?));
         self.put_back(&mut connection, &keys)?;
         *self
-            .hall
+            .shared
             .keys
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = keys;
         // Another process may have put back less than what was seen.
         self.seen = 0;
-        self.hall.inventory.forget();
+        self.shared.inventory.forget();
         self.connection = Some(connection);
         self.settle()
             .and_then(|()| self.refresh())
             .map_err(|error| {
                 self.connection = None;
-                self.hall.settings.address.redact(&error.to_string())
+                self.shared.settings.address.redact(&error.to_string())
             })?;
-        self.hall.figures.open.store(1, Ordering::Relaxed);
+        self.shared.figures.open.store(1, Ordering::Relaxed);
         Ok(())
     }
 
     /// Sees that Redis has the counts; where it has not, one process puts them back and the others wait.
     /// One that began anew may have old ones, so that its run stands in the mark.
     fn put_back(&self, connection: &mut Connection, keys: &Keys) -> Result<(), Reason> {
-        let settings = &self.hall.settings;
+        let settings = &self.shared.settings;
         let told = |error: RedisError| settings.address.redact(&error.to_string());
         let (mark, lock) = (keys.name(MARK), keys.name("lock"));
         for _ in 0..LOCK_LOOKS {
@@ -246,11 +251,11 @@ impl Line {
     }
 
     fn put_counts(&self, connection: &mut Connection, keys: &Keys) -> Result<(), Reason> {
-        let Hall {
+        let Shared {
             settings,
             inventory,
             ..
-        } = &*self.hall;
+        } = &*self.shared;
         let told = |error: RedisError| settings.address.redact(&error.to_string());
         let known = database::connect(&settings.store, settings.wait)
             .and_then(|mut sql| database::performance(&mut *sql))
@@ -299,7 +304,7 @@ impl Line {
         let Some(connection) = &mut self.connection else {
             return Ok(());
         };
-        let (inventory, keys) = (&self.hall.inventory, self.hall.keys());
+        let (inventory, keys) = (&self.shared.inventory, self.shared.keys());
         loop {
             let changed: Vec<(u32, i64)> = cmd("ZRANGEBYSCORE")
                 .arg(keys.name(CHANGED))
@@ -332,9 +337,9 @@ impl Line {
                     let count = counts.get(place).copied().flatten().unwrap_or_default();
                     u32::try_from(count.max(0)).unwrap_or(u32::MAX)
                 };
-                inventory.told_shown(*ad, count(&shown));
-                inventory.told_converted(*ad, count(&converted));
-                inventory.told_campaign(inventory.campaign(*ad), count(&campaigns));
+                inventory.set_shown(*ad, count(&shown));
+                inventory.set_converted(*ad, count(&converted));
+                inventory.set_campaign_shown(inventory.campaign(*ad), count(&campaigns));
             }
             self.seen = last;
             if changed.len() < ADS_MAX {
@@ -344,18 +349,18 @@ impl Line {
         self.tell_figures()
     }
 
-    /// Processes of one server add up what they count: a question for figures reaches any of them.
+    /// Processes of one server add up what they count: a request for metrics reaches any of them.
     fn tell_figures(&mut self) -> Result<(), RedisError> {
-        let (Some(connection), Some(group)) = (&mut self.connection, &self.hall.settings.group)
+        let (Some(connection), Some(group)) = (&mut self.connection, &self.shared.settings.group)
         else {
             return Ok(());
         };
-        let name = self.hall.keys().figures(group);
+        let name = self.shared.keys().figures(group);
         let (all,): (Vec<(i64, String)>,) = pipe()
             .cmd("HSET")
             .arg(&name)
-            .arg(self.hall.settings.begun.process)
-            .arg(self.hall.own.text())
+            .arg(self.shared.settings.begun.process)
+            .arg(self.shared.own.text())
             .ignore()
             .cmd("EXPIRE")
             .arg(&name)
@@ -364,7 +369,7 @@ impl Line {
             .cmd("HGETALL")
             .arg(&name)
             .query(connection)?;
-        self.hall.told().extend(all);
+        self.shared.told().extend(all);
         Ok(())
     }
 }
@@ -380,7 +385,9 @@ fn now() -> Instant {
 /// The name of the run that Redis is in, which it draws at each start.
 fn run(connection: &mut Connection) -> Result<String, RedisError> {
     let told: String = cmd("INFO").arg("server").query(connection)?;
-    let run = told.lines().find_map(|line| line.strip_prefix("run_id:"));
+    let run = told
+        .lines()
+        .find_map(|thread| thread.strip_prefix("run_id:"));
     // Without it nobody can tell whether the counts are as new as the database.
     let why = (redis::ErrorKind::UnexpectedReturnType, "it tells no run_id");
     run.map(str::to_owned).ok_or_else(|| why.into())
@@ -401,13 +408,13 @@ fn message<'a>(commands: impl IntoIterator<Item = &'a Command>) -> redis::Pipeli
     message
 }
 
-/// Refuses whatever is asked within so long, and no longer, however much that is.
-fn refuse_for(time: Duration, asked: &Receiver<Question>, refuse: impl Fn(Question)) {
+/// Refuses all queries that arrive within a time.
+fn refuse_for(time: Duration, queries: &Receiver<Query>, refuse: impl Fn(Query)) {
     let until = now() + time;
     loop {
         let left = until.saturating_duration_since(now());
-        match asked.recv_timeout(left) {
-            Ok(question) => refuse(question),
+        match queries.recv_timeout(left) {
+            Ok(query) => refuse(query),
             Err(_) => return,
         }
         if left.is_zero() {
@@ -417,13 +424,13 @@ fn refuse_for(time: Duration, asked: &Receiver<Question>, refuse: impl Fn(Questi
 }
 
 /// Refuses what was not sent; what must be done is kept.
-fn refuse(hall: &Hall, question: Question) {
-    hall.waiting.fetch_sub(1, Ordering::Relaxed);
-    if question.command.script.must_be() {
-        hall.owe([question.command]);
+fn refuse(shared: &Shared, query: Query) {
+    shared.waiting.fetch_sub(1, Ordering::Relaxed);
+    if query.command.script.must_be() {
+        shared.owe([query.command]);
     }
-    // Whoever asked may be gone.
-    let _ = question.done.send(Err(Fault::Cache));
+    // The requester may be gone.
+    let _ = query.done.send(Err(RequestError::Cache));
 }
 
 #[cfg(test)]
@@ -438,7 +445,7 @@ mod tests {
 
     #[test]
     fn refusing_ends_in_time_though_questions_never_do() {
-        let (asking, asked) = sync_channel(16);
+        let (sending, queries) = sync_channel(16);
         let (waiting, over) = (AtomicUsize::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -449,21 +456,21 @@ mod tests {
                         keys: Vec::new(),
                         values: Vec::new(),
                     };
-                    let question = Question { command, done };
+                    let query = Query { command, done };
                     waiting.fetch_add(1, Ordering::Relaxed);
-                    if asking.try_send(question).is_err() {
+                    if sending.try_send(query).is_err() {
                         waiting.fetch_sub(1, Ordering::Relaxed);
                     }
                 }
             });
-            refuse_for(LOOK, &asked, |question| {
+            refuse_for(LOOK, &queries, |query| {
                 waiting.fetch_sub(1, Ordering::Relaxed);
                 // Nobody waits.
-                drop(question);
+                drop(query);
             });
             over.store(true, Ordering::Relaxed);
         });
-        while asked.try_recv().is_ok() {
+        while queries.try_recv().is_ok() {
             waiting.fetch_sub(1, Ordering::Relaxed);
         }
         assert_eq!(waiting.load(Ordering::Relaxed), 0);

@@ -10,25 +10,27 @@ use bytes::Bytes;
 use tokio::task::spawn_local;
 
 use super::bus::{Delivery, Subscription};
-use super::desk::Visitor;
-use super::hub::Hub;
+use super::connection::Connection;
 use super::model::{GameId, User};
 use super::protocol::STREAM;
 use super::rest;
-use server::http::{Asked, Door};
+use super::state::MarketState;
+use server::http::{Endpoint, OpenRequest};
 use server::metrics::Connections;
-use server::reactor::{self, Admitted, Answered, Habit, Heard, House, Later, Shared};
+use server::reactor::{
+    self, Accepted, Handled, KeepAlive, Later, Response, Service, SharedReactor,
+};
 
 /// Longest name of a user.
 const NAME_MAX: usize = 64;
 const BAD_USER: &str = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
-impl House for Hub {
-    type Guest = Visitor;
-    type Local = ();
+impl Service for MarketState {
+    type Connection = Connection;
+    type ThreadState = ();
 
-    fn door(path: &str) -> Option<Door> {
-        (path == STREAM).then_some(Door::WebSocket)
+    fn endpoint(path: &str) -> Option<Endpoint> {
+        (path == STREAM).then_some(Endpoint::WebSocket)
     }
 
     fn router(self: &Arc<Self>) -> Router {
@@ -39,29 +41,29 @@ impl House for Hub {
         &self.metrics.connections
     }
 
-    fn local(self: &Arc<Self>) {}
+    fn thread_state(self: &Arc<Self>) {}
 
-    fn begin(self: &Arc<Self>, front: &Shared<Self>) {
+    fn start(self: &Arc<Self>, reactor: &SharedReactor<Self>) {
         for game in self.games() {
             let channel = self.bus.subscribe(game);
-            spawn_local(fan_out(Arc::clone(self), Rc::clone(front), game, channel));
+            spawn_local(fan_out(Arc::clone(self), Rc::clone(reactor), game, channel));
         }
     }
 
-    fn admit(
+    fn accept(
         self: &Arc<Self>,
-        (): &mut Self::Local,
-        asked: &Asked,
-    ) -> Result<Admitted<Visitor>, Bytes> {
-        let name = user_name(asked.query.as_deref())
+        (): &mut Self::ThreadState,
+        open_request: &OpenRequest,
+    ) -> Result<Accepted<Connection>, Bytes> {
+        let name = user_name(open_request.query.as_deref())
             .map_err(|()| Bytes::from_static(BAD_USER.as_bytes()))?;
         let user = match name {
             Some(name) => User::Named(name),
             None => User::Connection(self.next_connection()),
         };
-        Ok(Admitted {
-            guest: Visitor::new(user),
-            habit: Habit::Both,
+        Ok(Accepted {
+            connection: Connection::new(user),
+            keep_alive: KeepAlive::PingAndTimeout,
             protocol: None,
             greeting: Vec::new(),
             greetings_count: 0,
@@ -69,65 +71,65 @@ impl House for Hub {
         })
     }
 
-    fn hear(
+    fn on_text(
         self: &Arc<Self>,
-        (): &mut Self::Local,
-        mut visitor: Visitor,
+        (): &mut Self::ThreadState,
+        mut connection: Connection,
         text: &str,
-    ) -> Heard<Visitor> {
-        let (hub, text) = (Arc::clone(self), text.to_owned());
+    ) -> Handled<Connection> {
+        let (state, text) = (Arc::clone(self), text.to_owned());
         let mut asking = Box::pin(async move {
-            let answered = visitor.ask(&hub, &text).await;
-            (visitor, answered)
+            let response = connection.handle(&state, &text).await;
+            (connection, response)
         });
         match poll_once(asking.as_mut()) {
-            Poll::Ready((visitor, answered)) => Heard::Now(visitor, answered),
-            Poll::Pending => Heard::Later(asking),
+            Poll::Ready((connection, response)) => Handled::Now(connection, response),
+            Poll::Pending => Handled::Later(asking),
         }
     }
 
-    fn reads_binary(&self, _: &Visitor) -> bool {
+    fn binary_as_text(&self, _: &Connection) -> bool {
         false
     }
 
-    fn hear_binary(&self, visitor: &Visitor) -> Answered {
-        visitor.hear_binary()
+    fn on_binary(&self, connection: &Connection) -> Response {
+        connection.on_binary()
     }
 
-    fn dismiss(self: &Arc<Self>, visitor: Visitor) -> Option<Later<()>> {
-        if !visitor.has_to_leave() {
+    fn on_close(self: &Arc<Self>, connection: Connection) -> Option<Later<()>> {
+        if !connection.has_to_leave() {
             return None;
         }
-        let hub = Arc::clone(self);
-        let mut leaving = Box::pin(async move { visitor.leave(&hub).await });
+        let state = Arc::clone(self);
+        let mut leaving = Box::pin(async move { connection.leave(&state).await });
         match poll_once(leaving.as_mut()) {
             Poll::Ready(()) => None,
             Poll::Pending => Some(leaving),
         }
     }
 
-    fn last_words(&self, _: &Visitor) -> Bytes {
+    fn closing_message(&self, _: &Connection) -> Bytes {
         Bytes::new()
     }
 
-    fn emptied((): &mut Self::Local, _: u32) {}
+    fn on_empty_channel((): &mut Self::ThreadState, _: u32) {}
 }
 
 /// Brings everything published for `game` to the thread's subscribers, for ever. Notices that
 /// come faster wait on the bus.
 async fn fan_out(
-    hub: Arc<Hub>,
-    front: Shared<Hub>,
+    state: Arc<MarketState>,
+    reactor: SharedReactor<MarketState>,
     game: GameId,
     mut subscription: Box<dyn Subscription>,
 ) {
     while let Some(delivery) = subscription.next().await {
         match delivery {
             Delivery::Notice(notice) => {
-                front.borrow_mut().begin_broadcast(game.channel());
-                reactor::broadcast(&front, game.channel(), &notice).await;
+                reactor.borrow_mut().begin_broadcast(game.channel());
+                reactor::broadcast(&reactor, game.channel(), &notice).await;
             }
-            Delivery::Lost(count) => hub.metrics.bus_lost.add(count),
+            Delivery::Lost(count) => state.metrics.bus_lost.add(count),
         }
     }
 }
