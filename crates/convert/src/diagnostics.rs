@@ -6,11 +6,11 @@ use scenario::{Collector, Diagnostic, Place};
 
 use crate::Leniency;
 
-/// Collects what is to be told of a conversion.
+/// Collects what is to be reported of a conversion.
 pub(crate) struct Diagnostics<'a> {
     pub(crate) collector: Collector<'a>,
     leniency: Leniency,
-    /// The kinds of differences that were told.
+    /// The kinds of differences that were reported.
     differences: Vec<&'static str>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Diagnostics<'a> {
     }
 
     /// Something is carried over and means a little less or more here. Of each kind the first is
-    /// told.
+    /// reported.
     pub(crate) fn differs(&mut self, kind: &'static str, at: Range<usize>, message: &str) {
         if !self.differences.contains(&kind) {
             self.differences.push(kind);

@@ -43,7 +43,7 @@ pub struct Settings {
     pub third_parties: bool,
 }
 
-/// Makes a scenario of a recording. There is one exactly where nothing told is an error.
+/// Makes a scenario of a recording. There is one exactly where no diagnostic is an error.
 pub fn convert(source: Source<'_>, settings: &Settings) -> (Option<Converted>, Vec<Diagnostic>) {
     let mut diagnostics = Diagnostics::new(source.text, Leniency::Strict);
     let converted = exchanges(source.text, &mut diagnostics)
@@ -82,7 +82,7 @@ fn scenario_of(
     let has_jar = leave_to_jar(&mut kept);
     let reuse = Reuse::of(&kept);
     if !reuse.has_all() {
-        let message = "the recording is large: not every value was sought in it".to_owned();
+        let message = "the recording is large: not every value was searched for".to_owned();
         diagnostics.ignored(0..0, message);
     }
     let (steps, length_s) = steps_of(&kept, &origin, settings.statics, &reuse);

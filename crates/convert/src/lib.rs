@@ -1,7 +1,7 @@
 //! Converts Tsung files and browser recordings to scenarios.
 //!
 //! A converter makes the text of a scenario, which then goes the way of every scenario. What it
-//! decided stands in the text as comments; what it cannot carry over is told with its place and
+//! decided stands in the text as comments; what it cannot carry over is reported with its place and
 //! is an error unless the caller is [lenient](Leniency). Of each line it remembers where in the
 //! original it came from, so that what the scenario's own check says can be shown there.
 

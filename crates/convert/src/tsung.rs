@@ -77,7 +77,7 @@ struct Importer<'a> {
     is_plain: bool,
 }
 
-/// Makes a scenario of a Tsung document. There is one exactly where nothing told is an error.
+/// Makes a scenario of a Tsung document. There is one exactly where no diagnostic is an error.
 pub fn convert(
     source: Source<'_>,
     settings: &Settings<'_>,
@@ -123,7 +123,7 @@ impl Importer<'_> {
                 "sessions" => &mut sessions,
                 "information" => continue,
                 "monitoring" => {
-                    let message = "servers are not monitored by what Tsung used for it".to_owned();
+                    let message = "Tsung's server monitoring is not used".to_owned();
                     self.diagnostics.ignored(opening(part), message);
                     continue;
                 }

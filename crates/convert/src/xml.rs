@@ -23,10 +23,12 @@ const NESTED_REFERENCES_MAX: usize = 256;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The encoding that the bytes or their declaration name is none of those known.
-    #[error("its encoding {0:?} is not known; UTF-8, UTF-16, ISO-8859-1 and US-ASCII are")]
+    #[error("the encoding {0:?} is not supported; use UTF-8, UTF-16, ISO-8859-1 or US-ASCII")]
     Unknown(String),
     /// A byte that the encoding does not have.
-    #[error("byte {at} is no {encoding}; convert the file, or say its encoding in the first line")]
+    #[error(
+        "byte {at} is not {encoding}; convert the file, or declare its encoding in the first line"
+    )]
     Invalid {
         /// From 0.
         at: usize,
@@ -105,13 +107,13 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, DecodeError> 
     })
 }
 
-/// Reads a document; tells why it is none.
+/// Reads a document; reports why it is not one.
 pub(super) fn parse<'t>(text: &'t str, diagnostics: &mut Diagnostics<'_>) -> Option<Document<'t>> {
     if text.len() > TEXT_BYTES_MAX {
         let message = format!("the file has {} bytes", text.len());
         diagnostics
             .error("too-large", 0..0, message)
-            .hint(format!("{TEXT_BYTES_MAX} are read at most"));
+            .hint(format!("at most {TEXT_BYTES_MAX} are read"));
         return None;
     }
     if let Some(at) = grows_beyond(text) {
@@ -119,7 +121,7 @@ pub(super) fn parse<'t>(text: &'t str, diagnostics: &mut Diagnostics<'_>) -> Opt
             .error(
                 "entities",
                 at,
-                "these entities could grow beyond all bounds".to_owned(),
+                "these entities could grow without limit".to_owned(),
             )
             .hint("write the text itself instead of entities");
         return None;
@@ -132,12 +134,12 @@ pub(super) fn parse<'t>(text: &'t str, diagnostics: &mut Diagnostics<'_>) -> Opt
     let document = match Document::parse_with_options(text, options) {
         Ok(document) => document,
         Err(error) => {
-            tell(&error, text, diagnostics);
+            report(&error, text, diagnostics);
             return None;
         }
     };
     if let Some(node) = too_deep(&document) {
-        let message = format!("elements stand more than {DEPTH_MAX} deep in one another");
+        let message = format!("elements are nested more than {DEPTH_MAX} deep");
         diagnostics.error("too-deep", node, message);
         return None;
     }
@@ -181,13 +183,13 @@ fn too_deep(document: &Document<'_>) -> Option<Range<usize>> {
     }
 }
 
-fn tell(error: &Error, text: &str, diagnostics: &mut Diagnostics<'_>) {
+fn report(error: &Error, text: &str, diagnostics: &mut Diagnostics<'_>) {
     let at = offset(text, error.pos());
     let end = text[at..].chars().next().map_or(at, |c| at + c.len_utf8());
     let (message, hint) = match error {
         Error::UnknownEntityReference(name, _) => (
             format!("the entity `{name}` is not declared here"),
-            "files that entities stand for are never read: put their text here",
+            "external entities are never read; insert their text here",
         ),
         Error::EntityReferenceLoop(_) => (
             "this entity contains itself, or too many others".to_owned(),
@@ -203,18 +205,18 @@ fn tell(error: &Error, text: &str, diagnostics: &mut Diagnostics<'_>) {
         ),
         error => {
             let said = error.to_string();
-            // The place is told apart.
+            // The place is reported apart.
             let said = said.split(" at ").next().unwrap_or(&said).to_owned();
-            (format!("this is no XML: {said}"), "")
+            (format!("this is not XML: {said}"), "")
         }
     };
     let at = match error {
         Error::UnclosedRootNode => text.len()..text.len(),
         _ => at..end,
     };
-    let told = diagnostics.error("bad-xml", at, message);
+    let diagnostics = diagnostics.error("bad-xml", at, message);
     if !hint.is_empty() {
-        told.hint(hint);
+        diagnostics.hint(hint);
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Unasked {
     pub when: Vec<Match>,
     /// Where the sender's timestamp is and how to read it; without it the message is counted only.
     pub sent_at: Option<SentAt>,
-    /// Its number, where it has one: then it is told which of them each user got.
+    /// Its number, where it has one: then it is reported which of them each user got.
     pub numbered: Option<Numbered>,
     pub measure: MeasureId,
 }

@@ -6,7 +6,7 @@ pub const INPUTS_MIN: usize = 3;
 /// A meters file that was checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Meters {
-    /// The run that others are told against; `None`: the first one.
+    /// The run that others are reported against; `None`: the first one.
     pub reference: Option<String>,
     /// How much of each run counts, in seconds from its start; `None`: all of it.
     pub window_s: Option<f64>,
@@ -21,7 +21,7 @@ pub struct Meter {
     pub name: String,
     /// The published value is multiplied by this.
     pub scale: f64,
-    /// True where it is computed for each moment of its probes, and then told as least, mean and
+    /// True where it is computed for each moment of its probes, and then reported as least, mean and
     /// greatest; else from the worst, mean and best of each input.
     pub each_moment: bool,
     /// In order, [`INPUTS_MIN`] at least.
@@ -35,7 +35,7 @@ pub struct Input {
     pub name: String,
     /// Where it comes from.
     pub from: From,
-    /// What it is told in; `None`: in the unit it comes in (durations in nanoseconds).
+    /// What it is reported in; `None`: in the unit it comes in (durations in nanoseconds).
     pub unit: Option<String>,
     /// It is multiplied by this.
     pub scale: f64,
@@ -52,14 +52,14 @@ pub struct Input {
 pub enum From {
     /// Figures of the run as thresholds name them, or `connected_users`.
     Figure {
-        /// What is told of the run as a whole.
+        /// What is reported of the run as a whole.
         mean: String,
         /// For the meter's worst value.
         worst: Option<String>,
         /// For its best value.
         best: Option<String>,
     },
-    /// What the servers told.
+    /// What the servers reported.
     Probe {
         /// Metrics that are added up over all sources, in their unit, each with a factor.
         metrics: Vec<(String, f64)>,

@@ -9,7 +9,7 @@ use crate::matching::Source;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Numbered {
     pub from: Source,
-    /// What tells one sequence from another; `None`: the topic, where there is one.
+    /// What distinguishes sequences; `None`: the topic, if there is one.
     pub sequence: Option<Source>,
     /// Numbers that a user never got.
     pub lost: MeasureId,

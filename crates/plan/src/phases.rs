@@ -71,7 +71,7 @@ pub enum Spacing {
 }
 
 /// Many numbers that are shared. Its `Debug` says how many and a hash of their bits: a plan's text
-/// tells plans apart without being as long as a recording.
+/// distinguishes plans without being as long as a recording.
 #[derive(Clone, PartialEq)]
 pub struct Series(Arc<[f64]>);
 

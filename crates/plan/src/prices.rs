@@ -22,7 +22,7 @@ pub struct System {
     pub items: Vec<Item>,
 }
 
-/// An item of the bill: uses that are told together.
+/// An item of the bill: uses that are reported together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// For people.

@@ -7,7 +7,7 @@ use crate::expr::binary::Bytes;
 use crate::expr::{Context, EvalError, Template};
 use crate::ids::{EndpointId, MeasureId};
 
-/// Opening a TCP connection whose messages are told apart by a framing.
+/// Opening a TCP connection whose messages are reported apart by a framing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TcpOpen {
     pub endpoint: EndpointId,

@@ -1,6 +1,6 @@
 //! The tree, checked and compiled.
 //!
-//! Every function here tells what is wrong and goes on, so that one compilation finds all
+//! Every function here reports what is wrong and goes on, so that one compilation finds all
 //! problems; it returns `None` where there is nothing to go on with. This file holds what the
 //! parts share and the order of the work; each part has a file of its own.
 
@@ -95,7 +95,7 @@ pub enum SystemPart {
 /// Looks at the settings of the system of this name, each a key and a value.
 pub type CheckSystem<'a> = dyn Fn(&str, &[(String, String)]) -> Vec<SystemProblem> + 'a;
 
-/// Checks a scenario and compiles it. All problems are told at once, in the order of the text;
+/// Checks a scenario and compiles it. All problems are reported at once, in the order of the text;
 /// there is a plan exactly where none of them is an error.
 pub fn compile(source: Source<'_>, settings: &Settings<'_>) -> (Option<Plan>, Vec<Diagnostic>) {
     compile_checking(source, settings, &|_, _| Vec::new())
@@ -107,27 +107,27 @@ pub fn compile_checking(
     settings: &Settings<'_>,
     check_system: &CheckSystem<'_>,
 ) -> (Option<Plan>, Vec<Diagnostic>) {
-    let mut told = Collector::new(source.text, settings.overrides);
-    let Some(mut root) = yaml::parse(source.text, &mut told) else {
-        return (None, told.finish());
+    let mut diagnostics = Collector::new(source.text, settings.overrides);
+    let Some(mut root) = yaml::parse(source.text, &mut diagnostics) else {
+        return (None, diagnostics.finish());
     };
-    overrides::apply(&mut root, settings.overrides, &mut told);
-    let mut checker = Checker::new(told, settings);
+    overrides::apply(&mut root, settings.overrides, &mut diagnostics);
+    let mut checker = Checker::new(diagnostics, settings);
     checker.check_system = check_system;
     let plan = checker.document(&root, source.name);
-    let plan = plan.filter(|_| !checker.told.has_errors());
-    (plan, checker.told.finish())
+    let plan = plan.filter(|_| !checker.diagnostics.has_errors());
+    (plan, checker.diagnostics.finish())
 }
 
 /// Checks a list of probes that stands by itself, as the value of a scenario's `probes`.
 pub fn probes(source: Source<'_>, settings: &Settings<'_>) -> (Vec<Probe>, Vec<Diagnostic>) {
-    let mut told = Collector::new(source.text, settings.overrides);
-    let Some(root) = yaml::parse(source.text, &mut told) else {
-        return (Vec::new(), told.finish());
+    let mut diagnostics = Collector::new(source.text, settings.overrides);
+    let Some(root) = yaml::parse(source.text, &mut diagnostics) else {
+        return (Vec::new(), diagnostics.finish());
     };
-    let mut checker = Checker::new(told, settings);
+    let mut checker = Checker::new(diagnostics, settings);
     let probes = checker.probes(&root);
-    (probes, checker.told.finish())
+    (probes, checker.diagnostics.finish())
 }
 
 /// A checker for an experiment, which has no overrides and no parameters of its own.
@@ -140,7 +140,7 @@ pub(crate) fn experiment_checker<'a>(
 
 /// What the parts of a compilation share.
 pub(crate) struct Checker<'a> {
-    pub(crate) told: Collector<'a>,
+    pub(crate) diagnostics: Collector<'a>,
     settings: &'a Settings<'a>,
     check_system: &'a CheckSystem<'a>,
     params: Vec<Param>,
@@ -172,9 +172,9 @@ fn index(count: usize) -> u16 {
 }
 
 impl<'a> Checker<'a> {
-    fn new(told: Collector<'a>, settings: &'a Settings<'a>) -> Checker<'a> {
+    fn new(diagnostics: Collector<'a>, settings: &'a Settings<'a>) -> Checker<'a> {
         Checker {
-            told,
+            diagnostics,
             settings,
             check_system: &|_, _| Vec::new(),
             params: Vec::new(),
@@ -199,7 +199,7 @@ impl Checker<'_> {
     /// The measure of that name; it is made where there is none yet.
     fn measure(&mut self, name: &str, kind: MeasureKind, place: &Place) -> MeasureId {
         if name.is_empty() || name.len() > 200 || name.chars().any(char::is_control) {
-            self.told
+            self.diagnostics
                 .error("bad-name", place, "this cannot be the name of a measure")
                 .hint("a name has 1 to 200 characters and no line breaks");
         }
@@ -207,7 +207,7 @@ impl Checker<'_> {
             let found = self.measures[at].kind;
             if found != kind {
                 let message = format!("`{name}` already measures {}", kind_name(found));
-                self.told
+                self.diagnostics
                     .error("measure-conflict", place, message)
                     .hint("give it another name with `as`");
             }
@@ -216,7 +216,7 @@ impl Checker<'_> {
         let mut known = self.measures.iter().map(|m| m.name.as_str());
         let mistaken = |known| mistaken(name, known).or_else(|| mistaken(known, name));
         if let Some(message) = known.find_map(mistaken) {
-            self.told
+            self.diagnostics
                 .error("measure-conflict", place, message)
                 .hint("give it another name with `as`");
         }
@@ -250,7 +250,7 @@ impl Checker<'_> {
         known: impl IntoIterator<Item = &'n str> + Clone,
     ) {
         let hint = suggest::hint(written, what, known);
-        self.told.error(code, place, message).hint_some(hint);
+        self.diagnostics.error(code, place, message).hint_some(hint);
     }
 }
 

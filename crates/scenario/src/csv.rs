@@ -1,5 +1,5 @@
 //! Comma-separated values, strictly: RFC 4180, with any one-byte separator, and line ends with or
-//! without a carriage return. What is wrong is told with its line and column, which lenient readers
+//! without a carriage return. What is wrong is reported with its line and column, which lenient readers
 //! cannot: to them a quote that is never closed is a long cell.
 
 use std::borrow::Cow;
@@ -99,7 +99,8 @@ impl<'t> Rows<'t> {
             } else if self.rest.is_empty() || self.end_line() {
                 return Ok(Row { line, cells });
             } else {
-                return self.fault("a separator or the line's end should follow the quotes");
+                return self
+                    .fault("the quotes must be followed by a separator or the end of the line");
             }
         }
     }
@@ -111,7 +112,7 @@ impl<'t> Rows<'t> {
             .unwrap_or(self.rest.len());
         let cell = self.take(end);
         if self.rest.starts_with('"') {
-            return self.fault("a quote inside a cell without quotes around it");
+            return self.fault("a quote inside a cell that is not quoted");
         }
         // The line end's carriage return is not the cell's.
         match cell.strip_suffix('\r') {
@@ -211,21 +212,21 @@ mod tests {
 
     #[test]
     fn faults_have_places() {
-        let told = |line, column, message: &str| (line, column, message.to_owned());
+        let diagnostics = |line, column, message: &str| (line, column, message.to_owned());
         assert_eq!(
             fault("a\n1,\"2\n3\n"),
-            told(2, 3, "this quote is never closed")
+            diagnostics(2, 3, "this quote is never closed")
         );
         assert_eq!(
             fault("ä,b\"c"),
-            told(1, 4, "a quote inside a cell without quotes around it")
+            diagnostics(1, 4, "a quote inside a cell that is not quoted")
         );
         assert_eq!(
             fault("\"a\"b"),
-            told(
+            diagnostics(
                 1,
                 4,
-                "a separator or the line's end should follow the quotes"
+                "the quotes must be followed by a separator or the end of the line"
             )
         );
     }

@@ -78,7 +78,7 @@ impl Diagnostic {
     }
 }
 
-/// Most diagnostics that one compilation tells; the rest is counted.
+/// Most diagnostics that one compilation reports; the rest is counted.
 pub const DIAGNOSTICS_MAX: usize = 100;
 
 /// Collects diagnostics and finds their lines.
@@ -87,8 +87,8 @@ pub struct Collector<'a> {
     text: &'a str,
     line_starts: Vec<usize>,
     overrides: Vec<String>,
-    told: Vec<Diagnostic>,
-    untold_count: usize,
+    diagnostics: Vec<Diagnostic>,
+    dropped_count: usize,
 }
 
 impl<'a> Collector<'a> {
@@ -105,8 +105,8 @@ impl<'a> Collector<'a> {
                 .iter()
                 .map(|(key, value)| format!("{key}={value}"))
                 .collect(),
-            told: Vec::new(),
-            untold_count: 0,
+            diagnostics: Vec::new(),
+            dropped_count: 0,
         }
     }
 
@@ -137,9 +137,9 @@ impl<'a> Collector<'a> {
         place: &Place,
         message: String,
     ) -> &mut Diagnostic {
-        if self.told.len() > DIAGNOSTICS_MAX {
-            self.untold_count += 1;
-            self.told.pop();
+        if self.diagnostics.len() > DIAGNOSTICS_MAX {
+            self.dropped_count += 1;
+            self.diagnostics.pop();
         }
         let (origin, line, column) = match place.set {
             Some(index) => (Origin::Set(self.overrides[index].clone()), 1, 1),
@@ -148,7 +148,7 @@ impl<'a> Collector<'a> {
                 (Origin::File, line, column)
             }
         };
-        self.told.push(Diagnostic {
+        self.diagnostics.push(Diagnostic {
             severity,
             code,
             message,
@@ -159,19 +159,21 @@ impl<'a> Collector<'a> {
             hint: None,
             origin,
         });
-        self.told.last_mut().expect("one was pushed just now")
+        self.diagnostics
+            .last_mut()
+            .expect("one was pushed just now")
     }
 
-    /// Adds a hint to the diagnostic told last.
+    /// Adds a hint to the last diagnostic.
     pub fn last_hint(&mut self, hint: String) {
-        if let Some(last) = self.told.last_mut() {
+        if let Some(last) = self.diagnostics.last_mut() {
             last.hint(hint);
         }
     }
 
-    /// How many were told so far.
+    /// How many were reported so far.
     pub fn count(&self) -> usize {
-        self.told.len() + self.untold_count
+        self.diagnostics.len() + self.dropped_count
     }
 
     /// The line, from 1, in which a byte of the scenario lies.
@@ -189,26 +191,28 @@ impl<'a> Collector<'a> {
     }
 
     pub fn has_errors(&self) -> bool {
-        self.told.iter().any(|d| d.severity == Severity::Error)
+        self.diagnostics
+            .iter()
+            .any(|d| d.severity == Severity::Error)
     }
 
     /// All of them, the file's in the order of its text, then the overrides'.
     pub fn finish(mut self) -> Vec<Diagnostic> {
-        if self.untold_count > 0 {
-            self.told.truncate(DIAGNOSTICS_MAX);
-            let count = self.untold_count + 1;
+        if self.dropped_count > 0 {
+            self.diagnostics.truncate(DIAGNOSTICS_MAX);
+            let count = self.dropped_count + 1;
             let place = Place::at(0..0);
             self.error("too-many", &place, format!("and {count} more problems"));
         }
-        self.told.sort_by_key(|d| {
+        self.diagnostics.sort_by_key(|d| {
             (
                 d.code == "too-many",
                 d.origin.clone(),
                 d.span.as_ref().map_or(0, |s| s.start),
             )
         });
-        self.told.dedup();
-        self.told
+        self.diagnostics.dedup();
+        self.diagnostics
     }
 }
 

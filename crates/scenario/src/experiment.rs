@@ -1,7 +1,7 @@
 //! Experiments: many runs of one scenario by a design.
 //!
 //! [`experiment`] reads an experiment's file as [`compile`](crate::compile) reads a scenario's:
-//! all problems are told at once, with their places. [`Table`] is the other way in: factors and
+//! all problems are reported at once, with their places. [`Table`] is the other way in: factors and
 //! responses that were measured elsewhere.
 
 mod check;
@@ -127,15 +127,15 @@ pub fn experiment(
     in_full: bool,
 ) -> (Option<Experiment>, Vec<Diagnostic>) {
     let mut checker = experiment_checker(source, settings);
-    let Some(mut root) = yaml::parse(source.text, &mut checker.told) else {
-        return (None, checker.told.finish());
+    let Some(mut root) = yaml::parse(source.text, &mut checker.diagnostics) else {
+        return (None, checker.diagnostics.finish());
     };
     if in_full {
-        full::replace(&mut root, &mut checker.told);
+        full::replace(&mut root, &mut checker.diagnostics);
     }
     let found = checker.experiment(&root, source.name);
-    let found = found.filter(|_| !checker.told.has_errors());
-    (found, checker.told.finish())
+    let found = found.filter(|_| !checker.diagnostics.has_errors());
+    (found, checker.diagnostics.finish())
 }
 
 impl Experiment {

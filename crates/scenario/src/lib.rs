@@ -59,5 +59,5 @@ pub fn parse_rate(text: &str) -> Result<f64, String> {
 /// expected.
 pub fn parse_duration(text: &str) -> Result<u64, String> {
     let seconds = parse::duration(text).map_err(|error| error.to_string())?;
-    parse::seconds_to_ns(seconds).ok_or_else(|| format!("{text} is longer than can be told"))
+    parse::seconds_to_ns(seconds).ok_or_else(|| format!("{text} is too long"))
 }

@@ -33,7 +33,7 @@ pub enum LoadSettingError {
     #[error("no phase has a rate or a number of users that is one number")]
     None,
     /// Several have.
-    #[error("several numbers could be meant: {}", paths.join(", "))]
+    #[error("several numbers are possible: {}", paths.join(", "))]
     Several {
         /// Where they stand.
         paths: Vec<String>,
@@ -47,15 +47,15 @@ pub enum LoadSettingError {
 /// if there is one only. A phase whose size is a parameter (`${rate}` or `${rate}/s`) is turned by it.
 ///
 /// # Errors
-/// Where there is none, or it cannot be told which is meant.
+/// Where there is none, or it cannot be reported which is meant.
 pub fn load_setting(
     text: &str,
     settings: &[(String, String)],
     path: Option<&str>,
 ) -> Result<LoadSetting, LoadSettingError> {
-    let mut told = Collector::new(text, settings);
-    let mut root = yaml::parse(text, &mut told).ok_or(LoadSettingError::Unreadable)?;
-    overrides::apply(&mut root, settings, &mut told);
+    let mut diagnostics = Collector::new(text, settings);
+    let mut root = yaml::parse(text, &mut diagnostics).ok_or(LoadSettingError::Unreadable)?;
+    overrides::apply(&mut root, settings, &mut diagnostics);
     match path {
         Some(path) => at(&root, path),
         None => {

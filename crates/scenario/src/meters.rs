@@ -8,7 +8,7 @@ use crate::node::Node;
 use crate::reader::{DocumentReader, Map};
 use crate::suggest;
 
-/// Reads a meters file. All problems are told at once; there are meters exactly where none of them is
+/// Reads a meters file. All problems are reported at once; there are meters exactly where none of them is
 /// an error.
 pub fn meters(source: Source<'_>) -> (Option<Meters>, Vec<Diagnostic>) {
     let (root, mut reader) = DocumentReader::open(source.text);
@@ -48,7 +48,7 @@ impl DocumentReader<'_> {
                 let message = format!("{called} has fewer than {INPUTS_MIN} inputs");
                 self.diagnostics
                     .error("few-inputs", &list.place, message)
-                    .hint("a polygon of fewer encloses nothing");
+                    .hint("a polygon needs at least three");
             }
             let each_moment = each_moment.unwrap_or(false);
             let inputs: Vec<Input> = items
@@ -82,9 +82,9 @@ impl DocumentReader<'_> {
                 .error(
                     "bad-input",
                     &at.place,
-                    "at each moment there are probes only",
+                    "`states: moments` allows only probes",
                 )
-                .hint("take `states: moments` away, or give a `probe`");
+                .hint("remove `states: moments`, or give a `probe`");
         }
         let from = self.from(source, &map, before)?;
         let unit = self.text_of(&map, "unit");

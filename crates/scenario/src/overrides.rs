@@ -11,7 +11,11 @@ use crate::node::{Entry, Node, NodeKind, Place};
 use crate::{suggest, yaml};
 
 /// Changes the tree as the overrides say, in their order.
-pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], told: &mut Collector<'_>) {
+pub(crate) fn apply(
+    root: &mut Node,
+    overrides: &[(String, String)],
+    diagnostics: &mut Collector<'_>,
+) {
     for (index, (key, value)) in overrides.iter().enumerate() {
         let mut node = yaml::parse_value(value);
         moved(&mut node, key.len() + 1, index);
@@ -21,7 +25,8 @@ pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], told: &mut 
         };
         let path = path(root, key);
         if let Err(Unknown { message, hint }) = put(root, &path, &key_place, node) {
-            told.error("unknown-set", &key_place, message)
+            diagnostics
+                .error("unknown-set", &key_place, message)
                 .hint_some(hint);
         }
     }

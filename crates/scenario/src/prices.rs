@@ -25,7 +25,7 @@ struct Price<'n> {
     hours: Option<Decimal>,
 }
 
-/// Reads a price list. All problems are told at once; there is a list exactly where none of them is
+/// Reads a price list. All problems are reported at once; there is a list exactly where none of them is
 /// an error.
 pub fn prices(source: Source<'_>) -> (Option<Prices>, Vec<Diagnostic>) {
     let (root, mut reader) = DocumentReader::open(source.text);
@@ -99,7 +99,7 @@ impl DocumentReader<'_> {
                 .error(
                     "bad-price",
                     &per.place,
-                    format!("`{text}` is nothing a price can be for"),
+                    format!("`{text}` is not something that a price can be for"),
                 )
                 .hint("write hour, month, GB, GB-month, IOPS-hour or `million requests`");
         }
@@ -122,7 +122,7 @@ impl DocumentReader<'_> {
                 .error("missing-price", &map.get("use")?.place, message)
                 .hint_some(hint);
         }
-        // A price with a fault of its own has been told.
+        // A price with a fault of its own has been reported.
         let price = prices.iter().find(|price| price.name == name)?;
         let mut given = |key: &str| match map.get(key) {
             Some(node) => self.decimal(node, "a number").map(Some),
@@ -139,15 +139,15 @@ impl DocumentReader<'_> {
             (Some(hours), None) => hours,
             (None, Some(node)) => self.hours(node)?,
             (Some(_), Some(node)) => {
-                let message = format!("`{name}` is paid by time: it is not used up over one");
+                let message = format!("`{name}` is paid by time; it takes no `over`");
                 self.diagnostics.error("bad-use", &node.place, message);
                 return None;
             }
             (None, None) => {
-                let message = format!("`{name}` is paid for what is used up: in which time?");
+                let message = format!("`{name}` is paid by use: `over` is missing");
                 self.diagnostics
                     .error("missing-key", map.place, message)
-                    .hint("say it like `over: 90m`");
+                    .hint("write it like `over: 90m`");
                 return None;
             }
         };
@@ -164,7 +164,7 @@ impl DocumentReader<'_> {
     /// A duration in hours, exactly.
     fn hours(&mut self, node: &Node) -> Option<Decimal> {
         let seconds = self.seconds(node)?;
-        // Whole milliseconds are told exactly by both kinds of number.
+        // Whole milliseconds are reported exactly by both kinds of number.
         let ms = (seconds * 1000.0).round();
         let whole = (1.0..1e15).contains(&ms);
         if !whole {

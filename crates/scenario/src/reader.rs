@@ -127,7 +127,7 @@ impl<'t> DocumentReader<'t> {
             _ => {
                 self.diagnostics
                     .error("bad-number", &node.place, format!("`{text}` is not {what}"))
-                    .hint("write digits, with a point where need be, like 0.00019");
+                    .hint("write digits, with a decimal point if needed, like 0.00019");
                 None
             }
         }
@@ -167,7 +167,7 @@ impl<'t> DocumentReader<'t> {
     }
 
     fn expected(&mut self, node: &Node, what: &str) {
-        let message = format!("{} stands here, where {what} is expected", node.described());
+        let message = format!("expected {what}, found {}", node.described());
         self.diagnostics.error("wrong-kind", &node.place, message);
     }
 }

@@ -11,7 +11,7 @@ pub enum Load<'a> {
     Rate(&'a str),
 }
 
-/// A run of a bare URL. Values are taken as they were typed; what is wrong with them is told
+/// A run of a bare URL. Values are taken as they were typed; what is wrong with them is reported
 /// when the scenario is compiled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UrlRun<'a> {

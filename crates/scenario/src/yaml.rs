@@ -18,14 +18,15 @@ pub const DEPTH_MAX: usize = 64;
 /// Most values, keys, lists and mappings after aliases are expanded.
 pub const NODES_MAX: usize = 100_000;
 
-/// The text's only document; `None` after a syntax error, which has been told.
-pub(crate) fn parse(text: &str, told: &mut Collector<'_>) -> Option<Node> {
+/// The text's only document; `None` after a syntax error, which has been reported.
+pub(crate) fn parse(text: &str, diagnostics: &mut Collector<'_>) -> Option<Node> {
     match build(text) {
         Ok((node, duplicates)) => {
             for duplicate in duplicates {
-                let line = told.line(duplicate.first);
-                let message = format!("the key `{}` stands here twice", duplicate.key);
-                told.error("duplicate-key", &Place::at(duplicate.span), message)
+                let line = diagnostics.line(duplicate.first);
+                let message = format!("the key `{}` is given twice", duplicate.key);
+                diagnostics
+                    .error("duplicate-key", &Place::at(duplicate.span), message)
                     .label("again")
                     .hint(format!("it is first given on line {line}"));
             }
@@ -36,7 +37,8 @@ pub(crate) fn parse(text: &str, told: &mut Collector<'_>) -> Option<Node> {
             message,
             hint,
         }) => {
-            told.error("yaml", &Place::at(span), message)
+            diagnostics
+                .error("yaml", &Place::at(span), message)
                 .hint_some(hint);
             None
         }
@@ -156,7 +158,7 @@ impl Builder<'_> {
                 let Some((node, count)) = self.anchors.get(&anchor).cloned() else {
                     return Err(SyntaxError {
                         span,
-                        message: "this alias stands inside what it names".to_owned(),
+                        message: "this alias is inside its own anchor".to_owned(),
                         hint: None,
                     });
                 };
@@ -231,7 +233,7 @@ impl Builder<'_> {
     fn add(&mut self, node: Node, anchor: usize, count: usize) -> Result<(), SyntaxError> {
         self.nodes_count += count;
         if self.nodes_count > NODES_MAX {
-            let message = "more than 100,000 values (aliases counted as often as they are used)";
+            let message = "more than 100,000 values (each use of an alias counts)";
             return Err(too_large(message, node.place.span));
         }
         if anchor > 0 {
@@ -303,7 +305,7 @@ impl Builder<'_> {
         let tab = self.text[..at].ends_with('\t') || self.text[at..].starts_with('\t');
         SyntaxError {
             span: at..at,
-            message: format!("this is no YAML: {}", error.info()),
+            message: format!("this is not YAML: {}", error.info()),
             hint: tab.then(|| "indent with spaces: YAML forbids tabs there".to_owned()),
         }
     }

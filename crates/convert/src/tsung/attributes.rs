@@ -192,7 +192,7 @@ impl Importer<'_> {
     pub(super) fn unknown_element(&mut self, node: Node<'_, '_>) {
         let name = node.tag_name().name();
         if LOST.contains(&name) {
-            let message = format!("`<{name}>` has no counterpart here");
+            let message = format!("`<{name}>` is not supported");
             self.diagnostics.lost(opening(node), message);
             return;
         }
@@ -224,13 +224,13 @@ impl Importer<'_> {
         value
     }
 
-    /// A number of at least 0; tells of what is none. `None` also where it is not written.
+    /// A number of at least 0; reports anything else. `None` also where it is not written.
     pub(super) fn number(&mut self, node: Node<'_, '_>, name: &str) -> Option<f64> {
         let text = node.attribute(name)?;
         let found = parse::number(text.trim()).ok();
         let found = found.filter(|number| (0.0..=1e15).contains(number));
         if found.is_none() {
-            let message = format!("{text:?} is no number from 0");
+            let message = format!("{text:?} is not a number of at least 0");
             self.diagnostics
                 .error("bad-number", value_at(node, name), message)
                 .hint("write it like 10 or 0.5");
@@ -242,7 +242,7 @@ impl Importer<'_> {
     pub(super) fn count(&mut self, node: Node<'_, '_>, name: &str) -> Option<u64> {
         let number = self.number(node, name)?;
         if number.fract() != 0.0 {
-            let message = format!("{number} is no whole number");
+            let message = format!("{number} is not a whole number");
             self.diagnostics
                 .error("bad-number", value_at(node, name), message);
             return None;
@@ -250,7 +250,7 @@ impl Importer<'_> {
         Some(number as u64)
     }
 
-    /// One of these words; `None` where it is not written or none of them, which is told.
+    /// One of these words; `None` where it is not written or none of them, which is reported.
     pub(super) fn word(
         &mut self,
         node: Node<'_, '_>,

@@ -37,7 +37,7 @@ impl Importer<'_> {
             None if units::parse::number(value).is_ok() => value.to_owned(),
             None if sign == "==" || sign == "!=" => quoted(value),
             None => {
-                let message = format!("{value:?} is no number, and has no order");
+                let message = format!("{value:?} is not a number and cannot be compared");
                 self.diagnostics.error("bad-number", value_range, message);
                 return None;
             }
@@ -170,7 +170,7 @@ impl Importer<'_> {
         let (name, list) = (self.required(node, "name"), self.required(node, "in"));
         for filter in ["include", "exclude"] {
             if node.has_attribute(filter) {
-                let message = "items of a list cannot be sorted out".to_owned();
+                let message = "items of a list cannot be filtered".to_owned();
                 self.diagnostics.lost(value_at(node, filter), message);
             }
         }
@@ -184,7 +184,7 @@ impl Importer<'_> {
             let message = format!("`{list}` is not known to be a list");
             self.diagnostics
                 .lost(list_at, message)
-                .hint("a list comes of a jsonpath with [*]");
+                .hint("use a jsonpath with [*] for a list");
         }
         let item = self.set_variable(name);
         let index = self.helper("index");

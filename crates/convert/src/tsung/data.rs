@@ -87,14 +87,13 @@ impl Importer<'_> {
             separator
         };
         if separator.chars().count() != 1 && separator != "tab" {
-            let message = "cells are separated by one character here".to_owned();
+            let message = "cells must be separated by one character".to_owned();
             self.diagnostics.lost(value_at(node, "delimiter"), message);
             return None;
         }
         let is_random = self.word(node, "order", &["iter", "random"]) == Some("random");
         if !is_random {
-            let message = "user n begins with line n; with Tsung each takes the next line when it \
-                           comes to it";
+            let message = "user n starts with line n; in Tsung each user takes the next line when it gets there";
             self.diagnostics
                 .differs("lines", value_at(node, "order"), message);
         }

@@ -87,7 +87,7 @@ impl Importer<'_> {
                 let pauses_s = programs.iter().map(|p| p.longest_s).fold(0.0, f64::max);
                 (
                     (pauses_s + FINISH_S_MIN).ceil().min(FINISH_S_MAX),
-                    "Until the last user has finished; as long as sessions can be expected to last.",
+                    "Ends when the last user has finished, or when all sessions should have ended.",
                 )
             }
         };
@@ -124,7 +124,7 @@ impl Importer<'_> {
         }
         let (number, length_s) = (number?, length_s?);
         if length_s == 0.0 {
-            let message = "the phase has no length".to_owned();
+            let message = "the phase has no duration".to_owned();
             self.diagnostics
                 .error("bad-number", value_at(node, "duration"), message);
         }
@@ -132,7 +132,7 @@ impl Importer<'_> {
         let mut map = match rate {
             Some(rate) => Map::of(opening(node), "poisson", Item::Bare(rate)).with("for", length),
             None => {
-                let message = "the phase starts nobody".to_owned();
+                let message = "the phase starts no users".to_owned();
                 self.diagnostics
                     .error("missing-element", opening(node), message)
                     .hint("write <users arrivalrate=\"10\" unit=\"second\"/>");
@@ -173,7 +173,7 @@ impl Importer<'_> {
             }
         };
         if !(rate > 0.0 && rate.is_finite()) {
-            let message = "nobody, or everybody at once, would start at this rate".to_owned();
+            let message = "this rate starts no users, or all users at once".to_owned();
             self.diagnostics
                 .error("bad-number", value_at(node, name), message)
                 .hint("write a number above 0");
@@ -195,7 +195,7 @@ impl Importer<'_> {
         }
     }
 
-    /// The sessions that a name means, which may end in `*`; tells where there is none.
+    /// The sessions that a name means, which may end in `*`; reports it if there is none.
     fn sessions_named(
         &mut self,
         node: Node<'_, '_>,

@@ -90,14 +90,13 @@ impl Importer<'_> {
             return None;
         }
         if self.flag(node, "subst", false) && node.text().is_some_and(|t| t.contains("%%")) {
-            let message = "a pattern is the same for every user".to_owned();
+            let message = "a pattern cannot differ between users".to_owned();
             self.diagnostics.lost(value_at(node, "subst"), message);
             return None;
         }
         let action = self.action(node, word);
         if !matches!(action, Action::Go | Action::Loop { .. }) {
-            let message = "where a match acts, that is a failed check of the request, which counts \
-                           as an error; Tsung counts matches beside its errors";
+            let message = "a match that takes effect is a failed check, which counts as an error; Tsung counts matches separately";
             self.diagnostics
                 .differs("matches", value_at(node, "do"), message);
         }
@@ -126,7 +125,7 @@ impl Importer<'_> {
             "continue" => Action::Go,
             "log" => Action::Note,
             "dump" => {
-                let message = "responses are not kept in files; it is counted like `log`";
+                let message = "responses are not stored in files; this counts like `log`";
                 self.diagnostics
                     .ignored(value_at(node, "do"), message.to_owned());
                 Action::Note
@@ -147,7 +146,7 @@ impl Importer<'_> {
     }
 
     /// A pattern in the syntax of Rust's `regex`. PCRE takes a brace that repeats nothing for
-    /// itself; what it has beyond that (looking around, references back) is told.
+    /// itself; what it has beyond that (looking around, references back) is reported.
     fn regex(&mut self, pattern: &str, at: &Range<usize>) -> Option<String> {
         if regex::bytes::Regex::new(pattern).is_ok() {
             return Some(pattern.to_owned());
@@ -156,7 +155,7 @@ impl Importer<'_> {
         if regex::bytes::Regex::new(&escaped).is_ok() {
             return Some(escaped);
         }
-        let message = "this regular expression has no counterpart here".to_owned();
+        let message = "this regular expression is not supported".to_owned();
         self.diagnostics.lost(at.clone(), message);
         None
     }
@@ -171,14 +170,14 @@ impl Importer<'_> {
         let at = opening(node);
         for lost in ["xpath", "pgsql_expr"] {
             if node.has_attribute(lost) {
-                let message = format!("`{lost}` has no counterpart here");
+                let message = format!("`{lost}` is not supported");
                 self.diagnostics.lost(value_at(node, lost), message);
                 self.session.undefined.push(name);
                 return;
             }
         }
         if self.word(node, "decode", &["html_entities", "false"]) == Some("html_entities") {
-            let message = "HTML's entities are not decoded".to_owned();
+            let message = "HTML entities are not decoded".to_owned();
             self.diagnostics.lost(value_at(node, "decode"), message);
         }
         let source = if let Some(path) = node.attribute("jsonpath") {
@@ -254,7 +253,7 @@ impl Importer<'_> {
                 .any(|k| step.entries.first().is_some_and(|(key, _)| key == k))
         };
         if !is_there || !steps[first..].iter().all(simple) {
-            let message = "going back so far would leave the loop or transaction at hand";
+            let message = "going back this far would leave the current loop or transaction";
             self.diagnostics.lost(at.clone(), message.to_owned());
         }
         let (openings, mut inner): (Vec<_>, Vec<_>) =

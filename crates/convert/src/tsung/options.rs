@@ -48,7 +48,7 @@ impl Retries {
             return;
         }
         let retries = Map::new(settings.at.clone())
-            .comment("Tsung waits so long times the number of the attempt.")
+            .comment("Tsung multiplies this by the number of the attempt.")
             .with("times", Item::Bare(self.times.min(100).to_string()))
             .with("pause", Item::Bare(text::seconds(self.pause_ms / 1e3)));
         settings.put("connect_retries", Item::Map(retries));
@@ -57,26 +57,26 @@ impl Retries {
 
 /// Options that change nothing of the load here, and why.
 const IGNORED: &[(&str, &str)] = &[
-    ("hibernate", "a waiting user takes no memory worth the name"),
+    ("hibernate", "an idle user needs almost no memory"),
     (
         "ports_range",
-        "source ports are spread over addresses instead: options.source_addresses",
+        "use several source addresses instead: options.source_addresses",
     ),
-    ("tcp_snd_buffer", "sockets have the system's buffers"),
-    ("tcp_rcv_buffer", "sockets have the system's buffers"),
-    ("udp_snd_buffer", "there is no UDP"),
-    ("udp_rcv_buffer", "there is no UDP"),
-    ("tcp_reuseaddr", "source addresses are chosen another way"),
-    ("ssl_ciphers", "TLS is rustls's, with its own choice"),
-    ("ssl_versions", "TLS is 1.2 or 1.3"),
+    ("tcp_snd_buffer", "sockets use the system's buffer sizes"),
+    ("tcp_rcv_buffer", "sockets use the system's buffer sizes"),
+    ("udp_snd_buffer", "UDP is not supported"),
+    ("udp_rcv_buffer", "UDP is not supported"),
+    ("tcp_reuseaddr", "source addresses are chosen differently"),
+    ("ssl_ciphers", "rustls chooses the ciphers"),
+    ("ssl_versions", "TLS 1.2 or 1.3 is used"),
     (
         "ssl_reuse_sessions",
-        "TLS sessions are resumed where the server offers it",
+        "TLS sessions are resumed if the server offers it",
     ),
-    ("max_ssh_startup_per_core", "nothing is started elsewhere"),
-    ("bosh_path", "there is no BOSH"),
+    ("max_ssh_startup_per_core", "no other machine is used"),
+    ("bosh_path", "BOSH is not supported"),
     ("global_ack_timeout", "no request waits for all other users"),
-    ("heartbeat", "there is no AMQP"),
+    ("heartbeat", "AMQP is not supported"),
 ];
 
 /// Options without a counterpart.
@@ -120,8 +120,8 @@ impl Importer<'_> {
                 }
                 "max_retries" => retries.times = self.count(option, "value").unwrap_or(3),
                 "retry_timeout" => {
-                    let message = "each pause before another attempt is as long as the first; \
-                                   Tsung's grow with the attempts";
+                    let message =
+                        "all pauses between attempts are equal; Tsung's grow with each attempt";
                     self.diagnostics
                         .differs("retries", value_at(option, "value"), message);
                     retries.pause_ms = self.number(option, "value").unwrap_or(10.0);
@@ -147,10 +147,10 @@ impl Importer<'_> {
     fn other_option(&mut self, option: Node<'_, '_>, name: &str) {
         let at = value_at(option, "name");
         if let Some((_, why)) = IGNORED.iter().find(|(known, _)| *known == name) {
-            let message = format!("the option `{name}` has no meaning here: {why}");
+            let message = format!("the option `{name}` has no effect: {why}");
             self.diagnostics.ignored(at, message);
         } else if LOST.contains(&name) {
-            let message = format!("the option `{name}` has no counterpart here");
+            let message = format!("the option `{name}` is not supported");
             self.diagnostics.lost(at, message);
         } else {
             let known = IGNORED.iter().map(|(known, _)| *known);
@@ -179,7 +179,9 @@ impl Importer<'_> {
     fn seed(&mut self, option: Node<'_, '_>) -> Option<String> {
         let value = self.required(option, "value")?;
         if value == "now" || value == "random" {
-            let message = "a seed by the clock: runs of this scenario are all alike".to_owned();
+            let message =
+                "a seed from the clock is ignored: all runs of this scenario use the same seed"
+                    .to_owned();
             self.diagnostics.ignored(value_at(option, "value"), message);
             return None;
         }
@@ -189,7 +191,7 @@ impl Importer<'_> {
     /// Milliseconds, or `infinity`.
     fn timeout(&mut self, option: Node<'_, '_>, settings: &mut Map, key: &str) {
         if self.required(option, "value") == Some("infinity") {
-            let message = "waiting has an end here: the default holds".to_owned();
+            let message = "an infinite timeout is not supported: the default is used".to_owned();
             self.diagnostics.ignored(value_at(option, "value"), message);
             return;
         }
@@ -236,7 +238,7 @@ impl Importer<'_> {
                 let message = format!("{min} is more than {max}");
                 self.diagnostics
                     .error("bad-number", value_at(node, "min"), message)
-                    .hint("exchange `min` and `max`");
+                    .hint("swap `min` and `max`");
                 return None;
             }
             return Some(Pause::Range(min, max));

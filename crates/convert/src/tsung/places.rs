@@ -41,7 +41,7 @@ impl Importer<'_> {
                 self.known_attributes(inner);
                 match inner.tag_name().name() {
                     "ip" if self.flag(inner, "scan", false) => {
-                        let message = "addresses of an interface are not sought".to_owned();
+                        let message = "addresses of an interface are not looked up".to_owned();
                         self.diagnostics
                             .lost(opening(inner), message)
                             .hint("give them as options.source_addresses");
@@ -52,7 +52,7 @@ impl Importer<'_> {
                         }
                     }
                     "iprange" => {
-                        let message = "an `iprange` is not carried over".to_owned();
+                        let message = "`iprange` is not supported".to_owned();
                         self.diagnostics
                             .lost(opening(inner), message)
                             .hint("give its addresses as options.source_addresses");
@@ -63,7 +63,7 @@ impl Importer<'_> {
         }
         if clients.len() > 1 {
             let message = format!(
-                "there are {} clients: all users start on this machine, and weights have no meaning",
+                "there are {} clients: all users start on this machine; weights have no effect",
                 clients.len()
             );
             self.diagnostics.ignored(opening(node), message);
@@ -112,7 +112,7 @@ impl Importer<'_> {
         let port = self.count(node, name)?;
         let found = u16::try_from(port).ok().filter(|port| *port > 0);
         if found.is_none() {
-            let message = format!("{port} is no port");
+            let message = format!("{port} is not a port");
             self.diagnostics
                 .error("bad-number", value_at(node, name), message)
                 .hint("a port is in 1..=65535");
@@ -120,7 +120,7 @@ impl Importer<'_> {
         found
     }
 
-    /// The scheme of a server's type; told and `None` where there is none.
+    /// The scheme of a server's type; reported and `None` if it is unknown.
     pub(super) fn scheme(&mut self, node: Node<'_, '_>, name: &str) -> Option<&'static str> {
         const TYPES: [&str; 11] = [
             "tcp",
@@ -143,7 +143,7 @@ impl Importer<'_> {
             Some(0 | 2 | 4) => Some("http"),
             Some(1 | 3 | 5) => Some("https"),
             Some(_) => {
-                let message = format!("a server of the type `{written}` has no counterpart here");
+                let message = format!("a server of the type `{written}` is not supported");
                 self.diagnostics.lost(value_at(node, name), message);
                 None
             }

@@ -50,12 +50,12 @@ impl Importer<'_> {
         self.required(node, "ack");
         let ack = self.word(node, "ack", &["local", "no_ack", "global"]);
         if ack == Some("global") {
-            let message = "users do not wait for others: this one goes on with its own answer";
+            let message = "users do not wait for others: this one continues after its own response";
             self.diagnostics
                 .lost(value_at(node, "ack"), message.to_owned());
         }
         let Some(mut step) = self.raw_step(node, &around) else {
-            // So that what reads them is not told as well.
+            // So that what reads them is not reported as well.
             for name in dynamic.iter().filter_map(|part| part.attribute("name")) {
                 let name = self.set_variable(name);
                 self.session.undefined.push(name);
@@ -70,12 +70,12 @@ impl Importer<'_> {
         self.answered(step, ack != Some("no_ack"), around, steps);
     }
 
-    /// `send` with the text or the zero bytes; `None`: there are none, which is told.
+    /// `send` with the text or the zero bytes; `None`: there are none, which is reported.
     fn raw_step(&mut self, node: Node<'_, '_>, around: &Around) -> Option<Map> {
         let at = opening(node);
         let size = node.attribute("datasize").unwrap_or_default();
         if size.contains("%%") {
-            let message = "a size that is not the same for every user".to_owned();
+            let message = "a size that differs between users".to_owned();
             self.diagnostics.lost(value_at(node, "datasize"), message);
             return None;
         }
@@ -112,8 +112,7 @@ impl Importer<'_> {
             (None, [one]) => Item::Text(one.address()),
             (None, [first, ..]) => {
                 let first = first.address();
-                let message = "beside HTTP and WebSocket, plain connections go to the first \
-                               server; which of several is not drawn for them";
+                let message = "in a file with HTTP or WebSocket, all plain connections go to the first server";
                 self.diagnostics.lost(at.clone(), message.to_owned());
                 Item::Text(first)
             }
@@ -130,7 +129,8 @@ impl Importer<'_> {
     /// A `change_type` to `ts_raw`: where the connection goes that the next request opens.
     pub(super) fn go_to_plain(&mut self, node: Node<'_, '_>, server: &Server) {
         if self.session.plain.is_open {
-            let message = "the session has a plain connection, and gets no other".to_owned();
+            let message =
+                "the session already has a plain connection and cannot open another one".to_owned();
             self.diagnostics.lost(value_at(node, "new_type"), message);
             return;
         }

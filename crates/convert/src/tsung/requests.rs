@@ -84,7 +84,7 @@ impl Importer<'_> {
                 self.unknown_element(part);
             }
             None => {
-                let message = "the request requests nothing".to_owned();
+                let message = "the request is empty".to_owned();
                 self.diagnostics
                     .error("missing-element", opening(node), message)
                     .hint("write <http url=\"/\"/> in it");
@@ -109,8 +109,7 @@ impl Importer<'_> {
             return;
         };
         let url = self.url(written, around.subst, &value_at(node, "url"));
-        let message = "a response with a status from 400 up is an error here; to Tsung it is a \
-                       response";
+        let message = "a response with a status of 400 or above is an error here, but not in Tsung";
         self.diagnostics.differs("statuses", at.clone(), message);
         (self.has_http, self.session.has_http) = (true, true);
         let name = format!("{method} {url}");
@@ -207,7 +206,7 @@ impl Importer<'_> {
             let end = rest.find(['/', '?']).unwrap_or(rest.len());
             let (authority, path) = rest.split_at(end);
             if subst && authority.contains("%%") {
-                let message = "a host that is not the same for every user".to_owned();
+                let message = "a host that differs between users".to_owned();
                 self.diagnostics.lost(at.clone(), message);
                 return "/".to_owned();
             }
@@ -253,15 +252,14 @@ impl Importer<'_> {
                 "http_header" => {
                     let (name, value) = (self.required(part, "name"), part.attribute("value"));
                     if part.has_attribute("encoding") {
-                        let message = "a header's encoding has no counterpart here".to_owned();
+                        let message = "a header's encoding is not supported".to_owned();
                         self.diagnostics.lost(value_at(part, "encoding"), message);
                     }
                     let at = value_at(part, "value");
                     let value = value.unwrap_or_default();
                     let value = self.template(value, around.subst, Form::Plain, &at);
                     if name.is_some_and(|name| name.eq_ignore_ascii_case("cookie")) {
-                        let message = "a `Cookie` header stands in the place of the cookies that \
-                                       the server set; Tsung sends both";
+                        let message = "a `Cookie` header replaces the cookies that the server set; Tsung sends both";
                         self.diagnostics
                             .differs("cookie-header", value_at(part, "name"), message);
                     }
@@ -321,8 +319,7 @@ impl Importer<'_> {
         let kind = self.word(node, "type", &["basic", "digest"]);
         let kind = kind.unwrap_or("basic");
         if kind == "digest" {
-            let message = "the request gets its challenge itself, answers it, and is one \
-                           operation with it; a request before that fetches it is not needed";
+            let message = "the request fetches and answers its challenge itself, as one operation; an earlier request that fetches it is not needed";
             self.diagnostics.differs("digest", opening(node), message);
         }
         let mut who = Map::new(opening(node));
@@ -379,8 +376,7 @@ impl Importer<'_> {
         match kind {
             Some("connect") => {
                 if self.session.has_http {
-                    let message = "the handshake carries the cookies that the user has; Tsung's \
-                                   carries none";
+                    let message = "the handshake sends the user's cookies; Tsung's sends none";
                     self.diagnostics.differs("handshakes", at.clone(), message);
                 }
                 let path = node

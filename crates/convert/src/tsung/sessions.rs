@@ -101,7 +101,7 @@ impl Importer<'_> {
         undefined.dedup();
         if !undefined.is_empty() {
             let mut set = Map::new(opening(node))
-                .comment("Read before anything sets them: Tsung fills in this word.");
+                .comment("Read before any step sets them: Tsung uses this word.");
             for name in &undefined {
                 set.sub("set").put(name, Item::Text("undefined".to_owned()));
             }
@@ -140,7 +140,7 @@ impl Importer<'_> {
         match node.attribute(attribute) {
             Some("ts_http" | "http" | "ts_webdav" | "ts_websocket" | "websocket" | "ts_raw") => {}
             Some(kind) if TYPES.contains(&kind) => {
-                let message = format!("sessions of the type `{kind}` have no counterpart here");
+                let message = format!("sessions of the type `{kind}` are not supported");
                 self.diagnostics.lost(value_at(node, attribute), message);
             }
             _ => {
@@ -204,7 +204,7 @@ impl Importer<'_> {
         let pause = match overridden {
             Some(think) => think.pause.clone(),
             None if value == "wait_global" || value == "wait_bidi" => {
-                let message = format!("`{value}` has no counterpart: users do not wait for others");
+                let message = format!("`{value}` is not supported: users do not wait for others");
                 self.diagnostics.lost(value_at(node, "value"), message);
                 return;
             }
@@ -285,7 +285,7 @@ impl Importer<'_> {
         }
         if let (Some(host), Some(port), Some(scheme)) = (host, port, scheme) {
             if host.contains("%%") {
-                let message = "a server that is not the same for every user".to_owned();
+                let message = "a server that differs between users".to_owned();
                 self.diagnostics.lost(value_at(node, "host"), message);
                 return;
             }

@@ -34,7 +34,8 @@ impl Importer<'_> {
         }
         let name = sound(name);
         if !self.session.defined.contains(&name) {
-            let message = format!("nothing sets `{name}` before this: it is the word `undefined`");
+            let message =
+                format!("no earlier step sets `{name}`: its value is the word `undefined`");
             self.diagnostics.ignored(at.clone(), message);
             self.session.defined.push(name.clone());
             self.session.undefined.push(name.clone());
@@ -82,7 +83,7 @@ impl Importer<'_> {
         }
         let values = self.values(node, kind, names.len());
         if values.is_none() {
-            // So that what reads them is not told as well.
+            // So that what reads them is not reported as well.
             for (name, _) in &names {
                 self.set_variable(name);
                 let name = sound(name);
@@ -101,7 +102,7 @@ impl Importer<'_> {
         }
     }
 
-    /// A value for each of so many variables; `None`: there are none, which is told.
+    /// A value for each of so many variables; `None`: there are none, which is reported.
     fn values(&mut self, node: Node<'_, '_>, kind: &str, count: usize) -> Option<Vec<Item>> {
         let same = |text: String| Some(vec![Item::Text(text); count]);
         match kind {
@@ -135,7 +136,7 @@ impl Importer<'_> {
                 let at = value_at(node, "jsonpath");
                 let (pointer, rest) = self.pointer(path, &at)?;
                 if rest.is_some() {
-                    let message = "a list made of a variable has no counterpart here".to_owned();
+                    let message = "a list made of a variable is not supported".to_owned();
                     self.diagnostics.lost(at, message);
                     return None;
                 }
@@ -143,7 +144,8 @@ impl Importer<'_> {
             }
             "server" => {
                 let [server] = &self.servers[..] else {
-                    let message = "which of several servers a user belongs to is not known to it";
+                    let message =
+                        "a user does not know to which of several servers it was assigned";
                     self.diagnostics
                         .lost(value_at(node, "sourcetype"), message.to_owned());
                     return None;
@@ -157,7 +159,7 @@ impl Importer<'_> {
                 if node.attribute("callback") == Some("ts_user_server:get_unique_id") {
                     return same(format!("${{{USER_ID}}}"));
                 }
-                let message = "Erlang code cannot be run here".to_owned();
+                let message = "Erlang code is not supported".to_owned();
                 self.diagnostics.lost(value_at(node, "sourcetype"), message);
                 None
             }
@@ -180,7 +182,7 @@ impl Importer<'_> {
                 continue;
             }
             if key.starts_with('?') || key == "*" {
-                let message = format!("`{path}`: seeking items of a list has no counterpart here");
+                let message = format!("`{path}`: searching items of a list is not supported");
                 self.diagnostics.lost(at.clone(), message);
                 return None;
             }

@@ -76,11 +76,11 @@ fn name_of(path: &Path) -> &str {
 
 #[track_caller]
 fn assert_compiles(name: &str, converted: &Converted) {
-    let (plan, told) = compile(&converted.text);
+    let (plan, diagnostics) = compile(&converted.text);
     let text = &converted.text;
-    let said = render(&told, Source { name, text });
-    // Of credentials it is told that they are kept, which is so.
-    let sound = told.iter().all(|one| one.code == "plain-secret");
+    let said = render(&diagnostics, Source { name, text });
+    // Of credentials it is reported that they are kept, which is so.
+    let sound = diagnostics.iter().all(|one| one.code == "plain-secret");
     assert!(plan.is_some() && sound, "{name}\n{said}\n{text}");
 }
 
@@ -90,8 +90,8 @@ fn tsung_files_become_scenarios() {
     for path in files("tsung", "xml") {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = name_of(&path);
-        let (converted, told) = from_tsung(name, &text, Leniency::Strict);
-        let said = render(&told, Source { name, text: &text });
+        let (converted, diagnostics) = from_tsung(name, &text, Leniency::Strict);
+        let said = render(&diagnostics, Source { name, text: &text });
         let converted = converted.unwrap_or_else(|| panic!("{said}"));
         assert_compiles(name, &converted);
         golden(
@@ -105,20 +105,20 @@ fn tsung_files_become_scenarios() {
 }
 
 #[test]
-fn wrong_tsung_files_are_told_as_expected() {
+fn wrong_tsung_files_are_reported_as_expected() {
     let mut different = Vec::new();
     let all = files("tsung/bad", "xml");
     assert!(all.len() >= 15, "only {} files", all.len());
     for path in all {
         let text = std::fs::read_to_string(&path).unwrap();
         let name = name_of(&path);
-        let (converted, told) = from_tsung(name, &text, Leniency::Strict);
-        let mut said = render(&told, Source { name, text: &text });
+        let (converted, diagnostics) = from_tsung(name, &text, Leniency::Strict);
+        let mut said = render(&diagnostics, Source { name, text: &text });
         if let Some(converted) = converted {
             // Then the scenario itself is wrong, and the place is the XML's.
-            let (plan, told) = compile(&converted.text);
+            let (plan, diagnostics) = compile(&converted.text);
             assert!(plan.is_none(), "{name} runs");
-            for diagnostic in &told {
+            for diagnostic in &diagnostics {
                 let at = converted.origin(diagnostic.line).unwrap();
                 let line = 1 + text[..at.start].matches('\n').count();
                 let Diagnostic { message, .. } = diagnostic;
@@ -134,14 +134,14 @@ fn wrong_tsung_files_are_told_as_expected() {
 fn what_is_lost_is_left_out_on_demand() {
     let path = testdata().join("tsung/bad/lost.xml");
     let text = std::fs::read_to_string(path).unwrap();
-    let (converted, told) = from_tsung("lost.xml", &text, Leniency::Lenient);
+    let (converted, diagnostics) = from_tsung("lost.xml", &text, Leniency::Lenient);
     assert!(
-        told.iter().all(|d| d.severity == Severity::Warning),
-        "{told:?}"
+        diagnostics.iter().all(|d| d.severity == Severity::Warning),
+        "{diagnostics:?}"
     );
     assert!(
-        told.iter().filter(|d| d.code == "left-out").count() >= 7,
-        "{told:?}"
+        diagnostics.iter().filter(|d| d.code == "left-out").count() >= 7,
+        "{diagnostics:?}"
     );
     let converted = converted.expect("warnings do not hinder");
     let (plan, said) = compile(&converted.text);
@@ -167,7 +167,7 @@ fn xml_comes_in_several_encodings() {
     assert_eq!(decode(&big).unwrap(), "<tsung/>");
     assert_eq!(decode(b"\xef\xbb\xbf<tsung/>").unwrap(), "<tsung/>");
     let said = |bytes: &[u8]| decode(bytes).unwrap_err().to_string();
-    assert!(said(b"<tsung>\xe9</tsung>").contains("byte 7 is no UTF-8"));
+    assert!(said(b"<tsung>\xe9</tsung>").contains("byte 7 is not UTF-8"));
     assert!(said(b"<?xml version='1.0' encoding='EBCDIC'?><tsung/>").contains("\"ebcdic\""));
     assert!(said(&utf16[..utf16.len() - 1]).contains("UTF-16"));
     assert!(said(b"<?xml version='1.0' encoding=\"us-ascii\"?><t>\xe9</t>").contains("US-ASCII"));
@@ -189,8 +189,8 @@ fn recordings_become_scenarios() {
                 statics,
                 third_parties,
             };
-            let (converted, told) = har::convert(Source { name, text: &text }, &settings);
-            let converted = converted.unwrap_or_else(|| panic!("{told:?}"));
+            let (converted, diagnostics) = har::convert(Source { name, text: &text }, &settings);
+            let converted = converted.unwrap_or_else(|| panic!("{diagnostics:?}"));
             assert_compiles(name, &converted);
             golden(
                 &path.with_extension(ending),
@@ -203,7 +203,7 @@ fn recordings_become_scenarios() {
 }
 
 #[test]
-fn what_is_no_recording_is_told() {
+fn what_is_not_a_recording_is_reported() {
     let settings = har::Settings {
         statics: har::Statics::Keep,
         third_parties: false,
@@ -213,9 +213,9 @@ fn what_is_no_recording_is_told() {
             name: "x.har",
             text,
         };
-        let (converted, told) = har::convert(source, &settings);
+        let (converted, diagnostics) = har::convert(source, &settings);
         assert!(converted.is_none());
-        render(&told, source)
+        render(&diagnostics, source)
     };
     assert!(said("{\"log\": {").contains("not JSON"));
     assert!(said("{}").contains("no `log.entries`"));

@@ -20,7 +20,7 @@ pub enum EvalError {
     #[error("{0} is not a number")]
     NotANumber(String),
     /// Two values that have no order, such as a text and a number.
-    #[error("{0} and {1} cannot be put in order")]
+    #[error("{0} and {1} cannot be ordered")]
     NoOrder(String, String),
     /// `/` or `%` by zero.
     #[error("division by zero")]

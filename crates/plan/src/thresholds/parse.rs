@@ -155,9 +155,9 @@ impl Names<'_> {
             return Err(
                 match text.find('=').filter(|at| !inside_quotes(text, *at)) {
                     Some(at) => {
-                        FigureError::new(at..at + 1, "`=` does not compare").hint("write ==")
+                        FigureError::new(at..at + 1, "`=` is not a comparison").hint("write ==")
                     }
-                    None => FigureError::new(whole, "this compares nothing").hint(FORMS),
+                    None => FigureError::new(whole, "this is not a comparison").hint(FORMS),
                 },
             );
         };
@@ -234,7 +234,7 @@ impl Names<'_> {
         match (whole_run, phase) {
             (Some(_), Some((_, place))) => {
                 let message = format!("`{written}` is a figure of the whole run");
-                Err(FigureError::new(place, message).hint("leave `in …` out"))
+                Err(FigureError::new(place, message).hint("remove `in …`"))
             }
             (Some(found), None) => Ok(found),
             (None, phase) => self.measure_figure(text, span, phase.map(|(phase, _)| phase)),
@@ -359,7 +359,7 @@ fn stat(name: &str, span: Range<usize>) -> Result<(Stat, Unit), FigureError> {
                     (Stat::Quantile(percent / 100.0), Unit::Duration)
                 }
                 Some(_) => {
-                    let message = format!("`{name}` is no percentile");
+                    let message = format!("`{name}` is not a percentile");
                     return Err(FigureError::new(span, message).hint("write p50 to p100, or p99.9"));
                 }
                 None => {
@@ -391,7 +391,7 @@ fn limit(text: &str, unit: Unit) -> Result<f64, UnitError> {
 }
 
 fn index(measure: usize) -> MeasureId {
-    MeasureId::try_from(measure).expect("plans have fewer measures than their ids can tell apart")
+    MeasureId::try_from(measure).expect("plans have fewer measures than their ids can distinguish")
 }
 
 /// The first comparison outside quotes: where, and which.

@@ -74,11 +74,11 @@ impl Checker<'_> {
     ) -> (Vec<Phase>, Vec<Single>) {
         let Some(items) = node.sequence() else {
             self.expected(node, "a list of phases");
-            self.told.last_hint(EXAMPLE.to_owned());
+            self.diagnostics.last_hint(EXAMPLE.to_owned());
             return (Vec::new(), Vec::new());
         };
         if items.is_empty() {
-            self.told
+            self.diagnostics
                 .error("empty", &node.place, "there is no phase")
                 .hint(EXAMPLE);
         }
@@ -89,13 +89,13 @@ impl Checker<'_> {
                 continue;
             }
             if timeline.phases.last().is_some_and(|last| last.until_done) {
-                self.told
+                self.diagnostics
                     .error(
                         "misplaced-key",
                         &item.place,
-                        "a phase follows one that lasts until all is done",
+                        "a phase follows one with `until: done`",
                     )
-                    .hint("`until: done` belongs to the last phase");
+                    .hint("only the last phase can have `until: done`");
             }
             self.phase(item, &mut timeline);
         }
@@ -132,29 +132,29 @@ impl Checker<'_> {
             .find(|s| s.due_ns >= timeline.end_ns)
         {
             let message = format!(
-                "a single user starts at {} s, when the last phase is over",
+                "a single user starts at {} s, after the last phase has ended",
                 late.due_ns as f64 / 1e9
             );
-            self.told
+            self.diagnostics
                 .error("too-late", place, message)
                 .hint("add a `hold` that lasts longer");
         }
         if users > USERS_MAX {
             let message = format!("these phases start {users:.0} users");
-            self.told
+            self.diagnostics
                 .error("too-many-users", place, message)
                 .hint("a run can have 50 million at most: lower a rate or a duration");
         }
         if timeline.end_ns as f64 > DURATION_MAX_S * 1e9 {
-            self.told
+            self.diagnostics
                 .error("too-long", place, "these phases last longer than 366 days");
         }
         if let Some(session) = timeline.spinning() {
             let message = format!(
-                "session `{}` never waits, so a closed population of it would spin",
+                "session `{}` never waits, so a closed population would run it in a busy loop",
                 session.name
             );
-            self.told
+            self.diagnostics
                 .error("spin", place, message)
                 .hint("add a `think`, a request or a `reply` to the session");
         }
@@ -167,9 +167,9 @@ impl Checker<'_> {
             .iter()
             .all(|session| session.weight == 0.0);
         if drawn && weightless && !timeline.sessions.is_empty() {
-            self.told
-                .error("bad-number", place, "all sessions have the weight 0")
-                .hint("give one a weight, or name the phase's `session`");
+            self.diagnostics
+                .error("bad-number", place, "all sessions have weight 0")
+                .hint("give one of them a weight, or set the phase's `session`");
         }
     }
 
@@ -240,7 +240,7 @@ impl Checker<'_> {
                 .key("sessions")
                 .and_then(|_| fields.key_place("sessions")),
         ) {
-            self.told.error(
+            self.diagnostics.error(
                 "misplaced-key",
                 place,
                 "a phase has either `session` or `sessions`",
@@ -270,14 +270,14 @@ impl Checker<'_> {
             }
         }
         if !sessions.is_empty() && weights.iter().all(|weight| *weight == 0.0) {
-            self.told
-                .error("bad-number", &node.place, "all sessions have the weight 0");
+            self.diagnostics
+                .error("bad-number", &node.place, "all sessions have weight 0");
             return None;
         }
         Some(weights)
     }
 
-    /// The name given, or one made from the kind; tells where it is taken. `label`: which of
+    /// The name given, or one made from the kind; reports a name that is already used. `label`: which of
     /// several phases of one item it is.
     fn phase_name(
         &mut self,
@@ -298,11 +298,11 @@ impl Checker<'_> {
         };
         if timeline.phases.iter().any(|phase| phase.name == name) {
             let place = node.map_or(fields.place(), |node| &node.place);
-            self.told
+            self.diagnostics
                 .error(
                     "duplicate-name",
                     place,
-                    format!("two phases are called `{name}`"),
+                    format!("two phases are named `{name}`"),
                 )
                 .hint("give each its own `name`");
         }
@@ -312,7 +312,7 @@ impl Checker<'_> {
     fn phase_table(&mut self, node: &Node) -> Option<&'static Table> {
         let Some(entries) = node.mapping() else {
             self.expected(node, "a phase");
-            self.told.last_hint(EXAMPLE.to_owned());
+            self.diagnostics.last_hint(EXAMPLE.to_owned());
             return None;
         };
         let verb = |name: &str| PHASES.iter().find(|table| table.verb() == name);
@@ -323,11 +323,11 @@ impl Checker<'_> {
                 .first()
                 .map_or(&node.place, |entry| &entry.key_place);
             let hint = suggest::hint(written, "the phases are", PHASES.iter().map(Table::verb));
-            self.told
+            self.diagnostics
                 .error(
                     "unknown-phase",
                     place,
-                    format!("`{written}` begins no phase"),
+                    format!("`{written}` is not a phase"),
                 )
                 .hint_some(hint);
         }
@@ -337,8 +337,8 @@ impl Checker<'_> {
     fn one_rate(&mut self, node: &Node, spacing: Spacing) -> Option<PhaseKind> {
         let rate = self.rate(node)?;
         if rate == 0.0 {
-            self.told
-                .error("bad-rate", &node.place, "nobody would start at this rate")
+            self.diagnostics
+                .error("bad-rate", &node.place, "no user would start at this rate")
                 .hint("write `hold` for a phase without arrivals");
             return None;
         }
@@ -356,7 +356,7 @@ impl Checker<'_> {
                 rate_in_range(text)?;
                 return Err(UnitError {
                     message: format!("a ramp needs two rates, and `{text}` is one"),
-                    hint: format!("write 0/s..{text} to climb, or `constant: {text}`"),
+                    hint: format!("write 0/s..{text} to start from zero, or `constant: {text}`"),
                 });
             };
             Ok((rate_in_range(from.trim())?, rate_in_range(to.trim())?))
@@ -384,13 +384,13 @@ impl Checker<'_> {
             None => self.rate_range(node)?,
         };
         if rates.is_empty() {
-            self.told
+            self.diagnostics
                 .error("empty", &node.place, "there is no rate")
                 .hint("write [10/s, 20/s]");
         }
         if rates.len() > FLIGHT_MAX {
             let message = format!("these are more than {FLIGHT_MAX} steps");
-            self.told
+            self.diagnostics
                 .error("too-many-steps", &node.place, message)
                 .hint("widen `by`");
             return None;
@@ -417,7 +417,7 @@ impl Checker<'_> {
         let (from, to, by) = (read("from"), read("to"), read("by"));
         let (from, to, by) = (from?, to?, by?);
         if by <= 0.0 {
-            self.told
+            self.diagnostics
                 .error("bad-rate", &node.place, "`by` must be above 0");
             return None;
         }
@@ -435,7 +435,7 @@ impl Checker<'_> {
     fn closed(&mut self, node: &Node) -> Option<PhaseKind> {
         let users_count = self.count(node)?;
         if users_count == 0 {
-            self.told.error(
+            self.diagnostics.error(
                 "bad-count",
                 &node.place,
                 "a population needs at least one user",

@@ -42,13 +42,13 @@ impl Checker<'_> {
         match (self.auth_of(fields, program), fields.key_place("auth")) {
             (Some(Auth::Header(value)), _) => add_absent(headers, "authorization", &value),
             (Some(Auth::Challenge(_)), Some(place)) => {
-                self.told
+                self.diagnostics
                     .error(
                         "bad-auth",
                         place,
                         "only requests can answer digest challenges",
                     )
-                    .hint("sign in with a request before, and take its cookies along");
+                    .hint("sign in with a request first, and use its cookies");
             }
             // The run's own is meant for its requests.
             (Some(Auth::Challenge(_)), None) | (None, _) => {}
@@ -66,11 +66,11 @@ impl Checker<'_> {
             .filter_map(|n| Some((n, fields.get(n)?)))
             .collect();
         let [(kind, value)] = written[..] else {
-            self.told
+            self.diagnostics
                 .error(
                     "bad-auth",
                     &node.place,
-                    "exactly one kind of `auth` is needed",
+                    "`auth` needs exactly one kind of credentials",
                 )
                 .hint("write it like { basic: { user: ann, password: \"${env('PASSWORD')}\" } }");
             return None;
@@ -94,8 +94,8 @@ impl Checker<'_> {
             return Some(Auth::Challenge(Digest { user, password }));
         }
         if user.as_static().is_some_and(|user| user.contains(':')) {
-            let message = "a name with a colon cannot be sent with basic authentication";
-            self.told.error("bad-auth", &value.place, message);
+            let message = "basic authentication does not allow a colon in the user name";
+            self.diagnostics.error("bad-auth", &value.place, message);
         }
         Some(Auth::Header(basic(user, password)))
     }
@@ -113,14 +113,14 @@ impl Checker<'_> {
         self.secret_sets
             .extend(used.filter_map(|param| param.place.set));
         if !text.contains("${") && node.place.set.is_none() && !text.is_empty() {
-            self.told
+            self.diagnostics
                 .warning(
                     "plain-secret",
                     &node.place,
-                    "this secret is kept with the run's record",
+                    "this secret is stored in the run directory",
                 )
                 .label("in the scenario's text")
-                .hint("write \"${env('NAME')}\" and give it in the environment");
+                .hint("write \"${env('NAME')}\" and set the environment variable");
         }
         Some(secret)
     }

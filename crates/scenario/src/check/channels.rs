@@ -43,11 +43,8 @@ impl Checker<'_> {
             .iter()
             .find_map(|key| fields.key_place(key));
         if let Some(place) = place.filter(|_| chosen != Some(0)) {
-            self.told.error(
-                "misplaced-key",
-                place,
-                "this belongs to `protocol: phoenix`",
-            );
+            self.diagnostics
+                .error("misplaced-key", place, "this needs `protocol: phoenix`");
         }
     }
 
@@ -69,7 +66,7 @@ impl Checker<'_> {
             let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
             if word.text.is_empty() || !word.text.bytes().all(token) {
                 let message = format!("`{}` cannot be a subprotocol", word.text);
-                self.told
+                self.diagnostics
                     .error("bad-name", &word.place, message)
                     .hint("a subprotocol is one word, like graphql-transport-ws");
             }
@@ -110,9 +107,9 @@ impl Checker<'_> {
         if let Some(place) = fields.key_place("payload")
             && protocol == Some(Protocol::ActionCable)
         {
-            self.told
+            self.diagnostics
                 .error("misplaced-key", place, "a subscription has no payload")
-                .hint("write `params`: they are a part of the identifier");
+                .hint("write `params`; they are part of the identifier");
         }
         let payload = match fields.get("payload") {
             Some(node) => self.json(node, program),
@@ -181,7 +178,7 @@ impl Checker<'_> {
         let mut data = match performed.get("data") {
             Some(node) => match node.mapping() {
                 Some(entries) => entries.to_vec(),
-                None => return self.expected(node, "a mapping of what the action is called with"),
+                None => return self.expected(node, "a mapping with the action's arguments"),
             },
             None => Vec::new(),
         };
@@ -198,8 +195,8 @@ impl Checker<'_> {
                 )
                 .map(Some),
             (None, Some(place)) => {
-                self.told
-                    .error("misplaced-key", place, "`params` belong to a `channel`");
+                self.diagnostics
+                    .error("misplaced-key", place, "only a `channel` has `params`");
                 None
             }
             (None, None) => Some(None),
@@ -268,10 +265,10 @@ impl Checker<'_> {
     ) -> Option<Template> {
         if protocol != Some(Protocol::ActionCable) {
             if let Some(params) = params {
-                self.told.error(
+                self.diagnostics.error(
                     "misplaced-key",
                     &params.place,
-                    "`params` belong to `protocol: actioncable`",
+                    "`params` needs `protocol: actioncable`",
                 );
             }
             return match protocol {
@@ -283,7 +280,7 @@ impl Checker<'_> {
         match params.map(|params| (params, params.mapping())) {
             Some((_, Some(more))) => entries.extend_from_slice(more),
             Some((params, None)) => {
-                self.expected(params, "a mapping of what stands in the identifier");
+                self.expected(params, "a mapping with fields of the identifier");
                 return None;
             }
             None => {}
@@ -295,9 +292,9 @@ impl Checker<'_> {
         let namespace = self.template(node, Escape::None, program)?;
         let fixed = namespace.as_static();
         if fixed.is_some_and(|text| !text.starts_with('/') || text.contains(',')) {
-            self.told
-                .error("bad-name", &node.place, "this cannot be a namespace")
-                .hint("a namespace begins with a slash: /chat; the main one is /");
+            self.diagnostics
+                .error("bad-name", &node.place, "this is not a namespace")
+                .hint("a namespace starts with a slash: /chat; the main one is /");
         }
         Some(namespace)
     }
@@ -306,9 +303,9 @@ impl Checker<'_> {
     fn spoken(&mut self, verb: &str, place: &Place, program: &mut Program) -> Option<Protocol> {
         if program.protocol.is_none() {
             let message = format!(
-                "`{verb}` needs a WebSocket that speaks a protocol of channels, and no step before opens one"
+                "`{verb}` needs a WebSocket with a channel protocol, but no earlier step opens one"
             );
-            self.told
+            self.diagnostics
                 .error("no-channels", place, message)
                 .hint("open it first: `- ws: { path: /socket/websocket, protocol: phoenix }`");
         }
@@ -319,13 +316,15 @@ impl Checker<'_> {
         if let Some(spoken) = self.spoken(verb, place, program)
             && spoken.name() != wanted
         {
-            let message = format!("`{verb}` belongs to `protocol: {wanted}`");
+            let message = format!("`{verb}` needs `protocol: {wanted}`");
             let hint = match spoken {
                 Protocol::Phoenix { .. } => "write `push` here",
                 Protocol::ActionCable => "write `perform` here",
                 Protocol::SocketIo => "write `emit` here",
             };
-            self.told.error("no-channels", place, message).hint(hint);
+            self.diagnostics
+                .error("no-channels", place, message)
+                .hint(hint);
         }
     }
 }

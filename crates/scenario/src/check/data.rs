@@ -103,7 +103,7 @@ impl Checker<'_> {
         };
         if found.is_none() {
             let message = format!("`{}` cannot stand between cells", word.text);
-            self.told
+            self.diagnostics
                 .error("bad-word", &word.place, message)
                 .hint("write one character like \",\" or \";\", or tab");
         }
@@ -113,8 +113,9 @@ impl Checker<'_> {
     /// Names of columns that the file does not name itself.
     fn column_names(&mut self, node: &Node, format: Format) -> Option<Vec<String>> {
         if format == Format::JsonLines {
-            let message = "objects name their columns themselves";
-            self.told.error("misplaced-key", &node.place, message);
+            let message = "the keys of the objects are the column names";
+            self.diagnostics
+                .error("misplaced-key", &node.place, message);
             return None;
         }
         let Some(items) = node.sequence() else {
@@ -122,7 +123,8 @@ impl Checker<'_> {
             return None;
         };
         if items.is_empty() {
-            self.told.error("empty", &node.place, "there is no name");
+            self.diagnostics
+                .error("empty", &node.place, "there is no name");
             return None;
         }
         let names = items.iter().map(|item| self.word(item, "a column's name"));
@@ -145,8 +147,7 @@ impl Checker<'_> {
             ),
             Format::Csv => (
                 read_csv(text, separator, columns),
-                "the first row names the columns, unless `columns` does; quote cells with \
-                 separators or quotes in them, and double their quotes",
+                "the first row has the column names unless `columns` is set; quote cells that contain separators or quotes, and double the quotes",
             ),
             Format::Plain => (
                 read_plain(text, separator, columns),
@@ -172,7 +173,7 @@ impl Checker<'_> {
             let message = format!("there is no data `{}`", word.text);
             let names: Vec<String> = self.data.iter().map(|d| d.data.name.clone()).collect();
             let names = names.iter().map(String::as_str);
-            let written = (word.text.as_str(), "under `data` are");
+            let written = (word.text.as_str(), "the entries of `data` are");
             self.unknown("unknown-data", &word.place, message, written, names);
             return;
         };
@@ -201,9 +202,9 @@ impl Checker<'_> {
         for (index, name) in self.data[at].columns.clone().iter().enumerate() {
             if !is_name(name) {
                 let message = format!("the column `{}` cannot be a variable", shortened(name));
-                self.told
+                self.diagnostics
                     .error("bad-name", place, message)
-                    .hint("say which columns are wanted: `as: { variable: \"the column\" }`");
+                    .hint("choose the columns: `as: { variable: \"the column\" }`");
                 continue;
             }
             let slot = self.variable(name, place, program);
@@ -253,7 +254,7 @@ impl Checker<'_> {
             let rows = data.table.rows_count();
             if !used {
                 let message = format!("the data `{}` are never used", data.name);
-                self.told
+                self.diagnostics
                     .warning("unused-data", place, message)
                     .hint(format!("take a row with `- feed: {}`", data.name));
             } else if data.order != Order::Random
@@ -261,10 +262,10 @@ impl Checker<'_> {
                 && users_planned > rows as f64
             {
                 let message = format!(
-                    "`{}` has {rows} rows, and about {users_planned:.0} users will come",
+                    "`{}` has {rows} rows, but about {users_planned:.0} users are expected",
                     data.name
                 );
-                self.told
+                self.diagnostics
                     .warning("too-few-rows", place, message)
                     .hint("add rows, or write `end: stop` or `end: wrap`");
             }

@@ -22,7 +22,7 @@ impl Checker<'_> {
         if node.mapping().is_none() {
             return self.short_dist(node);
         }
-        let told = self.told.count();
+        let diagnostics = self.diagnostics.count();
         let fields = self.fields(node, &DIST, "the distribution")?;
         let chosen: Vec<_> = DIST
             .names()
@@ -30,10 +30,10 @@ impl Checker<'_> {
             .filter_map(|name| Some((name, fields.get(name)?)))
             .collect();
         let [(name, value)] = chosen[..] else {
-            if chosen.is_empty() && self.told.count() > told {
+            if chosen.is_empty() && self.diagnostics.count() > diagnostics {
                 return None;
             }
-            self.told
+            self.diagnostics
                 .error(
                     "bad-distribution",
                     &node.place,
@@ -64,7 +64,7 @@ impl Checker<'_> {
                     return Ok(Dist::Uniform { min, max });
                 }
                 Err(UnitError {
-                    message: format!("`{text}` is empty: its end is not above its beginning"),
+                    message: format!("`{text}` is empty: its end is not above its start"),
                     hint: format!("write {}..{}", high.trim(), low.trim()),
                 })
             },
@@ -156,7 +156,8 @@ impl Checker<'_> {
 
     fn require(&mut self, holds: bool, node: &Node, message: &str) -> Option<()> {
         if !holds {
-            self.told.error("bad-distribution", &node.place, message);
+            self.diagnostics
+                .error("bad-distribution", &node.place, message);
         }
         holds.then_some(())
     }
@@ -238,12 +239,12 @@ impl Checker<'_> {
                 self.values_of_file(&file)?
             }
         };
-        self.require(!values.is_empty(), node, "there is no value to draw")?;
+        self.require(!values.is_empty(), node, "there are no values")?;
         Some(Dist::Empirical(Arc::from(values)))
     }
 
     fn values_of_file(&mut self, file: &File) -> Option<Vec<f64>> {
-        let hint = "write durations like 250ms, or bare seconds, one a line";
+        let hint = "write durations like 250ms, or bare seconds, one per line";
         let read = |text: &str| {
             let value = match Number::parse(text) {
                 Some(seconds) => in_range(seconds.as_f64(), text),
@@ -254,7 +255,8 @@ impl Checker<'_> {
         let values = self.values_of(file, None, &[], (hint, read))?;
         if values.len() > VALUES_MAX {
             let message = format!("`{}` has more than {VALUES_MAX} values", file.name);
-            self.told.error("bad-distribution", &file.place, message);
+            self.diagnostics
+                .error("bad-distribution", &file.place, message);
             return None;
         }
         Some(values)
@@ -280,7 +282,7 @@ impl Checker<'_> {
             return None;
         }
         let positive = parts.iter().any(|(weight, _)| *weight > 0.0);
-        self.require(positive, node, "all parts have the weight 0")?;
+        self.require(positive, node, "all parts have weight 0")?;
         Some(Dist::Mixture(Arc::from(parts)))
     }
 

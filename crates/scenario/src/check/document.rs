@@ -15,10 +15,10 @@ use crate::suggest;
 const BUILTIN_TARGETS: &[&str] = &["market", "chat", "ads"];
 
 impl Checker<'_> {
-    /// The whole plan; sound where no error was told.
+    /// The whole plan; sound where no error was reported.
     pub(super) fn document(&mut self, root: &Node, source_name: &str) -> Option<Plan> {
         if root.is_null() {
-            self.told
+            self.diagnostics
                 .error("empty", &root.place, "the scenario is empty")
                 .hint("it needs `target`, `sessions` and `arrivals`");
             return None;
@@ -126,7 +126,7 @@ impl Checker<'_> {
                 (Some(node), None) => self.short_target(node),
                 (None, Some(node)) => self.servers(node),
                 _ => {
-                    self.told
+                    self.diagnostics
                         .error(
                             "missing-key",
                             fields.place(),
@@ -168,7 +168,7 @@ impl Checker<'_> {
                     SystemPart::Value(number) => &places[number].1,
                     SystemPart::Together => &entry.key_place,
                 };
-                self.told
+                self.diagnostics
                     .error("bad-setting", place, problem.message)
                     .hint_some(problem.hint);
             }
@@ -201,7 +201,7 @@ impl Checker<'_> {
                     format!("write {}, or a URL like http://{name}/", names.join(", "))
                 }
             };
-            self.told
+            self.diagnostics
                 .error(
                     "unknown-target",
                     place,

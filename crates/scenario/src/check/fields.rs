@@ -93,7 +93,7 @@ impl std::ops::Deref for DefaultedNode<'_> {
 }
 
 impl Checker<'_> {
-    /// The entries of a mapping; tells of unknown keys and of missing ones. `called`: how
+    /// The entries of a mapping; reports unknown and missing keys. `called`: how
     /// messages call the mapping.
     pub(crate) fn fields<'n>(
         &mut self,
@@ -155,7 +155,7 @@ impl Checker<'_> {
             }
             let message = format!("`{}` is missing in {called}", key.name);
             let hint = format!("write it like `{}: {}`", key.name, key.kind.example());
-            self.told
+            self.diagnostics
                 .error("missing-key", &fields.place, message)
                 .hint(hint);
         }

@@ -25,13 +25,13 @@ impl Checker<'_> {
             }),
             Err(reason) => {
                 let message = format!("`{}` cannot be read: {reason}", word.text);
-                self.told.error("no-file", &word.place, message);
+                self.diagnostics.error("no-file", &word.place, message);
                 None
             }
         }
     }
 
-    /// Tells what is wrong in a file.
+    /// reports what is wrong in a file.
     pub(super) fn file_fault(&mut self, file: &File, fault: &Fault, hint: &str) {
         let Fault {
             line,
@@ -39,7 +39,9 @@ impl Checker<'_> {
             message,
         } = fault;
         let message = format!("`{}`, line {line}, column {column}: {message}", file.name);
-        self.told.error("bad-data", &file.place, message).hint(hint);
+        self.diagnostics
+            .error("bad-data", &file.place, message)
+            .hint(hint);
     }
 
     /// The values of a file, each read by `read`, whose error is what is wrong. `column`: the file
@@ -62,7 +64,9 @@ impl Checker<'_> {
         match found {
             Ok(values) if values.is_empty() => {
                 let message = format!("`{}` has no value", file.name);
-                self.told.error("bad-data", &file.place, message).hint(hint);
+                self.diagnostics
+                    .error("bad-data", &file.place, message)
+                    .hint(hint);
                 None
             }
             Ok(values) => Some(values),

@@ -60,13 +60,13 @@ impl Checker<'_> {
         program.land(start);
     }
 
-    /// A constant number of rounds; tells where it is none.
+    /// A constant number of iterations; reports anything else.
     fn rounds(&mut self, node: &Node, value: &Value) -> Option<i64> {
         match value {
             Value::Int(rounds) if *rounds >= 0 => Some(*rounds),
             _ => {
-                let message = format!("`{}` is not a number of rounds", value.to_text());
-                self.told
+                let message = format!("`{}` is not a number of iterations", value.to_text());
+                self.diagnostics
                     .error("bad-count", &node.place, message)
                     .hint("write a whole number like 10, or an expression like random(1, 5)");
                 None
@@ -96,8 +96,9 @@ impl Checker<'_> {
     /// A loop whose body takes no time would spin and stop every other user of its event loop.
     fn must_wait(&mut self, verb: &str, place: Option<&Place>, start: usize, program: &Program) {
         if let Some(place) = place.filter(|_| !program.waits_since(start)) {
-            let message = format!("the body of this `{verb}` never waits, so it would spin");
-            self.told
+            let message =
+                format!("the body of this `{verb}` never waits, so it would be a busy loop");
+            self.diagnostics
                 .error("spin", place, message)
                 .hint("add a `think`, a `pace`, a request or a `reply`");
         }
@@ -145,8 +146,8 @@ impl Checker<'_> {
             ends.push(program.push(Op::Jump(0)));
         }
         if !branches.is_empty() && branches.iter().all(|(weight, _)| *weight == 0.0) {
-            self.told
-                .error("bad-number", &node.place, "all branches have the weight 0");
+            self.diagnostics
+                .error("bad-number", &node.place, "all branches have weight 0");
         }
         for end in ends {
             program.land(end);

@@ -49,7 +49,7 @@ impl Checker<'_> {
     /// `http: { method, url, … }`; everything stands inside.
     fn http_mapping(&mut self, value: &Node, outer: &Fields<'_>, program: &mut Program) {
         if let Some(place) = outer.other_than("http") {
-            self.told
+            self.diagnostics
                 .error(
                     "misplaced-key",
                     place,
@@ -79,7 +79,7 @@ impl Checker<'_> {
         };
         let Some((method, url)) = text.split_once(' ') else {
             if text.bytes().all(|byte| byte.is_ascii_uppercase()) {
-                self.told
+                self.diagnostics
                     .error("bad-url", &value.place, "the path is missing")
                     .hint(format!("write `{text} /path`"));
                 return None;
@@ -137,8 +137,12 @@ impl Checker<'_> {
     }
 
     fn bad_method(&mut self, method: &str, place: &Place) {
-        self.told
-            .error("bad-method", place, format!("`{method}` is no HTTP method"))
+        self.diagnostics
+            .error(
+                "bad-method",
+                place,
+                format!("`{method}` is not an HTTP method"),
+            )
             .hint("write it like `GET /path`");
     }
 
@@ -212,7 +216,7 @@ impl Checker<'_> {
             && let Some(place) = fields.key_place(second)
         {
             let message = format!("a request cannot have both `{first}` and `{second}`");
-            self.told.error("two-bodies", place, message);
+            self.diagnostics.error("two-bodies", place, message);
         }
         if let Some(node) = fields.get("json") {
             return (self.json(node, program), Some("application/json"));
@@ -252,7 +256,7 @@ impl Checker<'_> {
         Some(out.finish())
     }
 
-    /// Headers in their order; tells of names and values that cannot be sent.
+    /// Headers in their order; reports names and values that cannot be sent.
     pub(super) fn headers(
         &mut self,
         node: Option<&Node>,
@@ -286,7 +290,8 @@ impl Checker<'_> {
             if value.parts.iter().any(control) {
                 let message =
                     format!("a {what}'s value cannot hold line breaks or control characters");
-                self.told.error("bad-header", &entry.value.place, message);
+                self.diagnostics
+                    .error("bad-header", &entry.value.place, message);
             }
             values.push((entry.key.clone(), value));
         }
@@ -308,7 +313,7 @@ impl Checker<'_> {
             .iter()
             .any(|(n, _)| n.eq_ignore_ascii_case("cookie"));
         if let (true, Some(place)) = (has_header, fields.key_place("cookies")) {
-            self.told.error(
+            self.diagnostics.error(
                 "misplaced-key",
                 place,
                 "a request has either `cookies` or a header `cookie`",
@@ -330,9 +335,9 @@ impl Checker<'_> {
     pub(super) fn token(&mut self, name: &str, what: &str, place: &Place) {
         if name.is_empty() || !name.bytes().all(is_token_byte) {
             let message = format!("`{name}` cannot be a {what}'s name");
-            self.told
+            self.diagnostics
                 .error("bad-header", place, message)
-                .hint("a name has letters, digits and - only");
+                .hint("use only letters, digits and -");
         }
     }
 

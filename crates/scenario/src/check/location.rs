@@ -27,7 +27,7 @@ impl Checker<'_> {
     pub(super) fn target_url(&mut self, text: &str, place: &Place) -> Option<Endpoint> {
         let Authority { mut endpoint, rest } = self.authority(text, place)?;
         if rest.contains(['?', '#']) {
-            self.told
+            self.diagnostics
                 .error(
                     "bad-url",
                     place,
@@ -45,7 +45,7 @@ impl Checker<'_> {
     pub(super) fn bare_endpoint(&mut self, text: &str, place: &Place) -> Option<EndpointId> {
         let Authority { endpoint, rest } = self.authority(text, place)?;
         if !rest.is_empty() {
-            self.told
+            self.diagnostics
                 .error("bad-url", place, format!("`{rest}` has no meaning here"))
                 .hint("write HOST:PORT");
             return None;
@@ -67,13 +67,13 @@ impl Checker<'_> {
     ) -> Option<(EndpointId, Template)> {
         let location = self.location(node, program)?;
         if location.located_by.is_some() {
-            self.told
+            self.diagnostics
                 .error(
                     "bad-url",
                     &node.place,
-                    "only requests may leave their whole URL to a variable",
+                    "only requests can take their complete URL from a variable",
                 )
-                .hint("begin it with a slash: /${raw(x)}");
+                .hint("start it with a slash: /${raw(x)}");
             return None;
         }
         Some((location.endpoint, location.path))
@@ -109,7 +109,7 @@ impl Checker<'_> {
         } else if first.contains("://") {
             let host = first.split_once("://").map_or("", |(_, host)| host);
             if template.parts.len() > 1 && !host.contains(['/', '?']) {
-                self.told
+                self.diagnostics
                     .error(
                         "bad-url",
                         place,
@@ -123,13 +123,13 @@ impl Checker<'_> {
             (self.endpoint(endpoint), format!("{slash}{rest}"))
         } else {
             let hint = if first.is_empty() {
-                "begin it with a slash: /${…}; or with ${raw(x)}, where a variable holds all of it"
+                "start it with a slash: /${…}; or with ${raw(x)}, if a variable holds the complete URL"
                     .to_owned()
             } else {
                 format!("write /{first}")
             };
-            self.told
-                .error("bad-url", place, "a path begins with a slash")
+            self.diagnostics
+                .error("bad-url", place, "a path starts with a slash")
                 .hint(hint);
             return None;
         };
@@ -147,7 +147,7 @@ impl Checker<'_> {
             return Some(());
         };
         let hint = match bad {
-            '#' => "leave the fragment out: it is never sent".to_owned(),
+            '#' => "remove the fragment; it is never sent".to_owned(),
             _ => {
                 let mut bytes = [0; 4];
                 let bytes = bad.encode_utf8(&mut bytes).bytes();
@@ -155,8 +155,8 @@ impl Checker<'_> {
                 format!("write {encoded} for it")
             }
         };
-        let message = format!("{bad:?} cannot stand in a URL");
-        self.told.error("bad-url", place, message).hint(hint);
+        let message = format!("{bad:?} is not allowed in a URL");
+        self.diagnostics.error("bad-url", place, message).hint(hint);
         None
     }
 
@@ -165,7 +165,7 @@ impl Checker<'_> {
         match split_authority(text) {
             Ok(found) => Some(found),
             Err((message, hint)) => {
-                self.told.error("bad-url", place, message).hint(hint);
+                self.diagnostics.error("bad-url", place, message).hint(hint);
                 None
             }
         }
@@ -175,7 +175,7 @@ impl Checker<'_> {
 fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
     let Some((scheme, after)) = text.split_once("://") else {
         return Err((
-            format!("`{text}` is no URL"),
+            format!("`{text}` is not a URL"),
             format!("write http://{text}"),
         ));
     };
@@ -201,7 +201,7 @@ fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
     }
     let Some((host, port)) = split_host(authority) else {
         let form = "write it like https://example.org:8443/path".to_owned();
-        return Err((format!("`{authority}` is no host"), form));
+        return Err((format!("`{authority}` is not a host"), form));
     };
     let port = match port {
         None if matches!(scheme, "tcp" | "tls") => {
@@ -215,7 +215,7 @@ fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
         Some(port) => match port.parse::<u16>() {
             Ok(port) if port > 0 => port,
             _ => {
-                let message = format!("`{port}` is no port");
+                let message = format!("`{port}` is not a port");
                 return Err((message, "a port is in 1..=65535".to_owned()));
             }
         },
@@ -229,7 +229,7 @@ fn split_authority(text: &str) -> Result<Authority<'_>, (String, String)> {
     Ok(Authority { endpoint, rest })
 }
 
-/// Host, without the brackets of an IPv6 address, and port as written; `None`: it is no host.
+/// Host, without the brackets of an IPv6 address, and port as written; `None`: it is not a host.
 fn split_host(authority: &str) -> Option<(&str, Option<&str>)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(inner) => {

@@ -52,18 +52,18 @@ impl Checker<'_> {
             return;
         };
         if entries.is_empty() {
-            self.told
+            self.diagnostics
                 .error("empty", &table.place, "there is no state")
                 .hint("write { home: { steps: [ … ], next: { exit: 1 } } }");
             return;
         }
-        let told = self.told.count();
+        let diagnostics = self.diagnostics.count();
         for entry in entries.iter().filter(|entry| entry.key == EXIT) {
-            self.told
+            self.diagnostics
                 .error(
                     "bad-name",
                     &entry.key_place,
-                    "no state can be called `exit`",
+                    "a state cannot be named `exit`",
                 )
                 .hint("`exit` is the chain's end");
         }
@@ -90,7 +90,7 @@ impl Checker<'_> {
             .map(|(share, state)| (*share, states[*state].begins));
         program.ops[entrance] = Op::Choose(branches.collect());
         program.visits.extend(visits(&states, &starts));
-        if self.told.count() == told {
+        if self.diagnostics.count() == diagnostics {
             self.unreachable(&states, &starts);
             self.endless(&states);
             self.spinning(&states);
@@ -110,8 +110,9 @@ impl Checker<'_> {
             let state = self.state_named(&entry.key, &entry.key_place, states);
             match (share, state) {
                 (Some(_), Some(None)) => {
-                    let message = "a chain cannot begin with its end";
-                    self.told.error("bad-name", &entry.key_place, message);
+                    let message = "a chain cannot start with `exit`";
+                    self.diagnostics
+                        .error("bad-name", &entry.key_place, message);
                 }
                 (Some(share), Some(Some(state))) => starts.push((share, state)),
                 _ => {}
@@ -157,9 +158,9 @@ impl Checker<'_> {
             } else {
                 format!("the probabilities of `{what}` sum to {sum:.4}, not to 1")
             };
-            self.told
+            self.diagnostics
                 .error("bad-probability", &node.place, message)
-                .hint("write shares like 0.6; what leads out of the chain goes to `exit`");
+                .hint("write shares like 0.6; use `exit` to leave the chain");
         }
     }
 
@@ -258,7 +259,7 @@ impl Checker<'_> {
         for (number, state) in states.iter().enumerate() {
             if !reached.contains(&number) {
                 let message = format!("no user ever reaches the state `{}`", state.entry.key);
-                self.told
+                self.diagnostics
                     .warning("unreachable-state", &state.entry.key_place, message);
             }
         }
@@ -282,7 +283,7 @@ impl Checker<'_> {
         for state in states.iter().zip(&ends).filter(|(_, ends)| !**ends) {
             let entry = state.0.entry;
             let message = format!("`exit` cannot be reached from the state `{}`", entry.key);
-            self.told
+            self.diagnostics
                 .warning("absorbing-state", &entry.key_place, message)
                 .hint("users that get there stay in the chain until the run ends");
         }
@@ -311,10 +312,10 @@ impl Checker<'_> {
         if let Some(number) = harmless.iter().position(|harmless| !harmless) {
             let entry = states[number].entry;
             let message = format!(
-                "from the state `{}` users can go round without waiting",
+                "from the state `{}` users can loop without waiting",
                 entry.key
             );
-            self.told
+            self.diagnostics
                 .error("spin", &entry.key_place, message)
                 .hint("give the state a `think`, or a step that waits");
         }

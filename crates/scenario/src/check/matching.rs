@@ -20,7 +20,7 @@ pub(super) enum Of {
 }
 
 impl Checker<'_> {
-    /// The variable of that name, made where it is new; tells of names that cannot be one.
+    /// The variable of that name, created if it is new; reports invalid names.
     pub(super) fn variable(
         &mut self,
         name: &str,
@@ -32,7 +32,7 @@ impl Checker<'_> {
         }
         if self.params.iter().any(|p| p.name == name) {
             let message = format!("`{name}` is a parameter and cannot be set");
-            self.told
+            self.diagnostics
                 .error("bad-name", place, message)
                 .hint("choose another name");
             return None;
@@ -123,13 +123,15 @@ impl Checker<'_> {
                 self.only_message(node, of, source)
             }
             text => {
-                let message = format!("`{text}` says nothing to save");
+                let message = format!("`{text}` is not something that can be saved");
                 let hint = format!(
                     "write a JSON pointer like /{}, or one of: status, body, event, id, topic, \
                      {{ regex: … }}, {{ header: … }}",
                     text.replace('.', "/")
                 );
-                self.told.error("bad-save", &word.place, message).hint(hint);
+                self.diagnostics
+                    .error("bad-save", &word.place, message)
+                    .hint(hint);
                 None
             }
         }
@@ -142,7 +144,7 @@ impl Checker<'_> {
             .filter_map(|key| Some((key, fields.get(key)?)))
             .collect();
         let [(key, value)] = written[..] else {
-            self.told
+            self.diagnostics
                 .error("bad-save", &node.place, "`save` needs exactly one source")
                 .hint("write one of `pointer`, `regex`, `header`, `from`");
             return None;
@@ -151,8 +153,8 @@ impl Checker<'_> {
             if key != "regex"
                 && let Some(place) = fields.key_place(of_regex)
             {
-                let message = format!("`{of_regex}` belongs to a `regex`");
-                self.told.error("bad-save", place, message);
+                let message = format!("`{of_regex}` needs a `regex`");
+                self.diagnostics.error("bad-save", place, message);
             }
         }
         match key {
@@ -175,7 +177,7 @@ impl Checker<'_> {
 
     fn only_response(&mut self, node: &Node, of: Of, source: Source) -> Option<Source> {
         if of == Of::Message {
-            self.told
+            self.diagnostics
                 .error(
                     "bad-save",
                     &node.place,
@@ -189,11 +191,11 @@ impl Checker<'_> {
 
     fn only_message(&mut self, node: &Node, of: Of, source: Source) -> Option<Source> {
         if of == Of::Response {
-            self.told
+            self.diagnostics
                 .error(
                     "bad-save",
                     &node.place,
-                    "this belongs to a message, not to a response",
+                    "this is part of a message, not of a response",
                 )
                 .hint("save it in `expect` or `reply`");
             return None;
@@ -217,7 +219,7 @@ impl Checker<'_> {
             Some((node, group)) if group >= groups as u64 => {
                 let message = format!("the regex has no group {group}");
                 let hint = format!("it has {} of them; 0 is the whole match", groups - 1);
-                self.told
+                self.diagnostics
                     .error("bad-regex", &node.place, message)
                     .hint(hint);
                 return None;
@@ -248,8 +250,8 @@ impl Checker<'_> {
                 // The library draws its own caret over several lines; the last one says it.
                 let last = said.lines().last().unwrap_or_default();
                 let reason = last.strip_prefix("error: ").unwrap_or(last);
-                let message = format!("this is no regular expression: {reason}");
-                self.told
+                let message = format!("this is not a regular expression: {reason}");
+                self.diagnostics
                     .error("bad-regex", &word.place, message)
                     .hint("the syntax is that of the Rust crate `regex`");
                 None
@@ -268,19 +270,27 @@ impl Checker<'_> {
             return Some(Vec::new());
         }
         let Some(rest) = text.strip_prefix('/') else {
-            self.told
-                .error("bad-pointer", place, format!("`{text}` is no JSON pointer"))
+            self.diagnostics
+                .error(
+                    "bad-pointer",
+                    place,
+                    format!("`{text}` is not a JSON pointer"),
+                )
                 .hint(format!(
-                    "a pointer begins with a slash: /{}",
+                    "a pointer starts with a slash: /{}",
                     text.replace('.', "/")
                 ));
             return None;
         };
         let tokens: Option<Vec<String>> = rest.split('/').map(unescaped).collect();
         if tokens.is_none() {
-            self.told
-                .error("bad-pointer", place, format!("`{text}` is no JSON pointer"))
-                .hint("`~` is written ~0 there, and `/` inside a name ~1");
+            self.diagnostics
+                .error(
+                    "bad-pointer",
+                    place,
+                    format!("`{text}` is not a JSON pointer"),
+                )
+                .hint("write `~` as ~0, and `/` inside a name as ~1");
         }
         tokens
     }
@@ -339,12 +349,12 @@ impl Checker<'_> {
                 })
             }
             key => {
-                let message = format!("`{key}` is no condition on a message");
+                let message = format!("`{key}` is not a condition on a message");
                 let hint = format!(
                     "write a JSON pointer like /{key}, or one of: regex, body, event, \
                      id, topic, u8@0"
                 );
-                self.told
+                self.diagnostics
                     .error("unknown-key", &entry.key_place, message)
                     .hint(hint);
                 None

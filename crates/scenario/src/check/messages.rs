@@ -29,13 +29,13 @@ impl Checker<'_> {
             .get("when")
             .filter(|n| n.mapping().is_some_and(<[_]>::is_empty))
         {
-            self.told
+            self.diagnostics
                 .error(
                     "empty",
                     &node.place,
-                    "without a condition every message is this one",
+                    "without a condition, every message matches",
                 )
-                .hint("say what tells it apart: { /type: update }");
+                .hint("add a condition: { /type: update }");
         }
         let unit_ns = match fields.get_or_default("unit") {
             Some(node) => self.choice(&node, &["s", "ms", "us", "ns"]),
@@ -64,8 +64,8 @@ impl Checker<'_> {
     ) -> Option<Numbered> {
         let Some(seq) = fields.get("seq") else {
             if let Some(place) = fields.key_place("key") {
-                self.told
-                    .error("misplaced-key", place, "`key` belongs to a `seq`");
+                self.diagnostics
+                    .error("misplaced-key", place, "`key` needs a `seq`");
             }
             return None;
         };

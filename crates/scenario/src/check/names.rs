@@ -70,7 +70,7 @@ impl Scope for Names<'_> {
         if self.slots.is_some() || suggest::nearest(name, self.names()).is_some() {
             return None;
         }
-        Some("only parameters (`params`) and env('NAME') can stand here".to_owned())
+        Some("only parameters (`params`) and env('NAME') are allowed here".to_owned())
     }
 }
 
@@ -100,26 +100,28 @@ impl Checker<'_> {
 
     fn param_name(&mut self, name: &str, place: &Place) {
         if DOCUMENT.key(name).is_some() {
-            let message = format!("a parameter cannot be called `{name}`");
-            self.told.error("bad-name", place, message).hint(format!(
-                "`--set {name}=…` would mean the scenario's own key"
-            ));
+            let message = format!("a parameter cannot be named `{name}`");
+            self.diagnostics
+                .error("bad-name", place, message)
+                .hint(format!(
+                    "`--set {name}=…` would mean the scenario's own key"
+                ));
         } else {
             self.variable_name(name, place);
         }
     }
 
-    /// Whether a text can name a variable; tells where it cannot.
+    /// Whether a text can name a variable; reports it if not.
     pub(super) fn variable_name(&mut self, name: &str, place: &Place) -> bool {
         if is_name(name) {
             return true;
         }
         let hint = if RESERVED.contains(&name) {
-            "the word has a meaning of its own in expressions"
+            "the word is reserved in expressions"
         } else {
-            "a name begins with a letter and has letters, digits and _"
+            "a name starts with a letter and contains letters, digits and _"
         };
-        self.told
+        self.diagnostics
             .error("bad-name", place, format!("`{name}` cannot be a variable"))
             .hint(hint);
         false
@@ -129,7 +131,8 @@ impl Checker<'_> {
     pub(super) fn unused_params(&mut self) {
         for param in self.params.iter().filter(|p| !p.used.get()) {
             let message = format!("the parameter `{}` is never used", param.name);
-            self.told.warning("unused-param", &param.place, message);
+            self.diagnostics
+                .warning("unused-param", &param.place, message);
         }
     }
 }

@@ -41,7 +41,7 @@ impl Checker<'_> {
             self.cookies = self.bool(&node).unwrap_or(false);
         }
         if let (Some(_), Some(place)) = (target_tls, fields.key_place("tls")) {
-            self.told
+            self.diagnostics
                 .error(
                     "two-tls",
                     place,
@@ -172,16 +172,16 @@ impl Checker<'_> {
             let what = ("bad-address", "an address, range or network");
             let range = self.unit(item, what, |text| {
                 address_range(text).ok_or_else(|| UnitError {
-                    message: format!("`{text}` is no address, range or network"),
+                    message: format!("`{text}` is not an address, range or network"),
                     hint: "write 10.0.0.5, 10.0.0.5..10.0.0.9 or 10.0.0.0/24".to_owned(),
                 })
             });
             let Some(range) = range else { continue };
             if range.count() + addresses.len() as u128 > ADDRESSES_MAX {
                 let message = format!("more than {ADDRESSES_MAX} source addresses");
-                self.told
+                self.diagnostics
                     .error("bad-address", &item.place, message)
-                    .hint("name a smaller network");
+                    .hint("use a smaller network");
                 break;
             }
             addresses.extend(range.addresses());

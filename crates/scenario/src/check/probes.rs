@@ -24,14 +24,14 @@ impl Checker<'_> {
     pub(crate) fn probes(&mut self, node: &Node) -> Vec<Probe> {
         let Some(items) = node.sequence() else {
             self.expected(node, "a list of probes");
-            self.told.last_hint(EXAMPLE.to_owned());
+            self.diagnostics.last_hint(EXAMPLE.to_owned());
             return Vec::new();
         };
         if items.len() > PROBES_MAX {
             let message = format!("there are more than {PROBES_MAX} probes");
-            self.told
+            self.diagnostics
                 .error("too-many-probes", &node.place, message)
-                .hint("let one process tell of several sources: `throng probe --serve`");
+                .hint("let one process export several sources: `throng probe --serve`");
         }
         let mut probes: Vec<Probe> = Vec::with_capacity(items.len().min(PROBES_MAX));
         for item in items {
@@ -42,10 +42,10 @@ impl Checker<'_> {
                 let entries = item.mapping().unwrap_or_default();
                 let place = entries.first().map_or(&item.place, |e| &e.key_place);
                 let source = probe.source();
-                let message = format!("the probe of {source} is there already");
-                self.told
+                let message = format!("there is already a probe of {source}");
+                self.diagnostics
                     .error("duplicate-probe", place, message)
-                    .hint("leave it out, or give it a `name` or `role` of its own");
+                    .hint("remove it, or give it its own `name` or `role`");
             }
             probes.push(probe);
         }
@@ -98,7 +98,7 @@ impl Checker<'_> {
         let verb = |name: &str| PROBES.iter().find(|table| table.verb() == name);
         let Some(entries) = node.mapping() else {
             self.expected(node, "a probe");
-            self.told.last_hint(EXAMPLE.to_owned());
+            self.diagnostics.last_hint(EXAMPLE.to_owned());
             return None;
         };
         if let Some(table) = entries.iter().find_map(|entry| verb(&entry.key)) {
@@ -107,7 +107,7 @@ impl Checker<'_> {
         let written = entries.first().map_or("", |entry| entry.key.as_str());
         let hint = suggest::hint(written, "the probes are", PROBES.iter().map(Table::verb));
         let place = entries.first().map_or(&node.place, |e| &e.key_place);
-        self.told
+        self.diagnostics
             .error(
                 "unknown-probe",
                 place,
@@ -129,11 +129,11 @@ impl Checker<'_> {
             .filter(|key| given(key))
             .count();
         if count != 1 {
-            self.told
+            self.diagnostics
                 .error(
                     "bad-process",
                     &node.place,
-                    "a process is told by one of `pid`, `name` and `port`",
+                    "a process needs exactly one of `pid`, `name` and `port`",
                 )
                 .hint("write it like `process: { port: 8080 }`");
             return None;
@@ -154,8 +154,12 @@ impl Checker<'_> {
         let word = self.word(node, "a control group's path")?;
         let leaves = word.text.split('/').any(|part| part == "..");
         if leaves || word.text.is_empty() || word.text.contains('\0') {
-            self.told
-                .error("bad-cgroup", &word.place, "this is no control group's path")
+            self.diagnostics
+                .error(
+                    "bad-cgroup",
+                    &word.place,
+                    "this is not the path of a control group",
+                )
                 .hint("write it as in /proc/PID/cgroup: /system.slice/nginx.service");
             return None;
         }
@@ -170,8 +174,8 @@ impl Checker<'_> {
         let fits =
             scheme.is_some_and(|(scheme, rest)| schemes.contains(&scheme) && !rest.is_empty());
         if !fits {
-            self.told
-                .error("bad-url", &node.place, "this is no URL of such a server")
+            self.diagnostics
+                .error("bad-url", &node.place, "this is not a URL of such a server")
                 .hint(format!("write it like {}://host:port/", schemes[0]));
             return None;
         }
@@ -187,7 +191,7 @@ impl Checker<'_> {
         let is_url = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
         let is_plain = text.chars().all(|c| c.is_ascii_graphic());
         if !is_plain || !(is_url || text.starts_with('/')) {
-            self.told
+            self.diagnostics
                 .error("bad-url", &node.place, "this is neither a URL nor a path")
                 .hint("write it like http://host:port/metrics, or /metrics at the target");
             return None;
@@ -213,11 +217,11 @@ impl Checker<'_> {
             .iter()
             .any(|word| name.to_ascii_lowercase().contains(word));
         if is_secret && !is_from_environment(node) {
-            self.told
+            self.diagnostics
                 .error(
                     "secret-in-scenario",
                     &node.place,
-                    "this would be copied into every run",
+                    "this would be stored in every run directory",
                 )
                 .hint("take it from the environment: \"${env('NAME')}\"");
             return None;
@@ -227,7 +231,7 @@ impl Checker<'_> {
             && name.chars().all(is_token)
             && !value.text.chars().any(|c| c.is_control() || !c.is_ascii());
         if !fits {
-            self.told
+            self.diagnostics
                 .error("bad-header", &node.place, "this cannot be sent as a header");
             return None;
         }
@@ -241,9 +245,9 @@ impl Checker<'_> {
             .map_or(&[][..], |node| self.one_or_more(node));
         if nodes.len() > METRICS_MAX {
             let message = format!("there are more than {METRICS_MAX} of them");
-            self.told
+            self.diagnostics
                 .error("too-many-metrics", &nodes[0].place, message)
-                .hint("one regular expression may stand for many names");
+                .hint("one regular expression can match many names");
         }
         let mut metrics = Vec::new();
         for node in nodes {
@@ -251,10 +255,15 @@ impl Checker<'_> {
                 continue;
             };
             if let Err(error) = regex::Regex::new(&word.text) {
-                let told = error.to_string();
-                let reason = told.lines().last().unwrap_or_default().trim().to_owned();
+                let diagnostics = error.to_string();
+                let reason = diagnostics
+                    .lines()
+                    .last()
+                    .unwrap_or_default()
+                    .trim()
+                    .to_owned();
                 let message = format!("this regular expression cannot be read: {reason}");
-                self.told.error("bad-regex", &word.place, message);
+                self.diagnostics.error("bad-regex", &word.place, message);
             }
             metrics.push(word.text);
         }
@@ -287,7 +296,7 @@ impl Checker<'_> {
             && word.text.len() <= NAME_BYTES_MAX
             && !word.text.chars().any(char::is_control);
         if !fits {
-            self.told
+            self.diagnostics
                 .error("bad-name", &word.place, "this cannot be a name")
                 .hint(format!(
                     "write 1 to {NAME_BYTES_MAX} bytes without line breaks"
@@ -298,16 +307,16 @@ impl Checker<'_> {
     }
 
     /// Text that may hold a password, which then has to come from the environment: the scenario is
-    /// copied into every run directory, and overrides are told there.
+    /// copied into every run directory, and overrides are reported there.
     fn probe_secret(&mut self, node: &Node, what: &str) -> Option<Secret> {
         let word = self.word(node, what)?;
         let secret = Secret::new(word.text);
         if secret.has_password() && !is_from_environment(node) {
-            self.told
+            self.diagnostics
                 .error(
                     "secret-in-scenario",
                     &node.place,
-                    "a password that stands here would be copied into every run",
+                    "a password here would be stored in every run directory",
                 )
                 .hint("take the whole URL from the environment: \"${env('NAME')}\"");
             return None;
@@ -316,7 +325,7 @@ impl Checker<'_> {
     }
 }
 
-/// True where the record could not tell the two apart. Of one page several probes may keep different
+/// True if the record could not distinguish the two. Of one page several probes may keep different
 /// metrics.
 fn is_taken_for(probe: &Probe, other: &Probe) -> bool {
     let known_as = |probe: &Probe| {

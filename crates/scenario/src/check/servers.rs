@@ -31,7 +31,7 @@ impl Checker<'_> {
             if let Some(first) = self.endpoints.first()
                 && (first.tls, &first.base_path) != (endpoint.tls, &endpoint.base_path)
             {
-                self.told
+                self.diagnostics
                     .error(
                         "bad-url",
                         &url.place,
@@ -45,8 +45,8 @@ impl Checker<'_> {
             urls.push(url.text);
         }
         if self.servers.iter().all(|(_, weight)| *weight == 0.0) {
-            self.told
-                .error("bad-number", &node.place, "all servers have the weight 0");
+            self.diagnostics
+                .error("bad-number", &node.place, "all servers have weight 0");
         }
         Some(Target::Url(urls.join(", ")))
     }

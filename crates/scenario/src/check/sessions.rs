@@ -16,7 +16,8 @@ impl Checker<'_> {
             return Vec::new();
         };
         if entries.is_empty() {
-            self.told.error("empty", &node.place, "there is no session");
+            self.diagnostics
+                .error("empty", &node.place, "there is no session");
         }
         entries.iter().map(|entry| self.session(entry)).collect()
     }
@@ -59,7 +60,7 @@ impl Checker<'_> {
         let start = program.ops.len();
         match node.sequence() {
             Some([]) => {
-                self.told
+                self.diagnostics
                     .error("empty", &node.place, "there is no step")
                     .hint("add a step");
             }
@@ -72,9 +73,9 @@ impl Checker<'_> {
     /// Compiles one step. Where that fails a wait stands in for it, lest a loop around it be
     /// blamed for not waiting.
     fn step(&mut self, node: &Node, program: &mut Program) {
-        let (told, start) = (self.told.count(), program.ops.len());
+        let (diagnostics, start) = (self.diagnostics.count(), program.ops.len());
         self.sound_step(node, program);
-        if self.told.count() > told && !program.waits_since(start) {
+        if self.diagnostics.count() > diagnostics && !program.waits_since(start) {
             program.push(Op::Think(Dist::Constant(1.0)));
         }
     }
@@ -158,7 +159,7 @@ impl Checker<'_> {
                     Some(Kind::Nothing) => format!("write `{}:` with a colon", table.verb()),
                     _ => format!("write `{}: …`", table.verb()),
                 };
-                self.told.last_hint(hint);
+                self.diagnostics.last_hint(hint);
             }
             return None;
         };
@@ -174,7 +175,7 @@ impl Checker<'_> {
                     let names = STEPS.iter().map(Table::verb);
                     let hint = suggest::hint(&entry.key, "the steps are", names);
                     let message = format!("there is no step `{}`", entry.key);
-                    self.told
+                    self.diagnostics
                         .error("unknown-step", &entry.key_place, message)
                         .hint_some(hint);
                 }

@@ -49,7 +49,7 @@ impl Checker<'_> {
             format!("tcp://{}", word.text)
         };
         if !url.starts_with("tcp://") && !url.starts_with("tls://") {
-            self.told
+            self.diagnostics
                 .error("bad-url", &word.place, format!("`{url}` is not plain TCP"))
                 .hint("write HOST:PORT, or tls://HOST:PORT");
             return None;
@@ -69,11 +69,11 @@ impl Checker<'_> {
             .filter(|key| fields.get(key).is_some())
             .collect();
         let [mark] = written[..] else {
-            self.told
+            self.diagnostics
                 .error(
                     "bad-framing",
                     &node.place,
-                    "messages are told apart in exactly one way",
+                    "`framing` needs exactly one way to delimit messages",
                 )
                 .hint("write one of `length`, `delimiter` and `fixed`, or `framing: none`");
             return None;
@@ -82,8 +82,8 @@ impl Checker<'_> {
         if let Some(place) = of_length.iter().find_map(|key| fields.key_place(key))
             && mark != "length"
         {
-            self.told
-                .error("bad-framing", place, "this belongs to a `length`");
+            self.diagnostics
+                .error("bad-framing", place, "this needs a `length`");
         }
         let value = fields.get(mark)?;
         let marks = match mark {
@@ -130,8 +130,8 @@ impl Checker<'_> {
         let word = self.word(node, "the bytes between two messages")?;
         let delimiter = Delimiter::new(word.text.into_bytes());
         if delimiter.is_none() {
-            self.told
-                .error("empty", &word.place, "a delimiter has one byte at least")
+            self.diagnostics
+                .error("empty", &word.place, "a delimiter has at least one byte")
                 .hint("write it in double quotes: \"\\n\"");
         }
         delimiter
@@ -149,7 +149,7 @@ impl Checker<'_> {
             return None;
         };
         let mut bytes = Bytes::default();
-        // Errors of all parts are told, not only the first one's.
+        // Errors of all parts are reported, not only the first one's.
         let mut complete = Some(());
         for item in items {
             let done = match item.mapping() {
@@ -188,7 +188,7 @@ impl Checker<'_> {
                 };
                 let number = self.typed_template(value, program)?;
                 let [plan::expr::Part::Expr(expr, _)] = &number.parts[..] else {
-                    self.expected(value, "a number or a lone `${…}`");
+                    self.expected(value, "a number or a single `${…}`");
                     return None;
                 };
                 self.number_part(value, expr, form, bytes)?;
@@ -212,7 +212,7 @@ impl Checker<'_> {
         match form.write(value, &mut out) {
             Ok(()) => bytes.push_fixed(&out),
             Err(error) => {
-                self.told
+                self.diagnostics
                     .error("bad-number", &node.place, error.to_string());
                 return None;
             }
@@ -224,8 +224,12 @@ impl Checker<'_> {
         let known = NumberForm::NAMES.iter().copied();
         let known = ["text", "json", "hex"].into_iter().chain(known);
         let hint = suggest::hint(name, "the parts are", known);
-        self.told
-            .error("unknown-key", place, format!("there are no bytes `{name}`"))
+        self.diagnostics
+            .error(
+                "unknown-key",
+                place,
+                format!("there is no kind of bytes `{name}`"),
+            )
             .hint_some(hint);
     }
 
@@ -234,11 +238,11 @@ impl Checker<'_> {
         let (name, at) = text.split_once('@').unwrap_or((text, ""));
         let Some(form) = NumberForm::of(name) else {
             let hint = suggest::hint(name, "the numbers are", NumberForm::NAMES.iter().copied());
-            self.told
+            self.diagnostics
                 .error(
                     "bad-number",
                     place,
-                    format!("`{text}` is no number in a message"),
+                    format!("`{text}` is not a number in a message"),
                 )
                 .hint_some(hint);
             return None;
@@ -246,13 +250,13 @@ impl Checker<'_> {
         match at.parse::<u32>() {
             Ok(at) => Some(Source::Number { form, at }),
             Err(_) => {
-                self.told
+                self.diagnostics
                     .error(
                         "bad-number",
                         place,
-                        format!("`{at}` is no place in a message"),
+                        format!("`{at}` is not a position in a message"),
                     )
-                    .hint(format!("write how many bytes stand before it: {name}@4"));
+                    .hint(format!("write the number of bytes before it: {name}@4"));
                 None
             }
         }
@@ -271,7 +275,7 @@ fn hex(text: &str) -> Result<Vec<u8>, UnitError> {
     };
     let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
     bytes.ok_or_else(|| UnitError {
-        message: format!("`{text}` is no row of bytes"),
+        message: format!("`{text}` is not a sequence of bytes"),
         hint: "write two hexadecimal digits for each: 0d 0a".to_owned(),
     })
 }

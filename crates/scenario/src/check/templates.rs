@@ -14,7 +14,7 @@ use crate::node::{Node, NodeKind, Scalar};
 impl Checker<'_> {
     /// Tells of an error inside a scalar's expression.
     pub(super) fn expression_error(&mut self, node: &Node, error: &ExprError) {
-        self.told
+        self.diagnostics
             .error(error.code, &node.part(&error.span), &error.message)
             .hint_some(error.hint.clone());
     }
@@ -100,7 +100,7 @@ impl Checker<'_> {
             NodeKind::Scalar(scalar) => self.json_scalar(node, scalar, program, out),
             NodeKind::Sequence(items) => {
                 out.push_text("[");
-                // Errors of all items are told, not only the first one's.
+                // Errors of all items are reported, not only the first one's.
                 let mut complete = Some(());
                 for (index, item) in items.iter().enumerate() {
                     out.push_text(if index > 0 { "," } else { "" });

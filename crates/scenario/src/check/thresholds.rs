@@ -8,7 +8,7 @@ use crate::node::Node;
 use crate::suggest;
 
 impl Checker<'_> {
-    /// `measured`: whether there are sessions to measure anything. Where they are missing, that is told,
+    /// `measured`: whether there are sessions to measure anything. Where they are missing, that is reported,
     /// and not of each measure that is missing with them.
     pub(super) fn thresholds(
         &mut self,
@@ -45,7 +45,7 @@ impl Checker<'_> {
                     word.place
                 };
                 let hint = hint(&error);
-                self.told
+                self.diagnostics
                     .error(error.code, &place, error.message)
                     .hint_some(hint);
                 None

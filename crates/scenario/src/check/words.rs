@@ -21,7 +21,7 @@ impl Checker<'_> {
     /// Tells that something else was expected.
     pub(crate) fn expected(&mut self, node: &Node, what: &str) {
         let message = format!("expected {what}, found {}", node.described());
-        self.told.error("wrong-kind", &node.place, message);
+        self.diagnostics.error("wrong-kind", &node.place, message);
     }
 
     /// A scalar's text with parameters and the environment filled in. `what`: what is expected,
@@ -58,9 +58,9 @@ impl Checker<'_> {
             }),
             None => {
                 let message = "this is not the same for every user";
-                self.told
+                self.diagnostics
                     .error("not-constant", &node.place, message)
-                    .hint("only parameters (`params`) and env('NAME') can stand here");
+                    .hint("only parameters (`params`) and env('NAME') are allowed here");
                 None
             }
         }
@@ -77,7 +77,7 @@ impl Checker<'_> {
         match parse(&word.text) {
             Ok(value) => Some(value),
             Err(error) => {
-                self.told
+                self.diagnostics
                     .error(code, &word.place, error.message)
                     .hint(error.hint);
                 None

@@ -18,7 +18,7 @@ impl Checker<'_> {
             return self.websocket(node, fields, program);
         }
         if let Some(place) = fields.other_than("ws") {
-            self.told.error(
+            self.diagnostics.error(
                 "misplaced-key",
                 place,
                 "this belongs inside the `ws` mapping",
@@ -75,13 +75,13 @@ impl Checker<'_> {
         let payload = match fields.get("bytes") {
             Some(bytes) if node.is_null() => self.bytes(bytes, program).map(Payload::Bytes),
             Some(bytes) => {
-                self.told
+                self.diagnostics
                     .error(
                         "two-payloads",
                         &bytes.place,
-                        "this message has a payload already",
+                        "this message already has a payload",
                     )
-                    .hint("leave `send:` empty where there are `bytes`");
+                    .hint("leave `send:` empty if there are `bytes`");
                 None
             }
             None => self.payload(node, program).map(Payload::Text),
@@ -114,9 +114,9 @@ impl Checker<'_> {
         };
         let inner_as = reply_fields.as_ref().and_then(|f| f.key_place("as"));
         if let (Some(place), Some(_)) = (inner_as, fields.get("as")) {
-            self.told
-                .error("two-names", place, "this send has a name already")
-                .hint("write one `as`");
+            self.diagnostics
+                .error("two-names", place, "this send already has a name")
+                .hint("write `as` once");
         }
         let named = match &reply_fields {
             Some(reply) if inner_as.is_some() => reply,
@@ -195,7 +195,7 @@ impl Checker<'_> {
         let Some(code) = code else { return };
         // RFC 6455 section 7.4: these may stand in a close frame.
         if !matches!(code, 1000..=1003 | 1007..=1011 | 3000..=4999) {
-            self.told
+            self.diagnostics
                 .error(
                     "bad-close",
                     &node.place,
@@ -209,9 +209,9 @@ impl Checker<'_> {
     fn needs_ws(&mut self, verb: &str, place: &Place, program: &mut Program) {
         if !program.has_ws {
             let message = format!(
-                "`{verb}` needs a WebSocket or a TCP connection, and no step before opens one"
+                "`{verb}` needs a WebSocket or a TCP connection, but no earlier step opens one"
             );
-            self.told
+            self.diagnostics
                 .error("no-websocket", place, message)
                 .hint("open it first: `- ws: /path` or `- tcp: HOST:PORT`");
             // Once a session is enough.
@@ -225,10 +225,9 @@ impl Checker<'_> {
             return;
         }
         let message = format!(
-            "`{verb}` needs a WebSocket, a TCP connection, an event stream or a poll, and no step before \
-             opens one"
+            "`{verb}` needs a WebSocket, a TCP connection, an event stream or a poll, but no earlier step opens one"
         );
-        self.told.error("no-websocket", place, message).hint(
+        self.diagnostics.error("no-websocket", place, message).hint(
             "open it first: `- ws: /path`, `- tcp: HOST:PORT`, `- sse: /path` or `- poll: /path`",
         );
         program.has_stream = true;

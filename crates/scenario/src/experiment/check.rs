@@ -16,10 +16,10 @@ use crate::node::{Entry, Node, Place};
 const NAME_MAX: usize = 100;
 
 impl Checker<'_> {
-    /// The experiment; sound where no error was told.
+    /// The experiment; sound where no error was reported.
     pub(super) fn experiment(&mut self, root: &Node, source_name: &str) -> Option<Experiment> {
         if root.is_null() {
-            self.told
+            self.diagnostics
                 .error("empty", &root.place, "the experiment is empty")
                 .hint("it needs `scenario`, `factors` and `responses`");
             return None;
@@ -87,18 +87,16 @@ impl Checker<'_> {
             return Vec::new();
         };
         if entries.is_empty() {
-            self.told
+            self.diagnostics
                 .error("no-factors", &node.place, "there is no factor")
-                .hint(
-                    "name what is changed from run to run, like `factors: { rate: [20/s, 40/s] }`",
-                );
+                .hint("say what changes between runs, like `factors: { rate: [20/s, 40/s] }`");
         }
         if entries.len() > FACTORS_MAX {
             let message = format!(
                 "{} factors; an experiment has at most {FACTORS_MAX}",
                 entries.len()
             );
-            self.told
+            self.diagnostics
                 .error("too-many-factors", &node.place, message)
                 .hint("leave out those that matter least, or try them in another experiment");
             return Vec::new();
@@ -118,10 +116,10 @@ impl Checker<'_> {
             places.dedup();
             for place in places {
                 if let Some(by) = taken.insert(place.clone(), "another factor") {
-                    let message = format!("`{place}` is changed by {by}, too");
-                    self.told
+                    let message = format!("`{place}` is also changed by {by}");
+                    self.diagnostics
                         .error("same-place", &entry.key_place, message)
-                        .hint("each place has one factor, or one value in `set`");
+                        .hint("change each path with one factor, or one value in `set`");
                 }
             }
             factors.push(factor);
@@ -134,7 +132,7 @@ impl Checker<'_> {
             || entry.key.len() > NAME_MAX
             || entry.key.chars().any(char::is_control)
         {
-            self.told
+            self.diagnostics
                 .error(
                     "bad-name",
                     &entry.key_place,
@@ -146,11 +144,11 @@ impl Checker<'_> {
             let fields = self.fields(&entry.value, &FACTOR, "the factor")?;
             let levels = fields.get("levels")?;
             if let (Some(_), Some(set)) = (levels.mapping(), fields.get("set")) {
-                self.told
+                self.diagnostics
                     .error(
                         "bad-levels",
                         &set.place,
-                        "variants say themselves what they set",
+                        "the variants define what they set",
                     )
                     .hint("leave out `set`, or write the levels as a list");
             }
@@ -189,12 +187,14 @@ impl Checker<'_> {
         if found.len() < 2 || found.len() > LEVELS_MAX {
             let message = match found.len() {
                 0 => format!("`{factor}` has no level"),
-                1 => format!("`{factor}` has one level only"),
+                1 => format!("`{factor}` has only one level"),
                 _ => format!("`{factor}` has more than {LEVELS_MAX} levels"),
             };
-            self.told.error("bad-levels", &node.place, message).hint(
-                "a factor has levels to compare; what is the same in all runs goes into `set`",
-            );
+            self.diagnostics
+                .error("bad-levels", &node.place, message)
+                .hint(
+                    "a factor needs levels to compare; put what is the same in all runs into `set`",
+                );
         }
         let mut levels: Vec<Level> = Vec::new();
         for (place, level) in found {
@@ -202,10 +202,10 @@ impl Checker<'_> {
                 continue;
             };
             if levels.iter().any(|other| other.sets == level.sets) {
-                let message = format!("the level `{}` stands here twice", level.text);
-                self.told
+                let message = format!("the level `{}` is given twice", level.text);
+                self.diagnostics
                     .error("duplicate-level", &place, message)
-                    .hint("repetitions are asked for by `repetitions`");
+                    .hint("use `repetitions` to repeat runs");
             }
             levels.push(level);
         }
@@ -237,8 +237,8 @@ impl Checker<'_> {
     fn value(&mut self, node: &Node) -> Option<String> {
         let Some(scalar) = node.scalar().filter(|_| !node.is_null()) else {
             self.expected(node, "a single value");
-            self.told
-                .last_hint("make what is longer a parameter of the scenario".to_owned());
+            self.diagnostics
+                .last_hint("use a parameter of the scenario for longer values".to_owned());
             return None;
         };
         Some(if scalar.quoted {
@@ -256,19 +256,19 @@ impl Checker<'_> {
             self.two_levels(design, factors);
         }
         if let (Some(node), false) = (generators, design == "2^(k-r)") {
-            self.told
-                .error("bad-design", &node.place, "generators belong to a fraction")
+            self.diagnostics
+                .error("bad-design", &node.place, "only a fraction has generators")
                 .hint("write `design: 2^(k-r)`");
         }
         match (design, generators) {
             ("2^k", _) => Design::TwoLevel,
             ("2^(k-r)", Some(node)) => Design::Fraction(self.generators(node, factors)),
             ("2^(k-r)", None) => {
-                self.told
+                self.diagnostics
                     .error(
                         "bad-design",
                         &place,
-                        "which part of the design is to be run?",
+                        "the fraction of the design is not defined",
                     )
                     .hint("write it like `generators: [D=ABC]`");
                 Design::TwoLevel
@@ -276,8 +276,8 @@ impl Checker<'_> {
             ("sweep", _) => {
                 if factors.len() > 1 {
                     let message =
-                        format!("a sweep has one factor, and there are {}", factors.len());
-                    self.told
+                        format!("a sweep has one factor, but there are {}", factors.len());
+                    self.diagnostics
                         .error("bad-design", &place, message)
                         .hint("write `design: full`");
                 }
@@ -291,10 +291,10 @@ impl Checker<'_> {
         for factor in factors.iter().filter(|factor| factor.levels.len() > 2) {
             let count = factor.levels.len();
             let message = format!(
-                "`{}` has {count} levels, and `{design}` wants two",
+                "`{}` has {count} levels, but `{design}` needs two",
                 factor.name
             );
-            self.told
+            self.diagnostics
                 .error("bad-levels", &Place::at(factor.place.clone()), message)
                 .hint("keep the lowest and the highest, or write `design: full`");
         }
@@ -303,9 +303,9 @@ impl Checker<'_> {
     fn responses(&mut self, node: &Node) -> Vec<Response> {
         let items = self.one_or_more(node);
         if items.is_empty() {
-            self.told
-                .error("no-response", &node.place, "no response is listed")
-                .hint("list figures as thresholds have them, such as `p99(request)`");
+            self.diagnostics
+                .error("no-response", &node.place, "there is no response")
+                .hint("list figures as in thresholds, such as `p99(request)`");
         }
         let mut found: Vec<Response> = Vec::new();
         for item in items {
@@ -313,8 +313,9 @@ impl Checker<'_> {
                 continue;
             };
             if found.iter().any(|other| other.figure == response.figure) {
-                let message = format!("`{}` stands here twice", response.figure);
-                self.told.error("duplicate-response", &item.place, message);
+                let message = format!("`{}` is given twice", response.figure);
+                self.diagnostics
+                    .error("duplicate-response", &item.place, message);
             }
             found.push(response);
         }
@@ -344,9 +345,9 @@ impl Checker<'_> {
         let measures = fields.get("measures");
         let words = measures.map_or_else(Vec::new, |node| self.one_or_more(node).to_vec());
         if let (Some(node), true) = (measures, words.is_empty()) {
-            self.told
-                .error("no-measures", &node.place, "no measure is named")
-                .hint("name those whose response times are compared, or leave out `compare`");
+            self.diagnostics
+                .error("no-measures", &node.place, "there is no measure")
+                .hint("name the measures to compare, or remove `compare`");
         }
         let words = words.iter().filter_map(|node| {
             let word = self.word(node, "the name of a measure")?;
@@ -425,9 +426,9 @@ impl Checker<'_> {
                     factor.name
                 );
                 let place = Place::at(factor.place.clone());
-                self.told
+                self.diagnostics
                     .error("same-variable", &place, message)
-                    .hint("give the factor another name, and name its place with `set`");
+                    .hint("give the factor another name, and its path with `set`");
             }
             taken.insert(variable, format!("the level of `{}`", factor.name));
         }
@@ -447,9 +448,9 @@ impl Checker<'_> {
         if runs > RUNS_MAX {
             let message =
                 format!("{cells} combinations, {runs} runs; an experiment has at most {RUNS_MAX}");
-            self.told
+            self.diagnostics
                 .error("too-many-runs", place, message)
-                .hint("two levels each, a fraction (`2^(k-r)`) or fewer repetitions take fewer");
+                .hint("use two levels each, a fraction (`2^(k-r)`) or fewer repetitions");
         }
     }
 }

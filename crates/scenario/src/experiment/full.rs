@@ -7,16 +7,18 @@ use crate::suggest;
 
 /// Puts the values of `full` where their names say: keys on the way, joined by dots, of which the
 /// last may be new.
-pub(super) fn replace(root: &mut Node, told: &mut Collector<'_>) {
+pub(super) fn replace(root: &mut Node, diagnostics: &mut Collector<'_>) {
     let Some(full) = root.get("full").cloned().filter(|node| !node.is_null()) else {
-        told.error("no-full", &root.place, "the experiment has no key `full`")
-            .hint("it says what is otherwise in full, like `full: { repetitions: 10 }`");
+        diagnostics
+            .error("no-full", &root.place, "the experiment has no key `full`")
+            .hint("it contains what `--full` changes, like `full: { repetitions: 10 }`");
         return;
     };
-    // What is no mapping is told by the check of the whole.
+    // What is no mapping is reported by the check of the whole.
     for entry in full.mapping().unwrap_or_default() {
         if let Err((message, hint)) = put(root, entry) {
-            told.error("unknown-place", &entry.key_place, message)
+            diagnostics
+                .error("unknown-place", &entry.key_place, message)
                 .hint_some(hint);
         }
     }
@@ -57,7 +59,7 @@ fn mapping<'n>(
     match &mut node.kind {
         NodeKind::Mapping(entries) => Ok(entries),
         _ => {
-            let message = format!("`{key}` cannot stand there: it is no mapping");
+            let message = format!("`{key}` cannot be set there: it is not a mapping");
             Err((message, None))
         }
     }

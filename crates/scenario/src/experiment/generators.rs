@@ -17,7 +17,7 @@ impl Checker<'_> {
             match generator(&word.text, factors.len()) {
                 Ok(generator) => found.push((generator, word.place)),
                 Err(message) => {
-                    self.told
+                    self.diagnostics
                         .error("bad-generator", &word.place, message)
                         .hint("write it like `D=ABC`, or `D=-ABC`");
                 }
@@ -25,7 +25,7 @@ impl Checker<'_> {
         }
         for (number, (generator, place)) in found.iter().enumerate() {
             if let Some(problem) = clash(generator, &found[..number], &found) {
-                self.told
+                self.diagnostics
                     .error("bad-generator", place, problem.0)
                     .hint(problem.1);
             }
@@ -54,13 +54,13 @@ fn clash(
     if let Some(&factor) = generator.of.iter().find(is_generated) {
         return Some((
             format!("{} is itself set by a generator", factor_letter(factor)),
-            "the right side has factors that are free".to_owned(),
+            "the right side must have factors without a generator".to_owned(),
         ));
     }
     if let [only] = generator.of[..] {
         return Some((
             format!(
-                "the main effects of {own} and {} could not be told apart",
+                "the main effects of {own} and {} could not be distinguished",
                 factor_letter(only)
             ),
             "multiply at least two factors".to_owned(),
@@ -69,7 +69,7 @@ fn clash(
     let (other, _) = before.iter().find(|(other, _)| other.of == generator.of)?;
     Some((
         format!(
-            "the main effects of {own} and {} could not be told apart: both have one generator",
+            "the main effects of {own} and {} could not be distinguished: both have one generator",
             factor_letter(other.factor)
         ),
         "give each factor another product".to_owned(),
@@ -77,7 +77,7 @@ fn clash(
 }
 
 fn generator(text: &str, factors_count: usize) -> Result<Generator, String> {
-    let form = || format!("`{text}` is no generator");
+    let form = || format!("`{text}` is not a generator");
     let (left, right) = text.split_once('=').ok_or_else(form)?;
     let (negative, right) = match right.trim().strip_prefix(['-', '−']) {
         Some(rest) => (true, rest),
@@ -90,7 +90,7 @@ fn generator(text: &str, factors_count: usize) -> Result<Generator, String> {
         return Err(form());
     };
     if of.contains(&factor) || of.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(format!("a factor stands twice in `{text}`"));
+        return Err(format!("a factor occurs twice in `{text}`"));
     }
     Ok(Generator {
         factor,
@@ -107,7 +107,7 @@ fn numbers(text: &str, factors_count: usize) -> Result<Vec<usize>, String> {
                 (0..FACTORS_MAX.min(factors_count)).find(|&factor| factor_letter(factor) == c);
             found.ok_or_else(|| {
                 let last = factor_letter(factors_count.saturating_sub(1));
-                format!("there is no factor {c}: they are lettered A to {last}, without I")
+                format!("there is no factor {c}: the letters are A to {last}, without I")
             })
         })
         .collect()
@@ -126,15 +126,15 @@ mod tests {
             (3, &[0, 2][..], true)
         );
         for (text, problem) in [
-            ("D", "`D` is no generator"),
-            ("D=", "`D=` is no generator"),
-            ("AD=B", "`AD=B` is no generator"),
+            ("D", "`D` is not a generator"),
+            ("D=", "`D=` is not a generator"),
+            ("AD=B", "`AD=B` is not a generator"),
             (
                 "D=AE",
-                "there is no factor E: they are lettered A to D, without I",
+                "there is no factor E: the letters are A to D, without I",
             ),
-            ("D=AA", "a factor stands twice in `D=AA`"),
-            ("D=AD", "a factor stands twice in `D=AD`"),
+            ("D=AA", "a factor occurs twice in `D=AA`"),
+            ("D=AD", "a factor occurs twice in `D=AD`"),
         ] {
             assert_eq!(read(text).unwrap_err(), problem);
         }

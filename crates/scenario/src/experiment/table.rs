@@ -38,16 +38,16 @@ pub struct TableRow {
 /// What is wrong with a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    #[error("the table has no line besides its header")]
+    #[error("the table has only a header")]
     Empty,
     #[error("line {line}: {problem}")]
     Line { line: usize, problem: String },
     #[error("there is no column {name:?}; the columns are {columns}")]
     NoColumn { name: String, columns: String },
-    #[error("the column {name:?} stands in the table twice")]
+    #[error("the column {name:?} is in the table twice")]
     TwoColumns { name: String },
     #[error(
-        "{count} columns are left for factors, and there are 1 to {FACTORS_MAX}; name the responses \
+        "{count} columns remain for factors; allowed are 1 to {FACTORS_MAX}; name the responses \
          with --response"
     )]
     Factors { count: usize },
@@ -61,7 +61,7 @@ impl Table {
     /// Reads a table. `responses`: the names of those columns; where there are none, the last.
     ///
     /// # Errors
-    /// Where it is no such table; told with the line.
+    /// Where it is no such table; reported with its line.
     pub fn read(text: &str, responses: &[String]) -> Result<Table, TableError> {
         let mut rows = Rows::new(text, ',').commented();
         let header = rows.next().transpose().map_err(broken)?;
@@ -102,7 +102,7 @@ impl Table {
         let (line, fields) = (read.line, cells(read));
         if fields.len() != is_response.len() {
             let (found, wanted) = (fields.len(), is_response.len());
-            let problem = format!("{found} fields, and the header has {wanted}");
+            let problem = format!("{found} fields, but the header has {wanted}");
             return Err(TableError::Line { line, problem });
         }
         let mut row = TableRow {
@@ -183,10 +183,10 @@ fn value(field: &str) -> Result<Option<f64>, String> {
     match field.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(Some(value)),
         Ok(_) => Err(format!(
-            "{field} is no measurement; leave the field empty where there is none"
+            "{field} is not a measurement; leave the field empty if there is none"
         )),
         Err(_) => Err(format!(
-            "{field:?} is no number; write it like 12.5, without a unit"
+            "{field:?} is not a number; write it like 12.5, without a unit"
         )),
     }
 }
@@ -227,44 +227,43 @@ mod tests {
     }
 
     #[test]
-    fn wrong_tables_are_told() {
-        let told = |text: &str, responses: &[&str]| {
+    fn wrong_tables_are_reported() {
+        let diagnostics = |text: &str, responses: &[&str]| {
             let responses: Vec<String> = responses.iter().map(|r| (*r).to_owned()).collect();
             Table::read(text, &responses).unwrap_err().to_string()
         };
         assert_eq!(
-            told("", &[]),
-            "0 columns are left for factors, and there are 1 to 12; name the responses with --response"
+            diagnostics("", &[]),
+            "0 columns remain for factors; allowed are 1 to 12; name the responses with --response"
+        );
+        assert_eq!(diagnostics("a,b\n", &[]), "the table has only a header");
+        assert_eq!(
+            diagnostics("a,a\n1,2\n", &[]),
+            "the column \"a\" is in the table twice"
         );
         assert_eq!(
-            told("a,b\n", &[]),
-            "the table has no line besides its header"
-        );
-        assert_eq!(
-            told("a,a\n1,2\n", &[]),
-            "the column \"a\" stands in the table twice"
-        );
-        assert_eq!(
-            told("a,b\n1,2\n", &["c"]),
+            diagnostics("a,b\n1,2\n", &["c"]),
             "there is no column \"c\"; the columns are a, b"
         );
         assert_eq!(
-            told("a,b\n1,2,3\n", &[]),
-            "line 2: 3 fields, and the header has 2"
+            diagnostics("a,b\n1,2,3\n", &[]),
+            "line 2: 3 fields, but the header has 2"
         );
         assert_eq!(
-            told("a,b\n1,x\n", &[]),
-            "line 2: \"x\" is no number; write it like 12.5, without a unit"
+            diagnostics("a,b\n1,x\n", &[]),
+            "line 2: \"x\" is not a number; write it like 12.5, without a unit"
         );
-        assert!(told("a,b\n1,2\n2,NaN\n", &[]).starts_with("line 3: NaN is no measurement"));
+        assert!(
+            diagnostics("a,b\n1,2\n2,NaN\n", &[]).starts_with("line 3: NaN is not a measurement")
+        );
         assert_eq!(
-            told("a,b\n1,2\n,3\n", &[]),
+            diagnostics("a,b\n1,2\n,3\n", &[]),
             "line 3: the level of \"a\" is missing"
         );
         assert_eq!(
-            told("a,b\n1,\"2\n", &[]),
+            diagnostics("a,b\n1,\"2\n", &[]),
             "line 2: this quote is never closed"
         );
-        assert!(told("a,b\n1,2\n1,3\n", &[]).contains("same level \"1\" in all lines"));
+        assert!(diagnostics("a,b\n1,2\n1,3\n", &[]).contains("same level \"1\" in all lines"));
     }
 }

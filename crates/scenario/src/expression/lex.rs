@@ -84,7 +84,7 @@ pub(crate) fn tokens(text: &str, start: usize) -> Result<Vec<Spanned>, ExprError
         if found.len() == TOKENS_MAX {
             return Err(
                 ExprError::new(start..at, "this expression is too long").hint(format!(
-                    "an expression has at most {TOKENS_MAX} words and signs"
+                    "an expression has at most {TOKENS_MAX} words and operators"
                 )),
             );
         }

@@ -9,14 +9,14 @@ const USERS_MAX: &[Key] = &[Key {
     name: "users_max",
     kind: Kind::Count,
     default: Absent,
-    doc: "It starts so many users at most, however long it lasts",
+    doc: "Largest number of users that the phase starts",
 }];
 
 const NAME: &[Key] = &[Key {
     name: "name",
     kind: Kind::Text,
     default: Said("`hold`, `hold-2`"),
-    doc: "Names the phase in figures and thresholds",
+    doc: "Name of the phase in figures and thresholds",
 }];
 
 pub(crate) static PHASES: &[Table] = &[
@@ -41,7 +41,7 @@ pub(crate) static PHASES: &[Table] = &[
                 name: "poisson",
                 kind: Kind::Rate,
                 default: Required,
-                doc: "Users start as a Poisson process of this rate",
+                doc: "Users start as a Poisson process with this rate",
             }],
             FOR,
             USERS_MAX,
@@ -55,7 +55,7 @@ pub(crate) static PHASES: &[Table] = &[
                 name: "ramp",
                 kind: Kind::RateRange,
                 default: Required,
-                doc: "The rate goes in a straight line from the first to the second",
+                doc: "The rate changes linearly from the first value to the second",
             }],
             FOR,
             SPACING,
@@ -70,14 +70,14 @@ pub(crate) static PHASES: &[Table] = &[
                 name: "steps",
                 kind: Kind::Any(&[Kind::List(&Kind::Rate), Kind::Mapping(&STEP_RANGE)]),
                 default: Required,
-                doc: "One rate after the other; each becomes a phase of its own: `steps-1`, \
+                doc: "Consecutive rates; each becomes a phase of its own: `steps-1`, \
                       `steps-2`, …",
             }],
             &[Key {
                 name: "each",
                 kind: Kind::Duration,
                 default: Required,
-                doc: "How long each lasts",
+                doc: "Duration of each step",
             }],
             SPACING,
             COMMON,
@@ -94,14 +94,14 @@ pub(crate) static PHASES: &[Table] = &[
                 name: "together",
                 kind: Kind::List(&Kind::Phase),
                 default: Required,
-                doc: "Open phases that go on side by side, at most 256, each with users of its own; it \
-                      lasts as long as the longest of them",
+                doc: "Open phases that run concurrently, at most 256, each with its own \
+                      users. The group lasts as long as its longest phase",
             },
             Key {
                 name: "name",
                 kind: Kind::Text,
                 default: Said("`together`, `together-2`"),
-                doc: "Names all of them as one phase, in figures and thresholds",
+                doc: "Name of the group, as one phase, in figures and thresholds",
             },
         ]],
     },
@@ -112,14 +112,14 @@ pub(crate) static PHASES: &[Table] = &[
                 name: "hold",
                 kind: Kind::Duration,
                 default: Required,
-                doc: "Nobody starts for so long; those that are there go on",
+                doc: "No user starts for this long; active users continue",
             }],
             NAME,
             &[Key {
                 name: "until",
                 kind: Kind::Word(&["end", "done"]),
                 default: Text("end"),
-                doc: "`done`, for the last phase only: it is over as soon as nobody is present",
+                doc: "`done` (last phase only): the phase ends as soon as no user is active",
             }],
         ],
     },
@@ -130,8 +130,8 @@ pub(crate) static PHASES: &[Table] = &[
                 name: "users",
                 kind: Kind::Count,
                 default: Required,
-                doc: "A closed population: so many users, each starting its session anew when it \
-                      ends",
+                doc: "A closed population of this many users; each restarts its session \
+                      when it ends",
             }],
             FOR,
             COMMON,
@@ -158,7 +158,7 @@ pub(crate) static STEP_RANGE: Table = Table {
             name: "by",
             kind: Kind::Rate,
             default: Required,
-            doc: "From each to the next",
+            doc: "Difference between consecutive rates",
         },
     ]],
 };
@@ -171,14 +171,14 @@ pub(crate) static SINGLE: Table = Table {
             name: "at",
             kind: Kind::Duration,
             default: Required,
-            doc: "When the user starts, from the run's start; beside the phases, and before the \
-                  last one ends",
+            doc: "When the user starts, relative to the start of the run; before the \
+                  last phase ends. It starts in addition to the phases' users",
         },
         Key {
             name: "session",
             kind: Kind::Text,
             default: Required,
-            doc: "Which session it runs",
+            doc: "The session that the user runs",
         },
     ]],
 };

@@ -10,19 +10,19 @@ pub(crate) static AUTH: Table = Table {
             name: "basic",
             kind: Kind::Mapping(&CREDENTIALS),
             default: Absent,
-            doc: "Name and password are sent with the request (RFC 7617)",
+            doc: "Sends a user name and a password with the request (RFC 7617)",
         },
         Key {
             name: "bearer",
             kind: Kind::Template,
             default: Absent,
-            doc: "A token is sent with the request (RFC 6750)",
+            doc: "Sends a token with the request (RFC 6750)",
         },
         Key {
             name: "digest",
             kind: Kind::Mapping(&CREDENTIALS),
             default: Absent,
-            doc: "The server's challenge is answered (RFC 7616); for HTTP requests only",
+            doc: "Answers the server's challenge (RFC 7616); HTTP requests only",
         },
     ]],
 };
@@ -34,7 +34,7 @@ pub(crate) static CREDENTIALS: Table = Table {
             name: "user",
             kind: Kind::Template,
             default: Required,
-            doc: "The name",
+            doc: "The user name",
         },
         Key {
             name: "password",

@@ -26,32 +26,34 @@ pub(super) const OPENING: &[Key] = &[
         "protocol",
         Kind::Word(PROTOCOLS),
         Absent,
-        "The [protocol of channels](#channels) that is spoken over it; the step waits for its greeting, too",
+        "The [channel protocol](#channels) on the WebSocket. The step also waits for \
+         the protocol's greeting",
     ),
     key(
         "vsn",
         Kind::Word(VSNS),
         Text("2.0.0"),
-        "Of `phoenix`: the version of its messages",
+        "For `phoenix`: the version of its message format",
     ),
     key(
         "heartbeat",
         Kind::Duration,
         Text("30s"),
-        "Of `phoenix`: from one heartbeat to the next",
+        "For `phoenix`: interval between heartbeats",
     ),
     key(
         "compress",
         Kind::Word(COMPRESS),
         Text("none"),
-        "Offers to compress messages (permessage-deflate, RFC 7692): `shared`, each may refer to those \
-         before; `separate`, each stands for itself, both ways",
+        "Offers message compression (permessage-deflate, RFC 7692). `shared`: messages \
+         share a compression context; `separate`: each message is compressed on its \
+         own, in both directions",
     ),
     key(
         "subprotocols",
         Kind::OneOrMore(&Kind::Text),
-        Said("those of the `protocol`"),
-        "Offered to the server, which may choose one; another choice is an error",
+        Said("those of `protocol`"),
+        "Offered to the server, which may choose one of them; any other choice is an error",
     ),
 ];
 
@@ -59,19 +61,19 @@ const PARAMS: Key = key(
     "params",
     Kind::Json,
     Absent,
-    "Of `actioncable`: what stands in the identifier besides the channel's name",
+    "For `actioncable`: further fields of the identifier, besides the channel's name",
 );
 const REPLY: Key = key(
     "reply",
     Kind::Mapping(&EXPECT),
     Absent,
-    "What answers it and is waited for",
+    "The reply to wait for",
 );
 const TIMEOUT: Key = key(
     "timeout",
     Kind::Duration,
     Said("`options.timeout`"),
-    "For the server's answer",
+    "Limit for the server's reply",
 );
 
 pub(crate) const JOIN: Table = Table {
@@ -81,14 +83,15 @@ pub(crate) const JOIN: Table = Table {
             "join",
             Kind::Template,
             Required,
-            "Joins this topic (`phoenix`), channel (`actioncable`) or namespace (`socket.io`), and waits \
-             until the server says so; a refusal ends the session",
+            "Joins this topic (`phoenix`), channel (`actioncable`) or namespace \
+             (`socket.io`) and waits for the server's confirmation. A refusal ends the \
+             session",
         ),
         key(
             "payload",
             Kind::Json,
             Absent,
-            "What is sent with it (`phoenix`), or what authenticates (`socket.io`)",
+            "Payload of the join (`phoenix`), or authentication data (`socket.io`)",
         ),
         PARAMS,
         AS,
@@ -103,7 +106,7 @@ pub(crate) const PUSH: Table = Table {
             "push",
             Kind::Mapping(&PUSHED),
             Required,
-            "Of `phoenix`: sends an event to a topic",
+            "For `phoenix`: sends an event to a topic",
         ),
         REPLY,
         AS,
@@ -118,8 +121,8 @@ pub(crate) static PUSHED: Table = Table {
         key(
             "topic",
             Kind::Template,
-            Said("the one joined last"),
-            "A topic that was joined",
+            Said("the one that was joined last"),
+            "A joined topic",
         ),
     ]],
 };
@@ -131,7 +134,7 @@ pub(crate) const PERFORM: Table = Table {
             "perform",
             Kind::Mapping(&PERFORMED),
             Required,
-            "Of `actioncable`: calls an action of a channel",
+            "For `actioncable`: calls an action of a channel",
         ),
         REPLY,
         AS,
@@ -146,13 +149,13 @@ pub(crate) static PERFORMED: Table = Table {
             "data",
             Kind::Json,
             Absent,
-            "A mapping: what it is called with",
+            "Arguments of the action, as a mapping",
         ),
         key(
             "channel",
             Kind::Template,
-            Said("the one joined last"),
-            "A channel that was joined",
+            Said("the one that was joined last"),
+            "A joined channel",
         ),
         PARAMS,
     ]],
@@ -165,7 +168,7 @@ pub(crate) const EMIT: Table = Table {
             "emit",
             Kind::Mapping(&EMITTED),
             Required,
-            "Of `socket.io`: sends an event to a namespace",
+            "For `socket.io`: sends an event to a namespace",
         ),
         REPLY,
         AS,
@@ -180,13 +183,13 @@ pub(crate) static EMITTED: Table = Table {
             "args",
             Kind::Json,
             Absent,
-            "A list: its arguments; anything else: its only argument",
+            "Arguments of the event: a list, or a single argument",
         ),
         key(
             "namespace",
             Kind::Template,
-            Said("the one joined last"),
-            "A namespace that was joined",
+            Said("the one that was joined last"),
+            "A joined namespace",
         ),
     ]],
 };
@@ -197,7 +200,7 @@ pub(crate) const LEAVE: Table = Table {
         key(
             "leave",
             Kind::Any(&[Kind::Nothing, Kind::Template]),
-            Said("the one joined last"),
+            Said("the one that was joined last"),
             "Leaves a topic, channel or namespace",
         ),
         PARAMS,

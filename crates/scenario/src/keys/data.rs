@@ -10,41 +10,42 @@ pub(crate) static DATA: Table = Table {
             name: "file",
             kind: Kind::Text,
             default: Required,
-            doc: "CSV with a first row of names, or JSON lines: an object a line, each with the \
-                  same keys",
+            doc: "A CSV file with a header row, or JSON lines: one object per line, all \
+                  with the same keys",
         },
         Key {
             name: "columns",
             kind: Kind::List(&Kind::Text),
-            default: Said("the first row names them"),
-            doc: "Names of the columns, where the file has no row of names",
+            default: Said("the first row"),
+            doc: "Column names, if the file has no header row",
         },
         Key {
             name: "order",
             kind: Kind::Word(&["sequential", "random", "unique"]),
             default: Text("sequential"),
-            doc: "`sequential`: user n begins with row n, from 0, and each further `feed` is the \
-                  next; `random`: each `feed` is any row; `unique`: user n has row n, each time",
+            doc: "`sequential`: user n starts with row n (from 0), and each further \
+                  `feed` takes the next row; `random`: each `feed` takes a random row; \
+                  `unique`: user n always has row n",
         },
         Key {
             name: "end",
             kind: Kind::Word(&["wrap", "stop", "error"]),
             default: Said("`error` for `unique`, else `wrap`"),
-            doc: "Beyond the last row: go on with the first, let the user finish, or count an \
-                  error and let it finish",
+            doc: "After the last row: `wrap` continues with the first row, `stop` ends \
+                  the user, `error` counts an error and ends the user",
         },
         Key {
             name: "format",
             kind: Kind::Word(&["csv", "jsonl", "plain"]),
-            default: Said("by the file's name: `.jsonl` and `.ndjson` are JSON lines"),
-            doc: "How the file is written; `plain`: lines of cells as they stand between \
-                  separators, quotes and all, of which those beyond the columns are passed over",
+            default: Said("by file name: `.jsonl` and `.ndjson` are JSON lines, others CSV"),
+            doc: "Format of the file. `plain`: cells are taken literally, including \
+                  quotes; cells beyond the columns are skipped",
         },
         Key {
             name: "separator",
             kind: Kind::Text,
             default: Text(","),
-            doc: "Between the cells of a row: one character, `tab` for a tabulator",
+            doc: "Separator of the cells: one character, or `tab`",
         },
     ]],
 };
@@ -56,13 +57,13 @@ pub(super) const FEED: Table = Table {
             name: "feed",
             kind: Kind::Text,
             default: Required,
-            doc: "A name under [`data`](#data): a row of it is taken",
+            doc: "Takes a row of this entry of [`data`](#data)",
         },
         Key {
             name: "as",
             kind: Kind::Map(&Kind::Text),
-            default: Said("every column under its own name"),
-            doc: "The variables to set, each with its column",
+            default: Said("each column into a variable of the same name"),
+            doc: "The variables to set, each with its column name",
         },
     ]],
 };

@@ -10,39 +10,43 @@ pub(crate) static DIST: Table = Table {
         choice(
             "uniform",
             Kind::Mapping(&UNIFORM),
-            "Every value alike; `1s..15s` in short",
+            "All values are equally likely; short form: `1s..15s`",
         ),
-        choice("exponential", Kind::Duration, "Its mean"),
+        choice("exponential", Kind::Duration, "Mean"),
         choice(
             "normal",
             Kind::Mapping(&NORMAL),
-            "Draws below zero count as 0",
+            "Values below zero count as 0",
         ),
         choice(
             "lognormal",
             Kind::Mapping(&LOGNORMAL),
-            "Its logarithm is normal",
+            "The logarithm is normally distributed",
         ),
-        choice("weibull", Kind::Mapping(&WEIBULL), "Stretched exponential"),
+        choice(
+            "weibull",
+            Kind::Mapping(&WEIBULL),
+            "Weibull (stretched exponential)",
+        ),
         choice(
             "pareto",
             Kind::Mapping(&PARETO),
-            "Type I: a heavy tail above its scale",
+            "Type I: a heavy tail above the scale",
         ),
-        choice("gamma", Kind::Mapping(&GAMMA), "Its mean is shape × scale"),
+        choice("gamma", Kind::Mapping(&GAMMA), "The mean is shape × scale"),
         choice(
             "empirical",
             Kind::Any(&[Kind::Text, Kind::List(&Kind::Duration)]),
-            "Draws one of the listed values, or of those in a file: one a line, durations or bare \
-             seconds, `#` begins a comment",
+            "Draws one of the listed values, or one of those in a file: one per line, \
+             durations or seconds without a unit; `#` starts a comment",
         ),
         choice(
             "mixture",
             Kind::List(&Kind::Mapping(&MIXTURE_PART)),
-            "Draws one of the parts by weight, then from it",
+            "Chooses one of the parts by weight, then draws from it",
         ),
-        choice("min", Kind::Duration, "Smaller draws become this"),
-        choice("max", Kind::Duration, "Larger draws become this"),
+        choice("min", Kind::Duration, "Smaller values are replaced by this"),
+        choice("max", Kind::Duration, "Larger values are replaced by this"),
     ]],
 };
 
@@ -85,16 +89,16 @@ const fn either(name: &'static str, other: &'static str, doc: &'static str) -> K
 pub(crate) static UNIFORM: Table = Table {
     name: "uniform",
     groups: &[&[
-        duration("min", "The least value"),
-        duration("max", "The greatest value (not drawn itself)"),
+        duration("min", "Smallest value"),
+        duration("max", "Upper bound (exclusive)"),
     ]],
 };
 
 pub(crate) static NORMAL: Table = Table {
     name: "normal",
     groups: &[&[
-        duration("mean", "Its mean"),
-        duration("sd", "Its standard deviation, ≥ 0"),
+        duration("mean", "Mean"),
+        duration("sd", "Standard deviation, at least 0"),
     ]],
 };
 
@@ -103,33 +107,39 @@ pub(crate) static LOGNORMAL: Table = Table {
     groups: &[&[
         either(
             "median",
-            "from `mean`",
-            "Its median, above 0; either this or `mean`",
+            "computed from `mean`",
+            "Median, above 0; either `median` or `mean`",
         ),
         either(
             "mean",
-            "from `median`",
-            "Its mean, above 0; either this or `median`",
+            "computed from `median`",
+            "Mean, above 0; either `mean` or `median`",
         ),
-        number("sigma", "Standard deviation of its natural logarithm, ≥ 0"),
+        number(
+            "sigma",
+            "Standard deviation of the natural logarithm, at least 0",
+        ),
     ]],
 };
 
 pub(crate) static WEIBULL: Table = Table {
     name: "weibull",
     groups: &[&[
-        duration("scale", "About 63 % of draws are below it; above 0"),
-        number("shape", "Below 1: heavier tail than exponential; above 0"),
+        duration("scale", "About 63 % of values are below it; above 0"),
+        number(
+            "shape",
+            "Above 0; below 1 the tail is heavier than exponential",
+        ),
     ]],
 };
 
 pub(crate) static PARETO: Table = Table {
     name: "pareto",
     groups: &[&[
-        duration("scale", "The least value, above 0"),
+        duration("scale", "Smallest value, above 0"),
         number(
             "shape",
-            "The tail's exponent, above 0; at 1 and below it has no mean",
+            "Exponent of the tail, above 0; at 1 and below the mean is infinite",
         ),
     ]],
 };
@@ -138,8 +148,16 @@ pub(crate) static GAMMA: Table = Table {
     name: "gamma",
     groups: &[&[
         number("shape", "Above 0"),
-        either("scale", "from `mean`", "Above 0; either this or `mean`"),
-        either("mean", "from `scale`", "Above 0; either this or `scale`"),
+        either(
+            "scale",
+            "computed from `mean`",
+            "Above 0; either `scale` or `mean`",
+        ),
+        either(
+            "mean",
+            "computed from `scale`",
+            "Above 0; either `mean` or `scale`",
+        ),
     ]],
 };
 
@@ -150,13 +168,13 @@ pub(crate) static MIXTURE_PART: Table = Table {
             name: "weight",
             kind: Kind::Number,
             default: Text("1"),
-            doc: "Its share among the parts",
+            doc: "The part's share",
         },
         Key {
             name: "of",
             kind: Kind::Dist,
             default: Required,
-            doc: "What is drawn from it",
+            doc: "Distribution of the part",
         },
     ]],
 };

@@ -13,7 +13,7 @@ pub(crate) static DOCUMENT: Table = Table {
             name: "name",
             kind: Kind::Text,
             default: Said("the file's name"),
-            doc: "Names the run and its directory",
+            doc: "Name of the run and of its directory",
         },
         Key {
             name: "target",
@@ -29,14 +29,14 @@ pub(crate) static DOCUMENT: Table = Table {
             name: "seed",
             kind: Kind::Count,
             default: Text("1"),
-            doc: "Every random draw of the run follows from it",
+            doc: "Seed of all random draws of the run",
         },
         Key {
             name: "params",
             kind: Kind::Map(&Kind::Scalar),
             default: Absent,
-            doc: "Names with default values that stand for `${name}` anywhere in the file and that \
-                  `--set name=value` changes",
+            doc: "Parameters with their default values. `${name}` inserts one anywhere \
+                  in the file; `--set name=value` changes it",
         },
         Key {
             name: "options",
@@ -48,38 +48,39 @@ pub(crate) static DOCUMENT: Table = Table {
             name: "messages",
             kind: Kind::Map(&Kind::Mapping(&MESSAGE)),
             default: Absent,
-            doc: "Messages of WebSockets, TCP connections and polls, and server-sent events, tried in \
-                  this order where no step waits for the one that came",
+            doc: "Messages that the server pushes (over WebSocket, TCP, server-sent \
+                  events or polling). Tried in this order if no step waits for the \
+                  received message",
         },
         Key {
             name: "data",
             kind: Kind::Map(&Kind::Mapping(&DATA)),
             default: Absent,
-            doc: "Users' own data by name: files of which `feed` takes rows",
+            doc: "Data files by name; `feed` takes rows of them",
         },
         Key {
             name: "sessions",
             kind: Kind::Map(&Kind::Any(&[Kind::Steps, Kind::Mapping(&SESSION)])),
             default: Required,
-            doc: "The programs that users run, by name",
+            doc: "The users' programs by name",
         },
         Key {
             name: "arrivals",
             kind: Kind::List(&Kind::Phase),
             default: Required,
-            doc: "How users arrive: phases, one after the other",
+            doc: "How users arrive: consecutive phases",
         },
         Key {
             name: "thresholds",
             kind: Kind::List(&Kind::Text),
             default: Absent,
-            doc: "What must hold for the run to pass",
+            doc: "Conditions that must hold for the run to pass",
         },
         Key {
             name: "probes",
             kind: Kind::List(&Kind::Probe),
             default: Absent,
-            doc: "What is asked on the server's side once a second",
+            doc: "Sources on the server's side that are read once a second",
         },
     ]],
 };
@@ -90,22 +91,22 @@ pub(crate) static TARGET_URL: Table = Table {
         Key {
             name: "url",
             kind: Kind::Target,
-            default: Said("either this or `servers`"),
-            doc: "`http://`, `https://`, `ws://` or `wss://`, a host, and perhaps a port and a \
-                  path that relative paths are appended to; or `tcp://` or `tls://`, a host and a \
+            default: Said("either `url` or `servers`"),
+            doc: "`http://`, `https://`, `ws://` or `wss://` with a host and optionally \
+                  a port and a base path; or `tcp://` or `tls://` with a host and a \
                   port",
         },
         Key {
             name: "servers",
             kind: Kind::List(&Kind::Mapping(&SERVER)),
             default: Absent,
-            doc: "Several servers; each user belongs to one of them, drawn by weight",
+            doc: "Several servers; each user is assigned to one, drawn by weight",
         },
         Key {
             name: "tls",
             kind: Kind::Mapping(&TLS),
             default: Absent,
-            doc: "Certificates; the same as `options.tls`",
+            doc: "Certificate settings; the same as `options.tls`",
         },
     ]],
 };
@@ -123,7 +124,7 @@ pub(crate) static SERVER: Table = Table {
             name: "weight",
             kind: Kind::Number,
             default: Text("1"),
-            doc: "Its share of the users",
+            doc: "The server's share of the users",
         },
     ]],
 };
@@ -135,19 +136,19 @@ pub(crate) static TLS: Table = Table {
             name: "verify",
             kind: Kind::Bool,
             default: Text("true"),
-            doc: "`false` accepts any certificate, and the run says so",
+            doc: "`false` accepts any certificate; the run reports this",
         },
         Key {
             name: "ca",
             kind: Kind::OneOrMore(&Kind::Text),
             default: Absent,
-            doc: "PEM files of further trusted roots",
+            doc: "PEM files with additional trusted root certificates",
         },
         Key {
             name: "server_name",
             kind: Kind::Text,
             default: Said("the URL's host"),
-            doc: "Sent to the server and looked for in its certificate",
+            doc: "Sent to the server (SNI) and checked against its certificate",
         },
     ]],
 };
@@ -159,15 +160,15 @@ pub(crate) static CONNECT_RETRIES: Table = Table {
             name: "times",
             kind: Kind::Count,
             default: Required,
-            doc: "How often for one request or handshake, 0 to 100; each attempt is counted as \
-                  `connect`, and the operation that waits counts from when it was due and ends \
-                  with its own `timeout`",
+            doc: "Retries for one request or handshake, 0 to 100. Each attempt is \
+                  counted as `connect`. The latency of the waiting operation starts \
+                  when it was due, and its own `timeout` ends it",
         },
         Key {
             name: "pause",
             kind: Kind::Duration,
             default: Text("1s"),
-            doc: "From a failure to the next attempt",
+            doc: "Pause between a failure and the next attempt",
         },
     ]],
 };
@@ -179,107 +180,118 @@ pub(crate) static OPTIONS: Table = Table {
             name: "connect_timeout",
             kind: Kind::Duration,
             default: Text("10s"),
-            doc: "For the TCP and TLS set-up of one connection, within the `timeout` of what needs it",
+            doc: "Limit for the TCP and TLS set-up of one connection. The `timeout` of \
+                  the operation that needs the connection applies too",
         },
         Key {
             name: "connect_retries",
             kind: Kind::Mapping(&CONNECT_RETRIES),
-            default: Said("a connection that fails is not tried again"),
-            doc: "Connections that the target refused, reset or did not answer are tried again",
+            default: Said("no retries"),
+            doc: "Retries connections that the target refused, reset or did not answer",
         },
         Key {
             name: "connecting_max",
             kind: Kind::Count,
-            default: Said("4,096 where the target is on loopback, else no limit"),
-            doc: "Connections, upgrades included, that may be set up at once; users that fall due \
-                  meanwhile start late, and are told",
+            default: Said("4,096 if the target is on loopback, else no limit"),
+            doc: "Largest number of connections, including upgrades, that are set up at \
+                  the same time. Users that are due meanwhile start late; the run \
+                  reports how many",
         },
         Key {
             name: "timeout",
             kind: Kind::Duration,
             default: Text("30s"),
-            doc: "For one response, reply, WebSocket handshake or event stream's head, from when it \
-                  was sent; a step's own `timeout` or `within` goes before it",
+            doc: "Limit for one response, reply, WebSocket handshake or event-stream \
+                  head, counted from when the request was sent. A step's own `timeout` \
+                  or `within` overrides it",
         },
         Key {
             name: "drain",
             kind: Kind::Duration,
             default: Text("10s"),
-            doc: "After the last phase no step begins; those in flight get this long",
+            doc: "Time that steps in flight have after the last phase; no new step starts",
         },
         Key {
             name: "source_addresses",
             kind: Kind::OneOrMore(&Kind::Text),
-            default: Said("the kernel's choice; 127.0.0.0/8 address by address on loopback"),
-            doc: "Local addresses to connect from in turn: addresses, ranges \
-                  (`10.0.0.5..10.0.0.9`) or networks (`127.0.0.0/24`); at most 65,536 together",
+            default: Said(
+                "chosen by the kernel; on loopback the addresses of \
+                           127.0.0.0/8 in turn",
+            ),
+            doc: "Local addresses to connect from, in turn: addresses, ranges \
+                  (`10.0.0.5..10.0.0.9`) or networks (`127.0.0.0/24`); at most 65,536 \
+                  in total",
         },
         Key {
             name: "headers",
             kind: Kind::Map(&Kind::Template),
             default: Absent,
-            doc: "Sent with every HTTP request, event stream's included, and WebSocket handshake \
-                  unless the step has its own of that name; only parameters, `user`, `iteration` and functions may stand in \
-                  them",
+            doc: "Headers of every HTTP request, event stream and WebSocket handshake, \
+                  unless the step sets the same header. Values may contain only \
+                  parameters, `user`, `iteration` and functions",
         },
         Key {
             name: "auth",
             kind: Kind::Mapping(&AUTH),
             default: Absent,
-            doc: "Who users are to servers, for steps that do not say it themselves; what may stand \
-                  in `headers` may stand in it",
+            doc: "Credentials for steps without their own `auth`. The same expressions \
+                  are allowed as in `headers`",
         },
         Key {
             name: "cookies",
             kind: Kind::Bool,
             default: Text("false"),
-            doc: "Users keep the cookies that responses and handshakes set, and send them back",
+            doc: "Users store the cookies that responses and handshakes set, and send \
+                  them back",
         },
         Key {
             name: "tls",
             kind: Kind::Mapping(&TLS),
             default: Absent,
-            doc: "Certificates",
+            doc: "Certificate settings",
         },
         Key {
             name: "http_connections",
             kind: Kind::Word(&["user", "shared"]),
             default: Text("user"),
-            doc: "`user`: every user has its own connection to each host; `shared`: users share \
-                  idle ones",
+            doc: "`user`: each user has its own connection to each host; `shared`: \
+                  users share idle connections",
         },
         Key {
             name: "response_max",
             kind: Kind::Size,
             default: Text("16MiB"),
-            doc: "Largest body of an HTTP response; a larger one is an error, and so is a head over 64 KiB",
+            doc: "Largest HTTP response body; a larger one is an error. A head larger \
+                  than 64 KiB is an error too",
         },
         Key {
             name: "message_max",
             kind: Kind::Size,
             default: Text("16MiB"),
-            doc: "Largest message of a WebSocket or a TCP connection, or server-sent event; a larger one \
-                  is an error",
+            doc: "Largest message of a WebSocket or TCP connection, and largest \
+                  server-sent event; a larger one is an error",
         },
         Key {
             name: "mode",
             kind: Kind::Word(&["auto", "precise", "wide"]),
             default: Text("auto"),
-            doc: "`precise`: one loop a core with microsecond punctuality; `wide`: several loops a \
-                  core, millisecond punctuality, any number of users; `auto` chooses by the number \
-                  of users",
+            doc: "`precise`: one event loop per core, accurate to microseconds; `wide`: \
+                  several loops per core, accurate to milliseconds, for any number of \
+                  users; `auto` chooses by the number of users",
         },
         Key {
             name: "loops",
             kind: Kind::Count,
-            default: Said("the mode's own rule"),
-            doc: "How many event loops, 1 to 1024. Precise loops that are fewer than the cores have one each to themselves",
+            default: Said("set by the mode"),
+            doc: "Number of event loops, 1 to 1024. If there are fewer precise loops \
+                  than cores, each loop has a core of its own",
         },
         Key {
             name: "lag_max",
             kind: Kind::Duration,
             default: Text("50ms"),
-            doc: "A run whose own lag (p99 of sent − due) is above this cannot be trusted",
+            doc: "If the generator's lag (p99 of sent − due) is above this, the run is \
+                  not trusted",
         },
     ]],
 };
@@ -291,14 +303,15 @@ pub(crate) static MESSAGE: Table = Table {
             name: "when",
             kind: Kind::Mapping(&WHEN),
             default: Required,
-            doc: "Which messages are meant: all conditions must hold",
+            doc: "Which messages this entry describes: all conditions must hold",
         },
         Key {
             name: "sent_at",
             kind: Kind::Text,
-            default: Said("the message is counted only"),
-            doc: "JSON pointer to the sender's timestamp, a number since the Unix epoch; the \
-                  message's latency runs from there to its receipt",
+            default: Said("the message is only counted"),
+            doc: "JSON pointer to the sender's timestamp, a number since the Unix \
+                  epoch. The message's latency is the time from this timestamp to \
+                  receipt",
         },
         Key {
             name: "unit",
@@ -310,22 +323,24 @@ pub(crate) static MESSAGE: Table = Table {
             name: "seq",
             kind: Kind::Text,
             default: Absent,
-            doc: "Where its number is, which grows by one from message to message: a JSON pointer, or \
-                  a number at a place (`u32be@4`). Then [lost and repeated ones](scenario.md#numbered-messages) \
-                  are told",
+            doc: "Where the message's sequence number is: a JSON pointer, or a binary \
+                  field (`u32be@4`). It must grow by one with each message. [Lost and \
+                  repeated messages](scenario.md#numbered-messages) are then reported",
         },
         Key {
             name: "key",
             kind: Kind::Text,
-            default: Said("a channel's topic, else all are one sequence"),
-            doc: "What tells one sequence of numbers from another: a JSON pointer, or a number at a \
-                  place",
+            default: Said(
+                "the channel's topic if there is one, else all messages form \
+                           one sequence",
+            ),
+            doc: "Distinguishes sequences: a JSON pointer, or a binary field",
         },
         Key {
             name: "as",
             kind: Kind::Text,
             default: Said("the message's name"),
-            doc: "What it is measured as",
+            doc: "Name of the measure",
         },
     ]],
 };
@@ -337,19 +352,19 @@ pub(crate) static SESSION: Table = Table {
             name: "weight",
             kind: Kind::Number,
             default: Text("1"),
-            doc: "Its share among the sessions, for phases that do not name one",
+            doc: "The session's share, for phases that do not choose a session",
         },
         Key {
             name: "cookies",
             kind: Kind::Bool,
             default: Said("`options.cookies`"),
-            doc: "Its users keep cookies",
+            doc: "Whether its users store cookies",
         },
         Key {
             name: "steps",
             kind: Kind::Steps,
             default: Required,
-            doc: "What a user does",
+            doc: "The user's steps",
         },
     ]],
 };

@@ -10,26 +10,27 @@ pub(crate) static EXPERIMENT: Table = Table {
             name: "name",
             kind: Kind::Text,
             default: Said("the file's name"),
-            doc: "Names the experiment and its directory",
+            doc: "Name of the experiment and of its directory",
         },
         Key {
             name: "scenario",
             kind: Kind::Text,
             default: Required,
-            doc: "The scenario's file, sought beside this one",
+            doc: "The scenario's file, relative to this file",
         },
         Key {
             name: "set",
             kind: Kind::Map(&Kind::Scalar),
             default: Absent,
-            doc: "Overrides for all runs, each as in `--set`: a place of the scenario and its value",
+            doc: "Overrides for all runs, as in `--set`: a path in the scenario and its value",
         },
         Key {
             name: "design",
             kind: Kind::Word(super::DESIGNS),
             default: Text("full"),
-            doc: "`full`: all combinations of levels; `2^k`: the same, two levels each; \
-                  `2^(k-r)`: a part of them, chosen by `generators`; `sweep`: one factor",
+            doc: "`full`: all combinations of levels; `2^k`: all combinations of two \
+                  levels; `2^(k-r)`: a fraction of those, chosen by `generators`; \
+                  `sweep`: one factor",
         },
         Key {
             name: "generators",
@@ -46,83 +47,83 @@ pub(crate) static EXPERIMENT: Table = Table {
                 Kind::Mapping(&FACTOR),
             ])),
             default: Required,
-            doc: "What is changed from run to run: by name, or in short by place, with a list of \
-                  levels",
+            doc: "What changes between runs: a name with its settings, or in short a \
+                  path with a list of levels",
         },
         Key {
             name: "responses",
             kind: Kind::List(&Kind::Any(&[Kind::Text, Kind::Mapping(&RESPONSE)])),
             default: Required,
-            doc: "What is looked at: figures as in thresholds, such as `p99(request)`",
+            doc: "The figures to analyse, written as in thresholds: `p99(request)`",
         },
         Key {
             name: "repetitions",
             kind: Kind::Count,
             default: Text("3"),
-            doc: "How often each combination is run, 1 to 1,000",
+            doc: "Runs of each combination, 1 to 1,000",
         },
         Key {
             name: "seed",
             kind: Kind::Count,
             default: Text("1"),
-            doc: "The order of the runs, and the seed of each, follow from it",
+            doc: "Seed of the order of the runs and of each run's seed",
         },
         Key {
             name: "warm_up",
             kind: Kind::Count,
             default: Text("0"),
-            doc: "Runs that are made first and not counted, each time the experiment is started or \
-                  resumed",
+            doc: "Runs that are made first and do not count, each time the experiment \
+                  is started or resumed",
         },
         Key {
             name: "pause",
             kind: Kind::Duration,
             default: Text("1s"),
-            doc: "Between two runs",
+            doc: "Pause between two runs",
         },
         Key {
             name: "before",
             kind: Kind::Text,
             default: Absent,
-            doc: "A shell command before each run, such as one that restarts the target; must end \
-                  with 0 within ten minutes",
+            doc: "A shell command before each run, for example to restart the target. \
+                  It must exit with 0 within ten minutes",
         },
         Key {
             name: "after",
             kind: Kind::Text,
             default: Absent,
-            doc: "The same after each run",
+            doc: "A shell command after each run, with the same rules",
         },
         Key {
             name: "untrusted",
             kind: Kind::Word(&["left-out", "kept"]),
             default: Text("left-out"),
-            doc: "Whether runs that cannot be trusted count in the analysis",
+            doc: "Whether untrusted runs count in the analysis",
         },
         Key {
             name: "confidence",
             kind: Kind::Text,
             default: Text("95%"),
-            doc: "Of the intervals, 50 to 99.99 %",
+            doc: "Confidence level of the intervals, 50 to 99.99 %",
         },
         Key {
             name: "time_max",
             kind: Kind::Duration,
             default: Text("24h"),
-            doc: "An experiment that would take longer is not begun",
+            doc: "An experiment that would take longer is not started",
         },
         Key {
             name: "compare",
             kind: Kind::Mapping(&COMPARE),
             default: Absent,
-            doc: "The runs of each combination are compared with each other, to find its modes of \
-                  behaviour",
+            doc: "Compares the runs of each combination with each other, to find modes \
+                  of behaviour",
         },
         Key {
             name: "full",
             kind: Kind::Map(&Kind::Scalar),
             default: Absent,
-            doc: "What is otherwise with `--full`: places of this file, and their values",
+            doc: "What `--full` changes: paths in this file, and their values",
         },
     ]],
 };
@@ -140,13 +141,13 @@ pub(crate) static COMPARE: Table = Table {
             name: "skip",
             kind: Kind::Duration,
             default: Said("nothing"),
-            doc: "Left out of the beginning of each run",
+            doc: "Skipped at the start of each run",
         },
         Key {
             name: "bin",
             kind: Kind::Duration,
             default: Text("1ms"),
-            doc: "Width of the bins of the [published way](comparing.md#what-else-is-told)",
+            doc: "Bin width of the [published method](comparing.md#what-else-is-diagnostics)",
         },
     ]],
 };
@@ -158,7 +159,8 @@ pub(crate) static FACTOR: Table = Table {
             name: "set",
             kind: Kind::Text,
             default: Said("the factor's name"),
-            doc: "The place that it changes, or the parameter, as in `--set`; not beside variants",
+            doc: "The path or parameter that it changes, as in `--set`; not allowed \
+                  with variants",
         },
         Key {
             name: "levels",
@@ -167,8 +169,8 @@ pub(crate) static FACTOR: Table = Table {
                 Kind::Map(&Kind::Map(&Kind::Scalar)),
             ]),
             default: Required,
-            doc: "Its values; of two the first counts as low, −1. Or variants: names, each with \
-                  overrides as in `set`, of which there may be none",
+            doc: "Its values; the first of two is the low level, −1. Or variants: \
+                  names, each with overrides as in `set`, possibly none",
         },
     ]],
 };
@@ -180,13 +182,13 @@ pub(crate) static RESPONSE: Table = Table {
             name: "figure",
             kind: Kind::Text,
             default: Required,
-            doc: "The figure, as in thresholds",
+            doc: "The figure, written as in thresholds",
         },
         Key {
             name: "model",
             kind: Kind::Word(&["additive", "multiplicative"]),
             default: Text("additive"),
-            doc: "`multiplicative`: effects are factors, found on logarithms",
+            doc: "`multiplicative`: effects are factors, computed on logarithms",
         },
     ]],
 };

@@ -10,7 +10,7 @@ pub(crate) static MARKOV: Table = Table {
             name: "start",
             kind: Kind::Any(&[Kind::Text, Kind::Map(&Kind::Number)]),
             default: Said("the first state"),
-            doc: "Where it begins: a state, or states with their probabilities, which sum to 1",
+            doc: "The initial state, or states with their probabilities, which sum to 1",
         },
         Key {
             name: "states",
@@ -28,20 +28,20 @@ pub(crate) static STATE: Table = Table {
             name: "steps",
             kind: Kind::Steps,
             default: Absent,
-            doc: "What a user does in it",
+            doc: "The steps of the state",
         },
         Key {
             name: "think",
             kind: Kind::Dist,
             default: Absent,
-            doc: "How long it waits before it leaves the state, where the transition says nothing",
+            doc: "Wait before leaving the state, if the transition has no `think`",
         },
         Key {
             name: "next",
             kind: Kind::Map(&Kind::Any(&[Kind::Number, Kind::Mapping(&TRANSITION)])),
             default: Required,
-            doc: "The states that follow, with their probabilities, which sum to 1; `exit` is the \
-                  chain's end, after which the user goes on with the next step",
+            doc: "The next states with their probabilities, which sum to 1. `exit` ends \
+                  the chain; the user continues with the next step",
         },
     ]],
 };
@@ -58,8 +58,8 @@ pub(crate) static TRANSITION: Table = Table {
         Key {
             name: "think",
             kind: Kind::Dist,
-            default: Said("the state's own"),
-            doc: "How long the user waits before it goes there",
+            default: Said("that of the state"),
+            doc: "Wait before the transition",
         },
     ]],
 };
@@ -70,6 +70,6 @@ pub(super) const STEP: Table = Table {
         name: "markov",
         kind: Kind::Mapping(&MARKOV),
         default: Required,
-        doc: "States, what users do in them, and where they go from each with which probability",
+        doc: "A Markov chain: states with steps and transition probabilities",
     }]],
 };

@@ -24,8 +24,8 @@ pub(super) const SAVES: Kind = Kind::Map(&Kind::Any(&[Kind::Text, Kind::Mapping(
 pub(super) const AS: Key = key(
     "as",
     Kind::Text,
-    Said("the event or action where it is the same for every user, else the step's own name"),
-    "What it is measured as",
+    Said("the event or action if it is the same for every user, else the step's name"),
+    "Name of the measure",
 );
 
 pub(crate) static EXPECT: Table = Table {
@@ -35,31 +35,34 @@ pub(crate) static EXPECT: Table = Table {
             "when",
             Kind::Mapping(&WHEN),
             Said("the next message that is not one of `messages`"),
-            "Which message it is: all conditions must hold",
+            "Which message to wait for: all conditions must hold",
         ),
         key(
             "save",
             SAVES,
             Absent,
-            "Parts of the message kept in variables",
+            "Parts of the message to save in variables",
         ),
         key(
             "check",
             CHECKS,
             Absent,
-            "What must hold after `save`; else it is an error of kind `check`",
+            "Conditions, evaluated after `save`; a false one is an error of kind `check`",
         ),
         key(
             "as",
             Kind::Text,
-            Said("for `reply` the send's own; for `expect` its first condition, else `expect`"),
-            "What it is measured as",
+            Said(
+                "for `reply` that of the send; for `expect` its first condition, else \
+                  `expect`",
+            ),
+            "Name of the measure",
         ),
         key(
             "within",
             Kind::Duration,
             Said("`options.timeout`"),
-            "How long it is waited for",
+            "Limit for the wait",
         ),
     ]],
 };
@@ -72,33 +75,42 @@ pub(crate) static WHEN: Table = Table {
             "/pointer",
             Kind::Any(&[Kind::Scalar, Kind::Template]),
             Absent,
-            "The value there must be this one; `{exists: true}`: it must be there",
+            "The value at this JSON pointer must equal this; `{exists: true}`: the \
+             value must exist",
         ),
         key(
             "u8@0",
             Kind::Any(&[Kind::Scalar, Kind::Template]),
             Absent,
-            "The number so many bytes behind the message's beginning must be this one; `u16be@1`, `f64le@8`",
+            "The binary number at this byte offset must equal this; other forms: \
+             `u16be@1`, `f64le@8`",
         ),
-        key("regex", Kind::Text, Absent, "Must match the message's text"),
-        key("body", Kind::Template, Absent, "The message's whole text"),
+        key("regex", Kind::Text, Absent, "The message's text must match"),
+        key(
+            "body",
+            Kind::Template,
+            Absent,
+            "The complete text of the message",
+        ),
         key(
             "event",
             Kind::Template,
             Absent,
-            "The name of a server-sent event, `message` where it has none of its own; or of a channel's event",
+            "The name of the server-sent event (`message` if it has none), or of the \
+             channel's event",
         ),
         key(
             "topic",
             Kind::Template,
             Absent,
-            "A channel's topic (`phoenix`), identifier (`actioncable`) or namespace (`socket.io`)",
+            "The channel's topic (`phoenix`), identifier (`actioncable`) or namespace \
+             (`socket.io`)",
         ),
         key(
             "id",
             Kind::Template,
             Absent,
-            "The last id that the event stream said",
+            "The last event id of the stream",
         ),
     ]],
 };
@@ -116,7 +128,8 @@ pub(crate) static SAVE: Table = Table {
             "pointer",
             Kind::Text,
             Absent,
-            "JSON pointer; in short the pointer itself: `/games/0/id`; a message's number in short: `u32be@4`",
+            "JSON pointer. Short form: the pointer itself, `/games/0/id`; for a binary \
+             field of a message: `u32be@4`",
         ),
         key(
             "regex",
@@ -127,28 +140,29 @@ pub(crate) static SAVE: Table = Table {
         key(
             "group",
             Kind::Count,
-            Said("1 where the regex has a group, else 0"),
-            "Which group of the match; 0: the whole match",
+            Said("1 if the regex has a group, else 0"),
+            "Capture group; 0 is the complete match",
         ),
         key(
             "in",
             Kind::Word(REGEX_PARTS),
             Text("body"),
-            "Where the regex is sought: in the body, or in the whole response as it came, with \
-             status line and headers",
+            "Where to search: in the body, or in the complete response with status line \
+             and headers",
         ),
         key("header", Kind::Text, Absent, "A response header"),
         key(
             "from",
             Kind::Word(SAVE_WORDS),
             Absent,
-            "The HTTP status, the whole body, an event's name, a server-sent event's id, a channel's topic; in short the word itself",
+            "The HTTP status, the complete body, the event's name, the server-sent \
+             event's id or the channel's topic. Short form: the word itself",
         ),
         key(
             "default",
             Kind::Template,
             Said("an error of kind `save`"),
-            "Used where there is no such part",
+            "Value if the part is missing",
         ),
     ]],
 };

@@ -7,20 +7,21 @@ pub(super) const COMMON: &[Key] = &[
     Key {
         name: "name",
         kind: Kind::Text,
-        default: Said("its kind: `ramp`, `hold`, `hold-2`"),
-        doc: "Names the phase in figures and thresholds",
+        default: Said("the phase's kind: `ramp`, `hold`, `hold-2`"),
+        doc: "Name of the phase in figures and thresholds",
     },
     Key {
         name: "session",
         kind: Kind::Text,
         default: Said("drawn by weight"),
-        doc: "Which session its users run",
+        doc: "The session that its users run",
     },
     Key {
         name: "sessions",
         kind: Kind::Map(&Kind::Number),
         default: Said("the sessions' own weights"),
-        doc: "The phase's own weights, by session; those that are not named have none",
+        doc: "Weights of the sessions in this phase; sessions that are not listed have \
+              weight 0",
     },
 ];
 
@@ -28,7 +29,7 @@ pub(super) const FOR: &[Key] = &[Key {
     name: "for",
     kind: Kind::Duration,
     default: Required,
-    doc: "How long it lasts",
+    doc: "Duration of the phase",
 }];
 
 pub(super) const SPACING: &[Key] = &[Key {

@@ -16,21 +16,21 @@ const COMMON: &[Key] = &[
     key(
         "role",
         Kind::Text,
-        Said("its kind: `host`, `redis`, …"),
-        "What the source is to the system, as `servers`",
+        Said("the probe's kind: `host`, `redis`, …"),
+        "Role of the source in the system, such as `servers`",
     ),
     key(
         "name",
         Kind::Text,
-        Said("its address without a password"),
+        Said("the address without a password"),
         "The source's own name",
     ),
-    key("region", Kind::Text, Absent, "Where it is"),
+    key("region", Kind::Text, Absent, "Region or site of the source"),
     key(
         "every",
         Kind::Duration,
         Text("1s"),
-        "How often it is asked, `100ms` to `1h`",
+        "Interval between readings, `100ms` to `1h`",
     ),
 ];
 
@@ -38,24 +38,24 @@ const PAGE: &[Key] = &[key(
     "headers",
     Kind::Map(&Kind::Text),
     Absent,
-    "Sent with the request; values with secrets come from `${env('NAME')}`",
+    "Headers of the request; take secrets from `${env('NAME')}`",
 )];
 
 pub(crate) static PROCESS: Table = Table {
     name: "process",
     groups: &[&[
-        key("pid", Kind::Count, Absent, "The process of this number"),
+        key("pid", Kind::Count, Absent, "The process with this id"),
         key(
             "name",
             Kind::Text,
             Absent,
-            "All processes of this name, added up",
+            "The sum over all processes with this name",
         ),
         key(
             "port",
             Kind::Count,
             Absent,
-            "All processes that listen on this TCP port, added up",
+            "The sum over all processes that listen on this TCP port",
         ),
     ]],
 };
@@ -80,8 +80,8 @@ pub(crate) static PROBES: &[Table] = &[
                 "process",
                 Kind::Any(&[Kind::Word(&["target"]), Kind::Mapping(&PROCESS)]),
                 Required,
-                "Processes of this machine: `target` (what serves the target), or by number, name \
-                 or port",
+                "Processes of this machine: `target` (the processes that serve the \
+                 target), or by process id, name or port",
             )],
             COMMON,
         ],
@@ -105,7 +105,8 @@ pub(crate) static PROBES: &[Table] = &[
                 "redis",
                 Kind::Text,
                 Required,
-                "`redis://` or `rediss://` (TLS), a host, and perhaps a user, a password and a port",
+                "`redis://` or `rediss://` (TLS) with a host and optionally a user, a \
+                 password and a port",
             )],
             COMMON,
         ],
@@ -117,7 +118,7 @@ pub(crate) static PROBES: &[Table] = &[
                 "mysql",
                 Kind::Text,
                 Required,
-                "`mysql://user@host:port/`, of MySQL or MariaDB",
+                "`mysql://user@host:port/` of MySQL or MariaDB",
             )],
             COMMON,
         ],
@@ -161,7 +162,8 @@ pub(crate) static PROBES: &[Table] = &[
                     "metrics",
                     Kind::OneOrMore(&Kind::Text),
                     Said("all"),
-                    "Which metrics: names, or regular expressions that match whole names",
+                    "Metrics to read: names, or regular expressions that match the \
+                     complete name",
                 ),
             ],
             PAGE,

@@ -17,28 +17,29 @@ const SPEED: Key = key(
     "speed",
     Kind::Number,
     Text("1"),
-    "How many times faster than it was recorded: 60 makes a minute of an hour, with as many users",
+    "Plays the recording this many times faster: with 60 an hour takes a minute and has \
+     the same number of users",
 );
 
 const COLUMN: Key = key(
     "column",
     Kind::Text,
-    Said("the file is numbers or times alone"),
-    "The file is CSV with a first row of names, and this is the column",
+    Said("the file contains only numbers or times"),
+    "Column to read, if the file is CSV with a header row",
 );
 
 const PART: &[Key] = &[
     key(
         "from",
         Kind::Duration,
-        Said("its beginning"),
-        "How far into the recording the phase begins, in the recording's own time",
+        Said("the start of the recording"),
+        "Where in the recording the phase starts, in the recording's time",
     ),
     key(
         "for",
         Kind::Duration,
-        Said("to the recording's end"),
-        "How long the phase lasts, in the run's time",
+        Said("the rest of the recording"),
+        "Duration of the phase, in the run's time",
     ),
 ];
 
@@ -50,21 +51,24 @@ pub(super) const RATES: Table = Table {
                 "rates",
                 Kind::Map(&Kind::Rate),
                 Required,
-                "Rates by the time of day, `\"08:00\"` or `\"08:00:30\"`; each stretch between two of \
-                 them becomes a phase of its own, named after its beginning: `rates-08:00`",
+                "Rates by time of day, `\"08:00\"` or `\"08:00:30\"`. Each interval \
+                 between two times becomes a phase of its own, named after its start: \
+                 `rates-08:00`",
             ),
             key(
                 "from",
                 Kind::Text,
-                Said("the first of the times"),
-                "The time of day at which the phase begins, or a date with it: `2026-03-29 06:00`",
+                Said("the first time"),
+                "The time of day at which the phase starts, optionally with a date: \
+                 `2026-03-29 06:00`",
             ),
             key(
                 "zone",
                 Kind::Text,
                 Text("UTC"),
-                "Whose clock it is, like `Europe/Berlin`: where `from` has a date, hours that \
-                 summer time skips or repeats are skipped or repeated",
+                "Time zone of the times, like `Europe/Berlin`. If `from` has a date, \
+                 hours that daylight saving time skips or repeats are skipped or \
+                 repeated",
             ),
         ],
         FOR,
@@ -73,15 +77,15 @@ pub(super) const RATES: Table = Table {
                 "between",
                 Kind::Word(&["linear", "step"]),
                 Text("linear"),
-                "`linear`: the rate goes in a straight line to the next one; `step`: it stays until \
-                 the next one's time",
+                "`linear`: the rate changes linearly to the next one; `step`: it stays \
+                 constant until the next time",
             ),
             key(
                 "speed",
                 Kind::Number,
                 Text("1"),
-                "How many times faster than by the clock: 60 makes a minute of an hour; the rates \
-                 stay as they are",
+                "Plays the day this many times faster: with 60 an hour takes a minute. \
+                 The rates do not change",
             ),
         ],
         SPACING,
@@ -97,22 +101,17 @@ pub(super) const TRACE: Table = Table {
                 "trace",
                 Kind::Text,
                 Required,
-                "A file of numbers, separated by blanks, commas or line ends: how many users start \
-                 in each `bin`; `#` begins a comment",
+                "A file with the number of users that start in each `bin`, separated by \
+                 blanks, commas or newlines; `#` starts a comment",
             ),
             key(
                 "bin",
                 Kind::Duration,
                 Text("1s"),
-                "What one number counts, as recorded",
+                "Width of one bin, in the recording's time",
             ),
             SPEED,
-            key(
-                "scale",
-                Kind::Number,
-                Text("1"),
-                "Every number is multiplied by it",
-            ),
+            key("scale", Kind::Number, Text("1"), "Factor for every number"),
             COLUMN,
         ],
         PART,
@@ -129,15 +128,15 @@ pub(super) const REPLAY: Table = Table {
                 "replay",
                 Kind::Text,
                 Required,
-                "A file of times, one a line, in any order: each starts a user. Seconds, or dates \
-                 as in RFC 3339; `#` begins a comment",
+                "A file of times, one per line, in any order. Each starts a user. Times \
+                 are seconds, or dates as in RFC 3339; `#` starts a comment",
             ),
             key(
                 "begin",
                 Kind::Word(&["zero", "first"]),
                 Said("`first` for dates, `zero` for seconds"),
-                "What the phase's start stands for: 0, or the earliest of the times, as seconds \
-                 since the Unix epoch want it",
+                "The time at which the phase starts: 0, or the earliest time of the \
+                 file. Use `first` for seconds since the Unix epoch",
             ),
             SPEED,
             COLUMN,
@@ -154,7 +153,8 @@ pub(super) const ON_OFF: Table = Table {
             "on_off",
             Kind::Mapping(&SOURCES),
             Required,
-            "Sources that are on and off in turn; together they are bursty at every scale of time",
+            "Sources that alternate between on and off. Their sum is bursty at every \
+             time scale",
         )],
         FOR,
         COMMON,
@@ -164,24 +164,29 @@ pub(super) const ON_OFF: Table = Table {
 pub(crate) static SOURCES: Table = Table {
     name: "sources",
     groups: &[&[
-        key("sources", Kind::Count, Required, "How many, 1 to 100,000"),
+        key(
+            "sources",
+            Kind::Count,
+            Required,
+            "Number of sources, 1 to 100,000",
+        ),
         key(
             "rate",
             Kind::Rate,
             Required,
-            "At which users of one source start while it is on, evenly spaced",
+            "Rate at which users of one source start while it is on, evenly spaced",
         ),
         key(
             "on",
             Kind::Mapping(&super::PARETO),
             Required,
-            "How long it is on: a Pareto distribution whose shape is above 1",
+            "Distribution of the on time: Pareto with a shape above 1",
         ),
         key(
             "off",
             Kind::Mapping(&super::PARETO),
             Required,
-            "How long it is off, likewise",
+            "Distribution of the off time: Pareto with a shape above 1",
         ),
     ]],
 };

@@ -10,18 +10,17 @@ const STREAM_AUTH: Key = key(
     "auth",
     STEP_AUTH,
     Said("`options.auth`"),
-    "Who the user is to the server, `basic` or `bearer`; `none`: it does not say",
+    "The user's credentials: `basic` or `bearer`; `none` sends none",
 );
 
 const HTTP: &[Key] = &[
     key("headers", TEMPLATES, Absent, "Request headers"),
-    key("body", Kind::Template, Absent, "Request body as it is"),
+    key("body", Kind::Template, Absent, "Request body as text"),
     key(
         "cookies",
         TEMPLATES,
         Absent,
-        "Cookies of this request, beside those that the user keeps; they go before one of the same \
-         name",
+        "Additional cookies of this request. They override stored cookies of the same name",
     ),
     key(
         "json",
@@ -39,37 +38,37 @@ const HTTP: &[Key] = &[
         "auth",
         STEP_AUTH,
         Said("`options.auth`"),
-        "Who the user is to the server; `none`: it does not say",
+        "The user's credentials; `none` sends none",
     ),
     key(
         "status",
         Kind::OneOrMore(&Kind::Scalar),
         Said("100 to 399"),
-        "Which statuses are no error: `200`, `[200, 302]`, `2xx`, `200..204`",
+        "Statuses that are not an error: `200`, `[200, 302]`, `2xx`, `200..204`",
     ),
     key(
         "save",
         SAVES,
         Absent,
-        "Parts of the response kept in variables",
+        "Parts of the response to save in variables",
     ),
     key(
         "check",
         CHECKS,
         Absent,
-        "What must hold after `save`; else it is an error of kind `check`",
+        "Conditions, evaluated after `save`; a false one is an error of kind `check`",
     ),
     key(
         "as",
         Kind::Text,
-        Said("method and path as written"),
-        "What it is measured as",
+        Said("method and path, as written"),
+        "Name of the measure",
     ),
     key(
         "timeout",
         Kind::Duration,
         Said("`options.timeout`"),
-        "From being sent to the response's end",
+        "Limit from sending the request to the end of the response",
     ),
 ];
 
@@ -82,7 +81,7 @@ pub(crate) static HTTP_REQUEST: Table = Table {
                 "url",
                 Kind::Template,
                 Required,
-                "A path below the target, or a whole URL",
+                "A path relative to the target, or an absolute URL",
             ),
         ],
         HTTP,
@@ -101,13 +100,13 @@ const WS: &[Key] = &[
         "as",
         Kind::Text,
         Text("handshake"),
-        "What connecting and upgrading are measured as",
+        "Name of the measure for connecting and upgrading",
     ),
     key(
         "timeout",
         Kind::Duration,
         Said("`options.timeout`"),
-        "For connecting and upgrading",
+        "Limit for connecting and upgrading",
     ),
 ];
 
@@ -121,8 +120,8 @@ pub(crate) static WEBSOCKET: Table = Table {
 };
 
 /// Of a step with a name of its own.
-const URL: &str = "A path below the target, or a whole URL; `${raw(x)}` at its beginning takes \
-                   either from a variable";
+const URL: &str = "A path relative to the target, or an absolute URL. `${raw(x)}` at \
+                   the start takes either from a variable";
 
 pub(crate) static STEPS: &[Table] = &[
     Table {
@@ -168,7 +167,8 @@ pub(crate) static STEPS: &[Table] = &[
                 "ws",
                 Kind::Any(&[Kind::Template, Kind::Mapping(&WEBSOCKET)]),
                 Required,
-                "Opens a WebSocket there: a path below the target, or a whole URL; or a mapping",
+                "Opens a WebSocket: a path relative to the target, an absolute URL, or \
+                 a mapping",
             )],
             WS,
             super::channels::OPENING,
@@ -181,7 +181,8 @@ pub(crate) static STEPS: &[Table] = &[
                 "sse",
                 Kind::Template,
                 Required,
-                "Opens a stream of server-sent events there: a path below the target, or a whole URL",
+                "Opens a stream of server-sent events: a path relative to the target, \
+                 or an absolute URL",
             ),
             STREAM_AUTH,
             key("headers", TEMPLATES, Absent, "Headers of the request"),
@@ -189,20 +190,21 @@ pub(crate) static STEPS: &[Table] = &[
                 "reconnect",
                 Kind::Any(&[Kind::Duration, Kind::Bool]),
                 Text("3s"),
-                "After how long a lost stream is opened anew, until the server says otherwise \
-                 (`retry`); `false`: its loss ends the session",
+                "Pause before a lost stream is reconnected; the server can change it \
+                 (`retry`). `false`: losing the stream ends the session",
             ),
             key(
                 "as",
                 Kind::Text,
                 Text("stream"),
-                "What opening it is measured as; opening it anew is `reconnect`",
+                "Name of the measure for opening the stream; reconnecting is measured \
+                 as `reconnect`",
             ),
             key(
                 "timeout",
                 Kind::Duration,
                 Said("`options.timeout`"),
-                "For connecting and the response's head",
+                "Limit for connecting and receiving the response head",
             ),
         ]],
     },
@@ -213,15 +215,16 @@ pub(crate) static STEPS: &[Table] = &[
                 "poll",
                 Kind::Template,
                 Required,
-                "Asks there again and again, beside the steps: a path below the target, or a whole URL",
+                "Polls repeatedly, concurrently with the steps: a path relative to the \
+                 target, or an absolute URL",
             ),
             STREAM_AUTH,
             key("headers", TEMPLATES, Absent, "Headers of each request"),
             key(
                 "every",
                 Kind::Duration,
-                Said("at once after the response: long polling"),
-                "From one request to the next",
+                Said("immediately after the response (long polling)"),
+                "Interval between requests",
             ),
             key(
                 "each",
@@ -233,31 +236,32 @@ pub(crate) static STEPS: &[Table] = &[
                 "save",
                 SAVES,
                 Absent,
-                "Parts of the response kept in variables, before its messages are looked at",
+                "Parts of the response to save in variables, before its messages are \
+                 processed",
             ),
             key(
                 "status",
                 Kind::OneOrMore(&Kind::Scalar),
                 Said("100 to 399"),
-                "Which statuses are no error",
+                "Statuses that are not an error",
             ),
             key(
                 "pause",
                 Kind::Duration,
                 Text("1s"),
-                "From a failure to the next request",
+                "Pause between a failure and the next request",
             ),
             key(
                 "as",
                 Kind::Text,
-                Said("`poll` and the path as written"),
-                "What the requests are measured as",
+                Said("`poll` and the path, as written"),
+                "Name of the measure for the requests",
             ),
             key(
                 "timeout",
                 Kind::Duration,
                 Said("`options.timeout`"),
-                "From a request being sent to its response's end",
+                "Limit from sending a request to the end of its response",
             ),
         ]],
     },
@@ -274,31 +278,34 @@ pub(crate) static STEPS: &[Table] = &[
                 "send",
                 Kind::Json,
                 Required,
-                "Sends a message: a mapping or list as JSON, text as it is; empty where there are `bytes`",
+                "Sends a message: a mapping or list as JSON, text literally; empty if \
+                 there are `bytes`",
             ),
             key(
                 "bytes",
                 Kind::List(&Kind::Map(&Kind::Template)),
                 Absent,
-                "The message as parts of bytes: numbers (`u8`, `i8`, `u16be`, `u16le`, … `u64le`, `i64le`, `f32be`, … `f64le`), `text`, `json`, `hex`",
+                "The message in binary form, as a list of parts: numbers (`u8`, `i8`, \
+                 `u16be`, `u16le`, … `u64le`, `i64le`, `f32be`, … `f64le`), `text`, \
+                 `json`, `hex`",
             ),
             key(
                 "reply",
                 Kind::Mapping(&EXPECT),
                 Absent,
-                "The message that answers it and that is waited for",
+                "The reply to wait for",
             ),
             key(
                 "binary",
                 Kind::Bool,
-                Said("`true` where there are `bytes`, else `false`"),
-                "Sends a binary frame over a WebSocket instead of text",
+                Said("`true` if there are `bytes`, else `false`"),
+                "On a WebSocket: sends a binary frame instead of a text frame",
             ),
             key(
                 "as",
                 Kind::Text,
                 Said("the first pair of the message (`op=games`), else `send`"),
-                "What it is measured as",
+                "Name of the measure",
             ),
         ]],
     },
@@ -317,12 +324,13 @@ pub(crate) static STEPS: &[Table] = &[
             "close",
             Kind::Any(&[Kind::Nothing, Kind::Count]),
             Said("1000"),
-            "Closes the WebSocket with this status and waits for the server's close; or ends the TCP connection, the event stream or the poll",
+            "Closes the WebSocket with this status and waits for the server to close; \
+             or closes the TCP connection or event stream, or stops polling",
         )]],
     },
     Table {
         name: "think",
-        groups: &[&[key("think", Kind::Dist, Required, "Waits so long")]],
+        groups: &[&[key("think", Kind::Dist, Required, "Waits this long")]],
     },
     Table {
         name: "think_seconds",
@@ -330,7 +338,7 @@ pub(crate) static STEPS: &[Table] = &[
             "think_seconds",
             Kind::Expression,
             Required,
-            "Waits as many seconds as this comes to, for each user anew; below zero counts as 0",
+            "Waits this many seconds, evaluated for each user; values below zero count as 0",
         )]],
     },
     Table {
@@ -339,7 +347,7 @@ pub(crate) static STEPS: &[Table] = &[
             "pace",
             Kind::Dist,
             Required,
-            "Waits until so long after this step was last due, whatever replies did meanwhile",
+            "Waits until this long after the step was last due, independent of replies",
         )]],
     },
     Table {
@@ -358,21 +366,26 @@ pub(crate) static STEPS: &[Table] = &[
                 "check",
                 CHECKS,
                 Required,
-                "What must hold; the user goes on either way",
+                "Conditions; the user continues in either case",
             ),
             key(
                 "as",
                 Kind::Text,
                 Text("check"),
-                "What failures are counted as",
+                "Name of the measure that counts failures",
             ),
         ]],
     },
     Table {
         name: "loop",
         groups: &[&[
-            key("loop", Kind::Expression, Required, "How many rounds"),
-            key("steps", Kind::Steps, Required, "What is done in each"),
+            key("loop", Kind::Expression, Required, "Number of iterations"),
+            key(
+                "steps",
+                Kind::Steps,
+                Required,
+                "The steps of each iteration",
+            ),
         ]],
     },
     Table {
@@ -381,7 +394,7 @@ pub(crate) static STEPS: &[Table] = &[
             "forever",
             Kind::Steps,
             Required,
-            "Done until the run ends",
+            "Repeats these steps until the run ends",
         )]],
     },
     Table {
@@ -391,17 +404,32 @@ pub(crate) static STEPS: &[Table] = &[
                 "while",
                 Kind::Expression,
                 Required,
-                "Looked at before each round",
+                "Condition, evaluated before each iteration",
             ),
-            key("steps", Kind::Steps, Required, "What is done in each"),
+            key(
+                "steps",
+                Kind::Steps,
+                Required,
+                "The steps of each iteration",
+            ),
         ]],
     },
     Table {
         name: "if",
         groups: &[&[
             key("if", Kind::Expression, Required, "The condition"),
-            key("then", Kind::Steps, Required, "Done where it holds"),
-            key("else", Kind::Steps, Absent, "Done where it does not"),
+            key(
+                "then",
+                Kind::Steps,
+                Required,
+                "Steps if the condition is true",
+            ),
+            key(
+                "else",
+                Kind::Steps,
+                Absent,
+                "Steps if the condition is false",
+            ),
         ]],
     },
     Table {
@@ -410,7 +438,7 @@ pub(crate) static STEPS: &[Table] = &[
             "choose",
             Kind::List(&Kind::Mapping(&CHOICE)),
             Required,
-            "One branch is drawn by weight and done",
+            "Chooses one branch by weight and runs it",
         )]],
     },
     markov::STEP,
@@ -422,14 +450,19 @@ pub(crate) static STEPS: &[Table] = &[
                 "transaction",
                 Kind::Text,
                 Required,
-                "What the steps together are measured as",
+                "Name of the measure for the steps as a whole",
             ),
-            key("steps", Kind::Steps, Required, "What belongs to it"),
+            key(
+                "steps",
+                Kind::Steps,
+                Required,
+                "The steps of the transaction",
+            ),
         ]],
     },
     Table {
         name: "stop",
-        groups: &[&[key("stop", Kind::Nothing, Absent, "The user has finished")]],
+        groups: &[&[key("stop", Kind::Nothing, Absent, "Ends the user")]],
     },
     Table {
         name: "restart",
@@ -437,8 +470,8 @@ pub(crate) static STEPS: &[Table] = &[
             "restart",
             Kind::Count,
             Required,
-            "Begins the session anew with all its variables, so many times a user at most; then \
-             the user has finished",
+            "Restarts the session with all its variables, at most this many times per \
+             user; then the user ends",
         )]],
     },
 ];
@@ -446,12 +479,7 @@ pub(crate) static STEPS: &[Table] = &[
 pub(crate) static CHOICE: Table = Table {
     name: "branch",
     groups: &[&[
-        key(
-            "weight",
-            Kind::Number,
-            Text("1"),
-            "Its share among the branches",
-        ),
-        key("steps", Kind::Steps, Required, "What is done"),
+        key("weight", Kind::Number, Text("1"), "The branch's share"),
+        key("steps", Kind::Steps, Required, "The steps of the branch"),
     ]],
 };

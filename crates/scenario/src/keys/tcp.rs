@@ -10,25 +10,25 @@ pub(crate) const TCP: Table = Table {
             name: "tcp",
             kind: Kind::Any(&[Kind::Nothing, Kind::Text]),
             default: Said("the target"),
-            doc: "Opens a TCP connection there: `HOST:PORT`, or `tls://HOST:PORT`",
+            doc: "Opens a TCP connection to `HOST:PORT` or `tls://HOST:PORT`",
         },
         Key {
             name: "framing",
             kind: Kind::Any(&[Kind::Mapping(&FRAMING), Kind::Word(&["none"])]),
             default: Required,
-            doc: "How messages are told apart; `none`: what arrives at once is a message",
+            doc: "How messages are delimited; `none`: what is received at once is one message",
         },
         Key {
             name: "as",
             kind: Kind::Text,
             default: Text("tcp"),
-            doc: "What opening it is measured as",
+            doc: "Name of the measure for opening the connection",
         },
         Key {
             name: "timeout",
             kind: Kind::Duration,
             default: Said("`options.timeout`"),
-            doc: "For connecting",
+            doc: "Limit for connecting",
         },
     ]],
 };
@@ -45,26 +45,26 @@ pub(crate) static FRAMING: Table = Table {
             name: "length",
             kind: Kind::Word(WIDTHS),
             default: Absent,
-            doc: "Each message has a length field of so many bytes",
+            doc: "Each message has a length field of this many bytes",
         },
         Key {
             name: "endian",
             kind: Kind::Word(&["big", "little"]),
             default: Text("big"),
-            doc: "Which byte of the length field comes first: the most or the least significant",
+            doc: "Byte order of the length field",
         },
         Key {
             name: "at",
             kind: Kind::Count,
             default: Text("0"),
-            doc: "How many bytes of the message stand before the length field",
+            doc: "Number of bytes before the length field",
         },
         Key {
             name: "counts",
             kind: Kind::Word(COUNTS),
             default: Text("rest"),
-            doc: "What the length field counts: the `rest` of the frame behind it, the `payload` (the \
-                  message without its `header`), or the whole `frame`",
+            doc: "What the length field counts: the `rest` of the frame after it, the \
+                  `payload` (the message without its `header`), or the complete `frame`",
         },
         Key {
             name: "delimiter",
@@ -76,13 +76,14 @@ pub(crate) static FRAMING: Table = Table {
             name: "fixed",
             kind: Kind::Count,
             default: Absent,
-            doc: "Each message has so many bytes",
+            doc: "Each message has this many bytes",
         },
         Key {
             name: "header",
             kind: Kind::Count,
             default: Text("0"),
-            doc: "How many bytes at a message's beginning, such as a type, are not its payload",
+            doc: "Number of bytes at the start of a message that are not payload, such \
+                  as a type",
         },
     ]],
 };

@@ -8,8 +8,8 @@ fn read(text: &str) -> (Option<Meters>, String) {
         name: "meters.yaml",
         text,
     };
-    let (found, told) = meters(source);
-    (found, render(&told, source))
+    let (found, diagnostics) = meters(source);
+    (found, render(&diagnostics, source))
 }
 
 #[test]
@@ -26,8 +26,8 @@ meters:
   SEC:
     inputs: [ { meter: SPM }, { cost: hours-per-dollar }, { value: 7 } ]
 ";
-    let (found, told) = read(text);
-    assert_eq!(told, "");
+    let (found, diagnostics) = read(text);
+    assert_eq!(diagnostics, "");
     let found = found.unwrap();
     assert_eq!(
         (found.reference.as_deref(), found.window_s),
@@ -70,7 +70,7 @@ meters:
 }
 
 #[test]
-fn all_faults_are_told_at_once() {
+fn all_faults_are_reported_at_once() {
     let text = "meters:
   A:
     states: minutes
@@ -84,23 +84,23 @@ fn all_faults_are_told_at_once() {
       - { figure: users }
       - { probe: cpu, weight: -1, invert: maybe, scale: NaN }
 ";
-    let (found, told) = read(text);
+    let (found, diagnostics) = read(text);
     assert_eq!(found, None);
     for expected in [
         "3:13: error: `minutes` is not known here",
         "4:13: error: the meter `A` has fewer than 3 inputs",
-        "5:9: error: an input comes from one place",
+        "5:9: error: an input needs exactly one source",
         "6:11: error: unknown key `figur` in an input",
         "10:18: error: there is no meter `C` before this one",
-        "11:19: error: at each moment there are probes only",
+        "11:19: error: `states: moments` allows only probes",
         "12:31: error: a weight is 0 or more",
         "12:43: error: `maybe` is not known here",
         "12:57: error: `NaN` is not a factor",
     ] {
         let line = expected.split(':').next().unwrap();
         assert!(
-            told.contains(&expected[expected.find(" error").unwrap()..]),
-            "line {line}: {expected} not in\n{told}"
+            diagnostics.contains(&expected[expected.find(" error").unwrap()..]),
+            "line {line}: {expected} not in\n{diagnostics}"
         );
     }
 }

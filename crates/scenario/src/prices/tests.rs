@@ -3,24 +3,24 @@ use proptest::prelude::*;
 use super::*;
 use crate::render;
 
-/// All that is told about the text, place by place.
-fn told(text: &str) -> String {
+/// All that is reported about the text, place by place.
+fn diagnostics(text: &str) -> String {
     let source = Source {
         name: "prices.yaml",
         text,
     };
-    let (list, told) = prices(source);
-    assert_eq!(list.is_none(), !told.is_empty());
-    render(&told, source)
+    let (list, diagnostics) = prices(source);
+    assert_eq!(list.is_none(), !diagnostics.is_empty());
+    render(&diagnostics, source)
 }
 
 #[test]
-fn a_missing_price_is_told_with_its_place() {
+fn a_missing_price_is_reported_with_its_place() {
     let text = "prices: { disk: { price: 1, per: GB-hour } }
 systems: { x: { store: [ { use: disc, amount: 3 } ] } }
 ";
     assert_eq!(
-        told(text),
+        diagnostics(text),
         "prices.yaml:2:33: error: there is no price for `disc` in this list
   2 | systems: { x: { store: [ { use: disc, amount: 3 } ] } }
     |                                 ^^^^
@@ -30,7 +30,7 @@ systems: { x: { store: [ { use: disc, amount: 3 } ] } }
 }
 
 #[test]
-fn all_faults_are_told_at_once() {
+fn all_faults_are_reported_at_once() {
     let text = "currency: USD
 prices:
   a: { price: 1e5, per: hour }
@@ -44,32 +44,32 @@ systems:
     one: [ { use: e, amount: 1 }, { use: f }, { use: f, amount: 1, over: 1h }, { use: nothing } ]
     two: 3
 ";
-    let told = told(text);
+    let diagnostics = diagnostics(text);
     for expected in [
         "3:15: error: `1e5` is not a price",
         "4:15: error: `-3` is not a price",
-        "5:23: error: `0 GB` is nothing a price can be for",
+        "5:23: error: `0 GB` is not something that a price can be for",
         "6:8: error: unknown key `prise` in the price `d`",
         "6:6: error: `price` is missing in the price `d`",
         "6:6: error: `per` is missing in the price `d`",
-        "11:12: error: `e` is paid for what is used up: in which time?",
+        "11:12: error: `e` is paid by use: `over` is missing",
         "11:35: error: `f` is paid by GB: `amount` is missing",
-        "11:74: error: `f` is paid by time: it is not used up over one",
+        "11:74: error: `f` is paid by time; it takes no `over`",
         "11:87: error: there is no price for `nothing` in this list",
-        "12:10: error: a single value stands here, where a list (uses of prices) is expected",
+        "12:10: error: expected a list (uses of prices), found a single value",
     ] {
         assert!(
-            told.contains(&format!("prices.yaml:{expected}\n")),
-            "{expected} not in\n{told}"
+            diagnostics.contains(&format!("prices.yaml:{expected}\n")),
+            "{expected} not in\n{diagnostics}"
         );
     }
 }
 
 #[test]
 fn empty_and_broken_files_say_so() {
-    assert!(told("").contains("nothing stands here, where a mapping (the price list) is expected"));
-    assert!(told("{ prices: ").contains("this is no YAML"));
-    assert!(told("prices: {}").contains("`systems` is missing in the price list"));
+    assert!(diagnostics("").contains("expected a mapping (the price list), found nothing"));
+    assert!(diagnostics("{ prices: ").contains("this is not YAML"));
+    assert!(diagnostics("prices: {}").contains("`systems` is missing in the price list"));
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 
 use plan::{PhaseKind, Spacing};
 
-use crate::{plan, told, with_arrivals};
+use crate::{plan, rendered, with_arrivals};
 
 fn rate(from_per_s: f64, to_per_s: f64, spacing: Spacing) -> PhaseKind {
     PhaseKind::Rate {
@@ -58,7 +58,7 @@ fn what_cannot_be_planned_is_refused() {
     for (phases, expected) in [
         (
             "- { ramp: 120/s, for: 60s }",
-            "write 0/s..120/s to climb, or `constant: 120/s`",
+            "write 0/s..120/s to start from zero, or `constant: 120/s`",
         ),
         ("- { constant: 0/s, for: 60s }", "write `hold`"),
         (
@@ -81,7 +81,7 @@ fn what_cannot_be_planned_is_refused() {
         ),
         (
             "- { hold: 1s, name: a }\n- { hold: 1s, name: a }",
-            "two phases are called `a`",
+            "two phases are named `a`",
         ),
         ("- { ram: 1/s, for: 1s }", "did you mean `ramp`?"),
         (
@@ -96,11 +96,11 @@ fn what_cannot_be_planned_is_refused() {
         ("- { together: [] }", "expected a list of phases"),
         (
             "- { together: [ { users: 3, for: 1s } ] }",
-            "a closed population cannot go on beside other phases",
+            "a closed population cannot run concurrently with other phases",
         ),
         (
             "- { together: [ { constant: 1/s, for: 1s, name: a } ] }",
-            "write the `name` beside `together`",
+            "write `name` next to `together`",
         ),
         (
             "- { together: [ { constant: 1/s, for: 1s, session: q } ] }",
@@ -111,7 +111,7 @@ fn what_cannot_be_planned_is_refused() {
             "these phases start 72000000 users",
         ),
     ] {
-        let said = told(&with_arrivals(phases), &[]);
+        let said = rendered(&with_arrivals(phases), &[]);
         assert!(said.contains(expected), "{phases}: {said}");
     }
 }
@@ -159,7 +159,7 @@ fn a_closed_population_must_wait_somewhere() {
         )
     };
     let spinning = "{ set: { n: 1 } }";
-    let said = told(&scenario(spinning, "{ users: 2, for: 1s }"), &[]);
+    let said = rendered(&scenario(spinning, "{ users: 2, for: 1s }"), &[]);
     assert!(said.contains("session `s` never waits"), "{said}");
     plan(&scenario(spinning, "{ users: 2, for: 1s, session: t }"));
     plan(&scenario(spinning, "{ constant: 2/s, for: 1s }"));

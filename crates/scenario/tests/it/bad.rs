@@ -13,7 +13,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn wrong_scenarios_are_told_as_expected() {
+fn wrong_scenarios_are_reported_as_expected() {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())

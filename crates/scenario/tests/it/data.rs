@@ -106,14 +106,14 @@ fn a_step_sets_the_columns_that_are_wanted() {
 }
 
 #[test]
-fn too_few_rows_are_told_before_the_run() {
+fn too_few_rows_are_reported_before_the_run() {
     let text = "target: http://127.0.0.1/\ndata: { a: { file: accounts.csv, order: unique }, \
                 b: { file: accounts.csv } }\nsessions: { s: [ { feed: a, as: { n: user name } } ] }\n\
                 arrivals: [ { constant: 1/s, for: 4s } ]\n";
-    let (plan, told) = compile_with(text, &[]);
+    let (plan, diagnostics) = compile_with(text, &[]);
     assert!(plan.is_some());
-    let told: Vec<_> = told.iter().map(|one| one.code).collect();
-    assert_eq!(told, ["too-few-rows", "unused-data"]);
+    let diagnostics: Vec<_> = diagnostics.iter().map(|one| one.code).collect();
+    assert_eq!(diagnostics, ["too-few-rows", "unused-data"]);
 }
 
 #[test]

@@ -103,8 +103,8 @@ fn variants_set_any_number_of_places() {
 
 #[test]
 fn in_full_it_is_otherwise() {
-    let (found, told) = in_full(VARIANTS);
-    assert!(told.is_empty(), "{told:?}");
+    let (found, diagnostics) = in_full(VARIANTS);
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let found = found.unwrap();
     assert_eq!(found.repetitions, 9);
     assert_eq!(
@@ -114,31 +114,31 @@ fn in_full_it_is_otherwise() {
     for (full, part) in [
         ("", "no key `full`"),
         ("full: { nothing.at.all: 1 }\n", "there is no `nothing`"),
-        ("full: { scenario.of: 1 }\n", "no mapping"),
+        ("full: { scenario.of: 1 }\n", "not a mapping"),
         ("full: { repetition: 9 }\n", "repetition"),
         ("full: { repetitions: often }\n", "often"),
         ("full: 7\n", "mapping"),
     ] {
         let text = VARIANTS.split("full:").next().unwrap().to_owned() + full;
-        let (found, told) = in_full(&text);
-        let told: Vec<&str> = told.iter().map(|d| d.message.as_str()).collect();
+        let (found, diagnostics) = in_full(&text);
+        let diagnostics: Vec<&str> = diagnostics.iter().map(|d| d.message.as_str()).collect();
         assert!(found.is_none(), "{full:?}");
         assert!(
-            told.iter().any(|message| message.contains(part)),
-            "{full:?}: {told:?}"
+            diagnostics.iter().any(|message| message.contains(part)),
+            "{full:?}: {diagnostics:?}"
         );
     }
 }
 
 #[test]
-fn wrong_variants_are_told() {
+fn wrong_variants_are_reported() {
     for (factors, part) in [
-        ("it: { levels: { one: {} } }", "one level only"),
-        ("it: { levels: { a: {}, b: } }", "stands here twice"),
+        ("it: { levels: { one: {} } }", "only one level"),
+        ("it: { levels: { a: {}, b: } }", "is given twice"),
         ("it: { levels: { a: { x: 1 }, b: [2] } }", "mapping"),
         (
             "it: { set: x, levels: { a: {}, b: { x: 1 } } }",
-            "say themselves",
+            "define what they set",
         ),
         (
             "{ it: { levels: { a: {}, b: { x: 1 } } }, x: [1, 2] }",
@@ -146,12 +146,12 @@ fn wrong_variants_are_told() {
         ),
     ] {
         let text = format!("scenario: s\nresponses: [errors]\nfactors:\n  {factors}\n");
-        let (found, told) = read("it.yaml", &text);
-        let told: Vec<&str> = told.iter().map(|d| d.message.as_str()).collect();
+        let (found, diagnostics) = read("it.yaml", &text);
+        let diagnostics: Vec<&str> = diagnostics.iter().map(|d| d.message.as_str()).collect();
         assert!(found.is_none(), "{factors}");
         assert!(
-            told.iter().any(|message| message.contains(part)),
-            "{factors}: {told:?}"
+            diagnostics.iter().any(|message| message.contains(part)),
+            "{factors}: {diagnostics:?}"
         );
     }
 }
@@ -181,7 +181,7 @@ fn generators_choose_a_part_of_the_design() {
 
 /// As for scenarios: `testdata/experiments/bad/*.yaml`, and beside each what is said of it.
 #[test]
-fn wrong_experiments_are_told_as_expected() {
+fn wrong_experiments_are_reported_as_expected() {
     let folder = root().join("testdata/experiments/bad");
     let entries = std::fs::read_dir(&folder).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -282,7 +282,7 @@ fn the_examples_are_right_and_the_schema_is_closed() {
 
 /// No input panics: pieces of a right file, cut off and put together anew.
 #[test]
-fn pieces_of_files_are_told_or_read() {
+fn pieces_of_files_are_reported_or_read() {
     let example = std::fs::read_to_string(root().join("examples/experiments/market.yaml")).unwrap();
     let places: Vec<usize> = example.char_indices().map(|(at, _)| at).collect();
     for (number, &at) in places.iter().enumerate() {

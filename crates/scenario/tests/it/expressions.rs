@@ -4,7 +4,7 @@ use plan::expr::{Context, Expr, Template, Value};
 use plan::{Op, Slot};
 use stats::rng::{Purpose, Rng};
 
-use crate::{plan, told, with_steps};
+use crate::{plan, rendered, with_steps};
 
 struct User {
     vars: Vec<Value>,
@@ -155,10 +155,7 @@ fn draws_have_their_form() {
 fn failures_say_why() {
     assert_eq!(failure("n / (n - 5)"), "division by zero");
     assert_eq!(failure("w - 1"), "`word` is not a number");
-    assert_eq!(
-        failure("nothing < 1"),
-        "nothing and `1` cannot be put in order"
-    );
+    assert_eq!(failure("nothing < 1"), "nothing and `1` cannot be ordered");
     assert_eq!(failure("n + 9223372036854775807"), "integer overflow");
     assert_eq!(failure("random(n, 1)"), "random(5, 1): the range is empty");
     assert_eq!(
@@ -190,11 +187,11 @@ fn mistakes_are_found_before_the_run() {
         ("env(w)", "`env` takes one name in quotes"),
         ("n ? 1", "`?` is no part of an expression"),
     ] {
-        let said = told(&text_of(expression), &[]);
+        let said = rendered(&text_of(expression), &[]);
         assert!(said.contains(expected), "{expression}: {said}");
     }
     let deep = format!("{}1{}", "(".repeat(400), ")".repeat(400));
-    assert!(told(&text_of(&deep), &[]).contains("too long"));
+    assert!(rendered(&text_of(&deep), &[]).contains("too long"));
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn overrides_with_secrets_are_known() {
 #[test]
 fn secrets_in_the_text_are_warned_of() {
     let text = scenario("auth: { bearer: abc }", "{ get: / }");
-    let (plan, told) = compile_with(&text, &[]);
+    let (plan, diagnostics) = compile_with(&text, &[]);
     assert!(plan.is_some());
-    assert_eq!(told[0].code, "plain-secret");
+    assert_eq!(diagnostics[0].code, "plain-secret");
 }

@@ -90,14 +90,14 @@ fn compile_with(text: &str, sets: &[(&str, &str)]) -> (Option<Plan>, Vec<Diagnos
 #[track_caller]
 fn plan_with(text: &str, sets: &[(&str, &str)]) -> Plan {
     let (plan, diagnostics) = compile_with(text, sets);
-    let told = render(
+    let diagnostics = render(
         &diagnostics,
         Source {
             name: "test.yaml",
             text,
         },
     );
-    assert!(diagnostics.is_empty(), "{told}\n{text}");
+    assert!(diagnostics.is_empty(), "{diagnostics}\n{text}");
     plan.expect("a scenario without diagnostics has a plan")
 }
 
@@ -126,7 +126,7 @@ fn with_arrivals(phases: &str) -> String {
 
 /// What is said of a wrong scenario.
 #[track_caller]
-fn told(text: &str, sets: &[(&str, &str)]) -> String {
+fn rendered(text: &str, sets: &[(&str, &str)]) -> String {
     let (plan, diagnostics) = compile_with(text, sets);
     assert!(plan.is_none(), "this should not compile:\n{text}");
     render(

@@ -61,14 +61,14 @@ fn what_cannot_be_reached_or_left_is_warned_of() {
       b: { think: 1s, next: { b: 1 } }
       c: { next: { exit: 1 } }
 ";
-    let (plan, told) = compile_with(&with_steps(steps), &[]);
+    let (plan, diagnostics) = compile_with(&with_steps(steps), &[]);
     assert!(plan.is_some());
-    let told: Vec<_> = told
+    let diagnostics: Vec<_> = diagnostics
         .iter()
         .map(|one| (one.code, one.message.as_str()))
         .collect();
     assert_eq!(
-        told,
+        diagnostics,
         [
             (
                 "absorbing-state",

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use plan::{HttpConnections, MeasureKind, Mode, Target};
 
-use crate::{plan, plan_with, told};
+use crate::{plan, plan_with, rendered};
 
 const REST: &str = "sessions: { s: [ { think: 1s } ] }\narrivals: [ { hold: 1s } ]\n";
 
@@ -87,8 +87,8 @@ fn connections_are_tried_again_so_often() {
         ("3", "expected a mapping"),
     ] {
         let text = format!("target: market\noptions: {{ connect_retries: {wrong} }}");
-        let told = told(&with_top(&text), &[]);
-        assert!(told.contains(said), "{told}");
+        let diagnostics = rendered(&with_top(&text), &[]);
+        assert!(diagnostics.contains(said), "{diagnostics}");
     }
 }
 
@@ -114,9 +114,9 @@ fn source_addresses_are_listed() {
     );
     assert_eq!(list("127.0.0.0/24").len(), 254);
     let text = with_top("target: market\noptions: { source_addresses: 10.0.0.0/8 }");
-    assert!(told(&text, &[]).contains("more than 65536 source addresses"));
+    assert!(rendered(&text, &[]).contains("more than 65536 source addresses"));
     let text = with_top("target: market\noptions: { source_addresses: \"::/0\" }");
-    assert!(told(&text, &[]).contains("more than 65536 source addresses"));
+    assert!(rendered(&text, &[]).contains("more than 65536 source addresses"));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn wrong_overrides_name_themselves() {
         ),
         ("", "", "there is no parameter and no key ``"),
     ] {
-        let said = told(&text, &[(key, value)]);
+        let said = rendered(&text, &[(key, value)]);
         assert!(said.contains(expected), "{key}={value}: {said}");
         assert!(
             said.starts_with(&format!("--set {key}={value}: error: ")),

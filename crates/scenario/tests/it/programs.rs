@@ -4,7 +4,7 @@ use plan::expr::{Escape, Expr, Part, Template, Value};
 use plan::{MatchTest, MeasureKind, Op, Payload, Plan, Session, Source, StatusRule};
 use stats::dist::Dist;
 
-use crate::{plan, told, with_steps};
+use crate::{plan, rendered, with_steps};
 
 #[track_caller]
 fn compiled(steps: &str) -> (Plan, Session) {
@@ -284,8 +284,8 @@ fn polls() {
 /// Requests take time beside the steps; these do not.
 #[test]
 fn to_poll_and_to_close_is_no_wait() {
-    let spins = told(&with_steps("- forever: [ { poll: / }, { close: } ]"), &[]);
-    assert!(spins.contains("so it would spin"), "{spins}");
+    let spins = rendered(&with_steps("- forever: [ { poll: / }, { close: } ]"), &[]);
+    assert!(spins.contains("so it would be a busy loop"), "{spins}");
 }
 
 /// The control flow of a program: instructions as words, with their jumps.
@@ -466,9 +466,9 @@ fn loops_must_wait_somewhere() {
         "- loop: random(1, 2)\n  steps: [ { set: { a: 1 } } ]",
         "- ws: /\n- forever: [ { send: x } ]",
     ] {
-        let said = told(&with_steps(steps), &[]);
+        let said = rendered(&with_steps(steps), &[]);
         assert!(
-            said.contains("never waits, so it would spin"),
+            said.contains("never waits, so it would be a busy loop"),
             "{steps}: {said}"
         );
     }
@@ -480,6 +480,6 @@ fn loops_must_wait_somewhere() {
 #[test]
 fn variables_are_defined_by_the_steps_before() {
     compiled("- if: user == 1\n  then: [ { set: { a: 1 } } ]\n- set: { b: \"${a}\" }");
-    let said = told(&with_steps("- set: { b: \"${a}\" }\n- set: { a: 1 }"), &[]);
+    let said = rendered(&with_steps("- set: { b: \"${a}\" }\n- set: { a: 1 }"), &[]);
     assert!(said.contains("`a` is not defined"), "{said}");
 }

@@ -155,8 +155,8 @@ proptest! {
 
     #[test]
     fn any_text_is_survived(text in "\\PC{0,200}") {
-        let (plan, told) = compile_with(&text, &[("a.0.b", &text), (&text, "x")]);
-        prop_assert!(plan.is_none() && !told.is_empty());
+        let (plan, diagnostics) = compile_with(&text, &[("a.0.b", &text), (&text, "x")]);
+        prop_assert!(plan.is_none() && !diagnostics.is_empty());
     }
 
     #[test]
@@ -181,16 +181,16 @@ proptest! {
         phases in prop::collection::vec(phase(), 1..5),
     ) {
         let steps: Vec<String> = steps.iter().map(|step| format!("- {step}")).collect();
-        let (plan, told) = compile_with(&with_steps(&steps.join("\n")), &[]);
-        prop_assert!(plan.is_some() && told.is_empty(), "{told:?}");
-        let (plan, told) = compile_with(&with_arrivals(&phases.join("\n")), &[]);
-        prop_assert!(plan.is_some() && told.is_empty(), "{told:?}");
+        let (plan, diagnostics) = compile_with(&with_steps(&steps.join("\n")), &[]);
+        prop_assert!(plan.is_some() && diagnostics.is_empty(), "{diagnostics:?}");
+        let (plan, diagnostics) = compile_with(&with_arrivals(&phases.join("\n")), &[]);
+        prop_assert!(plan.is_some() && diagnostics.is_empty(), "{diagnostics:?}");
     }
 }
 
 /// Limits stop what would otherwise grow without bound.
 #[test]
-fn limits_are_told() {
+fn exceeded_limits_are_reported() {
     let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
     let mut laughs = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..9 {
@@ -209,10 +209,10 @@ fn limits_are_told() {
         (laughs, "more than 100,000 values"),
         (copies, "more than 100,000 values"),
         (long, "longer than 4 MiB"),
-        (wide, "stands here twice"),
-        ("a: &a [ *a ]".to_owned(), "stands inside what it names"),
+        (wide, "is given twice"),
+        ("a: &a [ *a ]".to_owned(), "is inside its own anchor"),
     ] {
-        assert!(crate::told(&text, &[]).contains(expected), "{expected}");
+        assert!(crate::rendered(&text, &[]).contains(expected), "{expected}");
     }
 }
 
@@ -220,7 +220,10 @@ fn limits_are_told() {
 #[test]
 fn many_problems_are_counted() {
     let text: String = (0..5000).map(|index| format!("key{index}: 1\n")).collect();
-    let (_, told) = compile_with(&text, &[]);
-    assert_eq!(told.len(), scenario::DIAGNOSTICS_MAX + 1);
-    assert_eq!(told.last().unwrap().message, "and 4903 more problems");
+    let (_, diagnostics) = compile_with(&text, &[]);
+    assert_eq!(diagnostics.len(), scenario::DIAGNOSTICS_MAX + 1);
+    assert_eq!(
+        diagnostics.last().unwrap().message,
+        "and 4903 more problems"
+    );
 }

@@ -3,7 +3,7 @@
 use plan::Plan;
 use plan::{Phase, PhaseKind, Spacing};
 
-use crate::{plan, told, with_arrivals};
+use crate::{plan, rendered, with_arrivals};
 
 fn phases(text: &str) -> Vec<Phase> {
     let plan: Plan = plan(&with_arrivals(text));
@@ -146,6 +146,6 @@ fn on_off_sources_are_drawn_by_the_seed() {
 
 #[test]
 fn a_recording_that_is_too_long_says_what_to_do() {
-    let text = told(&with_arrivals("- { replay: epoch.txt }"), &[]);
+    let text = rendered(&with_arrivals("- { replay: epoch.txt }"), &[]);
     assert!(text.contains("begin: first"), "{text}");
 }

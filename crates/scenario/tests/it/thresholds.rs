@@ -2,7 +2,7 @@
 
 use plan::{Basis, Comparison, Figure, Stat, Threshold};
 
-use crate::{plan, told};
+use crate::{plan, rendered};
 
 fn scenario(threshold: &str) -> String {
     format!(
@@ -113,7 +113,7 @@ fn wrong_thresholds_say_what_they_lack() {
         ("connected >= 99", "write 99%"),
         ("errors < 1%", "`1%` is not a whole number"),
         ("p98 < 1s", "`p98` needs a measure"),
-        ("p0(request) < 1s", "`p0` is no percentile"),
+        ("p0(request) < 1s", "`p0` is not a percentile"),
         ("p98(request) < 1s in hodl", "did you mean `hold`?"),
         ("connected >= 99% in hold", "is a figure of the whole run"),
         (
@@ -122,12 +122,12 @@ fn wrong_thresholds_say_what_they_lack() {
         ),
         ("erors == 0", "did you mean `errors`?"),
         ("errors = 0", "write =="),
-        ("errors", "this compares nothing"),
+        ("errors", "this is not a comparison"),
         ("p98(request < 1s", "the closing ) is missing"),
         ("< 1s", "there is no figure ``"),
         ("errors ==", "is not a whole number"),
     ] {
-        let said = told(&scenario(text), &[]);
+        let said = rendered(&scenario(text), &[]);
         assert!(said.contains(expected), "{text}: {said}");
     }
 }

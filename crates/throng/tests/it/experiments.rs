@@ -439,7 +439,7 @@ fn missing_files_are_named() {
     let table = space.file("bad.csv", "a,b\n1,x\n");
     Ended::of(throng(["experiment", "--analyze"]).arg(table))
         .with(65)
-        .stderr_contains("line 2: \"x\" is no number");
+        .stderr_contains("line 2: \"x\" is not a number");
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn errors_point_into_the_xml() {
     let bad = root().join("testdata/tsung/bad");
     let ended = Ended::of(throng(["run"]).arg(bad.join("wrong-number.xml"))).with(65);
     ended
-        .stderr_contains("is no number from 0")
+        .stderr_contains("is not a number of at least 0")
         .stderr_contains("wrong-number.xml:5:");
     // The scenario's own check, told in the XML's place.
     Ended::of(throng(["check"]).arg(bad.join("spinning.xml")))

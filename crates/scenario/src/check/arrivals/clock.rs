@@ -38,7 +38,7 @@ impl Checker<'_> {
         let length_s = duration_ns as f64 / 1e9 * speed;
         if length_s / 86_400.0 * knots.len() as f64 > FLIGHT_MAX as f64 {
             let message = format!("this would be more than {FLIGHT_MAX} phases");
-            self.told
+            self.diagnostics
                 .error("too-many-steps", &node.place, message)
                 .hint("shorten `for`, or name fewer times");
             return None;
@@ -58,11 +58,11 @@ impl Checker<'_> {
         const EXAMPLE: &str = "write { \"08:00\": 5/s, \"09:30\": 40/s }";
         let Some(entries) = node.mapping() else {
             self.expected(node, "a mapping of times and rates");
-            self.told.last_hint(EXAMPLE.to_owned());
+            self.diagnostics.last_hint(EXAMPLE.to_owned());
             return None;
         };
         if entries.is_empty() {
-            self.told
+            self.diagnostics
                 .error("empty", &node.place, "there is no rate")
                 .hint(EXAMPLE);
             return None;
@@ -71,15 +71,16 @@ impl Checker<'_> {
         for entry in entries {
             let rate = self.rate(&entry.value);
             let Some(time) = time_of_day(&entry.key) else {
-                let message = format!("`{}` is no time of day", entry.key);
-                self.told
+                let message = format!("`{}` is not a time of day", entry.key);
+                self.diagnostics
                     .error("bad-time", &entry.key_place, message)
                     .hint("write it like \"08:00\" or \"08:00:30\", in quotes");
                 continue;
             };
             if knots.iter().any(|knot| knot.time == time) {
                 let message = format!("`{}` is given twice", entry.key);
-                self.told.error("duplicate-key", &entry.key_place, message);
+                self.diagnostics
+                    .error("duplicate-key", &entry.key_place, message);
             }
             knots.extend(rate.map(|per_s| Knot { time, per_s }));
         }
@@ -100,8 +101,8 @@ impl Checker<'_> {
                     None => word.text.parse().ok().map(|date| (date, true)),
                 };
                 if at.is_none() {
-                    let message = format!("`{}` is no time of day and no date", word.text);
-                    self.told
+                    let message = format!("`{}` is neither a time of day nor a date", word.text);
+                    self.diagnostics
                         .error("bad-time", &word.place, message)
                         .hint("write it like \"08:00\" or \"2026-03-29 06:00\"");
                 }
@@ -113,10 +114,10 @@ impl Checker<'_> {
         };
         let word = self.word(node, "a time zone")?;
         if !dated {
-            let message = "a zone matters only where `from` has a date";
-            self.told
+            let message = "a time zone has no effect unless `from` has a date";
+            self.diagnostics
                 .error("no-date", &word.place, message)
-                .hint("write from: \"2026-03-29 06:00\", or leave the zone out");
+                .hint("write from: \"2026-03-29 06:00\", or remove `zone`");
             return None;
         }
         // The database is part of the program: the same plan is made on every machine.
@@ -124,7 +125,7 @@ impl Checker<'_> {
             Ok(zone) => Some((start, zone)),
             Err(_) => {
                 let message = format!("there is no time zone `{}`", word.text);
-                self.told
+                self.diagnostics
                     .error("bad-zone", &word.place, message)
                     .hint("write a name like Europe/Berlin or UTC");
                 None

@@ -23,7 +23,7 @@ impl Checker<'_> {
             return Some(factor);
         }
         let message = format!("`{key}` must be from 0.000001 to 1000000000");
-        self.told.error("bad-number", &node.place, message);
+        self.diagnostics.error("bad-number", &node.place, message);
         None
     }
 
@@ -53,7 +53,7 @@ impl Checker<'_> {
         let from_s = self.recorded_from(fields)?;
         let (speed, scale) = (speed?, scale?);
         let file = self.file(node)?;
-        let hint = "a trace is numbers, how many users start in each `bin`: `3 0 5.5 2`";
+        let hint = "a trace lists the number of users that start in each `bin`: `3 0 5.5 2`";
         let count = |text: &str| match plain_number(text)? {
             count if count < 0.0 => Err(format!("`{text}` is below 0")),
             count if count * scale > USERS_MAX => Err(format!("`{text}` is too many users")),
@@ -63,8 +63,8 @@ impl Checker<'_> {
         let counts = self.values_of(&file, fields.get("column"), &separators, (hint, count))?;
         let skipped = (from_s / bin_s).floor() as usize;
         let Some(counts) = counts.get(skipped..).filter(|counts| !counts.is_empty()) else {
-            let message = format!("`{}` is not as long as `from` says", file.name);
-            self.told.error("too-short", &file.place, message);
+            let message = format!("`{}` is shorter than `from`", file.name);
+            self.diagnostics.error("too-short", &file.place, message);
             return None;
         };
         let trace = Trace::new(bin_s / speed, counts, spacing);
@@ -86,9 +86,9 @@ impl Checker<'_> {
         }
         if length_s > DURATION_MAX_S {
             let message = "the recording lasts longer than 366 days";
-            self.told
+            self.diagnostics
                 .error("too-long", &node.place, message)
-                .hint("times since the Unix epoch want `begin: first`; `for` takes a part");
+                .hint("use `begin: first` for times since the Unix epoch; `for` selects a part");
             return None;
         }
         Some((length_s * 1e9).ceil() as u64 + more_ns)
@@ -102,12 +102,15 @@ impl Checker<'_> {
         let from_s = self.recorded_from(fields)?;
         let speed = speed?;
         let file = self.file(node)?;
-        let hint = "a time is seconds, `12.5`, or a date with its zone, `2026-03-29T06:00:00Z`";
+        let hint =
+            "write seconds like `12.5`, or a date with a time zone like `2026-03-29T06:00:00Z`";
         let times = self.values_of(&file, fields.get("column"), &[], (hint, recorded_time))?;
         let (dates, mut seconds) = split(&times);
         if !dates.is_empty() && !seconds.is_empty() {
             let message = format!("`{}` has both seconds and dates", file.name);
-            self.told.error("bad-data", &file.place, message).hint(hint);
+            self.diagnostics
+                .error("bad-data", &file.place, message)
+                .hint(hint);
             return None;
         }
         let first_by_rule = !dates.is_empty();
@@ -126,9 +129,9 @@ impl Checker<'_> {
         starts.truncate(starts.partition_point(|start| *start < end_s));
         if starts.is_empty() {
             let message = format!("no time of `{}` lies within the phase", file.name);
-            self.told
+            self.diagnostics
                 .error("too-short", &file.place, message)
-                .hint("look at `begin`, `from` and `for`");
+                .hint("check `begin`, `from` and `for`");
             return None;
         }
         let kind = PhaseKind::Starts(Series::new(starts));
@@ -147,7 +150,8 @@ fn recorded_time(text: &str) -> Result<Time, String> {
         return Ok(Time::Date(date));
     }
     let seconds = plain_number(text).map(Time::Seconds);
-    seconds.map_err(|_| format!("`{text}` is neither seconds nor a date with its zone"))
+    seconds
+        .map_err(|_| format!("`{text}` is neither a number of seconds nor a date with a time zone"))
 }
 
 fn split(times: &[Time]) -> (Vec<Timestamp>, Vec<f64>) {

@@ -58,17 +58,18 @@ impl Checker<'_> {
         };
         let duration_ns = duration_ns?;
         if sources.rate_per_s == 0.0 {
-            let message = "nobody would start at this rate";
-            self.told.error("bad-rate", &node.place, message);
+            let message = "no user would start at this rate";
+            self.diagnostics.error("bad-rate", &node.place, message);
             return None;
         }
         let end_s = duration_ns as f64 / 1e9;
         let periods = f64::from(sources.count) * end_s / (sources.on.mean() + sources.off.mean());
         if sources.mean_rate_per_s() * end_s > DRAWS_MAX || periods > DRAWS_MAX {
-            let message = "these sources would start, or be turned on, more than 10 million times";
-            self.told
+            let message =
+                "these sources would start users, or switch on, more than 10 million times";
+            self.diagnostics
                 .error("too-many-users", &node.place, message)
-                .hint("lower a number, or take longer periods");
+                .hint("lower the rate or the number of sources, or use longer periods");
             return None;
         }
         let starts = sources.starts(self.seed, phase as u64, end_s);
@@ -81,10 +82,10 @@ impl Checker<'_> {
         if shape > 1.0 {
             return Some(Periods { scale, shape });
         }
-        let message = "the shape must be above 1, else the periods have no mean";
-        self.told
+        let message = "the shape must be above 1, else the mean is infinite";
+        self.diagnostics
             .error("bad-distribution", &node.place, message)
-            .hint("1.1 to 2 are heavy tails, above 2 they are light");
+            .hint("1.1 to 2 gives heavy tails, above 2 light ones");
         None
     }
 }

@@ -7,18 +7,21 @@ use crate::check::Checker;
 use crate::check::fields::Fields;
 use crate::node::Node;
 
-/// Most phases side by side: every start looks for the earliest of them.
+/// Most concurrent phases: every start looks for the earliest of them.
 const STREAMS_MAX: usize = 256;
 /// What cannot stand beside others, and why.
 const MISPLACED: &[(&str, &str)] = &[
     (
         "users",
-        "a closed population cannot go on beside other phases",
+        "a closed population cannot run concurrently with other phases",
     ),
-    ("hold", "a `hold` beside other phases would hold nobody"),
-    ("together", "`together` cannot stand in another one"),
-    ("at", "a single user stands beside all phases"),
-    ("name", "phases side by side have one name"),
+    ("hold", "a `hold` has no effect beside other phases"),
+    ("together", "`together` cannot be nested"),
+    (
+        "at",
+        "a single user already starts in addition to all phases",
+    ),
+    ("name", "concurrent phases share one name"),
 ];
 
 impl Checker<'_> {
@@ -35,8 +38,9 @@ impl Checker<'_> {
                 &[]
             }
             Some(items) if items.len() > STREAMS_MAX => {
-                let message = format!("these are more than {STREAMS_MAX} phases side by side");
-                self.told.error("too-many-phases", &node.place, message);
+                let message = format!("these are more than {STREAMS_MAX} concurrent phases");
+                self.diagnostics
+                    .error("too-many-phases", &node.place, message);
                 &[]
             }
             Some(items) => items,
@@ -64,10 +68,10 @@ impl Checker<'_> {
         let found = MISPLACED.iter().find(|(key, _)| item.get(key).is_some());
         if let Some((key, why)) = found {
             let hint = match *key {
-                "name" => "write the `name` beside `together`",
-                _ => "let it come before or after",
+                "name" => "write `name` next to `together`",
+                _ => "move it before or after them",
             };
-            self.told
+            self.diagnostics
                 .error("misplaced-key", &item.place, *why)
                 .hint(hint);
         }

@@ -29,7 +29,7 @@ impl Builder {
         }
         let mut before = columns.iter().enumerate();
         if let Some((_, name)) = before.find(|(index, name)| columns[..*index].contains(name)) {
-            return Err(format!("two columns are called `{}`", shortened(name)));
+            return Err(format!("two columns are named `{}`", shortened(name)));
         }
         Ok(Builder {
             columns,
@@ -173,14 +173,18 @@ pub(super) fn read_json_lines(text: &str) -> Result<Read, Fault> {
 fn object(number: usize, line: &str) -> Result<serde_json::Map<String, Json>, Fault> {
     match serde_json::from_str(line) {
         Ok(Json::Object(object)) => Ok(object),
-        Ok(_) => Err(at(number, 1, "this is no object")),
+        Ok(_) => Err(at(number, 1, "this is not an object")),
         Err(error) => {
             // serde_json counts bytes.
             let end = line.floor_char_boundary(error.column().saturating_sub(1).min(line.len()));
             let column = line[..end].chars().count() + 1;
             let text = error.to_string();
-            let told = text.split(" at line ").next().unwrap_or_default();
-            Err(at(number, column, format!("this is not JSON: {told}")))
+            let diagnostics = text.split(" at line ").next().unwrap_or_default();
+            Err(at(
+                number,
+                column,
+                format!("this is not JSON: {diagnostics}"),
+            ))
         }
     }
 }
