@@ -58,7 +58,7 @@ beforeAll(async () => {
       copy(first, 'cut', () => undefined),
       'run.json',
     ),
-    '{"format": 1',
+    '{"format": 2',
   );
   rmSync(
     join(

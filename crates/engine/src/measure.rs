@@ -212,7 +212,7 @@ impl Recorder {
             self.rows.reserve_exact(self.rows_max);
         }
         self.rows.push(Measurement {
-            worker: self.loop_id,
+            loop_id: self.loop_id,
             weight: row.weight * self.keep_one_in,
             ..row
         });

@@ -154,7 +154,7 @@ impl User {
             user: self.number,
             measure,
             session: self.session,
-            worker: 0,
+            loop_id: 0,
             outcome: Outcome::Ok,
             status: 0,
             weight: 1,

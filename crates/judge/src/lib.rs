@@ -122,7 +122,6 @@ pub fn judge_figures(
         id: figures.info.id.clone(),
         name: figures.info.name.clone(),
         verdict,
-        exit_code: exit_code(verdict),
         allow_lost_workers,
         findings,
         thresholds,
@@ -142,7 +141,6 @@ pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
         .findings
         .retain(|finding| finding.code != health::INCOMPLETE);
     summary.verdict = verdict(&summary.findings, &summary.thresholds);
-    summary.exit_code = exit_code(summary.verdict);
     summary
 }
 
@@ -153,14 +151,5 @@ fn verdict(findings: &[Finding], thresholds: &[ThresholdResult]) -> Verdict {
         Verdict::Passed
     } else {
         Verdict::Failed
-    }
-}
-
-/// The process's exit code for a verdict: 0 passed, 1 failed, 2 untrusted.
-pub fn exit_code(verdict: Verdict) -> i32 {
-    match verdict {
-        Verdict::Passed => 0,
-        Verdict::Failed => 1,
-        Verdict::Untrusted => 2,
     }
 }

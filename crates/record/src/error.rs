@@ -3,8 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::schema::FORMAT_VERSION;
-
 /// Why a run directory could not be written or read. Every variant names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
@@ -30,16 +28,22 @@ pub enum RecordError {
         /// What was to be opened.
         path: PathBuf,
     },
-    /// The file was written by a later version of Throng.
+    /// The file was written by another version of Throng, in a format that this one does not read.
     #[error(
-        "{} has format {found}, but this version of throng reads formats up to {FORMAT_VERSION}",
-        path.display()
+        "{} has format {found}, but this version of throng reads format {reads}; {}",
+        path.display(),
+        match found > reads {
+            true => "use a newer version of throng",
+            false => "make the run again, or read it with the version of throng that wrote it",
+        }
     )]
-    Newer {
+    Format {
         /// The file.
         path: PathBuf,
         /// Its format.
         found: u32,
+        /// The format that is read.
+        reads: u32,
     },
     /// The file does not hold what it should.
     #[error("{} is damaged: {what}", path.display())]

@@ -117,7 +117,7 @@ mod tests {
                 pid: 4321,
                 loops_first: 26,
                 loops: 26,
-                told_ns: 12_000_000_000,
+                reported_ns: 12_000_000_000,
                 users: 25_000,
                 users_begun: 25_100,
                 users_connected: 25_000,

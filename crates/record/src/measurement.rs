@@ -18,7 +18,7 @@ pub struct Measurement {
     /// Index into `RunInfo::sessions`.
     pub session: u16,
     /// The loop that ran it.
-    pub worker: u16,
+    pub loop_id: u16,
     /// How it ended.
     pub outcome: Outcome,
     /// HTTP status, or WebSocket close code where that ended it; 0: none.

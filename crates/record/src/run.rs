@@ -26,8 +26,8 @@ impl Run {
     /// Opens the directory.
     ///
     /// # Errors
-    /// [`RecordError::NotARun`] where there is no `run.json`, [`RecordError::Newer`] where a later
-    /// version of Throng wrote it.
+    /// [`RecordError::NotARun`] if there is no `run.json`, [`RecordError::Format`] if a version of Throng
+    /// with another format wrote it.
     pub fn open(path: &Path) -> Result<Run, RecordError> {
         let file = path.join(RUN);
         let Some(info) = read_versioned(&file)? else {
@@ -202,10 +202,11 @@ fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<
     };
     let damaged = |error: serde_json::Error| RecordError::damaged(path, error.to_string());
     let Format { format } = serde_json::from_str(&text).map_err(damaged)?;
-    if format > FORMAT_VERSION {
-        return Err(RecordError::Newer {
+    if format != FORMAT_VERSION {
+        return Err(RecordError::Format {
             path: path.to_owned(),
             found: format,
+            reads: FORMAT_VERSION,
         });
     }
     serde_json::from_str(&text).map(Some).map_err(damaged)

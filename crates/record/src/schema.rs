@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Version of everything in the directory; raised when old readers would misread new data.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// [`GeneratorInfo::mode`] where there was no load, and probes alone were recorded.
 pub const PROBE_MODE: &str = "probe";
@@ -300,7 +300,7 @@ pub enum EventKind {
         /// How many loops it ran.
         loops: u32,
         /// Until when the record holds its figures, since the run's start.
-        told_ns: u64,
+        reported_ns: u64,
         /// Users it had at that time.
         users: u64,
         /// Users it had started or refused by then, each once.
@@ -381,8 +381,6 @@ pub struct Summary {
     pub name: String,
     /// What it all comes to.
     pub verdict: Verdict,
-    /// The process's exit code for this verdict.
-    pub exit_code: i32,
     /// True where the loss of workers was to be no reason not to trust the others.
     #[serde(default)]
     pub allow_lost_workers: bool,

@@ -151,7 +151,7 @@ mod tests {
             user: 10,
             measure,
             session: 0,
-            worker: 0,
+            loop_id: 0,
             outcome,
             status: 200,
             weight: 1,

@@ -6,7 +6,7 @@ use record::schema::{
     Verdict,
 };
 
-use judge::{Figures, clients, error_findings, exit_code, finding, measures};
+use judge::{Figures, clients, error_findings, finding, measures};
 
 /// Judges imported results: figures and findings, without thresholds. Nothing is known of the
 /// generator, and that is the first finding.
@@ -24,7 +24,6 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
         id: info.id.clone(),
         name: info.name.clone(),
         verdict: Verdict::Passed,
-        exit_code: exit_code(Verdict::Passed),
         allow_lost_workers: false,
         findings,
         thresholds: Vec::new(),

@@ -105,7 +105,7 @@ Exit codes:
 
 const SHOW_CODES: &str = "\
 Exit codes:
-  0    shown, whatever the verdict; --json contains it as exit_code
+  0    shown, whatever the verdict; --json contains it as `verdict`
   64   invalid command line
   66   the run cannot be read
   74   reading or writing failed";

@@ -125,9 +125,10 @@ impl ExperimentState {
         let path = directory.join(STATE_FILE);
         let state: Option<ExperimentState> = read_json(&path)?;
         match state {
-            Some(state) if state.format > FORMAT => Err(RecordError::Newer {
+            Some(state) if state.format != FORMAT => Err(RecordError::Format {
                 path,
                 found: state.format,
+                reads: FORMAT,
             }),
             state => Ok(state),
         }

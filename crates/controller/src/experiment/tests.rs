@@ -104,7 +104,7 @@ fn states_are_whole_and_later_ones_are_refused() {
     later.write(&path).unwrap();
     assert!(matches!(
         ExperimentState::read(&path),
-        Err(RecordError::Newer { .. })
+        Err(RecordError::Format { .. })
     ));
 }
 

@@ -150,7 +150,7 @@ impl Conductor<'_> {
                 pid: lost.pid,
                 loops_first: lost.loops.first,
                 loops: lost.loops.count,
-                told_ns: left.reported_ns,
+                reported_ns: left.reported_ns,
                 users: left.users,
                 users_begun: left.begun,
                 users_connected: left.connected,

@@ -71,7 +71,7 @@ impl Check {
         let known = |row: &Measurement| {
             usize::from(row.measure) < self.measures_count
                 && usize::from(row.session) < self.sessions_count
-                && self.loops.numbers().contains(&u32::from(row.worker))
+                && self.loops.numbers().contains(&u32::from(row.loop_id))
                 && row.due_ns.max(row.sent_ns).max(row.done_ns) <= TIME_NS_MAX
         };
         if rows.len() > ROWS_MAX {

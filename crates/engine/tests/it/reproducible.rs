@@ -41,7 +41,10 @@ fn records(shards: u32, seed: u64) -> (Vec<Measurement>, Vec<String>) {
     plan.seed = seed;
     let mut peer = HttpPeer::new(|_| 5 * MS, |_| ok("ok"));
     let run = sim::run(&plan, shards, &mut peer, Link::new(MS)).expect("the plan can be run");
-    let rows = run.rows.iter().map(|row| Measurement { worker: 0, ..*row });
+    let rows = run
+        .rows
+        .iter()
+        .map(|row| Measurement { loop_id: 0, ..*row });
     let rows = rows.collect();
     peer.requests.sort_unstable();
     (rows, peer.requests)

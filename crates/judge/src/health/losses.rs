@@ -45,7 +45,7 @@ fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Findin
         worker,
         loops_first,
         loops,
-        told_ns,
+        reported_ns,
         users,
         users_due_after,
         ref why,
@@ -69,13 +69,13 @@ fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Findin
          whose number leaves {which} when it is divided by {all})",
         u64::from(worker) + 1,
         workers.len(),
-        units::duration(lost_at_ns.unwrap_or(told_ns) as f64),
+        units::duration(lost_at_ns.unwrap_or(reported_ns) as f64),
         units::count(users),
         units::count(users_due_after),
     );
     let draft = finding(severity, "worker-lost", text)
         .with("worker", f64::from(worker))
-        .with("told_ns", told_ns as f64)
+        .with("reported_ns", reported_ns as f64)
         .with("users", users as f64)
         .with("users_due_after", users_due_after as f64)
         .with("loops", f64::from(loops));
@@ -131,7 +131,7 @@ mod tests {
                 pid: 100 + number,
                 loops_first: 2 * number,
                 loops: 2,
-                told_ns: 30 * SECOND,
+                reported_ns: 30 * SECOND,
                 users: 10,
                 users_begun: 750,
                 users_connected: 745,

@@ -100,7 +100,7 @@ fn each_kind_of_damage_is_named() {
     fs::write(judged(root, "empty", 3).join("run.json"), "").unwrap();
     let newer = judged(root, "newer", 4).join("run.json");
     let text = fs::read_to_string(&newer).unwrap();
-    fs::write(&newer, text.replacen("\"format\": 1", "\"format\": 99", 1)).unwrap();
+    fs::write(&newer, text.replacen("\"format\": 2", "\"format\": 99", 1)).unwrap();
     let no_file = judged(root, "no-file", 5).join("run.json");
     fs::remove_file(&no_file).unwrap();
     fs::create_dir(&no_file).unwrap();

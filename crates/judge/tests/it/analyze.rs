@@ -27,7 +27,7 @@ fn operation(user: u64, due_ns: u64, time_ns: u64, outcome: Outcome) -> Measurem
         user,
         measure: 0,
         session: 0,
-        worker: 0,
+        loop_id: 0,
         outcome,
         status: 200,
         weight: 1,

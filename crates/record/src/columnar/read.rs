@@ -128,9 +128,10 @@ impl TableReader {
 
     fn check_format(&self) -> Result<(), RecordError> {
         match self.metadata(FORMAT_KEY).map(str::parse::<u32>) {
-            Some(Ok(found)) if found > FORMAT_VERSION => Err(RecordError::Newer {
+            Some(Ok(found)) if found != FORMAT_VERSION => Err(RecordError::Format {
                 path: self.path.clone(),
                 found,
+                reads: FORMAT_VERSION,
             }),
             Some(Ok(_)) => Ok(()),
             Some(Err(_)) => Err(self.damaged(format!("its `{FORMAT_KEY}` is no number"))),

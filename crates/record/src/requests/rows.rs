@@ -14,7 +14,7 @@ pub(super) const FIELDS: &[Field; LONGS + UNSIGNED] = &[
     field("user", Kind::Long, Packing::Differences),
     field("measure", Kind::Unsigned(16), Packing::Differences),
     field("session", Kind::Unsigned(16), Packing::Repeats),
-    field("worker", Kind::Unsigned(16), Packing::Repeats),
+    field("loop", Kind::Unsigned(16), Packing::Repeats),
     field("outcome", Kind::Unsigned(8), Packing::Repeats),
     field("status", Kind::Unsigned(16), Packing::Repeats),
     field("weight", Kind::Unsigned(32), Packing::Repeats),
@@ -67,7 +67,7 @@ impl Rows {
         let [
             measure,
             session,
-            worker,
+            loop_id,
             outcome,
             status,
             weight,
@@ -76,7 +76,7 @@ impl Rows {
         ] = &mut self.unsigned;
         measure.extend(rows.iter().map(|row| i32::from(row.measure)));
         session.extend(rows.iter().map(|row| i32::from(row.session)));
-        worker.extend(rows.iter().map(|row| i32::from(row.worker)));
+        loop_id.extend(rows.iter().map(|row| i32::from(row.loop_id)));
         outcome.extend(rows.iter().map(|row| row.outcome as i32));
         status.extend(rows.iter().map(|row| i32::from(row.status)));
         weight.extend(rows.iter().map(|row| row.weight.cast_signed()));
@@ -137,7 +137,7 @@ pub(super) fn read_group(
                 user: long(3, row),
                 measure: short(0, row)?,
                 session: short(1, row)?,
-                worker: short(2, row)?,
+                loop_id: short(2, row)?,
                 outcome: outcome(row)?,
                 status: short(4, row)?,
                 weight: unsigned[5][row],

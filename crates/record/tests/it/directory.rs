@@ -207,7 +207,7 @@ fn any_measurement() -> impl Strategy<Value = Measurement> {
             user: long[3],
             measure: short.0,
             session: short.1,
-            worker: short.2,
+            loop_id: short.2,
             status: short.3,
             outcome,
             weight: middle[0],

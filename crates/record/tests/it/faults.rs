@@ -44,19 +44,24 @@ fn files_that_are_not_ours_are_told() {
         ("run.json", "[1, 2]", "run.json is damaged: "),
         (
             "run.json",
-            "{\"format\": 1}",
+            "{\"format\": 2}",
             "run.json is damaged: missing field `id`",
         ),
         (
             "run.json",
             "{\"format\": 99, \"id\": 7}",
-            "run.json has format 99, but this version of throng reads formats up to 1",
+            "run.json has format 99, but this version of throng reads format 2; use a newer version",
+        ),
+        (
+            "run.json",
+            "{\"format\": 1, \"id\": 7}",
+            "run.json has format 1, but this version of throng reads format 2; make the run again",
         ),
         ("run.json", "\u{0}", "run.json is damaged: "),
         (
             "summary.json",
-            "{\"format\": 2}",
-            "summary.json has format 2",
+            "{\"format\": 3}",
+            "summary.json has format 3",
         ),
         ("tally.json", "nonsense", "tally.json is damaged: "),
         ("series.parquet", "", "series.parquet is damaged: "),

@@ -62,7 +62,7 @@ pub(crate) fn measurement(number: u64) -> Measurement {
         user: number % 97,
         measure: (number % 2) as u16,
         session: (number % 3 / 2) as u16,
-        worker: 0,
+        loop_id: 0,
         outcome: if number % 10 == 9 {
             Outcome::Status
         } else {
@@ -114,7 +114,6 @@ pub(crate) fn summary() -> Summary {
         id: ID.to_owned(),
         name: "sample".to_owned(),
         verdict: Verdict::Passed,
-        exit_code: 0,
         allow_lost_workers: false,
         findings: vec![Finding {
             severity: Severity::Good,

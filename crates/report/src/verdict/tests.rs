@@ -121,5 +121,5 @@ fn json_is_the_summary_and_stable() {
         summary()
     );
     assert_eq!(text, crate::json(&summary()));
-    assert!(text.starts_with("{\n  \"format\": 1,\n") && text.ends_with("}\n"));
+    assert!(text.starts_with("{\n  \"format\": 2,\n") && text.ends_with("}\n"));
 }

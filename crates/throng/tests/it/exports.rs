@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use record::Run;
-use record::schema::EventKind;
+use record::schema::{EventKind, Verdict};
 use serde_json::Value;
 
 use crate::support::{Ended, Running, Served, Space, throng};
@@ -140,7 +140,7 @@ fn a_finished_run_converts_to_other_formats() {
     );
     let json = Ended::of(&mut throng(["export", &run, "--json", "-"])).with(0);
     let summary: record::schema::Summary = serde_json::from_str(&json.out).unwrap();
-    assert_eq!(summary.exit_code, 1);
+    assert_eq!(summary.verdict, Verdict::Failed);
     Ended::of(&mut throng(["export", &run])).with(64);
 }
 

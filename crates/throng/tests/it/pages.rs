@@ -187,7 +187,7 @@ fn failed(second: u64) -> Measurement {
         user: second,
         measure: (second % 3) as u16,
         session: 0,
-        worker: 0,
+        loop_id: 0,
         outcome: Outcome::Timeout,
         status: 0,
         weight: 1,

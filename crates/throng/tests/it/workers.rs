@@ -62,7 +62,7 @@ fn planned(run: &Run) -> BTreeMap<u64, (u16, u64, BTreeMap<u16, u64>)> {
         for row in rows {
             let user = users
                 .entry(row.user)
-                .or_insert((row.worker, u64::MAX, BTreeMap::new()));
+                .or_insert((row.loop_id, u64::MAX, BTreeMap::new()));
             user.1 = user.1.min(row.due_ns);
             *user.2.entry(row.measure).or_default() += u64::from(row.weight);
         }

@@ -168,7 +168,6 @@ impl Recorded {
             id: info.id.clone(),
             name: info.name.clone(),
             verdict: self.verdict,
-            exit_code: 0,
             allow_lost_workers: false,
             findings: Vec::new(),
             thresholds: Vec::new(),
@@ -189,7 +188,7 @@ fn row(number: u64, measure: u16, due_ns: u64, ns: f64, failed: bool) -> Measure
         user: number,
         measure,
         session: 0,
-        worker: 0,
+        loop_id: 0,
         outcome: if failed {
             Outcome::Timeout
         } else {

@@ -1,6 +1,6 @@
 //! Built-in targets that are gone before their run.
 
-use record::schema::{EventKind, RunStatus};
+use record::schema::{EventKind, RunStatus, Verdict};
 
 use crate::support::{Running, Space};
 
@@ -24,7 +24,7 @@ fn a_killed_target_ends_the_run_untrusted() {
     let (run, summary) = (space.only(), space.summary());
     assert_eq!(run.info().status, RunStatus::Failed);
     assert!(run.is_complete(), "{:?}", run.missing());
-    assert_eq!(summary.exit_code, 2);
+    assert_eq!(summary.verdict, Verdict::Untrusted);
     let first = &summary.findings[0];
     assert_eq!(first.code, "target-ended");
     assert!(
