@@ -1,9 +1,9 @@
-//! Finds the highest load that keeps a scenario's thresholds: one run after the other, each with a
-//! load that follows from those before.
+//! Finds the highest load that keeps a scenario's thresholds: one run after the other, each with a load
+//! that follows from the previous ones.
 //!
-//! A search has a directory of its own: `search.json` with its settings and trials, `scenario.yaml`,
-//! and `runs/` with the directory of each run. The file is replaced after every trial, so a search that
-//! was broken off goes on with the next one. A run that was cut short counts for nothing.
+//! A search has a directory of its own: `search.json` with its settings and trials, `scenario.yaml`, and
+//! `runs/` with the directory of each run. The file is replaced after every trial, so an interrupted search
+//! resumes with the next one. An interrupted run does not count.
 
 mod search;
 mod state;
@@ -26,9 +26,9 @@ use crate::run::{ConductError, RunRequest, conduct};
 use search::{Next, next};
 pub use state::{Search, SearchError};
 
-/// Where the runs stand in a search's directory.
+/// The runs of a search, in its directory.
 const RUNS: &str = "runs";
-/// How long a wait between runs goes on without looking whether the user asked for the end.
+/// How often a pause between runs checks whether the user requested the end.
 const NAP: Duration = Duration::from_millis(50);
 
 /// How to search.
@@ -36,11 +36,11 @@ const NAP: Duration = Duration::from_millis(50);
 pub struct CapacityRequest<'a> {
     /// New, or read from its directory.
     pub search: Search,
-    /// The program that serves built-in targets and is the workers.
+    /// The program of built-in targets.
     pub program: &'a Path,
     /// Throng's version.
     pub version: &'a str,
-    /// Whether to run even where this machine cannot hold so many users.
+    /// Run even if this machine cannot hold that many users.
     pub force: bool,
     pub interrupt: Arc<Interrupt>,
 }
@@ -53,32 +53,32 @@ pub struct LoadedPlan {
     pub scenario: ScenarioText,
 }
 
-/// What a search tells while it goes on.
+/// The progress of a search.
 #[derive(Debug)]
 pub enum CapacityProgress<'a> {
     /// The next run, with its number from 1.
     Begins { number: usize, load: f64 },
     /// A second of it.
     Tick(&'a Tick<'a>),
-    /// It left its record.
+    /// It was recorded.
     Recorded {
         directory: &'a Path,
         summary: &'a Summary,
     },
-    /// What came of it.
+    /// Its result.
     Ended { number: usize, trial: &'a Trial },
 }
 
-/// A search that is over.
+/// The result of a search.
 #[derive(Debug)]
 pub struct SearchResult {
     pub directory: PathBuf,
     pub conclusion: Conclusion,
-    /// In the order in which they were made.
+    /// In order.
     pub trials: Vec<Trial>,
 }
 
-/// Why a search could not go on. What it found so far stays in its directory.
+/// Why a search stopped. Its trials so far stay in its directory.
 #[derive(Debug, thiserror::Error)]
 pub enum CapacityError {
     #[error(transparent)]
@@ -91,12 +91,12 @@ pub enum CapacityError {
     Record(#[from] RecordError),
 }
 
-/// Searches to the end, or to one of its bounds. `compile` makes the plan for a load, given as
+/// Searches until the result is known or a bound is reached. `compile` makes the plan for a load, given as
 /// `--set` takes it; its errors end the search.
 pub fn search_capacity<E: From<CapacityError>>(
     request: CapacityRequest<'_>,
     mut compile: impl FnMut((String, String)) -> Result<LoadedPlan, E>,
-    mut on_news: impl FnMut(CapacityProgress<'_>),
+    mut on_progress: impl FnMut(CapacityProgress<'_>),
 ) -> Result<SearchResult, E> {
     let CapacityRequest {
         mut search,
@@ -113,7 +113,7 @@ pub fn search_capacity<E: From<CapacityError>>(
             Next::Try(load) => load,
             Next::End(ending) => break ending,
         };
-        let LoadedPlan { plan, scenario } = compile(search.knob.setting(load))?;
+        let LoadedPlan { plan, scenario } = compile(search.load_setting.setting(load))?;
         let spent_ns = monotonic_ns().saturating_sub(begun_ns);
         if spent_ns.saturating_add(plan.end_ns()) > search.time_max_ns {
             break Ending::OutOfTime;
@@ -126,7 +126,7 @@ pub fn search_capacity<E: From<CapacityError>>(
             break Ending::Interrupted;
         }
         let number = search.trials.len() + 1;
-        on_news(CapacityProgress::Begins { number, load });
+        on_progress(CapacityProgress::Begins { number, load });
         let request = RunRequest {
             plan,
             scenario,
@@ -139,40 +139,56 @@ pub fn search_capacity<E: From<CapacityError>>(
             interrupt: Arc::clone(&interrupt),
             pause: Arc::default(),
         };
-        let trial = match conduct(request, &mut |tick| on_news(CapacityProgress::Tick(tick))) {
-            // A run that the user cut short says nothing of its load.
-            Ok(run) if run.info.status == RunStatus::Interrupted => break Ending::Interrupted,
-            Ok(run) => {
-                on_news(CapacityProgress::Recorded {
-                    directory: &run.directory,
-                    summary: &run.summary,
-                });
-                trial(load, &run.directory, &run.summary).map_err(CapacityError::from)?
-            }
-            // More than this machine can send: a limit of the generator, found without a run.
-            Err(ConductError::TooSmall(why)) => Trial {
-                why: vec![why.to_string()],
-                ..Trial::new(load, Outcome::Untrusted)
-            },
-            Err(error) => return Err(CapacityError::from(error).into()),
+        let Some(trial) = run_trial(load, request, &mut on_progress)? else {
+            break Ending::Interrupted;
         };
-        on_news(CapacityProgress::Ended {
+        on_progress(CapacityProgress::Ended {
             number,
             trial: &trial,
         });
         search.trials.push(trial);
         search.save().map_err(CapacityError::from)?;
     };
+    Ok(concluded(search, &runs, ending)?)
+}
+
+/// Makes one run; `None`: the user interrupted it, so it says nothing about its load.
+fn run_trial(
+    load: f64,
+    request: RunRequest<'_>,
+    on_progress: &mut impl FnMut(CapacityProgress<'_>),
+) -> Result<Option<Trial>, CapacityError> {
+    match conduct(request, &mut |tick| {
+        on_progress(CapacityProgress::Tick(tick));
+    }) {
+        Ok(run) if run.info.status == RunStatus::Interrupted => Ok(None),
+        Ok(run) => {
+            on_progress(CapacityProgress::Recorded {
+                directory: &run.directory,
+                summary: &run.summary,
+            });
+            Ok(Some(trial(load, &run.directory, &run.summary)?))
+        }
+        // More than this machine can send: a limit of the generator, found without a run.
+        Err(ConductError::TooSmall(why)) => Ok(Some(Trial {
+            why: vec![why.to_string()],
+            ..Trial::new(load, Outcome::Untrusted)
+        })),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Concludes from all trials, and saves the conclusion.
+fn concluded(search: Search, runs: &Path, ending: Ending) -> Result<SearchResult, CapacityError> {
     let Search {
         directory,
-        knob,
+        load_setting,
         bounds,
         trials,
         ..
     } = search;
-    let conclusion =
-        conclude(&runs, &knob, &bounds, &trials, ending).map_err(CapacityError::from)?;
-    state::save_conclusion(&directory, &conclusion).map_err(CapacityError::from)?;
+    let conclusion = conclude(runs, &load_setting, &bounds, &trials, ending)?;
+    state::save_conclusion(&directory, &conclusion)?;
     Ok(SearchResult {
         directory,
         conclusion,
@@ -184,7 +200,7 @@ fn trial(load: f64, directory: &Path, summary: &Summary) -> Result<Trial, JudgeE
     judge_trial(load, &Run::open(directory)?, summary)
 }
 
-/// What the last run left behind at the target may end.
+/// Lets the target recover from the last run.
 fn pause(pause_ns: u64, interrupt: &Interrupt) {
     let mut left = Duration::from_nanos(pause_ns);
     while !left.is_zero() && !interrupt.is_requested() {

@@ -79,7 +79,7 @@ pub enum Progress<'a> {
 pub enum ExperimentError {
     #[error(transparent)]
     Record(#[from] RecordError),
-    #[error("{FAILURES_MAX} runs one after the other could not be made; the last: {why}")]
+    #[error("{FAILURES_MAX} consecutive runs failed; the last: {why}")]
     Failing { why: String },
 }
 

@@ -6,14 +6,13 @@
 //! | `preflight` | refuses a run that is too large for this machine |
 //! | `prepare` | target, addresses and certificates |
 //! | `describe` | what `run.json` contains from the start |
-//! | `merge`, `broadcasts`, `anomalies` | the intervals of all loops added up |
+//! | `merge`, `broadcasts` | the intervals of all loops added up |
 //! | `journal` | everything that is written during the run |
 //! | `starts` | how many users the plan starts, and when |
 //! | `pause`, `guard` | arrivals that pause; memory that runs short |
 //! | `probing` | the server's side |
 //! | `tick` | a second of the run for the live view |
 
-mod anomalies;
 mod broadcasts;
 mod conductor;
 mod describe;

@@ -107,9 +107,9 @@ impl TargetProcess {
                 let _ = child.kill();
                 let status = child.wait().map(|s| s.to_string()).unwrap_or_default();
                 let problem = match said {
-                    Some(Ok(line)) => format!("it said {line:?} instead of where it listens"),
+                    Some(Ok(line)) => format!("it printed {line:?} instead of its address"),
                     Some(Err(RecvTimeoutError::Timeout)) => {
-                        format!("it said nothing for {} s", START_MAX.as_secs())
+                        format!("it printed nothing for {} s", START_MAX.as_secs())
                     }
                     Some(Err(RecvTimeoutError::Disconnected)) | None => {
                         format!("it ended at once ({status})")

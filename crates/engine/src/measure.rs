@@ -9,6 +9,8 @@ use stats::hist::LogHistogram;
 use crate::sequences::{Broadcast, Broadcasts};
 use crate::traffic::Traffic;
 
+pub use record::counters::{Counts, Gauges, LoopCpu};
+
 /// How many errors of one kind at one measure are kept with their text, per loop.
 const EXAMPLES_PER_KIND: u8 = 3;
 /// One second between cuts.
@@ -37,63 +39,6 @@ pub struct Delta {
     pub cpu: LoopCpu,
     /// Of all connections so far.
     pub traffic: Traffic,
-}
-
-/// Things that were counted in an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Counts {
-    /// Sessions restarted by users of a closed population; they count as started, too.
-    pub users_repeated: u64,
-    pub users_started: u64,
-    pub users_finished: u64,
-    pub users_refused: u64,
-    /// Users that started late because `options.connecting_max` connections were being set up.
-    pub users_held: u64,
-    /// Users that were due while arrivals were paused.
-    pub users_paused: u64,
-    pub users_connected: u64,
-    /// Connections that failed and were tried again (`options.connect_retries`).
-    pub connects_retried: u64,
-    /// Operations begun.
-    pub sends: u64,
-    /// Operations ended.
-    pub done: u64,
-    pub errors: u64,
-    pub bytes_out: u64,
-    pub bytes_in: u64,
-    pub unmatched: u64,
-    /// Pushed messages whose stamp lay in the future; their age counts as 0.
-    pub stamps_ahead: u64,
-    /// Messages whose stamp lay before the run; they have no age.
-    pub stamps_before: u64,
-    /// Numbered messages beyond the limit of an interval, whose spread is not reported.
-    pub broadcasts_untold: u64,
-    /// Numbered messages of more sequences than are tracked for one user, or so far ahead that the
-    /// numbers in between do not count as lost.
-    pub numbers_unaccounted: u64,
-    /// HTTP connections that were closed because bytes came that answer no request.
-    pub unsolicited: u64,
-}
-
-/// Levels at an interval's end, and the highest one within it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Gauges {
-    pub users: u64,
-    /// The most there were at once. Filled in when the interval is closed.
-    pub users_peak: u64,
-    pub connections: u64,
-    pub in_flight: u64,
-}
-
-/// What a loop's thread used in an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct LoopCpu {
-    /// CPU time of the thread.
-    pub used_ns: u64,
-    /// Time it was ready but did not run.
-    pub waited_ns: u64,
-    /// Time it had nothing to do: asleep, or spinning for a due time.
-    pub idle_ns: u64,
 }
 
 /// One measure's share of a [`Delta`]. Histograms hold operations that succeeded.

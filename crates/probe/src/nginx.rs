@@ -48,11 +48,11 @@ fn tell(text: &str, reading: &mut Reading) -> Result<(), ReadError> {
         waiting,
     ] = &numbers[..]
     else {
-        let what = "this is no page of stub_status".to_owned();
+        let what = "this is not a page of stub_status".to_owned();
         return Err(ReadError::Nonsense(what));
     };
     if !text.starts_with("Active connections:") {
-        let what = "this is no page of stub_status".to_owned();
+        let what = "this is not a page of stub_status".to_owned();
         return Err(ReadError::Nonsense(what));
     }
     reading.gauge("connections_active", "1", active);

@@ -200,7 +200,7 @@ impl Known {
         self.threads(stat.threads, &mut used, &mut has, remarks);
         match files_count(&path(self.pid, "fd")) {
             Ok(count) => has.files = Some(count),
-            Err(error) => remarks.push(format!("its open files are not told: {error}")),
+            Err(error) => remarks.push(format!("its open files are not available: {error}")),
         }
         match text(&path(self.pid, "io")) {
             Ok(io) => {
@@ -209,7 +209,7 @@ impl Known {
             }
             Err(error) => {
                 has.hides_disk = true;
-                remarks.push(format!("its disk traffic is not told: {error}"));
+                remarks.push(format!("its disk traffic is not available: {error}"));
             }
         }
         Some((used, has))
@@ -219,7 +219,7 @@ impl Known {
     fn threads(&mut self, count: u64, used: &mut Used, has: &mut Has, remarks: &mut Vec<String>) {
         if count > THREADS_MAX as u64 {
             remarks.push(format!(
-                "threads are not looked at one by one while it has more than {THREADS_MAX}"
+                "threads are not measured one by one while it has more than {THREADS_MAX}"
             ));
             self.threads.clear();
             return;

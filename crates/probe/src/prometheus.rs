@@ -70,7 +70,7 @@ impl Prometheus {
         }
         if told == 0 {
             return Err(ReadError::Nonsense(
-                "none of the metrics asked for is there".to_owned(),
+                "none of the requested metrics is present".to_owned(),
             ));
         }
         Ok(())

@@ -145,7 +145,7 @@ impl Reading {
         if let Some(known) = self.metrics.get(&key) {
             if known.answer == answer {
                 self.remark(
-                    "a metric that is told twice at once counts as it was told first".to_owned(),
+                    "a metric that occurs twice in an answer has its first value".to_owned(),
                 );
                 return None;
             }

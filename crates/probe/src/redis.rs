@@ -102,7 +102,7 @@ fn tell(text: &str, reading: &mut Reading) -> Result<(), ReadError> {
         text.trim().parse::<f64>().ok()
     };
     if value("connected_clients").is_none() {
-        let what = "it is no INFO of Redis".to_owned();
+        let what = "it is not an INFO of Redis".to_owned();
         return Err(ReadError::Nonsense(what));
     }
     for (field, metric, unit) in GAUGES {

@@ -29,7 +29,7 @@ pub(crate) enum ReadError {
     Gone(String),
     #[error("cannot be reached: {0}")]
     Unreachable(String),
-    #[error("its answer makes no sense: {0}")]
+    #[error("invalid answer: {0}")]
     Nonsense(String),
 }
 
@@ -147,7 +147,7 @@ fn absolute(page: &Page, location: &TargetLocation) -> Result<Page, ProbeError> 
     }
     let base = location.url.as_ref().ok_or_else(|| ProbeError::Target {
         probe: page.url.shown_url(),
-        problem: "a path is one of the target's; write a whole URL",
+        problem: "a path is relative to the target; write a complete URL",
     })?;
     Ok(Page {
         url: Secret::new(format!("{base}{path}")),

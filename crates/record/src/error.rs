@@ -17,13 +17,13 @@ pub enum RecordError {
         source: io::Error,
     },
     /// A new run was to get a directory that is there already.
-    #[error("{} exists already", path.display())]
+    #[error("{} already exists", path.display())]
     Exists {
         /// The directory.
         path: PathBuf,
     },
     /// There is no `run.json`.
-    #[error("{} is no run directory: it holds no run.json", path.display())]
+    #[error("{} is not a run directory: it contains no run.json", path.display())]
     NotARun {
         /// What was to be opened.
         path: PathBuf,

@@ -60,7 +60,7 @@ impl Run {
     pub fn missing(&self) -> Vec<String> {
         let mut missing = Vec::new();
         if self.info.status == RunStatus::Running {
-            missing.push("the run is still going on or was killed".to_owned());
+            missing.push("the run is in progress or was killed".to_owned());
         }
         // Of imported results there is no more than this; `import.json` says what they do not tell.
         let names = match self.path.join(IMPORT).exists() {
@@ -74,7 +74,7 @@ impl Run {
             let parts = self.path.join(REQUESTS_PARTS);
             missing.push(match name {
                 REQUESTS if parts.exists() => {
-                    format!("{REQUESTS} is still in segments, whose last rows may be missing")
+                    format!("{REQUESTS} is still in segments; the last rows may be missing")
                 }
                 _ => format!("there is no {name}"),
             });
@@ -134,7 +134,7 @@ impl Run {
     pub fn series(&self) -> Result<Vec<SeriesRow>, RecordError> {
         let path = self.path.join(SERIES);
         if path.exists() {
-            series::read(&path, &self.info.phases)
+            series::read(&path)
         } else {
             Ok(Vec::new())
         }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::RecordError;
 use crate::columnar::{self, Column, Field, Kind, Metadata, Packing, TableReader, TableWriter};
-use crate::schema::{PhaseInfo, RunInfo, SeriesRow};
+use crate::schema::{RunInfo, SeriesRow};
 
-/// Keeps all rows (312 bytes a second of the run) and writes the file anew at each checkpoint:
-/// thus it is always one whole, well-packed table.
+/// Keeps all rows (312 bytes per second of the run) and rewrites the file at each checkpoint, so that it
+/// is always one complete, well-packed table.
 #[derive(Debug)]
 pub struct SeriesWriter {
     path: PathBuf,
@@ -38,7 +38,7 @@ impl SeriesWriter {
     /// Replaces the file by one with all rows so far.
     ///
     /// # Errors
-    /// What the system says. The rows stay for the next attempt.
+    /// An error of the system. The rows are kept for the next attempt.
     pub fn checkpoint(&mut self) -> Result<(), RecordError> {
         let mut table = TableWriter::create(self.path.clone(), FIELDS, &self.metadata)?;
         let columns = columns_of(&self.rows);
@@ -77,7 +77,7 @@ impl Values {
     }
 }
 
-/// How a type of a field of [`SeriesRow`] stands in a column.
+/// How a type of a field of [`SeriesRow`] is stored in a column.
 trait Cell: Copy {
     const KIND: Kind;
     const PACKING: Packing;
@@ -199,11 +199,8 @@ series! {
     ip_bytes_in: u64,
 }
 
-/// The column that files had not until sessions started anew were told apart.
-const REPEATED: &str = "users_repeated";
-
-/// All rows of the file, of a run with these phases.
-pub(crate) fn read(path: &Path, phases: &[PhaseInfo]) -> Result<Vec<SeriesRow>, RecordError> {
+/// All rows of the file.
+pub(crate) fn read(path: &Path) -> Result<Vec<SeriesRow>, RecordError> {
     let table = TableReader::open(path)?;
     // Without the interval's ends the rows would mean nothing.
     let start = table.require(&FIELDS[0])?;
@@ -215,39 +212,7 @@ pub(crate) fn read(path: &Path, phases: &[PhaseInfo]) -> Result<Vec<SeriesRow>, 
         rows.resize(first + count, SeriesRow::default());
         read_group(&table, group, &mut rows[first..])?;
     }
-    let repeated = FIELDS.iter().find(|field| field.name == REPEATED);
-    if repeated
-        .map_or(Ok(None), |field| table.find(field))?
-        .is_none()
-    {
-        repeat_as_due(&mut rows, phases);
-    }
     Ok(rows)
-}
-
-/// What a file without that column tells of it none the less: in a closed phase nobody was due but those
-/// who came again. Its own users were due at its very start, and such files tell of them in the second
-/// before, or, at the run's start, not at all; here they are due in its first second.
-fn repeat_as_due(rows: &mut [SeriesRow], phases: &[PhaseInfo]) {
-    let closed = |number: usize| {
-        phases
-            .get(number)
-            .filter(|phase| phase.kind == "closed")
-            .map(|phase| (phase.start_ns, phase.users_planned as u64))
-    };
-    for row in rows {
-        let number = row.phase as usize;
-        if let Some((start_ns, users)) = closed(number + 1)
-            && row.start_ns < start_ns
-            && row.end_ns >= start_ns
-        {
-            row.users_due = row.users_due.saturating_sub(users);
-        }
-        if let Some((start_ns, users)) = closed(number) {
-            row.users_repeated = row.users_due.min(row.users_started);
-            row.users_due += if row.start_ns == start_ns { users } else { 0 };
-        }
-    }
 }
 
 #[cfg(test)]
@@ -260,39 +225,5 @@ mod tests {
         let names: Vec<&String> = row.as_object().unwrap().keys().collect();
         let columns: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
         assert_eq!(names, columns);
-    }
-
-    #[test]
-    fn older_files_tell_by_who_was_due_how_often_sessions_began_anew() {
-        let phase = |kind: &str, from_s: u64, to_s: u64, users: f64| PhaseInfo {
-            name: kind.to_owned(),
-            kind: kind.to_owned(),
-            start_ns: from_s,
-            end_ns: to_s,
-            users_planned: users,
-        };
-        let phases = [
-            phase("rate", 0, 1, 9.0),
-            phase("closed", 1, 3, 4.0),
-            phase("closed", 3, 4, 8.0),
-        ];
-        let row = |at: u64, phase: u32, users_due: u64, users_started: u64| SeriesRow {
-            start_ns: at,
-            end_ns: at + 1,
-            phase,
-            users_due,
-            users_started,
-            ..SeriesRow::default()
-        };
-        let mut rows = [
-            row(0, 0, 13, 9),
-            row(1, 1, 30, 34),
-            row(2, 1, 48, 40),
-            row(3, 2, 70, 78),
-            row(4, 2, 0, 0),
-        ];
-        repeat_as_due(&mut rows, &phases);
-        let told = rows.map(|row| (row.users_due, row.users_repeated));
-        assert_eq!(told, [(9, 0), (34, 30), (40, 40), (78, 70), (0, 0)]);
     }
 }

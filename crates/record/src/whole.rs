@@ -75,7 +75,7 @@ fn write_through(path: &Path, content: &[u8]) -> io::Result<()> {
 /// What the system says.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
-        let what = "it is no regular file";
+        let what = "it is not a regular file";
         return Err(io::Error::new(ErrorKind::InvalidInput, what));
     }
     File::open(path)
@@ -197,7 +197,7 @@ mod tests {
         for path in ["/dev/zero", "/dev"] {
             let error = read(Path::new(path)).unwrap_err();
             let told = std::error::Error::source(&error).unwrap().to_string();
-            assert_eq!(told, "it is no regular file", "{path}");
+            assert_eq!(told, "it is not a regular file", "{path}");
         }
         assert_eq!(read(Path::new("/dev/none")).unwrap(), None);
     }

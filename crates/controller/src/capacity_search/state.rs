@@ -14,23 +14,23 @@ const FORMAT: u32 = 1;
 const SEARCH: &str = "search.json";
 const SCENARIO: &str = "scenario.yaml";
 const CONCLUSION: &str = "capacity.json";
-/// A load that is tried again and again is a fault of the file, not a search.
+/// A file with more trials is damaged.
 const TRIALS_MAX: usize = 100_000;
 
-/// A search: what is turned, within which bounds, and what was tried so far.
+/// A search: its load setting, its bounds, and its trials so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
-    /// Where it stands.
+    /// Its directory.
     pub directory: PathBuf,
-    /// What is turned.
-    pub knob: LoadSetting,
-    /// Within these.
+    /// The setting that carries the load.
+    pub load_setting: LoadSetting,
+    /// The bounds of the load.
     pub bounds: Bounds,
-    /// No run begins that would end later than this after the search began, or went on.
+    /// No run begins that would end later than this after the search began, or was resumed.
     pub time_max_ns: u64,
     /// Between two runs.
     pub pause_ns: u64,
-    /// The scenario's name; files that it names are sought beside it.
+    /// The scenario's name; files that it names are relative to its directory.
     pub scenario_name: String,
     /// Its text.
     pub scenario_text: String,
@@ -40,11 +40,11 @@ pub struct Search {
     pub trials: Vec<Trial>,
 }
 
-/// Why a search's directory is of no use.
+/// Why a search's directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// There is none to go on with.
-    #[error("{} holds no search: there is no {SEARCH} in it", path.display())]
+    /// There is none to resume.
+    #[error("{} contains no search: {SEARCH} is missing", path.display())]
     NoSearch {
         /// The directory.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum SearchError {
         /// Its format.
         found: u32,
     },
-    /// The file does not hold what it should.
+    /// The file has invalid contents.
     #[error("{} is damaged: {what}", path.display())]
     Damaged {
         /// The file.
@@ -65,23 +65,23 @@ pub enum SearchError {
         /// What is wrong.
         what: String,
     },
-    /// It cannot be made.
-    #[error("cannot make the search's directory {}", path.display())]
+    /// It cannot be created.
+    #[error("cannot create the search's directory {}", path.display())]
     Create {
         /// The directory.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system.
         #[source]
         source: std::io::Error,
     },
     /// A file cannot be read or written.
-    #[error("cannot keep the search")]
+    #[error("cannot save the search")]
     File(#[from] RecordError),
 }
 
 /// `search.json`.
 #[derive(Debug, Serialize, Deserialize)]
-struct Told {
+struct SearchFile {
     format: u32,
     scenario: String,
     overrides: Vec<(String, String)>,
@@ -95,10 +95,10 @@ struct Told {
 }
 
 impl Search {
-    /// Makes the directory of a new search, and keeps its beginning there.
+    /// Creates the directory of a new search with its first state.
     ///
     /// # Errors
-    /// Where it is there already, or cannot be made.
+    /// It exists already, or cannot be created.
     pub fn begin(&self) -> Result<(), SearchError> {
         let create = |source| SearchError::Create {
             path: self.directory.clone(),
@@ -118,36 +118,36 @@ impl Search {
     /// Replaces `search.json`.
     ///
     /// # Errors
-    /// What the system says.
+    /// An error of the system.
     pub fn save(&self) -> Result<(), SearchError> {
-        let told = Told {
+        let file = SearchFile {
             format: FORMAT,
             scenario: self.scenario_name.clone(),
             overrides: self.overrides.clone(),
-            of: self.knob.path.clone(),
-            value: self.knob.value,
-            unit: self.knob.unit.clone(),
+            of: self.load_setting.path.clone(),
+            value: self.load_setting.value,
+            unit: self.load_setting.unit.clone(),
             bounds: self.bounds.clone(),
             time_max_ns: self.time_max_ns,
             pause_ns: self.pause_ns,
             trials: self.trials.clone(),
         };
-        Ok(whole::write_json(&self.directory.join(SEARCH), &told)?)
+        Ok(whole::write_json(&self.directory.join(SEARCH), &file)?)
     }
 
-    /// Reads a search that was broken off, or is over.
+    /// Reads a search that was interrupted, or is over.
     ///
     /// # Errors
-    /// Where there is none, or it is damaged.
+    /// There is none, or it is damaged.
     pub fn open(directory: &Path) -> Result<Search, SearchError> {
         let path = directory.join(SEARCH);
-        let told: Told = whole::read_json(&path)?.ok_or_else(|| SearchError::NoSearch {
+        let file: SearchFile = whole::read_json(&path)?.ok_or_else(|| SearchError::NoSearch {
             path: directory.to_owned(),
         })?;
-        if told.format > FORMAT {
+        if file.format > FORMAT {
             return Err(SearchError::Newer {
                 path: directory.to_owned(),
-                found: told.format,
+                found: file.format,
             });
         }
         let damaged = |what: &str| SearchError::Damaged {
@@ -160,12 +160,12 @@ impl Search {
             growth,
             within,
             ..
-        } = told.bounds;
+        } = file.bounds;
         if !(from > 0.0 && at_most > 0.0 && growth > 1.0 && within > 0.0) {
-            return Err(damaged("its bounds are no bounds"));
+            return Err(damaged("its bounds are invalid"));
         }
-        if told.trials.len() > TRIALS_MAX || !told.trials.iter().all(|t| t.load > 0.0) {
-            return Err(damaged("its trials are no trials"));
+        if file.trials.len() > TRIALS_MAX || !file.trials.iter().all(|t| t.load > 0.0) {
+            return Err(damaged("its trials are invalid"));
         }
         let text = directory.join(SCENARIO);
         let scenario_text = fs::read_to_string(&text).map_err(|error| SearchError::Damaged {
@@ -177,23 +177,23 @@ impl Search {
         })?;
         Ok(Search {
             directory: directory.to_owned(),
-            knob: LoadSetting {
-                path: told.of,
-                value: told.value,
-                unit: told.unit,
+            load_setting: LoadSetting {
+                path: file.of,
+                value: file.value,
+                unit: file.unit,
             },
-            bounds: told.bounds,
-            time_max_ns: told.time_max_ns,
-            pause_ns: told.pause_ns,
-            scenario_name: told.scenario,
+            bounds: file.bounds,
+            time_max_ns: file.time_max_ns,
+            pause_ns: file.pause_ns,
+            scenario_name: file.scenario,
             scenario_text,
-            overrides: told.overrides,
-            trials: told.trials,
+            overrides: file.overrides,
+            trials: file.trials,
         })
     }
 }
 
-/// Writes what the search came to beside it.
+/// Saves the conclusion in the directory.
 pub(super) fn save_conclusion(
     directory: &Path,
     conclusion: &Conclusion,
@@ -210,7 +210,7 @@ mod tests {
     fn search(directory: PathBuf) -> Search {
         Search {
             directory,
-            knob: LoadSetting {
+            load_setting: LoadSetting {
                 path: "arrivals.0.constant".to_owned(),
                 value: 100.0,
                 unit: "/s".to_owned(),
@@ -251,8 +251,8 @@ mod tests {
             let error = Search::open(&search.directory).unwrap_err();
             let source =
                 std::error::Error::source(&error).map_or(String::new(), ToString::to_string);
-            let told = format!("{error} {source}");
-            assert!(told.contains(expected), "{told}");
+            let file = format!("{error} {source}");
+            assert!(file.contains(expected), "{file}");
         };
         refused("holds no search");
         search.begin().unwrap();

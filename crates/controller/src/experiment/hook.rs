@@ -32,7 +32,7 @@ pub enum HookError {
     },
     #[error("{command:?} took longer than {} s", TIME_MAX.as_secs())]
     Time { command: String },
-    #[error("{command:?} was ended with the experiment")]
+    #[error("{command:?} was stopped with the experiment")]
     Interrupted { command: String },
 }
 

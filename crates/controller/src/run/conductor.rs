@@ -6,10 +6,10 @@ use std::time::Duration;
 use engine::driver::real::{LoopNews, StopFlag, Zero, monotonic_ns};
 use machine::host::{self, Totals};
 use plan::Plan;
+use record::counters::Counts;
 use record::schema::{EventKind, RunStatus, SeriesRow};
 use record::{RecordError, Run};
 
-use super::anomalies::Anomalies;
 use super::error::ConductError;
 use super::guard::Guard;
 use super::journal::Journal;
@@ -56,7 +56,8 @@ pub(super) struct Progress {
     /// Phases whose start is in the events.
     phases_started: usize,
     draining: bool,
-    anomalies: Anomalies,
+    /// Totals of the run.
+    counts: Counts,
     ended_ns: u64,
     /// Whether the target ended before the run did.
     target_ended: bool,
@@ -73,7 +74,7 @@ impl Progress {
             interrupted: false,
             phases_started: 0,
             draining: false,
-            anomalies: Anomalies::default(),
+            counts: Counts::default(),
             ended_ns: 0,
             target_ended: false,
         }
@@ -219,7 +220,7 @@ impl Conductor<'_> {
         self.record_phases(&interval.row)?;
         self.complete_row(&mut interval, usage);
         self.journal.interval(&interval)?;
-        self.progress.anomalies.add(interval.anomalies);
+        self.progress.counts.merge(&interval.counts);
         self.progress.ended_ns = interval.row.end_ns;
         self.progress.users = interval.row.users;
         let events = self.journal.take_events();
@@ -282,7 +283,7 @@ impl Conductor<'_> {
 
     /// Records what the figures do not show.
     fn note_end(&mut self, played: &Result<(), ConductError>) -> Result<(), RecordError> {
-        for text in self.progress.anomalies.notes() {
+        for text in self.progress.counts.notes() {
             self.journal
                 .event(self.progress.ended_ns, EventKind::Note { text })?;
         }

@@ -7,10 +7,10 @@ use engine::measure::{Delta, Example, MeasureDelta};
 use engine::traffic::Traffic;
 use plan::MeasureId;
 use record::Outcome;
+use record::counters::Counts;
 use record::schema::{MeasureTally, PhaseTally, SeriesRow, Tally};
 use stats::hist::LogHistogram;
 
-use super::anomalies::Anomalies;
 use super::broadcasts::Broadcasts;
 
 /// One interval over all loops.
@@ -19,7 +19,7 @@ pub(crate) struct Interval {
     pub(crate) row: SeriesRow,
     pub(crate) measures: BTreeMap<MeasureId, MeasureDelta>,
     pub(crate) examples: Vec<Example>,
-    pub(crate) anomalies: Anomalies,
+    pub(crate) counts: Counts,
     lag: LogHistogram,
 }
 
@@ -182,7 +182,7 @@ impl Interval {
             row,
             measures: BTreeMap::new(),
             examples: Vec::new(),
-            anomalies: Anomalies::default(),
+            counts: Counts::default(),
             lag: LogHistogram::new(),
         }
     }
@@ -190,31 +190,14 @@ impl Interval {
     fn add(&mut self, delta: Delta) {
         let row = &mut self.row;
         row.end_ns = row.end_ns.max(delta.end_ns);
-        row.users += delta.gauges.users;
-        row.users_peak += delta.gauges.users_peak;
-        row.connections += delta.gauges.connections;
-        row.in_flight += delta.gauges.in_flight;
-        row.users_started += delta.counts.users_started;
-        row.users_repeated += delta.counts.users_repeated;
-        row.users_finished += delta.counts.users_finished;
-        row.users_refused += delta.counts.users_refused;
-        row.users_held += delta.counts.users_held;
-        row.users_paused += delta.counts.users_paused;
-        row.users_connected += delta.counts.users_connected;
-        row.connects_retried += delta.counts.connects_retried;
-        row.sends += delta.counts.sends;
-        row.done += delta.counts.done;
-        row.errors += delta.counts.errors;
-        row.bytes_out += delta.counts.bytes_out;
-        row.bytes_in += delta.counts.bytes_in;
-        row.unmatched += delta.counts.unmatched;
-        row.cpu_loops_ns += delta.cpu.used_ns;
-        row.cpu_wait_ns += delta.cpu.waited_ns;
+        delta.counts.merge_into(row);
+        delta.gauges.merge_into(row);
+        delta.cpu.merge_into(row);
         let length_ns = delta.end_ns.saturating_sub(delta.start_ns).max(1);
         let busy = 1.0 - delta.cpu.idle_ns as f64 / length_ns as f64;
         row.loop_busy_max = row.loop_busy_max.max(busy.clamp(0.0, 1.0));
         self.add_traffic(&delta.traffic);
-        self.anomalies.count(&delta.counts);
+        self.counts.merge(&delta.counts);
         self.examples.extend(delta.examples);
         self.lag.merge(&delta.lag);
         for measure in delta.measures {
@@ -299,7 +282,7 @@ impl Outcomes {
 
 #[cfg(test)]
 mod tests {
-    use engine::measure::{Counts, Gauges, LoopCpu};
+    use engine::measure::{Gauges, LoopCpu};
 
     use super::*;
     use engine::sequences::Broadcast;

@@ -2,16 +2,15 @@
 //! refused before.
 
 use engine::driver::real::LoopNews;
-use engine::measure::{Counts, Delta, Gauges, LoopCpu};
+use engine::measure::Delta;
 use engine::sequences::Broadcast;
 use plan::Plan;
 use record::Measurement;
+use record::counters::COUNTER_MAX;
 use stats::hist::LogHistogram;
 
 use super::protocol::Loops;
 
-/// No count of an interval is larger. The sum over the maximum number of loops cannot overflow.
-const COUNT_MAX: u64 = 1 << 48;
 /// No frame has more rows; loops send some thousand at most.
 const ROWS_MAX: usize = 1 << 16;
 /// No interval of a loop reports more.
@@ -123,9 +122,11 @@ impl Check {
         let hists = hists.flat_map(|m| [&m.response, &m.service, &m.lag]);
         let hists = hists.chain([&delta.lag]).map(LogHistogram::count);
         let traffic = delta.traffic.numbers();
-        let counts = outcomes.chain(hists).chain(numbers(delta));
+        let counters = delta.counts.values().chain(delta.gauges.values());
+        let counters = counters.chain(delta.cpu.values());
+        let counts = outcomes.chain(hists).chain(counters);
         let mut counts = counts.chain(traffic);
-        counts.try_for_each(|count| within(count, COUNT_MAX, "a count"))
+        counts.try_for_each(|count| within(count, COUNTER_MAX, "a count"))
     }
 }
 
@@ -136,74 +137,10 @@ fn within(value: u64, max: u64, what: &'static str) -> Result<(), Impossible> {
     Ok(())
 }
 
-/// All that is added up of an interval besides its measures.
-fn numbers(delta: &Delta) -> [u64; 26] {
-    let Counts {
-        users_repeated,
-        users_started,
-        users_finished,
-        users_refused,
-        users_held,
-        users_paused,
-        users_connected,
-        connects_retried,
-        sends,
-        done,
-        errors,
-        bytes_out,
-        bytes_in,
-        unmatched,
-        stamps_ahead,
-        stamps_before,
-        broadcasts_untold,
-        numbers_unaccounted,
-        unsolicited,
-    } = delta.counts;
-    let Gauges {
-        users,
-        users_peak,
-        connections,
-        in_flight,
-    } = delta.gauges;
-    let LoopCpu {
-        used_ns,
-        waited_ns,
-        idle_ns,
-    } = delta.cpu;
-    [
-        users_repeated,
-        users_started,
-        users_finished,
-        users_refused,
-        users_held,
-        users_paused,
-        users_connected,
-        connects_retried,
-        sends,
-        done,
-        errors,
-        bytes_out,
-        bytes_in,
-        unmatched,
-        stamps_ahead,
-        stamps_before,
-        broadcasts_untold,
-        numbers_unaccounted,
-        unsolicited,
-        users,
-        users_peak,
-        connections,
-        in_flight,
-        used_ns,
-        waited_ns,
-        idle_ns,
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::measure::Delta;
+    use engine::measure::{Counts, Gauges, LoopCpu};
     use engine::traffic::Traffic;
 
     fn check() -> Check {
@@ -271,7 +208,7 @@ mod tests {
         large.counts.bytes_in = u64::MAX;
         assert!(!is_accepted(&mut check(), large));
         let mut large = delta(4, 0, 10);
-        large.lag.record_n(1, COUNT_MAX + 1);
+        large.lag.record_n(1, COUNTER_MAX + 1);
         assert!(!is_accepted(&mut check(), large));
         let mut phase = delta(4, 0, 10);
         phase.phase = 1;

@@ -23,9 +23,9 @@ pub(crate) enum FrameError {
     /// It has closed it in the middle of one.
     #[error("the connection broke in the middle of a message")]
     Cut,
-    #[error("a message of {bytes} bytes, where {max} are the most")]
+    #[error("a message of {bytes} bytes exceeds the maximum of {max}")]
     TooLong { bytes: usize, max: usize },
-    #[error("a message that makes no sense")]
+    #[error("an invalid message")]
     Garbage(#[source] postcard::Error),
     #[error("{0}")]
     Io(#[from] std::io::Error),

@@ -36,7 +36,7 @@ pub(super) fn missing(spec: &ProcessSpec) -> String {
         ProcessSpec::Pid(pid) => format!("there is no process {pid}"),
         ProcessSpec::Name(name) => format!("there is no process called {name:?}"),
         ProcessSpec::Port(port) => {
-            format!("no process that may be looked at listens on port {port}")
+            format!("no visible process listens on port {port}")
         }
     }
 }

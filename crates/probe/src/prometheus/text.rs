@@ -60,7 +60,7 @@ pub(super) fn samples(text: &str) -> impl Iterator<Item = Result<Sample<'_>, (us
             }
             return Some(match sample(line, &types) {
                 Some(sample) => Ok(sample),
-                None => Err((number + 1, "this is no sample".to_owned())),
+                None => Err((number + 1, "this is not a sample".to_owned())),
             });
         }
     })
@@ -200,7 +200,7 @@ mod tests {
     fn the_first_line_that_is_none_is_told() {
         let told: Vec<_> = samples("a 1\n\n<html>\nb 2\n").collect();
         assert_eq!(told.len(), 2);
-        assert_eq!(told[1], Err((3, "this is no sample".to_owned())));
+        assert_eq!(told[1], Err((3, "this is not a sample".to_owned())));
     }
 
     proptest! {

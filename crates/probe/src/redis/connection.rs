@@ -36,7 +36,7 @@ impl Connection {
                 let session = session.map_err(io::Error::other)?;
                 Box::new(StreamOwned::new(session, connect(host, *port)?))
             }
-            _ => return Err(io::Error::other("its address is none of a network")),
+            _ => return Err(io::Error::other("it has no network address")),
         };
         let mut connection = Connection {
             stream: BufReader::new(stream),
@@ -66,7 +66,7 @@ impl Connection {
             Some(b'+') => Ok(rest.to_owned()),
             Some(b'-') => Err(io::Error::other(rest)),
             Some(b'$') => self.text(rest),
-            _ => Err(nonsense("it is no answer of Redis".to_owned())),
+            _ => Err(nonsense("it is not an answer of Redis".to_owned())),
         }
     }
 
@@ -166,8 +166,11 @@ mod tests {
                 "an answer of 99999999999999999999 bytes",
             ),
             ("+", "a line has no end"),
-            ("*1000000000\r\n", "it is no answer of Redis"),
-            ("HTTP/1.1 400 Bad Request\r\n", "it is no answer of Redis"),
+            ("*1000000000\r\n", "it is not an answer of Redis"),
+            (
+                "HTTP/1.1 400 Bad Request\r\n",
+                "it is not an answer of Redis",
+            ),
         ] {
             let answers: &'static [&'static str] = Box::leak(Box::new([answer]));
             let error = asked("", answers).0.unwrap_err();

@@ -134,7 +134,7 @@ impl TableReader {
                 reads: FORMAT_VERSION,
             }),
             Some(Ok(_)) => Ok(()),
-            Some(Err(_)) => Err(self.damaged(format!("its `{FORMAT_KEY}` is no number"))),
+            Some(Err(_)) => Err(self.damaged(format!("its `{FORMAT_KEY}` is not a number"))),
             None => Err(self.damaged(format!("it was not written by throng: no `{FORMAT_KEY}`"))),
         }
     }
@@ -162,5 +162,5 @@ fn guarded<T>(
     read: impl FnOnce() -> Result<T, RecordError>,
 ) -> Result<T, RecordError> {
     catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(RecordError::damaged(path, "its content makes no sense")))
+        .unwrap_or_else(|_| Err(RecordError::damaged(path, "its content is invalid")))
 }

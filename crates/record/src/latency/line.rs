@@ -57,10 +57,10 @@ pub(super) fn parse(line: &str) -> Result<Parts<'_>, &'static str> {
     let mut columns = rest.splitn(4, ',');
     let mut column = || columns.next().ok_or("fewer than four columns");
     Ok(Parts {
-        start_ns: parse_decimal(column()?, NS_PER_S).ok_or("the start is no time")?,
-        len_ns: parse_decimal(column()?, NS_PER_S).ok_or("the length is no time")?,
-        max_ns: parse_decimal(column()?, NS_PER_MS).ok_or("the greatest is no time")?,
-        tag: unescape(tag).ok_or("the tag is not escaped well")?,
+        start_ns: parse_decimal(column()?, NS_PER_S).ok_or("the start is not a time")?,
+        len_ns: parse_decimal(column()?, NS_PER_S).ok_or("the length is not a time")?,
+        max_ns: parse_decimal(column()?, NS_PER_MS).ok_or("the maximum is not a time")?,
+        tag: unescape(tag).ok_or("the tag is not escaped correctly")?,
         payload: column()?,
     })
 }
@@ -158,19 +158,22 @@ mod tests {
     #[test]
     fn lines_that_are_none_are_told() {
         for (line, expected) in [
-            ("", "the start is no time"),
+            ("", "the start is not a time"),
             ("1.0", "fewer than four columns"),
             ("Tag=x", "nothing after the tag"),
-            ("Tag=%4,1,1,1,x", "the tag is not escaped well"),
-            ("Tag=%+5,1,1,1,x", "the tag is not escaped well"),
-            ("Tag=%é,1,1,1,x", "the tag is not escaped well"),
-            ("-1,1,1,x", "the start is no time"),
-            ("1,99999999999999999999,1,x", "the length is no time"),
-            ("1,1,.5,x", "the greatest is no time"),
+            ("Tag=%4,1,1,1,x", "the tag is not escaped correctly"),
+            ("Tag=%+5,1,1,1,x", "the tag is not escaped correctly"),
+            ("Tag=%é,1,1,1,x", "the tag is not escaped correctly"),
+            ("-1,1,1,x", "the start is not a time"),
+            ("1,99999999999999999999,1,x", "the length is not a time"),
+            ("1,1,.5,x", "the maximum is not a time"),
         ] {
             assert_eq!(parse(line).unwrap_err(), expected, "{line}");
         }
-        assert_eq!(parse("1.5,1e3,1,x").unwrap_err(), "the length is no time");
+        assert_eq!(
+            parse("1.5,1e3,1,x").unwrap_err(),
+            "the length is not a time"
+        );
     }
 
     proptest! {

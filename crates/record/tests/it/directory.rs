@@ -133,9 +133,9 @@ fn killed_run_opens_and_says_so() {
     assert_eq!(
         run.missing(),
         [
-            "the run is still going on or was killed",
+            "the run is in progress or was killed",
             "there is no summary.json",
-            "requests.parquet is still in segments, whose last rows may be missing",
+            "requests.parquet is still in segments; the last rows may be missing",
         ]
     );
     assert_eq!(

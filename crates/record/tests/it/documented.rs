@@ -1,6 +1,7 @@
-//! `docs/run-directory.md` tells all that the files hold.
+//! `docs/run-directory.md` documents all that the files contain.
 
 use record::Outcome;
+use record::counters::{Counts, Gauges, LoopCpu, Output};
 use serde_json::{Value, json};
 
 use crate::sample;
@@ -46,6 +47,20 @@ fn every_field_is_in_the_reference() {
         missing.is_empty(),
         "docs/run-directory.md does not explain {missing:?}"
     );
+}
+
+#[test]
+fn every_counter_has_its_column_in_the_reference() {
+    let all = [Counts::COUNTERS, Gauges::COUNTERS, LoopCpu::COUNTERS].concat();
+    for counter in all {
+        if let Output::Column(column) = counter.output {
+            let row = format!("`{column}`");
+            assert!(
+                REFERENCE.contains(&row),
+                "docs/run-directory.md has no column {row}"
+            );
+        }
+    }
 }
 
 #[test]

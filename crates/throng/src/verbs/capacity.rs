@@ -36,7 +36,7 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     if let Some(time) = args.time_limit {
         search.time_max_ns = ns(time);
     }
-    let setting = search.knob.clone();
+    let setting = search.load_setting.clone();
     let text = Text {
         name: search.scenario_name.clone(),
         text: search.scenario_text.clone(),
@@ -139,7 +139,7 @@ fn new_search(args: &CapacityArgs) -> Result<Search, Failure> {
     );
     let search = Search {
         directory: args.runs.join(id),
-        knob: setting,
+        load_setting: setting,
         bounds,
         time_max_ns: ns(TIME_MAX),
         pause_ns: ns(args.pause),

@@ -185,7 +185,7 @@ fn a_run_whose_hook_failed_is_rerun() {
     let file = written(&space, |text| once(text) + &after);
     Ended::of(&mut experiment(&space, &file, &[]))
         .with(69)
-        .stderr_contains("3 runs one after the other could not be made");
+        .stderr_contains("3 consecutive runs failed");
     std::fs::write(&mended, "").unwrap();
     let (_, failed) = stages(&space);
     assert_eq!(failed.len(), 3);
@@ -206,7 +206,7 @@ fn a_directory_is_locked_by_one_process() {
     while !running.line().starts_with("run 1 of 8") {}
     Ended::of(&mut experiment(&space, &file, &[]))
         .with(69)
-        .stderr_contains("conducts the experiment in");
+        .stderr_contains("already runs the experiment in");
     // To look is no harm.
     Ended::of(&mut experiment(&space, &file, &["--plan"])).with(0);
     running.interrupt();
@@ -352,7 +352,7 @@ fn hooks_run_around_each_run_and_may_fail() {
     let space = Space::new();
     let file = written(&space, |text| text + "before: exit 3\n");
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(69);
-    ended.stderr_contains("3 runs one after the other could not be made");
+    ended.stderr_contains("3 consecutive runs failed");
     ended.stderr_contains("exit status: 3");
     assert_eq!(
         stages(&space).0[..4],

@@ -77,7 +77,7 @@ fn row() -> Measurement {
         user: 300,
         measure: 1,
         session: 0,
-        worker: 27,
+        loop_id: 27,
         outcome: Outcome::Status,
         status: 503,
         weight: 1,

@@ -11,7 +11,7 @@ fn an_unresolvable_host_has_its_own_exit_code() {
     let host = "x".repeat(64);
     let ended = Ended::of(&mut space.run(&[&format!("http://{host}/")])).with(68);
     ended
-        .stderr_contains("cannot find the address of")
+        .stderr_contains("cannot resolve")
         .stderr_contains("check the name");
     assert!(!space.path("runs").exists());
 }

@@ -1,0 +1,231 @@
+//! What loops count in an interval. Each counter is declared once: its name, its unit, how two are merged,
+//! and where its total goes. The types that loops send, the check of what a worker sends, the merging of
+//! all loops, the columns of the series and the notes of a run follow from the declaration.
+
+use serde::{Deserialize, Serialize};
+
+use crate::schema::SeriesRow;
+
+/// The largest value of a counter in an interval that is accepted from another process. The sum over the
+/// maximum number of loops cannot overflow.
+pub const COUNTER_MAX: u64 = 1 << 48;
+
+/// One counter's declaration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counter {
+    /// Its field.
+    pub name: &'static str,
+    /// `1`, `B` or `ns`.
+    pub unit: &'static str,
+    /// How the values of two loops, or of two intervals, are merged.
+    pub merge: Merge,
+    /// Where the merged value goes.
+    pub output: Output,
+}
+
+/// How two values of a counter become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Merge {
+    /// They are added up.
+    Sum,
+    /// The larger one is kept.
+    Max,
+}
+
+impl Merge {
+    /// The merged value.
+    pub fn apply(self, a: u64, b: u64) -> u64 {
+        match self {
+            Merge::Sum => a.saturating_add(b),
+            Merge::Max => a.max(b),
+        }
+    }
+}
+
+/// Where a counter goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// To this column of `series.parquet`.
+    Column(&'static str),
+    /// To a note at the end of the run, unless it is 0: the value and this text.
+    Note(&'static str),
+    /// Nowhere: another figure is computed from it.
+    None,
+}
+
+macro_rules! counters {
+    ($(
+        $(#[$meta:meta])*
+        pub struct $Counters:ident {
+            $($(#[$doc:meta])* $field:ident: $unit:literal, $merge:ident, $output:ident $(($to:tt))?;)+
+        }
+    )+) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+        pub struct $Counters {
+            $($(#[$doc])* pub $field: u64,)+
+        }
+
+        impl $Counters {
+            /// The declarations, in the order of the fields.
+            pub const COUNTERS: &'static [Counter] = &[$(Counter {
+                name: stringify!($field),
+                unit: $unit,
+                merge: Merge::$merge,
+                output: counters!(@output $output $(($to))?),
+            },)+];
+
+            /// The values, in the order of [`COUNTERS`](Self::COUNTERS).
+            pub fn values(&self) -> impl Iterator<Item = u64> + use<> {
+                [$(self.$field,)+].into_iter()
+            }
+
+            /// Merges the values of `other` into these.
+            pub fn merge(&mut self, other: &$Counters) {
+                $(self.$field = Merge::$merge.apply(self.$field, other.$field);)+
+            }
+
+            /// Merges the values into the columns of `row`.
+            pub fn merge_into(&self, row: &mut SeriesRow) {
+                $(counters!(@column row, self.$field, $merge, $output $(($to))?);)+
+            }
+        }
+    )+};
+    (@output Column($column:ident)) => { Output::Column(stringify!($column)) };
+    (@output Note($text:literal)) => { Output::Note($text) };
+    (@output None) => { Output::None };
+    (@column $row:ident, $value:expr, $merge:ident, Column($column:ident)) => {
+        $row.$column = Merge::$merge.apply($row.$column, $value)
+    };
+    (@column $row:ident, $value:expr, $merge:ident, $output:ident $(($to:tt))?) => {};
+}
+
+counters! {
+    /// What a loop counted in an interval.
+    pub struct Counts {
+        /// Sessions that users of a closed population began again; they count as started as well.
+        users_repeated: "1", Sum, Column(users_repeated);
+        /// Sessions started.
+        users_started: "1", Sum, Column(users_started);
+        /// Sessions that came to their end.
+        users_finished: "1", Sum, Column(users_finished);
+        /// Users not started for lack of files, ports or memory.
+        users_refused: "1", Sum, Column(users_refused);
+        /// Users that started late because `options.connecting_max` connections were being set up.
+        users_held: "1", Sum, Column(users_held);
+        /// Users that were due while arrivals were paused.
+        users_paused: "1", Sum, Column(users_paused);
+        /// Users whose first connection was established.
+        users_connected: "1", Sum, Column(users_connected);
+        /// Connections that failed and were retried (`options.connect_retries`).
+        connects_retried: "1", Sum, Column(connects_retried);
+        /// Operations begun.
+        sends: "1", Sum, Column(sends);
+        /// Operations ended.
+        done: "1", Sum, Column(done);
+        /// Operations that failed.
+        errors: "1", Sum, Column(errors);
+        /// Application bytes sent.
+        bytes_out: "B", Sum, Column(bytes_out);
+        /// Application bytes received.
+        bytes_in: "B", Sum, Column(bytes_in);
+        /// Messages that no step waited for and no `messages` entry matched.
+        unmatched: "1", Sum, Column(unmatched);
+        /// Pushed messages whose stamp was in the future.
+        stamps_ahead: "1", Sum, Note("messages were stamped later than they arrived; their age counts as 0");
+        /// Messages whose stamp was before the run; they have no age.
+        stamps_before: "1", Sum, Note("messages were stamped before the run began; they are counted without their age");
+        /// Numbered messages that were too many in an interval to report the receivers of each.
+        broadcasts_untold: "1", Sum, Note("receipts of numbered messages came too many at once, and are not among the times to the first and the last receiver");
+        /// Numbered messages of more sequences than are tracked for one user, or so far ahead that the
+        /// messages between do not count as lost.
+        numbers_unaccounted: "1", Sum, Note("numbered messages could not be tracked: their user had too many sequences, or they were too far ahead of the previous one");
+        /// HTTP connections that were closed because bytes came that answer no request.
+        unsolicited: "1", Sum, Note("HTTP connections were closed because the server sent bytes that answer no request");
+    }
+
+    /// Levels at an interval's end, and the highest one within it. Over all loops they are added up.
+    pub struct Gauges {
+        /// Users that have started and not finished.
+        users: "1", Sum, Column(users);
+        /// The most users at once. Set when the interval is closed.
+        users_peak: "1", Sum, Column(users_peak);
+        /// Open connections.
+        connections: "1", Sum, Column(connections);
+        /// Operations in flight.
+        in_flight: "1", Sum, Column(in_flight);
+    }
+
+    /// What a loop's thread used in an interval.
+    pub struct LoopCpu {
+        /// CPU time of the thread.
+        used_ns: "ns", Sum, Column(cpu_loops_ns);
+        /// Time in which it was ready but did not run.
+        waited_ns: "ns", Sum, Column(cpu_wait_ns);
+        /// Time in which it had nothing to do: asleep, or spinning for a due time. The busiest loop's share
+        /// follows from it.
+        idle_ns: "ns", Sum, None;
+    }
+}
+
+impl Counts {
+    /// The notes of a run with these totals: one for each anomaly that occurred.
+    pub fn notes(&self) -> impl Iterator<Item = String> + use<> {
+        let totals = self.values().zip(Counts::COUNTERS);
+        totals.filter_map(|(count, counter)| match counter.output {
+            Output::Note(text) if count > 0 => Some(format!("{count} {text}")),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_adds_up_and_fills_the_columns() {
+        let mut sum = Counts {
+            sends: 2,
+            ..Counts::default()
+        };
+        sum.merge(&Counts {
+            sends: 3,
+            unmatched: 1,
+            ..Counts::default()
+        });
+        let mut row = SeriesRow::default();
+        sum.merge_into(&mut row);
+        let cpu = LoopCpu {
+            used_ns: 7,
+            waited_ns: 8,
+            idle_ns: 9,
+        };
+        cpu.merge_into(&mut row);
+        cpu.merge_into(&mut row);
+        let expected = SeriesRow {
+            sends: 5,
+            unmatched: 1,
+            cpu_loops_ns: 14,
+            cpu_wait_ns: 16,
+            ..SeriesRow::default()
+        };
+        assert_eq!(row, expected);
+        assert_eq!(Merge::Max.apply(2, 3), 3);
+    }
+
+    #[test]
+    fn each_anomaly_that_occurred_is_one_note() {
+        assert_eq!(Counts::default().notes().count(), 0);
+        let counts = Counts {
+            sends: 9,
+            stamps_before: 4,
+            numbers_unaccounted: 2,
+            ..Counts::default()
+        };
+        let notes: Vec<String> = counts.notes().collect();
+        assert_eq!(notes.len(), 2);
+        assert!(notes[0].starts_with("4 messages were stamped before"));
+        assert!(notes[1].starts_with("2 numbered messages"));
+    }
+}
