@@ -77,7 +77,7 @@ impl Source for Cgroup {
         if let Some(bytes) = memory {
             reading.gauge("memory_used", "B", bytes as f64);
         }
-        // Version 1 says a number near 2⁶³ where there is no limit.
+        // Version 1 states a number near 2⁶³ if there is no limit.
         let limit = self
             .group
             .number("memory.max", "memory", "memory.limit_in_bytes");
@@ -174,18 +174,18 @@ mod tests {
         let (mut reading, mut names) = (reading(), Names::new());
         reading.begin(0);
         group.read(&mut reading).unwrap();
-        let told = names.told(reading.take());
+        let lines = names.lines(reading.take());
         assert_eq!(
-            told,
+            lines,
             ["cpu_limit % 150", "memory_used B 4096", "threads 1 7"]
         );
         let stat = "usage_usec 1500000\nnr_periods 20\nnr_throttled 7\n";
         write(dir.path(), &[("web/nginx/cpu.stat", stat)]);
         reading.begin(1_000_000_000);
         group.read(&mut reading).unwrap();
-        let told = names.told(reading.take());
+        let lines = names.lines(reading.take());
         assert_eq!(
-            told[..3],
+            lines[..3],
             ["cpu % 50", "cpu_limit % 150", "cpu_throttled % 50"]
         );
         assert_eq!(
@@ -209,12 +209,12 @@ mod tests {
         let (mut reading, mut names) = (reading(), Names::new());
         reading.begin(0);
         group.read(&mut reading).unwrap();
-        assert_eq!(names.told(reading.take()), ["memory_used B 8192"]);
+        assert_eq!(names.lines(reading.take()), ["memory_used B 8192"]);
         assert_eq!(traffic("8:0 Read 5\n8:0 Write 6\nTotal 11\n"), (5, 6));
     }
 
     #[test]
-    fn a_group_that_is_not_there_is_told() {
+    fn a_missing_group_is_an_error() {
         let (_dir, mut group) = group(&[("x", "")]);
         let error = group.read(&mut reading()).unwrap_err().to_string();
         assert!(

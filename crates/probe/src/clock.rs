@@ -1,4 +1,4 @@
-//! The run's clock for those who ask.
+//! The run's clock for queries.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ impl Clock {
             .saturating_add(nanos(self.origin.elapsed()))
     }
 
-    /// How long it is until then; nothing where that is past.
+    /// The time until then; zero if that is past.
     pub fn until(&self, at_ns: i64) -> Duration {
         let left = at_ns.saturating_sub(self.now_ns());
         Duration::from_nanos(u64::try_from(left).unwrap_or(0))

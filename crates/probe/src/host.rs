@@ -1,4 +1,4 @@
-//! The machine as a whole: CPU by kind, memory, disks, network, TCP.
+//! The machine: CPU by kind, memory, disks, network, TCP.
 
 mod cpu;
 mod disk;
@@ -30,16 +30,16 @@ impl Host {
 
 impl Source for Host {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
-        self.cpu.tell(&read("stat")?, reading)?;
+        self.cpu.read_into(&read("stat")?, reading)?;
         load(&read("loadavg")?, reading);
         memory(&read("meminfo")?, reading)?;
         // In some containers there are none of these.
         match read("diskstats") {
-            Ok(text) => self.disks.tell(&text, reading),
+            Ok(text) => self.disks.read_into(&text, reading),
             Err(error) => reading.remark(error.to_string()),
         }
-        net::tell(&read("net/dev")?, reading);
-        self.tcp.tell(reading)
+        net::read_into(&read("net/dev")?, reading);
+        self.tcp.read_into(reading)
     }
 }
 
@@ -90,20 +90,20 @@ mod tests {
             "swap_used B 2048",
             "load_1m 1 0.52",
         ];
-        assert_eq!(names.told(reading.take()), expected);
+        assert_eq!(names.lines(reading.take()), expected);
         assert!(memory("", &mut reading).is_err());
     }
 
     #[test]
-    fn this_machine_tells() {
+    fn this_machine_reports() {
         let (mut reading, mut names) = (reading(), Names::new());
         let mut host = Host::new();
         reading.begin(0);
         host.read(&mut reading).unwrap();
-        names.told(reading.take());
+        names.lines(reading.take());
         reading.begin(1_000_000_000);
         host.read(&mut reading).unwrap();
-        let told = names.told(reading.take());
+        let lines = names.lines(reading.take());
         for metric in [
             "cores 1",
             "memory_used %",
@@ -111,8 +111,8 @@ mod tests {
             "tcp_established 1",
         ] {
             assert!(
-                told.iter().any(|line| line.starts_with(metric)),
-                "{metric} is not among {told:?}"
+                lines.iter().any(|line| line.starts_with(metric)),
+                "{metric} is not among {lines:?}"
             );
         }
     }

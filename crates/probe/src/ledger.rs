@@ -1,14 +1,14 @@
-//! Which answers are missing. Sources are asked at ticks, multiples of their period; an answer that is
-//! not there is counted, and told when it begins and ends to be missing.
+//! Missing answers. Sources are queried at ticks, multiples of their period. Missing answers are counted, and
+//! reported when they begin and cease to be missing.
 
-/// What became of the questions to one source.
+/// The queries to one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// Answers.
     pub readings: u64,
     /// Ticks without one.
     pub missed: u64,
-    /// CPU time that asking took, in nanoseconds.
+    /// CPU time of the queries, in nanoseconds.
     pub cpu_ns: u64,
 }
 
@@ -40,7 +40,7 @@ pub(crate) enum Change {
 }
 
 impl Ledger {
-    /// Of a source that is asked from this time on.
+    /// Of a source that is queried from this time on.
     pub(crate) fn new(every_ns: u64, from_ns: i64) -> Ledger {
         let every_ns = i64::try_from(every_ns).unwrap_or(i64::MAX).max(1);
         Ledger {
@@ -55,7 +55,7 @@ impl Ledger {
         self.tally
     }
 
-    /// The question of this tick was answered; CPU time so far.
+    /// The query of this tick was answered; CPU time so far.
     pub(crate) fn answered(&mut self, tick: i64, cpu_ns: u64) -> Vec<Change> {
         let skipped = (tick - self.last_tick - 1).max(0);
         let mut changes = Vec::new();
@@ -76,7 +76,7 @@ impl Ledger {
         changes
     }
 
-    /// The question of this tick failed.
+    /// The query of this tick failed.
     pub(crate) fn failed(&mut self, tick: i64, why: String) -> Option<Change> {
         self.lose(tick, why)
     }
@@ -91,8 +91,7 @@ impl Ledger {
         self.lose(self.last_tick + 1, "it does not answer".to_owned())
     }
 
-    /// Nobody asks any more; ticks up to now that have no answer are missed. One that is just due is
-    /// not.
+    /// The queries end; ticks up to now without an answer are missed, except one that is just due.
     pub(crate) fn close(&mut self, now_ns: i64) {
         let due = now_ns
             .saturating_sub(self.every_ns)
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_once_and_counted() {
+    fn failures_are_reported_once_and_counted() {
         let mut ledger = ledger();
         assert_eq!(ledger.answered(0, 0), []);
         assert_eq!(ledger.failed(1, "no".into()), Some(lost(1, "no")));
@@ -168,7 +167,7 @@ mod tests {
     fn silence_and_late_answers_are_losses() {
         let mut ledger = ledger();
         assert_eq!(ledger.answered(0, 0), []);
-        assert_eq!(ledger.poll(3 * SECOND), None, "patience");
+        assert_eq!(ledger.poll(3 * SECOND), None, "within the tolerance");
         assert_eq!(ledger.poll(4 * SECOND), Some(lost(1, "it does not answer")));
         assert_eq!(ledger.poll(5 * SECOND), None);
         assert_eq!(ledger.answered(6, 0).len(), 1);
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_answered_has_missed_all() {
+    fn a_source_that_never_answers_misses_all_queries() {
         let mut ledger = ledger();
         ledger.close(10 * SECOND);
         assert_eq!(ledger.tally().missed, 10);

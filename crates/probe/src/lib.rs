@@ -1,13 +1,13 @@
-//! Asks the server's side once a second: hosts, processes, databases, endpoints.
+//! Queries the server's side once a second: hosts, processes, databases, endpoints.
 //!
 //! ```text
-//! Probe ─Source::open→ a thread that asks at each tick ─Told→ Ledger ─News→ who asked for it
+//! Probe ─source::open→ a thread that queries at each tick ─Report→ Ledger ─News→ the caller
 //! ```
 //! | file | what it does |
 //! |---|---|
 //! | `pool` | the threads, and what is handed out |
 //! | `ledger` | which answers are missing: pure |
-//! | `newest` | the last value of each, for those who watch |
+//! | `newest` | the newest value of each |
 //! | `reading` | one answer: gauges as they are, counters as rates |
 //! | `clock` | the run's clock |
 //! | `source` | what a source is, and which there are |
@@ -15,7 +15,7 @@
 //! | `redis`, `mysql`, `postgres` | databases, by their own clients |
 //! | `nginx`, `prometheus`, `web` | pages |
 //!
-//! A source that does not answer is lost, and told so; the others do not wait for it. What comes from
+//! A source that does not answer is reported as lost; the others do not wait for it. What comes from
 //! outside is bounded in size and time, and is never more than a number with a name.
 
 mod cgroup;
@@ -39,6 +39,6 @@ pub use clock::Clock;
 pub use ledger::Tally;
 pub use newest::{Newest, Probed};
 pub use pool::{News, Pool, SourceName};
-pub use reading::ASKER;
+pub use reading::GENERATOR_ROLE;
 pub use source::{ProbeError, TargetLocation, check};
 pub use web::Poster;

@@ -12,7 +12,7 @@ use crate::source::{ANSWER_MAX, ProbeError, ReadError, Source};
 /// Most rows of an answer; servers have about 600 variables.
 const ROWS_MAX: usize = 10_000;
 
-/// Variables that are told as they are.
+/// Variables that are gauges.
 const GAUGES: &[(&str, &str)] = &[
     ("Threads_connected", "1"),
     ("Threads_running", "1"),
@@ -26,7 +26,7 @@ const GAUGES: &[(&str, &str)] = &[
     ("Memory_used", "B"),
 ];
 
-/// Variables that are told as rates.
+/// Variables that are counters.
 const COUNTERS: &[(&str, &str)] = &[
     ("Queries", "1/s"),
     ("Questions", "1/s"),
@@ -83,7 +83,7 @@ fn opts(url: &Secret) -> Result<Opts, ProbeError> {
         kind: "mysql",
         problem: url.hide_in(&error.to_string()),
     })?;
-    // What was asked for is the server at that address, not one behind a socket of this machine.
+    // The URL means the server at that address, not one behind a socket of this machine.
     let opts = OptsBuilder::from_opts(opts)
         .prefer_socket(false)
         .tcp_connect_timeout(Some(ANSWER_MAX))
@@ -109,7 +109,7 @@ impl Mysql {
         })
     }
 
-    fn ask(&mut self) -> mysql::Result<(HashMap<String, f64>, Option<f64>)> {
+    fn query(&mut self) -> mysql::Result<(HashMap<String, f64>, Option<f64>)> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.connect()?,
@@ -137,10 +137,10 @@ fn variables(conn: &mut Conn, query: &str) -> mysql::Result<HashMap<String, f64>
 
 impl Source for Mysql {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
-        let answer = self.ask();
+        let answer = self.query();
         let (status, connections_max) =
             answer.map_err(|error| ReadError::Unreachable(error.to_string()))?;
-        tell(&status, reading)?;
+        read_into(&status, reading)?;
         if let Some(max) = connections_max {
             reading.gauge("max_connections", "1", max);
         }
@@ -148,7 +148,7 @@ impl Source for Mysql {
     }
 }
 
-fn tell(status: &HashMap<String, f64>, reading: &mut Reading) -> Result<(), ReadError> {
+fn read_into(status: &HashMap<String, f64>, reading: &mut Reading) -> Result<(), ReadError> {
     if !status.contains_key("Queries") {
         let what = "its status has no `Queries`".to_owned();
         return Err(ReadError::Nonsense(what));
@@ -176,7 +176,7 @@ mod tests {
     use crate::reading::tests::{Names, reading};
 
     #[test]
-    fn gauges_counters_and_lock_time_are_told() {
+    fn gauges_counters_and_lock_time_are_recorded() {
         let status = |queries: f64, lock_ms: f64| {
             let pairs = [
                 ("Queries", queries),
@@ -187,17 +187,17 @@ mod tests {
         };
         let (mut reading, mut names) = (reading(), Names::new());
         reading.begin(0);
-        tell(&status(100.0, 0.0), &mut reading).unwrap();
-        names.told(reading.take());
+        read_into(&status(100.0, 0.0), &mut reading).unwrap();
+        names.lines(reading.take());
         reading.begin(2_000_000_000);
-        tell(&status(300.0, 3000.0), &mut reading).unwrap();
+        read_into(&status(300.0, 3000.0), &mut reading).unwrap();
         let expected = [
             "Threads_running 1 2",
             "Queries 1/s 100",
             "Innodb_row_lock_time s/s 1.5",
         ];
-        assert_eq!(names.told(reading.take()), expected);
-        assert!(tell(&HashMap::new(), &mut reading).is_err());
+        assert_eq!(names.lines(reading.take()), expected);
+        assert!(read_into(&HashMap::new(), &mut reading).is_err());
     }
 
     #[test]

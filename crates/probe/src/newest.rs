@@ -1,4 +1,4 @@
-//! The newest value of each probe, for those who look now and then.
+//! The newest value of each probe.
 
 use record::ProbeInfo;
 
@@ -8,15 +8,15 @@ use crate::pool::News;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probed {
     pub info: ProbeInfo,
-    /// Which source tells it: its place in [`crate::Pool::sources`].
+    /// Its source: the index in [`crate::Pool::sources`].
     pub source: usize,
     /// When, since the run's start; negative before it.
     pub at_ns: i64,
-    /// In the probe's unit; `None`: it was not told yet, or its source is lost.
+    /// In the probe's unit; `None`: there is none yet, or the source is lost.
     pub value: Option<f64>,
 }
 
-/// All probes in the order in which they were told first.
+/// All probes in the order of their first values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Newest(Vec<Probed>);
 
@@ -35,7 +35,7 @@ impl Newest {
                     (probed.at_ns, probed.value) = (row.at_ns, Some(row.value));
                 }
             }
-            // What it told last holds no longer.
+            // Its last values are out of date.
             News::Lost { source, .. } => {
                 let its = self.0.iter_mut().filter(|probed| probed.source == *source);
                 its.for_each(|probed| probed.value = None);
@@ -51,8 +51,8 @@ impl Newest {
 
     /// Those that have a value.
     pub fn values(&self) -> impl Iterator<Item = (&ProbeInfo, f64)> {
-        let told = self.0.iter();
-        told.filter_map(|probed| Some((&probed.info, probed.value?)))
+        let all = self.0.iter();
+        all.filter_map(|probed| Some((&probed.info, probed.value?)))
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_lost_source_told_holds_no_longer() {
+    fn a_lost_source_has_no_newest_values() {
         let info = ProbeInfo {
             role: "host".to_owned(),
             region: String::new(),

@@ -22,7 +22,7 @@ impl Nginx {
 
 impl Source for Nginx {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
-        tell(&self.web.fetch()?, reading)
+        read_into(&self.web.fetch()?, reading)
     }
 }
 
@@ -32,7 +32,7 @@ impl Source for Nginx {
 ///  16630948 16630948 31070465
 /// Reading: 6 Writing: 179 Waiting: 106
 /// ```
-fn tell(text: &str, reading: &mut Reading) -> Result<(), ReadError> {
+fn read_into(text: &str, reading: &mut Reading) -> Result<(), ReadError> {
     let numbers: Vec<f64> = text
         .split_ascii_whitespace()
         .filter_map(|word| word.parse::<u64>().ok())
@@ -77,22 +77,22 @@ mod tests {
                     31070465 \nReading: 6 Writing: 179 Waiting: 106 \n";
         let (mut reading, mut names) = (reading(), Names::new());
         reading.begin(0);
-        tell(page, &mut reading).unwrap();
+        read_into(page, &mut reading).unwrap();
         let expected = [
             "connections_active 1 291",
             "connections_reading 1 6",
             "connections_writing 1 179",
             "connections_waiting 1 106",
         ];
-        assert_eq!(names.told(reading.take()), expected);
+        assert_eq!(names.lines(reading.take()), expected);
         reading.begin(1_000_000_000);
-        tell(&page.replace("31070465", "31070565"), &mut reading).unwrap();
+        read_into(&page.replace("31070465", "31070565"), &mut reading).unwrap();
         assert!(
             names
-                .told(reading.take())
+                .lines(reading.take())
                 .contains(&"requests 1/s 100".to_owned())
         );
-        assert!(tell("<html>1 2 3 4 5 6 7", &mut reading).is_err());
-        assert!(tell("", &mut reading).is_err());
+        assert!(read_into("<html>1 2 3 4 5 6 7", &mut reading).is_err());
+        assert!(read_into("", &mut reading).is_err());
     }
 }

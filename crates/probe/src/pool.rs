@@ -1,4 +1,4 @@
-//! The threads that ask, one a source, and what they hand out.
+//! The threads that query the sources, one per source, and what they report.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,18 +9,18 @@ use record::{ProbeInfo, ProbeRow};
 
 use crate::clock::Clock;
 use crate::ledger::{Change, Ledger, Tally, first_tick};
-use crate::reading::{ASKER, Answer, Reading, Teller};
+use crate::reading::{Answer, GENERATOR_ROLE, Reading, SourceId};
 use crate::source::{self, ProbeError, Source, TargetLocation};
 
-/// Answers that wait to be taken; who asks waits then, and its ticks count as missed.
+/// Answers that may wait to be received; above it, threads wait and their ticks count as missed.
 const WAITING_MAX: usize = 256;
-/// How long [`Pool::stop`] waits for sources that are being asked.
+/// How long [`Pool::stop`] waits for queries in progress.
 const STOP_MAX: Duration = Duration::from_secs(3);
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum News {
-    /// A metric that was not told before; its number is how many were before it.
+    /// A new metric; its number is the number of metrics before it.
     Probe {
         /// Index in [`Pool::sources`].
         source: usize,
@@ -33,7 +33,7 @@ pub enum News {
     Lost {
         /// Index in [`Pool::sources`].
         source: usize,
-        /// Of the first question without an answer, since the run's start.
+        /// Time of the first query without an answer, since the run's start.
         at_ns: i64,
         /// In words, without secrets.
         why: String,
@@ -44,10 +44,10 @@ pub enum News {
         source: usize,
         /// Since the run's start.
         at_ns: i64,
-        /// Questions without an answer.
+        /// Queries without an answer.
         missed: u64,
     },
-    /// What a source cannot tell, and why.
+    /// What a source cannot report, and why.
     Remark {
         /// Index in [`Pool::sources`].
         source: usize,
@@ -56,8 +56,8 @@ pub enum News {
     },
 }
 
-/// What a thread tells.
-enum Told {
+/// A report of a thread.
+enum Report {
     Answer {
         source: usize,
         tick: i64,
@@ -75,7 +75,7 @@ enum Told {
 /// A source as seen from here.
 #[derive(Debug)]
 struct KnownSource {
-    teller: Teller,
+    id: SourceId,
     ledger: Ledger,
     /// The numbers of its metrics among all.
     numbers: Vec<u32>,
@@ -86,69 +86,71 @@ struct KnownSource {
 pub struct Pool {
     clock: Clock,
     known: Vec<KnownSource>,
-    told: Receiver<Told>,
+    reports: Receiver<Report>,
     stop: Arc<Stop>,
     probes_count: u32,
 }
 
-/// Wakes those who wait for their next tick.
+/// Wakes the threads that wait for their next tick.
 #[derive(Debug, Default)]
 struct Stop {
-    asked: Mutex<bool>,
+    requested: Mutex<bool>,
     bell: Condvar,
 }
 
 impl Stop {
-    fn asked(&self) -> MutexGuard<'_, bool> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn requested(&self) -> MutexGuard<'_, bool> {
+        self.requested
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ask(&self) {
-        *self.asked() = true;
+    fn request(&self) {
+        *self.requested() = true;
         self.bell.notify_all();
     }
 
-    /// Waits until then; false where the end was asked for before.
+    /// Waits until then; false if the end was requested before.
     fn wait(&self, clock: Clock, until_ns: i64) -> bool {
-        let mut asked = self.asked();
+        let mut requested = self.requested();
         loop {
             let left = clock.until(until_ns);
-            if *asked || left.is_zero() {
-                return !*asked;
+            if *requested || left.is_zero() {
+                return !*requested;
             }
-            let waited = self.bell.wait_timeout(asked, left);
-            asked = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.bell.wait_timeout(requested, left);
+            requested = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
 impl Pool {
-    /// Starts asking.
+    /// Starts the queries.
     ///
     /// # Errors
-    /// A probe that cannot be asked at all. One that only does not answer is told as lost.
+    /// A probe that cannot be queried at all. One that does not answer is reported as lost.
     pub fn start(
         probes: &[Probe],
         location: &TargetLocation,
         clock: Clock,
     ) -> Result<Pool, ProbeError> {
-        let (sender, told) = sync_channel(WAITING_MAX);
+        let (sender, reports) = sync_channel(WAITING_MAX);
         let mut pool = Pool {
             clock,
             known: Vec::new(),
-            told,
+            reports,
             stop: Arc::default(),
             probes_count: 0,
         };
-        // One moment for all: who asks and who counts begin with the same tick.
+        // One moment for all: queries and their counting begin with the same tick.
         let from_ns = clock.now_ns();
         for probe in probes {
-            let (teller, source) = source::open(probe, location)?;
-            let asker = Asker {
+            let (id, source) = source::open(probe, location)?;
+            let poller = Poller {
                 number: pool.known.len(),
                 probe: probe.clone(),
-                reading: Reading::new(teller.clone()),
-                teller: teller.clone(),
+                reading: Reading::new(id.clone()),
+                id: id.clone(),
                 source,
                 clock,
                 from_ns,
@@ -156,13 +158,13 @@ impl Pool {
                 sender: sender.clone(),
             };
             pool.known.push(KnownSource {
-                teller,
+                id,
                 ledger: Ledger::new(probe.every_ns, from_ns),
                 numbers: Vec::new(),
             });
             std::thread::Builder::new()
-                .name(format!("probe {}", asker.number))
-                .spawn(move || asker.run())
+                .name(format!("probe {}", poller.number))
+                .spawn(move || poller.run())
                 .map_err(|source| ProbeError::Thread {
                     probe: probe.kind.shown(),
                     source,
@@ -171,15 +173,15 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Role, region, name and kind of the sources, and what became of the questions so far.
+    /// Role, region, name and kind of the sources, and their queries so far.
     pub fn sources(&self) -> impl Iterator<Item = (SourceName<'_>, Tally)> {
         self.known.iter().map(|source_state| {
-            let Teller {
+            let SourceId {
                 role,
                 region,
                 source,
                 via,
-            } = &source_state.teller;
+            } = &source_state.id;
             let name = SourceName {
                 role,
                 region,
@@ -195,15 +197,15 @@ impl Pool {
         self.clock.now_ns()
     }
 
-    /// What has happened, at the latest after this time.
+    /// What has happened, after `timeout` at most.
     pub fn receive(&mut self, timeout: Duration) -> Vec<News> {
         let mut news = Vec::new();
-        match self.told.recv_timeout(timeout) {
-            Ok(told) => self.take(told, &mut news),
+        match self.reports.recv_timeout(timeout) {
+            Ok(report) => self.take(report, &mut news),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
-        while let Ok(told) = self.told.try_recv() {
-            self.take(told, &mut news);
+        while let Ok(report) = self.reports.try_recv() {
+            self.take(report, &mut news);
         }
         let now_ns = self.clock.now_ns();
         for (source, source_state) in self.known.iter_mut().enumerate() {
@@ -211,22 +213,22 @@ impl Pool {
                 source_state
                     .ledger
                     .poll(now_ns)
-                    .map(|change| told(source, change)),
+                    .map(|change| news_of(source, change)),
             );
         }
         news
     }
 
-    /// Ends the asking and returns what is still to tell. Who does not stop in time is left behind.
+    /// Stops the queries and returns the remaining news. Threads that do not stop in time are abandoned.
     pub fn stop(&mut self) -> Vec<News> {
         let now_ns = self.clock.now_ns();
-        self.stop.ask();
+        self.stop.request();
         let mut news = Vec::new();
         let timeout_ns = STOP_MAX.as_nanos() as i64;
         loop {
             let left = self.clock.until(now_ns.saturating_add(timeout_ns));
-            match self.told.recv_timeout(left) {
-                Ok(told) => self.take(told, &mut news),
+            match self.reports.recv_timeout(left) {
+                Ok(report) => self.take(report, &mut news),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -236,9 +238,9 @@ impl Pool {
         news
     }
 
-    fn take(&mut self, what: Told, news: &mut Vec<News>) {
-        match what {
-            Told::Answer {
+    fn take(&mut self, report: Report, news: &mut Vec<News>) {
+        match report {
+            Report::Answer {
                 source,
                 tick,
                 at_ns,
@@ -247,7 +249,7 @@ impl Pool {
             } => {
                 let source_state = &mut self.known[source];
                 let changes = source_state.ledger.answered(tick, cpu_ns);
-                news.extend(changes.into_iter().map(|change| told(source, change)));
+                news.extend(changes.into_iter().map(|change| news_of(source, change)));
                 for info in answer.new {
                     source_state.numbers.push(self.probes_count);
                     self.probes_count += 1;
@@ -264,9 +266,9 @@ impl Pool {
                 let remarks = answer.remarks.into_iter();
                 news.extend(remarks.map(|text| News::Remark { source, text }));
             }
-            Told::Failure { source, tick, why } => {
+            Report::Failure { source, tick, why } => {
                 let change = self.known[source].ledger.failed(tick, why);
-                news.extend(change.map(|change| told(source, change)));
+                news.extend(change.map(|change| news_of(source, change)));
             }
         }
     }
@@ -274,11 +276,11 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.stop.ask();
+        self.stop.request();
     }
 }
 
-/// How a source is called in the record.
+/// A source's names in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceName<'a> {
     /// What it is to the system.
@@ -287,11 +289,11 @@ pub struct SourceName<'a> {
     pub region: &'a str,
     /// Its own name.
     pub source: &'a str,
-    /// How it is asked, as `redis`.
+    /// How it is queried, such as `redis`.
     pub via: &'a str,
 }
 
-fn told(source: usize, change: Change) -> News {
+fn news_of(source: usize, change: Change) -> News {
     match change {
         Change::Lost { at_ns, why } => News::Lost { source, at_ns, why },
         Change::Back { at_ns, missed } => News::Back {
@@ -302,21 +304,21 @@ fn told(source: usize, change: Change) -> News {
     }
 }
 
-/// A thread's own.
-struct Asker {
+/// The state of a thread.
+struct Poller {
     number: usize,
     probe: Probe,
-    teller: Teller,
+    id: SourceId,
     source: Box<dyn Source>,
     reading: Reading,
     clock: Clock,
     from_ns: i64,
     stop: Arc<Stop>,
-    sender: SyncSender<Told>,
+    sender: SyncSender<Report>,
 }
 
-impl Asker {
-    /// Asks at each tick until the end. A tick that passes while the source is asked is missed.
+impl Poller {
+    /// Queries the source at each tick until the end. A tick that passes during a query is missed.
     fn run(mut self) {
         let every_ns = i64::try_from(self.probe.every_ns)
             .unwrap_or(i64::MAX)
@@ -324,16 +326,16 @@ impl Asker {
         let mut tick = first_tick(every_ns, self.from_ns);
         let mut cpu_ns = 0;
         while self.stop.wait(self.clock, tick.saturating_mul(every_ns)) {
-            let told = self.ask(tick, &mut cpu_ns);
-            // Who started us may be gone.
-            if self.sender.send(told).is_err() {
+            let report = self.query(tick, &mut cpu_ns);
+            // The receiver may be gone.
+            if self.sender.send(report).is_err() {
                 return;
             }
             tick = first_tick(every_ns, self.clock.now_ns()).max(tick + 1);
         }
     }
 
-    fn ask(&mut self, tick: i64, cpu_before_ns: &mut u64) -> Told {
+    fn query(&mut self, tick: i64, cpu_before_ns: &mut u64) -> Report {
         let at_ns = self.clock.now_ns();
         self.reading.begin(at_ns);
         let read = self.source.read(&mut self.reading);
@@ -343,21 +345,22 @@ impl Asker {
         *cpu_before_ns = cpu_ns;
         let source = self.number;
         if let Err(error) = read {
-            return Told::Failure {
+            return Report::Failure {
                 source,
                 tick,
                 why: source::reason(&error, &self.probe),
             };
         }
-        let own = Teller {
-            role: ASKER.to_owned(),
+        let own = SourceId {
+            role: GENERATOR_ROLE.to_owned(),
             via: "probe".to_owned(),
-            ..self.teller.clone()
+            ..self.id.clone()
         };
         let share = 100.0 * used_ns as f64 / self.probe.every_ns as f64;
-        self.reading.told_by(own.clone(), "probe_took", "s", took_s);
-        self.reading.told_by(own, "probe_cpu", "%", share);
-        Told::Answer {
+        self.reading
+            .value_of(own.clone(), "probe_took", "s", took_s);
+        self.reading.value_of(own, "probe_cpu", "%", share);
+        Report::Answer {
             source,
             tick,
             at_ns,
@@ -384,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_tells_and_a_closed_port_is_lost() {
+    fn a_host_reports_and_a_closed_port_is_lost() {
         // Nobody listens on a port that was just given back.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = free.local_addr().unwrap().port();
@@ -411,7 +414,10 @@ mod tests {
         let tallies: Vec<Tally> = pool.sources().map(|(_, tally)| tally).collect();
         assert!(tallies[0].readings > 0);
         assert_eq!(tallies[1].readings, 0);
-        let told = |metric: &str| infos.iter().any(|info| info.metric == metric);
-        assert!(told("memory_available") && told("probe_cpu"), "{infos:?}");
+        let is_known = |metric: &str| infos.iter().any(|info| info.metric == metric);
+        assert!(
+            is_known("memory_available") && is_known("probe_cpu"),
+            "{infos:?}"
+        );
     }
 }

@@ -117,7 +117,10 @@ impl Postgres {
         let (statements, remark) = match statements(&mut client) {
             Ok(Some(statement)) => (Some(statement), None),
             Ok(None) => (None, Some("there is no pg_stat_statements here".to_owned())),
-            Err(error) => (None, Some(format!("pg_stat_statements: {}", told(&error)))),
+            Err(error) => (
+                None,
+                Some(format!("pg_stat_statements: {}", message(&error))),
+            ),
         };
         Ok(Connection {
             client,
@@ -128,19 +131,19 @@ impl Postgres {
         })
     }
 
-    fn ask(&mut self, reading: &mut Reading) -> Result<(), postgres::Error> {
+    fn query(&mut self, reading: &mut Reading) -> Result<(), postgres::Error> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.connect()?,
         };
-        connection.tell(reading)?;
+        connection.read_into(reading)?;
         self.connection = Some(connection);
         Ok(())
     }
 }
 
 impl Connection {
-    fn tell(&mut self, reading: &mut Reading) -> Result<(), postgres::Error> {
+    fn read_into(&mut self, reading: &mut Reading) -> Result<(), postgres::Error> {
         let row = self.client.query_one(&self.activity, &[])?;
         for (place, (metric, unit)) in ACTIVITY_UNITS.iter().enumerate() {
             reading.gauge(metric, unit, row.try_get(place)?);
@@ -190,13 +193,13 @@ fn statements(client: &mut Client) -> Result<Option<Statement>, postgres::Error>
 
 impl Source for Postgres {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
-        self.ask(reading)
-            .map_err(|error| ReadError::Unreachable(told(&error)))
+        self.query(reading)
+            .map_err(|error| ReadError::Unreachable(message(&error)))
     }
 }
 
 /// What went wrong, with what the server says.
-fn told(error: &postgres::Error) -> String {
+fn message(error: &postgres::Error) -> String {
     match error.as_db_error() {
         Some(db) => db.message().to_owned(),
         None => {

@@ -11,14 +11,14 @@ use crate::reading::Reading;
 use crate::source::{ReadError, Source};
 use machine::procfs::{self, TICKS_PER_S, field, number, text};
 
-/// After so many answers processes are looked for anew, though those known are there: others of that
-/// name may have come.
+/// Answers after which processes are searched for again although known ones exist: others of that name
+/// may have started.
 const FIND_EVERY: u32 = 10;
 /// Threads that are looked at one by one; each takes two small files.
 const THREADS_MAX: usize = 512;
 /// Processes of one name.
 const PROCESSES_MAX: usize = 256;
-/// Entries of `/proc/PID/fd` that are counted one by one where the kernel does not tell their number.
+/// Entries of `/proc/PID/fd` that are counted one by one if the kernel does not state their number.
 const FILES_COUNTED_MAX: usize = 100_000;
 
 /// The processes that a probe is about.
@@ -75,7 +75,7 @@ impl Process {
         }
     }
 
-    /// Looks which processes there are, where that is due.
+    /// Searches for processes, if that is due.
     fn find(&mut self) {
         let is_due = self.answers_since_found >= FIND_EVERY || self.known.is_empty();
         self.answers_since_found += 1;
@@ -157,8 +157,8 @@ impl Source for Process {
             ("disk_read", "B/s", self.used.read_bytes),
             ("disk_written", "B/s", self.used.written_bytes),
         ];
-        let told = if sum.hides_disk { 2 } else { counters.len() };
-        for (metric, unit, total) in counters.into_iter().take(told) {
+        let known = if sum.hides_disk { 2 } else { counters.len() };
+        for (metric, unit, total) in counters.into_iter().take(known) {
             reading.counter(metric, unit, total as f64);
         }
         Ok(())
@@ -271,12 +271,12 @@ fn path(pid: u32, file: &str) -> PathBuf {
     procfs::process(pid).join(file)
 }
 
-/// How many files are open in the process's own table. Since Linux 6.2 the folder's size tells.
+/// How many files are open in the process's own table. Since Linux 6.2 the folder's size states it.
 fn files_count(folder: &Path) -> std::io::Result<u64> {
-    let told = std::fs::metadata(folder)?.len();
-    if told > 0 {
+    let size = std::fs::metadata(folder)?.len();
+    if size > 0 {
         // The folder may be seen by all, but only its owner may open it.
-        return Ok(told);
+        return Ok(size);
     }
     let entries = std::fs::read_dir(folder)?.take(FILES_COUNTED_MAX);
     Ok(entries.count() as u64)
@@ -320,12 +320,15 @@ mod tests {
         let mut own = Process::new(ProcessSpec::Pid(std::process::id()));
         reading.begin(0);
         own.read(&mut reading).unwrap();
-        names.told(reading.take());
+        names.lines(reading.take());
         reading.begin(1_000_000_000);
         own.read(&mut reading).unwrap();
-        let told = names.told(reading.take());
+        let lines = names.lines(reading.take());
         for metric in ["processes 1 1", "cpu % ", "memory_resident B ", "files 1 "] {
-            assert!(told.iter().any(|line| line.starts_with(metric)), "{told:?}");
+            assert!(
+                lines.iter().any(|line| line.starts_with(metric)),
+                "{lines:?}"
+            );
         }
         // Above the kernel's largest number.
         let mut none = Process::new(ProcessSpec::Pid(u32::MAX));

@@ -6,11 +6,11 @@ use plan::probes::Page;
 use regex::Regex;
 use text::{Kind, Sample, samples};
 
-use crate::reading::{ASKER, Reading, Teller};
+use crate::reading::{GENERATOR_ROLE, Reading, SourceId};
 use crate::source::{ReadError, Source};
 use crate::web::Web;
 
-/// The metric in which Throng serves what its probes told; its labels say of what.
+/// The metric in which Throng serves the values of its probes; its labels name them.
 const OWN: &str = "throng_probe";
 
 /// One page.
@@ -24,12 +24,12 @@ pub(crate) struct Prometheus {
 impl Prometheus {
     pub(crate) fn new(page: &Page, metrics: &[String]) -> Prometheus {
         // What the scenario checked is right.
-        let whole = metrics
+        let complete = metrics
             .iter()
             .filter_map(|text| Regex::new(&format!("^(?:{text})$")).ok());
         Prometheus {
             web: Web::new(page),
-            wanted: whole.collect(),
+            wanted: complete.collect(),
         }
     }
 
@@ -43,21 +43,21 @@ impl Prometheus {
         }
     }
 
-    fn tell(&self, text: &str, reading: &mut Reading) -> Result<(), ReadError> {
-        let mut told = 0;
+    fn read_into(&self, text: &str, reading: &mut Reading) -> Result<(), ReadError> {
+        let mut count = 0;
         for sample in samples(text) {
             let sample = sample.map_err(|(line, problem)| {
                 ReadError::Nonsense(format!("line {line}: {problem}"))
             })?;
             if sample.name == OWN {
                 own(&sample, reading);
-                told += 1;
+                count += 1;
                 continue;
             }
             if !self.is_wanted(&sample) {
                 continue;
             }
-            told += 1;
+            count += 1;
             let metric = match sample.labels {
                 "" => sample.name.to_owned(),
                 labels => format!("{}{{{labels}}}", sample.name),
@@ -68,7 +68,7 @@ impl Prometheus {
                 Kind::Counter => reading.counter(&metric, &rate_of(unit), sample.value),
             }
         }
-        if told == 0 {
+        if count == 0 {
             return Err(ReadError::Nonsense(
                 "none of the requested metrics is present".to_owned(),
             ));
@@ -79,24 +79,24 @@ impl Prometheus {
 
 impl Source for Prometheus {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
-        self.tell(&self.web.fetch()?, reading)
+        self.read_into(&self.web.fetch()?, reading)
     }
 }
 
-/// What another Throng's probes told. What asking cost there is not this run's cost.
+/// The values of another Throng's probes. The cost of the queries there is not this run's cost.
 fn own(sample: &Sample<'_>, reading: &mut Reading) {
     let label = |name| sample.label(name).unwrap_or_default();
     let role = label("role");
-    if role == ASKER {
+    if role == GENERATOR_ROLE {
         return;
     }
-    let teller = Teller {
+    let id = SourceId {
         role,
         region: label("region"),
         source: label("source"),
         via: label("via"),
     };
-    reading.told_by(teller, &label("metric"), &label("unit"), sample.value);
+    reading.value_of(id, &label("metric"), &label("unit"), sample.value);
 }
 
 /// The base unit that a name ends in (Prometheus, "Metric and label naming").
@@ -145,22 +145,22 @@ took_seconds_count 4
 ";
 
     #[test]
-    fn what_is_wanted_is_told_in_its_unit() {
+    fn wanted_metrics_are_recorded_in_their_unit() {
         let all = prometheus(&[]);
         let (mut reading, mut names) = (reading(), Names::new());
         reading.begin(0);
-        all.tell(PAGE, &mut reading).unwrap();
-        assert_eq!(names.told(reading.take()), ["memory_bytes B 12.5"]);
+        all.read_into(PAGE, &mut reading).unwrap();
+        assert_eq!(names.lines(reading.take()), ["memory_bytes B 12.5"]);
         reading.begin(1_000_000_000);
         let page = PAGE.replace("1027", "1030").replace("_sum 8", "_sum 9");
-        all.tell(&page, &mut reading).unwrap();
+        all.read_into(&page, &mut reading).unwrap();
         let expected = [
             "http_requests_total{method=\"post\",code=\"200\"} 1/s 3",
             "memory_bytes B 12.5",
             "took_seconds_sum s/s 1",
             "took_seconds_count 1/s 0",
         ];
-        assert_eq!(names.told(reading.take()), expected);
+        assert_eq!(names.lines(reading.take()), expected);
     }
 
     #[test]
@@ -171,8 +171,8 @@ took_seconds_count 4
             (&["nothing|memory_bytes"], Some("memory_bytes")),
         ] {
             let mut reading = reading();
-            let told = prometheus(metrics).tell(PAGE, &mut reading);
-            assert_eq!(told.is_ok(), expected.is_some());
+            let result = prometheus(metrics).read_into(PAGE, &mut reading);
+            assert_eq!(result.is_ok(), expected.is_some());
             let found = reading.take().new.first().map(|info| info.metric.clone());
             assert_eq!(found.as_deref(), expected);
         }
@@ -184,7 +184,7 @@ took_seconds_count 4
                     \"we\\\"b\",via=\"host\",metric=\"cpu_busy\",unit=\"%\"} 12\nthrong_probe{role=\
                     \"generator\",source=\"x\",metric=\"probe_cpu\",unit=\"%\"} 1\n";
         let mut reading = reading();
-        prometheus(&[]).tell(page, &mut reading).unwrap();
+        prometheus(&[]).read_into(page, &mut reading).unwrap();
         let answer = reading.take();
         assert_eq!(answer.values, [(0, 12.0)]);
         let info = &answer.new[0];

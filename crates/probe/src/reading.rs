@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use record::ProbeInfo;
 
-/// The role under which a source's own cost is told.
-pub const ASKER: &str = "generator";
+/// The role under which a source's own cost is recorded.
+pub const GENERATOR_ROLE: &str = "generator";
 
 /// Most metrics of one source; what is more is left out, aloud.
 const METRICS_MAX: usize = 2000;
@@ -14,32 +14,32 @@ const METRIC_BYTES_MAX: usize = 300;
 /// Most different remarks of one source.
 const REMARKS_MAX: usize = 8;
 
-/// Who tells: the part of a [`ProbeInfo`] that all its metrics share.
+/// A source: the part of a [`ProbeInfo`] that all its metrics share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Teller {
+pub(crate) struct SourceId {
     pub(crate) role: String,
     pub(crate) region: String,
     pub(crate) source: String,
     pub(crate) via: String,
 }
 
-/// What a source told at one time, by the numbers of its metrics.
+/// The values of a source at one time, by the numbers of its metrics.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Answer {
-    /// Metrics that were not told before; the first has the number after the last known one.
+    /// New metrics; the first has the number after the last known one.
     pub(crate) new: Vec<ProbeInfo>,
     pub(crate) values: Vec<(u32, f64)>,
-    /// What could not be told and why, each once.
+    /// What could not be read and why, each once.
     pub(crate) remarks: Vec<String>,
 }
 
-/// Takes what a source tells. Counters become rates over the time since they were told last, so that
-/// all values can be drawn as they are; the first total of a counter, and one that has begun anew,
+/// Collects the values of a source. Counters become rates over the time since their last value, so that
+/// all values can be plotted directly; the first total of a counter, and one that was reset,
 /// has no rate.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    teller: Teller,
-    metrics: HashMap<(Option<Teller>, String), Metric>,
+    id: SourceId,
+    metrics: HashMap<(Option<SourceId>, String), Metric>,
     /// Answers that were begun.
     answers: u64,
     at_ns: i64,
@@ -52,15 +52,15 @@ pub(crate) struct Reading {
 #[derive(Debug)]
 struct Metric {
     number: u32,
-    /// The last answer that told it.
+    /// The last answer that contained it.
     answer: u64,
     last: Option<(i64, f64)>,
 }
 
 impl Reading {
-    pub(crate) fn new(teller: Teller) -> Reading {
+    pub(crate) fn new(id: SourceId) -> Reading {
         Reading {
-            teller,
+            id,
             metrics: HashMap::new(),
             answers: 0,
             at_ns: 0,
@@ -93,7 +93,7 @@ impl Reading {
 
     /// A value as it is.
     pub(crate) fn gauge(&mut self, metric: &str, unit: &str, value: f64) {
-        self.tell(None, metric, unit, value);
+        self.add(None, metric, unit, value);
     }
 
     /// A total that only grows; `unit` is that of its rate.
@@ -114,12 +114,12 @@ impl Reading {
         }
     }
 
-    /// A value that another source told, whose name goes into the record.
-    pub(crate) fn told_by(&mut self, teller: Teller, metric: &str, unit: &str, value: f64) {
-        self.tell(Some(teller), metric, unit, value);
+    /// A value of another source, whose name goes into the record.
+    pub(crate) fn value_of(&mut self, id: SourceId, metric: &str, unit: &str, value: f64) {
+        self.add(Some(id), metric, unit, value);
     }
 
-    /// What could not be told and why.
+    /// What could not be read and why.
     pub(crate) fn remark(&mut self, text: String) {
         if self.remarked.len() < REMARKS_MAX && !self.remarked.contains(&text) {
             self.remarked.push(text.clone());
@@ -127,19 +127,19 @@ impl Reading {
         }
     }
 
-    fn tell(&mut self, teller: Option<Teller>, metric: &str, unit: &str, value: f64) {
+    fn add(&mut self, id: Option<SourceId>, metric: &str, unit: &str, value: f64) {
         if !value.is_finite() {
             return;
         }
-        if let Some(known) = self.metric(teller, metric, unit) {
+        if let Some(known) = self.metric(id, metric, unit) {
             let number = known.number;
             self.answer.values.push((number, value));
         }
     }
 
     /// The metric, once in each answer.
-    fn metric(&mut self, teller: Option<Teller>, metric: &str, unit: &str) -> Option<&mut Metric> {
-        let key = (teller, metric.to_owned());
+    fn metric(&mut self, id: Option<SourceId>, metric: &str, unit: &str) -> Option<&mut Metric> {
+        let key = (id, metric.to_owned());
         let answer = self.answers;
         // Looked up twice, for the borrow ends with the first.
         if let Some(known) = self.metrics.get(&key) {
@@ -161,12 +161,12 @@ impl Reading {
             return None;
         }
         let number = self.metrics.len() as u32;
-        let Teller {
+        let SourceId {
             role,
             region,
             source,
             via,
-        } = key.0.as_ref().unwrap_or(&self.teller).clone();
+        } = key.0.as_ref().unwrap_or(&self.id).clone();
         self.answer.new.push(ProbeInfo {
             role,
             region,
@@ -188,9 +188,9 @@ impl Reading {
 pub(crate) mod tests {
     use super::*;
 
-    /// A reading by nobody in particular.
+    /// A reading of an unnamed source.
     pub(crate) fn reading() -> Reading {
-        Reading::new(Teller {
+        Reading::new(SourceId {
             role: "role".to_owned(),
             region: String::new(),
             source: "source".to_owned(),
@@ -198,7 +198,7 @@ pub(crate) mod tests {
         })
     }
 
-    /// What an answer told, in the form `metric unit value`.
+    /// The values of an answer, in the form `metric unit value`.
     pub(crate) struct Names(Vec<ProbeInfo>);
 
     impl Names {
@@ -206,7 +206,7 @@ pub(crate) mod tests {
             Names(Vec::new())
         }
 
-        pub(crate) fn told(&mut self, answer: Answer) -> Vec<String> {
+        pub(crate) fn lines(&mut self, answer: Answer) -> Vec<String> {
             self.0.extend(answer.new);
             let values = answer.values.iter().map(|&(number, value)| {
                 let info = &self.0[number as usize];
@@ -222,18 +222,18 @@ pub(crate) mod tests {
         reading.begin(0);
         reading.gauge("users", "1", 5.0);
         reading.counter("sent", "B/s", 1000.0);
-        assert_eq!(names.told(reading.take()), ["users 1 5"]);
+        assert_eq!(names.lines(reading.take()), ["users 1 5"]);
         reading.begin(2_000_000_000);
         reading.counter("sent", "B/s", 1500.0);
         reading.gauge("users", "1", f64::NAN);
-        assert_eq!(names.told(reading.take()), ["sent B/s 250"]);
-        // A counter that has begun anew has no rate until it was told again.
+        assert_eq!(names.lines(reading.take()), ["sent B/s 250"]);
+        // A counter that was reset has no rate until its next value.
         reading.begin(3_000_000_000);
         reading.counter("sent", "B/s", 10.0);
-        assert_eq!(names.told(reading.take()), [""; 0]);
+        assert_eq!(names.lines(reading.take()), [""; 0]);
         reading.begin(4_000_000_000);
         reading.counter("sent", "B/s", 17.0);
-        assert_eq!(names.told(reading.take()), ["sent B/s 7"]);
+        assert_eq!(names.lines(reading.take()), ["sent B/s 7"]);
     }
 
     #[test]
@@ -248,11 +248,11 @@ pub(crate) mod tests {
         assert_eq!(answer.remarks.len(), 1, "{:?}", answer.remarks);
         reading.begin(1);
         reading.gauge("another", "1", 0.0);
-        assert_eq!(reading.take(), Answer::default(), "told once");
+        assert_eq!(reading.take(), Answer::default(), "reported once");
     }
 
     #[test]
-    fn what_is_told_again_at_once_does_not_count() {
+    fn a_metric_counts_once_per_answer() {
         let (mut reading, mut names) = (reading(), Names::new());
         reading.begin(0);
         for value in [5.0, 6.0, 7.0] {
@@ -261,10 +261,10 @@ pub(crate) mod tests {
         }
         let answer = reading.take();
         assert_eq!(answer.remarks.len(), 1, "{:?}", answer.remarks);
-        assert_eq!(names.told(answer), ["users 1 5"]);
+        assert_eq!(names.lines(answer), ["users 1 5"]);
         reading.begin(1_000_000_000);
         reading.gauge("users", "1", 8.0);
         reading.counter("sent", "B/s", 5100.0);
-        assert_eq!(names.told(reading.take()), ["users 1 8", "sent B/s 100"]);
+        assert_eq!(names.lines(reading.take()), ["users 1 8", "sent B/s 100"]);
     }
 }

@@ -11,7 +11,7 @@ use redis::{ConnectionInfo, IntoConnectionInfo};
 use crate::reading::Reading;
 use crate::source::{ProbeError, ReadError, Source};
 
-/// Fields that are told as they are: the field, what it is called here, its unit.
+/// Gauges: the field, its name here, its unit.
 const GAUGES: &[(&str, &str, &str)] = &[
     ("connected_clients", "connected_clients", "1"),
     ("blocked_clients", "blocked_clients", "1"),
@@ -24,7 +24,7 @@ const GAUGES: &[(&str, &str, &str)] = &[
     ("rdb_bgsave_in_progress", "rdb_bgsave_in_progress", "1"),
 ];
 
-/// Fields that are told as rates.
+/// Counters.
 const COUNTERS: &[(&str, &str)] = &[
     ("total_connections_received", "1/s"),
     ("total_commands_processed", "1/s"),
@@ -38,7 +38,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ("total_error_replies", "1/s"),
 ];
 
-/// Seconds of CPU, told as percent of a core.
+/// Seconds of CPU, recorded as percent of a core.
 const CPU: &[&str] = &["used_cpu_user", "used_cpu_sys"];
 /// The same of the thread that runs the commands, which is the limit of one server.
 const CPU_MAIN: &[&str] = &["used_cpu_user_main_thread", "used_cpu_sys_main_thread"];
@@ -70,13 +70,13 @@ impl Redis {
         })
     }
 
-    fn ask(&mut self) -> io::Result<String> {
+    fn query(&mut self) -> io::Result<String> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => Connection::open(&self.info)?,
         };
-        let answer = connection.ask(&["INFO"])?;
-        // Kept only now: after a fault nobody knows what is still on its way.
+        let answer = connection.query(&["INFO"])?;
+        // Kept only now: after a fault an answer may still arrive.
         self.connection = Some(connection);
         Ok(answer)
     }
@@ -84,18 +84,18 @@ impl Redis {
 
 impl Source for Redis {
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
-        let answer = self.ask().map_err(|error| match error.kind() {
+        let answer = self.query().map_err(|error| match error.kind() {
             ErrorKind::InvalidData => ReadError::Nonsense(error.to_string()),
             ErrorKind::WouldBlock | ErrorKind::TimedOut => {
                 ReadError::Unreachable("no answer in time".to_owned())
             }
             _ => ReadError::Unreachable(error.to_string()),
         });
-        tell(&answer?, reading)
+        read_into(&answer?, reading)
     }
 }
 
-fn tell(text: &str, reading: &mut Reading) -> Result<(), ReadError> {
+fn read_into(text: &str, reading: &mut Reading) -> Result<(), ReadError> {
     let value = |name: &str| {
         let mut lines = text.lines();
         let text = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -153,23 +153,23 @@ mod tests {
         };
         let (mut reading, mut names) = (reading(), Names::new());
         reading.begin(0);
-        tell(&info(10), &mut reading).unwrap();
+        read_into(&info(10), &mut reading).unwrap();
         let expected = [
             "connected_clients 1 3",
             "used_memory B 1000",
             "used_memory_rss B 2000",
             "keys 1 9",
         ];
-        assert_eq!(names.told(reading.take()), expected);
+        assert_eq!(names.lines(reading.take()), expected);
         reading.begin(500_000_000);
-        tell(&info(20), &mut reading).unwrap();
-        let told = names.told(reading.take());
+        read_into(&info(20), &mut reading).unwrap();
+        let lines = names.lines(reading.take());
         assert!(
-            told.contains(&"keyspace_hits 1/s 20".to_owned()),
-            "{told:?}"
+            lines.contains(&"keyspace_hits 1/s 20".to_owned()),
+            "{lines:?}"
         );
-        assert!(told.contains(&"cpu % 0".to_owned()), "{told:?}");
-        assert!(tell("HTTP/1.1 200 OK", &mut reading).is_err());
+        assert!(lines.contains(&"cpu % 0".to_owned()), "{lines:?}");
+        assert!(read_into("HTTP/1.1 200 OK", &mut reading).is_err());
     }
 
     #[test]

@@ -5,18 +5,18 @@ use std::time::Duration;
 use machine::procfs::{FileError, hostname};
 use plan::probes::{Page, Probe, ProbeKind, ProcessSpec, Secret};
 
-use crate::reading::{Reading, Teller};
+use crate::reading::{Reading, SourceId};
 use crate::{cgroup, host, mysql, nginx, postgres, process, prometheus, redis};
 
 /// How long a source may take to be reached, and again to answer.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(2);
 
-/// Longest reason that is told, in characters.
+/// Longest reason that is recorded, in characters.
 const REASON_CHARS_MAX: usize = 300;
 
-/// Something that can be asked. Each has a thread of its own, so asking may block.
+/// Something that can be queried. Each has a thread of its own, so a query may block.
 pub(crate) trait Source: Send {
-    /// Asks once.
+    /// Queries once.
     fn read(&mut self, reading: &mut Reading) -> Result<(), ReadError>;
 }
 
@@ -66,9 +66,9 @@ pub enum ProbeError {
 /// Where the target is, for probes that name it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TargetLocation {
-    /// Its process, where it was started for the run.
+    /// Its process, if it was started for the run.
     pub pid: Option<u32>,
-    /// The TCP port it listens on, where it is on this machine.
+    /// The TCP port it listens on, if it is on this machine.
     pub local_port: Option<u16>,
     /// `http://host:port`; what paths are appended to.
     pub url: Option<String>,
@@ -94,7 +94,7 @@ pub fn check(probes: &[Probe]) -> Result<(), ProbeError> {
 pub(crate) fn open(
     probe: &Probe,
     location: &TargetLocation,
-) -> Result<(Teller, Box<dyn Source>), ProbeError> {
+) -> Result<(SourceId, Box<dyn Source>), ProbeError> {
     let mut name = probe.source();
     let source: Box<dyn Source> = match &probe.kind {
         ProbeKind::Host => {
@@ -119,13 +119,13 @@ pub(crate) fn open(
             metrics,
         )),
     };
-    let teller = Teller {
+    let id = SourceId {
         role: probe.role.clone(),
         region: probe.region.clone(),
         source: name,
         via: probe.kind.word().to_owned(),
     };
-    Ok((teller, source))
+    Ok((id, source))
 }
 
 /// The process that is meant by the target.
@@ -139,7 +139,7 @@ fn located(spec: &ProcessSpec, location: &TargetLocation) -> Option<ProcessSpec>
     }
 }
 
-/// The page's whole URL.
+/// The page's complete URL.
 fn absolute(page: &Page, location: &TargetLocation) -> Result<Page, ProbeError> {
     let path = page.url.reveal();
     if !path.starts_with('/') {
@@ -170,7 +170,7 @@ pub(crate) fn reason(error: &ReadError, probe: &Probe) -> String {
         .collect()
 }
 
-/// What must not be told of a probe.
+/// The secrets of a probe.
 fn secrets(kind: &ProbeKind) -> Vec<String> {
     let of_url = |url: &Secret| {
         let mut found = vec![];

@@ -48,14 +48,14 @@ impl Web {
 }
 
 /// A client that takes no longer than this for anything.
-fn agent(patience: Duration) -> Agent {
+fn agent(timeout: Duration) -> Agent {
     let tls = TlsConfig::builder()
         .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
         .root_certs(RootCerts::Specific(roots()))
         .build();
     let config = Agent::config_builder()
-        .timeout_global(Some(patience))
-        // What is on this machine or named by its address is not asked through somebody else.
+        .timeout_global(Some(timeout))
+        // Addresses of this machine, and numeric addresses, are not queried through a proxy.
         .proxy(None)
         .max_redirects(0)
         .user_agent("throng")
@@ -86,9 +86,9 @@ pub struct Poster {
 
 impl Poster {
     /// To this URL; each post may take so long.
-    pub fn new(url: &str, patience: Duration) -> Poster {
+    pub fn new(url: &str, timeout: Duration) -> Poster {
         Poster {
-            agent: agent(patience),
+            agent: agent(timeout),
             url: url.to_owned(),
         }
     }
@@ -135,14 +135,14 @@ mod tests {
             while !request.ends_with(b"{}") {
                 let mut piece = [0; 1024];
                 let n = stream.read(&mut piece).unwrap();
-                assert!(n > 0, "the post is not whole");
+                assert!(n > 0, "the post is not complete");
                 request.extend_from_slice(&piece[..n]);
             }
             stream.write_all(head.as_bytes()).unwrap();
         });
-        let told = Poster::new(&url, ANSWER_MAX).post_json("{}");
+        let result = Poster::new(&url, ANSWER_MAX).post_json("{}");
         server.join().unwrap();
-        told
+        result
     }
 
     #[test]
@@ -156,8 +156,8 @@ mod tests {
             "404 Not Found",
             "503 Service Unavailable",
         ] {
-            let told = posted(status).unwrap_err();
-            assert_eq!(told, format!("http status: {}", &status[..3]));
+            let result = posted(status).unwrap_err();
+            assert_eq!(result, format!("http status: {}", &status[..3]));
         }
     }
 }

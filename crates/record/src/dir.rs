@@ -33,12 +33,12 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Makes `root`/`info.id` (and `root` where it is missing) with `scenario.yaml` and a
+    /// Creates `root`/`info.id` (and `root` if it is missing) with `scenario.yaml` and a
     /// `run.json` whose status is [`RunStatus::Running`] whatever `info` says: should the run be
-    /// killed, the directory tells so.
+    /// killed, the directory shows it.
     ///
     /// # Errors
-    /// [`RecordError::Exists`] where there is such a directory already; else what the system says.
+    /// [`RecordError::Exists`] if the directory exists already; else an error of the system.
     pub fn create(root: &Path, info: &RunInfo, scenario_text: &str) -> Result<RunDir, RecordError> {
         let dir = RunDir::make(root, info)?;
         whole::write(&dir.path.join(SCENARIO), scenario_text.as_bytes())?;
@@ -49,7 +49,7 @@ impl RunDir {
         Ok(dir)
     }
 
-    /// Makes `root`/`info.id` (and `root` where it is missing) for results that were published by
+    /// Creates `root`/`info.id` (and `root` if it is missing) for results that were published by
     /// somebody else: with `import.json`, without a scenario. `run.json` is written at once; what is
     /// not there is missing, and not on its way.
     ///
@@ -102,7 +102,7 @@ impl RunDir {
         whole::write_json(&self.path.join(TALLY), tally)
     }
 
-    /// The writer of `requests.parquet`; `info` gives the names that the file's numbers stand for.
+    /// The writer of `requests.parquet`; `info` gives the names for the numbers in the file.
     ///
     /// # Errors
     /// What the system says.
@@ -138,7 +138,7 @@ impl RunDir {
 }
 
 /// A run's id, as `20261121T101500-football-final-3f2a`: the start in UTC, the scenario's name
-/// made fit for a file name, and `entropy` to tell runs of one second apart.
+/// made fit for a file name, and `entropy` to distinguish runs of the same second.
 /// `started_unix_s` counts seconds since the Unix epoch.
 pub fn run_id(started_unix_s: u64, name: &str, entropy: u16) -> String {
     let (year, month, day) = civil_from_days(started_unix_s / 86_400);
@@ -151,8 +151,8 @@ pub fn run_id(started_unix_s: u64, name: &str, entropy: u16) -> String {
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}-{name}-{entropy:04x}")
 }
 
-/// A name made fit for a file: at most 60 ASCII letters, digits, `.`, `_` and single dashes,
-/// beginning and ending with none of `.` and `-`; `run` where nothing is left.
+/// A name in a form that is valid for a file: at most 60 ASCII letters, digits, `.`, `_` and single dashes,
+/// beginning and ending with none of `.` and `-`; `run` if nothing is left.
 pub fn file_name(name: &str) -> String {
     let mut clean = String::new();
     for character in name.chars() {

@@ -16,7 +16,7 @@ pub enum RecordError {
         /// The system's answer.
         source: io::Error,
     },
-    /// A new run was to get a directory that is there already.
+    /// The directory of a new run exists already.
     #[error("{} already exists", path.display())]
     Exists {
         /// The directory.
@@ -25,7 +25,7 @@ pub enum RecordError {
     /// There is no `run.json`.
     #[error("{} is not a run directory: it contains no run.json", path.display())]
     NotARun {
-        /// What was to be opened.
+        /// What should be opened.
         path: PathBuf,
     },
     /// The file was written by another version of Throng, in a format that this one does not read.
@@ -45,7 +45,7 @@ pub enum RecordError {
         /// The format that is read.
         reads: u32,
     },
-    /// The file does not hold what it should.
+    /// The file has invalid contents.
     #[error("{} is damaged: {what}", path.display())]
     Damaged {
         /// The file.
@@ -56,7 +56,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// True where the disk (or the user's share of it) is full.
+    /// True if the disk (or the user's quota) is full.
     pub fn is_disk_full(&self) -> bool {
         let RecordError::Io { source, .. } = self else {
             return false;

@@ -1,7 +1,7 @@
 //! `import.json`: what a run holds that was not measured here but published by somebody else.
 //!
-//! Foreign results tell figures, not operations: there are no rows, no histograms, no lag. What
-//! their clients told is kept as they told it, one report each, beside what had to be repaired to
+//! Imported results have figures, not operations: there are no rows, no histograms, no lag. The reports of
+//! their clients are kept as they are, one each, with the repairs that were needed to
 //! read it and what is not there at all.
 
 use std::collections::BTreeMap;
@@ -17,11 +17,11 @@ pub struct Import {
     pub layout: String,
     /// Where they were read from, as given.
     pub source: String,
-    /// Nanoseconds to which the clients' times are told.
+    /// Resolution of the clients' times, in nanoseconds.
     pub resolution_ns: u64,
     /// What was repaired, counted.
     pub repairs: Vec<Repair>,
-    /// What these results do not tell, a sentence each without full stop.
+    /// What these results lack, a sentence each without full stop.
     pub absent: Vec<String>,
     /// Clients that left no readable report.
     pub unreachable: Vec<Unreachable>,
@@ -38,9 +38,9 @@ pub struct Repair {
     pub count: u64,
     /// What was found and done, for people.
     pub text: String,
-    /// True where something that was told is missing here for it.
+    /// True if the repair lost information.
     pub lossy: bool,
-    /// The first place it was found at: a file, and a line where one is known.
+    /// The first occurrence: a file, and a line if it is known.
     pub first: String,
 }
 
@@ -55,7 +55,7 @@ pub struct Unreachable {
     pub why: String,
 }
 
-/// What one client told at the end.
+/// The final report of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientReport {
     /// Where it ran.
@@ -78,7 +78,7 @@ pub struct ClientReport {
     pub measures: Vec<ReportedMeasure>,
 }
 
-/// A measure as a client told it.
+/// A measure as a client reported it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportedMeasure {
     /// Place in [`crate::schema::RunInfo::measures`].
@@ -104,7 +104,7 @@ pub struct ReportedMeasure {
 pub struct ReportedPercentile {
     /// As the report calls it.
     pub label: String,
-    /// The share of values at or below, 0..=1; `None` where the label cannot be what it says.
+    /// The share of values at or below, 0..=1; `None`: the label cannot be right.
     pub share: Option<f64>,
     /// The value.
     pub value_ns: u64,

@@ -21,9 +21,9 @@ pub struct Measurement {
     pub loop_id: u16,
     /// How it ended.
     pub outcome: Outcome,
-    /// HTTP status, or WebSocket close code where that ended it; 0: none.
+    /// HTTP status, or WebSocket close code if that ended it; 0: none.
     pub status: u16,
-    /// How many operations this row stands for; 1 unless sampling had set in.
+    /// How many operations this row represents; 1 unless rows are sampled.
     pub weight: u32,
     /// Application bytes sent for it.
     pub bytes_out: u32,
@@ -104,7 +104,7 @@ outcomes! {
     TooLarge = 12 "too-large",
     /// An HTTP status the step does not allow, or an upgrade that was declined.
     Status = 13 "status",
-    /// Nothing to save where a value was wanted.
+    /// The value to save was not in the response.
     Save = 14 "save",
     /// A check did not hold.
     Check = 15 "check",
@@ -116,7 +116,7 @@ outcomes! {
     NoPorts = 18 "no-ports",
     /// The generator or its kernel has no memory left.
     NoMemory = 19 "no-memory",
-    /// The connection met itself: nobody listens on a port inside the ephemeral range.
+    /// The connection connected to itself: no server listens on a port inside the ephemeral range.
     SelfConnect = 20 "self-connect",
     /// Still in flight when the run ended; not an error.
     Unfinished = 21 "unfinished",
@@ -153,7 +153,7 @@ impl Outcome {
         !matches!(self, Outcome::Ok | Outcome::Unfinished)
     }
 
-    /// True where the generator, not the target, was at its limit.
+    /// True if the generator, not the target, was at its limit.
     pub fn is_generator_limit(self) -> bool {
         matches!(
             self,

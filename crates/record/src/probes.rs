@@ -1,8 +1,8 @@
-//! `probes.parquet`: what the server's side told while the run went on.
+//! `probes.parquet`: the metrics of the server's side during the run.
 //!
 //! One row is one value of one probe at one time. A probe is a metric of a source: a host, a
 //! process, a database, a group of hosts. Values come in whatever rhythm the source has; a probe
-//! that has nothing to tell at a time has no row there.
+//! without a value at a time has no row there.
 
 use std::path::{Path, PathBuf};
 
@@ -20,16 +20,16 @@ const GROUP_ROWS: usize = 1 << 17;
 pub struct ProbeInfo {
     /// What the source is to the system: `servers`, `redis`, `mysql`, `host`, ….
     pub role: String,
-    /// Where it is; empty where that means nothing.
+    /// Its region; may be empty.
     pub region: String,
     /// The source's own name, as an address.
     pub source: String,
-    /// What is told, as the source calls it.
+    /// The metric, as the source names it.
     pub metric: String,
-    /// Its unit: `%`, `B`, `B/s`, `s`, `1`, `1/s`, `s/s`, …. What the source counts up is told as its
+    /// Its unit: `%`, `B`, `B/s`, `s`, `1`, `1/s`, `s/s`, …. A counter is recorded as its
     /// rate.
     pub unit: String,
-    /// How the source was asked: `host`, `process`, `redis`, …; empty where that is not known.
+    /// How the source was queried: `host`, `process`, `redis`, …; empty if that is not known.
     #[serde(default)]
     pub via: String,
 }
@@ -37,7 +37,7 @@ pub struct ProbeInfo {
 /// One value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProbeRow {
-    /// When, since the run's start; before it where negative.
+    /// Time since the run's start; negative before it.
     pub at_ns: i64,
     /// Place in [`Probes::list`].
     pub probe: u32,
@@ -45,12 +45,12 @@ pub struct ProbeRow {
     pub value: f64,
 }
 
-/// All probes of a run and what they told.
+/// All probes of a run and their values.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Probes {
     /// The probes; a place in this list is a probe's number.
     pub list: Vec<ProbeInfo>,
-    /// What they told, in the order it was written.
+    /// Their values, in the order in which they were written.
     pub rows: Vec<ProbeRow>,
 }
 
@@ -70,8 +70,8 @@ const fn field(name: &'static str, kind: Kind, packing: Packing) -> Field {
 /// Key of the file's metadata that holds the probes.
 const PROBES_KEY: &str = "throng.probes";
 
-/// Keeps all rows (24 bytes each) and writes the file anew at each checkpoint, so that it is always
-/// one whole table.
+/// Keeps all rows (24 bytes each) and rewrites the file at each checkpoint, so that it is always one
+/// complete table.
 #[derive(Debug)]
 pub struct ProbesWriter {
     path: PathBuf,
@@ -95,7 +95,7 @@ impl ProbesWriter {
     /// Adds a probe and returns its number.
     pub fn probe(&mut self, info: ProbeInfo) -> u32 {
         self.probes.list.push(info);
-        u32::try_from(self.probes.list.len() - 1).expect("nobody has four billion probes")
+        u32::try_from(self.probes.list.len() - 1).expect("there are fewer than four billion probes")
     }
 
     /// Adds a value; it is in the file after the next checkpoint.

@@ -1,6 +1,6 @@
 //! `requests.parquet`: one row a measurement.
 //!
-//! While the run lasts, rows go to segments, each a whole Parquet file of its own in
+//! During the run, rows go to segments, each a complete Parquet file of its own in
 //! `requests.parquet.parts/`. A killed run so loses the rows since the last checkpoint at most.
 //! At the end the segments are joined by copying their encoded columns.
 
@@ -66,7 +66,7 @@ impl RequestsWriter {
     }
 
     /// Like [`write`](Self::write), and calls `pause` after each piece of the encoding, which takes
-    /// some ten microseconds: whoever shares the core with somebody urgent can let him go first.
+    /// some ten microseconds: a thread that shares its core with an urgent one can yield to it.
     ///
     /// # Errors
     /// As those of `write`.
@@ -125,7 +125,7 @@ impl RequestsWriter {
         self.lost
     }
 
-    /// Encodes the buffered rows and appends them to the segment, which is begun where needed.
+    /// Encodes the buffered rows and appends them to the segment, which is created if needed.
     fn flush_group(&mut self, pause: &mut dyn FnMut()) -> Result<(), RecordError> {
         if self.buffer.is_empty() {
             return Ok(());
@@ -191,7 +191,7 @@ fn metadata(info: &RunInfo) -> Metadata {
     ])
 }
 
-/// The files that hold the rows of the run in this directory: the whole one, or else segments.
+/// The files with the rows of the run in this directory: the complete one, or else segments.
 pub(crate) fn files(dir: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let whole = dir.join(REQUESTS);
     if whole.exists() {

@@ -1,4 +1,4 @@
-//! Reading a run directory, whole or not.
+//! Reading a run directory, complete or not.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::{
     whole,
 };
 
-/// A run that was, or still is. Only `run.json` must be there; what else is missing is told by
+/// A run that has ended or is in progress. Only `run.json` is required; other missing files are listed by
 /// [`missing`](Self::missing) and reads as nothing.
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -51,7 +51,7 @@ impl Run {
         &self.info
     }
 
-    /// True where the run was ended in order (early or not) and all its files are in place.
+    /// True if the run ended in good order (early or not) and all its files are present.
     pub fn is_complete(&self) -> bool {
         self.missing().is_empty()
     }
@@ -62,7 +62,7 @@ impl Run {
         if self.info.status == RunStatus::Running {
             missing.push("the run is in progress or was killed".to_owned());
         }
-        // Of imported results there is no more than this; `import.json` says what they do not tell.
+        // Imported results have only these; `import.json` lists what they lack.
         let names = match self.path.join(IMPORT).exists() {
             true => &[SUMMARY, TALLY][..],
             false => &[SCENARIO, SUMMARY, SERIES, EVENTS, LATENCY, REQUESTS],
@@ -82,34 +82,34 @@ impl Run {
         missing
     }
 
-    /// The scenario's text as it was run; `None` where it is missing.
+    /// The scenario's text as it was run; `None`: it is missing.
     ///
     /// # Errors
-    /// Where the file cannot be read or is no UTF-8.
+    /// The file cannot be read or is no UTF-8.
     pub fn scenario(&self) -> Result<Option<String>, RecordError> {
         whole::read(&self.path.join(SCENARIO))
     }
 
-    /// The figures and the verdict; `None` where the run has none yet.
+    /// The figures and the verdict; `None`: the run has none yet.
     ///
     /// # Errors
-    /// Where the file cannot be read, is damaged or of a later version.
+    /// The file cannot be read, is damaged or of a later version.
     pub fn summary(&self) -> Result<Option<Summary>, RecordError> {
         read_versioned(&self.path.join(SUMMARY))
     }
 
-    /// What was imported; `None` where the run was conducted here.
+    /// What was imported; `None`: the run was made by Throng.
     ///
     /// # Errors
-    /// Where the file cannot be read, is damaged or of a later version.
+    /// The file cannot be read, is damaged or of a later version.
     pub fn import(&self) -> Result<Option<Import>, RecordError> {
         read_versioned(&self.path.join(IMPORT))
     }
 
-    /// What the server's side told; nothing where the file is missing.
+    /// The metrics of the server's side; none if the file is missing.
     ///
     /// # Errors
-    /// Where the file cannot be read, is damaged or of a later version.
+    /// The file cannot be read, is damaged or of a later version.
     pub fn probes(&self) -> Result<Probes, RecordError> {
         let path = self.path.join(PROBES);
         if path.exists() {
@@ -119,18 +119,18 @@ impl Run {
         }
     }
 
-    /// How operations ended; `None` where nothing was told yet.
+    /// How operations ended; `None`: nothing was recorded yet.
     ///
     /// # Errors
-    /// Where the file cannot be read or is damaged.
+    /// The file cannot be read or is damaged.
     pub fn tally(&self) -> Result<Option<Tally>, RecordError> {
         whole::read_json(&self.path.join(TALLY))
     }
 
-    /// The run second by second; empty where the file is missing.
+    /// The run second by second; empty if the file is missing.
     ///
     /// # Errors
-    /// Where the file cannot be read, is damaged or of a later version.
+    /// The file cannot be read, is damaged or of a later version.
     pub fn series(&self) -> Result<Vec<SeriesRow>, RecordError> {
         let path = self.path.join(SERIES);
         if path.exists() {
@@ -140,28 +140,28 @@ impl Run {
         }
     }
 
-    /// What happened, in order; empty where the file is missing. Kinds of events that this
+    /// What happened, in order; empty if the file is missing. Kinds of events that this
     /// version does not know are left out.
     ///
     /// # Errors
-    /// Where the file cannot be read or is damaged elsewhere than in a last line cut off.
+    /// The file cannot be read or is damaged elsewhere than in an incomplete last line.
     pub fn events(&self) -> Result<Vec<Event>, RecordError> {
         events::read(&self.path.join(EVENTS))
     }
 
-    /// Hands over the histograms in the order they were written; none where the file is missing.
+    /// Passes on the histograms in the order they were written; none if the file is missing.
     ///
     /// # Errors
-    /// Where the file cannot be read or is damaged elsewhere than in a last line cut off.
+    /// The file cannot be read or is damaged elsewhere than in an incomplete last line.
     pub fn intervals(&self, each: impl FnMut(Interval)) -> Result<(), RecordError> {
         latency::read(&self.path.join(LATENCY), each)
     }
 
-    /// Hands over the measurements in batches, in the order they were written; of a killed run
+    /// Passes on the measurements in batches, in the order they were written; of a killed run
     /// those of its segments. Their measures and sessions are places in [`info`](Self::info).
     ///
     /// # Errors
-    /// Where a file cannot be read, is damaged or of a later version.
+    /// A file cannot be read, is damaged or of a later version.
     pub fn requests(&self, mut each: impl FnMut(&[Measurement])) -> Result<(), RecordError> {
         for path in requests::files(&self.path)? {
             requests::read(&path, |batch| {
@@ -194,7 +194,7 @@ struct Format {
     format: u32,
 }
 
-/// The value in a JSON file that tells its format: a later one is refused before the rest, which
+/// The value in a JSON file with a format: another format is refused before the rest, which
 /// may look otherwise, is looked at.
 fn read_versioned<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, RecordError> {
     let Some(text) = whole::read(path)? else {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Version of everything in the directory; raised when old readers would misread new data.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// [`GeneratorInfo::mode`] where there was no load, and probes alone were recorded.
+/// [`GeneratorInfo::mode`] of a directory without load, with probes only.
 pub const PROBE_MODE: &str = "probe";
 
 /// `run.json`: what ran, where, and how it ended.
@@ -22,7 +22,7 @@ pub struct RunInfo {
     pub name: String,
     /// Throng's own version.
     pub throng: String,
-    /// Where the run stands.
+    /// Its status.
     pub status: RunStatus,
     /// Of all random draws.
     pub seed: u64,
@@ -40,39 +40,39 @@ pub struct RunInfo {
     pub ended_ns: u64,
     /// How time was read.
     pub clock: String,
-    /// How the load was made.
+    /// How the load was generated.
     pub generator: GeneratorInfo,
-    /// Where the loops ran in processes of their own: these. A place in this list is its number.
+    /// The worker processes, if loops ran in processes of their own. The index is the worker's number.
     #[serde(default)]
     pub workers: Vec<WorkerInfo>,
     /// Facts about the machine by name.
     pub host: BTreeMap<String, String>,
-    /// What was measured; a place in this list is its number elsewhere.
+    /// What was measured; other files refer to the index.
     pub measures: Vec<MeasureInfo>,
-    /// Names of the sessions; a place in this list is its number elsewhere.
+    /// Names of the sessions; other files refer to the index.
     pub sessions: Vec<String>,
-    /// As planned; a place in this list is its number elsewhere.
+    /// As planned; other files refer to the index.
     pub phases: Vec<PhaseInfo>,
-    /// True where certificates were not verified.
+    /// True if certificates were not verified.
     #[serde(default)]
     pub tls_unverified: bool,
 }
 
-/// Where a run stands.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// It runs, or was killed: the directory is incomplete.
+    /// It is in progress, or was killed: the directory is incomplete.
     Running,
     /// It ran to its planned end.
     Complete,
-    /// It was ended early by the user.
+    /// The user ended it early.
     Interrupted,
-    /// It was ended early by a fault, told in `events.jsonl`.
+    /// A fault ended it early; see `events.jsonl`.
     Failed,
 }
 
-/// How the load was made.
+/// How the load was generated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorInfo {
     /// `precise` or `wide`.
@@ -105,7 +105,7 @@ pub struct WorkerInfo {
     pub files_per_loop: u64,
     /// Its monotonic clock minus the controller's, at the start.
     pub clock_offset_ns: i64,
-    /// The truth is not farther than this from it.
+    /// The largest possible error of that offset.
     pub clock_bound_ns: u64,
     /// When it was lost; `None`: it was not.
     #[serde(default)]
@@ -132,7 +132,7 @@ pub struct PhaseInfo {
     pub start_ns: u64,
     /// Since the run's start.
     pub end_ns: u64,
-    /// Sessions the plan starts in it (the expected number where arrivals are random).
+    /// Sessions the plan starts in it (the expected number if arrivals are random).
     pub users_planned: f64,
 }
 
@@ -148,8 +148,7 @@ pub struct SeriesRow {
     pub phase: u32,
     /// Gauge: users that have started and not finished.
     pub users: u64,
-    /// The most of them at once within the interval, each loop's own added up. In older files, which do
-    /// not tell, 0.
+    /// The most of them at once within the interval: the sum of each loop's own maximum.
     pub users_peak: u64,
     /// Gauge: connections that are open.
     pub connections: u64,
@@ -157,14 +156,13 @@ pub struct SeriesRow {
     pub in_flight: u64,
     /// Users the plan wanted to start.
     pub users_due: u64,
-    /// Users that did start, and sessions that users of a closed population started anew.
+    /// Sessions that started, including those that a closed population restarted.
     pub users_started: u64,
-    /// How many of those were sessions started anew. In older files, which do not tell, as many as were
-    /// due beyond the plan.
+    /// The restarted sessions among them.
     pub users_repeated: u64,
     /// Sessions that came to their end.
     pub users_finished: u64,
-    /// Not started for want of files, ports or memory.
+    /// Not started for lack of files, ports or memory.
     pub users_refused: u64,
     /// Users that started late because as many connections were being set up as may be
     /// (`options.connecting_max`).
@@ -174,19 +172,19 @@ pub struct SeriesRow {
     pub users_paused: u64,
     /// Users whose first connection was made in this interval.
     pub users_connected: u64,
-    /// Connections that failed and were tried again (`options.connect_retries`).
+    /// Connections that failed and were retried (`options.connect_retries`).
     pub connects_retried: u64,
     /// Operations begun (closing a connection is none).
     pub sends: u64,
-    /// Operations ended, well or not.
+    /// Operations that ended, with success or not.
     pub done: u64,
-    /// Operations that ended ill.
+    /// Operations that failed.
     pub errors: u64,
     /// Application bytes sent.
     pub bytes_out: u64,
     /// Application bytes received.
     pub bytes_in: u64,
-    /// Messages that nobody waited for and no `messages` entry matched.
+    /// Messages that no step waited for and no `messages` entry matched.
     pub unmatched: u64,
     /// Median of the generator lag of all operations of the interval.
     pub lag_p50_ns: u64,
@@ -198,26 +196,26 @@ pub struct SeriesRow {
     pub cpu_loops_ns: u64,
     /// Time the loops' threads were ready but another ran on their core.
     pub cpu_wait_ns: u64,
-    /// CPU time of the whole generator process, its workers included.
+    /// CPU time of the generator process and its workers.
     pub cpu_process_ns: u64,
     /// The busiest loop's CPU time as a share of the interval, 0..=1; spinning for punctuality
     /// does not count.
     pub loop_busy_max: f64,
     /// Gauge: resident memory of the generator process, its workers included.
     pub rss_bytes: u64,
-    /// TCP segments the whole host sent again in this interval (`/proc/net/snmp`).
+    /// TCP segments that the host retransmitted in this interval (`/proc/net/snmp`).
     pub host_retransmits: u64,
-    /// Connections the whole host dropped at full accept queues (`/proc/net/netstat`).
+    /// Connections that the host dropped at full accept queues (`/proc/net/netstat`).
     pub host_listen_drops: u64,
-    /// SYNs the whole host sent again: each is a connect that took 1 s, 3 s, … longer
+    /// SYNs that the host retransmitted: each is a connect that took 1 s, 3 s, … longer
     /// (`TCPSynRetrans` there; RFC 6298 §2 and §5.5 for the times).
     pub host_syn_retransmits: u64,
-    /// Packets the whole host dropped at full packet queues (`/proc/net/softnet_stat`).
+    /// Packets that the host dropped at full packet queues (`/proc/net/softnet_stat`).
     pub host_packet_drops: u64,
     /// How often TCP came to the middle mark of `tcp_mem`, from where on it saves memory
     /// (`TCPMemoryPressures`).
     pub host_memory_pressures: u64,
-    /// Connections the whole host broke off for want of TCP memory (`TCPAbortOnMemory`).
+    /// Connections that the host aborted for lack of TCP memory (`TCPAbortOnMemory`).
     pub host_memory_aborts: u64,
     /// Gauge: loops whose worker was lost; this interval is without them.
     pub loops_lost: u32,
@@ -283,15 +281,15 @@ pub enum EventKind {
         /// In words.
         reason: String,
     },
-    /// The user asked for the end.
+    /// The user requested the end.
     Interrupted,
-    /// The user asked that nobody starts any more for a while.
+    /// The user paused arrivals.
     ArrivalsPaused,
-    /// From here on users start again.
+    /// The user resumed arrivals.
     ArrivalsResumed,
-    /// A worker process is no more, and the run goes on without its users.
+    /// A worker process was lost, and the run continues without its users.
     WorkerLost {
-        /// Its place in [`RunInfo::workers`].
+        /// Its index in [`RunInfo::workers`].
         worker: u32,
         /// Its number on its machine.
         pid: u32,
@@ -312,7 +310,7 @@ pub enum EventKind {
         /// In words.
         why: String,
     },
-    /// Memory ran short, and from here on nobody starts any more.
+    /// Memory ran short, and from here on no user starts.
     MemoryPressure {
         /// What was left, on the machine or within the limit of a control group.
         available_bytes: u64,
@@ -328,7 +326,7 @@ pub enum EventKind {
         /// With which exit status, or by which signal, in words.
         why: String,
     },
-    /// A source of probes does not answer any more.
+    /// A source of probes no longer answers.
     ProbeLost {
         /// What it is to the system.
         role: String,
@@ -343,10 +341,10 @@ pub enum EventKind {
         role: String,
         /// Its name.
         source: String,
-        /// Questions without an answer since it was lost.
+        /// Queries without an answer since it was lost.
         missed: u64,
     },
-    /// What became of the questions to a source, told at the run's end.
+    /// The queries to a source, at the run's end.
     ProbeSource {
         /// What it is to the system.
         role: String,
@@ -354,13 +352,13 @@ pub enum EventKind {
         region: String,
         /// Its name.
         source: String,
-        /// How it was asked.
+        /// How it was queried.
         via: String,
         /// Answers.
         readings: u64,
-        /// Questions without one.
+        /// Queries without an answer.
         missed: u64,
-        /// CPU time that asking took in this process.
+        /// CPU time of the queries in this process.
         cpu_ns: u64,
     },
     /// Something that is no error of an operation, in words.
@@ -379,21 +377,21 @@ pub struct Summary {
     pub id: String,
     /// The scenario's name.
     pub name: String,
-    /// What it all comes to.
+    /// The verdict.
     pub verdict: Verdict,
-    /// True where the loss of workers was to be no reason not to trust the others.
+    /// True if the results of the remaining workers are judged although workers were lost.
     #[serde(default)]
     pub allow_lost_workers: bool,
     /// The most important first; the generator's health is always the first.
     pub findings: Vec<Finding>,
     /// All of them, in the order of the scenario.
     pub thresholds: Vec<ThresholdResult>,
-    /// Users over the whole run.
+    /// Users over the complete run.
     pub users: UsersSummary,
-    /// The generator's own state; left out where nothing is known of it, as in imported results.
+    /// The generator's own state; left out if it is not known, as in imported results.
     #[serde(default, skip_serializing_if = "HealthSummary::is_unknown")]
     pub health: HealthSummary,
-    /// What the generator's connections took on the wire; left out where that is not known.
+    /// Traffic of the generator's connections; left out if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<TrafficSummary>,
     /// Whole run, in the order of `RunInfo::measures`, those that measured something.
@@ -402,7 +400,7 @@ pub struct Summary {
     pub phases: Vec<PhaseSummary>,
 }
 
-/// What connections took on the wire, over the whole run.
+/// Traffic of the connections over the complete run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct TrafficSummary {
     /// Connections that were set up.
@@ -477,7 +475,7 @@ pub enum Severity {
 pub struct ThresholdResult {
     /// As written in the scenario.
     pub text: String,
-    /// True where it holds.
+    /// True if it holds.
     pub passed: bool,
     /// In the figure's base unit; `None`: nothing was measured, which fails.
     pub value: Option<f64>,
@@ -485,18 +483,17 @@ pub struct ThresholdResult {
     pub shown: String,
 }
 
-/// Users over the whole run.
+/// Users over the complete run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct UsersSummary {
-    /// Users the plan starts; the expected number where arrivals are random.
+    /// Users the plan starts; the expected number if arrivals are random.
     pub planned: f64,
     /// Users that did start, each once.
     pub started: u64,
-    /// Their sessions: more than users where a closed population starts them anew. 0 where an earlier
-    /// version, which did not tell them apart, wrote this.
+    /// Their sessions: more than users if a closed population restarts them.
     #[serde(default)]
     pub sessions: u64,
-    /// Not started for want of files, ports or memory.
+    /// Not started for lack of files, ports or memory.
     pub refused: u64,
     /// Users whose first connection was made.
     pub connected: u64,
@@ -525,7 +522,7 @@ pub struct HealthSummary {
     pub loop_busy_mean: f64,
     /// Its greatest in any interval.
     pub loop_busy_max: f64,
-    /// CPU time of the whole process.
+    /// CPU time of the process.
     pub cpu_process_ns: u64,
     /// Time the loops' threads were ready but another ran on their core.
     pub cpu_wait_ns: u64,
@@ -533,26 +530,26 @@ pub struct HealthSummary {
     pub rss_peak_bytes: u64,
     /// Share of rows kept in `requests.parquet`, 0..=1.
     pub rows_kept: f64,
-    /// TCP segments the whole host sent again.
+    /// TCP segments that the host retransmitted.
     pub host_retransmits: u64,
-    /// Connections the whole host dropped at full accept queues.
+    /// Connections that the host dropped at full accept queues.
     pub host_listen_drops: u64,
-    /// SYNs the whole host sent again.
+    /// SYNs that the host retransmitted.
     #[serde(default)]
     pub host_syn_retransmits: u64,
-    /// Packets the whole host dropped at full packet queues.
+    /// Packets that the host dropped at full packet queues.
     #[serde(default)]
     pub host_packet_drops: u64,
     /// How often TCP began to save memory.
     #[serde(default)]
     pub host_memory_pressures: u64,
-    /// Connections the whole host broke off for want of TCP memory.
+    /// Connections that the host aborted for lack of TCP memory.
     #[serde(default)]
     pub host_memory_aborts: u64,
 }
 
 impl HealthSummary {
-    /// True where nothing is known of the generator: a run that was measured here kept rows.
+    /// True if nothing is known of the generator: a run of Throng kept rows.
     fn is_unknown(&self) -> bool {
         *self == HealthSummary::default()
     }
@@ -569,11 +566,11 @@ pub struct MeasureSummary {
     pub count: u64,
     /// `count` by second.
     pub rate_per_s: f64,
-    /// Operations that ended ill.
+    /// Operations that failed.
     pub errors: u64,
     /// The same by [`crate::Outcome::name`].
     pub errors_by_kind: BTreeMap<String, u64>,
-    /// Of those that ended well; `None` where none did.
+    /// Of operations that succeeded; `None`: none did.
     pub response: Option<Latency>,
     /// As `response`, from when they were sent.
     pub service: Option<Latency>,
@@ -584,7 +581,7 @@ pub struct MeasureSummary {
 /// A distribution in a row. Nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// How many values it is made of.
+    /// The number of values.
     pub count: u64,
     /// Arithmetic mean.
     pub mean_ns: f64,
@@ -622,7 +619,7 @@ pub struct PhaseSummary {
 }
 
 /// `tally.json`: how operations ended, by phase and measure. Rewritten every few seconds, so
-/// that a killed run still tells its errors; a measurement belongs to the phase it ended in.
+/// that a killed run still shows its errors; a measurement belongs to the phase it ended in.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// Those in which something ended.

@@ -9,14 +9,14 @@ use serde::de::DeserializeOwned;
 
 use crate::RecordError;
 
-/// Where a file stands until it is whole.
+/// The name of a file until it is complete.
 pub(crate) fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");
     PathBuf::from(name)
 }
 
-/// Puts the whole file in its place.
+/// Writes the complete file and then renames it into place.
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
     fs::rename(from, to).map_err(RecordError::io("rename", from))
 }
@@ -34,7 +34,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
     let temporary = temporary(&target);
     let written = fs::write(&temporary, content).map_err(RecordError::io("write", path));
     if written.is_err() {
-        // The rest of a file that did not fit helps nobody, and the first error is the telling one.
+        // The rest of a file that did not fit is of no use, and the first error is the one that matters.
         let _ = fs::remove_file(&temporary);
     }
     written?;
@@ -98,7 +98,7 @@ pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), RecordErro
     write(path, &text)
 }
 
-/// The file's text; `None` where there is no such file.
+/// The file's text; `None`: there is no such file.
 ///
 /// # Errors
 /// Where it cannot be read, is no regular file, or is no UTF-8.
@@ -113,7 +113,7 @@ pub fn read(path: &Path) -> Result<Option<String>, RecordError> {
     }
 }
 
-/// The value in the JSON file; `None` where there is no such file.
+/// The value in the JSON file; `None`: there is no such file.
 ///
 /// # Errors
 /// Where the file cannot be read or is damaged.
@@ -196,8 +196,8 @@ mod tests {
     fn nothing_is_read_that_is_no_file() {
         for path in ["/dev/zero", "/dev"] {
             let error = read(Path::new(path)).unwrap_err();
-            let told = std::error::Error::source(&error).unwrap().to_string();
-            assert_eq!(told, "it is not a regular file", "{path}");
+            let cause = std::error::Error::source(&error).unwrap().to_string();
+            assert_eq!(cause, "it is not a regular file", "{path}");
         }
         assert_eq!(read(Path::new("/dev/none")).unwrap(), None);
     }

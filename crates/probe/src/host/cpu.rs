@@ -19,7 +19,7 @@ pub(super) struct Cpu {
 
 impl Cpu {
     /// Shares of all cores' time since the last look, in percent.
-    pub(super) fn tell(&mut self, text: &str, reading: &mut Reading) -> Result<(), ReadError> {
+    pub(super) fn read_into(&mut self, text: &str, reading: &mut Reading) -> Result<(), ReadError> {
         let mut all = None;
         let mut cores = Vec::new();
         for line in text.lines() {
@@ -63,8 +63,8 @@ fn ticks(text: &str) -> [u64; 8] {
     ticks
 }
 
-/// What each kind has of the time between two looks; `None` at the first, and where no time passed.
-/// Idle time and waiting may be told smaller than before (proc_stat(5) on `iowait`): then none passed.
+/// The share of each kind in the time between two readings; `None` for the first, and if no time passed.
+/// Idle time and waiting may decrease (proc_stat(5) on `iowait`): then they count as 0.
 fn spent(now: &[u64; 8], before: &[u64; 8]) -> Option<[f64; 8]> {
     if before.iter().all(|&ticks| ticks == 0) {
         return None;
@@ -95,13 +95,13 @@ mod tests {
         let mut cpu = Cpu::default();
         let before = "cpu  100 0 50 800 50 0 0 0 9 9\ncpu0 50 0 25 400 25 0 0 0\ncpu1 50 0 25 400 \
                       25 0 0 0\nintr 1\n";
-        cpu.tell(before, &mut reading).unwrap();
-        assert_eq!(names.told(reading.take()), ["cores 1 2"]);
+        cpu.read_into(before, &mut reading).unwrap();
+        assert_eq!(names.lines(reading.take()), ["cores 1 2"]);
         // 200 ticks on: 60 user, 20 system, 10 softirq, 10 steal, 100 idle; iowait fell.
         let after = "cpu  160 0 70 900 45 0 10 10 9 9\ncpu0 110 0 45 405 25 0 10 5\ncpu1 50 0 25 \
                      495 20 0 0 5\nintr 1\n";
-        cpu.tell(after, &mut reading).unwrap();
-        let told = names.told(reading.take());
+        cpu.read_into(after, &mut reading).unwrap();
+        let lines = names.lines(reading.take());
         for line in [
             "cpu_busy % 50",
             "cpu_user % 30",
@@ -110,8 +110,8 @@ mod tests {
             "cpu_softirq % 5",
             "cpu_busiest_core % 95",
         ] {
-            assert!(told.iter().any(|found| found == line), "{line}: {told:?}");
+            assert!(lines.iter().any(|found| found == line), "{line}: {lines:?}");
         }
-        assert!(cpu.tell("intr 1\n", &mut reading).is_err());
+        assert!(cpu.read_into("intr 1\n", &mut reading).is_err());
     }
 }

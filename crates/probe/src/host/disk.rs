@@ -26,7 +26,7 @@ impl Disks {
         }
     }
 
-    pub(super) fn tell(&mut self, text: &str, reading: &mut Reading) {
+    pub(super) fn read_into(&mut self, text: &str, reading: &mut Reading) {
         let mut sums = [0.0; 4];
         let (mut disks_count, mut busiest_ms) = (0, None);
         for line in text.lines() {
@@ -69,7 +69,7 @@ mod tests {
     use crate::reading::tests::{Names, reading};
 
     #[test]
-    fn disks_are_added_up_and_the_busiest_is_told() {
+    fn disks_are_added_up_and_the_busiest_is_recorded() {
         let (mut reading, mut names) = (reading(), Names::new());
         let mut disks = Disks {
             names: vec!["sda".to_owned(), "vda".to_owned()],
@@ -82,10 +82,10 @@ mod tests {
             )
         };
         reading.begin(0);
-        disks.tell(&text(10, 100), &mut reading);
-        names.told(reading.take());
+        disks.read_into(&text(10, 100), &mut reading);
+        names.lines(reading.take());
         reading.begin(2_000_000_000);
-        disks.tell(&text(30, 600), &mut reading);
+        disks.read_into(&text(30, 600), &mut reading);
         let expected = [
             "disk_reads 1/s 10",
             "disk_read B/s 0",
@@ -93,6 +93,6 @@ mod tests {
             "disk_written B/s 0",
             "disk_busy % 25",
         ];
-        assert_eq!(names.told(reading.take()), expected);
+        assert_eq!(names.lines(reading.take()), expected);
     }
 }

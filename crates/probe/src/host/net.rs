@@ -14,7 +14,7 @@ const COLUMNS: [(usize, &str, &str); 8] = [
     (11, "net_drops_out", "1/s"),
 ];
 
-pub(super) fn tell(text: &str, reading: &mut Reading) {
+pub(super) fn read_into(text: &str, reading: &mut Reading) {
     let mut sums = [0.0; COLUMNS.len()];
     for line in text.lines() {
         // The two lines of the head have no colon.
@@ -55,12 +55,12 @@ mod tests {
             )
         };
         reading.begin(0);
-        tell(&text(100, 200), &mut reading);
-        names.told(reading.take());
+        read_into(&text(100, 200), &mut reading);
+        names.lines(reading.take());
         reading.begin(1_000_000_000);
-        tell(&text(150, 300), &mut reading);
-        let told = names.told(reading.take());
-        assert_eq!(told[..2], ["net_loopback B/s 50", "net_received B/s 100"]);
-        assert_eq!(told.len(), 9);
+        read_into(&text(150, 300), &mut reading);
+        let lines = names.lines(reading.take());
+        assert_eq!(lines[..2], ["net_loopback B/s 50", "net_received B/s 100"]);
+        assert_eq!(lines.len(), 9);
     }
 }

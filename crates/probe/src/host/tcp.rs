@@ -13,7 +13,7 @@ const SOCKETS_SELDOM_MAX: u64 = 50_000;
 const SELDOM: u32 = 10;
 
 /// States by their number in `/proc/net/tcp`, as in the kernel's `tcp_states.h`. Those that cheaper
-/// files tell are left out here.
+/// files contain are left out here.
 const STATES: [(u8, &str); 8] = [
     (0x02, "tcp_syn_sent"),
     (0x03, "tcp_syn_received"),
@@ -57,7 +57,7 @@ pub(super) struct Tcp {
 }
 
 impl Tcp {
-    pub(super) fn tell(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
+    pub(super) fn read_into(&mut self, reading: &mut Reading) -> Result<(), ReadError> {
         counters(&read("net/snmp")?, &read("net/netstat")?, reading);
         let sockets_count = summary(&read("net/sockstat")?, reading);
         if sockets_count > SOCKETS_SELDOM_MAX {
@@ -167,16 +167,16 @@ mod tests {
             "tcp_orphans 1 2",
             "tcp_memory B 12288",
         ];
-        assert_eq!(names.told(reading.take()), expected);
+        assert_eq!(names.lines(reading.take()), expected);
         reading.begin(0);
         counters(
             "Tcp: CurrEstab\nTcp: 4\n",
             "TcpExt: ListenOverflows\nTcpExt: 7\n",
             &mut reading,
         );
-        assert_eq!(names.told(reading.take()), ["tcp_established 1 4"]);
+        assert_eq!(names.lines(reading.take()), ["tcp_established 1 4"]);
         reading.begin(1_000_000_000);
         counters("", "TcpExt: ListenOverflows\nTcpExt: 9\n", &mut reading);
-        assert_eq!(names.told(reading.take()), ["tcp_listen_overflows 1/s 2"]);
+        assert_eq!(names.lines(reading.take()), ["tcp_listen_overflows 1/s 2"]);
     }
 }

@@ -73,8 +73,8 @@ fn sockets(text: &str, port: u16) -> impl Iterator<Item = String> {
     })
 }
 
-/// True where one of the process's threads has such a socket open: threads may have open files of
-/// their own.
+/// True if one of the process's threads has such a socket open: threads may have file tables of their
+/// own.
 fn holds(pid: u32, sockets: &HashSet<String>) -> bool {
     let mut threads = procfs::threads(pid).take(THREADS_MAX);
     threads.any(|(_, folder)| {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn listening_sockets_are_told_from_others() {
+    fn listening_sockets_are_recognised() {
         let text = "  sl  local_address rem_address   st\n   0: 0100007F:1F90 00000000:0000 0A \
                     0:0 00:0 0 0 0 4711 1\n   1: 0100007F:1F90 0100007F:1234 01 0:0 00:0 0 0 0 \
                     4712 1\n   2: 0100007F:1F91 00000000:0000 0A 0:0 00:0 0 0 0 4713 1\n";
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_is_found_by_its_port() {
+    fn a_listening_process_is_found_by_its_port() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         assert_eq!(pids(&ProcessSpec::Port(port)), [std::process::id()]);

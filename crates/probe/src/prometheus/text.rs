@@ -38,7 +38,7 @@ impl Sample<'_> {
     }
 }
 
-/// All samples of a page; an error tells the line's number, from 1, and ends them.
+/// All samples of a page; an error states the line's number, from 1, and ends them.
 pub(super) fn samples(text: &str) -> impl Iterator<Item = Result<Sample<'_>, (usize, String)>> {
     let mut types: HashMap<&str, &str> = HashMap::new();
     let mut lines = text.lines().enumerate();
@@ -100,11 +100,11 @@ fn sample<'t>(line: &'t str, types: &HashMap<&str, &str>) -> Option<Sample<'t>> 
 
 fn kind(name: &str, types: &HashMap<&str, &str>) -> Kind {
     let family = ENDINGS.iter().find_map(|end| name.strip_suffix(end));
-    let told = types
+    let stated = types
         .get(name)
         .or_else(|| types.get(family.unwrap_or(name)))
         .copied();
-    match told {
+    match stated {
         Some("counter") => Kind::Counter,
         // A summary's quantiles have its own name and are no counters.
         Some("histogram" | "summary") if family.is_some() => Kind::Counter,
@@ -197,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_that_is_none_is_told() {
-        let told: Vec<_> = samples("a 1\n\n<html>\nb 2\n").collect();
-        assert_eq!(told.len(), 2);
-        assert_eq!(told[1], Err((3, "this is not a sample".to_owned())));
+    fn the_first_invalid_line_is_an_error() {
+        let found: Vec<_> = samples("a 1\n\n<html>\nb 2\n").collect();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[1], Err((3, "this is not a sample".to_owned())));
     }
 
     proptest! {

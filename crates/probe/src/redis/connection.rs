@@ -26,7 +26,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects, and says who asks.
+    /// Connects and authenticates.
     pub(super) fn open(info: &ConnectionInfo) -> io::Result<Connection> {
         let stream: Box<dyn Stream> = match info.addr() {
             ConnectionAddr::Tcp(host, port) => Box::new(connect(host, *port)?),
@@ -46,13 +46,13 @@ impl Connection {
             let mut words = vec!["AUTH"];
             words.extend(user.username());
             words.push(password);
-            connection.ask(&words)?;
+            connection.query(&words)?;
         }
         Ok(connection)
     }
 
     /// The answer to a command, which is a text.
-    pub(super) fn ask(&mut self, words: &[&str]) -> io::Result<String> {
+    pub(super) fn query(&mut self, words: &[&str]) -> io::Result<String> {
         let mut command = format!("*{}\r\n", words.len());
         for word in words {
             command += &format!("${}\r\n{word}\r\n", word.len());
@@ -83,11 +83,11 @@ impl Connection {
         }
     }
 
-    /// A text of as many bytes as were told.
-    fn text(&mut self, told: &str) -> io::Result<String> {
-        let length = told.parse::<usize>().ok();
+    /// A text of the stated number of bytes.
+    fn text(&mut self, stated: &str) -> io::Result<String> {
+        let length = stated.parse::<usize>().ok();
         let Some(length) = length.filter(|&length| length <= ANSWER_BYTES_MAX) else {
-            return Err(nonsense(format!("an answer of {told} bytes")));
+            return Err(nonsense(format!("an answer of {stated} bytes")));
         };
         let mut bytes = vec![0; length + b"\r\n".len()];
         self.stream.read_exact(&mut bytes)?;
@@ -125,7 +125,7 @@ mod tests {
 
     /// What comes of asking a server that answers each command with the next of these, and then goes on
     /// with rubbish for as long as somebody takes it.
-    fn asked(user: &str, answers: &'static [&'static str]) -> (io::Result<String>, Vec<u8>) {
+    fn answer_to(user: &str, answers: &'static [&'static str]) -> (io::Result<String>, Vec<u8>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("redis://{user}{}/", listener.local_addr().unwrap());
         let server = std::thread::spawn(move || {
@@ -141,19 +141,19 @@ mod tests {
             taken
         });
         let info = url.into_connection_info().unwrap();
-        let told = Connection::open(&info).and_then(|mut connection| connection.ask(&["INFO"]));
-        (told, server.join().unwrap())
+        let answer = Connection::open(&info).and_then(|mut connection| connection.query(&["INFO"]));
+        (answer, server.join().unwrap())
     }
 
     #[test]
     fn commands_are_answered() {
-        let (told, taken) = asked("me:hunter2@", &["+OK\r\n", "$5\r\na:1\r\n\r\n"]);
-        assert_eq!(told.unwrap(), "a:1\r\n");
+        let (answer, taken) = answer_to("me:hunter2@", &["+OK\r\n", "$5\r\na:1\r\n\r\n"]);
+        assert_eq!(answer.unwrap(), "a:1\r\n");
         let expected = "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$7\r\nhunter2\r\n*1\r\n$4\r\nINFO\r\n";
         assert_eq!(String::from_utf8(taken).unwrap(), expected);
-        let (told, _) = asked("", &["-NOAUTH Authentication required.\r\n"]);
-        let told = told.unwrap_err().to_string();
-        assert_eq!(told, "NOAUTH Authentication required.");
+        let (answer, _) = answer_to("", &["-NOAUTH Authentication required.\r\n"]);
+        let answer = answer.unwrap_err().to_string();
+        assert_eq!(answer, "NOAUTH Authentication required.");
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
             ),
         ] {
             let answers: &'static [&'static str] = Box::leak(Box::new([answer]));
-            let error = asked("", answers).0.unwrap_err();
+            let error = answer_to("", answers).0.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidData, "{answer}");
             assert_eq!(error.to_string(), expected);
         }
