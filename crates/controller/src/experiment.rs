@@ -1,8 +1,7 @@
 //! Conducts an experiment: its runs one after the other, in an order drawn from its seed.
 //!
-//! What is done stands in `experiment.json`, which is replaced after each run, and in the run
-//! directories. Whatever ends the process, the next one goes on with the first run that is not
-//! there. The runs of each repetition are a block, and each block is shuffled by itself: what
+//! `experiment.json`, which is replaced after each run, and the run directories record what is done.
+//! Whatever ends the process, the next one resumes with the first run that is missing. The runs of each repetition are a block, and each block is shuffled by itself: what
 //! changes slowly meets all combinations alike (Box, Hunter and Hunter, "Statistics for
 //! Experimenters", 1978, on randomised blocks).
 
@@ -31,10 +30,9 @@ use crate::inputs::{ScenarioText, hex_digest};
 use crate::run::tick::Tick;
 use crate::run::{ConductError, Conducted, RunRequest, conduct};
 
-/// So many runs one after the other that cannot be made end the experiment: the next ones would
-/// fail alike.
+/// This number of consecutive failed runs ends the experiment: the next ones would fail as well.
 const FAILURES_MAX: u32 = 3;
-/// How often a pause looks whether it is to end.
+/// How often a pause checks whether it is to end.
 const POLL: Duration = Duration::from_millis(50);
 
 /// What to conduct.
@@ -43,23 +41,23 @@ pub struct ExperimentRequest<'a> {
     pub experiment: &'a Experiment,
     /// The scenario's text.
     pub scenario: &'a str,
-    /// Nothing of it was made yet: what stands in its directory belongs to others.
+    /// No run was made yet: other contents of its directory are not part of it.
     pub is_new: bool,
-    /// The experiment's directory; it is made where it is missing.
+    /// The experiment's directory; it is created if it is missing.
     pub directory: &'a Path,
     /// The program that serves built-in targets.
     pub program: &'a Path,
     /// Throng's version.
     pub version: &'a str,
-    /// Whether to run even where this machine cannot hold so many users.
+    /// Run even if this machine cannot hold that many users.
     pub force: bool,
     pub interrupt: Arc<Interrupt>,
 }
 
-/// What goes on, for those who watch.
+/// The progress of an experiment.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// A run that does not count begins, of so many.
+    /// A warm-up run begins, which does not count.
     WarmUp { number: u32, of: u32 },
     /// A run begins.
     Begun { run: &'a RunRecord },
@@ -74,7 +72,7 @@ pub enum Progress<'a> {
     Failed { run: &'a RunRecord, why: &'a str },
 }
 
-/// Why an experiment ended before all runs were made. What was made stays.
+/// Why an experiment ended early. Its runs so far are kept.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
     #[error(transparent)]
@@ -83,11 +81,11 @@ pub enum ExperimentError {
     Failing { why: String },
 }
 
-/// Why one run was not made.
-enum Lost {
-    /// The user asked for the end.
+/// Why a run was not made.
+enum RunError {
+    /// The user requested the end.
     Interrupted,
-    /// Why, in words, and the directory of what was made of it before.
+    /// Why, in words, and its directory, if there is one.
     Failed {
         why: String,
         directory: Option<PathBuf>,
@@ -96,23 +94,23 @@ enum Lost {
     Record(RecordError),
 }
 
-impl Lost {
-    /// Nothing was made of the run.
-    fn failed(why: String) -> Lost {
-        Lost::Failed {
+impl RunError {
+    /// The run has no directory.
+    fn failed(why: String) -> RunError {
+        RunError::Failed {
             why,
             directory: None,
         }
     }
 }
 
-/// Makes a plan of the overrides of a combination; the error says why it cannot.
+/// Compiles the plan of a combination's overrides; the error says why it cannot.
 pub type Compile<'a> = dyn Fn(&[(String, String)]) -> Result<(Plan, ScenarioText), String> + 'a;
 
-/// Makes the runs that are pending in `state`, and returns what is there then.
+/// Makes the runs that are pending in `state`, and returns the new state.
 ///
 /// # Errors
-/// Where going on makes no sense.
+/// Further runs would fail as well.
 pub fn conduct_experiment(
     request: &ExperimentRequest<'_>,
     state: ExperimentState,
@@ -176,7 +174,7 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// Makes the runs that do not count; `false` where the user asked for the end.
+    /// Makes the warm-up runs; `false`: the user requested the end.
     fn warm_up(&mut self, watch: &mut dyn FnMut(Progress<'_>)) -> Result<bool, ExperimentError> {
         let of = self.request.experiment.warm_up;
         let Some(run) = self
@@ -191,9 +189,9 @@ impl Conductor<'_> {
             watch(Progress::WarmUp { number, of });
             match self.conduct(&run, &runs, watch) {
                 Ok(_) => {}
-                Err(Lost::Interrupted) => return Ok(false),
-                Err(Lost::Record(error)) => return Err(error.into()),
-                Err(Lost::Failed { why, .. }) => watch(Progress::Failed {
+                Err(RunError::Interrupted) => return Ok(false),
+                Err(RunError::Record(error)) => return Err(error.into()),
+                Err(RunError::Failed { why, .. }) => watch(Progress::Failed {
                     run: &run,
                     why: &why,
                 }),
@@ -222,9 +220,9 @@ impl Conductor<'_> {
                         summary: &summary,
                     });
                 }
-                Err(Lost::Interrupted) => return Ok(()),
-                Err(Lost::Record(error)) => return Err(error.into()),
-                Err(Lost::Failed { why, directory }) => {
+                Err(RunError::Interrupted) => return Ok(()),
+                Err(RunError::Record(error)) => return Err(error.into()),
+                Err(RunError::Failed { why, directory }) => {
                     failures += 1;
                     let directory = directory.map(|directory| state::run_name(&directory));
                     self.state.runs[number].fail(&why, directory);
@@ -251,9 +249,9 @@ impl Conductor<'_> {
         run: &RunRecord,
         runs: &Path,
         watch: &mut dyn FnMut(Progress<'_>),
-    ) -> Result<Conducted, Lost> {
+    ) -> Result<Conducted, RunError> {
         if self.is_interrupted() {
-            return Err(Lost::Interrupted);
+            return Err(RunError::Interrupted);
         }
         let experiment = self.request.experiment;
         let hook = |command: &Option<String>| match command {
@@ -262,14 +260,15 @@ impl Conductor<'_> {
                 hook::run(command, experiment, run, interrupt).map_err(|error| {
                     // Ctrl-C reaches whatever the terminal runs.
                     match self.is_interrupted() {
-                        true => Lost::Interrupted,
-                        false => Lost::failed(error.to_string()),
+                        true => RunError::Interrupted,
+                        false => RunError::failed(error.to_string()),
                     }
                 })
             }
             None => Ok(()),
         };
-        let (plan, scenario) = (self.compile)(&run.overrides(experiment)).map_err(Lost::failed)?;
+        let (plan, scenario) =
+            (self.compile)(&run.overrides(experiment)).map_err(RunError::failed)?;
         hook(&experiment.before)?;
         let request = RunRequest {
             plan,
@@ -286,22 +285,22 @@ impl Conductor<'_> {
         let conducted = conduct(request, &mut |tick| watch(Progress::Tick(tick)));
         let after = hook(&experiment.after);
         let conducted = conducted.map_err(|error| match error {
-            ConductError::Record(error) => Lost::Record(error),
-            other => Lost::failed(with_causes(&other)),
+            ConductError::Record(error) => RunError::Record(error),
+            other => RunError::failed(with_causes(&other)),
         })?;
-        after.map_err(|lost| match lost {
-            Lost::Failed { why, .. } => Lost::Failed {
+        after.map_err(|error| match error {
+            RunError::Failed { why, .. } => RunError::Failed {
                 why,
                 directory: Some(conducted.directory.clone()),
             },
-            lost => lost,
+            error => error,
         })?;
         match conducted.info.status {
             RunStatus::Complete => Ok(conducted),
-            RunStatus::Interrupted => Err(Lost::Interrupted),
+            RunStatus::Interrupted => Err(RunError::Interrupted),
             RunStatus::Running | RunStatus::Failed => {
                 let first = conducted.summary.findings.first();
-                Err(Lost::Failed {
+                Err(RunError::Failed {
                     why: first.map_or_else(String::new, |f| f.text.clone()),
                     directory: Some(conducted.directory),
                 })
@@ -309,12 +308,12 @@ impl Conductor<'_> {
         }
     }
 
-    /// Waits between two runs; `false` where the user asked for the end.
+    /// Waits between two runs; `false`: the user requested the end.
     fn pause(&self) -> bool {
         let mut left = Duration::from_nanos(self.request.experiment.pause_ns);
         while !self.is_interrupted() && !left.is_zero() {
             let step = left.min(POLL);
-            #[expect(clippy::disallowed_methods, reason = "the pause that was asked for")]
+            #[expect(clippy::disallowed_methods, reason = "the requested pause")]
             std::thread::sleep(step);
             left -= step;
         }

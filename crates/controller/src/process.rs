@@ -5,26 +5,26 @@ use std::time::Duration;
 
 use engine::driver::real::{is_group_left, kill_group, terminate_group};
 
-/// How often a process that is to end is looked at.
+/// How often a process that is to end is polled.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Waits for the end of a process, at most for `patience`; `None` where it goes on.
-pub(crate) fn wait_for_end(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
-    wait_unless(child, patience, &|| false)
+/// Waits for the end of a process, at most for `timeout`; `None`: it still runs.
+pub(crate) fn wait_for_end(child: &mut Child, timeout: Duration) -> Option<ExitStatus> {
+    wait_unless(child, timeout, &|| false)
 }
 
-/// The same, and no longer than until `is_enough` says so.
+/// The same, and no longer than until `is_enough` is true.
 pub(crate) fn wait_unless(
     child: &mut Child,
-    patience: Duration,
+    timeout: Duration,
     is_enough: &dyn Fn() -> bool,
 ) -> Option<ExitStatus> {
-    let mut left = patience;
+    let mut left = timeout;
     loop {
         match child.try_wait() {
             Ok(None) if left > Duration::ZERO && !is_enough() => {}
             Ok(ended) => return ended,
-            // It cannot be asked; then it is none of ours any more.
+            // It cannot be waited for; then it is not our child any more.
             Err(_) => return None,
         }
         rest();
@@ -38,19 +38,19 @@ fn rest() {
 }
 
 /// Waits as long, then kills it.
-pub(crate) fn end(child: &mut Child, patience: Duration) {
-    if wait_for_end(child, patience).is_none() {
+pub(crate) fn end(child: &mut Child, timeout: Duration) {
+    if wait_for_end(child, timeout).is_none() {
         // An error means that it has ended by itself.
         let _ = child.kill();
         let _ = child.wait();
     }
 }
 
-/// Ends a process that leads a group, and all that it started: asks them to, and kills who is left
-/// after `patience`.
-pub(crate) fn end_group(leader: &mut Child, patience: Duration) {
+/// Ends a process that leads a group, and all that it started: terminates them, and kills those left
+/// after `timeout`.
+pub(crate) fn end_group(leader: &mut Child, timeout: Duration) {
     terminate_group(leader);
-    let mut left = patience;
+    let mut left = timeout;
     loop {
         // A leader that has ended is left in the group until it is waited for.
         let has_ended = !matches!(leader.try_wait(), Ok(None));
@@ -76,9 +76,9 @@ mod tests {
 
     use super::*;
 
-    /// Whoever holds the pipe's other end is still there.
+    /// A process that holds the other end of the pipe still runs.
     #[test]
-    fn a_group_ends_with_its_leader_even_where_it_does_not_heed() {
+    fn a_group_ends_with_its_leader_even_if_it_ignores_signals() {
         for script in [
             "sleep 60 & echo ready; wait",
             "trap '' TERM; sleep 60 & echo ready; while :; do wait; done",

@@ -73,7 +73,7 @@ pub struct RunRequest<'a> {
     pub workers_count: u32,
     /// Where workers are lost, judge what the others measured.
     pub allow_lost_workers: bool,
-    /// Whether to run even where this machine cannot hold so many users.
+    /// Run even if this machine cannot hold that many users.
     pub force: bool,
     pub interrupt: Arc<Interrupt>,
     pub pause: Arc<Pause>,

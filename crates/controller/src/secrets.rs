@@ -8,7 +8,7 @@ use crate::inputs::Inputs;
 /// Shorter values occur in any text and hide nothing.
 const VALUE_BYTES_MIN: usize = 4;
 
-/// Values and what stands for them, the longest first: one may hold another.
+/// Values and their replacements, the longest first: one may contain another.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Secrets(Vec<(String, String)>);
 

@@ -1,4 +1,4 @@
-//! A scenario played in virtual time against a server that answers at once: who asked for what, when.
+//! A scenario played in virtual time against a server that answers at once: which user requests what, when.
 
 use std::collections::HashMap;
 
@@ -7,15 +7,15 @@ use engine::driver::sim::{self, Link, Peer, PeerAction, PeerConn, PeerEvent};
 use plan::Plan;
 use plan::{Phase, PhaseKind};
 
-/// The header that tells the server which user asks: set it to `${user}`.
+/// The header that identifies the user to the server: set it to `${user}`.
 pub const USER_HEADER: &str = "x-throng-user";
 
-/// How long those who are still there after the last phase may take to finish. It is over when they have.
+/// How long users that are present after the last phase may take to finish. The run ends when they have.
 const FINISH_NS: u64 = 30 * 86_400 * 1_000_000_000;
 
 /// A request as the server saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct SeenRequest {
     /// The user's number.
     pub user: u64,
     /// The session it runs; its place among the plan's.
@@ -28,12 +28,12 @@ pub struct Asked {
     pub target: String,
 }
 
-/// Plays the plan to its end, and until those who are there then have finished: a session that is cut off
-/// looks like one that ended. Requests whose user told nothing of himself are left out.
+/// Plays the plan to its end, and until the users present then have finished: an interrupted session would
+/// look like one that ended. Requests without the header are left out.
 ///
 /// # Errors
-/// Where the plan cannot be run.
-pub fn simulate(plan: &Plan) -> Result<Vec<Asked>, SetupError> {
+/// The plan cannot be run.
+pub fn simulate(plan: &Plan) -> Result<Vec<SeenRequest>, SetupError> {
     let mut plan = plan.clone();
     if plan.phases.last().is_none_or(|last| !last.until_done) {
         plan.phases.push(Phase {
@@ -50,19 +50,19 @@ pub fn simulate(plan: &Plan) -> Result<Vec<Asked>, SetupError> {
     let mut server = Server::default();
     let run = sim::run(&plan, 1, &mut server, Link::new(0))?;
     let sessions: HashMap<u64, u16> = run.rows.iter().map(|row| (row.user, row.session)).collect();
-    let mut asked = server.asked;
-    asked.retain_mut(|asked| {
-        let session = sessions.get(&asked.user);
-        asked.session = session.copied().unwrap_or_default();
+    let mut requests = server.requests;
+    requests.retain_mut(|request| {
+        let session = sessions.get(&request.user);
+        request.session = session.copied().unwrap_or_default();
         session.is_some()
     });
-    Ok(asked)
+    Ok(requests)
 }
 
 #[derive(Default)]
 struct Server {
     inbox: HashMap<PeerConn, Vec<u8>>,
-    asked: Vec<Asked>,
+    requests: Vec<SeenRequest>,
 }
 
 impl Peer for Server {
@@ -77,12 +77,12 @@ impl Peer for Server {
                     let head = String::from_utf8_lossy(&inbox[..end]).into_owned();
                     let body =
                         header(&head, "content-length").and_then(|length| length.parse().ok());
-                    let whole = end + body.unwrap_or(0);
-                    if inbox.len() < whole {
+                    let complete = end + body.unwrap_or(0);
+                    if inbox.len() < complete {
                         break;
                     }
-                    inbox.drain(..whole);
-                    self.asked.extend(asked(&head, now_ns));
+                    inbox.drain(..complete);
+                    self.requests.extend(seen_request(&head, now_ns));
                     actions.push(PeerAction::Send(ANSWER.to_vec()));
                 }
                 if !inbox.is_empty() {
@@ -112,9 +112,9 @@ fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
     })
 }
 
-fn asked(head: &str, at_ns: u64) -> Option<Asked> {
+fn seen_request(head: &str, at_ns: u64) -> Option<SeenRequest> {
     let mut words = head.lines().next()?.split(' ');
-    Some(Asked {
+    Some(SeenRequest {
         method: words.next()?.to_owned(),
         target: words.next()?.to_owned(),
         user: header(head, USER_HEADER)?.parse().ok()?,
@@ -136,7 +136,7 @@ sessions:
 arrivals: [ { constant: 1/s, for: 20s }, { hold: 3s } ]
 "#;
 
-    fn asked_by(text: &str) -> Vec<Asked> {
+    fn simulated(text: &str) -> Vec<SeenRequest> {
         let source = scenario::Source {
             name: "test.yaml",
             text,
@@ -153,17 +153,17 @@ arrivals: [ { constant: 1/s, for: 20s }, { hold: 3s } ]
     }
 
     #[test]
-    fn who_is_there_at_the_end_finishes() {
-        let asked = asked_by(&TEXT.replace("hold: 3s", "hold: 1ms"));
-        let of = |target: &str| asked.iter().filter(|a| a.target == target).count();
-        assert!(of("/a") > 10 && of("/b") == of("/a"), "{asked:?}");
+    fn users_present_at_the_end_finish() {
+        let requests = simulated(&TEXT.replace("hold: 3s", "hold: 1ms"));
+        let of = |target: &str| requests.iter().filter(|a| a.target == target).count();
+        assert!(of("/a") > 10 && of("/b") == of("/a"), "{requests:?}");
     }
 
     #[test]
-    fn the_server_sees_who_asks_for_what_and_when() {
-        let asked = asked_by(TEXT);
+    fn the_server_sees_user_target_and_time() {
+        let requests = simulated(TEXT);
         let of = |target: &str| {
-            asked
+            requests
                 .iter()
                 .filter(|a| a.target == target)
                 .collect::<Vec<_>>()
@@ -171,10 +171,10 @@ arrivals: [ { constant: 1/s, for: 20s }, { hold: 3s } ]
         assert_eq!(of("/a").len() + of("/c?d=e").len(), 20);
         assert!(of("/a").len() > 10);
         for first in of("/a") {
-            let second = asked
+            let second = requests
                 .iter()
                 .find(|a| a.user == first.user && a.target == "/b");
-            let second = second.expect("who reads goes on");
+            let second = second.expect("a reader continues");
             assert_eq!(
                 (second.at_ns - first.at_ns, second.session),
                 (2_000_000_000, first.session)

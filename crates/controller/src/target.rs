@@ -35,13 +35,13 @@ pub enum TargetError {
 pub(crate) struct TargetProcess {
     name: String,
     child: Child,
-    /// The target lives while this is open, so that it never outlives us.
+    /// The target runs while this is open, so that it never outlives this process.
     leash: Option<ChildStdin>,
     pub(crate) address: SocketAddr,
 }
 
 impl TargetProcess {
-    /// Its process.
+    /// Its process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -51,9 +51,9 @@ impl TargetProcess {
         &self.name
     }
 
-    /// How it ended, though nobody asked it to; `None` while it runs.
+    /// Its exit status, if it ended by itself; `None`: it runs.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
-        // One that cannot be asked is none of ours, which cannot be while we own it.
+        // Waiting fails only for a process that is not our child.
         self.child.try_wait().ok().flatten()
     }
 

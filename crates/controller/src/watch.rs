@@ -34,7 +34,7 @@ pub struct WatchRequest<'a> {
     pub text: &'a str,
     /// What that text reads.
     pub inputs: &'a Inputs,
-    /// Where the directory is made.
+    /// Where the directory is created.
     pub runs: &'a Path,
     /// Throng's version.
     pub version: &'a str,

@@ -10,7 +10,7 @@ pub struct Facts {
     pub cores: u64,
     /// Open files a process, or a loop with a table of its own, may have.
     pub files_per_table: u64,
-    /// `fs.file-max`: open files of the whole machine.
+    /// `fs.file-max`: open files of the machine.
     pub files_machine: Option<u64>,
     /// Number of open files (`fs.file-nr`).
     pub files_in_use: Option<u64>,

@@ -2,7 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `procfs` | the files of `/proc` and `/sys`; nobody else opens them |
+//! | `procfs` | the files of `/proc` and `/sys`; no other module opens them |
 //! | `cgroup` | the files of a control group |
 //! | `memory` | how much memory is left, on the machine and within its control groups |
 //! | `host` | facts for the record, and running totals of this process and the network |

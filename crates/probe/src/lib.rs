@@ -1,7 +1,7 @@
 //! Queries the server's side once a second: hosts, processes, databases, endpoints.
 //!
 //! ```text
-//! Probe ─source::open→ a thread that queries at each tick ─Report→ Ledger ─News→ the caller
+//! Probe ─open→ a thread that queries at each tick ─Report→ Ledger ─News→ the caller
 //! ```
 //! | file | what it does |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `newest` | the newest value of each |
 //! | `reading` | one answer: gauges as they are, counters as rates |
 //! | `clock` | the run's clock |
-//! | `source` | what a source is, and which there are |
+//! | `source`, `open` | what a source is; which there are |
 //! | `host`, `process`, `cgroup` | this machine, from `/proc` and `/sys` |
 //! | `redis`, `mysql`, `postgres` | databases, by their own clients |
 //! | `nginx`, `prometheus`, `web` | pages |
@@ -25,6 +25,7 @@ mod ledger;
 mod mysql;
 mod newest;
 mod nginx;
+mod open;
 mod pool;
 mod postgres;
 mod process;
@@ -38,7 +39,8 @@ mod web;
 pub use clock::Clock;
 pub use ledger::Tally;
 pub use newest::{Newest, Probed};
+pub use open::check;
 pub use pool::{News, Pool, SourceName};
 pub use reading::GENERATOR_ROLE;
-pub use source::{ProbeError, TargetLocation, check};
+pub use source::{ProbeError, TargetLocation};
 pub use web::Poster;

@@ -9,8 +9,9 @@ use record::{ProbeInfo, ProbeRow};
 
 use crate::clock::Clock;
 use crate::ledger::{Change, Ledger, Tally, first_tick};
+use crate::open::{open, reason};
 use crate::reading::{Answer, GENERATOR_ROLE, Reading, SourceId};
-use crate::source::{self, ProbeError, Source, TargetLocation};
+use crate::source::{ProbeError, Source, TargetLocation};
 
 /// Answers that may wait to be received; above it, threads wait and their ticks count as missed.
 const WAITING_MAX: usize = 256;
@@ -145,7 +146,7 @@ impl Pool {
         // One moment for all: queries and their counting begin with the same tick.
         let from_ns = clock.now_ns();
         for probe in probes {
-            let (id, source) = source::open(probe, location)?;
+            let (id, source) = open(probe, location)?;
             let poller = Poller {
                 number: pool.known.len(),
                 probe: probe.clone(),
@@ -348,7 +349,7 @@ impl Poller {
             return Report::Failure {
                 source,
                 tick,
-                why: source::reason(&error, &self.probe),
+                why: reason(&error, &self.probe),
             };
         }
         let own = SourceId {

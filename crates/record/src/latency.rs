@@ -1,7 +1,7 @@
 //! `latency.hlog`: histograms of each interval in HdrHistogram's interval log.
 //!
 //! The format is that of HdrHistogram's `HistogramLogWriter` (log version 1.3, histograms
-//! encoded by `V2` with compression), which the usual plotters open. Start times are told in
+//! encoded by `V2` with compression), which the usual plotters open. Start times are stated in
 //! seconds since the log's `BaseTime`, the run's zero; to the nanosecond, since an interval that
 //! begins with a phase must not be read as one that begins before it.
 

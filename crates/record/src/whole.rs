@@ -174,7 +174,7 @@ mod tests {
         assert!(write(space.path(), b"a directory").is_err());
     }
 
-    /// As `throng … > file` where it is asked to write to `/dev/stdout`.
+    /// As `throng … > file` if it writes to `/dev/stdout`.
     #[test]
     fn a_file_that_is_open_is_written_to_and_not_replaced() {
         use std::os::fd::AsRawFd;

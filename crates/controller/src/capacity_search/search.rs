@@ -1,16 +1,16 @@
-//! Which load to try next. A pure function of the trials so far, so that a search that was broken off
-//! goes on as if it had not been.
+//! Which load to try next. A pure function of the trials so far, so that an interrupted search
+//! resumes as if it had not been.
 //!
 //! ```text
 //! from ─ steps up, each `growth` times the last ─ until one does not hold (or down until one does)
-//!      ─ bisection between the highest that holds and the lowest that does not ─ until near enough
-//!      ─ both repeated until most of the repetitions agree; one that turns out otherwise moves the
-//!        bracket, and the search goes on
+//!      ─ bisection between the highest that holds and the lowest that does not ─ until close enough
+//!      ─ both repeated until the majority agrees; a different result moves the bracket, and the search
+//!        continues
 //! ```
 
 use judge::capacity::{Bounds, Ending, Level, Trial, Verdict};
 
-/// How far below where it began a search goes down.
+/// How far below its first load a search goes down.
 const DOWN_MAX: f64 = 1024.0;
 
 /// What to do next.
@@ -20,7 +20,7 @@ pub(super) enum Next {
     End(Ending),
 }
 
-/// Decides by the trials so far.
+/// Decides from the trials so far.
 pub(super) fn next(bounds: &Bounds, trials: &[Trial]) -> Next {
     let levels = Level::all(trials, bounds.repeat);
     let wanted = wanted(bounds, &levels);
@@ -50,7 +50,7 @@ fn wanted(bounds: &Bounds, levels: &[Level]) -> Next {
 fn up(bounds: &Bounds, good: &Level) -> Next {
     if good.load < bounds.at_most {
         let higher = bounds.rounded(good.load * bounds.growth);
-        // Rounding must not stand still.
+        // Rounding must not repeat a load.
         let higher = if higher > good.load {
             higher
         } else {

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_search_is_refused_with_a_reason() {
+    fn invalid_searches_are_refused_with_a_reason() {
         let root = tempfile::tempdir().unwrap();
         let search = search(root.path().join("a"));
         let refused = |expected: &str| {
@@ -254,7 +254,7 @@ mod tests {
             let file = format!("{error} {source}");
             assert!(file.contains(expected), "{file}");
         };
-        refused("holds no search");
+        refused("contains no search");
         search.begin().unwrap();
         let file = search.directory.join(SEARCH);
         let whole = fs::read_to_string(&file).unwrap();
@@ -265,9 +265,9 @@ mod tests {
         with("\"format\": 1", "\"format\": 2");
         refused("format 2");
         with("\"growth\": 2.0", "\"growth\": 1.0");
-        refused("no bounds");
+        refused("bounds are invalid");
         with("\"load\": 123.4", "\"load\": -1.0");
-        refused("no trials");
+        refused("trials are invalid");
         fs::write(&file, "{").unwrap();
         refused("damaged");
         fs::write(&file, &whole).unwrap();

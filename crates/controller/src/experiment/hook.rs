@@ -14,10 +14,10 @@ use crate::process;
 
 /// How long a command may take.
 const TIME_MAX: Duration = Duration::from_secs(600);
-/// How long one that is ended, with all that it started, may take to clear up.
+/// How long a command that is stopped, with all that it started, may take to clean up.
 const END_MAX: Duration = Duration::from_secs(2);
 
-/// Why a command did not do its work.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     #[error("cannot start {command:?}: {source}")]
@@ -36,10 +36,10 @@ pub enum HookError {
     Interrupted { command: String },
 }
 
-/// Runs a shell command, which finds the levels of the factors in its environment. What it prints
-/// goes to standard error: standard output is for the experiment's own. When the user asks for the
-/// end, it is ended with all that it started; one that begins after that, to clear up behind the
-/// last run, is not. What one that ended by itself leaves running, such as a server, goes on.
+/// Runs a shell command with the levels of the factors in its environment. Its output goes to standard
+/// error: standard output belongs to the experiment. If the user requests the end, the command is stopped
+/// with all that it started, except a command that begins after the request, to clean up after the last run.
+/// Processes that a finished command leaves running, such as a server, continue.
 pub(super) fn run(
     command: &str,
     experiment: &Experiment,
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_ends_when_the_end_is_asked_for_but_one_behind_that_does_not() {
+    fn a_request_stops_the_running_command_but_not_a_later_one() {
         let (experiment, run) = experiment();
         let space = tempfile::tempdir().unwrap();
         let begun = space.path().join("begun");
@@ -130,13 +130,13 @@ mod tests {
             while !begun.exists() && !command.is_finished() {
                 std::thread::yield_now();
             }
-            // Opened as soon as the other end is, and at its end once nobody has that any more.
+            // Opened once the other end is, and at its end once no process has that open.
             let mut pipe = std::fs::File::open(&begun).unwrap();
             interrupt.request();
             let ended = command.join().unwrap();
-            let (sender, told) = std::sync::mpsc::channel();
+            let (sender, receiver) = std::sync::mpsc::channel();
             std::thread::spawn(move || sender.send(pipe.read_to_end(&mut Vec::new()).is_ok()));
-            let is_gone = told.recv_timeout(Duration::from_secs(20));
+            let is_gone = receiver.recv_timeout(Duration::from_secs(20));
             assert_eq!(is_gone, Ok(true), "what it started lives on");
             ended
         });

@@ -1,5 +1,5 @@
-//! One process at a time conducts an experiment: each would make all of its runs, beside those of
-//! the other, and replace what the other noted.
+//! One process at a time runs an experiment: two would make all runs twice, and overwrite each other's
+//! state.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
@@ -13,13 +13,13 @@ const LOCK_FILE: &str = "experiment.lock";
 /// Longest number of a process.
 const HOLDER_BYTES_MAX: u64 = 20;
 
-/// Held for as long as this lives; the system lets go of it with the process, however it ends.
+/// Held as long as this exists; the system releases it with the process, however that ends.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
 }
 
-/// Why the directory is not ours.
+/// Why the directory cannot be locked.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     #[error(transparent)]
@@ -29,10 +29,10 @@ pub enum LockError {
 }
 
 impl Lock {
-    /// Takes the directory for this process, and makes it where it is missing.
+    /// Locks the directory for this process, and creates it if it is missing.
     ///
     /// # Errors
-    /// Where another process has it, or the system denies it.
+    /// Another process holds it, or the system refuses.
     pub fn take(directory: &Path) -> Result<Lock, LockError> {
         std::fs::create_dir_all(directory).map_err(|source| RecordError::Io {
             action: "create",
@@ -46,7 +46,7 @@ impl Lock {
             source,
         };
         let mut how = OpenOptions::new();
-        // What stands in it is the holder's until the lock is ours.
+        // Its contents belong to the holder until the lock is ours.
         how.read(true).write(true).create(true).truncate(false);
         let mut file = how.open(&path).map_err(denied)?;
         match file.try_lock() {
@@ -85,7 +85,7 @@ mod tests {
         let directory = space.path().join("new");
         let lock = Lock::take(&directory).unwrap();
         let refused = Lock::take(&directory).unwrap_err().to_string();
-        let own = format!("process {} conducts", std::process::id());
+        let own = format!("process {} already runs", std::process::id());
         assert!(refused.starts_with(&own), "{refused}");
         drop(lock);
         drop(Lock::take(&directory).unwrap());

@@ -1,4 +1,4 @@
-//! Which runs there are, and in which order.
+//! The runs of an experiment and their order.
 
 use scenario::Experiment;
 use stats::rng::{Purpose, Rng};
@@ -6,7 +6,7 @@ use stats::rng::{Purpose, Rng};
 /// Seeds of runs are below this, so that JSON readers with 64-bit floats keep them.
 const SEEDS: u64 = 1 << 32;
 
-/// A run that is to be made.
+/// A planned run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedRun {
     /// From 1, in the order in which runs are made.
@@ -15,7 +15,7 @@ pub struct PlannedRun {
     pub repetition: u32,
     /// The level of each factor, from 0.
     pub cell: Vec<usize>,
-    /// The scenario's seed; `None` where the experiment sets that itself.
+    /// The scenario's seed; `None`: the experiment sets it.
     pub seed: Option<u64>,
 }
 

@@ -13,7 +13,7 @@ use crate::inputs::hex_digest;
 
 /// The file in the experiment's directory.
 pub const STATE_FILE: &str = "experiment.json";
-/// Where run directories stand in the experiment's.
+/// The run directories, in the experiment's directory.
 pub(super) const RUNS: &str = "runs";
 /// Its format; raised when an old reader would misread a new file.
 const FORMAT: u32 = 1;
@@ -30,14 +30,14 @@ pub struct ExperimentState {
     /// Whether it is run in full.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub full: bool,
-    /// Of all that the runs follow from; a changed one is another experiment.
+    /// Of all that the runs are derived from; a different digest is a different experiment.
     pub digest: String,
-    /// What the order follows from.
+    /// The seed of the order.
     pub seed: u64,
     /// In their order.
     pub runs: Vec<RunRecord>,
-    /// Directories of runs that do not count: those that were made anew, and those that stood there
-    /// before the experiment began.
+    /// Directories of runs that do not count: those that were repeated, and those that existed before the
+    /// experiment began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discarded: Vec<String>,
 }
@@ -53,7 +53,7 @@ pub struct RunRecord {
     pub cell: Vec<usize>,
     /// The levels as they are written.
     pub levels: Vec<String>,
-    /// The scenario's seed; nothing where the experiment sets that itself.
+    /// The scenario's seed; `None`: the experiment sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     pub stage: RunStage,
@@ -67,20 +67,20 @@ pub struct RunRecord {
     pub why: Option<String>,
 }
 
-/// How far a run got.
+/// The stage of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStage {
-    /// Still to be made.
+    /// Not made yet.
     Pending,
     /// Made and judged.
     Done,
-    /// It could not be made.
+    /// It failed.
     Failed,
 }
 
 impl ExperimentState {
-    /// An experiment of which nothing was made yet. `texts`: all that its runs follow from.
+    /// An experiment without runs yet. `texts`: all that its runs are derived from.
     pub fn new(
         experiment: &Experiment,
         runs: &[PlannedRun],
@@ -117,10 +117,10 @@ impl ExperimentState {
         }
     }
 
-    /// What stands in an experiment's directory; `None` where nothing does.
+    /// The state in an experiment's directory; `None`: there is none.
     ///
     /// # Errors
-    /// Where the file cannot be read, is damaged or of a later version.
+    /// The file cannot be read, is damaged, or has another format.
     pub fn read(directory: &Path) -> Result<Option<ExperimentState>, RecordError> {
         let path = directory.join(STATE_FILE);
         let state: Option<ExperimentState> = read_json(&path)?;
@@ -134,10 +134,10 @@ impl ExperimentState {
         }
     }
 
-    /// Replaces the file, and makes the directory where it is missing.
+    /// Replaces the file, and creates the directory if it is missing.
     ///
     /// # Errors
-    /// What the system says.
+    /// An error of the system.
     pub fn write(&self, directory: &Path) -> Result<(), RecordError> {
         std::fs::create_dir_all(directory).map_err(|source| RecordError::Io {
             action: "create",
@@ -147,7 +147,7 @@ impl ExperimentState {
         write_json(&directory.join(STATE_FILE), self)
     }
 
-    /// The place of the first run that is still to be made.
+    /// The index of the first pending run.
     pub fn pending(&self) -> Option<usize> {
         self.runs
             .iter()
@@ -159,7 +159,7 @@ impl ExperimentState {
         self.runs.iter().filter(|run| run.stage == stage).count()
     }
 
-    /// Whether this run directory has its place here.
+    /// Whether this run directory is known.
     pub(super) fn knows(&self, name: &str) -> bool {
         let is_its = |run: &RunRecord| run.directory.as_deref() == Some(name);
         self.runs.iter().any(is_its) || self.discarded.iter().any(|discarded| discarded == name)
@@ -181,14 +181,14 @@ impl ExperimentState {
             let counts = [run.cell.len(), run.levels.len()];
             let mut levels = factors.iter().zip(&run.cell).zip(&run.levels);
             counts == [factors.len(); 2]
-                && levels.all(|((factor, &level), told)| {
+                && levels.all(|((factor, &level), text)| {
                     let level = factor.levels.get(level);
-                    level.is_some_and(|level| level.text == *told)
+                    level.is_some_and(|level| level.text == *text)
                 })
         })
     }
 
-    /// Has runs that failed, or that cannot be trusted, made anew.
+    /// Marks runs that failed or are untrusted as pending.
     pub fn retry(&mut self) {
         for run in &mut self.runs {
             if run.stage == RunStage::Failed || run.verdict == Some(Verdict::Untrusted) {
@@ -214,7 +214,7 @@ impl RunRecord {
         self.verdict = Some(verdict);
     }
 
-    /// It failed, maybe after something was made of it.
+    /// It failed, possibly with a directory.
     pub(super) fn fail(&mut self, why: &str, directory: Option<String>) {
         self.stage = RunStage::Failed;
         self.directory = directory;
@@ -222,7 +222,7 @@ impl RunRecord {
     }
 }
 
-/// Of several texts, which cannot be confused with others that make the same whole.
+/// The digest of several texts, which differs from that of other texts with the same concatenation.
 fn digest(texts: &[&str]) -> String {
     let each: Vec<String> = texts.iter().map(|text| hex_digest(text)).collect();
     hex_digest(&each.join(" "))

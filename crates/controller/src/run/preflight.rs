@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn own_addresses_are_recognised() {
         assert!(is_own(IpAddr::from([127, 9, 9, 9])));
-        // TEST-NET-1 (RFC 5737 §3) is nobody's.
+        // TEST-NET-1 (RFC 5737 §3) belongs to no machine.
         assert!(!is_own(IpAddr::from([192, 0, 2, 1])));
     }
 }

@@ -14,9 +14,9 @@ pub(crate) fn due_by(plan: &Plan, at_ns: u64) -> f64 {
 
 /// Users of the plan that these loops start, restarts aside.
 pub(crate) fn planned(plan: &Plan, loops: Loops) -> u64 {
-    let whole = Share { index: 0, of: 1 };
+    let all = Share { index: 0, of: 1 };
     let numbers = loops.numbers();
-    let own = Arrivals::new(plan, whole)
+    let own = Arrivals::new(plan, all)
         .filter(|arrival| numbers.contains(&((arrival.user % u64::from(loops.of.max(1))) as u32)));
     own.count() as u64
 }

@@ -1,14 +1,14 @@
 //! How many frames of rows a worker may still send.
 //!
-//! Rows and intervals share a connection. Were rows held back by the connection alone, a slow disk
-//! of the controller's would hold back the intervals behind them, and the worker would seem lost.
+//! Rows and intervals share a connection. If the connection alone held rows back, a slow disk of the
+//! controller would delay the intervals behind them, and the worker would seem lost.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Shared by who sends rows and who hears that some were taken.
+/// Shared by the thread that sends rows and the one that learns that some were taken.
 #[derive(Debug)]
 pub(crate) struct Credits {
-    /// `None`: nobody takes rows any more.
+    /// `None`: rows are no longer taken.
     left: Mutex<Option<u32>>,
     changed: Condvar,
 }
@@ -27,7 +27,7 @@ impl Credits {
         self.changed.notify_all();
     }
 
-    /// Rows are no longer wanted.
+    /// Rows are no longer taken.
     pub(crate) fn close(&self) {
         *self.left() = None;
         self.changed.notify_all();
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_and_no_more() {
+    fn no_more_frames_than_credits_are_sent() {
         let credits = Credits::new(1);
         assert!(credits.take());
         std::thread::scope(|scope| {

@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 
 /// No frame is longer. The longest are plan slices with their files.
 pub(crate) const FRAME_BYTES_MAX: usize = 64 << 20;
-/// What a frame may take before the peer has said who it is.
+/// The maximum of a frame before the peer is accepted.
 pub(crate) const HELLO_BYTES_MAX: usize = 4 << 10;
-/// Bytes asked for at a time: a length alone reserves no memory.
+/// Bytes read at a time: a length alone reserves no memory.
 const READ_BYTES: usize = 64 << 10;
 const LENGTH_BYTES: usize = 4;
 
@@ -32,7 +32,7 @@ pub(crate) enum FrameError {
 }
 
 impl FrameError {
-    /// True where nothing came in the time that the stream was given to wait.
+    /// True if nothing came within the timeout of the stream.
     pub(crate) fn is_timeout(&self) -> bool {
         // Which of the two it is depends on the system.
         matches!(self, FrameError::Io(error)
@@ -69,7 +69,7 @@ impl<R: Read> FrameReader<R> {
         self.bytes_max = FRAME_BYTES_MAX;
     }
 
-    /// The next message. After a timeout it can be asked for again.
+    /// The next message. After a timeout it can be requested again.
     pub(crate) fn next<T: DeserializeOwned>(&mut self) -> Result<T, FrameError> {
         let (message, rest) = postcard::take_from_bytes(self.next_bytes()?)?;
         if rest.is_empty() {
@@ -204,15 +204,15 @@ mod tests {
             for text in &texts {
                 send(&mut bytes, text).unwrap();
             }
-            let whole = bytes.len();
+            let length = bytes.len();
             let mut reader = FrameReader::new(Pieces::of(&bytes, &lengths));
             for text in &texts {
                 prop_assert_eq!(&next::<String>(&mut reader).unwrap(), text);
             }
             prop_assert!(matches!(next::<String>(&mut reader), Err(FrameError::Closed)));
-            // Cut off anywhere inside, the last message is told as missing.
-            if whole > 0 {
-                let mut reader = FrameReader::new(Pieces::of(&bytes[..whole - 1], &lengths));
+            // If it is cut anywhere inside, the last message is missing.
+            if length > 0 {
+                let mut reader = FrameReader::new(Pieces::of(&bytes[..length - 1], &lengths));
                 for text in &texts[..texts.len() - 1] {
                     prop_assert_eq!(&next::<String>(&mut reader).unwrap(), text);
                 }

@@ -6,7 +6,7 @@ use plan::Plan;
 use plan::expr::{Expr, Value};
 use plan::{HttpConnections, Mode, Op, PhaseKind, Session, Visits};
 
-/// What a request and its answer are taken to need where nothing is known of the target.
+/// The assumed time of a request if nothing is known of the target.
 const EXCHANGE_S: f64 = 0.05;
 
 /// The loops of a run.
@@ -18,7 +18,7 @@ pub(crate) struct Layout {
     pub(crate) users_max: u64,
 }
 
-/// Chooses the loops for `plan` on a machine with so many cores, where a loop may have
+/// Chooses the loops for `plan` on a machine with `cores`, if a loop may have
 /// `files_max` open files. Each of `workers_count` processes gets one at least; 0: the loops run in
 /// this one.
 pub(crate) fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32) -> Layout {
@@ -27,14 +27,14 @@ pub(crate) fn layout(plan: &Plan, cores: u32, files_max: u64, workers_count: u32
         .div_ceil(connections_per_loop(files_max))
         .clamp(1, LOOPS_MAX) as u32;
     let wanted = wanted.max(workers_count);
-    let asked = plan.options.loops_count;
+    let requested = plan.options.loops_count;
     let waiting = match plan.options.mode {
         Mode::Precise => Waiting::Precise,
         Mode::Wide => Waiting::Wide,
         Mode::Auto if wanted <= cores => Waiting::Precise,
         Mode::Auto => Waiting::Wide,
     };
-    let loops_count = asked.unwrap_or(match waiting {
+    let loops_count = requested.unwrap_or(match waiting {
         Waiting::Precise => cores,
         Waiting::Wide => wanted.max(cores),
     });
@@ -68,7 +68,7 @@ fn users_at_once(plan: &Plan) -> f64 {
     closed + plan.singles.len() as f64 + total.min(rate_max * stay_s)
 }
 
-/// How long one session is taken to last, in seconds; without bound where it has a loop whose
+/// The assumed length of a session, in seconds; infinite if it has a loop whose
 /// rounds are not known.
 fn stay(session: &Session, plan: &Plan) -> f64 {
     // How often the instruction at hand is done, and the same before each loop around it.
@@ -154,8 +154,8 @@ mod tests {
             name: "stay.yaml",
             text: &text,
         };
-        let (plan, told) = compile(source, &settings);
-        plan.unwrap_or_else(|| panic!("{told:?}"))
+        let (plan, diagnostics) = compile(source, &settings);
+        plan.unwrap_or_else(|| panic!("{diagnostics:?}"))
     }
 
     /// State a is visited twice on average (a geometric number), each time with two seconds in it;

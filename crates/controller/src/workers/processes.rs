@@ -31,7 +31,7 @@ pub(super) struct Processes {
     stop: Arc<StopFlag>,
     /// The level of `stop` that was sent to the workers.
     sent_level: u8,
-    /// Whether they were told last that arrivals are paused.
+    /// Whether the last message about it said that arrivals are paused.
     sent_paused: bool,
 }
 

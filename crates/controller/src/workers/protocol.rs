@@ -113,7 +113,7 @@ pub(crate) struct Slice {
     pub(crate) wide: bool,
     /// Local addresses to connect from; empty: the loops choose.
     pub(crate) sources: Vec<IpAddr>,
-    /// How many users the whole run may have at once.
+    /// The maximum number of users of the run at once.
     pub(crate) users_max: u64,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct LoopConfig {
     pub(super) addresses: Arc<[SocketAddr]>,
     /// Local addresses to connect from; empty: the loops choose.
     pub(super) sources: Arc<[IpAddr]>,
-    /// How many users the whole run may have at once.
+    /// The maximum number of users of the run at once.
     pub(super) users_max: u64,
     pub(super) tls: Option<Arc<ClientConfig>>,
 }

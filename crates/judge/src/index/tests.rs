@@ -86,7 +86,7 @@ fn a_run_that_was_killed_is_unfinished() {
     let entry = named(&listing, "killed");
     assert_eq!(entry.state, State::Unfinished);
     assert!(
-        entry.note.contains("still going on or was killed"),
+        entry.note.contains("in progress or was killed"),
         "{entry:?}"
     );
     assert!(!entry.comparable);

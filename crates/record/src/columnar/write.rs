@@ -86,7 +86,7 @@ impl TableWriter {
     /// Takes away what was written.
     pub(crate) fn abandon(self) {
         drop(self.file);
-        // Only the space matters, and whoever abandons has an error to tell already.
+        // Only the space matters, and the caller has an error to return already.
         let _ = fs::remove_file(&self.temporary);
     }
 }

@@ -71,7 +71,7 @@ fn parse(text: &[u8], deserializer: &mut Deserializer) -> Result<Option<Interval
 }
 
 /// Each bucket's count at its middle, so that sums are right on average; the greatest number,
-/// which the line tells, at its own place.
+/// which the line states, at its own place.
 fn converted(histogram: &Histogram<u64>, max: u64) -> LogHistogram {
     let mut hist = LogHistogram::new();
     for bucket in histogram.iter_recorded() {

@@ -35,7 +35,7 @@ fn runs_that_cannot_be_analysed_are_errors() {
     let space = Space::new();
     Ended::of(throng(["analyze"]).arg(space.path("none")))
         .with(66)
-        .stderr_contains("no run directory");
+        .stderr_contains("not a run directory");
     let stall = Served::start(&["stall", "--stall", "0"]);
     Ended::of(&mut space.load(&stall.url, "50/s", "1s")).with(0);
     let directory = &space.directories()[0];

@@ -206,5 +206,5 @@ fn searches_without_a_setting_are_errors() {
     let nothing = space.path("nothing");
     Ended::of(throng(["capacity", "--resume"]).arg(nothing))
         .with(66)
-        .stderr_contains("holds no search");
+        .stderr_contains("contains no search");
 }

@@ -382,8 +382,8 @@ fn show_of_a_directory_without_a_run_is_an_error() {
     let space = Space::new();
     Ended::of(throng(["show"]).arg(space.path("")))
         .with(66)
-        .stderr_contains("is no run directory");
+        .stderr_contains("is not a run directory");
     at_root(&["show", "nowhere"])
         .with(66)
-        .stderr_contains("nowhere is no run directory");
+        .stderr_contains("nowhere is not a run directory");
 }

@@ -362,7 +362,7 @@ fn bad_input_is_reported_and_never_filled_in() {
     told(
         &[&first, "nowhere"],
         66,
-        "no run directory: it holds no run.json",
+        "not a run directory: it contains no run.json",
     );
     told(
         &[&first, &second, "--quantiles", "50,100"],

@@ -134,7 +134,7 @@ fn meters_and_cost_of_imported_results() {
     command.arg(space.path("")).arg("--meters").arg(&files[0]);
     Ended::of(&mut command)
         .with(66)
-        .stderr_contains("is no run directory");
+        .stderr_contains("is not a run directory");
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn bounds() -> Bounds {
     }
 }
 
-/// Searches where a load's outcome is known.
+/// Searches with known outcomes.
 fn search(bounds: &Bounds, truth: &mut dyn FnMut(f64) -> Outcome) -> (Vec<Trial>, Ending) {
     let mut trials = Vec::new();
     loop {
@@ -100,7 +100,7 @@ fn whole_numbers_are_searched_down_to_one() {
 }
 
 #[test]
-fn what_holds_as_far_as_is_asked_is_no_knee() {
+fn holding_up_to_the_highest_load_is_no_knee() {
     let most = Bounds {
         at_most: 500.0,
         ..bounds()
@@ -169,7 +169,7 @@ fn chance_near_the_limit_ends_all_the_same() {
 }
 
 #[test]
-fn a_generator_at_its_limit_is_asked_twice_and_bounds_the_search() {
+fn an_untrusted_load_is_repeated_once_and_bounds_the_search() {
     let (trials, ending) = search(&bounds(), &mut |load| match load > 640.0 {
         true => Outcome::Untrusted,
         false => Outcome::Holds,

@@ -87,7 +87,7 @@ fn write_rows(
 
 /// Lets a loop of this core go first. What is done between two rests should take a tenth of a
 /// millisecond at most: a precise loop on the same core is late by as much. Rows are encoded 131,072 at
-/// a time, which takes some 10 ms; the scheduler would let that go on for whole turns of 4 ms.
+/// a time, which takes some 10 ms; the scheduler would let that go on for time slices of 4 ms.
 pub(super) fn rest() {
     sleep(PAUSE);
 }

@@ -170,9 +170,12 @@ fn messages_keep_their_form() {
 
 #[test]
 fn figures_come_back_as_they_were() {
-    let told = ToController::News(LoopNews::Delta(Box::new(delta())));
-    let bytes = postcard::to_stdvec(&told).unwrap();
-    assert_eq!(postcard::from_bytes::<ToController>(&bytes).unwrap(), told);
+    let message = ToController::News(LoopNews::Delta(Box::new(delta())));
+    let bytes = postcard::to_stdvec(&message).unwrap();
+    assert_eq!(
+        postcard::from_bytes::<ToController>(&bytes).unwrap(),
+        message
+    );
     let rows = ToController::Rows(vec![row(); 3]);
     let bytes = postcard::to_stdvec(&rows).unwrap();
     assert_eq!(postcard::from_bytes::<ToController>(&bytes).unwrap(), rows);

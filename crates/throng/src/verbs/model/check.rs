@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
-use controller::simulate::{Asked, USER_HEADER, simulate};
+use controller::simulate::{SeenRequest, USER_HEADER, simulate};
 use model::{Model, Settings, SimulatedSpan};
 use report::Page;
 
@@ -123,7 +123,7 @@ fn sets(scale: &SimulatedSpan, args: &ModelCheckArgs) -> Vec<(String, String)> {
 
 /// JSON lines, times cut to the steps that the first log's clock had. They are those of the clock on the wall
 /// there, for hours of the day are compared.
-fn lines(model: &Model, asked: &[Asked], sessions: &[&str]) -> String {
+fn lines(model: &Model, asked: &[SeenRequest], sessions: &[&str]) -> String {
     let step_ns = ((model.log.step_s * 1e9) as u64).max(1);
     let mut text = String::new();
     for one in asked {
