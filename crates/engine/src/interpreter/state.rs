@@ -12,16 +12,16 @@ use crate::users::Users;
 /// Runs the sessions of a shard's users.
 #[derive(Debug)]
 pub(crate) struct Interpreter<'p> {
-    pub(crate) plan: &'p Plan,
+    pub(super) plan: &'p Plan,
     pub(crate) users: Users<'p>,
     pub(crate) conns: Connections,
-    pub(crate) requests: Requests,
+    pub(super) requests: Requests,
     /// Of users whose sessions keep cookies or answer challenges.
-    pub(crate) identities: Identities,
-    pub(crate) messages: Messages<'p>,
+    pub(super) identities: Identities,
+    pub(super) messages: Messages<'p>,
     pub(crate) recorder: Recorder,
-    /// Operations of steps that are in flight.
-    pub(crate) in_flight: u64,
+    /// Operations of steps in flight.
+    pub(super) in_flight: u64,
     /// When steps stop beginning.
     pub(crate) end_ns: u64,
 }
