@@ -26,7 +26,7 @@ pub struct FigureError {
     /// What to write instead.
     pub hint: Option<String>,
     /// Of an unknown name: what was written, and the names that could stand there.
-    pub unknown: Option<Unknown>,
+    pub unknown: Option<Box<Unknown>>,
 }
 
 /// A name that is not known.
@@ -81,11 +81,11 @@ impl FigureError {
             span,
             message,
             hint: None,
-            unknown: Some(Unknown {
+            unknown: Some(Box::new(Unknown {
                 name: name.to_owned(),
                 what,
                 known: known.into_iter().map(str::to_owned).collect(),
-            }),
+            })),
         }
     }
 
