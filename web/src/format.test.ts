@@ -71,7 +71,7 @@ describe('figures', () => {
   test('evidence has the unit of its name', () => {
     expect(evidence('lag_p99_ns', 1e6)).toBe('1.00 ms');
     expect(evidence('share', 0.25)).toBe('25 %');
-    expect(evidence('asked_per_s', 120)).toBe('120/s');
+    expect(evidence('requested_per_s', 120)).toBe('120/s');
     expect(evidence('operations', 12_000)).toBe('12,000');
   });
 });

@@ -23,7 +23,7 @@ afterAll(async () => {
   dir.remove();
 });
 
-/** Starts the crowd with a live page; `ended` tells its exit code. */
+/** Starts the crowd with a live page; `ended` resolves to its exit code. */
 async function start(name: string, ...args: string[]) {
   const runs = join(dir.path, name);
   const child = spawn(
@@ -34,13 +34,13 @@ async function start(name: string, ...args: string[]) {
   running = child;
   const ended = new Promise<number | null>((done) => child.on('exit', done));
   const url = await new Promise<string>((done, fail) => {
-    let told = '';
+    let output = '';
     child.stderr.on('data', (piece: Buffer) => {
-      told += piece.toString();
-      const found = /^live +(\S+)$/m.exec(told)?.[1];
+      output += piece.toString();
+      const found = /^live +(\S+)$/m.exec(output)?.[1];
       if (found) done(found);
     });
-    child.on('exit', (code) => fail(new Error(`it ended with ${code}: ${told}`)));
+    child.on('exit', (code) => fail(new Error(`it ended with ${code}: ${output}`)));
   });
   return { url, ended, runs };
 }
@@ -53,7 +53,7 @@ async function watch(url: string, look: Look = {}) {
   return opened;
 }
 
-/** How many seconds the table of throughput has; all of them stand in it. */
+/** The number of seconds in the table of throughput. */
 async function seconds(page: Page): Promise<number> {
   const numbers = page.locator('#throughput .numbers');
   if (!(await numbers.evaluate((all) => (all as HTMLDetailsElement).open))) {
@@ -63,7 +63,7 @@ async function seconds(page: Page): Promise<number> {
   return numbers.locator('tbody tr').count();
 }
 
-/** As the note below the figure of users tells it. */
+/** The number in the note of the figure of users. */
 async function usersStarted(page: Page): Promise<number> {
   const note = await page.locator('#users .note').innerText();
   return Number(/([\d,]+) started/.exec(note)?.[1]?.replaceAll(',', ''));
@@ -140,9 +140,9 @@ describe('the live page', { timeout: 150_000 }, () => {
     const { url, ended, runs } = await start('pauses', ...long);
     const { page, faults, close } = await watch(url);
     const verdict = () => page.locator('.verdict').innerText();
-    const told = page.locator('#load-heading');
-    await told.waitFor();
-    // What stands so far stands as that.
+    const heading = page.locator('#load-heading');
+    await heading.waitFor();
+    // Preliminary results are marked as such.
     expect(await page.locator('#thresholds').innerText()).toContain('so far');
     expect(await page.locator('#findings').innerText()).toContain('the verdict comes at the end');
     const pause = page.getByRole('button', { name: 'Pause arrivals' });

@@ -115,7 +115,7 @@ describe('the report of a run', () => {
       (globalThis as unknown as { throng: { draw: (doc: unknown) => void } }).throng.draw(doc);
     });
     expect(await rows.count()).toBe(before + 2);
-    // What was open and focused stays so, and nothing stands there twice.
+    // Open and focused elements stay so, and nothing is duplicated.
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('ended');
     expect(await page.locator('h1').count()).toBe(1);
     expect(await page.locator('#throughput').count()).toBe(1);
@@ -159,7 +159,7 @@ describe('the report of a run', () => {
     const { page, close } = await open(chrome, report);
     await page.keyboard.press('Tab');
     expect(await page.evaluate(() => document.activeElement?.className)).toBe('skip');
-    // From the first to the last thing that can be focused, and each of them shows it.
+    // Tab reaches every focusable element, and each shows its focus.
     const reached = new Set<string>();
     for (let presses = 0; presses < 400; presses += 1) {
       await page.keyboard.press('Tab');

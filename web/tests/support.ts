@@ -66,7 +66,7 @@ export async function tab(chrome: Browser, look: Look = {}) {
   const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(error.message));
-  // Breaches of the content security policy are told there.
+  // Violations of the content security policy are logged there.
   page.on('console', (line) => {
     if (line.type() === 'error' || line.type() === 'warning') faults.push(line.text());
   });
@@ -82,7 +82,7 @@ export async function open(chrome: Browser, file: string, look: Look = {}) {
   const opened = await tab(chrome, look);
   const { page, faults } = opened;
   page.on('request', (request) => {
-    if (!/^(file|blob|data):/.test(request.url())) faults.push(`asks for ${request.url()}`);
+    if (!/^(file|blob|data):/.test(request.url())) faults.push(`requests ${request.url()}`);
   });
   await page.goto(`file://${file}`);
   await page.locator('main').waitFor();

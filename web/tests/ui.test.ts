@@ -79,13 +79,13 @@ beforeAll(async () => {
   });
   serving = child;
   url = await new Promise<string>((done, fail) => {
-    let told = '';
+    let output = '';
     child.stdout.on('data', (piece: Buffer) => {
-      told += piece.toString();
-      const found = /^results +(\S+)$/m.exec(told)?.[1];
+      output += piece.toString();
+      const found = /^results +(\S+)$/m.exec(output)?.[1];
       if (found) done(found);
     });
-    child.on('exit', (code) => fail(new Error(`it ended with ${code}: ${told}`)));
+    child.on('exit', (code) => fail(new Error(`it ended with ${code}: ${output}`)));
   });
 });
 afterAll(async () => {
@@ -102,8 +102,8 @@ async function visit(query = '', look: Look = {}) {
     .locator('main')
     .waitFor({ state: 'attached' })
     .catch(async () => {
-      const told = await page.locator('body').innerText();
-      throw new Error(`nothing is drawn: ${told}\n${faults.join('\n')}`);
+      const text = await page.locator('body').innerText();
+      throw new Error(`nothing is drawn: ${text}\n${faults.join('\n')}`);
     });
   return opened;
 }
@@ -226,8 +226,8 @@ describe('the list of results', () => {
       expect((await page.request.get(new URL(path, url).href)).status(), path).toBe(404);
     }
     const foreign = { headers: { origin: 'http://evil.test' } };
-    const asked = await page.request.post(new URL('compare?runs=', url).href, foreign);
-    expect(asked.status()).toBe(403);
+    const reply = await page.request.post(new URL('compare?runs=', url).href, foreign);
+    expect(reply.status()).toBe(403);
     const elsewhere = { headers: { host: 'evil.test' } };
     expect((await page.request.get(url, elsewhere)).status()).toBe(421);
     await close();

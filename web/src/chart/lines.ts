@@ -224,14 +224,14 @@ function hover(params: Hover[], spec: LinesSpec): string {
   const units = new Map(
     spec.lines.filter((line) => !line.thin).map((line) => [line.name, line.unit]),
   );
-  const told_ = points.flatMap((point) => {
+  const lines = points.flatMap((point) => {
     const unit = units.get(point.seriesName ?? '');
     const value = (point.value as (number | null)[] | undefined)?.[1];
     if (unit === undefined || value === null || value === undefined) return [];
     return [`${point.marker ?? ''}${point.seriesName}  ${formatUnit(value, unit)}`];
   });
   const at = (points[0]?.value as number[] | undefined)?.[0];
-  if (at === undefined || told_.length === 0) return '';
+  if (at === undefined || lines.length === 0) return '';
   const place = spec.x.categories?.[at] ?? formatUnit(at, spec.x.unit);
-  return [place, ...told_].join('\n');
+  return [place, ...lines].join('\n');
 }

@@ -44,7 +44,7 @@ export interface Response {
   } | null;
 }
 
-/** Runs of which each is like each. */
+/** A group of runs that are all alike. */
 export interface Mode {
   /** Numbers in the experiment. */
   runs: number[];
@@ -59,7 +59,7 @@ export interface EnsembleMeasure {
   /** By run. */
   counts: number[];
   medians_ns: number[];
-  /** Tests that find the same modes stand together. */
+  /** Tests that find the same modes are grouped. */
   tested: { tests: string[]; modes: Mode[]; modes_left_out: number }[];
   /** One more than bins, equally far apart on a logarithmic axis. */
   edges_ns: number[];

@@ -105,7 +105,7 @@ export interface Pause {
   to_s: number | null;
 }
 
-/** The last three: the run goes on, and nothing in the document is final. */
+/** The last three: the run is in progress, and nothing in the document is final. */
 export type RunVerdict =
   'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';
 

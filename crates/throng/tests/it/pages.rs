@@ -1,5 +1,4 @@
-//! Pages of reports: where they are written, what they are told by, how large they get. What they
-//! look like is tested in a browser, by `web/tests`.
+//! Reports: where they are written, their titles, their size. `web/tests` tests them in a browser.
 
 use std::path::{Path, PathBuf};
 

@@ -152,7 +152,7 @@ fn meters_of_a_run_of_our_own() {
         .arg("--meters")
         .arg(meters);
     let ended = Ended::of(&mut command).with(0);
-    ended.stdout_contains("fans the reference of the cured forms");
+    ended.stdout_contains("fans the reference of the normalised form");
     let connected = ended
         .out
         .lines()
