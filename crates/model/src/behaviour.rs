@@ -33,7 +33,7 @@ pub struct Behaviour {
     pub class_thinks: Vec<Option<Durations>>,
     /// Thinks of all transitions.
     pub thinks: Durations,
-    /// How many sessions had so many requests; 1,000 stands for all that had more.
+    /// The number of sessions by their requests; 1,000 includes all that had more.
     pub lengths: BTreeMap<u64, u64>,
     /// Whole sessions as they were: for each request its class and the seconds since the one before.
     pub sequences: Vec<Vec<(usize, f64)>>,

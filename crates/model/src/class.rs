@@ -310,7 +310,7 @@ fn targets(class_of_route: &[u16], classes: usize, samples: &[Sample]) -> Vec<Ve
         .collect()
 }
 
-/// A target of a route without a sampled line; a rule's is distinct, so that classes can be told from their targets.
+/// A target of a route without a sampled line; a rule's is distinct, so that classes can be recognised by their targets.
 fn made_up(route: &str) -> Target {
     let name = route.strip_prefix(RULE);
     let is_line = |(method, path): &(&str, &str)| {

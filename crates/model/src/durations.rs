@@ -145,7 +145,7 @@ impl Durations {
         }
     }
 
-    /// Values that stand for all, at most so many, each with its weight. Their mean is that of all: the values
+    /// At most `most` values that represent all, each with its weight. Their mean is that of all: the values
     /// themselves where they are few, else means of equal shares of the sample, and of ever smaller ones towards
     /// its upper end, where a small share may be most of the mean.
     pub(crate) fn points(&self, most: usize) -> Vec<(f64, f64)> {

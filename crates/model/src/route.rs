@@ -4,7 +4,7 @@
 const PATH_BYTES_MAX: usize = 512;
 /// Segments of a path beyond which it is cut.
 const SEGMENTS_MAX: usize = 12;
-/// From so many characters on a segment with several digits is an identifier.
+/// A segment with several digits and at least this many characters is an identifier.
 const IDENTIFIER_CHARS_MIN: usize = 12;
 const IDENTIFIER_DIGITS_MIN: usize = 4;
 

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 pub(crate) trait Item: Ord + Copy {
     /// Bytes in a file.
     const BYTES: usize;
-    /// Writes exactly so many.
+    /// Writes exactly that many.
     fn put(&self, out: &mut Vec<u8>);
-    /// Reads exactly so many.
+    /// Reads exactly that many.
     fn get(bytes: &[u8]) -> Self;
 }
 

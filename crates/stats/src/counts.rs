@@ -95,7 +95,7 @@ pub fn laplace(counts: &[u32]) -> Option<Trend> {
 }
 
 /// The same about expected counts, of which `fitted` numbers were taken from the counts themselves.
-/// Windows in which nothing is expected are passed over.
+/// Windows without expected events are skipped.
 pub fn about(pairs: impl Iterator<Item = (u64, f64)>, fitted: u64) -> Option<Dispersion> {
     let (mut windows, mut statistic) = (0_u64, 0.0);
     for (count, expected) in pairs.filter(|&(_, expected)| expected > 0.0) {
@@ -112,7 +112,7 @@ pub fn about(pairs: impl Iterator<Item = (u64, f64)>, fitted: u64) -> Option<Dis
     })
 }
 
-/// P(χ² ≥ `statistic`) with so many degrees of freedom; those of Wilson and Hilferty (1931) where they
+/// P(χ² ≥ `statistic`) with this many degrees of freedom; those of Wilson and Hilferty (1931) where they
 /// are many.
 pub fn chi_squared_tail(statistic: f64, freedom: f64) -> f64 {
     if statistic <= 0.0 {
@@ -201,7 +201,7 @@ pub struct Groups {
 /// A larger F is reported as this: groups without variance have no finite one.
 const F_MAX: f64 = 1e6;
 
-/// One-way analysis of variance. Empty groups are passed over; `None` where fewer than two are left,
+/// One-way analysis of variance. Empty groups are skipped; `None` where fewer than two are left,
 /// or no group has two numbers, or nothing varies.
 pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
     let groups: Vec<&Vec<f64>> = groups.iter().filter(|group| !group.is_empty()).collect();

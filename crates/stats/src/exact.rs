@@ -14,7 +14,7 @@ const HALVINGS: u32 = 200;
 pub enum CountDistribution {
     /// Poisson with this mean.
     Poisson(f64),
-    /// Binomial: of so many, each with this probability.
+    /// Binomial: of this many, each with this probability.
     Binomial(u64, f64),
 }
 
@@ -120,7 +120,7 @@ pub fn at_least_of(probabilities: &[f64], count: usize) -> f64 {
     if count > probabilities.len() {
         return 0.0;
     }
-    // Of the first ones, the probability that so many happen; the last place holds `count` and more.
+    // Of the first ones, the probability that this many happen; the last place holds `count` and more.
     let mut happen = vec![0.0; count + 1];
     happen[0] = 1.0;
     for &p in probabilities {

@@ -147,11 +147,11 @@ pub struct Factorial {
     /// Observations less what the model says.
     pub residuals: Vec<f64>,
     /// Whether values rise or fall in their order: the partial correlation with it, given the model,
-    /// and its p-value by Student's t. `None` where nothing is left to tell that from.
+    /// and its p-value by Student's t. `None` if no error is left to estimate it from.
     pub trend: Option<Test>,
 }
 
-/// Analyses a design whose factors have so many levels. `confidence`: of the intervals, strictly
+/// Analyses a design whose factors have these numbers of levels. `confidence`: of the intervals, strictly
 /// between 0 and 1.
 ///
 /// # Errors

@@ -60,11 +60,11 @@ fn times(a: Complex, b: Complex) -> Complex {
     (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0)
 }
 
-/// Series are transformed in so many interleaved parts at least: a number of values that those have not
+/// Series are transformed in at least this many interleaved parts: a number of values that those have not
 /// in common is left out.
 const PARTS_MIN: usize = 256;
 
-/// |X_k|² for k from 1 to `count`, of so many values at the beginning as can be parted into interleaved
+/// |X_k|² for k from 1 to `count`, of as many values at the beginning as can be parted into interleaved
 /// rows whose length is a power of two: all but less than one in 256. Also how many values that is.
 ///
 /// One step of Cooley's and Tukey's, for any number of rows; few of the rows' sums are needed.

@@ -38,7 +38,7 @@ pub struct Whittle {
     pub estimate: Estimate,
     /// So many numbers from the series' beginning on: all of them, or all but less than one in 256.
     pub length: usize,
-    /// Its lowest frequencies, so many.
+    /// The number of its lowest frequencies.
     pub frequencies: usize,
 }
 

@@ -42,7 +42,7 @@ pub struct HurstEstimate {
     pub about_cycle: bool,
     /// The scales it speaks of, seconds.
     pub from_s: f64,
-    /// To so many seconds.
+    /// Upper end of the scales, seconds.
     pub upto_s: f64,
     /// H; not between 0 and 1 where the counts are not stationary at these scales.
     pub h: f64,

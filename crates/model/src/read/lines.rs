@@ -24,7 +24,7 @@ pub(crate) const RULE: char = '=';
 /// Lines that are this much before the one above are counted: servers write a line when its request ends.
 const BACK_REPORTED_NS: i64 = 1_000_000_000;
 
-/// What a route asks for, chosen among all lines alike.
+/// A target of a route, sampled from all lines.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sample {
     /// By which it was chosen.

@@ -181,7 +181,7 @@ pub fn spearman(x: &[f64], y: &[f64]) -> Option<Test> {
     Some(Test { statistic, p })
 }
 
-/// The probability of a correlation as far from 0, by Student's t with so many degrees of freedom.
+/// The probability of a correlation as far from 0, by Student's t with this many degrees of freedom.
 pub(super) fn correlation_p(r: f64, df: usize) -> Option<f64> {
     let df = df as f64;
     let t = r.abs() * (df / ((1.0 - r) * (1.0 + r)).max(f64::MIN_POSITIVE)).sqrt();

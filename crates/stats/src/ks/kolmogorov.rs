@@ -8,14 +8,14 @@ use std::f64::consts::PI;
 
 use libm::lgamma;
 
-/// Up to so many numbers the bulk of the distribution is exact.
+/// Up to this many numbers the bulk of the distribution is exact.
 const EXACT_MAX: u64 = 400;
 /// n·d² from which on doubling the one-sided tail is exact to ten digits, for few numbers and many.
 const TAIL_FEW: f64 = 4.0;
 const TAIL_MANY: f64 = 2.2;
 /// What few numbers are.
 const FEW_MAX: u64 = 140;
-/// About so many terms of the one-sided tail are added up.
+/// About this many terms of the one-sided tail are added up.
 const TERMS_MAX: f64 = 10_000.0;
 
 /// P(D ≥ `distance`) for `n` independent numbers against their own continuous distribution.

@@ -11,10 +11,10 @@ use super::{ModesError, Scale, peaks};
 /// What the test found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Silverman {
-    /// The least bandwidth, on the scale, at which the density has no more than so many modes.
+    /// The least bandwidth, on the scale, at which the density has at most this many modes.
     pub critical_bandwidth: f64,
     /// The share of samples drawn from that density which have more modes with that bandwidth. Small
-    /// where the distribution has more than so many modes.
+    /// where the distribution has more than this many modes.
     pub p: f64,
 }
 
@@ -79,7 +79,7 @@ fn critical_bandwidth(density: &Density, modes_max: usize) -> Option<f64> {
     Some(serves)
 }
 
-/// The shares, at each place, of so many numbers drawn from a density: binomial of what is left, one
+/// The shares, at each place, of this many numbers drawn from a density: binomial of what is left, one
 /// place after the other.
 fn drawn(heights: &[f64], count: u64, rng: &mut Rng) -> Vec<f64> {
     let mut weight_left: f64 = heights.iter().sum();

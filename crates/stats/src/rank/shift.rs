@@ -62,7 +62,7 @@ const SKETCH_SLACK: f64 = 0.01;
 const SLACK: f64 = 0.01;
 /// So many differences are listed and sorted.
 const LISTED_MAX: u128 = 1 << 17;
-/// After so many steps numbers are halved by their bits, so that they end.
+/// After this many steps numbers are halved by their bits, so that they end.
 const EVEN_STEPS: u32 = 60;
 
 struct Differences<'a> {
