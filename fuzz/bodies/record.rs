@@ -3,7 +3,7 @@
 use record::Run;
 
 /// A sound `run.json`, which every run directory must have.
-const RUN: &[u8] = include_bytes!("run.json");
+pub(crate) const RUN: &[u8] = include_bytes!("run.json");
 /// The files that may be named.
 const NAMES: &[&str] = &[
     "run.json",

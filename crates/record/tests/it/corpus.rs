@@ -11,3 +11,11 @@ use replay::replay;
 fn no_file_of_a_run_panics() {
     replay("run_files", 50, bodies::run_files);
 }
+
+/// Otherwise the fuzzer would stop at `run.json` and read nothing else.
+#[test]
+fn the_sound_run_of_the_corpus_opens() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("run.json"), bodies::RUN).unwrap();
+    record::Run::open(directory.path()).unwrap();
+}

@@ -170,7 +170,7 @@ fn publishers(path: &Path, above_one: AboveOneArg) -> Result<Vec<Publisher>, Fai
         Failure::hinted(
             Exit::Data,
             format!("{name}, {error}"),
-            "docs/ads.md tells what the file holds",
+            "docs/ads.md describes the file",
         )
     })?;
     for repair in &found.repairs {
