@@ -5,11 +5,13 @@
 //! changes slowly meets all combinations alike (Box, Hunter and Hunter, "Statistics for
 //! Experimenters", 1978, on randomised blocks).
 
+mod analysis;
 mod hook;
 mod lock;
 mod order;
 mod state;
 
+pub use analysis::{analyze_runs, analyze_table};
 pub use hook::HookError;
 pub use lock::{Lock, LockError};
 pub use order::{PlannedRun, order, time_ns};

@@ -7,16 +7,16 @@
 //!                                  ├─windows─→ figures of the parts and of the whole
 //!                                  ├─down────→ times between failures, availability
 //!                                  └─laws────→ Little's, response time, utilisation
-//!                       all of them ─tell→ findings
+//!                       all of them ─→ findings
 //! ```
 //! `docs/analysing.md` is the reference of its rules for people.
 
 mod down;
 mod drift;
+mod findings;
 mod laws;
 mod seconds;
 mod steady;
-mod tell;
 mod windows;
 
 use record::schema::{Finding, Verdict};
@@ -174,7 +174,7 @@ pub fn analyze(run: &Run, question: &Question) -> Result<Analysis, AnalyzeError>
         availability,
         laws,
     };
-    analysis.findings = tell::findings(&analysis, untrusted(run)?);
+    analysis.findings = findings::findings(&analysis, untrusted(run)?);
     Ok(analysis)
 }
 

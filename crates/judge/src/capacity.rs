@@ -7,14 +7,16 @@
 
 mod bend;
 mod conclude;
+mod conclusion;
+mod findings;
 mod level;
-mod tell;
 mod trial;
 
 use serde::{Deserialize, Serialize};
 
 pub use bend::{Bend, Sign};
-pub use conclude::{Conclusion, Law, LevelFigures, conclude};
+pub use conclude::conclude;
+pub use conclusion::{Conclusion, Law, LevelFigures};
 pub use level::{Level, Verdict};
 pub use trial::{Outcome, Trial, TrialFigures, judge_trial};
 
@@ -79,6 +81,13 @@ pub enum Ending {
     OutOfTime,
     /// Broken off by the user.
     Interrupted,
+}
+
+impl Ending {
+    /// Whether the search determined the capacity, or a lower bound of it.
+    pub fn is_success(self) -> bool {
+        matches!(self, Ending::Found | Ending::AllHold)
+    }
 }
 
 /// JSON knows no infinity: `null` stands for it.

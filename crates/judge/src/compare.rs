@@ -9,6 +9,7 @@
 //! `docs/comparing.md` tells people what each figure means and what the decision rests on.
 
 mod alike;
+mod change;
 mod curves;
 mod decide;
 mod detect;
@@ -22,24 +23,26 @@ mod published;
 mod read;
 mod result;
 mod serial;
+mod unit;
 mod verdict;
 
 use record::Run;
 use record::schema::Verdict as RunVerdict;
 
-pub use curves::Curves;
-pub use decide::{Change, Figure, Rule};
+pub use change::{Change, Figure, Rule};
 pub use options::{Correction, Options, Published, Time};
 pub use result::{
-    COMPARISON_FORMAT, ComparedMeasure, ComparedRun, Comparison, Detect, Evidence, Pair, PairTest,
-    Peak, QuantileChange, RunFigures, Serial, Side, SideModes, Similarity, Source, Test, Verdict,
+    Acceptance, COMPARISON_FORMAT, ComparedMeasure, ComparedRun, Comparison, Curves, Detect,
+    Evidence, Pair, PairTest, Peak, QuantileChange, RunFigures, Serial, Side, SideModes,
+    Similarity, Source, Test, Verdict,
 };
 pub use verdict::{labels, p_value, percent, shown};
 
 use crate::JudgeError;
-use decide::{Component, Sides, Unit, components, decide};
+use decide::{Component, Sides, components, decide};
 use read::{Ends, Measured, Span};
 use stats::sample::Sample;
+use unit::Unit;
 
 /// Runs of one comparison at most: there are half as many pairs as their square.
 pub const RUNS_MAX: usize = 100;
@@ -192,7 +195,6 @@ pub fn compare_telling(
     Ok(Comparison {
         format: COMPARISON_FORMAT,
         verdict,
-        exit_code: verdict.exit_code(),
         rule,
         options: options.clone(),
         findings,
@@ -402,7 +404,7 @@ fn measure(
     let mut measure = ComparedMeasure {
         name: common.name.clone(),
         kind: common.kind.clone(),
-        verdict: Verdict::CannotTell,
+        verdict: Verdict::Inconclusive,
         text: String::new(),
         source,
         error_bound: source.error_bound(),
@@ -473,9 +475,9 @@ fn figures(
 /// Of all measures together. What makes a comparison untrusted wins.
 fn overall(measures: &[ComparedMeasure], findings: &[record::schema::Finding]) -> Verdict {
     if findings::is_untold(findings) {
-        return Verdict::CannotTell;
+        return Verdict::Inconclusive;
     }
     let verdicts = measures.iter().map(|measure| measure.verdict);
     let most = verdicts.max_by_key(|verdict| verdict.weight());
-    most.unwrap_or(Verdict::CannotTell)
+    most.unwrap_or(Verdict::Inconclusive)
 }

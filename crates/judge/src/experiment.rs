@@ -11,6 +11,7 @@ mod ensembles;
 mod findings;
 mod response;
 mod runs;
+mod values;
 
 pub use analysis::{
     Analysis, CellFigures, ErrorFigures, EstimateFigures, FactorFigures, FitFigures,
@@ -20,7 +21,7 @@ pub use ensembles::{
     Ensemble, EnsembleMeasure, EnsembleOptions, EnsembleRun, Histogram, Mode, TestedModes,
     ensemble, wide_bins,
 };
-pub use runs::{figure_unit, run_values};
+pub use runs::{figure_units, run_values};
 
 use stats::factorial::factor_letter;
 

@@ -5,41 +5,10 @@ use std::collections::BTreeSet;
 use record::schema::{Event, EventKind, Finding, MeasureSummary, Severity, ThresholdResult};
 
 use crate::figures::Figures;
+use crate::finding::finding;
 use crate::limits::{ERROR_FINDINGS_MAX, ERROR_KINDS_MAX, ERROR_TEXT_CHARS_MAX, NOTES_MAX};
 use crate::probes;
 use crate::summary::per_second;
-
-/// A finding being put together.
-pub struct Draft(Finding);
-
-/// Begins a finding; `code` is for machines and never changes.
-pub fn finding(severity: Severity, code: &str, text: String) -> Draft {
-    Draft(Finding {
-        severity,
-        code: code.to_owned(),
-        text,
-        evidence: Default::default(),
-    })
-}
-
-impl Draft {
-    /// Adds a figure behind it.
-    pub fn with(mut self, name: &str, value: f64) -> Draft {
-        self.0.evidence.insert(name.to_owned(), value);
-        self
-    }
-
-    /// The finding, in these words.
-    pub fn worded(mut self, text: String) -> Finding {
-        self.0.text = text;
-        self.0
-    }
-
-    /// The finding.
-    pub fn done(self) -> Finding {
-        self.0
-    }
-}
 
 /// All but the generator's health, most important first.
 pub(crate) fn findings(

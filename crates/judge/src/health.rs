@@ -18,7 +18,7 @@ use record::schema::{
 };
 
 use crate::figures::Figures;
-use crate::findings::finding;
+use crate::finding::finding;
 use crate::limits::{LAG_OF_RESPONSE_MAX, LAG_WARN_NS_MIN};
 use crate::pauses;
 

@@ -17,6 +17,7 @@ pub mod cost;
 pub mod course;
 pub mod experiment;
 mod figures;
+mod finding;
 mod findings;
 mod health;
 pub mod index;
@@ -30,7 +31,8 @@ mod summary;
 mod threshold;
 
 pub use figures::{Cell, Figures, LostUsers};
-pub use findings::{Draft, errors as error_findings, finding};
+pub use finding::{Draft, finding};
+pub use findings::errors as error_findings;
 pub use summary::measures;
 
 use plan::Threshold;

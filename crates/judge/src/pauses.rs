@@ -3,7 +3,7 @@
 use record::schema::{Event, EventKind, Finding, Severity};
 
 use crate::figures::Figures;
-use crate::findings::finding;
+use crate::finding::finding;
 use crate::limits::{PAUSES_TOLD_MAX, STARTS_SHARE_MIN};
 
 /// A time without arrivals.

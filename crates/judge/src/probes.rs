@@ -8,7 +8,7 @@ use record::schema::{EventKind, Finding, Severity};
 use record::{ProbeInfo, Probes};
 
 use crate::figures::Figures;
-use crate::findings::finding;
+use crate::finding::finding;
 use crate::limits::{PROBE_FINDINGS_MAX, PROBE_LIMIT_READINGS_MIN, PROBE_LIMIT_SHARE_MIN};
 use limits::{COUNTED, Counted, LIMITS, Limit, Of};
 

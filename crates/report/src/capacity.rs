@@ -42,13 +42,13 @@ pub fn capacity(
     directory: &str,
     style: Style,
 ) -> String {
-    let tone = match found.exit_code {
-        0 => Tone::Good,
-        _ => Tone::Bad,
+    let tone = match found.ending.is_success() {
+        true => Tone::Good,
+        false => Tone::Bad,
     };
-    let headline = match (found.holds, found.exit_code) {
-        (Some(load), 0) => format!("CAPACITY {}", setting.shown(load)),
-        (Some(load), _) => format!("CAPACITY {} OR MORE", setting.shown(load)),
+    let headline = match (found.holds, found.ending.is_success()) {
+        (Some(load), true) => format!("CAPACITY {}", setting.shown(load)),
+        (Some(load), false) => format!("CAPACITY {} OR MORE", setting.shown(load)),
         (None, _) => "NO CAPACITY FOUND".to_owned(),
     };
     let headline = Line::default()

@@ -4,8 +4,8 @@ mod junit;
 mod markdown;
 
 use judge::compare::{
-    Change, ComparedMeasure, Comparison, Evidence, Figure, Rule, Side, Similarity, Verdict, labels,
-    p_value, percent, shown,
+    Acceptance, Change, ComparedMeasure, Comparison, Evidence, Figure, Rule, Side, Similarity,
+    Verdict, labels, p_value, percent, shown,
 };
 
 use crate::style::{Line, Style, Tone, wrap};
@@ -83,10 +83,10 @@ fn subject(comparison: &Comparison) -> String {
 }
 
 fn tone_of(verdict: Verdict) -> Tone {
-    match verdict.exit_code() {
-        0 => Tone::Good,
-        1 => Tone::Bad,
-        _ => Tone::Warning,
+    match verdict.acceptance() {
+        Acceptance::Accepted => Tone::Good,
+        Acceptance::Rejected => Tone::Bad,
+        Acceptance::Undecided => Tone::Warning,
     }
 }
 

@@ -12,7 +12,6 @@ export interface CapacityDocument {
   of: string;
   unit: string;
   ending: string;
-  exit_code: number;
   holds: number | null;
   breaks: number | null;
   findings: Finding[];

@@ -76,7 +76,7 @@ export interface ComparisonDocument {
   format: number;
   throng: string;
   verdict: string;
-  exit_code: number;
+  accepted: boolean;
   rule: 'permutation' | 'student' | 'windows' | null;
   time: string;
   alpha: number;

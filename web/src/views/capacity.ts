@@ -19,17 +19,22 @@ const FIGURES: Record<string, string> = {
 
 const OUTCOMES = { holds: '✓ holds', breaks: '✗ does not hold', untrusted: '– untrusted' };
 
+/** Whether the search determined the capacity, or a lower bound of it. */
+function isFound(doc: CapacityDocument): boolean {
+  return doc.ending === 'found' || doc.ending === 'all_hold';
+}
+
 export function capacity(doc: CapacityDocument): void {
   const found =
     doc.holds === null
       ? 'None found'
-      : `${load(doc, doc.holds)}${doc.exit_code === 0 ? '' : ' or more'}`;
+      : `${load(doc, doc.holds)}${isFound(doc) ? '' : ' or more'}`;
   const lines_ = el('div');
   page(
     {
       title: `Capacity of ${doc.name}`,
       verdict: found,
-      tone: doc.exit_code === 0 ? 'good' : 'bad',
+      tone: isFound(doc) ? 'good' : 'bad',
       facts: [
         `setting: ${doc.of}`,
         `${count(doc.trials.length)} runs`,

@@ -25,7 +25,7 @@ export function comparison(doc: ComparisonDocument): void {
     {
       title: 'Comparison',
       verdict: capital(doc.verdict),
-      tone: doc.exit_code === 0 ? 'good' : 'bad',
+      tone: doc.accepted ? 'good' : 'bad',
       facts: [
         baselines > 0
           ? `${others} runs vs ${baselines} baseline`

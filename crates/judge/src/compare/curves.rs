@@ -1,29 +1,14 @@
 //! What pictures of a comparison are drawn from: distribution functions, and how each quantile
 //! differs.
 
-use serde::Serialize;
 use stats::sample::Sample;
 
-use super::decide::Unit;
-use super::{Options, QuantileChange, Side, evidence};
-use crate::course::{Share, shares_of};
+use super::unit::Unit;
+use super::{Curves, Options, Side, evidence};
+use crate::course::shares_of;
 
 /// Runs that have a curve of their own at most; of more only the sides have one.
 const RUNS_MAX: usize = 24;
-
-/// The curves of a measure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Curves {
-    /// The distribution function of each run; empty of too many runs.
-    pub runs: Vec<Vec<Share>>,
-    /// That of each side's operations taken together; of all runs where there is no baseline.
-    pub sides: Vec<(Side, Vec<Share>)>,
-    /// Differences of quantiles from the 5th to the 99th percentile, and of the 99.9th where there
-    /// are operations for it; empty without a baseline.
-    pub differences: Vec<QuantileChange>,
-    /// The baseline's quantiles that these are from, mean over its runs, nanoseconds.
-    pub baseline_ns: Vec<f64>,
-}
 
 impl Curves {
     pub(crate) fn of(

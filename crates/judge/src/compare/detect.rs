@@ -2,7 +2,8 @@
 
 use stats::power;
 
-use super::decide::{Unit, times, transformed};
+use super::decide::{times, transformed};
+use super::unit::Unit;
 use super::{ComparedMeasure, Detect, Options};
 
 /// The chance of seeing the difference.

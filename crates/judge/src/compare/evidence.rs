@@ -7,7 +7,7 @@ use stats::rng::{Purpose, Rng};
 use stats::sample::Sample;
 use stats::{anderson, ks, multiple, rank};
 
-use super::decide::Unit;
+use super::unit::Unit;
 use super::{ComparedMeasure, Correction, Evidence, Options, QuantileChange, Test};
 
 /// Draws of a bootstrap.

@@ -140,13 +140,13 @@ pub(crate) fn judge_measure(
         .map(|(run, _)| run.label.as_str())
         .collect();
     (measure.verdict, measure.text) = if !nothing.is_empty() {
-        let text = format!("cannot be told: none ended well in {}", some(&nothing));
-        (Verdict::CannotTell, text)
+        let text = format!("inconclusive: no operation succeeded in {}", some(&nothing));
+        (Verdict::Inconclusive, text)
     } else if rule.is_none() {
         of_pairs(measure, runs)
     } else if measure.changes.is_empty() {
-        let text = "cannot be told: too few operations in a tenth of a run";
-        (Verdict::CannotTell, text.to_owned())
+        let text = "inconclusive: too few operations in a tenth of a run";
+        (Verdict::Inconclusive, text.to_owned())
     } else {
         of_changes(&measure.changes)
     };
@@ -155,7 +155,7 @@ pub(crate) fn judge_measure(
 /// Without a baseline: do all runs fall into one group?
 fn of_pairs(measure: &ComparedMeasure, runs: &[ComparedRun]) -> (Verdict, String) {
     let Some(direct) = &measure.direct else {
-        return (Verdict::CannotTell, "cannot be told".to_owned());
+        return (Verdict::Inconclusive, "inconclusive".to_owned());
     };
     let different = direct
         .pairs
@@ -208,7 +208,7 @@ pub(crate) fn of_measures(
         found.push(finding(Severity::Good, "no-difference", text));
     }
     found.extend(of_detection(measures, options));
-    if measures.iter().all(|m| m.verdict == Verdict::CannotTell) {
+    if measures.iter().all(|m| m.verdict == Verdict::Inconclusive) {
         let text = "no measure could be compared".to_owned();
         found.push(finding(Severity::Fatal, "nothing-compared", text));
     }
@@ -225,8 +225,8 @@ fn of_measure(measure: &ComparedMeasure, runs: &[ComparedRun]) -> Option<Finding
         Verdict::ModesDiffer => (Severity::Warning, "modes-differ"),
         Verdict::Faster => (Severity::Good, "faster"),
         Verdict::FewerErrors => (Severity::Good, "fewer-errors"),
-        Verdict::CannotTell if is_broken(measure, runs) => (Severity::Fatal, "not-compared"),
-        Verdict::CannotTell => (Severity::Warning, "not-compared"),
+        Verdict::Inconclusive if is_broken(measure, runs) => (Severity::Fatal, "not-compared"),
+        Verdict::Inconclusive => (Severity::Warning, "not-compared"),
         Verdict::NoDifference => return of_tolerated(measure),
     };
     let mut text = format!("{}: {}", measure.name, measure.text);

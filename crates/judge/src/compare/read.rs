@@ -8,7 +8,7 @@ use record::{Outcome, Run};
 use stats::hist::LogHistogram;
 use stats::sample::{Edge, Sample};
 
-use super::decide::Unit;
+use super::unit::Unit;
 use super::{Options, Source, Time};
 use crate::JudgeError;
 

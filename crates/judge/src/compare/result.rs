@@ -3,7 +3,9 @@
 use record::schema::Finding;
 use serde::Serialize;
 
-use super::{Change, Curves, Options, Rule};
+use super::change::{Change, Rule};
+use super::options::Options;
+use crate::course::Share;
 
 /// Version of the JSON.
 pub const COMPARISON_FORMAT: u32 = 1;
@@ -25,8 +27,8 @@ pub enum Verdict {
     MoreErrors,
     /// A smaller share, times being no different.
     FewerErrors,
-    /// The data do not allow to tell.
-    CannotTell,
+    /// The data allow no decision.
+    Inconclusive,
 }
 
 impl Verdict {
@@ -39,25 +41,24 @@ impl Verdict {
             Verdict::ModesDiffer => "modes differ",
             Verdict::MoreErrors => "more errors",
             Verdict::FewerErrors => "fewer errors",
-            Verdict::CannotTell => "cannot be told",
+            Verdict::Inconclusive => "inconclusive",
         }
     }
 
-    /// The process's exit code: 0 no difference seen or better, 1 worse or different, 2 cannot be
-    /// told.
-    pub fn exit_code(self) -> i32 {
+    /// Whether a continuous integration job should accept the change.
+    pub fn acceptance(self) -> Acceptance {
         match self {
-            Verdict::NoDifference | Verdict::Faster | Verdict::FewerErrors => 0,
-            Verdict::Slower | Verdict::MoreErrors | Verdict::ModesDiffer => 1,
-            Verdict::CannotTell => 2,
+            Verdict::NoDifference | Verdict::Faster | Verdict::FewerErrors => Acceptance::Accepted,
+            Verdict::Slower | Verdict::MoreErrors | Verdict::ModesDiffer => Acceptance::Rejected,
+            Verdict::Inconclusive => Acceptance::Undecided,
         }
     }
 
-    /// The greatest decides what is said of all together. A measure that cannot be told does not
-    /// outweigh those that can.
+    /// The measure with the greatest weight decides the overall verdict. An inconclusive measure
+    /// never outweighs the others.
     pub(crate) fn weight(self) -> u32 {
         match self {
-            Verdict::CannotTell => 0,
+            Verdict::Inconclusive => 0,
             Verdict::NoDifference => 1,
             Verdict::FewerErrors => 2,
             Verdict::Faster => 3,
@@ -68,6 +69,17 @@ impl Verdict {
     }
 }
 
+/// What a verdict means for a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acceptance {
+    /// No difference, or an improvement.
+    Accepted,
+    /// Worse, or different in shape.
+    Rejected,
+    /// The data allow no decision.
+    Undecided,
+}
+
 /// A comparison of runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
@@ -75,8 +87,6 @@ pub struct Comparison {
     pub format: u32,
     /// Of all measures together.
     pub verdict: Verdict,
-    /// [`Verdict::exit_code`].
-    pub exit_code: i32,
     /// What the decision rests on; `None` where all runs were compared with each other, without a
     /// baseline.
     pub rule: Option<Rule>,
@@ -323,4 +333,18 @@ pub struct Detect {
     pub runs: Option<u64>,
     /// The same less the runs that are there.
     pub more: Option<u64>,
+}
+
+/// The curves of a measure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Curves {
+    /// The distribution function of each run; empty of too many runs.
+    pub runs: Vec<Vec<Share>>,
+    /// That of each side's operations taken together; of all runs where there is no baseline.
+    pub sides: Vec<(Side, Vec<Share>)>,
+    /// Differences of quantiles from the 5th to the 99th percentile, and of the 99.9th where there
+    /// are operations for it; empty without a baseline.
+    pub differences: Vec<QuantileChange>,
+    /// The baseline's quantiles that these are from, mean over its runs, nanoseconds.
+    pub baseline_ns: Vec<f64>,
 }

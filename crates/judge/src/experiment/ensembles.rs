@@ -10,7 +10,7 @@ use serde::Serialize;
 use stats::sample::Sample;
 
 use crate::compare::{self, CompareError, Options, Similarity};
-use crate::findings::finding;
+use crate::finding::finding;
 use crate::limits::EXPERIMENT_BIN_OF_MEDIAN_MAX;
 
 /// Bins of a histogram.

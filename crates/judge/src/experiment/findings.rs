@@ -5,9 +5,9 @@ use stats::factorial::factor_letter;
 use stats::factorial::{FactorialError, Test, brown_forsythe, shapiro_wilk, spearman};
 
 use super::analysis::{CellFigures, FitFigures, MissingCell};
-use super::response::{deviation, mean, problem_in_words};
+use super::values::{deviation, mean};
 use super::{Data, ResponseData};
-use crate::findings::finding as draft;
+use crate::finding::finding as draft;
 use crate::limits::{
     EXPERIMENT_CELLS_TOLD, EXPERIMENT_SHARE_TOLD, EXPERIMENT_SIGNIFICANCE, EXPERIMENT_SPAN_FOR_LOG,
     EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD, EXPERIMENT_SPREAD_CELLS, EXPERIMENT_SPREAD_REPETITIONS,
@@ -159,7 +159,7 @@ fn problem(seen: &Seen<'_>) -> Option<Finding> {
         FactorialError::Constant => (Severity::Note, "constant"),
         _ => (Severity::Warning, "not-analysed"),
     };
-    Some(finding(severity, code, problem_in_words(problem), &[]))
+    Some(finding(severity, code, problem_text(problem), &[]))
 }
 
 /// Which terms explain most.
@@ -355,4 +355,18 @@ fn log(seen: &Seen<'_>, findings: &[Finding]) -> Option<Finding> {
             &[("max_by_min", span)],
         )
     })
+}
+
+/// Why no model was fitted.
+fn problem_text(problem: &FactorialError) -> String {
+    match problem {
+        FactorialError::Constant => {
+            "all values are the same: no factor changes it, and there is no variation to allocate"
+                .to_owned()
+        }
+        FactorialError::Factors(0) => {
+            "no factor was measured at two levels: there is nothing to compare".to_owned()
+        }
+        other => other.to_string(),
+    }
 }

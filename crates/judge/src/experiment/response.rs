@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use stats::factorial::{Alias, Estimate, Factorial, FactorialError, Observation, Term, factorial};
+use stats::factorial::{Alias, Estimate, Factorial, Observation, Term, factorial};
 
 use super::analysis::{
     CellFigures, ErrorFigures, EstimateFigures, FitFigures, InteractionTable, LevelFigures,
     ResponseAnalysis, TermFigures,
 };
 use super::findings::{self, Seen};
+use super::values::{deviation, mean};
 use super::{Data, word};
 
 /// What is left of a design after what is not there is left out.
@@ -120,16 +121,6 @@ fn cells(measured: &[(&[usize], f64)]) -> Vec<CellFigures> {
         values,
     });
     figures.collect()
-}
-
-pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-pub(super) fn deviation(values: &[f64]) -> Option<f64> {
-    let middle = mean(values);
-    let square: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
-    (values.len() > 1).then(|| (square / (values.len() - 1) as f64).sqrt())
 }
 
 fn fit_figures(
@@ -245,18 +236,4 @@ fn interactions(
         }
     });
     tables.collect()
-}
-
-/// Why there is no model, in words.
-pub(super) fn problem_in_words(problem: &FactorialError) -> String {
-    match problem {
-        FactorialError::Constant => {
-            "all values are the same: no factor changes it, and there is no variation to allocate"
-                .to_owned()
-        }
-        FactorialError::Factors(0) => {
-            "no factor was measured at two levels: there is nothing to compare".to_owned()
-        }
-        other => other.to_string(),
-    }
 }

@@ -40,7 +40,18 @@ pub fn run_values(run: &Run, names: &[&str]) -> Result<Vec<Option<f64>>, JudgeEr
     values.collect()
 }
 
-/// How a figure is written.
-pub fn figure_unit(figure: &plan::Figure) -> Unit {
-    threshold::unit(figure)
+/// The unit of each of these figures of a run; [`Unit::Plain`] for an unknown figure.
+pub fn figure_units(run: &Run, names: &[&str]) -> Vec<Unit> {
+    let info = run.info();
+    let measures: Vec<&str> = info.measures.iter().map(|m| m.name.as_str()).collect();
+    let phases: Vec<&str> = info.phases.iter().map(|p| p.name.as_str()).collect();
+    let known = Names {
+        measures: &measures,
+        phases: &phases,
+    };
+    let units = names.iter().map(|name| {
+        let figure = known.figure(name);
+        figure.map_or(Unit::Plain, |figure| threshold::unit(&figure))
+    });
+    units.collect()
 }

@@ -3,7 +3,7 @@
 use record::schema::{EventKind, Finding, Severity};
 
 use crate::figures::Figures;
-use crate::findings::finding;
+use crate::finding::finding;
 use crate::limits::LOSSES_TOLD_MAX;
 
 /// A finding for each lost worker, and one for those that are too many to be told. `allow_lost_workers`: the

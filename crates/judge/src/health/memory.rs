@@ -3,7 +3,7 @@
 use record::schema::{EventKind, Finding, Severity, UsersSummary};
 
 use crate::figures::Figures;
-use crate::findings::finding;
+use crate::finding::finding;
 
 /// Where the run's guard ended the ramp before memory was gone.
 pub(super) fn pressure(figures: &Figures, users: &UsersSummary) -> Option<Finding> {

@@ -5,7 +5,7 @@ use record::schema::{Finding, HealthSummary, PhaseInfo, RunStatus, Severity, Use
 
 use super::cause;
 use crate::figures::{self, Figures};
-use crate::findings::finding;
+use crate::finding::finding;
 use crate::limits::{FILES_IN_FLIGHT_MIN, POISSON_SIGMAS, STARTS_SHARE_MIN};
 
 /// Users and operations turned away for want of files, ports or memory: a finding for each

@@ -6,7 +6,7 @@
 use record::schema::{Finding, HealthSummary, Severity};
 
 use crate::figures::Figures;
-use crate::findings::finding;
+use crate::finding::finding;
 use crate::limits::RETRANSMITS_SHARE_MAX;
 
 /// All there is to say, what touches most users first.

@@ -3,7 +3,7 @@
 use record::schema::{EventKind, Finding, Severity};
 
 use crate::figures::Figures;
-use crate::findings::finding;
+use crate::finding::finding;
 
 /// Where the target ended by itself, or somebody else ended it.
 pub(super) fn ended(figures: &Figures) -> Option<Finding> {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{Entry, State};
+use crate::capacity::Ending;
 use crate::course::Number;
 
 /// Larger files are not read for a list.
@@ -184,7 +185,7 @@ struct SearchFile {
 
 #[derive(Deserialize)]
 struct CapacityFile {
-    exit_code: i32,
+    ending: Ending,
     holds: Option<f64>,
     breaks: Option<f64>,
 }
@@ -210,9 +211,9 @@ fn search(path: &Path, entry: &mut Entry) -> Result<(), String> {
     if let Some(breaks) = found.breaks {
         entry.note += &format!(", breaks at {}", load(breaks));
     }
-    entry.state = match found.exit_code {
-        0 => State::Done,
-        1 => State::Failed,
+    entry.state = match found.ending {
+        Ending::Found | Ending::AllHold => State::Done,
+        Ending::NoneHolds => State::Failed,
         _ => State::Untrusted,
     };
     Ok(())

@@ -157,7 +157,7 @@ fn runs_belong_to_their_experiment_or_search() {
         (knee.name.as_str(), knee.state),
         ("shop.yaml", State::Unfinished)
     );
-    let text = r#"{"exit_code":0,"holds":120.0,"breaks":126.0}"#;
+    let text = r#"{"ending":"found","holds":120.0,"breaks":126.0}"#;
     fs::write(root.join("knee/capacity.json"), text).unwrap();
     let listing = list(root);
     let knee = named(&listing, "knee");

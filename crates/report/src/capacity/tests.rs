@@ -91,7 +91,6 @@ fn a_conclusion_has_headline_findings_and_loads() {
         of: setting().path,
         unit: setting().unit,
         ending: Ending::Found,
-        exit_code: 0,
         holds: Some(730.0),
         breaks: Some(760.0),
         findings: vec![Finding {
@@ -132,12 +131,11 @@ fn a_conclusion_has_headline_findings_and_loads() {
     "#]]
     .assert_eq(&text);
     let more = Conclusion {
-        exit_code: 2,
+        ending: Ending::OutOfSteps,
         ..found.clone()
     };
     assert!(capacity(&more, &setting(), "", STYLE).contains("CAPACITY 730/s OR MORE"));
     let none = Conclusion {
-        exit_code: 1,
         holds: None,
         ..found
     };

@@ -3,7 +3,7 @@
 //! A measure that is worse fails; one without a conclusion is skipped; a comparison without any conclusion is
 //! an error.
 
-use judge::compare::{Comparison, Verdict};
+use judge::compare::{Acceptance, Comparison, Verdict};
 use record::schema::Severity;
 
 use super::subject;
@@ -18,13 +18,13 @@ pub fn comparison_junit(comparison: &Comparison) -> String {
             .filter(|m| wanted(m.verdict))
             .count()
     };
-    let inconclusive = comparison.verdict == Verdict::CannotTell;
+    let inconclusive = comparison.verdict == Verdict::Inconclusive;
     let tests = comparison.measures.len() + usize::from(inconclusive);
     let totals = format!(
         "tests=\"{tests}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
-        count(&|verdict| verdict.exit_code() == 1),
+        count(&|verdict| verdict.acceptance() == Acceptance::Rejected),
         usize::from(inconclusive),
-        count(&|verdict| verdict == Verdict::CannotTell),
+        count(&|verdict| verdict == Verdict::Inconclusive),
     );
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {totals}>\n  \
@@ -46,8 +46,8 @@ pub fn comparison_junit(comparison: &Comparison) -> String {
         let related = findings.filter(|f| f.text.starts_with(&about));
         let related: Vec<&str> = related.map(|finding| finding.text.as_str()).collect();
         let status = match measure.verdict {
-            Verdict::CannotTell => Status::Skipped,
-            verdict if verdict.exit_code() == 1 => Status::Failed,
+            Verdict::Inconclusive => Status::Skipped,
+            verdict if verdict.acceptance() == Acceptance::Rejected => Status::Failed,
             _ => Status::Passed,
         };
         let name = ("compare", measure.name.as_str());

@@ -1,6 +1,6 @@
 //! A comparison as Markdown for a pull request: the verdict, a table, findings, all figures folded.
 
-use judge::compare::{ComparedMeasure, Comparison, Figure, Verdict, p_value, shown};
+use judge::compare::{Acceptance, ComparedMeasure, Comparison, Figure, Verdict, p_value, shown};
 use record::schema::Severity;
 
 use super::{label, relative, rule, signed, subject};
@@ -116,10 +116,10 @@ fn all_figures(comparison: &Comparison) -> String {
 }
 
 fn mark(verdict: Verdict) -> &'static str {
-    match verdict.exit_code() {
-        0 => "✅",
-        1 => "❌",
-        _ => "⚠️",
+    match verdict.acceptance() {
+        Acceptance::Accepted => "✅",
+        Acceptance::Rejected => "❌",
+        Acceptance::Undecided => "⚠️",
     }
 }
 

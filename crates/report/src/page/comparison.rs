@@ -1,8 +1,8 @@
 //! The document of a comparison.
 
 use judge::compare::{
-    Change, ComparedMeasure, ComparedRun, Comparison, Curves, Detect, Evidence, Pair, Rule,
-    RunFigures, SideModes, Similarity, shown,
+    Acceptance, Change, ComparedMeasure, ComparedRun, Comparison, Curves, Detect, Evidence, Pair,
+    Rule, RunFigures, SideModes, Similarity, shown,
 };
 use record::schema::Finding;
 use serde::Serialize;
@@ -17,7 +17,8 @@ const PAIRS_MAX: usize = 500;
 #[derive(Serialize)]
 struct ComparisonDocument<'a> {
     verdict: &'static str,
-    exit_code: i32,
+    /// True for a verdict that a continuous integration job accepts.
+    accepted: bool,
     rule: Option<Rule>,
     time: &'static str,
     alpha: f64,
@@ -78,7 +79,7 @@ impl Page {
         let options = &comparison.options;
         let document = ComparisonDocument {
             verdict: comparison.verdict.name(),
-            exit_code: comparison.exit_code,
+            accepted: comparison.verdict.acceptance() == Acceptance::Accepted,
             rule: comparison.rule,
             time: options.time.name(),
             alpha: options.alpha,

@@ -8,7 +8,7 @@ use controller::{
     SearchError, SearchResult, search_capacity,
 };
 use convert::Leniency;
-use judge::capacity::Bounds;
+use judge::capacity::{Bounds, Ending};
 use plan::LoadSetting;
 use report::Page;
 use scenario::{LoadSettingError, load_setting};
@@ -103,9 +103,9 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
         ) + &page.as_deref().map_or(String::new(), page::line)
     };
     written(write!(std::io::stdout(), "{text}"))?;
-    Ok(match conclusion.exit_code {
-        0 => Exit::Passed,
-        1 => Exit::Failed,
+    Ok(match conclusion.ending {
+        Ending::Found | Ending::AllHold => Exit::Passed,
+        Ending::NoneHolds => Exit::Failed,
         _ => Exit::Untrusted,
     })
 }

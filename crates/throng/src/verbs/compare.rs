@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use judge::compare::{
-    CompareError, Comparison, Correction, Options, Published, Time, compare as compare_runs,
+    Acceptance, CompareError, Comparison, Correction, Options, Published, Time,
+    compare as compare_runs,
 };
 use record::Run;
 use report::Page;
@@ -27,10 +28,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         page::write(&Page::comparison(&comparison, page::VERSION), path)?;
     }
     print(args, &comparison)?;
-    Ok(match comparison.exit_code {
-        0 => Exit::Passed,
-        1 => Exit::Failed,
-        _ => Exit::Untrusted,
+    Ok(match comparison.verdict.acceptance() {
+        Acceptance::Accepted => Exit::Passed,
+        Acceptance::Rejected => Exit::Failed,
+        Acceptance::Undecided => Exit::Untrusted,
     })
 }
 

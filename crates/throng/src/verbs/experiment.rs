@@ -1,6 +1,5 @@
 //! `throng experiment FILE`: run by a design, and tell what the factors do.
 
-mod collect;
 mod open;
 mod progress;
 
@@ -9,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use controller::experiment::{
     ExperimentError, ExperimentRequest, ExperimentState, Lock, LockError, RunStage, STATE_FILE,
-    conduct_experiment,
+    analyze_runs, conduct_experiment,
 };
-use judge::experiment::{Analysis, analyze, wide_bins};
+use judge::experiment::Analysis;
 use record::RecordError;
 use report::Page;
-use scenario::experiment::{Compare, Table};
+use scenario::experiment::Table;
 
 use crate::args::ExperimentArgs;
 use crate::exit::{Exit, Failure, written};
@@ -23,6 +22,8 @@ use crate::{page, source, terminal};
 use open::Opened;
 use progress::Watcher;
 
+/// Confidence of intervals unless --confidence says otherwise.
+const CONFIDENCE: f64 = 0.95;
 /// What an analysis is written to, in the experiment's directory.
 const ANALYSIS_FILE: &str = "analysis.json";
 /// The experiment's and the scenario's texts, kept beside the runs.
@@ -171,7 +172,7 @@ fn finish(
     directory: &Path,
     state: &ExperimentState,
 ) -> Result<Exit, Failure> {
-    let analysis = analysis(experiment, state, directory);
+    let analysis = analyze_runs(experiment, state, directory);
     let text = report::experiment_json(&analysis);
     record::whole::write(&directory.join(ANALYSIS_FILE), text.as_bytes()).map_err(refused)?;
     let page = Page::experiment(&analysis, page::VERSION);
@@ -196,25 +197,11 @@ fn finish(
     )
 }
 
-fn analysis(
-    experiment: &scenario::Experiment,
-    state: &ExperimentState,
-    directory: &Path,
-) -> Analysis {
-    let mut analysis = analyze(&collect::data(experiment, state, directory));
-    analysis.ensembles = collect::ensembles(experiment, state, directory);
-    let wide = |compare: &Compare| wide_bins(&analysis.ensembles, compare.bin_ns);
-    analysis
-        .findings
-        .extend(experiment.compare.as_ref().and_then(wide));
-    analysis
-}
-
 /// The page of the experiment in a directory, as far as it got. Nothing is written.
 #[cfg(feature = "web")]
 pub(crate) fn page_of(directory: &Path) -> Result<Page, Failure> {
     let (experiment, state) = stored(directory)?;
-    let analysis = analysis(&experiment, &state, directory);
+    let analysis = analyze_runs(&experiment, &state, directory);
     Ok(Page::experiment(&analysis, page::VERSION))
 }
 
@@ -261,7 +248,14 @@ fn analyze_table(args: &ExperimentArgs, path: &Path) -> Result<Exit, Failure> {
             "the first line names the columns; docs/experiments.md shows an example",
         )
     })?;
-    let analysis = analyze(&collect::table(table, path, &args.table));
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let confidence = args.table.confidence.unwrap_or(CONFIDENCE);
+    let analysis = controller::experiment::analyze_table(
+        table,
+        name.into_owned(),
+        args.table.multiplicative,
+        confidence,
+    );
     if let Some(path) = &args.html {
         page::write(&Page::experiment(&analysis, page::VERSION), path)?;
     }

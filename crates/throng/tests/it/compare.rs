@@ -189,9 +189,9 @@ fn a_measure_that_only_fails_fails_the_run() {
     };
     ensemble(&space, "old", 1..6, &Recorded::new(0));
     ensemble(&space, "new", 11..16, &failing);
-    compare(&space, "new", "old", &[])
-        .with(2)
-        .stdout_contains("fatal: GET /: cannot be told: none ended well in C1, C2, C3, C4, C5");
+    compare(&space, "new", "old", &[]).with(2).stdout_contains(
+        "fatal: GET /: inconclusive: no operation succeeded in C1, C2, C3, C4, C5",
+    );
 }
 
 #[test]
@@ -390,7 +390,7 @@ fn bad_input_is_reported_and_never_filled_in() {
     let mut command = throng(["compare", &none, "--baseline", &first, &second]);
     Ended::of(command.current_dir(space.path("")))
         .with(2)
-        .stdout_contains("cannot be told: none ended well in C1");
+        .stdout_contains("inconclusive: no operation succeeded in C1");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use stats::ks;
 
+use stats::sample::Sample;
+
 use super::*;
 use crate::compare::Verdict;
 use crate::compare::verdict::of_changes;

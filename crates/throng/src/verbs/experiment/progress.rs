@@ -12,10 +12,10 @@ use scenario::Experiment;
 use scenario::experiment::Design;
 use stats::factorial::factor_letter;
 
-use super::collect::units_of;
 use super::open::Opened;
 use crate::page;
 use crate::terminal::{self, View};
+use judge::experiment::figure_units;
 
 /// Significant digits of responses.
 const DIGITS: usize = 3;
@@ -210,7 +210,7 @@ impl<'a> Watcher<'a> {
             return String::new();
         };
         let values = run_values(&run, &self.figures).unwrap_or_default();
-        let units = units_of(&run, &self.figures);
+        let units = figure_units(&run, &self.figures);
         let told = self.figures.iter().zip(units).zip(values);
         let told = told.map(|((figure, unit), value)| match value {
             Some(value) => format!("{figure} {}", unit.format(value, DIGITS)),

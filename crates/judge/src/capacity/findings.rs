@@ -5,10 +5,10 @@ use record::schema::{Finding, Severity};
 
 use super::Ending;
 use super::bend::{Bend, Sign};
-use super::conclude::Conclusion;
+use super::conclusion::Conclusion;
 use super::level::{Level, Verdict};
 use super::trial::{Outcome, Trial};
-use crate::findings::finding;
+use crate::finding::finding;
 
 /// All of them, the answer first.
 pub(super) fn findings(

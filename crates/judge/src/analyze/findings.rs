@@ -7,7 +7,7 @@ use super::drift::Drift;
 use super::laws::Laws;
 use super::windows::{Evenness, Known};
 use super::{Analysis, CONFIDENCE};
-use crate::findings::finding;
+use crate::finding::finding;
 
 /// Seconds that are more alike than this are told: about half of them would know as much.
 const CORRELATION_MIN: f64 = 0.33;

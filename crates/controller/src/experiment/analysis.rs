@@ -1,24 +1,66 @@
-//! From runs, or from a table, to what is analysed.
+//! From an experiment's runs to its analysis.
 
 use std::path::Path;
 
-use controller::experiment::{ExperimentState, RunRecord, RunStage};
 use judge::experiment::{
-    Data, Ensemble, EnsembleOptions, LeftOut, ResponseData, Row, ensemble, figure_unit, run_values,
+    Analysis, Data, Ensemble, EnsembleOptions, LeftOut, ResponseData, Row, analyze, ensemble,
+    figure_units, run_values, wide_bins,
 };
 use record::Run;
 use record::schema::Verdict;
 use scenario::Experiment;
-use scenario::experiment::Table;
+use scenario::experiment::{Compare, Table, TableRow};
 use units::Unit;
 
-use crate::args::TableArgs;
+use super::{ExperimentState, RunRecord, RunStage};
 
-/// Confidence of intervals where nothing else is said.
-const CONFIDENCE: f64 = 0.95;
+/// Analyses the runs that an experiment has made so far, and compares the runs of each combination if
+/// the experiment requests that.
+pub fn analyze_runs(
+    experiment: &Experiment,
+    state: &ExperimentState,
+    directory: &Path,
+) -> Analysis {
+    let mut analysis = analyze(&data(experiment, state, directory));
+    analysis.ensembles = ensembles(experiment, state, directory);
+    let wide = |compare: &Compare| wide_bins(&analysis.ensembles, compare.bin_ns);
+    analysis
+        .findings
+        .extend(experiment.compare.as_ref().and_then(wide));
+    analysis
+}
 
-/// What the runs of an experiment measured, in the order in which they were made.
-pub(super) fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> Data {
+/// Analyses a table with results that were measured elsewhere. Which combinations were planned is unknown.
+pub fn analyze_table(
+    table: Table,
+    name: String,
+    multiplicative: bool,
+    confidence: f64,
+) -> Analysis {
+    let response = |name| ResponseData {
+        name,
+        unit: Unit::Plain,
+        multiplicative,
+    };
+    let row = |row: TableRow| Row {
+        levels: row.levels,
+        values: row.values,
+    };
+    let factors = table.factors.into_iter();
+    analyze(&Data {
+        name,
+        factors: factors.map(|factor| (factor.name, factor.levels)).collect(),
+        responses: table.responses.into_iter().map(response).collect(),
+        rows: table.rows.into_iter().map(row).collect(),
+        planned: Vec::new(),
+        repetitions: 0,
+        left_out: Vec::new(),
+        confidence,
+    })
+}
+
+/// What the runs of an experiment measured, in the order of the runs.
+fn data(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> Data {
     let figures: Vec<&str> = experiment
         .responses
         .iter()
@@ -51,7 +93,7 @@ pub(super) fn data(experiment: &Experiment, state: &ExperimentState, directory: 
     {
         match measured(experiment, run, directory, &figures) {
             Ok((found, values)) => {
-                units.get_or_insert_with(|| units_of(&found, &figures));
+                units.get_or_insert_with(|| figure_units(&found, &figures));
                 let levels = run.cell.clone();
                 data.rows.push(Row { levels, values });
             }
@@ -73,7 +115,7 @@ pub(super) fn data(experiment: &Experiment, state: &ExperimentState, directory: 
     data
 }
 
-/// The figures of a run, or why it does not count.
+/// The figures of a run, or the reason why it is left out.
 fn measured(
     experiment: &Experiment,
     run: &RunRecord,
@@ -99,12 +141,8 @@ fn measured(
     Ok((found, values))
 }
 
-/// The runs of each combination held against each other; nothing where that was not asked for.
-pub(super) fn ensembles(
-    experiment: &Experiment,
-    state: &ExperimentState,
-    directory: &Path,
-) -> Vec<Ensemble> {
+/// The runs of each combination compared with each other; empty unless the experiment requests it.
+fn ensembles(experiment: &Experiment, state: &ExperimentState, directory: &Path) -> Vec<Ensemble> {
     let Some(compare) = &experiment.compare else {
         return Vec::new();
     };
@@ -128,7 +166,7 @@ pub(super) fn ensembles(
         let counted = made
             .filter(|run| experiment.keeps_untrusted || run.verdict != Some(Verdict::Untrusted));
         let opened = counted.filter_map(|run| {
-            // What cannot be opened is told with the responses.
+            // A run that cannot be opened is reported with the responses.
             let opened = Run::open(&directory.join(run.directory.as_ref()?)).ok()?;
             Some((run.number, opened))
         });
@@ -137,53 +175,4 @@ pub(super) fn ensembles(
         ensemble(levels.collect(), &opened.collect::<Vec<_>>(), &options)
     };
     experiment.cells().into_iter().map(of_cell).collect()
-}
-
-/// How these figures of a run are written.
-pub(super) fn units_of(run: &Run, figures: &[&str]) -> Vec<Unit> {
-    let measures: Vec<&str> = run
-        .info()
-        .measures
-        .iter()
-        .map(|m| m.name.as_str())
-        .collect();
-    let phases: Vec<&str> = run.info().phases.iter().map(|p| p.name.as_str()).collect();
-    let units = figures.iter().map(|figure| {
-        let figure = scenario::figure(figure, &measures, &phases);
-        figure.map_or(Unit::Plain, |figure| figure_unit(&figure))
-    });
-    units.collect()
-}
-
-/// The rows of a table. What was planned is not known.
-pub(super) fn table(table: Table, path: &Path, args: &TableArgs) -> Data {
-    let factors = table.factors.into_iter();
-    let responses = table.responses.into_iter();
-    Data {
-        name: path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
-        factors: factors.map(|factor| (factor.name, factor.levels)).collect(),
-        responses: responses
-            .map(|name| ResponseData {
-                name,
-                unit: Unit::Plain,
-                multiplicative: args.multiplicative,
-            })
-            .collect(),
-        rows: table
-            .rows
-            .into_iter()
-            .map(|row| Row {
-                levels: row.levels,
-                values: row.values,
-            })
-            .collect(),
-        planned: Vec::new(),
-        repetitions: 0,
-        left_out: Vec::new(),
-        confidence: args.confidence.unwrap_or(CONFIDENCE),
-    }
 }

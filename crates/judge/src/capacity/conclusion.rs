@@ -1,0 +1,87 @@
+//! What a search for capacity found.
+
+use record::schema::Finding;
+use serde::Serialize;
+
+use super::Ending;
+use super::bend::Bend;
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Conclusion {
+    /// What was turned, as `--set` knows it.
+    pub of: String,
+    /// What follows its numbers.
+    pub unit: String,
+    /// How the search ended.
+    pub ending: Ending,
+    /// The highest load that holds; `None`: none does.
+    pub holds: Option<f64>,
+    /// The lowest above it that does not; `None`: all hold.
+    pub breaks: Option<f64>,
+    /// The most important first.
+    pub findings: Vec<Finding>,
+    /// All loads, the lowest first.
+    pub levels: Vec<LevelFigures>,
+    /// The universal scalability law of the target; `None`: see `law_problem`.
+    pub law: Option<Law>,
+    /// Why no law was fitted.
+    pub law_problem: Option<String>,
+    /// What bent first at the lowest load that does not hold.
+    pub bend: Option<Bend>,
+}
+
+/// A load with its trials and their mean figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LevelFigures {
+    /// The load.
+    pub load: f64,
+    /// Trials that kept the thresholds.
+    pub holds: usize,
+    /// Trials that did not.
+    pub breaks: usize,
+    /// Trials that could not be trusted.
+    pub untrusted: usize,
+    /// What they come to; `None`: not known yet.
+    pub held: Option<bool>,
+    /// X, mean of the trials that measured something; `None` where none did.
+    pub per_s: Option<f64>,
+    /// N = X · R, the same.
+    pub in_flight: Option<f64>,
+    /// Median of the trials' medians; `None` where nothing ended well.
+    pub p50_ns: Option<u64>,
+    /// Median of their 99th percentiles.
+    pub p99_ns: Option<u64>,
+    /// Mean of their shares of errors.
+    pub error_share: Option<f64>,
+}
+
+/// X(N) = λN/(1 + σ(N − 1) + κN(N − 1)), N in flight.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Law {
+    /// λ: throughput by second of one alone; value, lower and upper bound.
+    pub lambda: (f64, f64, Option<f64>),
+    /// σ: contention.
+    pub sigma: (f64, f64, Option<f64>),
+    /// κ: coherency.
+    pub kappa: (f64, f64, Option<f64>),
+    /// Trials it was fitted to.
+    pub trials: usize,
+    /// The greatest number in flight among them; beyond, the law is a guess.
+    pub in_flight_max: f64,
+    /// Share of the throughputs' scatter that it explains.
+    pub r_squared: f64,
+    /// In flight where throughput is greatest; `None`: it never falls.
+    pub peak_in_flight: Option<f64>,
+    /// The throughput that is never passed; `None`: there is none.
+    pub limit_per_s: Option<f64>,
+}
+
+impl Law {
+    /// Throughput by second with so many in flight.
+    pub fn at(&self, in_flight: f64) -> f64 {
+        let (lambda, sigma, kappa) = (self.lambda.0, self.sigma.0, self.kappa.0);
+        let beyond = in_flight - 1.0;
+        lambda * in_flight / (1.0 + sigma * beyond + kappa * in_flight * beyond)
+    }
+}

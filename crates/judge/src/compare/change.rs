@@ -1,0 +1,107 @@
+//! The figures that are compared, the rules of the decision, and how a figure differs.
+
+use serde::Serialize;
+use stats::permute::choices;
+
+/// What is compared of a measure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Figure {
+    /// Arithmetic mean of the time.
+    Mean,
+    /// Quantile of the time, of this share.
+    Quantile(f64),
+    /// Operations that ended well, per second.
+    Rate,
+    /// Share of operations that ended ill.
+    ErrorRate,
+    /// The whole distribution of the time.
+    Shape,
+}
+
+impl Figure {
+    /// `mean`, `p99`, `rate`, `error_rate`, `shape`.
+    pub fn name(self) -> String {
+        match self {
+            Figure::Mean => "mean".to_owned(),
+            Figure::Quantile(q) => {
+                // 0.999 · 100 is 99.9 and a little.
+                let percent = (q * 1e8).round() / 1e6;
+                format!("p{percent}")
+            }
+            Figure::Rate => "rate".to_owned(),
+            Figure::ErrorRate => "error_rate".to_owned(),
+            Figure::Shape => "shape".to_owned(),
+        }
+    }
+}
+
+impl Serialize for Figure {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
+    }
+}
+
+/// What the decision rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// Dealings of the runs to the two sides; nothing is taken for granted but that runs of one
+    /// thing could have come in any order.
+    Permutation,
+    /// Student's t over runs, Holm's correction: too few runs for permutations ever to reach α.
+    /// Takes logarithms of runs' figures for normal.
+    Student,
+    /// One run a side: their windows are paired, and changed places with each other. What differs
+    /// from run to run is not in it.
+    Windows,
+}
+
+impl Rule {
+    /// The rule for so many runs a side.
+    pub(crate) fn of(baseline: usize, candidate: usize, alpha: f64) -> Rule {
+        if baseline + candidate == 2 {
+            return Rule::Windows;
+        }
+        // With sides of one size, each dealing has a mirror image that is as extreme.
+        let alike = if baseline == candidate { 2.0 } else { 1.0 };
+        if alike / choices(baseline + candidate, candidate) <= alpha {
+            Rule::Permutation
+        } else {
+            Rule::Student
+        }
+    }
+}
+
+/// How a figure differs between the sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// What.
+    pub figure: Figure,
+    /// Mean over the baseline's runs: nanoseconds, per second, or a share; `None` of a shape.
+    pub baseline: Option<f64>,
+    /// The same of the candidate.
+    pub candidate: Option<f64>,
+    /// Candidate minus baseline; of a shape the mean Kolmogorov–Smirnov distance between runs of
+    /// the two sides.
+    pub difference: f64,
+    /// Of this difference alone, with confidence 1 − α, over runs (Student's t, Welch 1947); over
+    /// pairs of windows where each side is one run.
+    pub interval: Option<(f64, f64)>,
+    /// The difference as a share of the baseline; of a shape the greatest among quantiles. `None`
+    /// where the baseline is 0.
+    pub relative: Option<f64>,
+    /// Student's t of the figure's logarithm, of a shape the root of a pseudo-F; but for Student's own
+    /// rule with a floor under the standard error.
+    pub t: f64,
+    /// By the rule, this figure alone.
+    pub p: f64,
+    /// Corrected for all figures of all measures.
+    pub p_adjusted: f64,
+    /// How neighbouring pairs of windows are correlated, −1 to 1; `None` where these do not decide, or all
+    /// differ by the same.
+    pub neighbours: Option<f64>,
+    /// `p_adjusted` is at most α.
+    pub seen: bool,
+    /// Seen, and greater than the tolerance.
+    pub counts: bool,
+}

@@ -1,0 +1,13 @@
+//! What a decision counts as one observation.
+
+use stats::sample::Sample;
+
+/// One observation of a measure: a run, or a window of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Unit {
+    pub(crate) sample: Sample,
+    /// Operations that ended well, per second.
+    pub(crate) rate: f64,
+    /// `None` where the record does not tell.
+    pub(crate) error_rate: Option<f64>,
+}

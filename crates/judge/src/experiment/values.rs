@@ -1,0 +1,11 @@
+//! Mean and deviation of a few values.
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+pub(super) fn deviation(values: &[f64]) -> Option<f64> {
+    let middle = mean(values);
+    let square: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
+    (values.len() > 1).then(|| (square / (values.len() - 1) as f64).sqrt())
+}
