@@ -80,14 +80,14 @@ pub enum AnalyzeError {
     },
     /// There is nothing second by second.
     #[error(
-        "there is no series.parquet, which tells a run second by second: results that were imported \
-         have none, nor has a run that was killed at its very start"
+        "there is no series.parquet, which records a run second by second: imported results have \
+         none, nor does a run that was killed at the start"
     )]
     NoSeries,
     /// There is too little to say anything of.
     #[error(
-        "there are {seconds} s to look at after the warm-up, and it takes {SECONDS_MIN}: a longer run \
-         or phase, or a shorter --skip, gives more"
+        "only {seconds} s remain after the warm-up, and the analysis needs {SECONDS_MIN}: use a \
+         longer run or phase, or a shorter --skip"
     )]
     TooShort {
         /// What there is.

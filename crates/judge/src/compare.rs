@@ -54,7 +54,7 @@ pub enum CompareError {
     #[error(transparent)]
     Judge(#[from] JudgeError),
     /// There is nothing to compare with.
-    #[error("one run cannot be compared with itself: give a second one, or a --baseline")]
+    #[error("a comparison needs at least two runs: give a second run or a --baseline")]
     Single,
     /// More than [`RUNS_MAX`].
     #[error("{0} runs are too many: {RUNS_MAX} can be compared at once")]
@@ -63,10 +63,10 @@ pub enum CompareError {
     #[error("run {0} was given twice: each run counts once, on one side")]
     Twice(String),
     /// They are no runs of one thing.
-    #[error("these are not runs of one thing: {}; --force compares what they have in common", .0.join("; "))]
+    #[error("these runs are not comparable: {}; --force compares what they have in common", .0.join("; "))]
     Unlike(Vec<String>),
     /// Nothing is left of a run.
-    #[error("of run {id} nothing is left to compare: {why}")]
+    #[error("nothing is left to compare in run {id}: {why}")]
     NothingLeft {
         /// Which.
         id: String,
@@ -74,7 +74,7 @@ pub enum CompareError {
         why: String,
     },
     /// No measure is in all runs.
-    #[error("the runs have no measure in common that measured a time")]
+    #[error("the runs have no timed measure in common")]
     NoMeasure,
 }
 

@@ -24,7 +24,7 @@ pub struct Cost {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CostError {
     /// The list does not say what the system uses.
-    #[error("the price list does not say what {name:?} uses; it knows {known}")]
+    #[error("the price list has no system {name:?}; it has {known}")]
     NoSystem {
         /// The run's name.
         name: String,
@@ -32,7 +32,7 @@ pub enum CostError {
         known: String,
     },
     /// No decimal number holds it.
-    #[error("the cost of {item:?} is beyond what can be counted")]
+    #[error("the cost of {item:?} is too large")]
     TooLarge {
         /// The item.
         item: String,

@@ -33,10 +33,7 @@ fn failed(threshold: &ThresholdResult) -> Option<Finding> {
     if threshold.passed {
         return None;
     }
-    let text = format!(
-        "threshold {} does not hold: {}",
-        threshold.text, threshold.shown
-    );
+    let text = format!("threshold {} failed: {}", threshold.text, threshold.shown);
     let draft = finding(Severity::Warning, "threshold-failed", text);
     Some(match threshold.value {
         Some(value) => draft.with("value", value).done(),
@@ -131,11 +128,8 @@ fn retried(figures: &Figures) -> Option<Finding> {
         return None;
     }
     let text = match n {
-        1 => "1 connection failed and was tried again".to_owned(),
-        _ => format!(
-            "{} connections failed and were tried again",
-            units::count(n)
-        ),
+        1 => "1 connection failed and was retried".to_owned(),
+        _ => format!("{} connections failed and were retried", units::count(n)),
     };
     let finding = finding(Severity::Note, "connects-retried", text);
     Some(finding.with("retries", n as f64).done())
@@ -147,7 +141,7 @@ fn held(figures: &Figures) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{} started late: as many connections were being set up at once as may be \
+        "{} started late: the limit of concurrent connection attempts was reached \
          (`options.connecting_max`)",
         units::counted(n, "user")
     );
@@ -174,7 +168,7 @@ fn pushes(figures: &Figures) -> Vec<Finding> {
     let amiss = numbered.filter(|&(_, _, lost, duplicated, late)| lost + duplicated + late > 0);
     let told = amiss.map(|(name, received, lost, duplicated, out_of_order)| {
         let text = format!(
-            "of `{name}` users got {} and missed {}; {} came twice, {} out of order",
+            "`{name}`: users received {} and missed {}; {} arrived twice, {} out of order",
             units::counted(received, "message"),
             units::count(lost),
             units::count(duplicated),
@@ -185,7 +179,7 @@ fn pushes(figures: &Figures) -> Vec<Finding> {
         } else {
             Severity::Note
         };
-        finding(severity, "messages-amiss", text)
+        finding(severity, "sequence-anomalies", text)
             .with("received", received as f64)
             .with("lost", lost as f64)
             .with("duplicated", duplicated as f64)
@@ -201,7 +195,7 @@ fn unmatched(figures: &Figures) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{} that nobody waited for and no entry of `messages` matched",
+        "{} matched neither a waiting step nor an entry of `messages`",
         units::counted(n, "message")
     );
     Some(
@@ -254,8 +248,8 @@ fn traffic(figures: &Figures) -> Option<Finding> {
     let told = crate::summary::traffic(figures)?;
     let (total, each) = (told.total, told.per_connection);
     let text = format!(
-        "{} over TCP: {} segments out and {} in, {} sent again; about {} of IP packets out and {} in, \
-         {} and {} a connection",
+        "{} over TCP: {} segments out and {} in, {} retransmitted; about {} of IP packets out and \
+         {} in, {} and {} per connection",
         units::counted(told.connections, "connection"),
         units::count(total.segments_out as u64),
         units::count(total.segments_in as u64),
@@ -329,7 +323,7 @@ mod tests {
             &summary.findings,
             &expect![[r#"
                 Warning threshold-failed
-                    threshold users < 6000 does not hold: 6,000
+                    threshold users < 6000 failed: 6,000
                 Warning errors
                     request: 944 of 6,944 failed (13.59 %): 900 × timeout, 40 × status, 3 × reset, 1
                     other
@@ -422,15 +416,15 @@ mod tests {
         check(
             &judged(&figures).findings,
             &expect![[r#"
-            Note connects-retried
-                40 connections failed and were tried again
-            Note unmatched-messages
-                3 messages that nobody waited for and no entry of `messages` matched
-            Note note
-                2 ages were negative and count as 0
-            Note throughput
-                6,000 operations in 1 min: 100/s, 586 KiB sent, 2.29 MiB received
-        "#]],
+                Note connects-retried
+                    40 connections failed and were retried
+                Note unmatched-messages
+                    3 messages matched neither a waiting step nor an entry of `messages`
+                Note note
+                    2 ages were negative and count as 0
+                Note throughput
+                    6,000 operations in 1 min: 100/s, 586 KiB sent, 2.29 MiB received
+            "#]],
         );
     }
 }

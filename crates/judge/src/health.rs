@@ -89,7 +89,7 @@ fn too_late(figures: &Figures, health: &HealthSummary) -> Finding {
     let seconds = figures.seconds(None);
     let reached = crate::summary::per_second(sends, seconds);
     let text = format!(
-        "1 % of the operations began more than {} late (limit {}): {}; reached {} operations/s",
+        "1 % of operations started more than {} late (limit {}): {}; reached {} operations/s",
         units::duration(health.lag_p99_ns as f64),
         units::duration(limit_ns as f64),
         cause.words(),
@@ -115,7 +115,9 @@ fn incomplete(figures: &Figures) -> Option<Finding> {
     let text = match figures.info.status {
         RunStatus::Complete => return None,
         RunStatus::Interrupted => format!("the run was interrupted {at}"),
-        RunStatus::Running => format!("the run was killed, or still runs: its record ends {at}"),
+        RunStatus::Running => {
+            format!("the run was killed or is still running; its record ends {at}")
+        }
         RunStatus::Failed => {
             let note = figures
                 .events
@@ -125,7 +127,7 @@ fn incomplete(figures: &Figures) -> Option<Finding> {
                     EventKind::Note { text } => Some(text.as_str()),
                     _ => None,
                 });
-            let ended = target::ended(figures).map(|_| "its target had ended");
+            let ended = target::ended(figures).map(|_| "its target had exited");
             let reason = ended.or(note);
             format!(
                 "the run failed {at}{}",
@@ -158,8 +160,8 @@ fn lag_warning(health: &HealthSummary, measures: &[MeasureSummary]) -> Option<Fi
         return None;
     }
     let text = format!(
-        "lag p99 {} is {} of {}'s median response of {}: its percentiles hold some of the \
-         generator's own lateness; service times do not",
+        "lag p99 {} is {} of the median response time of {} ({}): its response times include \
+         generator lag; its service times do not",
         units::duration(health.lag_p99_ns as f64),
         units::share(share),
         shortest.1,
@@ -191,7 +193,9 @@ fn healthy(figures: &Figures, health: &HealthSummary) -> Finding {
 fn surroundings(figures: &Figures, health: &HealthSummary) -> Vec<Finding> {
     let mut findings = Vec::new();
     if figures.info.tls_unverified {
-        let text = "certificates were not verified: anybody could have answered".to_owned();
+        let text = "TLS certificates were not verified: the responses may come from another \
+            server"
+            .to_owned();
         findings.push(finding(Severity::Warning, "tls-unverified", text).done());
     }
     findings.extend(storms::findings(figures, health));
@@ -205,8 +209,8 @@ fn sampled(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
         _ => None,
     })?;
     let text = format!(
-        "requests.parquet holds {} of the operations, sampled from {} on ({reason}); percentiles \
-         and counts are of all of them",
+        "requests.parquet contains {} of all operations, sampled from {} on ({reason}); \
+         percentiles and counts cover all operations",
         units::share(health.rows_kept),
         units::span(at_ns),
     );

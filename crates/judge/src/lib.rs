@@ -54,7 +54,7 @@ pub enum JudgeError {
         problem: String,
     },
     /// A threshold of its last verdict makes no sense.
-    #[error("the threshold {text:?} of the run's last verdict makes no sense: {problem}")]
+    #[error("the threshold {text:?} of the run's last verdict is invalid: {problem}")]
     Threshold {
         /// As it stands there.
         text: String,

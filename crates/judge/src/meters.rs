@@ -1,10 +1,10 @@
-//! Scalability meters: as they were published, and cured.
+//! Scalability meters: as they were published, and normalised.
 //!
 //! **Published** (Gao, Pattabhiraman, Bai and Tsai 2011): each meter is the area of the polygon whose
 //! radii are its inputs, in the given order ([`stats::polygon`]). It hangs on the order and on the
 //! units, and a large input drowns the others; how much is told beside it.
 //!
-//! **Cured**: each input is held against that of a reference run, so that units cancel and 1 means *as
+//! **Normalised**: each input is held against that of a reference run, so that units cancel and 1 means *as
 //! the reference*; turned so that more is better; and put together by a weighted geometric mean, which
 //! knows no order, in which no input counts for more than its weight, and which ranks runs alike
 //! whatever the reference (Fleming and Wallace 1986).
@@ -86,7 +86,7 @@ pub struct InputValue {
     pub elasticity: Option<f64>,
     /// Times the reference's, turned so that more is better; `None` where the reference has none.
     pub ratio: Option<f64>,
-    /// Its share of the weights: the elasticity of the cured form.
+    /// Its share of the weights: the elasticity of the normalised form.
     pub weight: f64,
 }
 
@@ -102,7 +102,7 @@ pub struct MeterValue {
     /// The mean of the published form over all orders.
     pub order_free: f64,
     /// 1 is the reference; `None` where an input has no ratio.
-    pub cured: Option<f64>,
+    pub normalised: Option<f64>,
     /// For how many moments it was computed; `None`: for the run as a whole.
     pub moments: Option<usize>,
     /// In the given order.
@@ -143,7 +143,7 @@ pub enum MetersError {
         why: Box<InputError>,
     },
     /// No run has the reference's name.
-    #[error("there is no run {name:?} to be the reference; the runs are {known}")]
+    #[error("there is no reference run {name:?}; the runs are {known}")]
     NoReference {
         /// The name that was given.
         name: String,
@@ -152,7 +152,7 @@ pub enum MetersError {
     },
 }
 
-/// Computes all meters of all runs; the cured forms against the reference.
+/// Computes all meters of all runs; the normalised forms against the reference.
 ///
 /// # Errors
 /// Where an input cannot be taken from a run, or there is no reference.
@@ -170,7 +170,7 @@ pub fn meter(meters: &Meters, runs: &[Subject]) -> Result<Vec<Metered>, MetersEr
     for values in &mut found {
         for (at, (spec, base)) in meters.meters.iter().zip(&base).enumerate() {
             let (before, rest) = values.split_at_mut(at);
-            cure(spec, &mut rest[0], base, before);
+            normalise(spec, &mut rest[0], base, before);
         }
     }
     Ok(finish(runs, found))
@@ -269,7 +269,7 @@ fn published(
         published,
         orders: (least, most),
         order_free,
-        cured: None,
+        normalised: None,
         moments: count,
         inputs,
     })
@@ -282,13 +282,13 @@ fn each_moment(inputs: &[BTreeMap<i64, f64>]) -> impl Iterator<Item = Vec<f64>> 
 }
 
 /// Fills in the ratios to the reference, and what they come to. An input that is itself a meter brings
-/// its own cured value.
-fn cure(meter: &Meter, value: &mut MeterValue, base: &MeterValue, before: &[MeterValue]) {
+/// its own normalised value.
+fn normalise(meter: &Meter, value: &mut MeterValue, base: &MeterValue, before: &[MeterValue]) {
     for ((input, spec), base) in value.inputs.iter_mut().zip(&meter.inputs).zip(&base.inputs) {
         let (ratio, turned) = match &spec.from {
             plan::meters::From::Meter(name) => {
                 let found = before.iter().find(|found| found.name == *name);
-                (found.and_then(|found| found.cured), false)
+                (found.and_then(|found| found.normalised), false)
             }
             // What is inverted already is better when it is greater.
             _ => (Some(input.radius.mean / base.radius.mean), spec.invert),
@@ -304,7 +304,7 @@ fn cure(meter: &Meter, value: &mut MeterValue, base: &MeterValue, before: &[Mete
         .iter()
         .map(|input| Some((input.ratio?, input.weight)));
     let pairs: Option<Vec<(f64, f64)>> = pairs.collect();
-    value.cured = pairs.and_then(|pairs| polygon::geometric_mean(&pairs));
+    value.normalised = pairs.and_then(|pairs| polygon::geometric_mean(&pairs));
 }
 
 fn finish(runs: &[Subject], found: Vec<Vec<MeterValue>>) -> Vec<Metered> {

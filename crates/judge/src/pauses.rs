@@ -48,10 +48,10 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
     let due = figures.total(|row| row.users_due.saturating_sub(row.users_repeated));
     let kept_away = figures.total(|row| row.users_paused);
     let load = match kept_away {
-        0 => "nobody was due meanwhile".to_owned(),
+        0 => "no users were due during that time".to_owned(),
         _ => format!(
-            "{} of {} due did not come then; the load was not the planned one, and figures over all of \
-             the run mix times with arrivals and without",
+            "{} of {} due did not start; the load differs from the plan, and figures of the whole \
+             run mix periods with and without arrivals",
             units::count(kept_away),
             units::counted(due, "user"),
         ),
@@ -87,7 +87,7 @@ fn told(pauses: &[Pause]) -> String {
         })
         .collect();
     if let Some(more) = pauses.len().checked_sub(PAUSES_TOLD_MAX).filter(|n| *n > 0) {
-        told.push(format!("and {more} times more"));
+        told.push(format!("and {more} more"));
     }
     told.join(", ")
 }
@@ -136,8 +136,8 @@ mod tests {
             &expect![[r#"
                 Fatal arrivals-paused
                     arrivals were paused for 35 s (from 10 s to 25 s, from 40 s on): 3,500 of 6,000
-                    users due did not come then; the load was not the planned one, and figures over
-                    all of the run mix times with arrivals and without
+                    users due did not start; the load differs from the plan, and figures of the
+                    whole run mix periods with and without arrivals
                 Good generator-healthy
                     the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
                     memory (precise mode, 1 loop)
@@ -173,12 +173,13 @@ mod tests {
             &figures,
             Verdict::Passed,
             &expect![[r#"
-            Good generator-healthy
-                the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
-                memory (precise mode, 1 loop)
-            Note arrivals-paused
-                arrivals were paused for 3 s (from 52 s to 55 s): nobody was due meanwhile
-        "#]],
+                Good generator-healthy
+                    the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+                    memory (precise mode, 1 loop)
+                Note arrivals-paused
+                    arrivals were paused for 3 s (from 52 s to 55 s): no users were due during that
+                    time
+            "#]],
         );
     }
 
@@ -200,8 +201,8 @@ mod tests {
                     memory (precise mode, 1 loop)
                 Warning arrivals-paused
                     arrivals were paused for 1 s (from 10 s to 11 s): 50 of 6,000 users due did not
-                    come then; the load was not the planned one, and figures over all of the run mix
-                    times with arrivals and without
+                    start; the load differs from the plan, and figures of the whole run mix periods
+                    with and without arrivals
             "#]],
         );
     }
@@ -213,9 +214,6 @@ mod tests {
             until_ns: Some((10 * n + 1) * SECOND),
         });
         let text = told(&many.collect::<Vec<_>>());
-        assert!(
-            text.ends_with("from 40 s to 41 s, and 2 times more"),
-            "{text}"
-        );
+        assert!(text.ends_with("from 40 s to 41 s, and 2 more"), "{text}");
     }
 }

@@ -117,7 +117,7 @@ impl Told<'_> {
         let mean = values.iter().map(|&(_, value)| value).sum::<f64>() / values.len() as f64;
         let max = values.iter().map(|&(_, v)| v).fold(f64::MIN, f64::max);
         let mut text = format!(
-            "{}: {} in {} of {} readings ({}; mean {}, at most {})",
+            "{}: {} in {} of {} readings ({}; mean {}, max {})",
             name(info),
             limit.words,
             held,
@@ -134,7 +134,7 @@ impl Told<'_> {
         if limit.code == "server-cpu" && info.via == "host" && self.is_generators_host(info) {
             let own = self.generators_share();
             text += &format!(
-                "; the generator, on the same machine, took {}",
+                "; the generator on the same machine used {}",
                 units::percent(own)
             );
             draft = draft.with("generator_share", own);
@@ -262,7 +262,7 @@ fn lost(run: &Figures) -> Vec<Finding> {
             _ => None,
         });
         let text = format!(
-            "probe {role} {source}: {} of {} answers are missing{}",
+            "probe {role} {source}: {} of {} readings are missing{}",
             units::count(*missed),
             units::count(readings + missed),
             why.unwrap_or_default()
@@ -291,7 +291,7 @@ fn cost(run: &Figures) -> Option<Finding> {
     }
     let share = cpu_ns as f64 / run.ended_ns().max(1) as f64;
     let text = format!(
-        "{} told {}; asking took {} of a core",
+        "{} reported {}; probing used {} of a core",
         units::counted(sources, "source"),
         units::counted(metrics, "metric"),
         units::share(share),

@@ -41,9 +41,9 @@ pub struct Input {
     pub scale: f64,
     /// The published form takes 1/x of it.
     pub invert: bool,
-    /// For the cured form: true where less is better.
+    /// For the normalised form: true where less is better.
     pub lower_is_better: bool,
-    /// For the cured form.
+    /// For the normalised form.
     pub weight: f64,
 }
 

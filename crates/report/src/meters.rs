@@ -69,7 +69,7 @@ fn values(meters: &[MeterValue]) -> Table {
             ),
             None => format!("{INDENT}{}", meter.name),
         };
-        let normalised = meter.cured.map_or("–".to_owned(), number);
+        let normalised = meter.normalised.map_or("–".to_owned(), number);
         table.row(vec![
             (None, name),
             (None, number(meter.published.worst)),

@@ -58,7 +58,8 @@ pub enum ImportError {
     },
     /// Nothing here looks like results that are known.
     #[error(
-        "{} holds no results that are known: expected clients/REGION/HOST/1, or directories with that in them",
+        "{} holds no results that are known: expected clients/REGION/HOST/1, or directories with \
+         that in them",
         path.display()
     )]
     Unknown {

@@ -51,8 +51,8 @@ fn users(info: &RunInfo, import: &Import) -> UsersSummary {
 }
 
 fn generator() -> Finding {
-    let text = "these results were measured elsewhere: whether their generator kept up is not known, \
-                and no latency is known to be free of its lateness";
+    let text = "another generator measured these results: whether it kept up is unknown, and \
+        latencies may include its lag";
     finding(Severity::Warning, "generator-unknown", text.to_owned()).done()
 }
 
@@ -60,7 +60,8 @@ fn unreachable(import: &Import) -> Option<Finding> {
     let first = import.unreachable.first()?;
     let count = import.unreachable.len();
     let text = format!(
-        "{} of {} left no readable report, and no figure holds what they measured; the first is {} in {}: {}",
+        "{} of {} left no readable report, and their measurements are missing from all figures; \
+         the first: {} in {}: {}",
         units::count(count as u64),
         units::counted((count + import.clients.len()) as u64, "client"),
         first.host,
@@ -89,7 +90,8 @@ fn repaired(repair: &record::import::Repair) -> Finding {
 
 fn bounded(import: &Import) -> Finding {
     let text = format!(
-        "percentiles of {} cannot be merged: told are the bounds between which they lie, to {}",
+        "percentiles of {} cannot be merged: the table shows the bounds between which they lie, \
+         with a resolution of {}",
         units::counted(import.clients.len() as u64, "client"),
         units::duration(import.resolution_ns as f64),
     );

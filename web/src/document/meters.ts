@@ -11,7 +11,7 @@ export interface MeterValue {
   published: Extremes;
   orders: [number, number];
   order_free: number;
-  cured: number | null;
+  normalised: number | null;
   moments: number | null;
   inputs: {
     name: string;

@@ -33,7 +33,7 @@ export function meters(doc: MetersDocument): void {
 
 /** The normalised values of all meters. */
 function normalised(doc: MetersDocument, names: string[]): Child {
-  const of = (run: number, meter: number) => doc.runs[run]?.meters[meter]?.cured ?? null;
+  const of = (run: number, meter: number) => doc.runs[run]?.meters[meter]?.normalised ?? null;
   const drawn = doc.runs.slice(0, SHAPES_MAX);
   return figure({
     title: 'Normalised meters',
@@ -79,7 +79,7 @@ function values(doc: MetersDocument): HTMLElement {
       each(all, 'min over orders', '', (one) => one.meter.orders[0]),
       each(all, 'max over orders', '', (one) => one.meter.orders[1]),
       each(all, 'mean over orders', '', (one) => one.meter.order_free),
-      each(all, 'normalised', '', (one) => one.meter.cured),
+      each(all, 'normalised', '', (one) => one.meter.normalised),
     ],
   });
 }

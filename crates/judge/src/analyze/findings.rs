@@ -16,7 +16,7 @@ const CORRELATION_MIN: f64 = 0.33;
 pub(super) fn findings(analysis: &Analysis, untrusted: Option<String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(untrusted.map(|why| {
-        let text = format!("the run itself is not to be trusted, nor is what follows: {why}");
+        let text = format!("the run is untrusted, and so are the findings below: {why}");
         finding(Severity::Warning, "run-untrusted", text).done()
     }));
     findings.extend(
@@ -70,8 +70,8 @@ fn steady(analysis: &Analysis) -> Finding {
     let cut_s = warm_up.cut_ns as f64 / 1e9;
     if !unsettled.is_empty() {
         let text = format!(
-            "no steady state after {}: not settled are {}; a longer run, or one phase of it \
-             (--phase), may have one",
+            "no steady state after {}: {} did not settle; try a longer run or a single phase \
+             (--phase)",
             units::span(from_ns),
             unsettled.join(", ")
         );
@@ -83,21 +83,21 @@ fn steady(analysis: &Analysis) -> Finding {
     let longest = warm_up.series.iter().max_by_key(|series| series.cut_ns);
     let text = match (warm_up.is_given, longest.filter(|series| series.cut_ns > 0)) {
         (true, Some(longest)) => format!(
-            "steady from {} on, the warm-up as given; found was one of {} ({})",
+            "steady from {} on with the given warm-up; the detected warm-up is {} ({})",
             units::span(from_ns),
             units::span(longest.cut_ns),
             longest.name
         ),
         (true, None) => format!(
-            "steady from {} on, the warm-up as given; none was found",
+            "steady from {} on with the given warm-up; none was detected",
             units::span(from_ns)
         ),
         (false, Some(longest)) => format!(
-            "steady from {} on: the warm-up before is left out, {} takes longest",
+            "steady from {} on; the warm-up before is excluded ({} takes longest)",
             units::span(from_ns),
             longest.name
         ),
-        (false, None) => "steady from its beginning: there is no warm-up to leave out".to_owned(),
+        (false, None) => "steady from the start: there is no warm-up to exclude".to_owned(),
     };
     finding(Severity::Good, "steady-state", text)
         .with("cut_s", cut_s)
@@ -141,9 +141,9 @@ fn drift(analysis: &Analysis, drift: &Drift) -> Finding {
         size(drift.level - drift.change / 2.0),
     );
     if is_leak {
-        text += ", though users and throughput do not: something is held back";
+        text += ", although users and throughput do not: something leaks";
     } else if drift.name == "users" {
-        text += ": the load itself changes; one phase alone (--phase) may be steady";
+        text += ": the load itself changes; a single phase (--phase) may be steady";
     }
     finding(severity, code, text)
         .with("change", drift.change)
@@ -176,7 +176,7 @@ fn down(found: &Availability) -> Finding {
         .nines
         .map_or(String::new(), |nines| format!(", {nines:.1} nines"));
     let mut text = format!(
-        "down {} for {} in all, first after {}: {share} available{nines}",
+        "down {} for {} in total, first after {}: {share} available{nines}",
         match found.failures {
             1 => "once".to_owned(),
             n => format!("{} times", units::count(n)),
@@ -187,7 +187,7 @@ fn down(found: &Availability) -> Finding {
     text += &format!("; MTBF {}", bounded(&found.mtbf_ns));
     text += &match &found.mttr_ns {
         Some(mttr) => format!(", MTTR {}", bounded(mttr)),
-        None => ", not up again".to_owned(),
+        None => ", never recovered".to_owned(),
     };
     let mut draft = finding(Severity::Warning, "down", String::new())
         .with("failures", found.failures as f64)
@@ -213,13 +213,13 @@ fn down(found: &Availability) -> Finding {
 
 fn never_down(found: &Availability) -> Finding {
     if found.up_ns == 0 {
-        let text = "nothing was asked of the target in this time: nothing tells whether it was up";
-        return finding(Severity::Note, "never-asked", text.to_owned()).done();
+        let text = "no requests were sent in this time, so availability is unknown";
+        return finding(Severity::Note, "availability-unknown", text.to_owned()).done();
     }
     let down_max = found.down_max.unwrap_or(1.0);
     let text = format!(
-        "never down in {}: with {} confidence the MTBF is {} or more, and not more than {} of the \
-         seconds are down",
+        "never down in {}: with {} confidence, the MTBF is at least {} and at most {} of seconds \
+         are down",
         units::span(found.up_ns),
         confidence(),
         units::span(found.mtbf_ns.low as u64),
@@ -264,8 +264,8 @@ fn laws(laws: &Laws) -> Vec<Finding> {
     if let Some(law) = &laws.response {
         let text = match law.holds {
             Some(holds) => format!(
-                "the response time law {}: {} users at {}, pausing {}, leave {} an operation, and {} \
-                 was measured",
+                "the response time law {}: {} users at {} with {} think time predict {} per \
+                 operation, and {} was measured",
                 verb(holds),
                 number(law.users),
                 units::rate(law.per_s),
@@ -274,8 +274,8 @@ fn laws(laws: &Laws) -> Vec<Finding> {
                 units::duration(law.service_ns)
             ),
             None => format!(
-                "the response time law has nothing to be held against: {} of the users' time is \
-                 before their first operation or after their last",
+                "the response time law cannot be checked: {} of the users' time is before their \
+                 first operation or after their last",
                 units::share(1.0 - law.known)
             ),
         };
@@ -292,8 +292,8 @@ fn laws(laws: &Laws) -> Vec<Finding> {
     }
     if let Some(used) = &laws.utilisation {
         let text = format!(
-            "the generator's loops used {} of {}, {} an operation: enough for about {}; how busy the \
-             target was is not in the record",
+            "the generator's loops used {} of {}, {} per operation: enough for about {}; the \
+             target's utilisation is not recorded",
             number(used.cores),
             units::counted(u64::from(used.of), "core"),
             units::duration(used.demand_ns),
@@ -361,8 +361,8 @@ fn alike(analysis: &Analysis) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "the seconds of {name} are alike (autocorrelation {correlation:.2}): they know its mean as \
-         well as {} independent ones",
+        "the seconds of {name} are autocorrelated ({correlation:.2}): they determine its mean as \
+         well as {} independent seconds",
         units::significant(most.effective, 2)
     );
     let draft = finding(Severity::Note, "autocorrelated", text);

@@ -130,7 +130,7 @@ fn law(trials: &[Trial]) -> Result<Law, String> {
     if most < SPREAD_MIN * least {
         let (least, most) = (units::significant(least, 3), units::significant(most, 3));
         return Err(format!(
-            "{least} to {most} operations in flight are too much alike to show a law"
+            "{least} to {most} operations in flight are too close together to fit a law"
         ));
     }
     let told = |estimate: Estimate| {

@@ -43,7 +43,7 @@ fn answer(
             Severity::Good,
             "capacity-above",
             format!(
-                "holds {}, the most that was asked for: {}",
+                "holds {}, the highest load of the search: {}",
                 shown(good),
                 trials(good)
             ),
@@ -52,8 +52,7 @@ fn answer(
             Severity::Fatal,
             "generator-limit",
             format!(
-                "holds {} ({}); at {} no run could be trusted, so that what the target can take above \
-                 is not known",
+                "holds {} ({}); every run at {} was untrusted, so the capacity above is unknown",
                 shown(good),
                 trials(good),
                 shown(bad)
@@ -63,7 +62,7 @@ fn answer(
             Severity::Good,
             "capacity",
             format!(
-                "holds {} ({}), and {} no more ({})",
+                "holds {} ({}), but not {} ({})",
                 shown(good),
                 trials(good),
                 shown(bad),
@@ -82,7 +81,7 @@ fn answer(
         (_, None, Some(bad)) if generator(bad) => (
             Severity::Fatal,
             "generator-limit",
-            format!("not even a run at {} could be trusted", shown(bad)),
+            format!("every run at {} was untrusted", shown(bad)),
         ),
         (_, None, Some(bad)) => (
             Severity::Warning,
@@ -92,19 +91,19 @@ fn answer(
         (_, None, None) => (
             Severity::Note,
             "capacity-unknown",
-            "no run came to its end".to_owned(),
+            "no run completed".to_owned(),
         ),
     };
     text += match conclusion.ending {
         Ending::OutOfSteps => {
-            "; the search ran out of steps (--steps) before the knee was near enough, and --resume goes \
-             on with it"
+            "; the search ran out of steps (--steps) before it reached its precision; --resume \
+             continues it"
         }
         Ending::OutOfTime => {
-            "; the search ran out of time (--time-limit) before the knee was near enough, and --resume goes \
-             on with it"
+            "; the search ran out of time (--time-limit) before it reached its precision; \
+             --resume continues it"
         }
-        Ending::Interrupted => "; the search was broken off, and --resume goes on with it",
+        Ending::Interrupted => "; the search was interrupted; --resume continues it",
         _ => "",
     };
     let severity = match conclusion.ending {
@@ -141,18 +140,18 @@ fn why(knob: &LoadSetting, trials: &[Trial], bad: &Level) -> Option<Finding> {
 fn bent(knob: &LoadSetting, good: Option<&Level>, bend: &Bend) -> Finding {
     let load = knob.shown(bend.load);
     let against = good.map_or(String::new(), |good| {
-        format!(", held against {}", knob.shown(good.load))
+        format!(" compared with {}", knob.shown(good.load))
     });
     let name = |sign: Sign| match sign {
         Sign::GeneratorLag => "the generator's lag",
         Sign::GeneratorCpu => "the generator's CPU",
         Sign::Errors => "errors",
         Sign::Responses => "response times",
-        Sign::Backlog => "the number in flight (throughput below what was offered)",
+        Sign::Backlog => "operations in flight (throughput below the offered load)",
     };
     let Some(&(_, first_ns)) = bend.signs.first() else {
         let text = format!(
-            "no single figure bent at {load}{against}: it is just beyond what the thresholds allow"
+            "no single figure degraded at {load}{against}: the load is just beyond the thresholds"
         );
         return finding(Severity::Note, "bend", text)
             .with("load", bend.load)
@@ -165,7 +164,7 @@ fn bent(knob: &LoadSetting, good: Option<&Level>, bend: &Bend) -> Finding {
     let split = bend.signs.partition_point(|&(_, at_ns)| at_ns == first_ns);
     let (first, later) = bend.signs.split_at(split);
     let mut text = format!(
-        "what bent first at {load}{against}: {}, from {} on",
+        "first to degrade at {load}{against}: {}, from {} on",
         told(first),
         units::span(first_ns)
     );
@@ -206,24 +205,24 @@ fn law(conclusion: &Conclusion) -> Finding {
     };
     let limit = match (law.peak_in_flight, law.limit_per_s) {
         (Some(peak), Some(limit)) => format!(
-            "throughput is greatest, {}, with {} in flight{}",
+            "throughput peaks at {} with {} in flight{}",
             units::rate(limit),
             number(peak),
             if peak > law.in_flight_max {
-                ", more than were tried"
+                ", beyond the measured range"
             } else {
                 ""
             }
         ),
         (_, Some(limit)) => format!(
-            "throughput comes near to {} and never falls",
+            "throughput approaches {} and never falls",
             units::rate(limit)
         ),
-        _ => "throughput grows with every one more in flight, as far as was tried".to_owned(),
+        _ => "throughput grows with concurrency throughout the measured range".to_owned(),
     };
     let text = format!(
-        "scalability law over {} runs: one alone {}/s, contention σ {}, coherency κ {}; {limit}; it \
-         explains {} of the scatter",
+        "scalability law over {} runs: {}/s at concurrency 1, contention σ {}, coherency κ {}; \
+         {limit}; it explains {} of the variation",
         law.trials,
         estimate(law.lambda),
         estimate(law.sigma),

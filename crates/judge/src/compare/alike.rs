@@ -46,7 +46,7 @@ fn pair(a: &RunInfo, b: &RunInfo, options: &Options) -> Vec<Unlike> {
         );
     } else if a.scenario_hash != b.scenario_hash {
         // Its target may be all that was changed, which is what people compare.
-        tell(false, format!("the texts of scenario {:?} differ", a.name));
+        tell(false, format!("the text of scenario {:?} differs", a.name));
     }
     if let Some(text) = measures(a, b) {
         tell(true, text);
@@ -68,12 +68,12 @@ fn pair(a: &RunInfo, b: &RunInfo, options: &Options) -> Vec<Unlike> {
                 all.join(", ")
             }
         };
-        tell(false, format!("--set gave {} and {}", told(a), told(b)));
+        tell(false, format!("--set was {} and {}", told(a), told(b)));
     }
     if a.throng != b.throng {
         tell(
             false,
-            format!("they were made by versions {} and {}", a.throng, b.throng),
+            format!("they were made with versions {} and {}", a.throng, b.throng),
         );
     }
     let (ga, gb) = (&a.generator, &b.generator);
@@ -113,7 +113,7 @@ fn measures(a: &RunInfo, b: &RunInfo) -> Option<String> {
         .map(|(name, kind)| format!("{name} ({kind})"))
         .collect();
     let odd: Vec<&str> = odd.iter().map(String::as_str).collect();
-    (!odd.is_empty()).then(|| format!("not all of them measure {}", some(&odd)))
+    (!odd.is_empty()).then(|| format!("not all runs measure {}", some(&odd)))
 }
 
 /// The phases that are compared must have been planned alike.
@@ -184,12 +184,12 @@ mod tests {
         );
         check(
             |info| info.scenario_hash = "f".to_owned(),
-            "the texts of scenario \"sample\" differ",
+            "the text of scenario \"sample\" differs",
             false,
         );
         check(
             |info| info.measures[1].kind = "message".to_owned(),
-            "not all of them measure request (message), request (request)",
+            "not all runs measure request (message), request (request)",
             true,
         );
         check(
@@ -201,7 +201,7 @@ mod tests {
         );
         check(
             |info| info.overrides = vec!["target=http://b".to_owned()],
-            "--set gave nothing and target=http://b",
+            "--set was nothing and target=http://b",
             false,
         );
         check(

@@ -57,7 +57,7 @@ pub(crate) fn of_runs(
         };
         let verb = if untrusted.len() == 1 { "is" } else { "are" };
         let text = format!(
-            "{} {verb} not to be trusted (`throng show` tells why), so the comparison is not{}",
+            "{} {verb} untrusted (`throng show` says why), and so is the comparison{}",
             some(&untrusted),
             if options.force {
                 "; compared because of --force"
@@ -71,7 +71,7 @@ pub(crate) fn of_runs(
     let unlike = alike::unlike(&infos, options);
     if !unlike.is_empty() {
         let texts: Vec<&str> = unlike.iter().map(|unlike| unlike.text.as_str()).collect();
-        let text = format!("not all was alike: {}", texts.join("; "));
+        let text = format!("the runs differ in their conditions: {}", texts.join("; "));
         found.push(finding(Severity::Warning, "runs-unlike", text));
     }
     if let Some(rule) = rule {
@@ -85,21 +85,21 @@ fn of_rule(runs: &[ComparedRun], rule: Rule, options: &Options) -> Option<Findin
     let [baselines, candidates] = [Side::Baseline, Side::Candidate]
         .map(|side| runs.iter().filter(|run| run.side == side).count());
     if options.strict && baselines.min(candidates) == 1 {
-        let text = "a side has a single run, and --strict decides nothing from that: how runs \
-                    differ from each other is not known";
+        let text = "one side has a single run, and --strict requires several: the variation \
+            between runs is unknown";
         return Some(finding(Severity::Fatal, "single-run", text.to_owned()));
     }
     match rule {
         Rule::Windows => {
-            let text = "each side has a single run: what is found may be what runs of the same \
-                        thing differ by; five a side show that";
+            let text = "each side has a single run: a difference may be ordinary variation \
+                between runs; five runs per side would show it";
             Some(finding(Severity::Warning, "single-run", text.to_owned()))
         }
         Rule::Student => {
             let text = format!(
-                "{baselines} and {candidates} runs are too few for permutations to reach {}: \
-                 decided by Student's t, which takes the logarithms of runs' figures for normal; \
-                 4 and 4 are enough to go without that",
+                "{baselines} and {candidates} runs are too few for a permutation test to reach \
+                 {}: Student's t-test decides instead, which assumes that the logarithms of the \
+                 runs' figures are normal; 4 runs per side do not need this assumption",
                 percent(options.alpha)
             );
             Some(finding(Severity::Note, "few-runs", text))
@@ -121,8 +121,8 @@ fn of_order(runs: &[ComparedRun]) -> Option<Finding> {
         });
     let apart = b_last < c_first || c_last < b_first;
     (apart && b_runs > 1 && c_runs > 1).then(|| {
-        let text = "all runs of one side were made before those of the other: a drift of the \
-                    machine would look like a difference; take turns to rule it out";
+        let text = "all runs of one side were made before those of the other: machine drift would \
+            look like a difference; alternate the runs to rule it out";
         finding(Severity::Note, "not-interleaved", text.to_owned())
     })
 }
@@ -182,7 +182,7 @@ fn of_pairs(measure: &ComparedMeasure, runs: &[ComparedRun]) -> (Verdict, String
         String::new()
     };
     let text = format!(
-        "modes differ: {different} of {} pairs do; groups {}{more}",
+        "modes differ: {different} of {} pairs of runs differ; groups {}{more}",
         direct.pairs.len(),
         groups.join(" ")
     );
@@ -290,7 +290,7 @@ fn of_tolerated(measure: &ComparedMeasure) -> Option<Finding> {
         .collect();
     (!seen.is_empty()).then(|| {
         let text = format!(
-            "{}: differences within the tolerance, which decide nothing: {}",
+            "{}: differences within the tolerance do not affect the verdict: {}",
             measure.name,
             seen.join(", ")
         );
@@ -311,12 +311,12 @@ fn of_detection(measures: &[ComparedMeasure], options: &Options) -> Vec<Finding>
             .filter(|detect| detect.more != Some(0))
             .map(|detect| match detect.more {
                 Some(more) => format!("{} more for {}", units::count(more), name_of(detect.figure)),
-                None => format!("more than can be counted for {}", name_of(detect.figure)),
+                None => format!("too many to count for {}", name_of(detect.figure)),
             })
             .collect();
         if !short.is_empty() {
             let text = format!(
-                "{}: to see a difference of {} four times in five, it takes further runs a side: {}",
+                "{}: to detect a difference of {} with 80 % power, add runs per side: {}",
                 measure.name,
                 percent(options.detect),
                 short.join(", ")
@@ -347,7 +347,7 @@ fn of_serial(
         };
         evidence.insert(format!("{}_effective", measure.name), serial.effective);
         told.push(format!(
-            "of {} the {} of {} say as much as {} independent ones",
+            "{}: the {} operations of {} carry as much information as {} independent ones",
             measure.name,
             units::count(serial.count),
             run.label,
@@ -358,13 +358,16 @@ fn of_serial(
         return None;
     }
     let (severity, rests) = match rule {
-        Some(_) => (Severity::Note, "the verdict does not rest on them"),
-        None => (Severity::Warning, "pairs of runs are tested on so few"),
+        Some(_) => (Severity::Note, "the verdict does not depend on them"),
+        None => (
+            Severity::Warning,
+            "the tests of pairs use these smaller numbers",
+        ),
     };
     let told: Vec<&str> = told.iter().map(String::as_str).collect();
     let text = format!(
-        "operations follow on each other: {}; tests that take them for independent find too much: \
-         {rests}",
+        "operations are serially correlated: {}; tests that assume independence find too many \
+         differences: {rests}",
         some(&told)
     );
     Some(Finding {
@@ -377,8 +380,8 @@ fn of_sources(measures: &[ComparedMeasure]) -> Option<Finding> {
     let binned = names(measures, |m| m.source == Source::Histograms);
     (!binned.is_empty()).then(|| {
         let text = format!(
-            "from histograms, whose times are within {} of the truth: {} (their rows are too many \
-             for --memory, sampled or missing)",
+            "computed from histograms, with times accurate to {}: {} (rows exceed --memory, are \
+             sampled or are missing)",
             units::share(Source::Histograms.error_bound()),
             some(&binned)
         );

@@ -47,13 +47,13 @@ pub(crate) fn finding(measures: &[ComparedMeasure], rule: Option<Rule>) -> Optio
         return None;
     }
     let text = format!(
-        "neighbouring windows of the runs are alike, and the test, which takes them for independent, finds \
-         too much then: {}; several runs a side settle it",
+        "neighbouring windows are correlated, and the test, which assumes independence, finds too \
+         many differences: {}; several runs per side avoid this",
         told.join(", ")
     );
     Some(Finding {
         severity: Severity::Warning,
-        code: "windows-alike".to_owned(),
+        code: "windows-correlated".to_owned(),
         text,
         evidence,
     })

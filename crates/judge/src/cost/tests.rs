@@ -126,15 +126,17 @@ fn what_is_not_known_and_what_is_too_large_is_told() {
     let prices = list(AWS);
     assert_eq!(
         cost(&prices, "baselin").unwrap_err().to_string(),
-        "the price list does not say what \"baselin\" uses; it knows baseline, proposed_1, proposed_2"
+        "the price list has no system \"baselin\"; it has baseline, proposed_1, \
+         proposed_2"
     );
     let huge = "9".repeat(28);
     let prices = list(&format!(
-        "prices: {{ a: {{ price: {huge}, per: hour }} }}\nsystems: {{ x: {{ all: [ {{ use: a, amount: {huge} }} ] }} }}"
+        "prices: {{ a: {{ price: {huge}, per: hour }} }}\nsystems: {{ x: {{ all: [ {{ use: a, \
+         amount: {huge} }} ] }} }}"
     ));
     assert_eq!(
         cost(&prices, "x").unwrap_err().to_string(),
-        "the cost of \"all\" is beyond what can be counted"
+        "the cost of \"all\" is too large"
     );
     let free =
         list("prices: { a: { price: 0, per: hour } }\nsystems: { x: { all: [ { use: a } ] } }");

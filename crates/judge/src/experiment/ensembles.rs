@@ -114,8 +114,8 @@ pub fn wide_bins(ensembles: &[Ensemble], bin_ns: u64) -> Option<Finding> {
     let least_ns = medians.reduce(f64::min)?;
     let (bin_ns, most_ns) = (bin_ns as f64, least_ns * EXPERIMENT_BIN_OF_MEDIAN_MAX);
     let text = format!(
-        "bins of {} are wide where a run's median is {}: the published way calls runs alike that \
-         differ within a bin; write `bin` of {} or less",
+        "bins of {} are too wide for a run with a median of {}: the published method cannot see \
+         differences within a bin; set `bin` to {} or less",
         units::duration(bin_ns),
         units::duration(least_ns),
         units::duration(most_ns)
@@ -317,8 +317,8 @@ mod tests {
         );
         assert_eq!(
             found.text,
-            "bins of 1.00 ms are wide where a run's median is 400 µs: the published way calls runs \
-             alike that differ within a bin; write `bin` of 40.0 µs or less"
+            "bins of 1.00 ms are too wide for a run with a median of 400 µs: the published method \
+             cannot see differences within a bin; set `bin` to 40.0 µs or less"
         );
         assert_eq!(wide_bins(&of_medians(&[12e6]), 1_000_000), None);
         assert_eq!(wide_bins(&[], 1_000_000), None);

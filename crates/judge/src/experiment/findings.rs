@@ -65,7 +65,7 @@ pub(super) fn missing(data: &Data, cells: &[MissingCell]) -> Option<Finding> {
         String::new()
     };
     let text = format!(
-        "{} of {} {} not there: {}{more}",
+        "{} of {} {} missing: {}{more}",
         units::count(lost as u64),
         units::counted(
             (data.planned.len() * data.repetitions) as u64,
@@ -86,7 +86,7 @@ pub(super) fn left_out(data: &Data) -> Option<Finding> {
     let first = data.left_out.first()?;
     let count = data.left_out.len();
     let text = format!(
-        "{} left out; the first, {}: {}",
+        "{} excluded; the first, {}: {}",
         units::counted(count as u64, "run"),
         first.run,
         first.why
@@ -121,7 +121,7 @@ fn values_missing(seen: &Seen<'_>) -> Option<Finding> {
     let count = seen.rows_without;
     let of = seen.data.rows.len();
     let text = format!(
-        "nothing was measured in {} of {}; they do not count here",
+        "{} of {} have no value and are excluded",
         units::count(count as u64),
         units::counted(of as u64, "observation")
     );
@@ -140,15 +140,15 @@ fn factors_unused(seen: &Seen<'_>) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "measured at one level only, so that nothing can be told of it: {}",
+        "measured at one level only, so no effect can be estimated: {}",
         seen.unused.join(", ")
     );
-    Some(finding(Severity::Warning, "factor-unseen", text, &[]))
+    Some(finding(Severity::Warning, "factor-constant", text, &[]))
 }
 
 fn not_positive(seen: &Seen<'_>) -> Option<Finding> {
-    let text = "a multiplicative model needs values above 0, and not all are: analysed with the \
-                additive one";
+    let text = "a multiplicative model requires values above 0, and some are not: the additive \
+        model is used";
     (seen.response.multiplicative && !seen.is_positive)
         .then(|| finding(Severity::Warning, "not-positive", text.to_owned(), &[]))
 }
@@ -210,21 +210,21 @@ fn order(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
     let factors = seen.data.factors.len() - seen.unused.len();
     if fit.order_max < factors {
         let text = format!(
-            "interactions of more than {} cannot be told apart by what was measured; they are taken \
-             for none, and count as errors where they are not",
+            "interactions of more than {} cannot be estimated from these runs; they are assumed \
+             to be zero, and count as errors otherwise",
             units::counted(fit.order_max as u64, "factor")
         );
         let evidence = [("factors_max", fit.order_max as f64)];
         findings.push(finding(
             Severity::Warning,
-            "interactions-untold",
+            "interactions-not-estimable",
             text,
             &evidence,
         ));
     }
     if fit.error.is_none() {
-        let text =
-            "no repetitions: there are no intervals, and a share of the variation may be chance";
+        let text = "no repetitions: there are no confidence intervals, and part of the variation may be \
+             chance";
         findings.push(finding(
             Severity::Note,
             "no-repetitions",
@@ -236,8 +236,8 @@ fn order(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
 }
 
 fn shares(fit: &FitFigures) -> Option<Finding> {
-    let text = "not all combinations were measured equally often: each share is what a term explains \
-                beyond all others, and they do not add up to 100 %";
+    let text = "combinations were not measured equally often: each share is what a term explains \
+        beyond all others, and shares do not add up to 100 %";
     (!fit.shares_add_up).then(|| finding(Severity::Note, "unbalanced", text.to_owned(), &[]))
 }
 
@@ -247,7 +247,7 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
         return Vec::new();
     }
     if fit.error.is_some_and(|error| error.ss == 0.0) {
-        let text = "repetitions do not differ at all: the model leaves nothing over";
+        let text = "repetitions do not differ at all: there is no residual error";
         return vec![finding(Severity::Note, "no-errors", text.to_owned(), &[])];
     }
     let groups = seen.cells.iter().map(|cell| {
@@ -263,14 +263,14 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
             "residuals-not-normal",
             "the residuals are not normal (Shapiro-Wilk W",
             shapiro_wilk(&fit.residuals),
-            "intervals are approximate; look for runs that are far from their like",
+            "intervals are approximate; look for outliers",
         ),
         (
             "spread-follows-size",
-            "repetitions scatter more, or less, where their mean is greater (Spearman's ρ",
+            "the scatter of repetitions depends on their mean (Spearman's ρ",
             spread_by_size(&groups),
             match seen.multiplicative {
-                true => "errors are not alike everywhere, not even as factors",
+                true => "errors are not homogeneous, even on a multiplicative scale",
                 false => "a multiplicative model may fit better",
             },
         ),
@@ -282,7 +282,7 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
         ),
         (
             "drift",
-            "values rise or fall in the order of the runs (partial correlation r",
+            "values drift with the order of the runs (partial correlation r",
             seen.trend,
             "the machine or the target changed during the experiment",
         ),
@@ -302,8 +302,8 @@ fn residuals(seen: &Seen<'_>, fit: &FitFigures) -> Vec<Finding> {
     }
     if findings.is_empty() {
         let text = format!(
-            "residuals look like errors: {} of them, normal, as large everywhere, without a trend in \
-             time, as far as so many can tell",
+            "the {} residuals look like random errors: normal, with constant variance and no \
+             trend in time, as far as this number can show",
             units::count(fit.residuals.len() as u64)
         );
         findings.push(finding(Severity::Good, "residuals", text, &[]));
@@ -343,7 +343,7 @@ fn log(seen: &Seen<'_>, findings: &[Finding]) -> Option<Finding> {
         EXPERIMENT_SPAN_FOR_LOG
     };
     let text = format!(
-        "the greatest value is {} times the least: effects may multiply rather than add; try the \
+        "the largest value is {} times the smallest: effects may multiply rather than add; try the \
          multiplicative model",
         units::significant(span, 3)
     );
@@ -361,7 +361,7 @@ fn log(seen: &Seen<'_>, findings: &[Finding]) -> Option<Finding> {
 fn problem_text(problem: &FactorialError) -> String {
     match problem {
         FactorialError::Constant => {
-            "all values are the same: no factor changes it, and there is no variation to allocate"
+            "all values are equal: no factor has an effect, and there is no variation to allocate"
                 .to_owned()
         }
         FactorialError::Factors(0) => {

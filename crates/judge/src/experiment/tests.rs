@@ -195,12 +195,12 @@ fn missing_cells_are_named_and_nothing_is_made_up() {
     let all = codes(&found);
     assert_eq!(all[..2], ["runs-missing", "runs-left-out"]);
     assert!(
-        all.contains(&"interactions-untold") && all.contains(&"unbalanced"),
+        all.contains(&"interactions-not-estimable") && all.contains(&"unbalanced"),
         "{all:?}"
     );
     assert_eq!(
         text(&found, "runs-missing"),
-        "2 of 8 planned runs are not there: A=l1 B=l1 (0 of 2)"
+        "2 of 8 planned runs are missing: A=l1 B=l1 (0 of 2)"
     );
     let fit = found.responses[0].fit.as_ref().unwrap();
     assert_eq!(fit.terms.len(), 2);
@@ -215,7 +215,7 @@ fn a_level_that_was_never_measured_costs_its_factor() {
     });
     data.rows.retain(|row| row.levels[0] == 0);
     let found = analyze(&data);
-    assert!(codes(&found).contains(&"factor-unseen"));
+    assert!(codes(&found).contains(&"factor-constant"));
     let fit = found.responses[0].fit.as_ref().unwrap();
     assert_eq!(fit.terms.len(), 1);
     assert_eq!(
@@ -245,7 +245,7 @@ fn what_cannot_be_analysed_says_why() {
         [
             "runs-missing",
             "values-missing",
-            "factor-unseen",
+            "factor-constant",
             "not-analysed"
         ]
     );
@@ -256,7 +256,7 @@ fn what_cannot_be_analysed_says_why() {
     };
     assert_eq!(
         codes(&analyze(&none)),
-        ["runs-missing", "factor-unseen", "not-analysed"]
+        ["runs-missing", "factor-constant", "not-analysed"]
     );
     let once = analyze(&data(&[2, 2], 1, |cell, time| {
         Some(1.0 + noise(cell, time))

@@ -41,16 +41,16 @@ impl Cause {
     pub(super) fn words(&self) -> String {
         let (busy, wait) = (units::percent(self.busy), units::percent(self.wait));
         match self.kind {
-            Kind::Cpu => format!("the generator's own CPU was the limit (loops {busy} busy)"),
-            Kind::Connecting => "connections were not set up as fast as users came, and as many \
-                 were under way at once as may be (`options.connecting_max`)"
+            Kind::Cpu => format!("the generator ran out of CPU (loops {busy} busy)"),
+            Kind::Connecting => "users arrived faster than connections were established, and the \
+                limit of concurrent connection attempts was reached (`options.connecting_max`)"
                 .to_owned(),
             Kind::Starved => format!(
                 "other processes on this machine starved the generator of CPU (loops {busy} busy, \
                  waiting for a core {wait} of the time)"
             ),
             Kind::Unknown => format!(
-                "the generator fell behind though its loops had CPU (loops {busy} busy, waiting \
+                "the generator fell behind although CPU was available (loops {busy} busy, waiting \
                  for a core {wait} of the time)"
             ),
         }

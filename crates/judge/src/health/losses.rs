@@ -21,7 +21,7 @@ pub(super) fn found(figures: &Figures, allow_lost_workers: bool) -> Vec<Finding>
         .collect();
     if let Some(further) = losses.len().checked_sub(LOSSES_TOLD_MAX).filter(|n| *n > 0) {
         let text = format!(
-            "{} were lost; `events.jsonl` tells of each",
+            "{} lost; `events.jsonl` lists each",
             units::counted(further as u64, "further worker"),
         );
         let draft = finding(severity, "worker-lost", text);
@@ -32,9 +32,9 @@ pub(super) fn found(figures: &Figures, allow_lost_workers: bool) -> Vec<Finding>
         && let Some(last) = findings.last_mut()
     {
         last.text += if allow_lost_workers {
-            "; as was asked for, what follows is judged by the others"
+            "; as requested, the verdict is based on the remaining workers"
         } else {
-            "; `throng show --allow-lost-workers` judges what the others measured"
+            "; `throng show --allow-lost-workers` judges the remaining workers"
         };
     }
     findings
@@ -65,8 +65,8 @@ fn one(figures: &Figures, loss: &EventKind, severity: Severity) -> Option<Findin
         format!("{first} to {last}")
     };
     let text = format!(
-        "worker {} of {} was lost at {} ({why}): {} users were gone, {} more never came (those \
-         whose number leaves {which} when it is divided by {all})",
+        "worker {} of {} was lost at {} ({why}): {} active users were lost, and {} more never \
+         started (those with a user number mod {all} of {which})",
         u64::from(worker) + 1,
         workers.len(),
         units::duration(lost_at_ns.unwrap_or(reported_ns) as f64),
@@ -167,14 +167,14 @@ mod tests {
             false,
             Verdict::Untrusted,
             &expect![[r#"
-            Fatal worker-lost
-                worker 2 of 4 was lost at 31.0 s (its process ended): 10 users were gone, 750
-                more never came (those whose number leaves 2 to 3 when it is divided by 8);
-                `throng show --allow-lost-workers` judges what the others measured
-            Good generator-healthy
-                the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
-                memory (precise mode, 8 loops)
-        "#]],
+                Fatal worker-lost
+                    worker 2 of 4 was lost at 31.0 s (its process ended): 10 active users were lost,
+                    and 750 more never started (those with a user number mod 8 of 2 to 3); `throng
+                    show --allow-lost-workers` judges the remaining workers
+                Good generator-healthy
+                    the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+                    memory (precise mode, 8 loops)
+            "#]],
         );
     }
 
@@ -185,14 +185,14 @@ mod tests {
             true,
             Verdict::Passed,
             &expect![[r#"
-            Warning worker-lost
-                worker 2 of 4 was lost at 31.0 s (its process ended): 10 users were gone, 750
-                more never came (those whose number leaves 2 to 3 when it is divided by 8); as
-                was asked for, what follows is judged by the others
-            Good generator-healthy
-                the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
-                memory (precise mode, 8 loops)
-        "#]],
+                Warning worker-lost
+                    worker 2 of 4 was lost at 31.0 s (its process ended): 10 active users were lost,
+                    and 750 more never started (those with a user number mod 8 of 2 to 3); as
+                    requested, the verdict is based on the remaining workers
+                Good generator-healthy
+                    the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+                    memory (precise mode, 8 loops)
+            "#]],
         );
     }
 
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(summary.verdict, Verdict::Untrusted);
         let text = &summary.findings[1].text;
         assert!(
-            text.starts_with("asked for 87.5 users/s, reached 85.0/s"),
+            text.starts_with("planned 87.5 users/s, reached 85.0/s"),
             "{text}"
         );
     }
@@ -219,6 +219,6 @@ mod tests {
         let found = found(&figures, false);
         assert_eq!(found.len(), LOSSES_TOLD_MAX + 1);
         let text = &found[LOSSES_TOLD_MAX].text;
-        assert!(text.starts_with("3 further workers were lost"), "{text}");
+        assert!(text.starts_with("3 further workers lost"), "{text}");
     }
 }

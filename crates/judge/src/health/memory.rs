@@ -15,15 +15,15 @@ pub(super) fn pressure(figures: &Figures, users: &UsersSummary) -> Option<Findin
         _ => None,
     })?;
     let after = match users.refused {
-        0 => "nobody was due any more".to_owned(),
+        0 => "no more users were due".to_owned(),
         refused => format!(
-            "the ramp ended there, with {} refused",
+            "the ramp stopped there, with {} refused",
             units::counted(refused, "user")
         ),
     };
     let text = format!(
-        "memory ran out at {}: {} were left, and {after}; to mend it: more memory or fewer users \
-         (`throng doctor --users {}` says how many this machine can hold)",
+        "memory ran short at {}: {} were available, and {after}; fix: add memory or reduce the \
+         number of users (`throng doctor --users {}` shows how many this machine can hold)",
         units::counted(present, "user"),
         units::bytes(available),
         users.planned.ceil(),

@@ -40,13 +40,13 @@ fn out_of(figures: &Figures, users: &UsersSummary, n: u64, outcome: Option<Outco
     // What it would have taken to hold everybody who was there or wanted to be.
     // A user who is refused may have failed at several operations, such as connect and handshake.
     let wanted = users.peak + if users.refused > 0 { users.refused } else { n };
-    let Shortage { code, what, mend } = shortage(figures, outcome, wanted);
+    let Shortage { code, what, fix } = shortage(figures, outcome, wanted);
     let lost = match users.refused {
         0 => format!("with {}", units::counted(n, "failed operation")),
         refused => format!("({} refused)", units::count(refused)),
     };
     let text = format!(
-        "asked for {} users, reached {} {lost}: {what}; to mend it: {mend}",
+        "planned {} users, reached {} {lost}: {what}; fix: {fix}",
         units::about(users.planned),
         units::count(users.started),
     );
@@ -68,7 +68,7 @@ fn out_of(figures: &Figures, users: &UsersSummary, n: u64, outcome: Option<Outco
 struct Shortage {
     code: &'static str,
     what: String,
-    mend: String,
+    fix: String,
 }
 
 fn shortage(figures: &Figures, outcome: Option<Outcome>, wanted: u64) -> Shortage {
@@ -77,41 +77,42 @@ fn shortage(figures: &Figures, outcome: Option<Outcome>, wanted: u64) -> Shortag
         Some(Outcome::NoFiles) if files_hold_unanswered(figures) => Shortage {
             code: "target-limit",
             what: format!(
-                "the target did not answer, and operations in flight filled all {} open files",
+                "the target did not respond, and operations in flight used all {} open files",
                 units::count(files(figures))
             ),
-            mend: "lower the load, or raise what the target can take".to_owned(),
+            fix: "reduce the load, or raise the capacity of the target".to_owned(),
         },
         Some(Outcome::NoFiles) => Shortage {
             code: "generator-files",
             what: format!(
-                "no open file was left ({} with {} each)",
+                "the open-file limit was reached ({} with {} each)",
                 units::counted(u64::from(generator.loops), "loop"),
                 units::count(generator.files_per_loop)
             ),
-            mend: more_files(generator.files_per_loop, generator.loops, wanted),
+            fix: more_files(generator.files_per_loop, generator.loops, wanted),
         },
         Some(Outcome::NoPorts) => Shortage {
             code: "generator-ports",
-            what: "no source port was left".to_owned(),
-            mend: "`sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"`, or more addresses in \
+            what: "source ports ran out".to_owned(),
+            fix: "`sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"`, or more addresses in \
                    `options.source_addresses`"
                 .to_owned(),
         },
         Some(Outcome::NoMemory) => Shortage {
             code: "generator-memory",
             what: format!(
-                "memory ran out, its own or the kernel's for sockets ({} resident)",
+                "memory ran out, either the generator's or the kernel's socket memory ({} \
+                 resident)",
                 units::bytes(figures.peak(|row| row.rss_bytes))
             ),
-            mend: "free memory, or raise the kernel's part, `sysctl net.ipv4.tcp_mem` (`throng \
-                   doctor` says how far)"
+            fix: "free memory, or raise the kernel's socket memory, `sysctl net.ipv4.tcp_mem` \
+                (`throng doctor` shows the value)"
                 .to_owned(),
         },
         _ => Shortage {
             code: "generator-refused",
             what: "files, ports or memory ran out".to_owned(),
-            mend: "`throng doctor` shows the limits and how to raise them".to_owned(),
+            fix: "`throng doctor` shows the limits and how to raise them".to_owned(),
         },
     }
 }
@@ -144,9 +145,9 @@ fn files_hold_unanswered(figures: &Figures) -> bool {
 /// Starts of one phase, or of several together.
 #[derive(Debug, Clone, Copy, Default)]
 struct Starts {
-    /// For people: as many as were asked for.
-    asked: f64,
-    /// For the rule: as many as must be there.
+    /// Planned starts, for the text.
+    planned: f64,
+    /// Starts that the rule requires.
     due: f64,
     started: u64,
     refused: u64,
@@ -176,16 +177,16 @@ impl Starts {
         } else {
             0.0
         };
-        let asked = counted.max(planned);
+        let planned = counted.max(planned);
         Starts {
-            asked,
+            planned,
             due: match phase.kind.as_str() {
-                "poisson" => asked - POISSON_SIGMAS * asked.sqrt(),
-                _ => asked,
+                "poisson" => planned - POISSON_SIGMAS * planned.sqrt(),
+                _ => planned,
             },
             // More than all of a closed phase makes up for nothing.
             started: match phase.kind.as_str() {
-                "closed" => started.min(asked as u64),
+                "closed" => started.min(planned as u64),
                 _ => started,
             },
             refused,
@@ -217,7 +218,7 @@ pub(super) fn short(figures: &Figures, health: &HealthSummary) -> Option<Finding
     let (code, why, busy) = if files_hold_unanswered(figures) {
         let in_flight = units::count(figures.peak(|row| row.in_flight));
         let why = format!(
-            "the target did not answer, and {in_flight} operations in flight filled the open files"
+            "the target did not respond, and {in_flight} operations in flight used all open files"
         );
         ("target-limit", why, health.loop_busy_mean)
     } else {
@@ -227,8 +228,8 @@ pub(super) fn short(figures: &Figures, health: &HealthSummary) -> Option<Finding
     let seconds = figures.seconds(Some(number));
     let text = format!(
         "{}{}: {why}; lag p99 {}",
-        asked_and_reached(figures, phase, &worst, seconds),
-        if starts.iter().filter(|(_, s)| s.asked > 0.0).count() > 1 {
+        planned_and_reached(figures, phase, &worst, seconds),
+        if starts.iter().filter(|(_, s)| s.planned > 0.0).count() > 1 {
             format!(" in phase {}", phase.name)
         } else {
             String::new()
@@ -236,7 +237,7 @@ pub(super) fn short(figures: &Figures, health: &HealthSummary) -> Option<Finding
         units::duration(health.lag_p99_ns as f64),
     );
     let finding = finding(Severity::Fatal, code, text)
-        .with("asked", worst.asked)
+        .with("planned", worst.planned)
         .with("started", worst.started as f64)
         .with("seconds", seconds)
         .with("loop_busy", busy)
@@ -245,8 +246,8 @@ pub(super) fn short(figures: &Figures, health: &HealthSummary) -> Option<Finding
     Some(finding.done())
 }
 
-/// `asked for 500,000 requests/s, reached 212,340/s`, or numbers where there is no rate.
-fn asked_and_reached(
+/// `planned 500,000 requests/s, reached 212,340/s`, or counts if there is no rate.
+fn planned_and_reached(
     figures: &Figures,
     phase: &PhaseInfo,
     starts: &Starts,
@@ -254,15 +255,15 @@ fn asked_and_reached(
 ) -> String {
     if phase.kind == "closed" || seconds <= 0.0 {
         return format!(
-            "asked for {} users, reached {}",
-            units::about(starts.asked),
+            "planned {} users, reached {}",
+            units::about(starts.planned),
             units::count(starts.started)
         );
     }
     let per_s = |n: f64| units::rate(n / seconds);
     format!(
-        "asked for {} {}/s, reached {}",
-        per_s(starts.asked).trim_end_matches("/s"),
+        "planned {} {}/s, reached {}",
+        per_s(starts.planned).trim_end_matches("/s"),
         if users_are_requests(figures) {
             "requests"
         } else {

@@ -30,9 +30,9 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
         return None;
     }
     let late = match again {
-        0 => "connects waited for a repeated SYN (1 s, 3 s, …)".to_owned(),
+        0 => "connects waited for a SYN retransmission (1 s, 3 s, …)".to_owned(),
         _ => format!(
-            "{} only after a repeated SYN (1 s, 3 s, … later)",
+            "{} only after a SYN retransmission (1 s, 3 s, … later)",
             match again {
                 1 => "1 connection attempt was answered".to_owned(),
                 _ => format!("{} connection attempts were answered", units::count(again)),
@@ -42,7 +42,7 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     let (code, why) = match (drops, health.host_packet_drops) {
         (0, 0) => (
             "host-syn-retransmits",
-            "they were lost on the way, or at the queues of the target's machine".to_owned(),
+            "the SYNs were lost in the network or at the queues of the target host".to_owned(),
         ),
         (0, _) => (
             "host-syn-retransmits",
@@ -51,9 +51,9 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
         _ => (
             "host-listen-drops",
             format!(
-                "this host dropped {} at full accept queues ({}); to mend it: `sysctl -w \
-                 net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535`, and as long a \
-                 backlog in the server",
+                "this host dropped {} because accept queues were full ({}); fix: `sysctl -w \
+                 net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535`, and an equally \
+                 long backlog in the server",
                 units::counted(drops, "connection"),
                 setting(figures, "somaxconn", "net.core.somaxconn"),
             ),
@@ -72,8 +72,8 @@ fn packets(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "this host dropped {} at full packet queues ({}): what they carried was sent again, and \
-         late; to mend it: `sysctl -w net.core.netdev_max_backlog=100000`",
+        "this host dropped {} because packet queues were full ({}): their data was retransmitted \
+         and arrived late; fix: `sysctl -w net.core.netdev_max_backlog=100000`",
         units::counted(drops, "packet"),
         setting(figures, "netdev_max_backlog", "net.core.netdev_max_backlog"),
     );
@@ -89,7 +89,7 @@ fn segments(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "this host sent {} again: packets were lost, and what they carried was late",
+        "this host retransmitted {}: packets were lost, and their data arrived late",
         units::counted(again, "TCP segment"),
     );
     let finding = finding(Severity::Warning, "host-retransmits", text)
@@ -107,7 +107,7 @@ fn memory(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     let broken = match aborts {
         0 => String::new(),
         _ => format!(
-            " and {} broken off for it",
+            " and {} aborted",
             match aborts {
                 1 => "1 connection was".to_owned(),
                 _ => format!("{} connections were", units::count(aborts)),
@@ -115,8 +115,8 @@ fn memory(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
         ),
     };
     let text = format!(
-        "the kernel's memory for TCP ran short ({}): sends were held back{broken}; to mend it: \
-         `throng doctor --users {}` says how far `net.ipv4.tcp_mem` should go",
+        "the kernel's TCP memory ran short ({}): sends were delayed{broken}; fix: raise \
+         `net.ipv4.tcp_mem` to the value that `throng doctor --users {}` shows",
         setting(figures, "tcp_mem", "net.ipv4.tcp_mem"),
         figures.peak(|row| row.users),
     );

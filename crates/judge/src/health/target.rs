@@ -13,8 +13,8 @@ pub(super) fn ended(figures: &Figures) -> Option<Finding> {
             return None;
         };
         let text = format!(
-            "the target {target} ended at {} ({why}), though the run did not end it: nothing was \
-             left to measure",
+            "the target {target} exited during the run, at {} ({why}): there was nothing left to \
+             measure",
             units::duration(event.at_ns as f64),
         );
         let draft = finding(Severity::Fatal, "target-ended", text);

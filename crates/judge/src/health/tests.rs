@@ -56,10 +56,10 @@ fn fewer_starts_than_asked_for_by_its_own_cpu() {
         &figures,
         Verdict::Untrusted,
         &expect![[r#"
-        Fatal generator-cpu
-            asked for 500,000 requests/s, reached 212,340/s: the generator's own CPU was the
-            limit (loops 99 % busy); lag p99 400 ms
-    "#]],
+            Fatal generator-cpu
+                planned 500,000 requests/s, reached 212,340/s: the generator ran out of CPU
+                (loops 99 % busy); lag p99 400 ms
+        "#]],
     );
 }
 
@@ -72,8 +72,8 @@ fn fewer_starts_than_planned_even_where_the_loops_never_saw_them_due() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal generator-lag
-                asked for 102 requests/s, reached 100/s: the generator fell behind though its
-                loops had CPU (loops 10 % busy, waiting for a core 0 % of the time); lag p99
+                planned 102 requests/s, reached 100/s: the generator fell behind although CPU
+                was available (loops 10 % busy, waiting for a core 0 % of the time); lag p99
                 20.0 µs
         "#]],
     );
@@ -118,9 +118,8 @@ fn starts_made_up_for_in_the_next_phase_are_no_shortfall() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal generator-lag
-                asked for 100 users/s, reached 96.7/s: the generator fell behind though its
-                loops had CPU (loops 10 % busy, waiting for a core 0 % of the time); lag p99
-                20.0 µs
+                planned 100 users/s, reached 96.7/s: the generator fell behind although CPU was
+                available (loops 10 % busy, waiting for a core 0 % of the time); lag p99 20.0 µs
         "#]],
     );
 }
@@ -139,8 +138,8 @@ fn closed_phases_start_their_users_anew() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal generator-lag
-                asked for 500 users, reached 300: the generator fell behind though its loops had
-                CPU (loops 10 % busy, waiting for a core 0 % of the time); lag p99 20.0 µs
+                planned 500 users, reached 300: the generator fell behind although CPU was
+                available (loops 10 % busy, waiting for a core 0 % of the time); lag p99 20.0 µs
         "#]],
     );
 }
@@ -162,10 +161,7 @@ fn sessions_begun_anew_are_no_users_that_were_due() {
         (Verdict::Untrusted, 300)
     );
     let text = &summary.findings[0].text;
-    assert!(
-        text.starts_with("asked for 500 users, reached 300"),
-        "{text}"
-    );
+    assert!(text.starts_with("planned 500 users, reached 300"), "{text}");
 }
 
 #[test]
@@ -201,8 +197,8 @@ fn late_operations_name_their_cause() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal generator-cpu
-                1 % of the operations began more than 300 ms late (limit 100 ms): the
-                generator's own CPU was the limit (loops 97 % busy); reached 100 operations/s
+                1 % of operations started more than 300 ms late (limit 100 ms): the generator
+                ran out of CPU (loops 97 % busy); reached 100 operations/s
         "#]],
     );
     check(
@@ -213,11 +209,11 @@ fn late_operations_name_their_cause() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal connecting-limit
-                1 % of the operations began more than 300 ms late (limit 100 ms): connections
-                were not set up as fast as users came, and as many were under way at once as may
-                be (`options.connecting_max`); reached 100 operations/s
+                1 % of operations started more than 300 ms late (limit 100 ms): users arrived
+                faster than connections were established, and the limit of concurrent connection
+                attempts was reached (`options.connecting_max`); reached 100 operations/s
             Note users-held
-                200 users started late: as many connections were being set up at once as may be
+                200 users started late: the limit of concurrent connection attempts was reached
                 (`options.connecting_max`)
         "#]],
     );
@@ -226,9 +222,9 @@ fn late_operations_name_their_cause() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal generator-starved
-                1 % of the operations began more than 300 ms late (limit 100 ms): other
-                processes on this machine starved the generator of CPU (loops 10 % busy, waiting
-                for a core 50 % of the time); reached 100 operations/s
+                1 % of operations started more than 300 ms late (limit 100 ms): other processes
+                on this machine starved the generator of CPU (loops 10 % busy, waiting for a
+                core 50 % of the time); reached 100 operations/s
         "#]],
     );
     check(
@@ -236,9 +232,9 @@ fn late_operations_name_their_cause() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal generator-lag
-                1 % of the operations began more than 300 ms late (limit 100 ms): the generator
-                fell behind though its loops had CPU (loops 10 % busy, waiting for a core 0 % of
-                the time); reached 100 operations/s
+                1 % of operations started more than 300 ms late (limit 100 ms): the generator
+                fell behind although CPU was available (loops 10 % busy, waiting for a core 0 %
+                of the time); reached 100 operations/s
         "#]],
     );
 }
@@ -313,8 +309,8 @@ fn users_refused_for_want_of_files() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal generator-files
-                asked for 25,000 users, reached 19,950 (5,050 refused): no open file was left (1
-                loop with 20,000 each); to mend it: `--set options.loops=2`, or `ulimit -n
+                planned 25,000 users, reached 19,950 (5,050 refused): the open-file limit was
+                reached (1 loop with 20,000 each); fix: `--set options.loops=2`, or `ulimit -n
                 26314` before the run
         "#]],
     );
@@ -325,9 +321,9 @@ fn users_refused_for_want_of_files() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal target-limit
-                asked for 25,000 users, reached 19,950 (5,050 refused): the target did not
-                answer, and operations in flight filled all 20,000 open files; to mend it: lower
-                the load, or raise what the target can take
+                planned 25,000 users, reached 19,950 (5,050 refused): the target did not
+                respond, and operations in flight used all 20,000 open files; fix: reduce the
+                load, or raise the capacity of the target
         "#]],
     );
 }
@@ -350,9 +346,9 @@ fn users_refused_for_want_of_ports_memory_or_something() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal generator-ports
-                asked for 6,000 users, reached 5,920 (80 refused): no source port was left; to
-                mend it: `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`, or more
-                addresses in `options.source_addresses`
+                planned 6,000 users, reached 5,920 (80 refused): source ports ran out; fix:
+                `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`, or more addresses in
+                `options.source_addresses`
         "#]],
     );
     check(
@@ -360,9 +356,10 @@ fn users_refused_for_want_of_ports_memory_or_something() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal generator-memory
-                asked for 6,000 users, reached 5,920 (80 refused): memory ran out, its own or
-                the kernel's for sockets (64.0 MiB resident); to mend it: free memory, or raise
-                the kernel's part, `sysctl net.ipv4.tcp_mem` (`throng doctor` says how far)
+                planned 6,000 users, reached 5,920 (80 refused): memory ran out, either the
+                generator's or the kernel's socket memory (64.0 MiB resident); fix: free memory,
+                or raise the kernel's socket memory, `sysctl net.ipv4.tcp_mem` (`throng doctor`
+                shows the value)
         "#]],
     );
     check(
@@ -370,8 +367,8 @@ fn users_refused_for_want_of_ports_memory_or_something() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal generator-refused
-                asked for 6,000 users, reached 5,920 (80 refused): files, ports or memory ran
-                out; to mend it: `throng doctor` shows the limits and how to raise them
+                planned 6,000 users, reached 5,920 (80 refused): files, ports or memory ran out;
+                fix: `throng doctor` shows the limits and how to raise them
         "#]],
     );
 }
@@ -385,8 +382,8 @@ fn operations_without_a_file_are_told_though_no_user_was_refused() {
         Verdict::Untrusted,
         &expect![[r#"
             Fatal generator-files
-                asked for 6,000 users, reached 6,000 with 1 failed operation: no open file was
-                left (1 loop with 20,000 each); to mend it: `--set options.loops=2`, or `ulimit
+                planned 6,000 users, reached 6,000 with 1 failed operation: the open-file limit
+                was reached (1 loop with 20,000 each); fix: `--set options.loops=2`, or `ulimit
                 -n 21064` before the run
         "#]],
     );
@@ -415,12 +412,12 @@ fn runs_that_ended_early() {
         &figures,
         Verdict::Untrusted,
         &expect![[r#"
-        Fatal run-incomplete
-            the run was killed, or still runs: its record ends after 12 s of 1 min
-        Good generator-healthy
-            the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
-            memory (precise mode, 1 loop)
-    "#]],
+            Fatal run-incomplete
+                the run was killed or is still running; its record ends after 12 s of 1 min
+            Good generator-healthy
+                the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+                memory (precise mode, 1 loop)
+        "#]],
     );
     figures.info.status = RunStatus::Failed;
     let note = EventKind::Note {
@@ -451,10 +448,10 @@ fn lag_that_shows_in_short_latencies_is_a_warning() {
         &figures,
         Verdict::Passed,
         &expect![[r#"
-        Warning generator-lag
-            lag p99 2.00 ms is 20 % of request's median response of 10.0 ms: its percentiles
-            hold some of the generator's own lateness; service times do not
-    "#]],
+            Warning generator-lag
+                lag p99 2.00 ms is 20 % of the median response time of request (10.0 ms): its
+                response times include generator lag; its service times do not
+        "#]],
     );
 }
 
@@ -480,18 +477,18 @@ fn host_record_and_certificates_have_their_say() {
                 the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
                 memory (precise mode, 1 loop)
             Warning tls-unverified
-                certificates were not verified: anybody could have answered
+                TLS certificates were not verified: the responses may come from another server
             Warning host-listen-drops
-                connects waited for a repeated SYN (1 s, 3 s, …): this host dropped 1 connection
-                at full accept queues (net.core.somaxconn); to mend it: `sysctl -w
-                net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535`, and as long a
-                backlog in the server
+                connects waited for a SYN retransmission (1 s, 3 s, …): this host dropped 1
+                connection because accept queues were full (net.core.somaxconn); fix: `sysctl -w
+                net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535`, and an equally
+                long backlog in the server
             Warning host-retransmits
-                this host sent 7 TCP segments again: packets were lost, and what they carried
-                was late
+                this host retransmitted 7 TCP segments: packets were lost, and their data
+                arrived late
             Note rows-sampled
-                requests.parquet holds 55 % of the operations, sampled from 30 s on (the disk is
-                too slow); percentiles and counts are of all of them
+                requests.parquet contains 55 % of all operations, sampled from 30 s on (the disk
+                is too slow); percentiles and counts cover all operations
         "#]],
     );
     assert!((judged(&figures).health.rows_kept - 0.55).abs() < 1e-9);
@@ -517,23 +514,23 @@ fn storms_are_told_with_the_limit_that_lost_them() {
         &figures,
         Verdict::Passed,
         &expect![[r#"
-        Good generator-healthy
-            the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
-            memory (precise mode, 1 loop)
-        Warning host-listen-drops
-            12,345 connection attempts were answered only after a repeated SYN (1 s, 3 s, …
-            later): this host dropped 300 connections at full accept queues
-            (net.core.somaxconn 4096); to mend it: `sysctl -w net.core.somaxconn=65535
-            net.ipv4.tcp_max_syn_backlog=65535`, and as long a backlog in the server
-        Warning host-packet-drops
-            this host dropped 20 packets at full packet queues (net.core.netdev_max_backlog
-            1000): what they carried was sent again, and late; to mend it: `sysctl -w
-            net.core.netdev_max_backlog=100000`
-        Warning host-tcp-memory
-            the kernel's memory for TCP ran short (net.ipv4.tcp_mem 1 2 3): sends were held
-            back and 2 connections were broken off for it; to mend it: `throng doctor --users
-            2` says how far `net.ipv4.tcp_mem` should go
-    "#]],
+            Good generator-healthy
+                the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+                memory (precise mode, 1 loop)
+            Warning host-listen-drops
+                12,345 connection attempts were answered only after a SYN retransmission (1 s, 3
+                s, … later): this host dropped 300 connections because accept queues were full
+                (net.core.somaxconn 4096); fix: `sysctl -w net.core.somaxconn=65535
+                net.ipv4.tcp_max_syn_backlog=65535`, and an equally long backlog in the server
+            Warning host-packet-drops
+                this host dropped 20 packets because packet queues were full
+                (net.core.netdev_max_backlog 1000): their data was retransmitted and arrived
+                late; fix: `sysctl -w net.core.netdev_max_backlog=100000`
+            Warning host-tcp-memory
+                the kernel's TCP memory ran short (net.ipv4.tcp_mem 1 2 3): sends were delayed
+                and 2 connections were aborted; fix: raise `net.ipv4.tcp_mem` to the value that
+                `throng doctor --users 2` shows
+        "#]],
     );
 }
 
@@ -570,11 +567,11 @@ fn memory_that_ran_short_ends_the_ramp_and_the_trust() {
         &figures,
         Verdict::Untrusted,
         &expect![[r#"
-        Fatal generator-memory
-            memory ran out at 1,734 users: 700 MiB were left, and the ramp ended there, with
-            4,200 users refused; to mend it: more memory or fewer users (`throng doctor
-            --users 6000` says how many this machine can hold)
-    "#]],
+            Fatal generator-memory
+                memory ran short at 1,734 users: 700 MiB were available, and the ramp stopped
+                there, with 4,200 users refused; fix: add memory or reduce the number of users
+                (`throng doctor --users 6000` shows how many this machine can hold)
+        "#]],
     );
     // In a hold nobody is due, and yet the machine was not what the run needed.
     for row in &mut figures.series {
@@ -585,11 +582,11 @@ fn memory_that_ran_short_ends_the_ramp_and_the_trust() {
         &figures,
         Verdict::Untrusted,
         &expect![[r#"
-        Fatal generator-memory
-            memory ran out at 1,734 users: 700 MiB were left, and nobody was due any more;
-            to mend it: more memory or fewer users (`throng doctor --users 6000` says how many
-            this machine can hold)
-    "#]],
+            Fatal generator-memory
+                memory ran short at 1,734 users: 700 MiB were available, and no more users were
+                due; fix: add memory or reduce the number of users (`throng doctor --users 6000`
+                shows how many this machine can hold)
+        "#]],
     );
 }
 
@@ -616,14 +613,14 @@ fn a_target_that_ended_is_told_before_what_came_of_it() {
         &figures,
         Verdict::Untrusted,
         &expect![[r#"
-        Fatal target-ended
-            the target ads ended at 17.0 s (signal: 9 (SIGKILL)), though the run did not end
-            it: nothing was left to measure
-        Fatal run-incomplete
-            the run failed after 17 s of 1 min: its target had ended
-        Good generator-healthy
-            the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
-            memory (precise mode, 1 loop)
-    "#]],
+            Fatal target-ended
+                the target ads exited during the run, at 17.0 s (signal: 9 (SIGKILL)): there was
+                nothing left to measure
+            Fatal run-incomplete
+                the run failed after 17 s of 1 min: its target had exited
+            Good generator-healthy
+                the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
+                memory (precise mode, 1 loop)
+        "#]],
     );
 }

@@ -169,7 +169,8 @@ fn runs_belong_to_their_experiment_or_search() {
 fn page(kind: &str, title: &str) -> String {
     format!(
         "<!doctype html><title>{title} · Throng</title>\
-         <script type=\"application/json\" id=\"document\">{{\"format\":1,\"kind\":\"{kind}\"}}</script>"
+         <script type=\"application/json\" \
+             id=\"document\">{{\"format\":1,\"kind\":\"{kind}\"}}</script>"
     )
 }
 

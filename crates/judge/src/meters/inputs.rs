@@ -20,7 +20,7 @@ pub enum InputError {
     #[error("nothing was measured for {0}")]
     Nothing(String),
     /// No server told this metric.
-    #[error("no server told {metric:?}; told were {known}")]
+    #[error("no server reported {metric:?}; reported metrics: {known}")]
     NoProbe {
         /// The metric.
         metric: String,
@@ -28,10 +28,10 @@ pub enum InputError {
         known: String,
     },
     /// Its metrics were told, but never all of them at one moment of the run.
-    #[error("there is no moment of the run at which all of its metrics were told")]
+    #[error("its metrics were never all reported at the same moment of the run")]
     NoMoment,
     /// It is told in a unit that cannot be turned into the one wanted.
-    #[error("it comes in {from:?}, which cannot be told in {to:?}")]
+    #[error("it is in {from:?}, which cannot be converted to {to:?}")]
     Unit {
         /// As it comes.
         from: String,
@@ -39,13 +39,13 @@ pub enum InputError {
         to: String,
     },
     /// The meters file has no value for this run.
-    #[error("the meters file gives no value for this run, but for {0}")]
+    #[error("the meters file has no value for this run; it has values for {0}")]
     NoValue(String),
     /// It takes a price list.
-    #[error("hours per dollar take a price list (--prices)")]
+    #[error("hours per dollar require a price list (--prices)")]
     NoPrices,
     /// It is not a finite number of 0 or more.
-    #[error("{0} is no radius: it must be 0 or more, and finite")]
+    #[error("{0} is not a radius: it must be finite and at least 0")]
     NoRadius(String),
 }
 

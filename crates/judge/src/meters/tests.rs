@@ -74,7 +74,8 @@ fn near(a: f64, b: f64) {
 
 #[test]
 fn a_meter_is_the_area_of_its_polygon() {
-    let text = "meters: { M: { scale: 10, inputs: [ { value: 1 }, { value: 2 }, { value: 3 }, { value: 4 } ] } }";
+    let text = "meters: { M: { scale: 10, inputs: [ { value: 1 }, { value: 2 }, { value: 3 }, { \
+        value: 4 } ] } }";
     let found = only(text, &run("a"));
     // ½·sin 90°·(1·2 + 2·3 + 3·4 + 4·1) = 12; the orders 1 2 4 3 and 1 3 2 4 give 10.5 and 12.5 …
     near(found.published.mean, 120.0);
@@ -85,7 +86,7 @@ fn a_meter_is_the_area_of_its_polygon() {
     near(found.order_free, 10.0 * 70.0 / 6.0);
     // The input 4 stands between 3 and 1: 4·(3 + 1)/24.
     near(found.inputs[3].elasticity.unwrap(), 16.0 / 24.0);
-    near(found.cured.unwrap(), 1.0);
+    near(found.normalised.unwrap(), 1.0);
 }
 
 #[test]
@@ -139,13 +140,13 @@ fn a_large_input_drowns_the_published_form_and_not_the_cured_one() {
         "the published form prefers the slow one"
     );
     assert!(good.inputs[0].elasticity.unwrap() < 0.01);
-    near(good.cured.unwrap(), 1.0);
+    near(good.normalised.unwrap(), 1.0);
     // (0.01¹ · 0.9¹ · 3^½)^(1/2.5)
-    let cured = (0.01f64 * 0.9 * 3f64.sqrt()).powf(0.4);
+    let normalised = (0.01f64 * 0.9 * 3f64.sqrt()).powf(0.4);
     assert!(
-        (bad.cured.unwrap() / cured - 1.0).abs() < 1e-3,
-        "{:?} is not {cured}",
-        bad.cured
+        (bad.normalised.unwrap() / normalised - 1.0).abs() < 1e-3,
+        "{:?} is not {normalised}",
+        bad.normalised
     );
     near(bad.inputs[2].weight, 0.2);
 }
@@ -159,10 +160,10 @@ meters:
   SEC: { inputs: [ { meter: SLM }, { meter: SPM }, { meter: SLM, better: lower } ] }
 ";
     let found = meter(&meters(text), &[run("a"), run("b")]).unwrap();
-    near(found[0].meters[0].cured.unwrap(), 0.5);
-    near(found[1].meters[0].cured.unwrap(), 1.0);
+    near(found[0].meters[0].normalised.unwrap(), 0.5);
+    near(found[1].meters[0].normalised.unwrap(), 1.0);
     // Half as much load is twice as good where less is better: both meet in 1.
-    near(found[0].meters[2].cured.unwrap(), 1.0);
+    near(found[0].meters[2].normalised.unwrap(), 1.0);
     let slm = 0.75f64.sqrt() / 2.0 * 3.0;
     near(found[0].meters[2].inputs[0].radius.mean, slm);
     let sec = |slm: f64, spm: f64| 0.75f64.sqrt() / 2.0 * (2.0 * slm * spm + slm * slm);
@@ -195,36 +196,33 @@ fn what_cannot_be_taken_is_told_with_its_place() {
     );
     check(
         "{ name: it, probe: disk }",
-        "no server told \"disk\"; told were cpu, free, used",
+        "no server reported \"disk\"; reported metrics: cpu, free, used",
     );
     check(
         "{ name: it, value: { b: 1 } }",
-        "the meters file gives no value for this run, but for b",
+        "the meters file has no value for this run; it has values for b",
     );
     check(
         "{ name: it, cost: hours-per-dollar }",
-        "take a price list (--prices)",
+        "require a price list (--prices)",
     );
     check(
         "{ name: it, probe: used, unit: ms }",
-        "it comes in \"MiB\", which cannot be told in \"ms\"",
+        "it is in \"MiB\", which cannot be converted to \"ms\"",
     );
     check(
         "{ name: it, value: -1 }",
-        "-1 is no radius: it must be 0 or more, and finite",
+        "-1 is not a radius: it must be finite and at least 0",
     );
     check(
         "{ name: it, value: 0, invert: true }",
-        "inf is no radius: it must be 0 or more, and finite",
+        "inf is not a radius: it must be finite and at least 0",
     );
     let nowhere = meters("reference: c\nmeters: {}");
     let error = meter(&nowhere, &[run("a"), run("b")])
         .unwrap_err()
         .to_string();
-    assert_eq!(
-        error,
-        "there is no run \"c\" to be the reference; the runs are a, b"
-    );
+    assert_eq!(error, "there is no reference run \"c\"; the runs are a, b");
 }
 
 #[test]

@@ -41,87 +41,72 @@ pub(super) const LIMITS: &[Limit] = &[
     limit(
         ("host", "cpu_busy"),
         (90.0, Of::Itself),
-        ("server-cpu", "its CPU was at its limit"),
+        ("server-cpu", "CPU was saturated"),
     ),
     limit(
         ("process", "cpu"),
         (0.9, Of::Cores),
-        ("server-cpu", "it used the machine's whole CPU"),
+        ("server-cpu", "it used all CPU of the machine"),
     ),
     limit(
         ("process", "cpu_busiest_thread"),
         (90.0, Of::Itself),
-        ("server-thread", "one of its threads used a whole core"),
+        ("server-thread", "one thread used a full core"),
     ),
     limit(
         ("redis", "cpu_main_thread"),
         (90.0, Of::Itself),
-        (
-            "server-thread",
-            "the thread that runs its commands used a whole core",
-        ),
+        ("server-thread", "the command thread used a full core"),
     ),
     limit(
         ("cgroup", "cpu_throttled"),
         (10.0, Of::Itself),
-        ("server-throttled", "it was held back by its limit on CPU"),
+        ("server-throttled", "it was throttled by its CPU limit"),
     ),
     limit(
         ("host", "memory_used"),
         (95.0, Of::Itself),
-        ("server-memory", "its memory was used up"),
+        ("server-memory", "memory was exhausted"),
     ),
     limit(
         ("cgroup", "memory_used"),
         (0.95, Of::Metric("memory_limit")),
-        ("server-memory", "its memory was used up"),
+        ("server-memory", "memory was exhausted"),
     ),
     limit(
         ("redis", "used_memory"),
         (0.95, Of::Metric("maxmemory")),
-        ("server-memory", "its memory was used up"),
+        ("server-memory", "memory was exhausted"),
     ),
     limit(
         ("host", "disk_busy"),
         (90.0, Of::Itself),
-        ("server-disk", "its disk was busy all the time"),
+        ("server-disk", "the disk was saturated"),
     ),
     limit(
         ("redis", "connected_clients"),
         (0.95, Of::Metric("maxclients")),
-        (
-            "server-clients",
-            "it had nearly as many clients as it may have",
-        ),
+        ("server-clients", "clients were close to the maximum"),
     ),
     limit(
         ("mysql", "Threads_connected"),
         (0.95, Of::Metric("max_connections")),
-        (
-            "server-clients",
-            "it had nearly as many clients as it may have",
-        ),
+        ("server-clients", "clients were close to the maximum"),
     ),
     limit(
         ("postgres", "connections"),
         (0.95, Of::Metric("max_connections")),
-        (
-            "server-clients",
-            "it had nearly as many clients as it may have",
-        ),
+        ("server-clients", "clients were close to the maximum"),
     ),
     limit(
         ("mysql", "Innodb_row_lock_current_waits"),
         (1.0, Of::Itself),
-        (
-            "server-locks",
-            "transactions waited for rows that others held",
-        ),
+        ("server-locks", "transactions waited for row locks"),
     ),
     limit(
         ("postgres", "waiting_for_lock"),
         (1.0, Of::Itself),
-        ("server-locks", "sessions waited for locks that others held"),
+        ("server-locks", "sessions waited for locks"),
     ),
 ];
 
@@ -154,31 +139,31 @@ pub(super) const COUNTED: &[Counted] = &[
         "host",
         "tcp_listen_overflows",
         "server-listen-overflows",
-        "connections dropped at full accept queues",
+        "connections dropped because accept queues were full",
     ),
     counted(
         "redis",
         "rejected_connections",
         "server-refused",
-        "connections refused, for there were as many as may be",
+        "connections refused because the maximum was reached",
     ),
     counted(
         "mysql",
         "Connection_errors_max_connections",
         "server-refused",
-        "connections refused, for there were as many as may be",
+        "connections refused because the maximum was reached",
     ),
     counted(
         "nginx",
         "connections_dropped",
         "server-refused",
-        "connections dropped at a limit of its own",
+        "connections dropped because nginx reached its limit",
     ),
     counted(
         "redis",
         "evicted_keys",
         "server-evictions",
-        "keys given up for want of memory",
+        "keys evicted because memory was full",
     ),
     counted("mysql", "Innodb_deadlocks", "server-deadlocks", "deadlocks"),
     counted("postgres", "deadlocks", "server-deadlocks", "deadlocks"),
@@ -186,6 +171,6 @@ pub(super) const COUNTED: &[Counted] = &[
         "cgroup",
         "memory_kills",
         "server-killed",
-        "processes killed for want of memory",
+        "processes killed because memory ran out",
     ),
 ];

@@ -66,14 +66,14 @@ fn what_is_at_its_limit_is_named_longest_first() {
         &run,
         &expect![[r#"
             Warning server-thread
-                cache (redis db-1): the thread that runs its commands used a whole core in 60 of
-                60 readings (90.0 % or more; mean 99.0 %, at most 99.0 %)
+                cache (redis db-1): the command thread used a full core in 60 of 60 readings
+                (90.0 % or more; mean 99.0 %, max 99.0 %)
             Warning server-clients
-                mysql db-1: it had nearly as many clients as it may have in 30 of 60 readings
-                (95 % of 151 or more; mean 85.0, at most 150)
+                mysql db-1: clients were close to the maximum in 30 of 60 readings (95 % of 151
+                or more; mean 85.0, max 150)
             Warning server-cpu
-                host db-1: its CPU was at its limit in 20 of 60 readings (90.0 % or more; mean
-                59.0 %, at most 97.0 %)
+                host db-1: CPU was saturated in 20 of 60 readings (90.0 % or more; mean 59.0 %,
+                max 97.0 %)
         "#]],
     );
 }
@@ -94,7 +94,7 @@ fn the_generators_own_share_of_its_host_is_told() {
     );
     let findings = judged(&run).findings;
     let found = findings.iter().find(|f| f.code == "server-cpu").unwrap();
-    assert!(found.text.ends_with("took 50 %"), "{}", found.text);
+    assert!(found.text.ends_with("used 50 %"), "{}", found.text);
     // The generator tells what its own host dropped.
     assert!(!findings.iter().any(|f| f.code == "server-listen-overflows"));
 }
@@ -149,12 +149,12 @@ fn what_should_not_happen_is_counted_and_lost_sources_are_told() {
         &run,
         &expect![[r#"
             Warning server-listen-overflows
-                web (host db-1): 40 connections dropped at full accept queues, the first 10 s
-                into the run
+                web (host db-1): 40 connections dropped because accept queues were full, the
+                first 10 s into the run
             Warning probe-lost
-                probe redis r:1: 10 of 60 answers are missing: cannot be reached
+                probe redis r:1: 10 of 60 readings are missing: cannot be reached
             Note probes
-                1 source told 1 metric; asking took 1.00 % of a core
+                1 source reported 1 metric; probing used 1.00 % of a core
         "#]],
     );
 }

@@ -310,7 +310,7 @@ fn outages_give_times_between_failures_and_to_repair() {
     assert!(
         told(&analysis, "down")
             .text
-            .starts_with("down 3 times for 4 s in all, first after 10 s")
+            .starts_with("down 3 times for 4 s in total, first after 10 s")
     );
 
     let strict = Question {
@@ -334,7 +334,7 @@ fn an_outage_to_the_end_was_not_repaired() {
         (found.failures, found.down_ns, &found.mttr_ns),
         (1, 10 * SECOND, &None)
     );
-    assert!(told(&analysis, "down").text.contains("not up again"));
+    assert!(told(&analysis, "down").text.contains("never recovered"));
 }
 
 /// Fifty users, each 20 ms in flight and 80 ms pausing, begun evenly.

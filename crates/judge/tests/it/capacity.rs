@@ -125,7 +125,7 @@ fn the_first_sign_is_told_with_its_second() {
     assert_eq!((bend.run.as_str(), &bend.signs[..]), ("b", &expected[..]));
     let text = &told(&found, "bend").text;
     assert!(
-        text.contains("response times, from 5 s on; then the number in flight"),
+        text.contains("response times, from 5 s on; then operations in flight"),
         "{text}"
     );
     let answer = &found.findings[0];
@@ -227,7 +227,7 @@ fn a_law_is_fitted_to_what_was_in_flight() {
         .map(|&n| measured(n, Outcome::Holds, n, law(n)))
         .collect();
     let found = concluded(root.path(), &alike, Ending::AllHold);
-    assert!(told(&found, "no-law").text.contains("too much alike"));
+    assert!(told(&found, "no-law").text.contains("too close together"));
 }
 
 #[test]
@@ -251,13 +251,13 @@ fn each_ending_has_its_sentence() {
     check(
         &[(5.0, untrusted), (5.0, untrusted)],
         Ending::Untrusted,
-        "not even a run at 5/s",
+        "every run at 5/s was untrusted",
     );
     let generator = [(5.0, holds), (6.0, untrusted), (6.0, untrusted)];
     check(
         &generator,
         Ending::Untrusted,
-        "at 6/s no run could be trusted",
+        "every run at 6/s was untrusted",
     );
     check(&[(5.0, holds)], Ending::OutOfSteps, "ran out of steps");
     check(
@@ -268,6 +268,6 @@ fn each_ending_has_its_sentence() {
     check(
         &[],
         Ending::Interrupted,
-        "no run came to its end; the search was broken off",
+        "no run completed; the search was interrupted",
     );
 }

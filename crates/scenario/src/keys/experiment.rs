@@ -147,7 +147,7 @@ pub(crate) static COMPARE: Table = Table {
             name: "bin",
             kind: Kind::Duration,
             default: Text("1ms"),
-            doc: "Bin width of the [published method](comparing.md#what-else-is-diagnostics)",
+            doc: "Bin width of the [published method](comparing.md#further-results)",
         },
     ]],
 };

@@ -71,7 +71,8 @@ impl Kind {
         match self {
             Kind::AnsiColours => "ANSI colour codes taken out of reports",
             Kind::TwinColumn => {
-                "percentile columns that have the name of the one before: kept as told, used for no percentile"
+                "percentile columns that have the name of the one before: kept as told, used for \
+                 no percentile"
             }
             Kind::Truncated => {
                 "reports that end early: what they tell is kept, the rest is missing"
@@ -80,7 +81,8 @@ impl Kind {
                 "figures that are no numbers: the measure of that client is left out"
             }
             Kind::Disorder => {
-                "measures whose percentiles do not ascend from least to greatest: kept as told, not used for bounds"
+                "measures whose percentiles do not ascend from least to greatest: kept as told, \
+                 not used for bounds"
             }
             Kind::UnknownMeasure => {
                 "rows of measures that are not known or were told before, left out"
@@ -89,7 +91,8 @@ impl Kind {
                 "reports whose errors are not as many as their failed users: both kept"
             }
             Kind::ConnectedDisagrees => {
-                "reports with other numbers of connected users and of handshakes: both kept; handshakes count"
+                "reports with other numbers of connected users and of handshakes: both kept; \
+                 handshakes count"
             }
             Kind::NotUtf8 => "files that are not UTF-8: what cannot be read was replaced",
             Kind::RaggedRow => "rows with more or fewer fields than their header, left out",

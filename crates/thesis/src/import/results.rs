@@ -88,7 +88,8 @@ impl Draft {
                     path: path.to_owned(),
                 })?;
         let mut absent: Vec<String> = [
-            "when each operation began and ended: there are no rows, and no distribution beyond the percentiles told",
+            "when each operation began and ended: there are no rows, and no distribution beyond \
+             the percentiles told",
             "the generator's lag, CPU and memory",
             "when users started and how many were there at a time",
         ]

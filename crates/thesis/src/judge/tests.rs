@@ -120,13 +120,13 @@ fn unknown_health_and_latencies_stay_empty() {
         .collect();
     let text = lines.join("\n") + "\n";
     expect![[r#"
-          ! warning: these results were measured elsewhere: whether their generator kept up is not known, and no latency is
-            known to be free of its lateness
-          ! warning: 1 of 3 clients left no readable report, and no figure holds what they measured; the first is 10.0.0.3 in
-            eu: it is empty
+          ! warning: another generator measured these results: whether it kept up is unknown, and latencies may include its lag
+          ! warning: 1 of 3 clients left no readable report, and their measurements are missing from all figures; the first:
+            10.0.0.3 in eu: it is empty
           ! warning: 5 x minutes without a row inside a metric (`gap`; first: servers/eu/a/cpu.csv)
           ! warning: connect: 2 of 402 failed (0.498 %): 2 x reset
-          - percentiles of 2 clients cannot be merged: told are the bounds between which they lie, to 1.00 ms
+          - percentiles of 2 clients cannot be merged: the table shows the bounds between which they lie, with a resolution of
+            1.00 ms
     "#]]
     .assert_eq(&text);
 }

@@ -76,7 +76,7 @@ fn the_limit_is_found_to_the_last_user() {
     let file = file.to_str().unwrap();
     let ended = Ended::of(&mut search(&space, &[file])).with(0);
     ended.stdout_contains("CAPACITY 13 of arrivals.0.users");
-    ended.stdout_contains("and 14 no more (0 of 2 runs kept the thresholds)");
+    ended.stdout_contains("but not 14 (0 of 2 runs kept the thresholds)");
     ended.stdout_contains("errors");
     let directory = only(&space);
     let found = state(&directory, "capacity.json");
@@ -157,7 +157,7 @@ fn step_and_time_limits_end_a_search() {
     let ended = Ended::of(&mut search(&space, &[file, "--time-limit", "200ms"])).with(2);
     ended.stdout_contains("ran out of time");
     let ended = Ended::of(&mut search(&space, &[file, "--at-most", "9"])).with(0);
-    ended.stdout_contains("holds 9, the most that was asked for");
+    ended.stdout_contains("holds 9, the highest load of the search");
     let ended = Ended::of(&mut search(
         &space,
         &[

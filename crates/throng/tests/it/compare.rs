@@ -119,7 +119,7 @@ fn histograms_are_compared_if_rows_exceed_the_memory() {
     let ended = compare(&space, "new", "old", &["--memory", "1B"]).with(1);
     ended
         .stdout_contains(
-            "from histograms, whose times are within 0.0488 % of the truth: connect, GET /",
+            "computed from histograms, with times accurate to 0.0488 %: connect, GET /",
         )
         .stdout_contains("SLOWER");
     let exact = compare(&space, "new", "old", &["--json"]);
@@ -207,7 +207,7 @@ fn differences_within_the_tolerance_do_not_fail() {
     ensemble(&space, "new", 11..16, &steady(2.012e6));
     compare(&space, "new", "old", &[])
         .with(0)
-        .stdout_contains("GET /: differences within the tolerance, which decide nothing:")
+        .stdout_contains("GET /: differences within the tolerance do not affect the verdict:")
         .stdout_contains("no difference seen beyond the tolerance");
     compare(&space, "new", "old", &["--tolerance", "0%"]).with(1);
 }
@@ -240,7 +240,7 @@ fn three_runs_per_side_are_decided_by_students_t() {
     ensemble(&space, "new", 11..14, &slow);
     compare(&space, "new", "old", &[])
         .with(1)
-        .stdout_contains("3 and 3 runs are too few for permutations to reach 5 %");
+        .stdout_contains("3 and 3 runs are too few for a permutation test to reach 5 %");
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn ambiguous_results_are_refused() {
     compare(&space, "new", "old", &[])
         .with(65)
         .stderr_contains("the scenarios are \"recorded\" and \"other\"")
-        .stderr_contains("not all of them measure GET / (request), GET /b (request)");
+        .stderr_contains("not all runs measure GET / (request), GET /b (request)");
     compare(&space, "new", "old", &["--force"])
         .with(0)
         .stdout_contains("warning: not all was alike")
@@ -357,7 +357,7 @@ fn bad_input_is_reported_and_never_filled_in() {
             .stderr_contains(text);
     };
     told(&[], 64, "RUN");
-    told(&[&first], 64, "one run cannot be compared with itself");
+    told(&[&first], 64, "a comparison needs at least two runs");
     told(&[&first, &first], 64, "was given twice");
     told(
         &[&first, "nowhere"],

@@ -182,7 +182,7 @@ arrivals: [ {{ constant: 400/s, for: 1s }}, {{ hold: 500ms }} ]
         ("generator-files", Severity::Fatal)
     );
     assert!(
-        first.text.starts_with("asked for 400 users, reached "),
+        first.text.starts_with("planned 400 users, reached "),
         "{}",
         first.text
     );
@@ -260,7 +260,7 @@ fn a_rate_above_the_generators_limit_is_untrusted() {
         "target-limit",
     ];
     assert!(codes.contains(&first.code.as_str()), "{first:?}");
-    let is_told = first.text.starts_with("asked for 500,000 ") && first.text.contains(", reached ");
+    let is_told = first.text.starts_with("planned 500,000 ") && first.text.contains(", reached ");
     assert!(is_told, "{first:?}");
 }
 

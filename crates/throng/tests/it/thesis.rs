@@ -123,13 +123,13 @@ fn meters_and_cost_of_imported_results() {
         .arg(prices);
     Ended::of(&mut command)
         .with(65)
-        .stderr_contains("the price list does not say what \"results\" uses");
+        .stderr_contains("the price list has no system \"results\"");
     // No price list at all.
     let mut command = throng(["meters"]);
     command.arg(&run).arg("--meters").arg(&files[0]);
     Ended::of(&mut command)
         .with(65)
-        .stderr_contains("hours per dollar take a price list");
+        .stderr_contains("hours per dollar require a price list");
     let mut command = throng(["meters"]);
     command.arg(space.path("")).arg("--meters").arg(&files[0]);
     Ended::of(&mut command)

@@ -151,7 +151,7 @@ fn results_are_listed_opened_and_compared() {
         outcome["why"]
             .as_str()
             .unwrap()
-            .contains("one run cannot be compared")
+            .contains("a comparison needs at least two runs")
     );
     ui.running.interrupt();
     ui.running.end().with(0);

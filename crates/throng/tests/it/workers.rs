@@ -193,7 +193,7 @@ fn shown_by_the_others(space: &Space, run: &Run) {
     let rest = Ended::of(throng(["show", "--allow-lost-workers"]).arg(run.path())).with(0);
     rest.stdout_contains("PASSED");
     rest.stdout_contains("warning: worker 2 of 4 was lost at");
-    rest.stdout_contains("what follows is judged by the others");
+    rest.stdout_contains("the verdict is based on the remaining workers");
     rest.stdout_contains("connected >= 100%");
     assert_eq!(space.summary().verdict, Verdict::Untrusted);
 }

@@ -162,7 +162,8 @@ fn a_second_row_of_a_measure_is_left_out_and_told() {
 
 proptest! {
     #[test]
-    fn no_text_panics(text in "(Durations \\(ms\\):\n)?(min mean stddev median max sampleCount\n)?[A-Za-z0-9%.:()\\- \n\x1b\\[]{0,300}") {
+    fn no_text_panics(text in "(Durations \\(ms\\):\n)?(min mean stddev median max \
+        sampleCount\n)?[A-Za-z0-9%.:()\\- \n\x1b\\[]{0,300}") {
         let _ = read(&text);
     }
 
