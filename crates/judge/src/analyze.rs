@@ -37,7 +37,7 @@ pub const SECONDS_MIN: usize = 20;
 pub const WINDOWS_MAX: usize = 2_000;
 /// S1's window, which is taken where the run is long enough.
 const WINDOW_NS: u64 = 20_000_000_000;
-/// A shorter run has so many windows.
+/// A shorter run has this many windows.
 const WINDOWS_WANTED: u64 = 10;
 
 /// What to look at, and how.
@@ -73,7 +73,7 @@ pub enum AnalyzeError {
     /// It has no such phase.
     #[error("the run has no phase {name:?}; its phases are {phases}")]
     NoPhase {
-        /// As asked for.
+        /// As requested.
         name: String,
         /// Those there are.
         phases: String,
@@ -96,9 +96,9 @@ pub enum AnalyzeError {
     /// The window does not fit.
     #[error("windows of {} do not fit: {problem}", units::span(*window_ns))]
     Window {
-        /// As asked for.
+        /// As requested.
         window_ns: u64,
-        /// In words.
+        /// As text.
         problem: String,
     },
 }
@@ -227,7 +227,7 @@ fn window(question: &Question, length_ns: u64) -> Result<u64, AnalyzeError> {
     Ok(window_ns)
 }
 
-/// Why the run is not to be trusted, if it was judged so.
+/// Why the run is untrusted, if it was judged so.
 fn untrusted(run: &Run) -> Result<Option<String>, RecordError> {
     let Some(summary) = run.summary()? else {
         return Ok(Some(

@@ -20,7 +20,7 @@ pub use conclusion::{Conclusion, Law, LevelFigures};
 pub use level::{Level, Verdict};
 pub use trial::{Outcome, Trial, TrialFigures, judge_trial};
 
-/// Loads are rounded to so many digits: more would be noise in a file name.
+/// Loads are rounded to this many digits: more would be noise in a file name.
 const DIGITS: i32 = 4;
 
 /// How a search goes.
@@ -69,7 +69,7 @@ impl Bounds {
 pub enum Ending {
     /// Between a load that holds and one that does not, near enough.
     Found,
-    /// The highest load that was asked for holds.
+    /// The highest load that was requested holds.
     AllHold,
     /// Not even the lowest holds.
     NoneHolds,
@@ -79,7 +79,7 @@ pub enum Ending {
     OutOfSteps,
     /// As long as was allowed.
     OutOfTime,
-    /// Broken off by the user.
+    /// Interrupted by the user.
     Interrupted,
 }
 

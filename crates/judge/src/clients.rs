@@ -1,13 +1,13 @@
-//! Figures of imported results: what many clients told, put together as far as that can be done.
+//! Figures of imported results: what many clients reported, combined as far as that can be done.
 //!
 //! Counts add up, means are weighted by them, deviations are pooled. Percentiles of several clients
-//! cannot be merged: of them the bounds are told between which they must lie.
+//! cannot be merged: of them the bounds are reported between which they must lie.
 
 use record::Import;
 use record::import::{ClientReport, ReportedMeasure};
 use stats::pooled::{self, Group, Pooled, Quantiles, quantile_bounds};
 
-/// The shares of percentiles that are told.
+/// The shares of percentiles that are reported.
 pub const SHARES: [f64; 3] = [0.5, 0.9, 0.98];
 
 /// A measure over several clients. Nanoseconds.
@@ -24,7 +24,7 @@ pub struct PooledMeasure {
     pub bounds_ns: [Option<(f64, f64)>; SHARES.len()],
 }
 
-/// A measure as those clients told it that `keep` holds for; `None` where none of them has a value.
+/// A measure as those clients reported it that `keep` holds for; `None` where none of them has a value.
 pub fn pool(
     import: &Import,
     measure: u16,
@@ -102,7 +102,7 @@ mod tests {
     use crate::sample;
 
     #[test]
-    fn clients_are_put_together() {
+    fn clients_are_pooled() {
         let import = sample::import();
         let all = pool(&import, 0, |_| true).unwrap();
         // 100 of 10 ms and 300 of 30 ms.

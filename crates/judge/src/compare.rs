@@ -70,7 +70,7 @@ pub enum CompareError {
     NothingLeft {
         /// Which.
         id: String,
-        /// In words.
+        /// As text.
         why: String,
     },
     /// No measure is in all runs.
@@ -354,7 +354,7 @@ fn read_all(
     read.collect()
 }
 
-/// All that is told of a measure besides what is decided.
+/// All that is reported of a measure besides what is decided.
 fn fill(
     measure: &mut ComparedMeasure,
     of_runs: &[&Measured],

@@ -44,7 +44,7 @@ pub enum CostError {
 pub struct Usage {
     /// How long the run lasted.
     pub hours: f64,
-    /// Requests that ended well.
+    /// Requests that succeeded.
     pub requests: u64,
     /// Hours that users were there, all users together.
     pub user_hours: f64,

@@ -28,7 +28,7 @@ pub use seconds::Track;
 
 /// Points of a line over time at most.
 pub const SLOTS_MAX: u64 = 600;
-/// Measures whose course is told at most: those of most operations.
+/// Measures whose course is reported at most: those of most operations.
 pub const MEASURES_MAX: usize = 12;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -42,7 +42,7 @@ pub struct Course {
     pub slots: usize,
     /// Length of a column of the heat maps in seconds.
     pub heat_slot_s: u64,
-    /// What the seconds told; those that were 0 throughout are left out.
+    /// What the seconds told; those that were 0 throughout are excluded.
     pub seconds: Vec<Track>,
     /// Those of most operations, in the order of the run's list.
     pub measures: Vec<MeasureCourse>,

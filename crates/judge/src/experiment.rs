@@ -141,7 +141,7 @@ fn missing_cells(data: &Data) -> Vec<MissingCell> {
     short.collect()
 }
 
-/// A combination in words.
+/// A combination as text.
 fn level_names(data: &Data, cell: &[usize]) -> Vec<String> {
     let levels = data.factors.iter().zip(cell);
     levels

@@ -27,7 +27,7 @@ pub struct Figures {
 /// One measure in one phase.
 #[derive(Debug, Clone, Default)]
 pub struct Cell {
-    /// done − due in nanoseconds, of the operations that ended well.
+    /// done − due in nanoseconds, of the operations that succeeded.
     pub response: LogHistogram,
     /// done − sent, of the same.
     pub service: LogHistogram,
@@ -73,7 +73,7 @@ fn sum<'a>(rows: impl Iterator<Item = &'a SeriesRow>, of: impl Fn(&SeriesRow) ->
 }
 
 impl Cell {
-    /// Operations that ended well. The log and the tally of a killed run may be a few seconds
+    /// Operations that succeeded. The log and the tally of a killed run may be a few seconds
     /// apart; the one that knows more is right.
     pub fn succeeded(&self) -> u64 {
         let told = self
@@ -196,7 +196,7 @@ impl Figures {
         self.series.iter().map(counter).sum()
     }
 
-    /// Users that were started or refused, each once, however often its session began anew.
+    /// Users that were started or refused, each once, however often its session began again.
     pub fn users_begun(&self) -> u64 {
         users_begun(self.series.iter())
     }
@@ -238,7 +238,7 @@ impl Figures {
         sum
     }
 
-    /// Users that loops which were not lost had to start in this interval, sessions begun anew aside:
+    /// Users that loops which were not lost had to start in this interval, sessions restarted aside:
     /// each loop has as many users as any other. Who was due in a pause was not to start; where an interval told of more of
     /// them than were due in it, this is negative, and the next one makes up for it.
     pub fn due_of_rest(&self, row: &SeriesRow) -> f64 {

@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn unmatched_messages_retries_and_notes_are_told_once() {
+    fn unmatched_messages_retries_and_notes_are_reported_once() {
         let mut figures = figures();
         figures.series[7].unmatched = 3;
         figures.series[8].connects_retried = 40;

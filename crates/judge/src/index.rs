@@ -2,7 +2,7 @@
 //! figures that are cheap to read.
 //!
 //! Any directory can be listed: a damaged or unfinished result is an entry that says so, and what exceeds the
-//! limits is left out and counted. Symbolic links are not followed, so the index holds only what is below its
+//! limits is excluded and counted. Symbolic links are not followed, so the index holds only what is below its
 //! root. The id of an entry follows from its path, so that a link to it stays valid when the list is made
 //! again.
 
@@ -34,7 +34,7 @@ pub struct Index {
 pub struct Listing {
     /// Newest first.
     pub entries: Vec<Entry>,
-    /// What was left out, a sentence each.
+    /// What was excluded, a sentence each.
     pub omitted: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ pub struct Entry {
     pub path: String,
     /// Its outcome.
     pub state: State,
-    /// Further information in words; may be empty.
+    /// Further information as text; may be empty.
     pub note: String,
     /// When it started, milliseconds since the Unix epoch.
     pub started_unix_ms: Option<u64>,

@@ -48,9 +48,9 @@ pub enum JudgeError {
     /// The run has no such figure.
     #[error("the run has no figure {text:?}: {problem}")]
     Figure {
-        /// As it was asked for.
+        /// As requested.
         text: String,
-        /// In words.
+        /// As text.
         problem: String,
     },
     /// A threshold of its last verdict makes no sense.
@@ -58,7 +58,7 @@ pub enum JudgeError {
     Threshold {
         /// As it stands there.
         text: String,
-        /// In words.
+        /// As text.
         problem: String,
     },
 }
@@ -135,7 +135,7 @@ pub fn judge_figures(
     }
 }
 
-/// As [`judge_figures`], for a run that goes on: what it comes to if it ended as it is. That it has not
+/// As [`judge_figures`], for a run that continues: what it comes to if it ended as it is. That it has not
 /// ended is no finding.
 pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
     let mut summary = judge_figures(figures, thresholds, false);

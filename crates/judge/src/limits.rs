@@ -3,7 +3,7 @@
 //! `docs/judging.md` gives the reason for each. The limit on lag itself is the scenario's
 //! (`GeneratorInfo::lag_max_ns`).
 
-/// Below this share of the planned starts a run is not the one that was asked for.
+/// Below this share of the planned starts a run is not the one that was requested.
 pub const STARTS_SHARE_MIN: f64 = 0.99;
 
 /// How many standard deviations a Poisson phase may fall short of its expected starts.
@@ -29,12 +29,12 @@ pub const LAG_OF_RESPONSE_MAX: f64 = 0.05;
 /// … provided it is at least this long, in nanoseconds.
 pub const LAG_WARN_NS_MIN: u64 = 1_000_000;
 
-/// The latency log holds operations that ended well. Where they are a smaller share of all, lag
+/// The latency log holds operations that succeeded. Where they are a smaller share of all, lag
 /// is estimated from the seconds of the series, which know them all.
 pub const LAG_COVERAGE_MIN: f64 = 0.90;
 
 /// Segments that the host sent again, as a share of the operations, and SYNs, as a share of the
-/// connections, above which it is told.
+/// connections, above which it is reported.
 pub const RETRANSMITS_SHARE_MAX: f64 = 0.001;
 
 /// How many measures with errors get a finding of their own.
@@ -49,19 +49,19 @@ pub const ERROR_TEXT_CHARS_MAX: usize = 80;
 /// How many different notes of the run are repeated among its findings.
 pub const NOTES_MAX: usize = 5;
 
-/// How many pauses of arrivals are told with their times.
+/// How many pauses of arrivals are reported with their times.
 pub const PAUSES_TOLD_MAX: usize = 5;
 
 /// How many lost workers get a finding of their own.
 pub const LOSSES_TOLD_MAX: usize = 5;
 
-/// A probe at its limit is told where it was so for this share of its readings while load was planned …
+/// A probe at its limit is reported where it was so for this share of its readings while load was planned …
 pub const PROBE_LIMIT_SHARE_MIN: f64 = 0.20;
 
-/// … and for at least so many.
+/// … and for at least this many.
 pub const PROBE_LIMIT_READINGS_MIN: usize = 3;
 
-/// How many limits of the server's side are told.
+/// How many limits of the server's side are reported.
 pub const PROBE_FINDINGS_MAX: usize = 8;
 
 /// Intervals shorter than this say nothing of how busy a loop was: the last one, in which all users
@@ -80,9 +80,9 @@ pub const EXPERIMENT_SPAN_FOR_LOG_BY_SPREAD: f64 = 3.0;
 pub const EXPERIMENT_SPREAD_REPETITIONS: usize = 3;
 /// See [`EXPERIMENT_SPREAD_REPETITIONS`].
 pub const EXPERIMENT_SPREAD_CELLS: usize = 5;
-/// Share of the variation from which a second and third term are told beside the largest.
+/// Share of the variation from which a second and third term are reported beside the largest.
 pub const EXPERIMENT_SHARE_TOLD: f64 = 0.01;
-/// Combinations that are told one by one where runs are missing.
+/// Combinations that are reported one by one where runs are missing.
 pub const EXPERIMENT_CELLS_TOLD: usize = 5;
 /// Bins wider than this share of a median hide what differs: most of a run's times stand in a few.
 pub const EXPERIMENT_BIN_OF_MEDIAN_MAX: f64 = 0.1;

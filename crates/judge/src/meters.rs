@@ -2,10 +2,10 @@
 //!
 //! **Published** (Gao, Pattabhiraman, Bai and Tsai 2011): each meter is the area of the polygon whose
 //! radii are its inputs, in the given order ([`stats::polygon`]). It hangs on the order and on the
-//! units, and a large input drowns the others; how much is told beside it.
+//! units, and a large input drowns the others; how much is reported beside it.
 //!
-//! **Normalised**: each input is held against that of a reference run, so that units cancel and 1 means *as
-//! the reference*; turned so that more is better; and put together by a weighted geometric mean, which
+//! **Normalised**: each input is compared with that of a reference run, so that units cancel and 1 means *as
+//! the reference*; turned so that more is better; and combined by a weighted geometric mean, which
 //! knows no order, in which no input counts for more than its weight, and which ranks runs alike
 //! whatever the reference (Fleming and Wallace 1986).
 
@@ -34,9 +34,9 @@ pub struct Subject {
     pub figures: Figures,
     /// Its figures for machines.
     pub summary: Summary,
-    /// What its servers told.
+    /// What its servers reported.
     pub probes: Probes,
-    /// What was told of it, where it is imported.
+    /// What was reported of it, where it is imported.
     pub import: Option<Import>,
     /// What it costs; `None` without a price list.
     pub cost: Option<Cost>,

@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn users_that_came_late_by_an_interval_are_not_missed() {
         let mut figures = paused(&[(10, Some(20))]);
-        // The last of a second may be passed over in the next.
+        // The last of a second may be skipped in the next.
         for row in figures.series[10..20].iter_mut().step_by(2) {
             row.users_paused -= 3;
         }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_pauses_are_told_one_by_one() {
+    fn only_the_first_pauses_are_reported_one_by_one() {
         let many = (0..7).map(|n| Pause {
             from_ns: 10 * n * SECOND,
             until_ns: Some((10 * n + 1) * SECOND),

@@ -275,7 +275,7 @@ fn lost(run: &Figures) -> Vec<Finding> {
     findings
 }
 
-/// How much was told, and what asking took.
+/// How much was reported, and what asking took.
 fn cost(run: &Figures) -> Option<Finding> {
     let metrics = run.probes.list.iter().filter(|info| info.role != ASKER);
     let metrics = metrics.count() as u64;

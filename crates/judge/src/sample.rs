@@ -102,7 +102,7 @@ pub(crate) fn with_rows(change: impl Fn(&mut SeriesRow)) -> Figures {
     figures
 }
 
-/// Adds operations that ended well.
+/// Adds operations that succeeded.
 pub(crate) fn succeed(
     figures: &mut Figures,
     phase: usize,

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn who_starts_its_session_anew_is_still_one_user() {
+    fn a_user_who_restarts_is_counted_once() {
         let mut figures = figures();
         figures.series.truncate(1);
         let row = &mut figures.series[0];
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_told_apart() {
+    fn phases_are_kept_separate() {
         let mut info = sample::info();
         info.phases = vec![
             sample::phase("ramp", "rate", (0, 20), 6000.0),

@@ -5,7 +5,7 @@
 //!              → metrics as CSV ─metric─┴→ Imported ─write→ run directory
 //!                           └─ repairs: all that was not as it should be, counted
 //! ```
-//! Nothing is mended in silence and nothing is made up: what a file does not tell is missing in the
+//! Nothing is repaired in silence and nothing is made up: what a file does not tell is missing in the
 //! run directory, and `import.json` says so. Parsers are pure functions of text; only `layout` reads
 //! files.
 
@@ -45,7 +45,7 @@ pub enum ImportError {
         source: std::io::Error,
     },
     /// A file is larger than anything that belongs here.
-    #[error("{} has more than {} MiB: that is no report and no metric", path.display(), FILE_BYTES_MAX >> 20)]
+    #[error("{} has more than {} MiB: that is neither a report nor a metric", path.display(), FILE_BYTES_MAX >> 20)]
     TooLarge {
         /// Which.
         path: PathBuf,
@@ -58,8 +58,8 @@ pub enum ImportError {
     },
     /// Nothing here looks like results that are known.
     #[error(
-        "{} holds no results that are known: expected clients/REGION/HOST/1, or directories with \
-         that in them",
+        "{} contains no known results: expected clients/REGION/HOST/1, or directories that \
+         contain it",
         path.display()
     )]
     Unknown {
@@ -67,7 +67,7 @@ pub enum ImportError {
         path: PathBuf,
     },
     /// Not one report could be read.
-    #[error("{} has {files} client files, and none of them holds a report; the first: {why}", path.display())]
+    #[error("{} has {files} client files, but none contains a report; the first: {why}", path.display())]
     NoReport {
         /// The directory.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum ImportError {
         why: String,
     },
     /// Neither the results nor the caller say when the run began.
-    #[error("{} does not say when its run began: give the time with --start", path.display())]
+    #[error("{} does not contain the start of its run: give it with --start", path.display())]
     NoStart {
         /// The directory.
         path: PathBuf,
@@ -97,13 +97,13 @@ pub fn detect(path: &Path) -> Result<Vec<PathBuf>, ImportError> {
 pub fn parse_time(text: &str) -> Result<u64, String> {
     metric::unix_ns(text)
         .map(i64::cast_unsigned)
-        .ok_or_else(|| format!("{text:?} is no time in UTC like 2015-07-31T15:36"))
+        .ok_or_else(|| format!("{text:?} is not a time in UTC such as 2015-07-31T15:36"))
 }
 
 /// Reads the results of one run.
 ///
 /// # Errors
-/// Where not one report can be read, where nobody knows when the run began, and what the system says.
+/// Where not one report can be read, where it is unknown when the run began, and what the system says.
 pub fn read(path: &Path, settings: &Settings) -> Result<Imported, ImportError> {
     layout::read(path, settings)
 }

@@ -2,7 +2,7 @@
 //!
 //! What was printed stands in `published.json` and nowhere else; what is computed comes from imported
 //! results, from the example price list, or, where no results were published, from other printed
-//! figures. Each figure is told beside the printed one, with how well the two agree
+//! figures. Each figure is reported beside the printed one, with how well the two agree
 //! ([`Agreement`]).
 
 mod agreement;
@@ -86,9 +86,9 @@ impl Published {
 pub struct Results {
     /// The run's name.
     pub name: String,
-    /// What its clients told.
+    /// What its clients reported.
     pub import: Import,
-    /// What its servers told, from the run's start on.
+    /// What its servers reported, from the run's start on.
     pub probes: Probes,
 }
 
@@ -207,7 +207,7 @@ fn reading(id: &str, system: usize, measured: Option<&measured::System<'_>>) -> 
     }
 }
 
-/// A row that repeats another one is held against what was printed there.
+/// A row that repeats another one is compared with what was printed there.
 fn repeated(
     repeats: &str,
     id: &str,

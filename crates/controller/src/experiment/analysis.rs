@@ -126,16 +126,13 @@ fn measured(
         return Err(run
             .why
             .clone()
-            .unwrap_or_else(|| "it was not made".to_owned()));
+            .unwrap_or_else(|| "it was not run".to_owned()));
     };
     let found = Run::open(&directory.join(name)).map_err(|error| error.to_string())?;
     if verdict == Verdict::Untrusted && !experiment.keeps_untrusted {
         let first = found.summary().ok().flatten();
         let first = first.and_then(|summary| summary.findings.first().map(|f| f.text.clone()));
-        return Err(format!(
-            "it cannot be trusted: {}",
-            first.unwrap_or_default()
-        ));
+        return Err(format!("it is untrusted: {}", first.unwrap_or_default()));
     }
     let values = run_values(&found, figures).map_err(|error| error.to_string())?;
     Ok((found, values))

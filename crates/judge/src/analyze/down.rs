@@ -6,7 +6,7 @@ use stats::reliability::{self, Bounded, nines, unseen_share_max};
 use super::CONFIDENCE;
 use super::seconds::{Rows, Seconds, Slot};
 
-/// Outages that are told one by one.
+/// Outages that are reported one by one.
 const OUTAGES_MAX: usize = 1_000;
 
 /// A figure with its interval.
@@ -46,7 +46,7 @@ pub struct Outage {
     pub end_ns: u64,
     /// Requests and handshakes that were due meanwhile.
     pub due: u64,
-    /// Those that ended ill.
+    /// Those that failed.
     pub failed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What rises or falls while the run goes on.
+//! What rises or falls while the run continues.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::CONFIDENCE;
 use super::seconds::{Rows, Seconds, Slot};
 use super::steady::main_succeeded;
 
-/// Seconds are put together to so many points at most; more would only be more alike.
+/// Seconds are combined to this many points at most; more would only be more alike.
 const POINTS_MAX: usize = 120;
 /// A change of less than this share of the level is not worth a word, however sure it is.
 pub(super) const CHANGE_MIN: f64 = 0.05;
@@ -57,7 +57,7 @@ pub(super) fn trends(seconds: &Seconds, kept: Range<usize>) -> Vec<Drift> {
     drifts
 }
 
-/// A figure of a slot as a part over a whole, so that slots can be put together.
+/// A figure of a slot as a part over a whole, so that slots can be combined.
 struct Series<'s> {
     name: String,
     unit: &'static str,

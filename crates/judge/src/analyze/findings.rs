@@ -9,10 +9,10 @@ use super::windows::{Evenness, Known};
 use super::{Analysis, CONFIDENCE};
 use crate::finding::finding;
 
-/// Seconds that are more alike than this are told: about half of them would know as much.
+/// Seconds that are more alike than this are reported: about half of them would know as much.
 const CORRELATION_MIN: f64 = 0.33;
 
-/// All of them, most important first; `untrusted`: why the run itself is not to be trusted.
+/// All of them, most important first; `untrusted`: why the run itself is untrusted.
 pub(super) fn findings(analysis: &Analysis, untrusted: Option<String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(untrusted.map(|why| {

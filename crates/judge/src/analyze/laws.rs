@@ -1,4 +1,4 @@
-//! Laws that hold for every queue, whatever its distributions, held against the run's own counts:
+//! Laws that hold for every queue, whatever its distributions, compared with the run's own counts:
 //! Denning and Buzen, "The operational analysis of queueing network models" (1978); Little (1961).
 //! Where they do not hold, the record and the clock disagree, or the run was not in balance.
 
@@ -11,11 +11,11 @@ use super::seconds::{Rows, Seconds, Slot};
 
 /// A law is said not to hold where it is off by more than this share …
 const DEVIATION_MAX: f64 = 0.05;
-/// … and by more than so many standard errors of the gauge …
+/// … and by more than this many standard errors of the gauge …
 const SIGMAS: f64 = 3.0;
 /// … and by more than one, the grain of the gauge, which counts whole operations once a second.
 const GRAIN: f64 = 1.0;
-/// With less of the users' time known, the response time law has nothing to be held against.
+/// With less of the users' time known, the response time law has nothing to be compared with.
 const KNOWN_MIN: f64 = 0.8;
 
 /// The laws, over requests and handshakes after the warm-up.

@@ -8,7 +8,7 @@ use record::{Measurement, Outcome, RecordError, Run};
 
 /// A shorter interval, cut off where a phase ends, is counted to the one before it.
 const SLOT_NS_MIN: u64 = 500_000_000;
-/// Beyond so many users, their pauses are not followed: it would take gigabytes.
+/// Beyond this many users, their pauses are not followed: it would take gigabytes.
 const USERS_MAX: usize = 5_000_000;
 
 /// One interval of the record, mostly a second.
@@ -18,7 +18,7 @@ pub(super) struct Slot {
     pub(super) end_ns: u64,
     /// Gauges are as at its end.
     pub(super) row: SeriesRow,
-    /// Requests and handshakes that were due, that ended, and that ended ill.
+    /// Requests and handshakes that were due, that ended, and that failed.
     pub(super) due: u64,
     pub(super) ended: u64,
     pub(super) failed: u64,
@@ -35,7 +35,7 @@ impl Slot {
     }
 }
 
-/// A measure's operations that ended well in one slot.
+/// A measure's operations that succeeded in one slot.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cell {
     pub(super) count: u64,
@@ -45,7 +45,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Mean response in nanoseconds; `None` where none ended well.
+    /// Mean response in nanoseconds; `None` where none succeeded.
     pub(super) fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
@@ -159,7 +159,7 @@ fn slots(rows: Vec<SeriesRow>, start_ns: u64, end_ns: u64) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::new();
     for row in rows {
         let inside = row.start_ns >= start_ns && row.start_ns < end_ns;
-        // Damaged rows that overlap or go back are left out.
+        // Damaged rows that overlap or go back are excluded.
         let follows = slots.last().is_none_or(|last| row.start_ns >= last.end_ns);
         if !inside || !follows || row.end_ns <= row.start_ns {
             continue;

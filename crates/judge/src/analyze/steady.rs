@@ -6,12 +6,12 @@ use stats::steady::mser;
 
 use super::seconds::Seconds;
 
-/// From so many seconds on, five make a batch (MSER-5); below, each is one: a second's mean is one of
+/// From this many seconds on, five make a batch (MSER-5); below, each is one: a second's mean is one of
 /// many operations already.
 const FIVES_FROM: usize = 100;
-/// A cut is made where what it leaves out differs from what it keeps by so many standard errors.
+/// A cut is made where what it leaves out differs from what it keeps by this many standard errors.
 const SIGMAS: f64 = 3.0;
-/// Series with fewer seconds in which something ended, as a share of all, are passed over: a handshake
+/// Series with fewer seconds in which something ended, as a share of all, are skipped: a handshake
 /// that is made once has no steady state.
 const COVERAGE_MIN: f64 = 0.5;
 
@@ -72,7 +72,7 @@ fn all(seconds: &Seconds) -> Vec<(String, Vec<(usize, f64)>)> {
     all
 }
 
-/// Requests and handshakes that ended well in a slot.
+/// Requests and handshakes that succeeded in a slot.
 pub(super) fn main_succeeded(seconds: &Seconds, place: usize) -> u64 {
     let measures = (0..seconds.cells.len()).filter(|&measure| seconds.is_main(measure));
     measures
@@ -102,8 +102,8 @@ fn settled(seconds: &Seconds, name: String, points: &[(usize, f64)]) -> Option<S
     })
 }
 
-/// True where the mean of what is left out lies farther from that of what is kept than the scatter of
-/// what is kept explains, neighbours being alike. What is left out has a scatter of its own kind.
+/// True where the mean of what is excluded lies farther from that of what is kept than the scatter of
+/// what is kept explains, neighbours being alike. What is excluded has a scatter of its own kind.
 fn differ(left_out: &[f64], kept: &[f64]) -> bool {
     let Some(known) = SeriesMean::compute(kept).filter(|_| !left_out.is_empty()) else {
         return false;

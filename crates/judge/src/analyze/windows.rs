@@ -12,10 +12,10 @@ use super::CONFIDENCE;
 use super::seconds::{Cell, Seconds, Slot, places};
 use super::steady::main_succeeded;
 
-/// A last window that is shorter than this share of the others is left out of their comparison.
+/// A last window that is shorter than this share of the others is excluded of their comparison.
 const LAST_SHARE_MIN: f64 = 0.5;
 
-/// Seconds over which the autocorrelation is told.
+/// Seconds over which the autocorrelation is reported.
 const LAGS: usize = 10;
 
 /// A stretch of time, and what ended in it.
@@ -25,13 +25,13 @@ pub struct Part {
     pub start_ns: u64,
     /// Up to here.
     pub end_ns: u64,
-    /// Operations that ended well.
+    /// Operations that succeeded.
     pub count: u64,
-    /// Operations that ended ill.
+    /// Operations that failed.
     pub errors: u64,
     /// `count` by second.
     pub rate_per_s: f64,
-    /// Of responses; all times are 0 where none ended well.
+    /// Of responses; all times are 0 where none succeeded.
     pub mean_ns: f64,
     /// Standard deviation of responses.
     pub deviation_ns: f64,
@@ -95,7 +95,7 @@ pub struct MeasureParts {
     pub windows: Vec<Part>,
 }
 
-/// Requests and handshakes that ended well, all together, by second.
+/// Requests and handshakes that succeeded, all together, by second.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ThroughputParts {
     /// Warm-up included.

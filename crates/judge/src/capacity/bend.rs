@@ -1,4 +1,4 @@
-//! What bent first at the load that did not hold, by the seconds of its run, held against those of the
+//! What bent first at the load that did not hold, by the seconds of its run, compared with those of the
 //! highest load that did.
 
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use stats::hist::LogHistogram;
 use super::trial::is_main;
 use crate::limits::LOOP_BUSY_MIN;
 
-/// A figure has bent where it is above so many times its worst second at the load that held.
+/// A figure has bent where it is above this many times its worst second at the load that held.
 const TIMES_MIN: f64 = 2.0;
 /// A share of errors below this is no bend.
 const ERRORS_MIN: f64 = 0.01;
@@ -135,7 +135,7 @@ fn sustained(seen: &[bool]) -> Option<usize> {
     })
 }
 
-/// The seconds of the phases; what is drained after them is left out.
+/// The seconds of the phases; what is drained after them is excluded.
 fn seconds(run: &Run) -> Result<Vec<Second>, RecordError> {
     let info = run.info();
     let end_ns = info.phases.last().map_or(u64::MAX, |phase| phase.end_ns);

@@ -48,7 +48,7 @@ pub struct LevelFigures {
     pub per_s: Option<f64>,
     /// N = X · R, the same.
     pub in_flight: Option<f64>,
-    /// Median of the trials' medians; `None` where nothing ended well.
+    /// Median of the trials' medians; `None` where nothing succeeded.
     pub p50_ns: Option<u64>,
     /// Median of their 99th percentiles.
     pub p99_ns: Option<u64>,
@@ -78,7 +78,7 @@ pub struct Law {
 }
 
 impl Law {
-    /// Throughput by second with so many in flight.
+    /// Throughput by second with this many in flight.
     pub fn at(&self, in_flight: f64) -> f64 {
         let (lambda, sigma, kappa) = (self.lambda.0, self.sigma.0, self.kappa.0);
         let beyond = in_flight - 1.0;

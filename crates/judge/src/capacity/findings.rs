@@ -25,7 +25,7 @@ pub(super) fn findings(
     findings
 }
 
-/// The sentence that was asked for.
+/// The sentence that was requested.
 fn answer(
     conclusion: &Conclusion,
     knob: &LoadSetting,

@@ -43,7 +43,7 @@ pub struct Trial {
 /// What a run measured in the phase in which most ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialFigures {
-    /// Requests and handshakes that ended well, by second: X.
+    /// Requests and handshakes that succeeded, by second: X.
     pub per_s: f64,
     /// Their mean number in flight, by Little's law: N = X · R.
     pub in_flight: f64,
@@ -53,12 +53,12 @@ pub struct TrialFigures {
     pub p50_ns: u64,
     /// 99th percentile of the same.
     pub p99_ns: u64,
-    /// The share of all that ended ill.
+    /// The share of all that failed.
     pub error_share: f64,
 }
 
 impl TrialFigures {
-    /// [`p50_ns`](Self::p50_ns); `None` where nothing ended well, and so took no time.
+    /// [`p50_ns`](Self::p50_ns); `None` where nothing succeeded, and so took no time.
     pub fn p50(&self) -> Option<u64> {
         (self.per_s > 0.0).then_some(self.p50_ns)
     }

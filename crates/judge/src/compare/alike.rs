@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn each_difference_is_told_once() {
+    fn each_difference_is_reported_once() {
         assert_eq!(texts(|info| info.seed = 7), []);
         assert_eq!(texts(|info| info.overrides = vec!["seed=7".to_owned()]), []);
         check(

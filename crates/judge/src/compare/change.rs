@@ -10,9 +10,9 @@ pub enum Figure {
     Mean,
     /// Quantile of the time, of this share.
     Quantile(f64),
-    /// Operations that ended well, per second.
+    /// Operations that succeeded, per second.
     Rate,
-    /// Share of operations that ended ill.
+    /// Share of operations that failed.
     ErrorRate,
     /// The whole distribution of the time.
     Shape,
@@ -45,7 +45,7 @@ impl Serialize for Figure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
-    /// Dealings of the runs to the two sides; nothing is taken for granted but that runs of one
+    /// Permutations of the runs to the two sides; nothing is taken for granted but that runs of one
     /// thing could have come in any order.
     Permutation,
     /// Student's t over runs, Holm's correction: too few runs for permutations ever to reach α.
@@ -57,7 +57,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The rule for so many runs a side.
+    /// The rule for this many runs a side.
     pub(crate) fn of(baseline: usize, candidate: usize, alpha: f64) -> Rule {
         if baseline + candidate == 2 {
             return Rule::Windows;

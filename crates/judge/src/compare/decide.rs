@@ -15,7 +15,7 @@ use super::read::Measured;
 use super::unit::Unit;
 use super::{ComparedRun, Options, neighbours};
 
-/// Dealings of runs that are gone through at most; of more, so many are drawn.
+/// Permutations of runs that are gone through at most; of more, this many are drawn.
 const DEALINGS_MAX: usize = 10_000;
 /// Differences below this share are never looked for: a third of it, or of the tolerance where that
 /// is more, is added to standard errors.
@@ -87,7 +87,7 @@ pub(crate) fn times<'a>(units: impl Iterator<Item = &'a Unit>, options: &Options
         .collect()
 }
 
-/// How each figure of each measure differs. All measures have so many units a side.
+/// How each figure of each measure differs. All measures have this many units a side.
 pub(crate) fn decide(
     measures: Vec<Vec<Component>>,
     (first, second): (usize, usize),

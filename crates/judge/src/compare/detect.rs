@@ -34,7 +34,7 @@ pub(crate) fn scatter(
 }
 
 /// Fills in how many runs a side would show the difference, by Student's test. The level is
-/// Bonferroni's for all figures: dearer than the decision's own correction, so that what is told is
+/// Bonferroni's for all figures: dearer than the decision's own correction, so that what is reported is
 /// enough. `there` is the number of runs on the smaller side.
 pub(crate) fn runs(measures: &mut [ComparedMeasure], there: u64, options: &Options) {
     // Times and their rate, errors and shape.

@@ -38,7 +38,7 @@ pub(crate) fn of_sides(
     }
 }
 
-/// Corrects the p-values for there being so many measures and tests.
+/// Corrects the p-values for there being this many measures and tests.
 pub(crate) fn correct(measures: &mut [ComparedMeasure], correction: Correction) {
     let mut tests: Vec<&mut Test> = measures
         .iter_mut()

@@ -1,4 +1,4 @@
-//! What is told of a comparison in sentences, and the verdict of each measure.
+//! What is reported of a comparison in sentences, and the verdict of each measure.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{
 
 /// Operations that say less than this share of what independent ones would are warned of.
 const EFFECTIVE_MIN: f64 = 0.5;
-/// Of fewer operations nothing is said of how they follow on each other.
+/// Of fewer operations nothing is said of how they are serially correlated.
 const SERIAL_COUNT_MIN: u64 = 100;
 /// Measures named in one finding.
 const NAMES_MAX: usize = 5;

@@ -1,4 +1,4 @@
-//! Whether windows of single runs follow on each other. Their test takes pairs for independent, and
+//! Whether windows of single runs are serially correlated. Their test takes pairs for independent, and
 //! finds too much where neighbours are alike.
 
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::compare::read::WINDOWS;
 
-    /// How often neighbours are told to be alike among ten windows of which each keeps `kept` of the one
+    /// How often neighbours are reported to be alike among ten windows of which each keeps `kept` of the one
     /// before.
     fn told(kept: f64) -> usize {
         let mut rng = Rng::new(7, 0, Purpose::Value);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn independent_windows_are_seldom_told_and_dependent_ones_often() {
+    fn independent_windows_are_rarely_reported_and_dependent_ones_often() {
         let (independent, dependent) = (told(0.0), told(0.8));
         assert!(independent < 60, "{independent}");
         assert!(dependent > 350, "{dependent}");

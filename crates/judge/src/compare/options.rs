@@ -48,7 +48,7 @@ impl Correction {
 pub struct Published {
     /// Samples in the window of the median filter.
     pub window: usize,
-    /// A sample farther from the window's median than so many of its standard deviations is
+    /// A sample farther from the window's median than this many of its standard deviations is
     /// replaced by it.
     pub sigmas: f64,
     /// Width of the bins of the distribution function, in nanoseconds.
@@ -64,19 +64,19 @@ pub struct Options {
     pub quantiles: Vec<f64>,
     /// The chance of finding any difference where there is none.
     pub alpha: f64,
-    /// Differences up to this share of the baseline's value are told but decide nothing.
+    /// Differences up to this share of the baseline's value are reported but decide nothing.
     pub tolerance: f64,
     /// Of the p-values of the tests on samples.
     pub correction: Correction,
     /// Only this phase.
     pub phase: Option<String>,
-    /// So much is left out at the start, of the run or else of the phase.
+    /// So much is excluded at the start, of the run or else of the phase.
     pub skip_ns: u64,
     /// Measures whose rows take more than this together are compared by their histograms.
     pub memory_bytes: u64,
     /// Of the published pipeline.
     pub published: Published,
-    /// The difference to be seen that the number of further runs is told for, as a share.
+    /// The difference to be seen that the number of further runs is reported for, as a share.
     pub detect: f64,
     /// Decide nothing from a single run a side.
     pub strict: bool,
@@ -84,7 +84,7 @@ pub struct Options {
     pub only: Option<Vec<String>>,
     /// Compare what differs in scenario, and what is not trusted.
     pub force: bool,
-    /// Of the draws where there are too many dealings of runs to go through them all.
+    /// Of the draws where there are too many permutations of runs to go through them all.
     pub seed: u64,
     /// Tell the curves that pictures are drawn from, too.
     #[serde(skip)]

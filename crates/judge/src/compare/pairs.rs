@@ -62,7 +62,7 @@ pub(crate) fn distances(similarity: &Similarity) -> Vec<Vec<f64>> {
     all
 }
 
-/// Every pair of so many runs once.
+/// Every pair of this many runs once.
 fn places(runs: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..runs).flat_map(move |a| (a + 1..runs).map(move |b| (a, b)))
 }

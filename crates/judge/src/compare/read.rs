@@ -13,7 +13,7 @@ use super::{Options, Source, Time};
 use crate::JudgeError;
 
 /// Windows that a run is cut into, to be compared where there is one run a side only. Ten pairs have
-/// 1,024 dealings, so the least p-value is 0.002.
+/// 1,024 permutations, so the least p-value is 0.002.
 pub(crate) const WINDOWS: usize = 10;
 /// A window of fewer operations has no figures to speak of.
 const WINDOW_COUNT_MIN: u64 = 10;
@@ -39,7 +39,7 @@ pub(crate) enum Times {
     Histograms(Vec<LogHistogram>),
 }
 
-/// Operations that ended, and those of them that ended ill.
+/// Operations that ended, and those of them that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Ends {
     pub(crate) ended: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Ends {
 /// A measure of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
-    /// Of operations that ended well.
+    /// Of operations that succeeded.
     pub(crate) times: Times,
     /// Over the stretch; `None` where the record cannot tell it.
     pub(crate) ends: Option<Ends>,
@@ -78,7 +78,7 @@ impl Span {
         (span.from_ns < span.to_ns).then_some(span)
     }
 
-    /// Its length, the drain left out.
+    /// Its length, the drain excluded.
     pub(crate) fn seconds(self) -> f64 {
         (self.to_ns - self.from_ns) as f64 / 1e9
     }
@@ -288,7 +288,7 @@ impl Measured {
         }
     }
 
-    /// Operations that ended well.
+    /// Operations that succeeded.
     pub(crate) fn count(&self) -> u64 {
         match &self.times {
             Times::Rows(windows) => windows.iter().map(|times| times.len() as u64).sum(),
@@ -308,7 +308,7 @@ impl Measured {
         }
     }
 
-    /// The run as an observation; `None` where no operation ended well.
+    /// The run as an observation; `None` where no operation succeeded.
     pub(crate) fn unit(&self, seconds: f64) -> Option<Unit> {
         let sample = match &self.times {
             Times::Rows(windows) => Sample::new(windows.concat()),
@@ -355,7 +355,7 @@ impl Ends {
         }
     }
 
-    /// The share that ended ill; 0 of none.
+    /// The share that failed; 0 of none.
     pub(crate) fn error_rate(self) -> f64 {
         self.failed as f64 / self.ended.max(1) as f64
     }

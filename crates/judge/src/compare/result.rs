@@ -16,14 +16,14 @@ pub const COMPARISON_FORMAT: u32 = 1;
 pub enum Verdict {
     /// Nothing that counts was seen.
     NoDifference,
-    /// Times are longer, or fewer operations ended well.
+    /// Times are longer, or fewer operations succeeded.
     Slower,
-    /// Times are shorter, or more operations ended well, errors being no more.
+    /// Times are shorter, or more operations succeeded, errors being no more.
     Faster,
     /// The distributions differ, neither being slower or faster throughout; or runs fall into
     /// groups.
     ModesDiffer,
-    /// A greater share of operations ended ill, whatever the times of the others.
+    /// A greater share of operations failed, whatever the times of the others.
     MoreErrors,
     /// A smaller share, times being no different.
     FewerErrors,
@@ -185,9 +185,9 @@ pub struct ComparedMeasure {
     pub published_bins: Option<u64>,
     /// Peaks of the distribution of each side (of all runs where there is no baseline).
     pub modes: Vec<SideModes>,
-    /// How many runs would show the difference asked for.
+    /// How many runs would show the difference requested.
     pub detect: Vec<Detect>,
-    /// What pictures are drawn from, where it was asked for.
+    /// What pictures are drawn from, where it was requested.
     #[serde(skip)]
     pub curves: Option<Curves>,
 }
@@ -195,15 +195,15 @@ pub struct ComparedMeasure {
 /// The figures of a measure in one run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunFigures {
-    /// Operations that ended well.
+    /// Operations that succeeded.
     pub count: u64,
     /// The same per second.
     pub rate: f64,
-    /// Share of operations that ended ill; `None` where the record cannot tell it.
+    /// Share of operations that failed; `None` where the record cannot tell it.
     pub error_rate: Option<f64>,
-    /// Nanoseconds; `None` where none ended well.
+    /// Nanoseconds; `None` where none succeeded.
     pub mean_ns: Option<f64>,
-    /// The chosen quantiles, nanoseconds; empty where none ended well.
+    /// The chosen quantiles, nanoseconds; empty where none succeeded.
     pub quantiles_ns: Vec<f64>,
 }
 
@@ -328,7 +328,7 @@ pub struct Detect {
     pub figure: super::Figure,
     /// How runs of one thing scatter: the deviation of the figure's logarithm.
     pub scatter: f64,
-    /// Runs a side that would show the difference asked for four times in five; `None` where more
+    /// Runs a side that would show the difference requested four times in five; `None` where more
     /// than can be counted are needed.
     pub runs: Option<u64>,
     /// The same less the runs that are there.

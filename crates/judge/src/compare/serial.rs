@@ -11,7 +11,7 @@ use super::read::Measured;
 
 /// Operations that say more than this share of what independent ones would are left as they are.
 const INDEPENDENT_MIN: f64 = 0.8;
-/// Operations that are looked at, from the middle of the run: how far they follow on each other shows
+/// Operations that are looked at, from the middle of the run: how far they are serially correlated shows
 /// in a quarter of a million.
 const STRETCH_MAX: usize = 1 << 18;
 

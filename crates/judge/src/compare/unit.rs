@@ -6,7 +6,7 @@ use stats::sample::Sample;
 #[derive(Debug, Clone)]
 pub(crate) struct Unit {
     pub(crate) sample: Sample,
-    /// Operations that ended well, per second.
+    /// Operations that succeeded, per second.
     pub(crate) rate: f64,
     /// `None` where the record does not tell.
     pub(crate) error_rate: Option<f64>,

@@ -3,7 +3,7 @@
 use super::{Change, ComparedRun, Figure, Verdict};
 
 /// What the changes of a measure come to, and the sentence that says so. Times are of operations that
-/// ended well: where more of them ended ill, shorter times are no better ones.
+/// succeeded: where more of them failed, shorter times are no better ones.
 pub(crate) fn of_changes(changes: &[Change]) -> (Verdict, String) {
     let counting = || changes.iter().filter(|change| change.counts);
     let errors = counting().find(|change| change.figure == Figure::ErrorRate);
@@ -15,7 +15,7 @@ pub(crate) fn of_changes(changes: &[Change]) -> (Verdict, String) {
     }
     let times = || counting().filter(|c| !matches!(c.figure, Figure::Shape | Figure::ErrorRate));
     let slower = greatest(times().filter(|c| is_slower(c)));
-    // What no longer ends ill ends well: a rate that is greater for it says the same once more.
+    // What no longer fails succeeds: a rate that is greater for it says the same once more.
     let follows = |c: &Change| errors.is_some() && c.figure == Figure::Rate;
     let faster = greatest(times().filter(|c| !is_slower(c) && !follows(c)));
     match (slower, faster) {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_follows_from_fewer_errors_is_not_told_as_faster() {
+    fn a_rate_that_follows_from_fewer_errors_is_not_reported_as_faster() {
         let errors = change(Figure::ErrorRate, 0.5, 0.25, true);
         let greater = change(Figure::Rate, 50.0, 75.0, true);
         check(

@@ -122,7 +122,7 @@ systems:
 }
 
 #[test]
-fn what_is_not_known_and_what_is_too_large_is_told() {
+fn what_is_not_known_and_what_is_too_large_is_reported() {
     let prices = list(AWS);
     assert_eq!(
         cost(&prices, "baselin").unwrap_err().to_string(),

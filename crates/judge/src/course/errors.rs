@@ -43,7 +43,7 @@ pub(super) fn read(run: &Run, cut: Cut) -> Result<Vec<ErrorTrack>, RecordError> 
 pub(super) struct Errors(BTreeMap<Outcome, Vec<u64>>);
 
 impl Errors {
-    /// Adds so many operations, where they failed.
+    /// Adds this many operations, where they failed.
     pub(super) fn add(&mut self, outcome: Outcome, count: u64, slot: usize) {
         if count == 0 || !outcome.is_error() {
             return;

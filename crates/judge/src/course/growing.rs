@@ -1,4 +1,4 @@
-//! A run that still goes on, second by second: its course, and what it comes to so far.
+//! A run that still continues, second by second: its course, and what it comes to so far.
 
 use plan::Threshold;
 use record::schema::{Event, EventKind, RunInfo, RunStatus, SeriesRow, Summary};
@@ -21,7 +21,7 @@ pub struct SecondOf<'a> {
     pub measure: usize,
     /// Operations that ended, by the outcome's code.
     pub outcomes: &'a [u64],
-    /// Of those that ended well.
+    /// Of those that succeeded.
     pub response: &'a LogHistogram,
     /// Of the same.
     pub service: &'a LogHistogram,
@@ -30,7 +30,7 @@ pub struct SecondOf<'a> {
 }
 
 /// What a run did so far. Its slots are those of the whole run as planned, so that nothing has to be cut
-/// anew while it grows; what a run takes beyond [`SLOTS_MAX`] of them counts to the last one.
+/// again while it grows; what a run takes beyond [`SLOTS_MAX`] of them counts to the last one.
 #[derive(Debug)]
 pub struct Growing {
     cut: Cut,
@@ -42,7 +42,7 @@ pub struct Growing {
     figures: Figures,
     /// By probe.
     probed: Vec<Probed>,
-    /// Of so many values of a probe one is kept.
+    /// Of this many values of a probe one is kept.
     probe_every: u64,
     /// More values of probes are thinned.
     probe_rows_max: usize,
@@ -58,7 +58,7 @@ struct Probed {
 }
 
 impl Growing {
-    /// Of a run of which nothing was told yet.
+    /// Of a run of which nothing was reported yet.
     pub fn new(info: &RunInfo) -> Growing {
         let planned_ns = info.phases.last().map_or(0, |phase| phase.end_ns);
         let measures = info.measures.iter();
@@ -172,7 +172,7 @@ impl Growing {
         &self.figures.events
     }
 
-    /// Until when it was told, since the run's start.
+    /// Until when it was reported, since the run's start.
     pub fn ended_ns(&self) -> u64 {
         self.figures.ended_ns()
     }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_so_far_is_told_in_the_slots_of_the_whole() {
+    fn what_is_there_so_far_is_reported_in_the_slots_of_the_whole() {
         let course = two_seconds().course();
         assert_eq!(
             (course.slot_s, course.slots, course.heat_slot_s),

@@ -17,14 +17,14 @@ const HEAT_ROWS_PER_DECADE: f64 = 10.0;
 const BINS_PER_DECADE: f64 = 20.0;
 
 /// A measure's responses over time and as a distribution. Times are nanoseconds; `None` where
-/// nothing ended well.
+/// nothing succeeded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeasureCourse {
     /// As in `run.json`.
     pub name: String,
     /// As in `run.json`.
     pub kind: String,
-    /// All that ended well.
+    /// All that succeeded.
     pub count: u64,
     /// Of these, by second.
     pub per_s: Vec<Number>,
@@ -96,7 +96,7 @@ pub(super) fn read(run: &Run, cut: Cut) -> Result<(Vec<MeasureCourse>, usize), R
     Ok((all.into_iter().map(|m| m.finish(cut)).collect(), left_out))
 }
 
-/// Places of the measures of most operations that ended well, in the order of the run's list, and how
+/// Places of the measures of most operations that succeeded, in the order of the run's list, and how
 /// many more there are.
 fn chosen(run: &Run) -> Result<(Vec<usize>, usize), RecordError> {
     let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
@@ -191,7 +191,7 @@ impl Building {
         hist.clear();
     }
 
-    /// Makes room for so many slots.
+    /// Makes room for this many slots.
     fn stretch(&mut self, slots: usize) {
         let course = &mut self.course;
         if course.per_s.len() < slots {
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tail_is_told_as_far_as_it_goes() {
+    fn the_tail_is_reported_as_far_as_it_goes() {
         let mut hist = LogHistogram::new();
         (1..=1000).for_each(|n| hist.record(n));
         let shares = shares(&hist);

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-/// A number that is told with five significant digits, more than any pixel shows. What is not
+/// A number that is reported with five significant digits, more than any pixel shows. What is not
 /// finite is `null`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Number(pub f64);
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn five_digits_are_told() {
+    fn five_digits_are_reported() {
         let text = |x: f64| serde_json::to_string(&Number(x)).unwrap();
         assert_eq!(text(1_234_567.0), "1234600");
         assert_eq!(text(0.001_234_56), "0.0012346");

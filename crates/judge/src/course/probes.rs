@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Cut, Number, SECOND_NS};
 
-/// Lines at most; the first ones are told.
+/// Lines at most; the first ones are reported.
 const LINES_MAX: usize = 240;
 /// Points of all lines together at most.
 const POINTS_MAX: usize = 60_000;
@@ -28,7 +28,7 @@ pub struct ProbeLine {
     pub info: ProbeInfo,
     /// Seconds since the run's start; before it where negative.
     pub at_s: Vec<Number>,
-    /// Mean of what was told from then until the next.
+    /// Mean of what was reported from then until the next.
     pub mean: Vec<Number>,
     /// Least of it; empty where nothing was thinned.
     #[serde(skip_serializing_if = "Vec::is_empty")]

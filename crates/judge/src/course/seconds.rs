@@ -39,7 +39,7 @@ use Kind::{Gauge, Rate, Share};
 /// Tells a column of a row.
 type Get = fn(&SeriesRow) -> f64;
 
-/// What is told. Times are nanoseconds; CPU times by second are nanoseconds a second.
+/// What is reported. Times are nanoseconds; CPU times by second are nanoseconds a second.
 const COLUMNS: &[(&str, Kind, Get)] = &[
     ("users", Gauge, |r| r.users as f64),
     ("connections", Gauge, |r| r.connections as f64),

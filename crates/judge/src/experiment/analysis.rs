@@ -31,7 +31,7 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// One by one.
     pub responses: Vec<ResponseAnalysis>,
-    /// The runs of each combination held against each other, where that was asked for.
+    /// The runs of each combination compared with each other, where that was requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ensembles: Vec<super::Ensemble>,
 }
@@ -47,7 +47,7 @@ pub struct FactorFigures {
     pub levels: Vec<String>,
 }
 
-/// A combination that was measured too seldom.
+/// A combination that was measured too rarely.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MissingCell {
     /// By factor.

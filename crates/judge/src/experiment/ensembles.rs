@@ -43,7 +43,7 @@ pub struct Ensemble {
     /// Why they were not compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Those that were asked for and are there.
+    /// Those that were requested and are there.
     pub measures: Vec<EnsembleMeasure>,
 }
 
@@ -61,7 +61,7 @@ pub struct EnsembleRun {
 pub struct EnsembleMeasure {
     /// Its name.
     pub name: String,
-    /// By run: operations that ended well.
+    /// By run: operations that succeeded.
     pub counts: Vec<u64>,
     /// By run, nanoseconds.
     pub medians_ns: Vec<f64>,

@@ -40,7 +40,7 @@ fn finding(severity: Severity, code: &str, text: String, evidence: &[(&str, f64)
     told.done()
 }
 
-/// Combinations that were measured too seldom.
+/// Combinations that were measured too rarely.
 pub(super) fn missing(data: &Data, cells: &[MissingCell]) -> Option<Finding> {
     if cells.is_empty() {
         return None;

@@ -12,7 +12,7 @@ use super::findings::{self, Seen};
 use super::values::{deviation, mean};
 use super::{Data, word};
 
-/// What is left of a design after what is not there is left out.
+/// What is left of a design after what is not there is excluded.
 struct Reduced {
     /// The design's number of each factor that is left.
     factors: Vec<usize>,
@@ -99,7 +99,7 @@ fn reduce(data: &Data, measured: &[(&[usize], f64)], multiplicative: bool) -> Re
     }
 }
 
-/// Names of the factors that are left out.
+/// Names of the factors that are excluded.
 fn unused<'d>(data: &'d Data, reduced: &Reduced) -> Vec<&'d str> {
     let all = data.factors.iter().enumerate();
     all.filter(|(number, _)| !reduced.factors.contains(number))

@@ -165,7 +165,7 @@ fn the_published_response_times_do_not_sum_to_their_totals() {
 }
 
 #[test]
-fn effects_are_told_with_names_and_the_largest_first() {
+fn effects_are_reported_with_names_and_the_largest_first() {
     let found = analyze(&data(&[2, 2], 3, |cell, time| {
         Some(1e6 * (10.0 + 2.0 * cell[0] as f64 + 8.0 * cell[1] as f64 + noise(cell, time)))
     }));
@@ -182,7 +182,7 @@ fn effects_are_told_with_names_and_the_largest_first() {
 }
 
 #[test]
-fn missing_cells_are_named_and_nothing_is_made_up() {
+fn missing_cells_are_named_and_nothing_is_invented() {
     let mut data = data(&[2, 2], 2, |cell, time| {
         Some(1e6 * (10.0 + cell[0] as f64 + 3.0 * cell[1] as f64) + noise(cell, time))
     });
@@ -222,7 +222,7 @@ fn a_level_that_was_never_measured_costs_its_factor() {
         (fit.terms[0].name.as_str(), fit.terms[0].levels.len()),
         ("B", 3)
     );
-    // One level of three is missing: the other two are told by their own names.
+    // One level of three is missing: the other two are reported by their own names.
     data.rows.retain(|row| row.levels[1] != 1);
     let found = analyze(&data);
     let fit = found.responses[0].fit.as_ref().unwrap();
@@ -400,7 +400,7 @@ fn repetitions_that_do_not_differ_leave_nothing() {
 }
 
 #[test]
-fn fractions_tell_what_is_confounded() {
+fn fractions_report_what_is_confounded() {
     let mut data = data(&[2, 2, 2, 2], 2, |cell, time| {
         Some(1.0 + cell[3] as f64 + noise(cell, time))
     });

@@ -7,7 +7,7 @@ use crate::finding::finding;
 use crate::limits::LOSSES_TOLD_MAX;
 
 /// A finding for each lost worker, and one for those that are too many to be told. `allow_lost_workers`: the
-/// others are to be judged none the less.
+/// others are to be judged nevertheless.
 pub(super) fn found(figures: &Figures, allow_lost_workers: bool) -> Vec<Finding> {
     let severity = if allow_lost_workers {
         Severity::Warning
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_others_are_judged_where_that_is_asked_for() {
+    fn remaining_workers_are_judged_on_request() {
         check(
             &lossy(),
             true,
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_that_the_others_missed_are_told_of_them() {
+    fn missed_starts_of_the_others_are_reported() {
         let mut figures = lossy();
         for row in &mut figures.series[30..] {
             row.users_started = 70;

@@ -8,7 +8,7 @@ use crate::figures::{self, Figures};
 use crate::finding::finding;
 use crate::limits::{FILES_IN_FLIGHT_MIN, POISSON_SIGMAS, STARTS_SHARE_MIN};
 
-/// Users and operations turned away for want of files, ports or memory: a finding for each
+/// Users and operations turned away because of a lack of files, ports or memory: a finding for each
 /// resource, the scarcest first. `memory_told`: why memory was wanting is said elsewhere.
 pub(super) fn refused(figures: &Figures, users: &UsersSummary, memory_told: bool) -> Vec<Finding> {
     let wanting = |outcome: Outcome| -> u64 {
@@ -158,7 +158,7 @@ impl Starts {
         let sum = |counter: fn(&record::schema::SeriesRow) -> u64| -> u64 {
             figures.rows(number).map(counter).sum()
         };
-        // What lost workers would have started is told elsewhere.
+        // What lost workers would have started is reported elsewhere.
         let due = sum(|row| row.users_due.saturating_sub(row.users_repeated)) as f64;
         // So is who was due in a pause.
         let counted: f64 = figures

@@ -20,7 +20,7 @@ pub(super) fn findings(figures: &Figures, health: &HealthSummary) -> Vec<Finding
     all.into_iter().flatten().collect()
 }
 
-/// Connects that had to be asked for again.
+/// Connects that had to be requested again.
 fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     let (again, drops) = (health.host_syn_retransmits, health.host_listen_drops);
     // The measure number 0 is that of connections.

@@ -23,7 +23,7 @@ fn check(figures: &Figures, verdict: Verdict, expect: &Expect) {
 }
 
 #[test]
-fn a_generator_that_kept_up_is_told_first() {
+fn a_generator_that_kept_up_is_reported_first() {
     check(
         &figures(),
         Verdict::Passed,
@@ -36,7 +36,7 @@ fn a_generator_that_kept_up_is_told_first() {
 }
 
 #[test]
-fn fewer_starts_than_asked_for_by_its_own_cpu() {
+fn fewer_starts_than_requested_by_its_own_cpu() {
     let mut figures = with_rows(|row| {
         row.users_due = 500_000;
         row.users_started = 212_340;
@@ -98,7 +98,7 @@ fn poisson_phases_may_differ_from_what_was_expected() {
 }
 
 #[test]
-fn starts_made_up_for_in_the_next_phase_are_no_shortfall() {
+fn starts_recovered_in_the_next_phase_are_no_shortfall() {
     let mut info = sample::info();
     info.phases = vec![
         sample::phase("ramp", "rate", (0, 30), 3000.0),
@@ -125,7 +125,7 @@ fn starts_made_up_for_in_the_next_phase_are_no_shortfall() {
 }
 
 #[test]
-fn closed_phases_start_their_users_anew() {
+fn closed_phases_start_their_users_again() {
     let mut figures = figures();
     figures.info.phases[0].kind = "closed".to_owned();
     figures.info.phases[0].users_planned = 500.0;
@@ -145,7 +145,7 @@ fn closed_phases_start_their_users_anew() {
 }
 
 #[test]
-fn sessions_begun_anew_are_no_users_that_were_due() {
+fn restarted_sessions_are_not_due_users() {
     let mut figures = figures();
     figures.info.phases[0].kind = "closed".to_owned();
     figures.info.phases[0].users_planned = 500.0;
@@ -292,7 +292,7 @@ fn messages_do_not_thin_out_lag() {
 }
 
 #[test]
-fn users_refused_for_want_of_files() {
+fn users_refused_for_lack_of_files() {
     let mut figures = figures();
     figures.info.phases[0].users_planned = 25_000.0;
     for (second, row) in (0u64..).zip(&mut figures.series) {
@@ -329,7 +329,7 @@ fn users_refused_for_want_of_files() {
 }
 
 #[test]
-fn users_refused_for_want_of_ports_memory_or_something() {
+fn users_refused_for_lack_of_ports_memory_or_something() {
     let refused = |outcome: Option<Outcome>| {
         let mut figures = figures();
         (
@@ -374,7 +374,7 @@ fn users_refused_for_want_of_ports_memory_or_something() {
 }
 
 #[test]
-fn operations_without_a_file_are_told_though_no_user_was_refused() {
+fn operations_without_a_file_are_reported_though_no_user_was_refused() {
     let mut figures = figures();
     fail(&mut figures, 0, Outcome::NoFiles, 1);
     check(
@@ -495,7 +495,7 @@ fn host_record_and_certificates_have_their_say() {
 }
 
 #[test]
-fn storms_are_told_with_the_limit_that_lost_them() {
+fn storms_are_reported_with_the_limit_that_lost_them() {
     let mut figures = figures();
     for (fact, value) in [
         ("somaxconn", "4096"),
@@ -591,7 +591,7 @@ fn memory_that_ran_short_ends_the_ramp_and_the_trust() {
 }
 
 #[test]
-fn a_target_that_ended_is_told_before_what_came_of_it() {
+fn an_exited_target_is_reported_before_its_consequences() {
     let mut figures = figures();
     figures.info.status = RunStatus::Failed;
     for what in [

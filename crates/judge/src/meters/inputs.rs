@@ -19,7 +19,7 @@ pub enum InputError {
     /// Nothing was measured for it.
     #[error("nothing was measured for {0}")]
     Nothing(String),
-    /// No server told this metric.
+    /// No server reported this metric.
     #[error("no server reported {metric:?}; reported metrics: {known}")]
     NoProbe {
         /// The metric.
@@ -27,10 +27,10 @@ pub enum InputError {
         /// Those that there are.
         known: String,
     },
-    /// Its metrics were told, but never all of them at one moment of the run.
+    /// Its metrics were reported, but never all of them at one moment of the run.
     #[error("its metrics were never all reported at the same moment of the run")]
     NoMoment,
-    /// It is told in a unit that cannot be turned into the one wanted.
+    /// It is reported in a unit that cannot be turned into the one wanted.
     #[error("it is in {from:?}, which cannot be converted to {to:?}")]
     Unit {
         /// As it comes.
@@ -209,7 +209,7 @@ fn figure(text: &str, run: &Subject) -> Result<(f64, String), InputError> {
     Ok((value, unit.to_owned()))
 }
 
-/// A figure of imported results. Counts are of what ended well, since nothing else is timed there; of a
+/// A figure of imported results. Counts are of what succeeded, since nothing else is timed there; of a
 /// percentile, which lies between two bounds, the greater one is taken.
 fn imported(figure: &Figure, run: &Subject) -> Option<f64> {
     let Figure::Measure {
@@ -282,7 +282,7 @@ fn summed(
             *moment = (moment.0 + 1, moment.1 + row.value * factor / total);
         }
     }
-    // A moment counts where every source told.
+    // A moment counts where every source reported.
     let whole = moments.into_iter().filter(|(_, told)| told.0 == sources);
     Ok((whole.map(|(at, told)| (at, told.1)).collect(), unit))
 }

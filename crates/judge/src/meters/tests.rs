@@ -13,7 +13,7 @@ fn meters(text: &str) -> Meters {
     meters.unwrap_or_else(|| panic!("{}", scenario::render(&told, source)))
 }
 
-/// A run of a minute with 6,000 requests of 10 ms, and two servers whose CPU was told thrice.
+/// A run of a minute with 6,000 requests of 10 ms, and two servers whose CPU was reported thrice.
 fn run(name: &str) -> Subject {
     let figures = sample::figures();
     let summary = crate::judge_figures(&figures, &[], false);
@@ -90,7 +90,7 @@ fn a_meter_is_the_area_of_its_polygon() {
 }
 
 #[test]
-fn moments_are_those_at_which_all_sources_told() {
+fn moments_are_those_at_which_all_sources_reported() {
     let text = "meters:
   CRUM:
     states: moments
@@ -122,7 +122,7 @@ fn moments_are_those_at_which_all_sources_told() {
 }
 
 #[test]
-fn a_large_input_drowns_the_published_form_and_not_the_cured_one() {
+fn a_large_input_drowns_the_published_form_and_not_the_normalised_one() {
     let text = "meters:
   SPM:
     inputs:
@@ -178,7 +178,7 @@ meters:
 }
 
 #[test]
-fn what_cannot_be_taken_is_told_with_its_place() {
+fn what_cannot_be_taken_is_reported_with_its_place() {
     let check = |input: &str, why: &str| {
         let text =
             format!("meters: {{ M: {{ inputs: [ {input}, {{ value: 1 }}, {{ value: 1 }} ] }} }}");

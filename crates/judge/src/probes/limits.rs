@@ -5,14 +5,14 @@
 pub(super) struct Limit {
     pub(super) via: &'static str,
     pub(super) metric: &'static str,
-    /// In the probe's unit, or as a share of what it is held against.
+    /// In the probe's unit, or as a share of what it is compared with.
     pub(super) least: f64,
     pub(super) of: Of,
     pub(super) code: &'static str,
     pub(super) words: &'static str,
 }
 
-/// What a gauge is held against.
+/// What a gauge is compared with.
 #[derive(Debug)]
 pub(super) enum Of {
     Itself,

@@ -79,7 +79,7 @@ fn what_is_at_its_limit_is_named_longest_first() {
 }
 
 #[test]
-fn the_generators_own_share_of_its_host_is_told() {
+fn the_generators_own_share_of_its_host_is_reported() {
     let mut run = sample::figures();
     let host = ("hostname".to_owned(), "db-1".to_owned());
     run.info.host.insert(host.0, host.1);
@@ -95,7 +95,7 @@ fn the_generators_own_share_of_its_host_is_told() {
     let findings = judged(&run).findings;
     let found = findings.iter().find(|f| f.code == "server-cpu").unwrap();
     assert!(found.text.ends_with("used 50 %"), "{}", found.text);
-    // The generator tells what its own host dropped.
+    // The generator states what its own host dropped.
     assert!(!findings.iter().any(|f| f.code == "server-listen-overflows"));
 }
 
@@ -114,7 +114,7 @@ fn a_moment_at_the_limit_is_none_and_imported_probes_have_no_limits() {
 }
 
 #[test]
-fn what_should_not_happen_is_counted_and_lost_sources_are_told() {
+fn what_should_not_happen_is_counted_and_lost_sources_are_reported() {
     let mut run = sample::figures();
     add(
         &mut run,
@@ -160,7 +160,7 @@ fn what_should_not_happen_is_counted_and_lost_sources_are_told() {
 }
 
 #[test]
-fn figures_are_of_the_time_asked_for() {
+fn figures_are_of_the_time_requested() {
     let mut run = sample::figures();
     add(&mut run, info("host", "host", "cores", "1"), |s| s as f64);
     let second = SECOND as i64;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::{MS, SECOND};
 
-/// A run put together second by second.
+/// A run combined second by second.
 pub(crate) struct Made {
     root: TempDir,
     seconds: u64,
@@ -62,7 +62,7 @@ impl Made {
         }
     }
 
-    /// Twenty operations a second that take about so many milliseconds, by second.
+    /// Twenty operations a second that take about this many milliseconds, by second.
     pub(crate) fn answering(seconds: u64, time_ms: impl Fn(f64) -> f64) -> Made {
         let mut made = Made::of(seconds);
         let mut noise = noise(seconds);
@@ -186,7 +186,7 @@ fn an_even_run_is_steady_from_its_beginning_and_never_down() {
 }
 
 #[test]
-fn a_warm_up_is_found_and_left_out() {
+fn a_warm_up_is_found_and_excluded() {
     let analysis = Made::answering(120, |s| 10.0 + 60.0 * (-s / 5.0).exp()).analysed();
     let cut_s = analysis.warm_up.cut_ns / SECOND;
     assert!((10..=35).contains(&cut_s), "{cut_s} s");
@@ -214,7 +214,7 @@ fn a_warm_up_is_found_and_left_out() {
 }
 
 #[test]
-fn a_target_that_grows_slower_is_told_with_how_much() {
+fn a_target_that_grows_slower_is_reported_with_how_much() {
     let analysis = Made::answering(120, |s| 10.0 + 10.0 * s / 120.0).analysed();
     let drift = analysis
         .trends
@@ -372,7 +372,7 @@ fn the_laws_hold_where_counts_and_times_agree() {
 }
 
 #[test]
-fn laws_that_the_counts_break_are_told() {
+fn laws_that_the_counts_break_are_reported() {
     let mut made = closed();
     made.series.iter_mut().for_each(|row| row.in_flight = 14);
     let analysis = made.analysed();
@@ -400,7 +400,7 @@ fn sampled_rows_say_nothing_of_pauses() {
 }
 
 #[test]
-fn windows_are_as_long_as_asked_for() {
+fn windows_are_as_long_as_requested() {
     let made = Made::answering(60, |s| if s < 30.0 { 10.0 } else { 30.0 });
     let run = made.write(|_| ());
     let question = Question {

@@ -106,7 +106,7 @@ fn trials_are_judged_by_their_runs() {
 }
 
 #[test]
-fn the_first_sign_is_told_with_its_second() {
+fn the_first_sign_is_reported_with_its_second() {
     let root = tempfile::tempdir().unwrap();
     let runs = root.path();
     let mut trials = vec![

@@ -107,7 +107,7 @@ impl Reader<'_> {
     fn client(&mut self, region: &str, host: &Path, file: &Path) -> Result<(), ImportError> {
         let text = self.text(file)?;
         let shown = self.shown(file);
-        // The first process of a machine stands for it; others are told apart.
+        // The first process of a machine stands for it; others are distinguished.
         let host = match name(file).as_str() {
             "1" => name(host),
             process => format!("{}/{process}", name(host)),

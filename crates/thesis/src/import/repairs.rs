@@ -2,7 +2,7 @@
 
 use record::import::Repair;
 
-/// The kinds, in the order in which they are told. `docs/importing.md` lists them.
+/// The kinds, in the order in which they are reported. `docs/importing.md` lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     AnsiColours,
@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// True where something that was told is left out for it.
+    /// True where something that was reported is excluded for it.
     fn is_lossy(self) -> bool {
         matches!(
             self,
@@ -69,46 +69,41 @@ impl Kind {
     /// What was found and done.
     fn text(self) -> &'static str {
         match self {
-            Kind::AnsiColours => "ANSI colour codes taken out of reports",
+            Kind::AnsiColours => "ANSI colour codes removed from reports",
             Kind::TwinColumn => {
-                "percentile columns that have the name of the one before: kept as told, used for \
-                 no percentile"
+                "percentile columns with the name of the previous one: kept as reported, not used \
+                 as percentiles"
             }
-            Kind::Truncated => {
-                "reports that end early: what they tell is kept, the rest is missing"
-            }
+            Kind::Truncated => "reports that end early: their content is kept, the rest is missing",
             Kind::BadNumber => {
-                "figures that are no numbers: the measure of that client is left out"
+                "figures that are not numbers: the measure of that client is excluded"
             }
             Kind::Disorder => {
-                "measures whose percentiles do not ascend from least to greatest: kept as told, \
-                 not used for bounds"
+                "measures whose percentiles do not ascend from minimum to maximum: kept as \
+                 reported, not used for bounds"
             }
-            Kind::UnknownMeasure => {
-                "rows of measures that are not known or were told before, left out"
-            }
+            Kind::UnknownMeasure => "rows of unknown or repeated measures, excluded",
             Kind::FailedDisagrees => {
-                "reports whose errors are not as many as their failed users: both kept"
+                "reports whose number of errors differs from their failed users: both kept"
             }
             Kind::ConnectedDisagrees => {
-                "reports with other numbers of connected users and of handshakes: both kept; \
-                 handshakes count"
+                "reports whose connected users differ from their handshakes: both kept; \
+                 handshakes are used"
             }
-            Kind::NotUtf8 => "files that are not UTF-8: what cannot be read was replaced",
-            Kind::RaggedRow => "rows with more or fewer fields than their header, left out",
-            Kind::BadRow => "rows whose time or value cannot be read, left out",
-            Kind::Unordered => "metrics whose rows were not in the order of time, sorted",
-            Kind::DuplicateRow => "rows that stood there twice, counted once",
-            Kind::ConflictingRow => {
-                "rows with another value for a time that was there: the first one is kept"
-            }
+            Kind::NotUtf8 => "files that are not UTF-8: invalid bytes were replaced",
+            Kind::RaggedRow => "rows with more or fewer fields than their header, excluded",
+            Kind::BadRow => "rows whose time or value cannot be read, excluded",
+            Kind::Unordered => "metrics whose rows were not in chronological order, sorted",
+            Kind::DuplicateRow => "duplicate rows, counted once",
+            Kind::ConflictingRow => "rows with a second value for the same time: the first is kept",
             Kind::Gap => "minutes without a row inside a metric: left empty, not filled",
-            Kind::Empty => "metrics without a row, left out",
-            Kind::SeveralSamples => "rows made of several samples: their average is kept",
+            Kind::Empty => "metrics without rows, excluded",
+            Kind::SeveralSamples => "rows that aggregate several samples: their average is kept",
             Kind::UtilisationDisagrees => {
-                "minutes in which a utilisation is not used/available: all three are kept as told"
+                "minutes in which a utilisation is not used/available: all three are kept as \
+                 reported"
             }
-            Kind::StrayFile => "files that are no report and no metric, passed over",
+            Kind::StrayFile => "files that are neither a report nor a metric, skipped",
         }
     }
 }
@@ -193,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn repairs_are_counted_and_told_in_order() {
+    fn repairs_are_counted_and_reported_in_order() {
         let mut repairs = Repairs::default();
         repairs.add(Kind::Gap, || "b".to_owned());
         repairs.add(Kind::AnsiColours, || "a".to_owned());

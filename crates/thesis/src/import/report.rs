@@ -126,7 +126,7 @@ impl Draft {
         }
     }
 
-    /// A line above the tables; those that tell nothing that is kept are passed over.
+    /// A line above the tables; those that tell nothing that is kept are skipped.
     fn head(&mut self, line: &str) {
         const HEADS: [(&str, &str); 5] = [
             ("Launch bench with ", "planned"),
@@ -210,7 +210,7 @@ impl Draft {
             .iter()
             .any(|key| head(key).is_none());
         if self.durations.is_empty() && heads_missing {
-            return Err("it holds no report".to_owned());
+            return Err("it contains no report".to_owned());
         }
         // Each measure has a row in both tables.
         let rows = |found: usize| found < MEASURES.len();

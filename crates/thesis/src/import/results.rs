@@ -17,7 +17,7 @@ use super::repairs::{Kind, Repairs};
 use super::report::{HANDSHAKE, MEASURES, MS};
 use super::{ImportError, Settings};
 
-/// A utilisation and used/available may differ by so many percentage points.
+/// A utilisation and used/available may differ by this many percentage points.
 const UTILISATION_SLACK: f64 = 0.01;
 
 /// The results of one run, as they stand in its directory.
@@ -25,11 +25,11 @@ const UTILISATION_SLACK: f64 = 0.01;
 pub struct Imported {
     /// What ran, as far as it is known.
     pub info: RunInfo,
-    /// What the clients told.
+    /// What the clients reported.
     pub import: Import,
     /// How operations ended.
     pub tally: Tally,
-    /// What the servers told.
+    /// What the servers reported.
     pub probes: Probes,
 }
 
@@ -88,16 +88,17 @@ impl Draft {
                     path: path.to_owned(),
                 })?;
         let mut absent: Vec<String> = [
-            "when each operation began and ended: there are no rows, and no distribution beyond \
-             the percentiles told",
+            "start and end of each operation: there are no rows, and no distribution beyond the \
+             reported percentiles",
             "the generator's lag, CPU and memory",
-            "when users started and how many were there at a time",
+            "start times and concurrency of users",
         ]
         .map(str::to_owned)
         .to_vec();
         if settings.started_unix_ns.is_none() {
             absent.push(
-                "when the run began: its zero is the first minute that a server told".to_owned(),
+                "start of the run: time starts at the first minute that a server reported"
+                    .to_owned(),
             );
         }
         let name = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -185,7 +186,7 @@ fn info(
 ) -> RunInfo {
     let clients = &import.clients;
     let ended_ns = clients.iter().map(|client| client.online_ns).max();
-    // Without clients' times the run lasts as long as its servers told, the last minute included.
+    // Without clients' times the run lasts as long as its servers reported, the last minute included.
     let ended_ns = ended_ns.filter(|&ns| ns > 0).unwrap_or_else(|| {
         let last = probes.rows.last().map_or(0, |row| row.at_ns);
         last.saturating_add(STEP_NS).max(0).cast_unsigned()
@@ -248,7 +249,7 @@ fn entropy(import: &Import, probes: &Probes) -> u16 {
     u16::from_be_bytes([digest[0], digest[1]])
 }
 
-/// Values of a measure ended well; errors are those of users who could not connect.
+/// Values of a measure succeeded; errors are those of users who could not connect.
 fn tally(clients: &[ClientReport]) -> Tally {
     let mut outcomes: BTreeMap<u16, BTreeMap<String, u64>> = BTreeMap::new();
     let mut add = |measure: u16, outcome: Outcome, n: u64| {

@@ -1,4 +1,4 @@
-//! Imported results in words: findings, figures as the clients told them, regions.
+//! Imported results as text: findings, figures as the clients reported them, regions.
 
 use judge::clients::{self, PooledMeasure, SHARES};
 use record::import::Import;
@@ -35,7 +35,7 @@ pub fn imported(
     lines.push(String::new());
     for absent in &import.absent {
         for (number, part) in wrap(absent, COLUMNS - 11).into_iter().enumerate() {
-            let head = if number == 0 { "not told" } else { "" };
+            let head = if number == 0 { "unknown" } else { "" };
             lines.push(foot(head, part).render(COLUMNS, style));
         }
     }
@@ -61,7 +61,7 @@ fn foot(head: &str, text: String) -> Line {
 fn figures(summary: &Summary, info: &RunInfo, import: &Import) -> Table {
     let shares = SHARES.map(|share| format!("p{}", units::significant(100.0 * share, 2)));
     let mut header = vec![
-        "told",
+        "reported",
         "count",
         "errors",
         "mean",

@@ -1,10 +1,10 @@
-//! The tables of the thesis in words: printed beside computed.
+//! The tables of the thesis as text: printed beside computed.
 
 use crate::{Agreement, ReproducedCell, ReproducedRow, Reproduction};
 
 use report::{COLUMNS, INDENT, Line, Style, Table, Tone, wrap};
 
-/// Digits behind the printed ones that a computed figure is told with.
+/// Digits behind the printed ones that a computed figure is reported with.
 const MORE_DIGITS: usize = 2;
 
 /// The text on all tables. Lines end with `\n`.
@@ -16,14 +16,11 @@ pub fn thesis(reproduction: &Reproduction, style: Style) -> String {
         String::new(),
     ];
     for (mark, words) in [
-        ("=", "follows digit by digit, rounded"),
-        ("<", "follows digit by digit, cut off instead of rounded"),
-        (
-            "~",
-            "follows as well as the rounding of the printed inputs allows",
-        ),
-        ("X", "does not follow; told below the table"),
-        (" ", "no data to compute it from"),
+        ("=", "agrees in every digit, rounded"),
+        ("<", "agrees in every digit, truncated instead of rounded"),
+        ("~", "agrees within the rounding of the printed inputs"),
+        ("X", "does not agree; see the note below the table"),
+        (" ", "no data"),
     ] {
         lines.push(format!("{INDENT}{mark}  {words}"));
     }
@@ -109,7 +106,7 @@ fn note(row: &ReproducedRow, cell: &ReproducedCell, system: &str, style: Style) 
         digits => format!("{digits} digits agree"),
     };
     let mut text = format!(
-        "{system}, {}: {printed} does not follow, {} does; {alike}",
+        "{system}, {}: printed {printed}, computed {}; {alike}",
         row.name,
         computed(cell)
     );
@@ -139,8 +136,8 @@ fn counts(reproduction: &Reproduction) -> String {
         units::count(cells().filter(|cell| of(&cell.agreement)).count() as u64)
     };
     format!(
-        "Of {} printed figures {} follow digit by digit, {} as well as rounding allows, {} do not follow, \
-         and for {} there is no data.",
+        "Of {} printed figures, {} agree in every digit, {} agree within rounding, {} do not \
+         agree, and {} lack data.",
         units::count(cells().count() as u64),
         count(|a| matches!(a, Agreement::Rounded | Agreement::CutOff)),
         count(|a| matches!(a, Agreement::WithinRounding)),

@@ -28,7 +28,7 @@ pub(super) struct Reading {
     pub(super) value: f64,
     /// Between what it can lie, where its inputs are rounded.
     pub(super) range: (f64, f64),
-    /// What comes out if the figure was meant otherwise: in words, and between what.
+    /// What comes out if the figure was meant otherwise: as text, and between what.
     pub(super) others: Vec<(String, (f64, f64))>,
     /// What is to be said where nothing agrees.
     pub(super) note: Option<String>,

@@ -154,7 +154,7 @@ fn total(published: &Published, system: usize) -> Option<Reading> {
 }
 
 /// Load, performance, use and hours on a dollar, in this order. Load went in with as many decimals as
-/// the table has that it is printed in anew, though not with the value that stands there.
+/// the table has that it is printed in again, though not with the value that stands there.
 fn sec(which: &str, printed: impl Fn(&'static str, &str) -> Option<Printed>) -> Option<Reading> {
     let load = printed("8.5", "slm")?.to_decimals_of(printed("8.7", "slm")?);
     let of = |which: &str, crum: &str| {
@@ -189,7 +189,7 @@ fn ess(printed: impl Fn(&'static str, &str) -> Option<Printed>) -> Option<Readin
     Some(reading)
 }
 
-/// A sum of money as a figure to be held against another.
+/// A sum of money as a figure to be compared with another.
 fn f64(sum: Decimal) -> Option<f64> {
     sum.to_string().parse().ok()
 }

@@ -24,7 +24,7 @@ pub(super) struct System<'r> {
     minutes: Minutes<'r>,
 }
 
-/// What the servers told in the printed minutes.
+/// What the servers reported in the printed minutes.
 struct Minutes<'r> {
     cores: &'r BTreeMap<String, f64>,
     /// By probe: (minute, value).
@@ -63,7 +63,7 @@ impl<'r> System<'r> {
                     "DiskSpace"
                 };
                 let told = self.minutes.sums(&format!("{metric}Available"), 1.0);
-                // The thesis makes a gigabyte of a thousand of the megabytes that were told.
+                // The thesis makes a gigabyte of a thousand of the megabytes that were reported.
                 let scale = if what == "memory" { 1000.0 } else { 1.0 };
                 mean(&told)? / scale
             }
@@ -122,7 +122,7 @@ impl<'r> System<'r> {
         Some(ns / MS)
     }
 
-    /// A region's mean; should that of another be printed in its place, that is told.
+    /// A region's mean; should that of another be printed in its place, that is reported.
     fn regional(&self, measure: &str, region: &str) -> Option<Reading> {
         let of = |region: &str| {
             let told = self.told(measure, |client| client.region == region)?;
@@ -142,7 +142,7 @@ impl<'r> System<'r> {
         Some(reading)
     }
 
-    /// What the servers told, minute by minute.
+    /// What the servers reported, minute by minute.
     fn series(&self, what: &str, which: &str) -> Option<Reading> {
         let told = match what {
             "cpu" => self.minutes.cpu(),
@@ -292,7 +292,7 @@ impl<'r> Minutes<'r> {
             .collect()
     }
 
-    /// The least value that one role's sources told.
+    /// The least value that one role's sources reported.
     fn least_source(&self, metric: &str, role: &str) -> Option<f64> {
         let of_role = self.metric(metric).filter(|told| told.0.role == role);
         let values = of_role.flat_map(|told| told.1.range(0..self.count).map(|(_, &value)| value));

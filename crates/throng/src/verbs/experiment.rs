@@ -81,7 +81,7 @@ fn known(directory: &Path) -> Result<ExperimentState, Failure> {
             Failure::hinted(
                 Exit::NoInput,
                 format!("{} holds no {STATE_FILE}", directory.display()),
-                "give the directory of an experiment that was begun",
+                "give the directory of an existing experiment",
             )
         })
 }
@@ -101,7 +101,8 @@ fn begun(directory: &Path, opened: &Opened) -> Result<Option<ExperimentState>, F
                 state.count(RunStage::Done),
                 state.runs.len()
             ),
-            "begin another with --dir, or undo the change; what was begun with stands beside the runs",
+            "begin another with --dir, or undo the change; what was begun with stands beside the \
+             runs",
         )),
         Some(state) if !state.fits(&opened.experiment) => Err(unfit(&opened.text.name, directory)),
         state => Ok(state),
@@ -181,7 +182,7 @@ fn finish(
     let pending = state.count(RunStage::Pending);
     if pending > 0 && !args.quiet {
         let line = format!(
-            "{pending} of {} runs are still to be made: throng experiment --resume {}\n",
+            "{pending} of {} runs are missing; resume with: throng experiment --resume {}\n",
             state.runs.len(),
             directory.display()
         );
@@ -268,7 +269,7 @@ fn locked(error: LockError) -> Failure {
         held @ LockError::Held { .. } => Failure::hinted(
             Exit::Unavailable,
             held.to_string(),
-            "wait until it has ended, or begin another with --dir",
+            "wait until it ends, or start another one with --dir",
         ),
     }
 }

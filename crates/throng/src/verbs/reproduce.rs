@@ -37,8 +37,8 @@ fn results(dir: &Path) -> Result<Vec<Results>, Failure> {
     if found.is_empty() {
         return Err(Failure::hinted(
             Exit::Data,
-            format!("{} holds no results of the thesis", dir.display()),
-            "its folders are called baseline and proposed_1",
+            format!("{} contains no results of the thesis", dir.display()),
+            "the directories of the thesis are named baseline and proposed_1",
         ));
     }
     Ok(found)

@@ -248,7 +248,7 @@ fn ctrl_c_leaves_a_resumable_search() {
     while !running.line().starts_with("run 1 of 8") {}
     running.interrupt();
     let ended = running.end().with(2);
-    ended.stderr_contains("8 of 8 runs are still to be made");
+    ended.stderr_contains("8 of 8 runs are missing");
     ended.stdout_contains("8 of 8 planned runs are not there");
     assert_eq!(stages(&space).0, ["pending"; 8]);
 }
@@ -320,8 +320,8 @@ fn runs_that_cannot_be_trusted_are_left_out() {
         text.replace("repetitions: 2", "repetitions: 1") + "set: { options.lag_max: 1ns }\n"
     });
     let ended = Ended::of(&mut experiment(&space, &file, &[])).with(2);
-    ended.stdout_contains("cannot be trusted");
-    ended.stdout_contains("4 runs left out");
+    ended.stdout_contains("untrusted");
+    ended.stdout_contains("4 runs excluded");
     let analysis = json(&space.path("out/analysis.json"));
     assert_eq!(analysis["left_out"].as_array().unwrap().len(), 4);
     assert!(analysis["responses"][0]["fit"].is_null());
@@ -407,7 +407,7 @@ fn factors_that_do_not_fit_the_scenario_have_positions() {
     told(
         &|text| text.replace("min(request)", "min(requests)"),
         &[
-            "`min(requests)` is no figure of the runs",
+            "the runs have no figure `min(requests)`",
             "did you mean `request`?",
         ],
     );
@@ -632,7 +632,7 @@ fn runs_without_measures_cannot_be_compared() {
         text + "compare: { measures: [request, nothing] }\n"
     });
     let ended = Ended::of(&mut experiment(&space, &file, &["--plan"])).with(65);
-    ended.stderr_contains("`nothing` is no measure of the runs");
+    ended.stderr_contains("the runs have no measure `nothing`");
 }
 
 #[test]

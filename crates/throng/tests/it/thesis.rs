@@ -61,7 +61,7 @@ fn results_are_imported_once() {
     import(&space, FAULTY).with(0);
     import(&space, FAULTY)
         .with(73)
-        .stderr_contains("these results were imported before");
+        .stderr_contains("these results have already been imported");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn unreadable_results_are_refused() {
     let space = Space::new();
     import(&space, "testdata/scenarios")
         .with(65)
-        .stderr_contains("holds no results that are known");
+        .stderr_contains("contains no known results");
     import(&space, "testdata/nowhere")
         .with(66)
         .stderr_contains("cannot read");
@@ -77,11 +77,10 @@ fn unreadable_results_are_refused() {
     std::fs::create_dir_all(&empty).unwrap();
     std::fs::write(empty.join("1"), "no report").unwrap();
     let ended = Ended::of(throng(["import"]).arg(space.path(""))).with(65);
-    ended
-        .stderr_contains("none of them holds a report; the first: eu/10.0.0.1: it holds no report");
+    ended.stderr_contains("none contains a report; the first: eu/10.0.0.1: it contains no report");
     Ended::of(&mut throng(["import", "x", "--start", "yesterday"]))
         .with(64)
-        .stderr_contains("is no time in UTC");
+        .stderr_contains("is not a time in UTC");
     let several = space.path("several");
     for name in ["a", "b"] {
         std::fs::create_dir_all(several.join(name).join("clients")).unwrap();
@@ -89,10 +88,10 @@ fn unreadable_results_are_refused() {
     let mut command = throng(["import", "--start", "2015-07-31T15:36"]);
     Ended::of(command.arg(several))
         .with(64)
-        .stderr_contains("holds the results of 2 runs, and --start is of one");
+        .stderr_contains("contains the results of 2 runs, but --start applies to one");
     Ended::of(throng(["reproduce", "thesis"]).arg(root().join(FAULTY)))
         .with(65)
-        .stderr_contains("holds no results of the thesis");
+        .stderr_contains("contains no results of the thesis");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn side(rng: &mut Rng, runs: usize, extra_ns: f64) -> Vec<Unit> {
     (0..runs).map(|_| run(rng, OPERATIONS, extra_ns)).collect()
 }
 
-/// A comparison of so many measures, each with so many runs a side.
+/// A comparison of this many measures, each with this many runs a side.
 fn compared(
     rng: &mut Rng,
     measures: usize,
@@ -75,7 +75,7 @@ fn any_seen(measures: &[Vec<Change>]) -> bool {
     measures.iter().flatten().any(|change| change.seen)
 }
 
-/// Of so many comparisons of alike sides, how many find anything: binomial with (n, α) at most, so
+/// Of this many comparisons of alike sides, how many find anything: binomial with (n, α) at most, so
 /// not above its 99.9 % quantile.
 fn assert_true_to_its_level(measures: usize, runs: (usize, usize), repetitions: u64) {
     let mut rng = rng(1);

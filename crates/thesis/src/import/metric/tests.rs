@@ -4,7 +4,7 @@ use super::*;
 
 const HEADER: &str = "Timestamp,Average,Maximum,Minimum,Sum,SampleCount,Unit\n";
 
-/// Rows of (minute of 2015-07-31 15:00, value) with so many samples.
+/// Rows of (minute of 2015-07-31 15:00, value) with this many samples.
 fn csv(rows: &[(u32, f64, f64)]) -> String {
     let row = |&(minute, value, samples): &(u32, f64, f64)| {
         format!("2015-07-31 15:{minute:02}:00,{value},1,1,1,{samples},Percent\n")
@@ -59,7 +59,7 @@ fn disorder_twins_conflicts_and_gaps_are_counted() {
 }
 
 #[test]
-fn rows_that_cannot_be_read_are_left_out_and_counted() {
+fn rows_that_cannot_be_read_are_excluded_and_counted() {
     let text = csv(&[(0, 1.0, 1.0)])
         + "2015-07-31 15:01:00,1\n\
            yesterday,1,1,1,1,1,Percent\n\
@@ -76,7 +76,7 @@ fn rows_that_cannot_be_read_are_left_out_and_counted() {
 }
 
 #[test]
-fn several_samples_are_told_and_averaged() {
+fn several_samples_are_reported_and_averaged() {
     let (metric, told) = read(&csv(&[(0, 119.0, 2.0)]));
     assert_eq!(values(&metric.unwrap()), [119.0]);
     assert_eq!(told, [("several-samples".to_owned(), 1)]);

@@ -74,7 +74,7 @@ fn what_is_no_report_says_why() {
         ("\x1b[32m \x1b[39m\n", "it is empty"),
         (
             "ssh: connect to host 10.0.0.1 port 22: timed out\n",
-            "it holds no report",
+            "it contains no report",
         ),
         (
             &with("Durations (ms):", "Durations (s):"),
@@ -90,7 +90,7 @@ fn what_is_no_report_says_why() {
 }
 
 #[test]
-fn a_truncated_report_keeps_what_it_tells() {
+fn a_truncated_report_keeps_what_it_reports() {
     let cut = SOUND.find("Percentile").unwrap();
     let (report, repairs) = read(&SOUND[..cut]);
     let report = report.unwrap();
@@ -126,7 +126,7 @@ fn wrong_numbers_leave_their_measure_out() {
 }
 
 #[test]
-fn figures_that_contradict_each_other_are_told() {
+fn figures_that_contradict_each_other_are_reported() {
     // A median above the greatest value.
     let (report, repairs) = read(&with("40       20     900", "40      920     900"));
     let request = &report.unwrap().measures[1];
@@ -150,7 +150,7 @@ fn figures_that_contradict_each_other_are_told() {
 }
 
 #[test]
-fn a_second_row_of_a_measure_is_left_out_and_told() {
+fn a_second_row_of_a_measure_is_excluded_and_reported() {
     let twice = with(
         "\nBroadcast Latency    12 ",
         "\nLatency  1 1 1 1 1 1\nBroadcast Latency    12 ",

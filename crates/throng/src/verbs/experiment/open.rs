@@ -25,7 +25,7 @@ pub(super) struct Opened {
     pub(super) runs: Vec<PlannedRun>,
     /// How long a run of each combination takes, in nanoseconds.
     times_ns: HashMap<Vec<usize>, u64>,
-    /// What the scenario asked for in any combination, each with a digest of the answer.
+    /// What the scenario requested in any combination, each with a digest of the answer.
     inputs: BTreeMap<String, String>,
 }
 
@@ -94,14 +94,11 @@ impl Opened {
         let Compiled { plan, inputs } = compiled.ok_or_else(|| {
             let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
             let messages: Vec<&str> = errors.map(|d| d.message.as_str()).collect();
-            format!(
-                "the scenario does not compile any more: {}",
-                messages.join("; ")
-            )
+            format!("the scenario no longer compiles: {}", messages.join("; "))
         })?;
         for (what, digest) in inputs.digests() {
             if self.inputs.get(&what) != Some(&digest) {
-                return Err(format!("{what} has changed since the experiment was begun"));
+                return Err(format!("{what} has changed since the experiment started"));
             }
         }
         let scenario = ScenarioText {
@@ -113,7 +110,7 @@ impl Opened {
         Ok((plan, scenario))
     }
 
-    /// Tries each level without the other factors, so that what is wrong is told of the level that
+    /// Tries each level without the other factors, so that what is wrong is reported of the level that
     /// it is wrong with.
     fn check_levels(&self) -> Result<(), Failure> {
         source::compile(&self.scenario, &self.experiment.sets)?;
@@ -128,14 +125,14 @@ impl Opened {
                         .filter(|d| d.severity == Severity::Error);
                     source::print_diagnostics(&self.scenario, &errors.collect::<Vec<_>>());
                     let message = format!(
-                        "`{}` cannot be a level of `{}`: the scenario does not take it",
+                        "`{}` cannot be a level of `{}`: the scenario rejects it",
                         level.text, factor.name
                     );
                     let sets = level.sets.iter();
                     let sets: Vec<String> = sets
                         .map(|(key, value)| format!("--set '{key}={value}'"))
                         .collect();
-                    let hint = format!("it is set like {}", sets.join(" "));
+                    let hint = format!("it sets {}", sets.join(" "));
                     return Err(self.at(&level.place, message, hint));
                 }
             }
@@ -152,8 +149,8 @@ impl Opened {
                 let set: Vec<String> = overrides.iter().map(|(k, v)| format!("{k}={v}")).collect();
                 return Err(Failure::hinted(
                     Exit::Data,
-                    format!("levels do not go together: {}", set.join(" ")),
-                    "each is right without the others; change one of them",
+                    format!("these levels cannot be combined: {}", set.join(" ")),
+                    "each is valid on its own; change one of them",
                 ));
             };
             source::no_secrets(&plan, &overrides)?;
@@ -170,14 +167,14 @@ impl Opened {
         let phases: Vec<&str> = plan.phases.iter().map(|p| p.name.as_str()).collect();
         for response in &self.experiment.responses {
             if let Err(problem) = scenario::figure(&response.figure, &measures, &phases) {
-                let message = format!("`{}` is no figure of the runs", response.figure);
+                let message = format!("the runs have no figure `{}`", response.figure);
                 return Err(self.at(&response.place, message, problem));
             }
         }
         let compared = self.experiment.compare.iter().flat_map(|c| &c.measures);
         for (name, place) in compared {
             if !measures.contains(&name.as_str()) {
-                let message = format!("`{name}` is no measure of the runs");
+                let message = format!("the runs have no measure `{name}`");
                 let hint = format!("there are {}", measures.join(", "));
                 return Err(self.at(place, message, hint));
             }
@@ -195,7 +192,8 @@ impl Opened {
             return Err(Failure::hinted(
                 Exit::Data,
                 format!(
-                    "`compare` takes {} runs of a combination at most, and `repetitions` is                      {repetitions}",
+                    "`compare` takes {} runs of a combination at most, and `repetitions` is       \
+                                    {repetitions}",
                     judge::compare::RUNS_MAX
                 ),
                 "take fewer repetitions, or leave out `compare`",
@@ -228,7 +226,7 @@ impl Opened {
                 units::span(time_ns),
                 units::span(self.experiment.time_max_ns)
             ),
-            "take fewer levels or repetitions, a fraction of the design, or shorter runs; or raise \
+            "use fewer levels or repetitions, a fraction of the design, or shorter runs; or raise \
              `time_max`",
         ))
     }

@@ -98,7 +98,7 @@ fn confounding(experiment: &Experiment) -> String {
         let sign = if generator.negative { "−" } else { "" };
         let own = factor_letter(generator.factor);
         let warning = match generator.of.len() {
-            2 => ": a main effect cannot be told from an interaction of two factors",
+            2 => ": a main effect is confounded with an interaction of two factors",
             _ => "",
         };
         let _ = writeln!(text, "  {own} = {sign}{of}{warning}");
@@ -106,7 +106,7 @@ fn confounding(experiment: &Experiment) -> String {
     text
 }
 
-/// Tells what goes on.
+/// States what continues.
 pub(super) struct Watcher<'a> {
     opened: &'a Opened,
     figures: Vec<&'a str>,
@@ -192,7 +192,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// On a terminal each run is drawn while it goes on; elsewhere it has its line.
+    /// On a terminal each run is drawn while it continues; elsewhere it has its line.
     fn live(&self) -> View {
         View::new(self.quiet || !std::io::stdout().is_terminal())
     }

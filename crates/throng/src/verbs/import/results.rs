@@ -15,18 +15,18 @@ const RUNS: &str = "runs";
 
 /// The directory's results, each as a run directory.
 pub(super) fn import(dir: &Path, args: &ResultsArgs) -> Result<Exit, Failure> {
-    // There is one layout so far, and it is found out.
+    // There is one layout so far, and it is detected.
     let (None | Some(Layout::Thesis)) = args.layout;
     let found = thesis::detect(dir).map_err(failure)?;
     if args.start.is_some() && found.len() > 1 {
         return Err(Failure::hinted(
             Exit::Usage,
             format!(
-                "{} holds the results of {} runs, and --start is of one",
+                "{} contains the results of {} runs, but --start applies to one",
                 dir.display(),
                 found.len()
             ),
-            "import them one by one",
+            "import them one at a time",
         ));
     }
     for results in found {
@@ -56,8 +56,8 @@ fn write(imported: &Imported, args: &ResultsArgs) -> Result<String, Failure> {
         .map_err(|error| match error {
             RecordError::Exists { .. } => Failure::hinted(
                 Exit::CannotCreate,
-                format!("these results were imported before: {error}"),
-                "remove the directory, or give another place with --runs",
+                format!("these results have already been imported: {error}"),
+                "remove the directory, or choose another one with --runs",
             ),
             RecordError::Io {
                 action: "create", ..
