@@ -4,7 +4,7 @@
 mod stamps;
 
 use plan::Plan;
-use plan::{Expect, Match, Numbered, Unasked};
+use plan::{Expect, Match, Numbered, Pushed};
 use record::{Measurement, Outcome};
 
 use crate::measure::Recorder;
@@ -76,7 +76,7 @@ impl<'p> Messages<'p> {
         &mut self,
         users: &mut Users<'_>,
         delivery: &Delivery<'_>,
-    ) -> Option<(u16, &'p Unasked)> {
+    ) -> Option<(u16, &'p Pushed)> {
         let plan = self.plan;
         let mut known = plan.messages.iter();
         let scope = &mut users.scope(delivery.now_ns, delivery.user);
@@ -106,7 +106,7 @@ impl<'p> Messages<'p> {
         users: &Users<'_>,
         recorder: &mut Recorder,
         delivery: &Delivery<'_>,
-        (place, message): (u16, &Unasked),
+        (place, message): (u16, &Pushed),
     ) {
         let (measure, user) = (message.measure, &users[delivery.user]);
         let (now_ns, received) = (delivery.now_ns, delivery.received);

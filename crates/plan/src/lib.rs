@@ -37,7 +37,7 @@ pub use ids::{EndpointId, MeasureId, Pc, Register, SessionId, Slot};
 pub use load_setting::LoadSetting;
 pub use matching::{Match, MatchTest, Save, Source};
 pub use measures::{Measure, MeasureKind, builtin};
-pub use messages::{Expect, SendOp, SentAt, Unasked};
+pub use messages::{Expect, Pushed, SendOp, SentAt};
 pub use numbered::Numbered;
 pub use options::{ConnectRetries, HttpConnections, Mode, Options, Tls};
 pub use phases::{Phase, PhaseKind, RATE_MAX_PER_S, Series, Single, Spacing, Trace};
@@ -75,8 +75,8 @@ pub struct Plan {
     pub faults: MeasureId,
     /// Users' own data.
     pub data: Vec<Data>,
-    /// Messages that arrive unasked, tried in order.
-    pub messages: Vec<Unasked>,
+    /// Messages that the server pushes, tried in order.
+    pub messages: Vec<Pushed>,
     /// In order, gapless from 0.
     pub phases: Vec<Phase>,
     /// Users that start at times of their own, beside the phases; in the order of their times.

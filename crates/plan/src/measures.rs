@@ -18,7 +18,7 @@ pub enum MeasureKind {
     Request,
     /// Opening a WebSocket or an event stream.
     Handshake,
-    /// An unasked message: from the sender's stamp to its receipt.
+    /// A pushed message: from the sender's stamp to its receipt.
     Message,
     /// A named group of steps.
     Transaction,

@@ -33,9 +33,9 @@ pub struct Expect {
     pub timeout_ns: u64,
 }
 
-/// A kind of message that arrives without being asked for.
+/// A kind of message that the server pushes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Unasked {
+pub struct Pushed {
     /// As written: the key under `messages`.
     pub name: String,
     pub when: Vec<Match>,

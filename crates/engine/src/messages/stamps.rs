@@ -1,6 +1,6 @@
 //! When messages were sent, according to their own timestamps.
 
-use plan::Unasked;
+use plan::Pushed;
 
 use crate::json::{json_number, pointer};
 use crate::measure::Counts;
@@ -20,7 +20,7 @@ pub(super) enum Sent {
 
 /// When the message `body` was sent. Stamps outside of the run's time are counted.
 pub(super) fn sent(
-    message: &Unasked,
+    message: &Pushed,
     body: &[u8],
     (zero_unix_ns, now_ns): (u64, u64),
     counts: &mut Counts,

@@ -1,6 +1,6 @@
-//! Messages that arrive unasked.
+//! Messages that the server pushes.
 
-use plan::{MeasureId, MeasureKind, Numbered, SentAt, Source, Unasked};
+use plan::{MeasureId, MeasureKind, Numbered, Pushed, SentAt, Source};
 
 use super::Checker;
 use super::fields::Fields;
@@ -9,7 +9,7 @@ use crate::keys::MESSAGE;
 use crate::node::{Entry, Node};
 
 impl Checker<'_> {
-    pub(super) fn messages(&mut self, node: &Node) -> Vec<Unasked> {
+    pub(super) fn messages(&mut self, node: &Node) -> Vec<Pushed> {
         let Some(entries) = node.mapping() else {
             self.expected(node, "a mapping of message names");
             return Vec::new();
@@ -20,7 +20,7 @@ impl Checker<'_> {
             .collect()
     }
 
-    fn message(&mut self, entry: &Entry) -> Option<Unasked> {
+    fn message(&mut self, entry: &Entry) -> Option<Pushed> {
         let called = format!("message `{}`", entry.key);
         let fields = self.fields(&entry.value, &MESSAGE, &called)?;
         // Messages come to no step of a session, so that no variables stand in their conditions.
@@ -46,7 +46,7 @@ impl Checker<'_> {
         let sent_at = pointer.map(|pointer| SentAt { pointer, unit_ns });
         let measure = self.measure_from(&fields, "as", &entry.key, MeasureKind::Message);
         let numbered = self.numbered(&fields, measure, sent_at.is_some());
-        Some(Unasked {
+        Some(Pushed {
             name: entry.key.clone(),
             when,
             sent_at,

@@ -78,7 +78,7 @@ async fn from_welcome_to_goodbye() {
 }
 
 #[tokio::test]
-async fn pings_come_unasked() {
+async fn pings_are_pushed() {
     let mut often = options();
     often.cable_ping = Duration::from_millis(20);
     let chat = Chat::start(often).await;
