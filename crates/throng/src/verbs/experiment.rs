@@ -161,7 +161,7 @@ fn conduct(
         failing @ ExperimentError::Failing { .. } => Failure::hinted(
             Exit::Unavailable,
             failing.to_string(),
-            "mend it and give the same command: runs that failed are made anew with --retry",
+            "fix it and give the same command: --retry repeats runs that failed",
         ),
     })
 }
