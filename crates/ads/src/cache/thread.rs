@@ -259,7 +259,7 @@ impl RedisThread {
         let told = |error: RedisError| settings.address.redact(&error.to_string());
         let known = database::connect(&settings.store, settings.wait)
             .and_then(|mut sql| database::performance(&mut *sql))
-            .map_err(|trouble| format!("the database does not tell the counts: {trouble}"))?;
+            .map_err(|trouble| format!("the database cannot be read: {trouble}"))?;
         let name = |what| keys.name(what);
         let mut clean = cmd("DEL");
         for what in super::scripts::COUNTS {
@@ -389,7 +389,7 @@ fn run(connection: &mut Connection) -> Result<String, RedisError> {
         .lines()
         .find_map(|thread| thread.strip_prefix("run_id:"));
     // Without it nobody can tell whether the counts are as new as the database.
-    let why = (redis::ErrorKind::UnexpectedReturnType, "it tells no run_id");
+    let why = (redis::ErrorKind::UnexpectedReturnType, "INFO has no run_id");
     run.map(str::to_owned).ok_or_else(|| why.into())
 }
 

@@ -13,65 +13,65 @@ use crate::settings::{parse_duration, parse_part};
 pub(crate) struct AdsArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArgs,
-    /// App servers behind the address, a thread each, at most 256 [default: one for each core, and at least 2]
+    /// Number of serving threads, at most 256 [default: one per core, at least 2]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
     /// Serve only these publishers: CSV with the columns publisher, session_probability,
     /// impression, redeem, click and convert [default: any publisher]
     #[arg(long, value_name = "FILE")]
     pub(crate) publishers: Option<PathBuf>,
-    /// What to do about a probability above 1 in that file
+    /// How to treat a probability above 1 in that file
     #[arg(long, value_enum, default_value_t = AboveOneArg::Refuse)]
     pub(crate) above_one: AboveOneArg,
-    /// All ads [default: 50000]
+    /// Number of ads [default: 50000]
     #[arg(long, value_name = "N")]
     pub(crate) ads: Option<usize>,
-    /// Ads that most publishers choose among [default: 50]
+    /// Number of ads in a short list, which most publishers have [default: 50]
     #[arg(long, value_name = "N")]
     pub(crate) short_list: Option<usize>,
-    /// Ads that the others choose among [default: 20000]
+    /// Number of ads in a long list [default: 20000]
     #[arg(long, value_name = "N")]
     pub(crate) long_list: Option<usize>,
-    /// The share of publishers with long lists [default: 30%]
+    /// Share of publishers with long lists [default: 30%]
     #[arg(long, value_name = "SHARE", value_parser = parse_part)]
     pub(crate) long_share: Option<f64>,
-    /// How often the ads of one campaign are shown at most [default: 1000000]
+    /// Maximum impressions per campaign [default: 1000000]
     #[arg(long, value_name = "N")]
     pub(crate) campaign_limit: Option<u32>,
-    /// Offers that are kept for events; the oldest go first [default: 1000000]
+    /// Offers kept for events; the oldest are dropped first [default: 1000000]
     #[arg(long, value_name = "N")]
     pub(crate) offers: Option<usize>,
-    /// App processes behind the address, with so many threads each; more than one need a database server
-    /// and a cache [default: 1]
+    /// Processes on the address, with --threads threads each; more than one need a database server and a
+    /// cache [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) processes: Option<u16>,
-    /// One of several: what all of them are called, and where they listen.
+    /// For one of several processes: their group and address.
     #[arg(long, hide = true, value_parser = parse_process)]
     pub(crate) process_of: Option<(String, SocketAddr)>,
     /// Keep records in this SQLite file, in mysql://USER:PASSWORD@HOST:PORT/DATABASE or in postgres://…;
-    /// env:NAME takes what the environment variable says [default: nothing is recorded]
+    /// env:NAME reads the address from an environment variable [default: nothing is recorded]
     #[arg(long, value_name = "PATH|URL")]
     pub(crate) store: Option<String>,
-    /// Connections of each process to a database server [default: 8]
+    /// Connections per process to a database server [default: 8]
     #[arg(long, value_name = "N")]
     pub(crate) store_connections: Option<usize>,
     /// How long a request waits for a database server or the cache before it is refused [default: 5s]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) store_wait: Option<Duration>,
     /// Share counts and offers with other processes in redis://:PASSWORD@HOST:PORT/NUMBER, or env:NAME;
-    /// with a database server only [default: this process has them]
+    /// only with a database server [default: kept in this process]
     #[arg(long, value_name = "URL")]
     pub(crate) cache: Option<String>,
-    /// With a store, answer when a record is on the disk, or at once
+    /// With a store, answer when the record is on disk, or at once
     #[arg(long, value_enum, default_value_t = WritesArg::Sync)]
     pub(crate) writes: WritesArg,
     /// Write an access log [default: none]
     #[arg(long, value_name = "PATH")]
     pub(crate) access_log: Option<PathBuf>,
-    /// How its lines are written
+    /// Format of the access log
     #[arg(long, value_enum, default_value_t = LogFormatArg::Combined)]
     pub(crate) log_format: LogFormatArg,
-    /// What the ads, and who has long lists, follow from [default: 1]
+    /// Random seed of the ads and of the publishers with long lists [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
@@ -80,14 +80,14 @@ pub(crate) struct AdsArgs {
 fn parse_process(text: &str) -> Result<(String, SocketAddr), String> {
     let parts = text.split_once('@');
     let parts = parts.and_then(|(group, address)| Some((group.to_owned(), address.parse().ok()?)));
-    parts.ok_or_else(|| "this is for processes that throng itself starts".to_owned())
+    parts.ok_or_else(|| "only throng itself starts processes with this option".to_owned())
 }
 
-/// What is done about a probability above 1.
+/// How a probability above 1 is treated.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum AboveOneArg {
     Refuse,
-    /// It is told
+    /// Use 1 instead and print a warning
     TakeAsOne,
 }
 

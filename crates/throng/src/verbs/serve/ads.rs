@@ -159,7 +159,7 @@ fn publishers(path: &Path, above_one: AboveOneArg) -> Result<Vec<Publisher>, Fai
         Failure::hinted(
             Exit::NoInput,
             format!("cannot read {name}: {error}"),
-            "--publishers wants a CSV file",
+            "--publishers expects a CSV file",
         )
     })?;
     let above_one = match above_one {
