@@ -35,7 +35,7 @@ macro_rules! metrics {
                 labels: &[$($label),*],
             };
         )*
-        /// All of them.
+        /// All metrics.
         pub static ALL: &[&Metric] = &[$(&$constant),*];
     };
 }

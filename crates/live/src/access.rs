@@ -1,4 +1,4 @@
-//! Who may see the pages. A request that a foreign page in the user's browser sends is refused by its `Origin`
+//! Access to the pages. A request that a foreign page in the user's browser sends is refused by its `Origin`
 //! and `Sec-Fetch-Site` (Fetch Metadata, W3C), and a foreign name that was made to resolve to this machine (DNS
 //! rebinding) by its `Host`. Beyond this machine a token is needed as well.
 

@@ -1,7 +1,7 @@
 //! Serves the live page of a run, and past results, to browsers.
 //!
 //! Two sites on the HTTP server of `httpd`: `server` is the page of a run in progress, `results` the list of
-//! past results. Both share `listener` (the socket and its address), `access` (who may see them) and `site`
+//! past results. Both share `listener` (the socket and its address), `access` (access rules) and `site`
 //! (what every reply carries). `feed` holds the newest document of a run, so that publishing never waits for
 //! a viewer; `jobs` makes comparisons, one after the other.
 

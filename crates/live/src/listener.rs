@@ -1,4 +1,4 @@
-//! Opens the socket of a page: its address, its names, and who may see it.
+//! Opens the socket of a page: its address, its names, its access rules.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};

@@ -1,4 +1,4 @@
-//! What all pages share: who gets in, and what a browser may do with a reply.
+//! Common parts of all pages: access, and what a browser may do with a reply.
 
 use std::io;
 use std::net::TcpListener;
@@ -23,7 +23,7 @@ const SANDBOX_HEADERS: &str = "Content-Security-Policy: sandbox allow-scripts al
      Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n\
      Cross-Origin-Resource-Policy: same-origin\r\n";
 
-/// A set of pages, served to those who have access.
+/// A set of pages with access control.
 pub(crate) struct Site<P> {
     pub(crate) access: Access,
     pub(crate) pages: P,
@@ -69,7 +69,7 @@ impl<P: Pages> Handler for Site<P> {
     }
 }
 
-/// A request of somebody who has access.
+/// A request that was admitted.
 pub(crate) struct PageRequest<'a> {
     request: &'a Request<'a>,
     access: &'a Access,
@@ -112,7 +112,7 @@ impl<'a> PageRequest<'a> {
         Reply::text(status, HEADERS, text).write(&mut self.request.writer())
     }
 
-    /// Begins a reply that goes on until the connection closes.
+    /// Starts a reply that ends when the connection closes.
     pub(crate) fn stream(&self, content_type: &'static str) -> io::Result<DeadlineWriter<'a>> {
         let mut writer = self.request.writer();
         let reply = Reply {

@@ -71,7 +71,7 @@ impl Page {
         }
     }
 
-    /// The document that the page's script draws. It can stand in a script element as it is.
+    /// The document that the page's script draws. It is safe inside a script element.
     pub fn json(&self) -> &str {
         &self.json
     }

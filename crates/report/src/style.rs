@@ -181,7 +181,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The text cut to so many characters, its end replaced where something is missing.
+/// The text shortened to `columns` characters, with a mark at the end if it was cut.
 pub(crate) fn shorten(text: &str, columns: usize, style: Style) -> String {
     if text.chars().count() <= columns {
         return text.to_owned();
@@ -219,16 +219,16 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_told_steers_the_terminal() {
-        let told = "a\x1b]0;title\x07b\x1b[31mc\u{9b}2Jd\u{202e}e\nf";
-        let line = Line::default().tone(Tone::Good, told);
+    fn control_characters_are_replaced() {
+        let text = "a\x1b]0;title\x07b\x1b[31mc\u{9b}2Jd\u{202e}e\nf";
+        let line = Line::default().tone(Tone::Good, text);
         assert_eq!(
             line.render(80, COLOUR),
             "\x1b[32ma\u{fffd}]0;title\u{fffd}b\u{fffd}[31mc\u{fffd}2Jd\u{fffd}e f\x1b[0m"
         );
         assert_eq!(line.render(80, Style::PLAIN), "a?]0;title?b?[31mc?2Jd?e f");
         assert_eq!(
-            visible(told),
+            visible(text),
             "a\u{fffd}]0;title\u{fffd}b\x1b[31mc\u{fffd}2Jd\u{fffd}e\nf"
         );
         assert_eq!(visible("\x1b[1;2H\x1b["), "\u{fffd}[1;2H\u{fffd}[");

@@ -77,9 +77,9 @@ fn until(stream: &mut TcpStream, text: &str) -> String {
         let count = stream.read(&mut piece).unwrap();
         assert!(count > 0, "it ended: {}", String::from_utf8_lossy(&all));
         all.extend_from_slice(&piece[..count]);
-        let told = String::from_utf8_lossy(&all);
-        if told.contains(text) {
-            return told.into_owned();
+        let received = String::from_utf8_lossy(&all);
+        if received.contains(text) {
+            return received.into_owned();
         }
     }
 }
@@ -162,8 +162,8 @@ fn a_late_viewer_gets_the_newest_document_and_all_get_the_last() {
     until(&mut early, "data: {\"second\":1}\n\n");
     served.server.feed().publish("{\"second\":2}".to_owned());
     let mut late = served.send(events);
-    let told = until(&mut late, "data: {\"second\":2}\n\n");
-    assert!(told.contains("text/event-stream") && !told.contains("\"second\":1"));
+    let events = until(&mut late, "data: {\"second\":2}\n\n");
+    assert!(events.contains("text/event-stream") && !events.contains("\"second\":1"));
     until(&mut early, "data: {\"second\":2}\n\n");
     std::thread::scope(|scope| {
         scope.spawn(|| {

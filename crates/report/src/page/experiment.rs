@@ -10,7 +10,7 @@ use units::Unit;
 
 use super::Page;
 
-/// Of lists that are as long as an experiment or a table is: what stands in a page.
+/// Most items in a page of lists that are as long as an experiment or a table.
 const CELLS_MAX: usize = 500;
 const OBSERVATIONS_MAX: usize = 2_000;
 const TERMS_MAX: usize = 500;

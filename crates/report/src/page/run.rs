@@ -207,14 +207,14 @@ fn head(info: &RunInfo, ended_ns: u64) -> RunHead<'_> {
     }
 }
 
-fn phases<'a>(info: &'a RunInfo, told: &[PhaseSummary]) -> Vec<Phase<'a>> {
+fn phases<'a>(info: &'a RunInfo, summaries: &[PhaseSummary]) -> Vec<Phase<'a>> {
     let phases = info.phases.iter().enumerate().map(|(number, phase)| Phase {
         name: &phase.name,
         kind: &phase.kind,
         start_s: seconds(phase.start_ns),
         end_s: seconds(phase.end_ns),
         users_planned: Number(phase.users_planned),
-        users_started: told.get(number).map(|told| told.users_started),
+        users_started: summaries.get(number).map(|phase| phase.users_started),
     });
     phases.collect()
 }
@@ -228,9 +228,9 @@ fn steps<'a>(whole: &'a [MeasureSummary], phases: &'a [PhaseSummary]) -> (Vec<St
     // One phase alone is the whole run.
     let by_phase = by_phase.filter(|_| several);
     let mut all = whole.chain(by_phase);
-    let told = all.by_ref().take(STEP_ROWS_MAX);
-    let told = told.map(|(phase, measure)| step(phase, measure)).collect();
-    (told, all.count())
+    let rows = all.by_ref().take(STEP_ROWS_MAX);
+    let rows = rows.map(|(phase, measure)| step(phase, measure)).collect();
+    (rows, all.count())
 }
 
 fn step(phase: Option<usize>, measure: &MeasureSummary) -> Step<'_> {

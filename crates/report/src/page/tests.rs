@@ -139,7 +139,7 @@ fn no_string_gets_out_of_the_document() {
     for character in ['<', '>', '&', '\u{2028}', '\u{2029}'] {
         assert!(
             !json.contains(character),
-            "{character:?} stands in the document"
+            "{character:?} occurs in the document"
         );
     }
     let read: Value = serde_json::from_str(json).unwrap();

@@ -98,8 +98,9 @@ fn repeated_sessions_are_not_users() {
     (users.planned, users.started, users.connected) = (4.0, 4, 4);
     (users.sessions, users.finished, users.peak) = (160, 160, 4);
     let text = verdict(&summary, &info(), "runs/x", UNICODE);
-    let told = "4 of 4 planned started, 4 connected, 0 refused, 160 sessions, 160 finished; peak 4";
-    assert!(text.contains(told), "{text}");
+    let expected =
+        "4 of 4 planned started, 4 connected, 0 refused, 160 sessions, 160 finished; peak 4";
+    assert!(text.contains(expected), "{text}");
 }
 
 #[test]
