@@ -224,7 +224,7 @@ impl RunRecord {
 
 /// The digest of several texts, which differs from that of other texts with the same concatenation.
 fn digest(texts: &[&str]) -> String {
-    let each: Vec<String> = texts.iter().map(|text| hex_digest(text)).collect();
+    let each: Vec<String> = texts.iter().map(hex_digest).collect();
     hex_digest(&each.join(" "))
 }
 
