@@ -151,7 +151,7 @@ async fn an_offer_goes_from_the_ad_to_the_conversion() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told() {
+async fn invalid_requests_are_explained() {
     let mut options = options();
     let text = "publisher,session_probability,impression,redeem,click,convert\nknown,1,1,1,1,1\n";
     let publishers = ads::Publishers::read(text, ads::AboveOne::Refuse).unwrap();
@@ -188,7 +188,7 @@ async fn what_is_wrong_is_told() {
             "{target}"
         );
     }
-    // What has effects is asked by its own method, and by HEAD it has none.
+    // A request with effects needs its own method; HEAD has no effects.
     for (method, target, allowed) in [
         ("HEAD", "/publishers/known/api/", "get"),
         ("POST", "/offers/0000000000000001/impression.gif", "get"),
@@ -325,7 +325,7 @@ async fn each_request_has_its_line_and_who_it_was() {
 }
 
 #[tokio::test]
-async fn who_asked_is_logged_where_there_was_no_ad_too() {
+async fn requests_without_an_ad_are_logged_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("json.log");
     let mut options = options();

@@ -115,7 +115,7 @@ impl Scene {
             .0
     }
 
-    /// Waits until so many messages were received.
+    /// Waits until this number of messages was received.
     async fn received(&self, count: u64) {
         while self.state.metrics.connections.messages_received.get() < count {
             tokio::task::yield_now().await;
@@ -134,7 +134,7 @@ async fn next_reply(socket: &mut WebSocketStream<TcpStream>) -> String {
     reply["re"].as_str().unwrap().to_owned()
 }
 
-/// Runs a test as the thread of a crew would.
+/// Runs a test as a thread of the pool would.
 async fn on_stage(test: impl Future<Output = ()>) {
     let queue_limits = Duration::from_secs(20);
     let stage = LocalSet::new();

@@ -94,9 +94,9 @@ async fn distributions_are_filled_up_and_answers_held_up() {
     options.delay = Duration::from_millis(20);
     let market = Market::start(options).await;
     let mut fan = market.connect().await;
-    let asked = tokio::time::Instant::now();
+    let sent_at = tokio::time::Instant::now();
     fan.ask(r#"{"op":"join","game":"g1"}"#).await;
-    assert!(asked.elapsed() >= Duration::from_millis(20));
+    assert!(sent_at.elapsed() >= Duration::from_millis(20));
     fan.send(r#"{"op":"predict","pool":"p1","option":"away","amount":5}"#)
         .await;
     let texts = [fan.message().await, fan.message().await].map(|m| m.into_text().unwrap());

@@ -17,7 +17,7 @@ const SERVE: &str = "TARGETS_TEST_SERVE";
 const BEFORE: usize = 100;
 const MEASURED: usize = 800;
 /// How long an answer may take before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 #[test]
 fn an_idle_subscriber_costs_at_most_512_bytes() {
@@ -107,7 +107,7 @@ impl Process {
 
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use crate::support::{Market, calm, soon};
 
 #[tokio::test]
-async fn a_stop_closes_everything_and_tells_why() {
+async fn a_stop_closes_everything_with_a_reason() {
     let market = Market::start(calm()).await;
     let address = market.address;
     let mut fan = market.connect().await;

@@ -17,11 +17,11 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::{WebSocketStream, client_async};
 
 /// How long anything may take before a test gives up. Never waited for when all is well.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Gives up on a future that does not come.
 pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
-    timeout(PATIENCE, what)
+    timeout(TIMEOUT, what)
         .await
         .expect("should have happened long ago")
 }
@@ -67,7 +67,7 @@ impl Market {
         Client::open(self.address, target).await
     }
 
-    /// Asks the market to stop; [`Market::stopped`] waits for it.
+    /// Requests the market to stop; [`Market::stopped`] waits for it.
     pub(crate) fn stop(self) -> Stopping {
         self.shutdown.send(()).unwrap();
         Stopping {

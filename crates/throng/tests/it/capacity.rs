@@ -1,5 +1,5 @@
 //! The search for capacity, against a server whose limit does not depend on how fast the machine is:
-//! it serves so many connections at once, and turns the others away.
+//! it serves a fixed number of connections at once, and refuses the others.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -110,7 +110,7 @@ fn a_killed_search_resumes() {
     let file = space.file("crowded.yaml", &scenario(crowded()));
     let file = file.to_str().unwrap();
     let mut running = Running::start(&mut search(&space, &[file]));
-    // A line is told before its trial is kept; so the third one may be lost, the second is not.
+    // A line is printed before its trial is stored: the third one may be lost, the second is not.
     (0..3).for_each(|_| {
         running.line();
     });
@@ -179,10 +179,10 @@ fn searches_without_a_setting_are_errors() {
     let text = scenario(SocketAddr::from(([127, 0, 0, 1], 9)));
     let file = space.file("crowded.yaml", &text);
     let file = file.to_str().unwrap();
-    let check = |args: &[&str], code: i32, told: &str| {
+    let check = |args: &[&str], code: i32, message: &str| {
         Ended::of(&mut search(&space, args))
             .with(code)
-            .stderr_contains(told);
+            .stderr_contains(message);
     };
     check(
         &[file, "--set", "thresholds=[]"],

@@ -51,7 +51,7 @@ fn actioncable() {
 ");
 }
 
-/// A room that cannot be joined is told as such.
+/// A room that cannot be joined is reported as such.
 #[test]
 fn a_refused_upgrade_fails_the_handshake() {
     let (space, chat) = (Space::new(), Served::start(&["chat"]));

@@ -107,13 +107,13 @@ fn the_flags_of_served_systems_are_in_their_documents() {
         let document = std::fs::read_to_string(root().join(format!("docs/{system}.md"))).unwrap();
         let rows = document.lines().filter(|line| line.starts_with("| `--"));
         let columns = rows.map(|row| row.split(" | ").next().unwrap_or_default());
-        let mut told: Vec<&str> = columns
+        let mut listed: Vec<&str> = columns
             .flat_map(|column| column.split(['`', ' ', ',']))
             .filter(|word| word.starts_with("--"))
             .collect();
         flags.sort_unstable();
-        told.sort_unstable();
-        assert_eq!(told, flags, "{system}");
+        listed.sort_unstable();
+        assert_eq!(listed, flags, "{system}");
     }
 }
 
@@ -329,7 +329,7 @@ fn doctor_states_the_fix_for_few_open_files() {
 
 #[test]
 fn doctor_shows_what_a_number_of_users_needs() {
-    // No machine has the memory for so many, whatever its settings.
+    // No machine has the memory for that many, whatever its settings.
     let ended = at_root(&["doctor", "--users", "100000000000"]).with(1);
     ended.stdout_contains("100,000,000,000 users at once, with the target on this machine:");
     ended.stdout_contains("fs.file-max");
@@ -370,7 +370,7 @@ fn show_repeats_the_verdict() {
     let url = format!("{}/hello", echo.url);
     let run = Ended::of(&mut space.run(&[&url, "--users", "2", "--duration", "1s"])).with(0);
     let shown = Ended::of(throng(["show"]).arg(&space.directories()[0])).with(0);
-    // Besides, it tells what the run did over its time.
+    // It also reports what the run did over time.
     let (verdict, over_time) = shown.out.split_once("\nover time  ").unwrap();
     assert!(run.out.contains(verdict), "{}\n---\n{}", run.out, shown.out);
     assert!(over_time.contains("p99 of GET /hello"), "{over_time}");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::{Ended, Served, Space, golden, throng};
 use recorded::Recorded;
 
-/// So many runs of one thing, in a folder of this name; seeds tell them apart.
+/// This number of runs of one scenario, in a folder of this name; they differ in their seeds.
 fn ensemble(space: &Space, folder: &str, seeds: std::ops::Range<u64>, one: &Recorded) {
     for seed in seeds {
         let run = Recorded {
@@ -350,32 +350,32 @@ fn bad_input_is_reported_and_never_filled_in() {
     let space = Space::new();
     ensemble(&space, "old", 1..3, &Recorded::new(0));
     let [first, second] = [0, 1].map(|place| runs(&space, "old")[place].clone());
-    let told = |args: &[&str], code: i32, text: &str| {
+    let refused = |args: &[&str], code: i32, text: &str| {
         let mut command = throng(["compare"]);
         Ended::of(command.args(args).current_dir(space.path("")))
             .with(code)
             .stderr_contains(text);
     };
-    told(&[], 64, "RUN");
-    told(&[&first], 64, "a comparison needs at least two runs");
-    told(&[&first, &first], 64, "was given twice");
-    told(
+    refused(&[], 64, "RUN");
+    refused(&[&first], 64, "a comparison needs at least two runs");
+    refused(&[&first, &first], 64, "was given twice");
+    refused(
         &[&first, "nowhere"],
         66,
         "not a run directory: it contains no run.json",
     );
-    told(
+    refused(
         &[&first, &second, "--quantiles", "50,100"],
         64,
         "per cents between 0 and 100",
     );
-    told(
+    refused(
         &[&first, &second, "--alpha", "2"],
         64,
         "a chance from 0.000001 to 0.5",
     );
-    told(&[&first, &second, "--strict"], 64, "--baseline");
-    told(
+    refused(&[&first, &second, "--strict"], 64, "--baseline");
+    refused(
         &[&first, &second, "--junit", "no/such/place.xml"],
         74,
         "place.xml",

@@ -19,7 +19,7 @@ fn request(stream: &mut TcpStream) -> io::Result<String> {
 }
 
 /// Says one event and leaves; to who has heard it, another one.
-fn tells_two(mut stream: TcpStream) -> io::Result<()> {
+fn sends_two(mut stream: TcpStream) -> io::Result<()> {
     let heard = request(&mut stream)?.contains("\r\nlast-event-id: 1\r\n");
     stream.write_all(HEAD.as_bytes())?;
     if !heard {
@@ -32,7 +32,7 @@ fn tells_two(mut stream: TcpStream) -> io::Result<()> {
 #[test]
 fn a_lost_stream_reconnects() {
     let space = Space::new();
-    let address = server(tells_two);
+    let address = server(sends_two);
     let text = format!(
         "
 target: http://{address}

@@ -112,8 +112,8 @@ fn an_experiment_runs_and_is_analysed() {
     assert_eq!(serde_json::from_str::<Value>(&again.out).unwrap(), analysis);
     let out = space.path("out");
     let mut analyze = throng(["experiment", "--json", "--analyze"]);
-    let anew = Ended::of(analyze.arg(&out)).with(0);
-    assert_eq!(anew.out, again.out);
+    let repeated = Ended::of(analyze.arg(&out)).with(0);
+    assert_eq!(repeated.out, again.out);
 }
 
 #[test]
@@ -180,13 +180,13 @@ fn older_runs_in_a_new_experiments_directory_do_not_count() {
 #[test]
 fn a_run_whose_hook_failed_is_rerun() {
     let space = Space::new();
-    let mended = space.path("mended");
-    let after = format!("after: test -e {}\n", mended.display());
+    let repaired = space.path("mended");
+    let after = format!("after: test -e {}\n", repaired.display());
     let file = written(&space, |text| once(text) + &after);
     Ended::of(&mut experiment(&space, &file, &[]))
         .with(69)
         .stderr_contains("3 consecutive runs failed");
-    std::fs::write(&mended, "").unwrap();
+    std::fs::write(&repaired, "").unwrap();
     let (_, failed) = stages(&space);
     assert_eq!(failed.len(), 3);
     let ended = Ended::of(&mut experiment(&space, &file, &["--retry"])).with(0);
@@ -325,12 +325,12 @@ fn runs_that_cannot_be_trusted_are_left_out() {
     let analysis = json(&space.path("out/analysis.json"));
     assert_eq!(analysis["left_out"].as_array().unwrap().len(), 4);
     assert!(analysis["responses"][0]["fit"].is_null());
-    // They are there, so nothing is run; unless they are to be made anew.
+    // They exist, so nothing is run, unless they are to be run again.
     let again = Ended::of(&mut experiment(&space, &file, &[])).with(2);
     assert!(!again.out.contains("run 1 of 4"), "{}", again.out);
-    let anew = Ended::of(&mut experiment(&space, &file, &["--retry"])).with(2);
-    anew.stdout_contains("run 1 of 4");
-    anew.stdout_contains("run 4 of 4");
+    let repeated = Ended::of(&mut experiment(&space, &file, &["--retry"])).with(2);
+    repeated.stdout_contains("run 1 of 4");
+    repeated.stdout_contains("run 4 of 4");
 }
 
 #[test]
@@ -358,7 +358,7 @@ fn hooks_run_around_each_run_and_may_fail() {
         stages(&space).0[..4],
         ["failed", "failed", "failed", "pending"]
     );
-    // Mended, and told to make them anew.
+    // Fixed, with the option to run them again.
     let file = written(&space, |text| text + "before: exit 3\n");
     let text = Ended::of(&mut experiment(&space, &file, &["--plan"]))
         .with(0)
@@ -368,7 +368,7 @@ fn hooks_run_around_each_run_and_may_fail() {
 
 #[test]
 fn factors_that_do_not_fit_the_scenario_have_positions() {
-    let told = |change: &dyn Fn(String) -> String, wanted: &[&str]| {
+    let refused = |change: &dyn Fn(String) -> String, wanted: &[&str]| {
         let space = Space::new();
         let file = written(&space, change);
         let ended = Ended::of(&mut experiment(&space, &file, &[])).with(65);
@@ -377,7 +377,7 @@ fn factors_that_do_not_fit_the_scenario_have_positions() {
         }
         assert!(!space.path("out").exists());
     };
-    told(
+    refused(
         &|text| text.replace("20/s, 40/s", "20/s, forty"),
         &[
             "`forty` is not a rate",
@@ -385,18 +385,18 @@ fn factors_that_do_not_fit_the_scenario_have_positions() {
             "it.yaml:4:16",
         ],
     );
-    told(
+    refused(
         &|text| text.replace("rate: [", "rato: ["),
         &[
             "there is no parameter and no key `rato`",
             "cannot be a level of `rato`",
         ],
     );
-    told(
+    refused(
         &|text| text.replace("30ms", "30"),
         &["`30` cannot be a level of `delay`", "`30` has no unit"],
     );
-    told(
+    refused(
         &|text| text.replace("market.delay", "market.delays"),
         &[
             "`delays` is no setting of the market",
@@ -404,18 +404,18 @@ fn factors_that_do_not_fit_the_scenario_have_positions() {
             "cannot be a level of `delay`",
         ],
     );
-    told(
+    refused(
         &|text| text.replace("min(request)", "min(requests)"),
         &[
             "the runs have no figure `min(requests)`",
             "did you mean `request`?",
         ],
     );
-    told(
+    refused(
         &|text| text + "time_max: 3s\n",
         &["8 runs would take 3.2 s, and `time_max` is 3 s"],
     );
-    told(
+    refused(
         &|text| text.replace("scenario.yaml", "scenario.yaml\nset: { lod: 5 }"),
         &["`lod`"],
     );
@@ -637,7 +637,7 @@ fn runs_without_measures_cannot_be_compared() {
 
 #[test]
 fn an_unusable_experiment_is_refused_before_any_run() {
-    let told = |change: &dyn Fn(String) -> String, wanted: &str| {
+    let refused = |change: &dyn Fn(String) -> String, wanted: &str| {
         let space = Space::new();
         let file = written(&space, change);
         Ended::of(&mut experiment(&space, &file, &["--plan"]))
@@ -645,11 +645,11 @@ fn an_unusable_experiment_is_refused_before_any_run() {
             .stderr_contains(wanted);
     };
     let compare = "compare: { measures: request }\n";
-    told(
+    refused(
         &|text| text.replace("repetitions: 2", "repetitions: 101") + compare,
         "`compare` takes 100 runs of a combination at most, and `repetitions` is 101",
     );
-    told(
+    refused(
         &|text| text + &compare.replace(" }", ", skip: 10m }"),
         "`compare` skips 10 min",
     );

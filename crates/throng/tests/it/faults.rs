@@ -55,7 +55,7 @@ fn fails_as(kind: &str, url: &str, sets: &[&str]) {
     run.args(sets.iter().flat_map(|set| ["--set", set]));
     Ended::of(&mut run).with(1).stdout_contains(kind);
     all_of(&space.summary(), kind);
-    told_with_detail(&space, kind);
+    event_has_detail(&space, kind);
 }
 
 /// All ten users met this error, and no other.
@@ -72,8 +72,8 @@ fn all_of(summary: &Summary, kind: &str) {
 
 /// `events.jsonl` has examples of the error, in words.
 #[track_caller]
-fn told_with_detail(space: &Space, kind: &str) {
-    let told = space
+fn event_has_detail(space: &Space, kind: &str) {
+    let reported = space
         .only()
         .events()
         .unwrap()
@@ -84,5 +84,5 @@ fn told_with_detail(space: &Space, kind: &str) {
             } => outcome == kind && !detail.is_empty(),
             _ => false,
         });
-    assert!(told, "no event tells of {kind}");
+    assert!(reported, "no event tells of {kind}");
 }

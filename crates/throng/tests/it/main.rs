@@ -1,4 +1,4 @@
-//! The binary as people use it, and the rules of the house.
+//! The binary as people use it, and the rules of this repository.
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail their test")]
 
 mod ads;

@@ -180,32 +180,32 @@ fn a_model_that_was_interrupted_does_not_block_its_directory() {
 fn errors_name_the_cause_and_the_option() {
     let space = Space::new();
     let log = space.file("access.log", &log());
-    let told = |ended: Ended, code: i32, parts: &[&str]| {
+    let check_output = |ended: Ended, code: i32, parts: &[&str]| {
         let ended = ended.with(code);
         for part in parts {
             ended.stderr_contains(part);
         }
     };
-    told(
+    check_output(
         model(&space.path("none.log"), &space.path("a"), &[]),
         66,
         &["none.log"],
     );
     let prose = space.file("prose.txt", "once upon\na time\n");
-    told(
+    check_output(
         model(&prose, &space.path("b"), &[]),
         65,
         &["unknown format", "--log-format"],
     );
     let table = space.file("publishers.csv", "publisher,share\nshop,0.3\n");
-    told(
+    check_output(
         model(&table, &space.path("b"), &[]),
         65,
         &["the columns are publisher, share", "--field time=NAME"],
     );
     let half = std::fs::read_to_string(&log).unwrap() + &"rubbish\n".repeat(100);
     let half = space.file("half.log", &half);
-    told(
+    check_output(
         model(&half, &space.path("c"), &[]),
         65,
         &["100 of 1000 lines", "half.log:901", "--bad-max"],
@@ -213,26 +213,26 @@ fn errors_name_the_cause_and_the_option() {
     let used = space.path("used");
     std::fs::create_dir(&used).unwrap();
     std::fs::write(used.join("thesis.txt"), "mine").unwrap();
-    told(model(&log, &used, &[]), 73, &["not of a model"]);
+    check_output(model(&log, &used, &[]), 73, &["not of a model"]);
     assert_eq!(
         std::fs::read_dir(&used).unwrap().count(),
         1,
         "nothing was added"
     );
-    told(
+    check_output(
         model(&log, &space.path("d"), &["--key", "adress"]),
         64,
         &["address"],
     );
-    told(
+    check_output(
         Ended::of(throng(["model", "check"]).arg(space.path("e"))),
         66,
         &["model.json"],
     );
-    told(Ended::of(throng(["model"]).arg(&log)), 64, &["--out"]);
+    check_output(Ended::of(throng(["model"]).arg(&log)), 64, &["--out"]);
     let counts = space.file("counts.txt", "1 2 3\n");
     for bin in ["500ms", "1500ms"] {
-        told(
+        check_output(
             model(&counts, &space.path("g"), &["--as", "counts", "--bin", bin]),
             64,
             &["not a whole number of seconds"],
@@ -244,7 +244,7 @@ fn errors_name_the_cause_and_the_option() {
     let mut made = json(&out.join("model.json"));
     made["segments"][0]["behaviour"]["transitions"][0]["to"] = 99.into();
     std::fs::write(out.join("model.json"), made.to_string()).unwrap();
-    told(
+    check_output(
         Ended::of(throng(["model", "check"]).arg(&out)),
         66,
         &["model.json", "class 99"],
@@ -321,7 +321,7 @@ fn checked(space: &Space, text: &str, more: &[&str]) -> (Option<i32>, Value) {
     (ended.code, json(&out.join("check.json")))
 }
 
-/// What a monitor that asks at set times leaves.
+/// The log of a monitor that sends requests at set times.
 #[test]
 fn identical_days_make_a_model_that_loads() {
     let of_day = |day: u64| {
@@ -384,7 +384,7 @@ fn recorded_run_is_modelled() {
             .sum::<u64>(),
         200
     );
-    // What the scenario says is asked for again, and what it does not say is told.
+    // What the scenario defines is requested again, and what it omits is reported.
     let targets: Vec<(&str, String)> = made["classes"]
         .as_array()
         .unwrap()
@@ -409,8 +409,13 @@ fn recorded_run_is_modelled() {
     }
     let findings = made["findings"].as_array().unwrap();
     let of = |code: &str| findings.iter().find(|finding| finding["code"] == code);
-    let told = of("targets-made-up").unwrap();
-    assert!(told["text"].as_str().unwrap().contains("has none for own:"));
+    let check_output = of("targets-made-up").unwrap();
+    assert!(
+        check_output["text"]
+            .as_str()
+            .unwrap()
+            .contains("has none for own:")
+    );
     assert!(of("targets-alike").is_none());
     assert_eq!(made["key"], "user");
     let ended = Ended::of(
@@ -460,7 +465,7 @@ fn options_without_effect_are_rejected() {
     for out in ["a", "b", "c"] {
         assert!(!space.path(out).exists(), "nothing was made");
     }
-    // What format it is only its lines tell.
+    // Only its lines show the format.
     model(&log, &space.path("d"), &["--field", "target=zzz"])
         .with(64)
         .stderr_contains("--field has no effect for combined or common log");

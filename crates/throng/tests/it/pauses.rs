@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::{Running, Space};
 
 /// Nothing here is silent for so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(40);
+const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Visitors who come evenly, for longer than any test takes.
 const VISITORS: &str = "
@@ -36,7 +36,7 @@ impl Live {
         let url = line.trim().rsplit(' ').next().unwrap().to_owned();
         let address = url.trim_start_matches("http://").trim_end_matches('/');
         let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let head = format!("GET /events HTTP/1.1\r\nHost: {address}\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
         Live {
@@ -49,7 +49,7 @@ impl Live {
     fn post(&self, path: &str) -> u16 {
         let Live { address, .. } = self;
         let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let head =
             format!("POST {path} HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
@@ -105,8 +105,8 @@ fn paused_by_page(workers: &str) {
     assert_eq!(paused["pauses"][0]["to_s"], Value::Null);
     // Two whole seconds within the pause; who was there has gone meanwhile.
     let still = live.until(|document| later(document, &paused) >= 3.0);
-    let told = still["findings"].as_array().unwrap().iter();
-    let codes: Vec<&str> = told
+    let findings = still["findings"].as_array().unwrap().iter();
+    let codes: Vec<&str> = findings
         .map(|finding| finding["code"].as_str().unwrap())
         .collect();
     assert!(codes.contains(&"arrivals-paused"), "{codes:?}");
@@ -148,7 +148,7 @@ fn paused_by_page(workers: &str) {
         .iter()
         .find(|f| f.code == "arrivals-paused");
     assert!(paused.unwrap().evidence["users_paused"] >= 40.0);
-    // Each who was due was started or passed over, but for those of the last moments.
+    // Each who was due was started or skipped, but for those of the last moments.
     let sum = |count: fn(&SeriesRow) -> u64| rows.iter().map(count).sum::<u64>();
     let (due, met) = (
         sum(|row| row.users_due),

@@ -79,10 +79,10 @@ fn files_reach_workers_and_secrets_do_not_reach_the_record() {
                 assert!(!found, "a secret is in {}", path.display());
             }
         }
-        let told = &directory.info().overrides;
+        let overrides = &directory.info().overrides;
         assert!(
-            told.ends_with(&[target.clone(), "word=(secret)".to_owned()]),
-            "{told:?}"
+            overrides.ends_with(&[target.clone(), "word=(secret)".to_owned()]),
+            "{overrides:?}"
         );
         planned(&space)
     });

@@ -19,7 +19,7 @@ fn scenario(target: &str, probes: &str) -> String {
     )
 }
 
-/// Runs to the end. On a machine that is busy with other tests a run may not be trusted; probes tell all
+/// Runs to the end. On a machine that is busy with other tests a run may not be trusted; probes report all
 /// the same.
 #[track_caller]
 fn judged(command: &mut Command) -> Ended {
@@ -103,9 +103,9 @@ fn real_servers_are_probed() {
         ("nginx", "requests"),
     ] {
         if there.iter().any(|(name, _)| *name == role) {
-            let told = values(&probes, role, metric);
-            let most = told.iter().copied().fold(f64::NAN, f64::max);
-            assert!(most > 0.0, "{role} {metric}: {told:?}");
+            let samples = values(&probes, role, metric);
+            let most = samples.iter().copied().fold(f64::NAN, f64::max);
+            assert!(most > 0.0, "{role} {metric}: {samples:?}");
         }
     }
     // Sources are named without their passwords, and nothing else holds them either.

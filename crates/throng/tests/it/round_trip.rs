@@ -173,7 +173,7 @@ fn a_model_makes_logs_like_its_own_and_a_wrong_one_does_not() {
 
 /// What Tsung's import makes of a file, and what its users then ask for: how many began, and how often
 /// another request followed one.
-fn asked_by_tsung(text: &str) -> (u64, u64) {
+fn simulated_from_tsung(text: &str) -> (u64, u64) {
     let none = |_: &str| Err("there are no files".to_owned());
     let settings = tsung::Settings {
         leniency: Leniency::Strict,
@@ -183,8 +183,8 @@ fn asked_by_tsung(text: &str) -> (u64, u64) {
         name: "model.xml",
         text,
     };
-    let (converted, told) = tsung::convert(source, &settings);
-    let converted = converted.unwrap_or_else(|| panic!("{told:?}"));
+    let (converted, diagnostics) = tsung::convert(source, &settings);
+    let converted = converted.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let header = format!("options.headers.{}", controller::simulate::USER_HEADER);
     let settings = scenario::Settings {
         overrides: &[(header, "${user}".to_owned())],
@@ -196,9 +196,9 @@ fn asked_by_tsung(text: &str) -> (u64, u64) {
         text: &converted.text,
     };
     let plan = scenario::compile(source, &settings).0.unwrap();
-    let asked = controller::simulate::simulate(&plan).unwrap();
-    let users: std::collections::HashSet<u64> = asked.iter().map(|one| one.user).collect();
-    (users.len() as u64, asked.len() as u64)
+    let requests_sent = controller::simulate::simulate(&plan).unwrap();
+    let users: std::collections::HashSet<u64> = requests_sent.iter().map(|one| one.user).collect();
+    (users.len() as u64, requests_sent.len() as u64)
 }
 
 #[test]
@@ -212,13 +212,16 @@ fn a_model_goes_to_tsung_and_comes_back() {
     let segment = &model["segments"][0];
     let sessions = segment["sessions"].as_u64().unwrap();
     let requests = segment["requests"].as_u64().unwrap();
-    let (users, asked) = asked_by_tsung(&text);
+    let (users, requests_sent) = simulated_from_tsung(&text);
     // Poisson, about as many; and of all requests as many are followed by another.
     assert!(
         users.abs_diff(sessions) < 80,
         "{users} instead of {sessions}"
     );
-    let rows = ([sessions, requests - sessions], [users, asked - users]);
+    let rows = (
+        [sessions, requests - sessions],
+        [users, requests_sent - users],
+    );
     let same = stats::counts::two_rows(&rows.0, &rows.1).unwrap();
     assert!(same.p > 0.01, "{rows:?}");
     // The same from the command line.

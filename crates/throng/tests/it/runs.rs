@@ -1,4 +1,4 @@
-//! What a run leaves behind, what it measures, and what it says when too much was asked of it.
+//! What a run records, what it measures, and what it reports under too much load.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -79,13 +79,13 @@ fn summary_rows_tally_and_series_agree() {
         }
     })
     .unwrap();
-    let told: BTreeMap<&str, (u64, u64)> = summary
+    let reported: BTreeMap<&str, (u64, u64)> = summary
         .measures
         .iter()
         .map(|m| (m.name.as_str(), (m.count, m.errors)))
         .collect();
-    assert_eq!(rows, told);
-    let names: Vec<_> = told.keys().copied().collect();
+    assert_eq!(rows, reported);
+    let names: Vec<_> = reported.keys().copied().collect();
     assert_eq!(
         names,
         [
@@ -108,7 +108,10 @@ fn summary_rows_tally_and_series_agree() {
         .filter(|(outcome, _)| *outcome != "unfinished")
         .map(|(_, n)| n)
         .sum();
-    assert_eq!(tally, told.values().map(|(count, _)| count).sum::<u64>());
+    assert_eq!(
+        tally,
+        reported.values().map(|(count, _)| count).sum::<u64>()
+    );
     let series = run.series().unwrap();
     assert_eq!(
         series.iter().map(|row| row.users_started).sum::<u64>(),
@@ -126,7 +129,7 @@ fn summary_rows_tally_and_series_agree() {
 fn a_killed_run_opens_and_is_marked_incomplete() {
     let space = Space::new();
     let mut running = Running::start(&mut space.run_text(FANS, &["--set", "arrivals.1.hold=60s"]));
-    // The first second has been told, and the run goes on.
+    // The first second has been printed, and the run continues.
     running.line();
     running.kill();
     // Its end is also that of the market, which holds the same standard error.
@@ -260,8 +263,9 @@ fn a_rate_above_the_generators_limit_is_untrusted() {
         "target-limit",
     ];
     assert!(codes.contains(&first.code.as_str()), "{first:?}");
-    let is_told = first.text.starts_with("planned 500,000 ") && first.text.contains(", reached ");
-    assert!(is_told, "{first:?}");
+    let states_shortfall =
+        first.text.starts_with("planned 500,000 ") && first.text.contains(", reached ");
+    assert!(states_shortfall, "{first:?}");
 }
 
 /// Times of the stalling server below, in milliseconds: so long that what a busy machine adds to

@@ -154,7 +154,7 @@ pub(crate) fn metric(url: &str, name: &str) -> f64 {
         .unwrap()
 }
 
-/// Asks until the answer is this one; what never comes fails the test by its own patience.
+/// Polls until the answer is this one; an answer that never comes fails the test by timeout.
 pub(crate) fn until<T: PartialEq + std::fmt::Debug>(wanted: &T, mut look: impl FnMut() -> T) {
     let mut last = None;
     for _ in 0..400 {
@@ -243,11 +243,11 @@ fn databases_keep_sessions_and_counts() {
 
 #[test]
 fn errors_of_store_urls_hide_the_password() {
-    let refused = |args: &[&str], code: i32, told: &str| {
+    let refused = |args: &[&str], code: i32, message: &str| {
         let mut command = throng(["serve"].iter().chain(args));
         command.args(["--listen", "127.0.0.1:0"]);
         let ended = Ended::of(&mut command).with(code);
-        ended.stderr_contains(told);
+        ended.stderr_contains(message);
         for text in [&ended.out, &ended.err] {
             assert!(!text.contains("hunter2"), "{text}");
         }
@@ -410,7 +410,7 @@ fn processes_share_campaigns_and_a_log() {
             let asking: Vec<_> = (0..4)
                 .map(|_| scope.spawn(|| (0..50).filter(|_| ad(&url).is_some()).count()))
                 .collect();
-            // Whoever is asked meanwhile, no figure falls.
+            // Whichever process is queried meanwhile, no figure falls.
             let watching = scope.spawn(|| {
                 let mut last = 0.0;
                 while !is_over.load(Ordering::Relaxed) {
@@ -428,7 +428,7 @@ fn processes_share_campaigns_and_a_log() {
             served.into_iter().map(Result::unwrap).sum()
         });
         assert_eq!(served, 100, "{}", database.kind);
-        // Whichever is asked for figures tells those of both.
+        // Either process reports the figures of both.
         until(&100.0, || metric(&url, "ads_served_total"));
         running.interrupt();
         let ended = running.end().with(0);

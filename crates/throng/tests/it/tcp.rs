@@ -38,7 +38,7 @@ thresholds:
 "
     );
     Ended::of(&mut space.run_text(&text, &[])).with(0);
-    // Every connection was asked when it was closed, so that the payload is known to the byte.
+    // Every connection was measured when it was closed, so that the payload is known to the byte.
     let traffic = space.summary().traffic.expect("TCP was spoken");
     let lines: usize = (0..20)
         .map(|user| format!("{{\"user\":{user}}}\r\n").len())

@@ -1,4 +1,4 @@
-//! Foreign results: imported, shown, metered, and the thesis's tables computed again.
+//! Imported results: read, shown, metered, and the thesis's tables computed again.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ fn every_fault_of_imported_results_is_counted() {
     assert!(run.is_complete());
     let import = run.import().unwrap().unwrap();
     assert_eq!((import.clients.len(), import.unreachable.len()), (4, 2));
-    // Probes tell from before the start, too, and each minute once.
+    // Probes report from before the start, too, and once each minute.
     let probes = run.probes().unwrap();
     assert_eq!(probes.rows[0].at_ns, -60_000_000_000);
     assert_eq!(probes.rows.len(), 4 * 5 + 6 + 1);

@@ -1,4 +1,4 @@
-//! The rules of the house that a machine can hold. Each failure says what to do instead.
+//! The rules of this repository that a machine can check. Each failure says what to do instead.
 
 mod sources;
 
@@ -323,7 +323,7 @@ fn assert_compiles(name: &str, text: &str, folder: &Path) {
     );
 }
 
-/// Tells what is wrong with a file that somebody wrote.
+/// Reports what is wrong with a file.
 type Check = fn(scenario::Source<'_>) -> Vec<scenario::Diagnostic>;
 
 /// Examples that are no scenarios, by folder; the tests of their verbs use them.
@@ -358,11 +358,11 @@ fn every_example_is_right_and_run() {
         let folder = example.parent().and_then(Path::file_name).unwrap();
         if let Some((_, check)) = OTHER_EXAMPLES.iter().find(|other| *other.0 == *folder) {
             let text = read(example);
-            let told = check(scenario::Source {
+            let diagnostics = check(scenario::Source {
                 name: &name,
                 text: &text,
             });
-            assert!(told.is_empty(), "{name}: {told:?}");
+            assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
             continue;
         }
         assert_compiles(&name, &read(example), example.parent().unwrap());

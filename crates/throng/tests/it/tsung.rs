@@ -163,7 +163,7 @@ fn errors_point_into_the_xml() {
     ended
         .stderr_contains("is not a number of at least 0")
         .stderr_contains("wrong-number.xml:5:");
-    // The scenario's own check, told in the XML's place.
+    // The scenario's own check, reported at the place in the XML.
     Ended::of(throng(["check"]).arg(bad.join("spinning.xml")))
         .with(65)
         .stderr_contains("never waits")

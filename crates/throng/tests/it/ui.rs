@@ -250,8 +250,8 @@ fn unauthorised_requests_are_refused() {
     assert!(page.head.contains("script-src 'self'"));
     // Other pages cannot start a comparison.
     assert_eq!(ui.request("POST /compare?runs=0", &[known]).status, 403);
-    let foreign = ("Origin", "http://evil.test");
-    assert_eq!(ui.request("GET /list", &[known, foreign]).status, 403);
+    let cross_site = ("Origin", "http://evil.test");
+    assert_eq!(ui.request("GET /list", &[known, cross_site]).status, 403);
     let own = format!("http://{}", ui.address);
     let own = ("Origin", own.as_str());
     assert_eq!(

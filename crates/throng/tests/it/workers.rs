@@ -1,4 +1,4 @@
-//! Loops in worker processes: the same run as with threads, and what is told where one is lost.
+//! Loops in worker processes: the same run as with threads, and what is reported if one is lost.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -127,7 +127,7 @@ fn pid(space: &Space, worker: usize) -> Pid {
 fn lossy(space: &Space, args: &[&str]) -> Running {
     let mut run = space.run_text(FANS, &["--workers", "4"]);
     let mut running = Running::start(run.args(args));
-    // The first second has been told, and the run goes on.
+    // The first second has been printed, and the run continues.
     running.line();
     kill_process(pid(space, 1), Signal::KILL).unwrap();
     running
@@ -186,7 +186,7 @@ fn a_killed_worker_makes_the_run_untrusted() {
     space.market_is_gone();
 }
 
-/// `throng show --allow-lost-workers` judges the run anew, and leaves its record as it is.
+/// `throng show --allow-lost-workers` judges the run again, and leaves its record as it is.
 fn shown_by_the_others(space: &Space, run: &Run) {
     let strict = Ended::of(throng(["show"]).arg(run.path())).with(0);
     strict.stdout_contains("UNTRUSTED");

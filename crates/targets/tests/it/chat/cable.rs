@@ -39,7 +39,7 @@ async fn from_welcome_to_goodbye() {
         .await;
     let confirmed = json!({"identifier": LOBBY, "type": "confirm_subscription"});
     assert_eq!(next(&mut bob).await, confirmed);
-    // Asked again, confirmed again; messages still come once.
+    // Subscribed again, confirmed again; messages still come once.
     for _ in 0..2 {
         command(&mut ann, "subscribe", LOBBY, "").await;
         assert_eq!(next(&mut ann).await, confirmed);

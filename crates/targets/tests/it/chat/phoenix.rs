@@ -31,7 +31,7 @@ async fn objects_as_tsung_sends_them() {
         .send(r#"{"topic":"phoenix","event":"heartbeat","payload":{},"ref":"2"}"#)
         .await;
     assert_eq!(client.json().await["topic"], "phoenix");
-    // Tsung's frames are binary unless it is told otherwise.
+    // Tsung's frames are binary unless configured otherwise.
     let heartbeat = r#"{"topic":"phoenix","event":"heartbeat","payload":{},"ref":"3"}"#;
     client
         .socket
@@ -123,7 +123,7 @@ async fn what_is_not_understood() {
     }
     let bad = ask(&mut client, json!(["1", "1", "room:a b", "phx_join", {}])).await;
     assert_eq!(bad[4]["response"]["reason"], "bad_room");
-    // An event that the channel does not know ends it; another joining begins anew.
+    // An event that the channel does not know ends it; another join starts again.
     for _ in 0..2 {
         ask(&mut client, json!(["7", "7", "chat", "phx_join", {}])).await;
         let ended = ask(&mut client, json!(["7", "8", "chat", "dance", {}])).await;

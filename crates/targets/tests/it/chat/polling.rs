@@ -84,7 +84,7 @@ async fn held_polls_are_answered_before_a_stop() {
 }
 
 #[tokio::test]
-async fn bad_requests_are_told() {
+async fn bad_requests_are_refused() {
     let mut small = options();
     small.rooms_max = 2;
     small.message_max = 64;

@@ -51,7 +51,7 @@ async fn a_cursor_brings_what_was_missed() {
 }
 
 #[tokio::test]
-async fn faults_are_told_and_too_many_end_it() {
+async fn faults_are_reported_and_too_many_end_it() {
     let mut strict = options();
     strict.errors_max = 5;
     let chat = Chat::start(strict).await;

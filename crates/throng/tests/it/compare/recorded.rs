@@ -30,7 +30,7 @@ pub(crate) struct Recorded {
     pub(crate) scatter: f64,
     /// Deviation of what the logarithms of all times of a run have in common.
     pub(crate) drift: f64,
-    /// One request in so many fails; 0: none.
+    /// One request in this number fails; 0: none.
     pub(crate) fail_one_in: u64,
     pub(crate) name: &'static str,
     pub(crate) verdict: Verdict,
@@ -141,7 +141,7 @@ impl Recorded {
         }
     }
 
-    /// Each second connects four times and asks twenty.
+    /// Each second has four connections and twenty requests.
     fn rows(&self) -> Vec<Measurement> {
         let mut rng = Rng::new(self.seed, 0, Purpose::Value);
         let drift = self.drift * normal(&mut rng);

@@ -20,7 +20,7 @@ fn ctrl_c_once_ends_the_run_early() {
     let space = Space::new();
     let mut run = space.run_text(WAITING, &["--set", "options.drain=300ms"]);
     let mut running = Running::start(&mut run);
-    // The first second has been told, and the run goes on.
+    // The first second has been printed, and the run continues.
     running.line();
     running.interrupt();
     let ended = running.end().with(2);
@@ -46,12 +46,12 @@ fn ctrl_c_twice_ends_it_at_once() {
     let space = Space::new();
     let mut running = Running::start(&mut space.run_text(WAITING, &[]));
     running.line();
-    // Two that come in the same instant are one to a process, so it is asked until it heeds.
-    let asked = (0..100).any(|_| {
+    // Two that come in the same instant are one to a process, so the signal is repeated until the run stops.
+    let interrupted = (0..100).any(|_| {
         running.interrupt();
         running.ends_within(Duration::from_millis(50))
     });
-    assert!(asked, "it went on after 100 times Ctrl-C");
+    assert!(interrupted, "it went on after 100 times Ctrl-C");
     let ended = running.end().with(130);
     assert!(!ended.out.contains("PASSED"), "{}", ended.out);
     let run = space.only();

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
-use super::{all_of, fails_as, told_with_detail};
+use super::{all_of, event_has_detail, fails_as};
 use crate::support::{Ended, Nobody, Space, read_head, server, websocket};
 
 #[test]
@@ -73,10 +73,10 @@ fn bytes_after_a_response_are_unsolicited() {
     let space = Space::new();
     Ended::of(&mut space.load(&format!("http://{wordy}/"), "20/s", "500ms")).with(0);
     let findings = space.summary().findings;
-    let told = findings
+    let reported = findings
         .iter()
         .any(|f| f.text.starts_with("10 HTTP connections") && f.text.contains("answer no request"));
-    assert!(told, "{findings:?}");
+    assert!(reported, "{findings:?}");
 }
 
 /// Ten users open a WebSocket and expect a message; all must fail in this one way.
@@ -95,7 +95,7 @@ thresholds: [ errors == 0 ]
     );
     Ended::of(&mut space.run_text(&text, &[])).with(1);
     all_of(&space.summary(), kind);
-    told_with_detail(&space, kind);
+    event_has_detail(&space, kind);
 }
 
 /// A server that sends these bytes over a WebSocket, and closes its side if `leaves`.

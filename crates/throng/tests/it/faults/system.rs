@@ -7,7 +7,7 @@ use crate::support::{Ended, Nobody, Served, Space, plain, skip, throng};
 #[test]
 fn an_unresolvable_host_has_its_own_exit_code() {
     let space = Space::new();
-    // A label may have 63 characters (RFC 1035 section 2.3.4), so nobody has to be asked.
+    // A label may have 63 characters (RFC 1035 section 2.3.4), so no server has to be queried.
     let host = "x".repeat(64);
     let ended = Ended::of(&mut space.run(&[&format!("http://{host}/")])).with(68);
     ended

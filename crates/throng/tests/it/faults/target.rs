@@ -16,7 +16,7 @@ arrivals: [ { constant: 10/s, for: 1s }, { hold: 100s } ]
 fn a_killed_target_ends_the_run_untrusted() {
     let space = Space::new();
     let mut running = Running::start(&mut space.run_text(WAITING, &[]));
-    // The first second has been told, and the run goes on.
+    // The first second has been printed, and the run continues.
     running.line();
     running.kill_child();
     let ended = running.end().with(2);

@@ -269,7 +269,7 @@ fn an_event_refused_by_a_frozen_cache_has_no_effect() {
     }
 }
 
-/// A cache of the test's own, which keeps what it is told to in a folder. It ends with the test.
+/// A cache of the test's own, which stores its data in a folder. It ends with the test.
 struct Keeping(Child);
 
 impl Keeping {

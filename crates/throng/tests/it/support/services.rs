@@ -9,7 +9,7 @@ use super::{Running, root, skip};
 /// Servers that run until the test ends. Who started them holds their input open.
 pub(crate) struct Services {
     running: Running,
-    told: Value,
+    services: Value,
 }
 
 impl Services {
@@ -23,25 +23,26 @@ impl Services {
         }
         let mut running = Running::start(&mut command);
         let line = running.line();
-        let told = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
-        Some(Services { running, told })
+        let services =
+            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        Some(Services { running, services })
     }
 
     /// Where a server is; `None`, said aloud, where it is not installed.
     pub(crate) fn url(&self, name: &str) -> Option<&str> {
-        let told = &self.told[name];
-        let url = told["url"].as_str();
+        let services = &self.services[name];
+        let url = services["url"].as_str();
         if url.is_none() {
-            skip(&format!("no {name}: {}", told["why"]));
+            skip(&format!("no {name}: {}", services["why"]));
         }
         url
     }
 
     /// The process of a server that there is.
     pub(crate) fn pid(&self, name: &str) -> u32 {
-        let pid = self.told[name]["pid"].as_u64();
+        let pid = self.services[name]["pid"].as_u64();
         pid.and_then(|pid| u32::try_from(pid).ok())
-            .unwrap_or_else(|| panic!("no process of {name} in {}", self.told))
+            .unwrap_or_else(|| panic!("no process of {name} in {}", self.services))
     }
 }
 

@@ -24,8 +24,8 @@ const IMPURE: &[&str] = &[
 
 /// A file of more lines than this, tests aside, does more than one thing.
 const FILE_LINES_MAX: usize = 700;
-/// How many of the longest are told.
-const TOLD: usize = 10;
+/// How many of the longest are listed.
+const LISTED: usize = 10;
 
 /// A source file and its text up to its inline tests.
 struct Source {
@@ -231,7 +231,7 @@ fn files_stay_short() {
     functions.sort_by(|a, b| b.cmp(a));
     for (title, longest) in [("files", &files), ("functions", &functions)] {
         println!("the longest {title}, inline tests aside:");
-        for (lines, name) in longest.iter().take(TOLD) {
+        for (lines, name) in longest.iter().take(LISTED) {
             println!("  {lines:4} {name}");
         }
     }
