@@ -54,7 +54,7 @@ pub(crate) enum Run<T> {
 #[derive(Debug)]
 pub(crate) struct Sorter<'s, T> {
     scratch: &'s Scratch,
-    /// Tells this sorter's files from others'.
+    /// Distinguishes this sorter's files from others'.
     name: String,
     runs_in_memory_max: usize,
     current: Vec<T>,

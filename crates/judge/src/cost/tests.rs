@@ -9,8 +9,8 @@ fn list(text: &str) -> Prices {
         name: "prices.yaml",
         text,
     };
-    let (prices, told) = scenario::prices(source);
-    prices.unwrap_or_else(|| panic!("{}", scenario::render(&told, source)))
+    let (prices, diagnostics) = scenario::prices(source);
+    prices.unwrap_or_else(|| panic!("{}", scenario::render(&diagnostics, source)))
 }
 
 fn decimal(text: &str) -> Decimal {

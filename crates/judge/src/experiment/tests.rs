@@ -170,8 +170,8 @@ fn effects_are_reported_with_names_and_the_largest_first() {
         Some(1e6 * (10.0 + 2.0 * cell[0] as f64 + 8.0 * cell[1] as f64 + noise(cell, time)))
     }));
     assert_eq!(codes(&found), ["variation", "residuals"]);
-    let told = text(&found, "variation");
-    assert!(told.starts_with("B (factor 1) explains 9"), "{told}");
+    let message = text(&found, "variation");
+    assert!(message.starts_with("B (factor 1) explains 9"), "{message}");
     let fit = found.responses[0].fit.as_ref().unwrap();
     let b = fit.terms[1].effect.unwrap();
     assert!(b.low.unwrap() < 4e6 && 4e6 < b.high.unwrap());
@@ -322,10 +322,10 @@ fn spreads_that_grow_with_the_mean_are_found() {
         let size = 2_f64.powi(cell[0] as i32);
         Some(size * (10.0 + noise(cell, time)))
     }));
-    let told = text(&found, "spread-follows-size");
+    let message = text(&found, "spread-follows-size");
     assert!(
-        told.contains("a multiplicative model may fit better"),
-        "{told}"
+        message.contains("a multiplicative model may fit better"),
+        "{message}"
     );
     assert!(codes(&found).contains(&"try-logarithms"));
 }
@@ -410,13 +410,13 @@ fn fractions_report_what_is_confounded() {
     let found = analyze(&data);
     assert_eq!(found.confounded, ["ABCD"]);
     let fit = found.responses[0].fit.as_ref().unwrap();
-    let told: Vec<_> = fit
+    let message: Vec<_> = fit
         .terms
         .iter()
         .map(|t| format!("{}+{}", t.name, t.aliases.join("+")))
         .collect();
     assert_eq!(
-        told,
+        message,
         [
             "A+BCD", "B+ACD", "C+ABD", "D+ABC", "AB+CD", "AC+BD", "AD+BC"
         ]

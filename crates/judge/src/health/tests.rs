@@ -84,7 +84,7 @@ fn poisson_phases_may_differ_from_what_was_expected() {
     let mut figures = figures();
     figures.info.phases[0].kind = "poisson".to_owned();
     let mut expecting = |n: u32| {
-        // The engine tells second by second how many it expected.
+        // The engine records each second how many it expected.
         figures
             .series
             .iter_mut()

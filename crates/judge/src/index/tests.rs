@@ -200,14 +200,14 @@ fn nothing_outside_the_root_is_listed() {
     let space = tempfile::tempdir().unwrap();
     let (root, outside) = (space.path().join("root"), space.path().join("outside"));
     judged(&root, "a", 1);
-    let foreign = judged(&outside, "b", 2);
+    let outside_run = judged(&outside, "b", 2);
     symlink(&outside, root.join("link")).unwrap();
-    symlink(&foreign, root.join("b")).unwrap();
+    symlink(&outside_run, root.join("b")).unwrap();
     symlink(outside.join("x.html"), root.join("x.html")).unwrap();
     // A directory whose run.json is a link is damaged.
     let linked = root.join("linked");
     fs::create_dir(&linked).unwrap();
-    symlink(foreign.join("run.json"), linked.join("run.json")).unwrap();
+    symlink(outside_run.join("run.json"), linked.join("run.json")).unwrap();
     judged(&root.join(".hidden"), "c", 3);
     let listing = list(&root);
     let states: Vec<_> = listing

@@ -9,8 +9,8 @@ fn meters(text: &str) -> Meters {
         name: "meters.yaml",
         text,
     };
-    let (meters, told) = scenario::meters(source);
-    meters.unwrap_or_else(|| panic!("{}", scenario::render(&told, source)))
+    let (meters, diagnostics) = scenario::meters(source);
+    meters.unwrap_or_else(|| panic!("{}", scenario::render(&diagnostics, source)))
 }
 
 /// A run of a minute with 6,000 requests of 10 ms, and two servers whose CPU was reported thrice.

@@ -18,7 +18,7 @@ fn info(role: &str, via: &str, metric: &str, unit: &str) -> ProbeInfo {
     }
 }
 
-/// Adds a probe that tells once a second.
+/// Adds a probe that reports once a second.
 fn add(run: &mut Figures, info: ProbeInfo, value: impl Fn(i64) -> f64) {
     let probe = run.probes.list.len() as u32;
     run.probes.list.push(info);

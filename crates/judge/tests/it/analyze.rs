@@ -146,7 +146,7 @@ fn close(found: f64, expected: f64, tolerance: f64) {
 
 /// The finding of this code.
 #[track_caller]
-fn told<'a>(analysis: &'a Analysis, code: &str) -> &'a record::schema::Finding {
+fn finding<'a>(analysis: &'a Analysis, code: &str) -> &'a record::schema::Finding {
     let found = analysis
         .findings
         .iter()
@@ -154,16 +154,16 @@ fn told<'a>(analysis: &'a Analysis, code: &str) -> &'a record::schema::Finding {
     found.unwrap_or_else(|| panic!("no {code} among {:#?}", analysis.findings))
 }
 
-fn is_told(analysis: &Analysis, code: &str) -> bool {
+fn has_finding(analysis: &Analysis, code: &str) -> bool {
     analysis.findings.iter().any(|finding| finding.code == code)
 }
 
 #[test]
 fn an_even_run_is_steady_from_its_beginning_and_never_down() {
     let analysis = Made::answering(60, |_| 10.0).analysed();
-    assert_eq!(told(&analysis, "steady-state").severity, Severity::Good);
+    assert_eq!(finding(&analysis, "steady-state").severity, Severity::Good);
     assert_eq!(analysis.warm_up.cut_ns, 0);
-    assert!(!is_told(&analysis, "trend") && !is_told(&analysis, "leak"));
+    assert!(!has_finding(&analysis, "trend") && !has_finding(&analysis, "leak"));
     let up = analysis.availability.as_ref().unwrap();
     assert_eq!((up.failures, up.observed, up.nines), (0, 1.0, None));
     // −60 s/ln 0.05, and 1 − 0.05^(1/60).
@@ -194,7 +194,7 @@ fn a_warm_up_is_found_and_excluded() {
     close(request.kept.mean_ns, 10e6, 0.02);
     assert!(request.whole.mean_ns > 12e6);
     assert!(
-        told(&analysis, "steady-state")
+        finding(&analysis, "steady-state")
             .text
             .contains("request takes longest")
     );
@@ -222,7 +222,7 @@ fn a_target_that_grows_slower_is_reported_with_how_much() {
         .find(|drift| drift.name == "response of request")
         .unwrap();
     assert!(drift.is_told && drift.change_low > 0.0);
-    assert!(told(&analysis, "not-steady").text.contains("request"));
+    assert!(finding(&analysis, "not-steady").text.contains("request"));
     // The slope is 10 ms in 120 s, over what was left of them.
     let length_s = (analysis.end_ns - analysis.warm_up.cut_ns) as f64 / 1e9;
     let truth_ns = 10e6 / 120.0 * (length_s - 1.0);
@@ -231,7 +231,7 @@ fn a_target_that_grows_slower_is_reported_with_how_much() {
         "{drift:?}"
     );
     assert!(
-        told(&analysis, "trend")
+        finding(&analysis, "trend")
             .text
             .starts_with("response of request rises by")
     );
@@ -243,7 +243,7 @@ fn connections_that_only_grow_are_a_leak() {
     for (n, row) in made.series.iter_mut().enumerate() {
         row.connections = 5 + 2 * n as u64;
     }
-    let leak = told(&made.analysed(), "leak").clone();
+    let leak = finding(&made.analysed(), "leak").clone();
     assert!(
         leak.text.starts_with("connections rises by"),
         "{}",
@@ -254,7 +254,7 @@ fn connections_that_only_grow_are_a_leak() {
     for (n, row) in made.series.iter_mut().enumerate() {
         row.users = 5 + 2 * n as u64;
     }
-    assert!(!is_told(&made.analysed(), "leak"));
+    assert!(!has_finding(&made.analysed(), "leak"));
 }
 
 /// Two seconds without an answer, one second without one, one in which three in five fail.
@@ -308,7 +308,7 @@ fn outages_give_times_between_failures_and_to_repair() {
     close(long_run.value.unwrap(), 56.0 / 60.0, 1e-9);
     assert!(long_run.low < 56.0 / 60.0 && long_run.high.unwrap() > 56.0 / 60.0);
     assert!(
-        told(&analysis, "down")
+        finding(&analysis, "down")
             .text
             .starts_with("down 3 times for 4 s in total, first after 10 s")
     );
@@ -334,7 +334,7 @@ fn an_outage_to_the_end_was_not_repaired() {
         (found.failures, found.down_ns, &found.mttr_ns),
         (1, 10 * SECOND, &None)
     );
-    assert!(told(&analysis, "down").text.contains("never recovered"));
+    assert!(finding(&analysis, "down").text.contains("never recovered"));
 }
 
 /// Fifty users, each 20 ms in flight and 80 ms pausing, begun evenly.
@@ -368,7 +368,7 @@ fn the_laws_hold_where_counts_and_times_agree() {
     assert_eq!(law.holds, Some(true));
     let used = analysis.laws.utilisation.as_ref().unwrap();
     close(used.demand_ns, 0.1e9 / 500.0, 0.01);
-    assert_eq!(told(&analysis, "little").severity, Severity::Good);
+    assert_eq!(finding(&analysis, "little").severity, Severity::Good);
 }
 
 #[test]
@@ -376,13 +376,13 @@ fn laws_that_the_counts_break_are_reported() {
     let mut made = closed();
     made.series.iter_mut().for_each(|row| row.in_flight = 14);
     let analysis = made.analysed();
-    assert_eq!(told(&analysis, "little").severity, Severity::Warning);
+    assert_eq!(finding(&analysis, "little").severity, Severity::Warning);
     // Half of the users never do anything, or it is not in the record.
     made.root = tempfile::tempdir().unwrap();
     made.series.iter_mut().for_each(|row| row.users = 100);
     let analysis = made.analysed();
     assert_eq!(analysis.laws.response.as_ref().unwrap().holds, None);
-    assert_eq!(told(&analysis, "response-law").severity, Severity::Note);
+    assert_eq!(finding(&analysis, "response-law").severity, Severity::Note);
 }
 
 #[test]
@@ -420,7 +420,7 @@ fn windows_are_as_long_as_requested() {
     close(means[0], 10.0, 0.02);
     close(means[1], 20.0, 0.02);
     close(means[2], 30.0, 0.02);
-    assert!(is_told(&analysis, "not-steady"));
+    assert!(has_finding(&analysis, "not-steady"));
 }
 
 #[test]
@@ -479,7 +479,7 @@ fn a_run_in_which_nothing_happened_gives_no_figures() {
     assert_eq!(analysis.measures, []);
     assert_eq!(analysis.availability, None);
     assert_eq!(analysis.laws.little, None);
-    assert!(!is_told(&analysis, "down") && !is_told(&analysis, "never-down"));
+    assert!(!has_finding(&analysis, "down") && !has_finding(&analysis, "never-down"));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use record::schema::{Finding, Severity};
 use crate::SECOND;
 use crate::analyze::Made;
 
-fn knob() -> LoadSetting {
+fn load_setting() -> LoadSetting {
     LoadSetting {
         path: "rate".to_owned(),
         value: 100.0,
@@ -52,11 +52,11 @@ fn trial(runs: &Path, name: &str, load: f64, made: &Made) -> Trial {
 }
 
 fn concluded(runs: &Path, trials: &[Trial], ending: Ending) -> Conclusion {
-    conclude(runs, &knob(), &bounds(), trials, ending).unwrap()
+    conclude(runs, &load_setting(), &bounds(), trials, ending).unwrap()
 }
 
 #[track_caller]
-fn told<'a>(found: &'a Conclusion, code: &str) -> &'a Finding {
+fn finding<'a>(found: &'a Conclusion, code: &str) -> &'a Finding {
     let of_code = found.findings.iter().find(|finding| finding.code == code);
     of_code.unwrap_or_else(|| panic!("no {code} among {:#?}", found.findings))
 }
@@ -123,7 +123,7 @@ fn the_first_sign_is_reported_with_its_second() {
     let bend = found.bend.as_ref().unwrap();
     let expected = [(Sign::Responses, 5 * SECOND), (Sign::Backlog, 8 * SECOND)];
     assert_eq!((bend.run.as_str(), &bend.signs[..]), ("b", &expected[..]));
-    let text = &told(&found, "bend").text;
+    let text = &finding(&found, "bend").text;
     assert!(
         text.contains("response times, from 5 s on; then operations in flight"),
         "{text}"
@@ -139,11 +139,11 @@ fn the_first_sign_is_reported_with_its_second() {
         answer.text
     );
     assert!(
-        told(&found, "threshold-failed")
+        finding(&found, "threshold-failed")
             .text
             .contains("max(request)")
     );
-    assert!(told(&found, "no-law").text.contains("4 different loads"));
+    assert!(finding(&found, "no-law").text.contains("4 different loads"));
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn errors_and_the_generators_lag_come_before_what_they_cause() {
         .collect();
     assert_eq!(signs, [Sign::GeneratorLag, Sign::Errors, Sign::Backlog]);
     assert!(
-        told(&found, "bend")
+        finding(&found, "bend")
             .text
             .ends_with("the generator was the limit, not the target")
     );
@@ -209,7 +209,7 @@ fn a_law_is_fitted_to_what_was_in_flight() {
     assert!((fitted.sigma.0 - 0.05).abs() < 1e-5 && (fitted.kappa.0 - 0.001).abs() < 1e-6);
     assert!((fitted.peak_in_flight.unwrap() - 30.82).abs() < 0.01);
     assert!(
-        told(&found, "scalability-law")
+        finding(&found, "scalability-law")
             .text
             .contains("with 30.8 in flight")
     );
@@ -227,7 +227,11 @@ fn a_law_is_fitted_to_what_was_in_flight() {
         .map(|&n| measured(n, Outcome::Holds, n, law(n)))
         .collect();
     let found = concluded(root.path(), &alike, Ending::AllHold);
-    assert!(told(&found, "no-law").text.contains("too close together"));
+    assert!(
+        finding(&found, "no-law")
+            .text
+            .contains("too close together")
+    );
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn few_users_give_no_figures() {
     assert!(found.scales.is_empty() && found.cycle.is_none() && found.hurst.is_none());
 }
 
-/// How many of so many recordings are not taken for Poisson.
+/// How many of the recordings are not taken for Poisson.
 fn refused(rounds: u64, seconds: usize, rate: impl Fn(usize) -> f64) -> usize {
     let counts = (1..=rounds).map(|seed| drawn_by(seed, seconds, &rate));
     let found = counts.filter(|counts| analyse(counts, None, None, 1).poisson_rejected());

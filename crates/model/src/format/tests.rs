@@ -154,8 +154,8 @@ fn json_lines() {
         ),
         Ok(format!("  /x 0  {MAY}"))
     );
-    let told = choose(&FormatSpec::Json, b"", &parted[..1]).unwrap_err();
-    assert!(told.contains("--field clock=NAME"), "{told}");
+    let error = choose(&FormatSpec::Json, b"", &parted[..1]).unwrap_err();
+    assert!(error.contains("--field clock=NAME"), "{error}");
     assert_eq!(shown(&format, "{").unwrap_err(), ProblemKind::Format);
     assert_eq!(
         shown(
@@ -226,8 +226,8 @@ fn csv_and_tsung() {
         format.parse(b"1431857103,\"a").unwrap_err(),
         ProblemKind::Format
     );
-    let told = choose(&FormatSpec::Csv, b"a,b\n1,2\n", &[]).unwrap_err();
-    assert!(told.contains("--field time=NAME"), "{told}");
+    let error = choose(&FormatSpec::Csv, b"a,b\n1,2\n", &[]).unwrap_err();
+    assert!(error.contains("--field time=NAME"), "{error}");
     let head =
         "#date;pid;id;http method;host;URL;HTTP status;size;duration;transaction;match;error;tag\n";
     let format = detected(head);

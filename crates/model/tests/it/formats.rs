@@ -10,10 +10,10 @@ use crate::Space;
 const BEGIN_UNIX_S: u64 = 1_431_856_800;
 
 /// A request: the second it came in, its user and its path.
-type Asked = (u64, u64, String);
+type LoggedRequest = (u64, u64, String);
 
 /// 300 sessions of three requests, of users of their own.
-fn crowd() -> Vec<Asked> {
+fn crowd() -> Vec<LoggedRequest> {
     let sessions = (0..300_u64).flat_map(|number| {
         let second = 15 * number;
         [
@@ -26,9 +26,9 @@ fn crowd() -> Vec<Asked> {
             (second + 12, number, "/cart".to_owned()),
         ]
     });
-    let mut asked: Vec<Asked> = sessions.collect();
-    asked.sort();
-    asked
+    let mut request: Vec<LoggedRequest> = sessions.collect();
+    request.sort();
+    request
 }
 
 fn address(user: u64) -> String {
@@ -43,10 +43,10 @@ fn clock(second: u64) -> String {
     format!("{:02}:{:02}:{second:02}", 10 + minutes / 60, minutes % 60)
 }
 
-fn text(head: &str, line: impl Fn(&Asked) -> String) -> String {
+fn text(head: &str, line: impl Fn(&LoggedRequest) -> String) -> String {
     let lines = crowd()
         .iter()
-        .map(|asked| line(asked) + "\n")
+        .map(|request| line(request) + "\n")
         .collect::<String>();
     format!("{head}{lines}")
 }
@@ -73,7 +73,7 @@ fn made(text: impl AsRef<[u8]>, settings: Settings) -> Model {
     space.model(text, &settings).unwrap().model
 }
 
-fn common((second, user, path): &Asked) -> String {
+fn common((second, user, path): &LoggedRequest) -> String {
     let (address, clock) = (address(*user), clock(*second));
     format!("{address} - - [17/May/2015:{clock} +0000] \"GET {path} HTTP/1.1\" 200 5")
 }
@@ -112,7 +112,7 @@ fn common_and_combined_logs() {
         &made(text("", common), Settings::default()),
         "combined or common log",
     );
-    let combined = |asked: &Asked| common(asked) + " \"-\" \"agent \\\"of\\\" one\"";
+    let combined = |request: &LoggedRequest| common(request) + " \"-\" \"agent \\\"of\\\" one\"";
     same(
         &made(text("", combined), Settings::default()),
         "combined or common log",
@@ -224,8 +224,8 @@ fn byte_order_mark_is_not_part_of_the_first_name() {
 
 #[test]
 fn host_is_not_part_of_the_key() {
-    let hosts = text("", |asked| {
-        format!("host{}.test:80 {}", asked.0 % 2, common(asked))
+    let hosts = text("", |request| {
+        format!("host{}.test:80 {}", request.0 % 2, common(request))
     });
     same(&made(hosts, Settings::default()), "combined or common log");
 }
@@ -322,14 +322,14 @@ fn table_without_times_is_rejected_with_its_columns() {
         format: FormatSpec::Csv,
         ..space.settings()
     };
-    let told = space.model(table, &settings).unwrap_err().to_string();
+    let error = space.model(table, &settings).unwrap_err().to_string();
     assert!(
-        told.contains("access.log") && told.contains("--field time=NAME"),
-        "{told}"
+        error.contains("access.log") && error.contains("--field time=NAME"),
+        "{error}"
     );
     assert!(
-        told.contains("publisher, session_probability, click"),
-        "{told}"
+        error.contains("publisher, session_probability, click"),
+        "{error}"
     );
     assert!(matches!(
         space.model(table, &space.settings()),

@@ -71,7 +71,7 @@ fn too_many_bad_lines_make_no_model() {
     let space = Space::new();
     let log = sound(100) + &"rubbish\n".repeat(10);
     let error = space.model(&log, &space.settings()).unwrap_err();
-    let told = error.to_string();
+    let message = error.to_string();
     assert!(
         matches!(
             error,
@@ -81,9 +81,9 @@ fn too_many_bad_lines_make_no_model() {
                 ..
             }
         ),
-        "{told}"
+        "{message}"
     );
-    assert!(told.contains("access.log:301: rubbish"), "{told}");
+    assert!(message.contains("access.log:301: rubbish"), "{message}");
     let settings = Settings {
         bad_max: 0.05,
         ..space.settings()
@@ -129,8 +129,8 @@ fn finer_times_are_truncated_to_the_coarser_clock() {
         )
     };
     let begin = 1_735_689_600.0;
-    let asked = |n: u64| (begin + (n * 9 + n % 4 * n % 5) as f64, n / 4 % 200);
-    let seconds: String = (0..400).map(|n| json(asked(n).0, asked(n).1)).collect();
+    let request = |n: u64| (begin + (n * 9 + n % 4 * n % 5) as f64, n / 4 % 200);
+    let seconds: String = (0..400).map(|n| json(request(n).0, request(n).1)).collect();
     let clocks = |made: &model::BuiltModel| {
         let found = made
             .model
@@ -155,17 +155,17 @@ fn finer_times_are_truncated_to_the_coarser_clock() {
     assert_eq!(one.model.segments[0].behaviour.thinks.step_s, 1.0);
     // A server of seconds and one of milliseconds.
     let fine: String = (0..400)
-        .map(|n| json(asked(n).0 + (n % 999 + 1) as f64 / 1e3, asked(n).1))
+        .map(|n| json(request(n).0 + (n % 999 + 1) as f64 / 1e3, request(n).1))
         .collect();
     let files = [
         space.file("coarse.log", &seconds),
         space.file("fine.log", &fine),
     ];
     let both = model::from_logs(&files, &space.settings()).unwrap();
-    let told = clocks(&both);
+    let message = clocks(&both);
     assert!(
-        told.contains("1 s in ") && told.contains("0.001 s in "),
-        "{told}"
+        message.contains("1 s in ") && message.contains("0.001 s in "),
+        "{message}"
     );
     assert_eq!(both.model.log.step_s, 1.0);
     let mut values = both.model.segments[0].behaviour.thinks.values.iter();

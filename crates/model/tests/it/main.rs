@@ -48,7 +48,7 @@ impl Space {
     }
 }
 
-/// A line of a combined log, so many seconds after the 17th of May 2015, 10:00 UTC.
+/// A line of a combined log, this number of seconds after the 17th of May 2015, 10:00 UTC.
 pub(crate) fn line(second: u64, address: &str, request: &str) -> String {
     let (minute, second) = (second / 60, second % 60);
     let (hour, minute) = (10 + minute / 60, minute % 60);

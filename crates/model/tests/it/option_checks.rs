@@ -1,4 +1,4 @@
-//! What is asked of a log: names, rules and parts, where it has them and where it has not.
+//! Options that name fields, rules and parts of a log, present and missing.
 
 use model::{BuiltModel, ModelError, ProblemKind, Rule, Settings};
 
@@ -9,7 +9,7 @@ const BEGIN_UNIX_S: u64 = 1_431_856_800;
 
 /// A line of each of three requests of 60 users, by what writes one of a second, a user, a method and a path.
 fn lines(line: impl Fn(u64, u64, &str, &str) -> String) -> String {
-    let asked = (0..60).flat_map(|user| {
+    let requests = (0..60).flat_map(|user| {
         [
             (0, "GET", "/"),
             (5, "POST", "/login"),
@@ -17,7 +17,7 @@ fn lines(line: impl Fn(u64, u64, &str, &str) -> String) -> String {
         ]
         .map(|(after, method, path)| (BEGIN_UNIX_S + 20 * user + after, user, method, path))
     });
-    asked
+    requests
         .map(|(second, user, method, path)| line(second, user, method, path) + "\n")
         .collect()
 }
@@ -49,7 +49,7 @@ fn fields(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-fn told<'a>(made: &'a BuiltModel, code: &str) -> &'a str {
+fn finding_text<'a>(made: &'a BuiltModel, code: &str) -> &'a str {
     let found = made.model.findings.iter().find(|f| f.code == code);
     found.map_or("", |finding| &finding.text)
 }
@@ -81,9 +81,9 @@ fn names_are_found_at_any_depth() {
         assert!(made.model.classes.iter().all(|c| c.statuses[&404] == 60));
         assert_eq!(made.model.users, 60);
         for code in ["no-method", "no-status", "field-missing"] {
-            assert_eq!(told(&made, code), "");
+            assert_eq!(finding_text(&made, code), "");
         }
-        assert!(told(&made, "no-agent").starts_with("no request has a user agent"));
+        assert!(finding_text(&made, "no-agent").starts_with("no request has a user agent"));
     }
 }
 
@@ -101,7 +101,7 @@ fn names_that_no_line_has_are_rejected() {
         text.contains("\"nope\" for the method") && text.contains("url.path"),
         "{text}"
     );
-    // A time that is not found makes every line bad, which is not what is told.
+    // A time that is not found makes every line bad, which is not what the finding reports.
     let time = Settings {
         fields: fields(&[("time", "when")]),
         ..space.settings()
@@ -124,11 +124,11 @@ fn names_that_no_line_has_are_rejected() {
     let some = nested() + &first.replace("\"url\"", "\"verb\":\"PUT\",\"url\"");
     let made = space.model(some, &with("verb")).unwrap();
     assert_eq!(
-        told(&made, "field-missing"),
+        finding_text(&made, "field-missing"),
         "1 of 181 lines have the field \"verb\" for the method"
     );
     assert_eq!(
-        told(&made, "no-method"),
+        finding_text(&made, "no-method"),
         "180 of 181 requests have no method; the model uses GET"
     );
 }
@@ -141,15 +141,15 @@ fn missing_methods_and_statuses_are_findings() {
         .model(format!("time,address,target\n{table}"), &space.settings())
         .unwrap();
     assert_eq!(
-        told(&made, "no-method"),
+        finding_text(&made, "no-method"),
         "no request has a method; the model uses GET"
     );
-    assert!(told(&made, "no-status").starts_with("no request has a status"));
+    assert!(finding_text(&made, "no-status").starts_with("no request has a status"));
     let made = space
         .model(combined(" \"-\" \"agent\""), &space.settings())
         .unwrap();
     for code in ["no-method", "no-status", "no-agent"] {
-        assert_eq!(told(&made, code), "");
+        assert_eq!(finding_text(&made, code), "");
     }
 }
 
@@ -184,7 +184,10 @@ fn json_names_of_common_servers_are_known() {
     });
     let made = space.model(&caddy, &space.settings()).unwrap();
     assert_eq!(classes(&made), ["GET /", "GET /pay?", "POST /login"]);
-    assert_eq!((made.model.users, told(&made, "no-method")), (60, ""));
+    assert_eq!(
+        (made.model.users, finding_text(&made, "no-method")),
+        (60, "")
+    );
 }
 
 /// Wherever the log writes the query, rules and parts see it.
@@ -224,14 +227,14 @@ fn rules_and_parts_match_a_separate_query() {
             ["--without agent=bot: no line matches it, so it left out nothing"]
         );
         assert!(of("segment-unmatched").is_empty());
-        assert!(told(&made, "zone-idle").contains("Europe/Berlin"));
+        assert!(finding_text(&made, "zone-idle").contains("Europe/Berlin"));
     }
     let settings = Settings {
         segment: Some("path=^/shop".parse().unwrap()),
         ..space.settings()
     };
     let made = space.model(combined(""), &settings).unwrap();
-    assert!(told(&made, "segment-unmatched").starts_with("--segment path=^/shop:"));
+    assert!(finding_text(&made, "segment-unmatched").starts_with("--segment path=^/shop:"));
 }
 
 #[test]

@@ -44,11 +44,11 @@ fn log(crowds: &[Crowd]) -> String {
         lines.extend(crowd.begins.iter().map(|&at| (at, crowd.name)));
     }
     lines.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let told = lines.iter().enumerate().map(|(user, (at, name))| {
+    let written = lines.iter().enumerate().map(|(user, (at, name))| {
         let address = std::net::Ipv4Addr::from(0x0A00_0000 + user as u32).to_string();
         line(*at as u64, &address, &format!("GET /{name}/"))
     });
-    told.collect()
+    written.collect()
 }
 
 fn made(crowds: &[Crowd], settings: Settings) -> BuiltModel {
@@ -272,8 +272,12 @@ fn parameters_change_single_segments() {
             name: "scenario.yaml",
             text: &text,
         };
-        let (plan, told) = scenario::compile(source, &settings);
-        assert!(told.is_empty(), "{}", scenario::render(&told, source));
+        let (plan, diagnostics) = scenario::compile(source, &settings);
+        assert!(
+            diagnostics.is_empty(),
+            "{}",
+            scenario::render(&diagnostics, source)
+        );
         let plan = plan.unwrap();
         (plan.users_planned(), plan.end_ns() as f64 / 1e9)
     };
@@ -360,20 +364,20 @@ fn requested_process_applies_to_each_segment() {
 fn requested_cycle_without_a_cycle_is_a_finding() {
     let flat = poisson("flat", 0.02, |_| 1.0);
     let crowds = [poisson("days", 0.04, by_day), flat];
-    let asked = Settings {
+    let settings = Settings {
         arrivals: Some(ArrivalProcess::Cycle),
         ..Settings::default()
     };
-    let made = made(&crowds, asked);
+    let made = made(&crowds, settings);
     assert_eq!(
         process(&made, "days"),
         (ArrivalProcess::Cycle, ProcessReason::Given)
     );
-    let told = finding(&made, "no-cycle");
+    let message = finding(&made, "no-cycle");
     assert!(
-        told.contains("\"flat\", though one was requested: the hours of the day do not differ")
-            && !told.contains("days\""),
-        "{told}"
+        message.contains("\"flat\", though one was requested: the hours of the day do not differ")
+            && !message.contains("days\""),
+        "{message}"
     );
 }
 
@@ -413,10 +417,10 @@ fn reason_for_recorded_arrivals_is_stated() {
 fn counts_that_do_not_add_up_to_hours_are_a_finding() {
     let bins = || (0..100).map(|bin| 20 + bin % 7);
     let odd = counted(bins(), 7_200, None);
-    let told = finding(&odd, "bins-no-hours");
+    let message = finding(&odd, "bins-no-hours");
     assert!(
-        told.contains("counts of 7200 s") && told.contains("--bin"),
-        "{told}"
+        message.contains("counts of 7200 s") && message.contains("--bin"),
+        "{message}"
     );
     assert!(finding(&counted(bins(), 3_600, None), "bins-no-hours").is_empty());
 }

@@ -20,7 +20,7 @@ fn paths(plan: &Plan) -> Vec<String> {
     paths.collect()
 }
 
-/// A small file that nearly everybody asks for, and large ones that nobody else does.
+/// A small file that nearly every user requests, and large ones that only one user requests.
 fn files(space: &Space, settings: &Settings) -> BuiltModel {
     let mut log = String::new();
     for visit in 0..200_u64 {
@@ -60,14 +60,14 @@ fn sequences_keep_the_targets_of_their_sessions() {
             "{trio:?}"
         );
     }
-    // What is asked for in a sequence is its class's, so that a check finds it again.
+    // The requests of a sequence belong to its class, so that a check finds them again.
     let model = &made.model;
-    let asked = model.segments[0]
+    let requested = model.segments[0]
         .behaviour
         .sequence_targets
         .iter()
         .flatten();
-    assert_eq!(asked.count(), 180);
+    assert_eq!(requested.count(), 180);
     let text = serde_json::to_string(model).unwrap();
     assert_eq!(
         model::Model::read(&text).unwrap().scenario(),
@@ -75,7 +75,7 @@ fn sequences_keep_the_targets_of_their_sessions() {
     );
 }
 
-/// Where the log is gone, targets are drawn as often as they were asked for.
+/// Without the log, targets are drawn as often as they were requested.
 #[test]
 fn sequences_of_a_pipe_draw_targets_by_weight() {
     let space = Space::new();
@@ -128,7 +128,7 @@ fn targets_keep_their_number_and_frequency() {
     let rows: usize = plan.data.iter().map(|data| data.table.rows_count()).sum();
     assert_eq!((plan.data.len(), rows), (2, 1_800));
     assert!(paths(&plan).is_empty(), "all are drawn from the tables");
-    // Of many lines a part is, which is told.
+    // Of many lines only a part is used, which a finding reports.
     let more: String = (0..40_000_u64)
         .map(|n| {
             line(

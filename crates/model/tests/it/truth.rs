@@ -273,8 +273,8 @@ fn each_parameter_changes_one_thing() {
             env: &|_| None,
             files: &files,
         };
-        let (plan, told) = scenario::compile(source, &settings);
-        assert!(told.is_empty(), "{told:?}");
+        let (plan, diagnostics) = scenario::compile(source, &settings);
+        assert!(diagnostics.is_empty(), "{diagnostics:?}");
         let plan = plan.unwrap();
         (plan.users_planned(), plan.end_ns() as f64 / 1e9)
     };

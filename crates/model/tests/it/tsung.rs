@@ -50,8 +50,8 @@ fn imported(text: &str) -> plan::Plan {
         leniency: Leniency::Strict,
         files: &none,
     };
-    let (converted, told) = tsung::convert(source, &settings);
-    let converted = converted.unwrap_or_else(|| panic!("{told:?}\n{text}"));
+    let (converted, diagnostics) = tsung::convert(source, &settings);
+    let converted = converted.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}"));
     let source = scenario::Source {
         name: "model.yaml",
         text: &converted.text,
@@ -61,8 +61,14 @@ fn imported(text: &str) -> plan::Plan {
         env: &|_| None,
         files: &none,
     };
-    let (plan, told) = scenario::compile(source, &settings);
-    plan.unwrap_or_else(|| panic!("{}\n{}", scenario::render(&told, source), converted.text))
+    let (plan, diagnostics) = scenario::compile(source, &settings);
+    plan.unwrap_or_else(|| {
+        panic!(
+            "{}\n{}",
+            scenario::render(&diagnostics, source),
+            converted.text
+        )
+    })
 }
 
 #[test]
@@ -105,11 +111,11 @@ fn tsung_file_of_a_chain_keeps_sessions_and_users() {
         "{:?}",
         written.notes
     );
-    for told in &written.notes {
+    for diagnostics in &written.notes {
         assert!(
             written
                 .text
-                .contains(&format!("<!-- {} -->", told.replace("--", "- -")))
+                .contains(&format!("<!-- {} -->", diagnostics.replace("--", "- -")))
         );
     }
 }

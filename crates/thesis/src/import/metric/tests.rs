@@ -16,8 +16,8 @@ fn csv(rows: &[(u32, f64, f64)]) -> String {
 fn read(text: &str) -> (Option<Metric>, Vec<(String, u64)>) {
     let mut repairs = Repairs::default();
     let metric = parse(text, "cpu.csv", &mut repairs);
-    let told = repairs.finish().into_iter().map(|r| (r.code, r.count));
-    (metric, told.collect())
+    let repairs = repairs.finish().into_iter().map(|r| (r.code, r.count));
+    (metric, repairs.collect())
 }
 
 fn values(metric: &Metric) -> Vec<f64> {
@@ -26,7 +26,7 @@ fn values(metric: &Metric) -> Vec<f64> {
 
 #[test]
 fn a_sound_metric_takes_no_repair() {
-    let (metric, told) = read(&csv(&[(0, 1.0, 1.0), (1, 2.5, 1.0)]));
+    let (metric, repairs) = read(&csv(&[(0, 1.0, 1.0), (1, 2.5, 1.0)]));
     let metric = metric.unwrap();
     assert_eq!(
         (metric.unit.as_str(), values(&metric)),
@@ -35,7 +35,7 @@ fn a_sound_metric_takes_no_repair() {
     // date --date '2015-07-31 15:00:00 UTC' +%s
     assert_eq!(metric.rows[0].0, 1_438_354_800_000_000_000);
     assert_eq!(metric.rows[1].0 - metric.rows[0].0, STEP_NS);
-    assert_eq!(told, []);
+    assert_eq!(repairs, []);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn disorder_twins_conflicts_and_gaps_are_counted() {
         (3, 3.0, 1.0),
         (3, 4.0, 1.0),
     ];
-    let (metric, told) = read(&csv(&rows));
+    let (metric, repairs) = read(&csv(&rows));
     assert_eq!(values(&metric.unwrap()), [2.0, 3.0, 9.0]);
     let expected = [
         ("unordered", 1),
@@ -55,7 +55,7 @@ fn disorder_twins_conflicts_and_gaps_are_counted() {
         ("conflicting-row", 1),
         ("gap", 5),
     ];
-    assert_eq!(told, expected.map(|(code, n)| (code.to_owned(), n)));
+    assert_eq!(repairs, expected.map(|(code, n)| (code.to_owned(), n)));
 }
 
 #[test]
@@ -67,26 +67,26 @@ fn rows_that_cannot_be_read_are_excluded_and_counted() {
            2015-07-31 15:03:00,NaN,1,1,1,1,Percent\n\
            2015-07-31 15:04:00,1,1,1,1,1,Bytes\n\
            1815-07-31 15:04:00,1,1,1,1,1,Percent\n";
-    let (metric, told) = read(&text);
+    let (metric, repairs) = read(&text);
     assert_eq!(values(&metric.unwrap()), [1.0]);
     assert_eq!(
-        told,
+        repairs,
         [("ragged-row".to_owned(), 1), ("bad-row".to_owned(), 5)]
     );
 }
 
 #[test]
 fn several_samples_are_reported_and_averaged() {
-    let (metric, told) = read(&csv(&[(0, 119.0, 2.0)]));
+    let (metric, repairs) = read(&csv(&[(0, 119.0, 2.0)]));
     assert_eq!(values(&metric.unwrap()), [119.0]);
-    assert_eq!(told, [("several-samples".to_owned(), 1)]);
+    assert_eq!(repairs, [("several-samples".to_owned(), 1)]);
 }
 
 #[test]
 fn a_header_alone_is_an_empty_metric_and_other_text_is_none() {
-    let (metric, told) = read(HEADER);
+    let (metric, repairs) = read(HEADER);
     assert_eq!(metric.unwrap().rows, []);
-    assert_eq!(told, [("empty-metric".to_owned(), 1)]);
+    assert_eq!(repairs, [("empty-metric".to_owned(), 1)]);
     assert_eq!(read("").0, None);
     assert_eq!(read("Dear diary,\ntoday").0, None);
 }

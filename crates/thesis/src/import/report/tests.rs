@@ -8,11 +8,11 @@ const SOUND: &str = include_str!("../../../../../testdata/import/report-sound.tx
 fn read(text: &str) -> (Result<ClientReport, String>, Vec<(String, u64)>) {
     let mut repairs = Repairs::default();
     let report = parse(text, "clients/eu/10.0.0.1/1", &mut repairs);
-    let told = repairs.finish().into_iter().map(|r| (r.code, r.count));
-    (report, told.collect())
+    let repair_counts = repairs.finish().into_iter().map(|r| (r.code, r.count));
+    (report, repair_counts.collect())
 }
 
-fn told(codes: &[(&str, u64)]) -> Vec<(String, u64)> {
+fn repair_counts(codes: &[(&str, u64)]) -> Vec<(String, u64)> {
     codes
         .iter()
         .map(|(code, n)| ((*code).to_owned(), *n))
@@ -57,14 +57,17 @@ fn a_sound_report_is_read_whole() {
     assert_eq!(shares, [Some(0.5), Some(0.9), Some(0.98), None, Some(1.0)]);
     assert_eq!(request.percentiles[3].value_ns, 700 * MS);
     // The second column of a name is in every such report.
-    assert_eq!(repairs, told(&[("twin-column", 1)]));
+    assert_eq!(repairs, repair_counts(&[("twin-column", 1)]));
 }
 
 #[test]
 fn colour_codes_are_taken_out_and_counted() {
     let (report, repairs) = read(&format!("\x1b[32mhello\x1b[39m\n{SOUND}\x1b"));
     assert_eq!(report, read(SOUND).0);
-    assert_eq!(repairs, told(&[("ansi-colours", 3), ("twin-column", 1)]));
+    assert_eq!(
+        repairs,
+        repair_counts(&[("ansi-colours", 3), ("twin-column", 1)])
+    );
 }
 
 #[test]
@@ -99,7 +102,7 @@ fn a_truncated_report_keeps_what_it_reports() {
     // Its errors are gone with the rest.
     assert_eq!(
         repairs,
-        told(&[("truncated-report", 1), ("failed-disagrees", 1)])
+        repair_counts(&[("truncated-report", 1), ("failed-disagrees", 1)])
     );
 }
 
@@ -131,17 +134,20 @@ fn figures_that_contradict_each_other_are_reported() {
     let (report, repairs) = read(&with("40       20     900", "40      920     900"));
     let request = &report.unwrap().measures[1];
     assert!(request.percentiles.iter().all(|p| p.share.is_none()));
-    assert_eq!(repairs, told(&[("twin-column", 1), ("disorder", 1)]));
+    assert_eq!(
+        repairs,
+        repair_counts(&[("twin-column", 1), ("disorder", 1)])
+    );
     let (report, repairs) = read(&with("Connected            19", "Connected            12"));
     assert_eq!(report.unwrap().connected, 12);
     assert_eq!(
         repairs,
-        told(&[("twin-column", 1), ("connected-disagrees", 1)])
+        repair_counts(&[("twin-column", 1), ("connected-disagrees", 1)])
     );
     let (_, repairs) = read(&with("Latency              3 ", "Jitter               3 "));
     assert_eq!(
         repairs,
-        told(&[
+        repair_counts(&[
             ("twin-column", 1),
             ("truncated-report", 1),
             ("unknown-measure", 1)
@@ -157,7 +163,10 @@ fn a_second_row_of_a_measure_is_excluded_and_reported() {
     );
     let (report, repairs) = read(&twice);
     assert_eq!(report.unwrap().measures[1].count, 400);
-    assert_eq!(repairs, told(&[("twin-column", 1), ("unknown-measure", 1)]));
+    assert_eq!(
+        repairs,
+        repair_counts(&[("twin-column", 1), ("unknown-measure", 1)])
+    );
 }
 
 proptest! {
