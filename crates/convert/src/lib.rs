@@ -24,7 +24,7 @@ pub enum Leniency {
     Lenient,
 }
 
-/// The scenario made of a foreign file.
+/// The scenario converted from a file of another tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Converted {
     /// YAML.

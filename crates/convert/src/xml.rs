@@ -1,6 +1,6 @@
 //! XML within limits: bytes to text, text to a tree with places.
 //!
-//! Nothing outside the text is ever read: the external part of a DTD is passed over, and an entity
+//! Nothing outside the text is ever read: the external part of a DTD is skipped, and an entity
 //! that stands for a file is an error where it is used.
 
 use std::ops::Range;

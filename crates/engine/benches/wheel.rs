@@ -1,4 +1,4 @@
-//! The timer wheel with as many users as a loop has: arming a timer anew, and firing one.
+//! The timer wheel with as many users as a loop has: rearming a timer, and firing one.
 
 #[expect(dead_code, reason = "the wheel has more than the benches call")]
 #[path = "../src/wheel.rs"]

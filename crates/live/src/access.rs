@@ -1,5 +1,5 @@
-//! Access to the pages. A request that a foreign page in the user's browser sends is refused by its `Origin`
-//! and `Sec-Fetch-Site` (Fetch Metadata, W3C), and a foreign name that was made to resolve to this machine (DNS
+//! Access to the pages. A request that another site's page in the user's browser sends is refused by its `Origin`
+//! and `Sec-Fetch-Site` (Fetch Metadata, W3C), and another name that was made to resolve to this machine (DNS
 //! rebinding) by its `Host`. Beyond this machine a token is needed as well.
 
 use std::fmt::Write;
@@ -216,7 +216,7 @@ mod tests {
         for lines in fine {
             assert_eq!(admitted(&access, &lines), Ok(()), "{lines}");
         }
-        let foreign = [
+        let cross_site = [
             format!("POST /stop HTTP/1.1\n{host}"),
             format!("POST /stop HTTP/1.1\n{host}\nOrigin: null"),
             format!("POST /stop HTTP/1.1\n{host}\nOrigin: http://evil.test"),
@@ -226,7 +226,7 @@ mod tests {
             format!("GET /events HTTP/1.1\n{host}\nSec-Fetch-Site: cross-site"),
             format!("GET /events HTTP/1.1\n{host}\nSec-Fetch-Site: same-site"),
         ];
-        for lines in foreign {
+        for lines in cross_site {
             assert_eq!(admitted(&access, &lines), Err(Refusal::Origin), "{lines}");
         }
     }

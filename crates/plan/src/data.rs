@@ -37,7 +37,7 @@ pub enum Order {
 /// What happens beyond the last row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum End {
-    /// It goes on with the first.
+    /// It continues with the first.
     Wrap,
     /// The user has finished.
     Stop,

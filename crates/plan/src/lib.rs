@@ -87,7 +87,7 @@ pub struct Plan {
     pub thresholds: Vec<Threshold>,
     /// Which overrides hold secrets, by their place in the list: the record leaves out their values.
     pub secret_sets: Vec<usize>,
-    /// What is asked on the server's side.
+    /// What the probes query on the server's side.
     pub probes: Vec<Probe>,
 }
 

@@ -56,7 +56,7 @@ pub enum Source {
     Topic,
     /// The last id that the event stream said.
     EventId,
-    /// A number so many bytes behind a message's beginning.
+    /// A number at this byte offset in a message.
     Number { form: NumberForm, at: u32 },
 }
 

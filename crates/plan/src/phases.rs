@@ -24,7 +24,7 @@ pub struct Phase {
     pub session: Option<SessionId>,
     /// The phase's own weights of all sessions; `None`: those of the sessions.
     pub weights: Option<Vec<f64>>,
-    /// It starts no more users than so many.
+    /// It starts at most this number of users.
     pub users_max: Option<u64>,
     /// A last hold that is over as soon as no user is present.
     pub until_done: bool,
@@ -57,7 +57,7 @@ pub enum PhaseKind {
     Together(Vec<Vec<Phase>>),
     /// No new sessions; those that are there go on.
     Hold,
-    /// Closed: this many users, each starting its session anew when it ends.
+    /// Closed: this many users, each restarting its session when it ends.
     Closed { users_count: u64 },
 }
 
@@ -139,7 +139,7 @@ impl Trace {
         self.by_end.values().last().copied().unwrap_or(0.0)
     }
 
-    /// How many users have started after so many seconds.
+    /// How many users have started after this number of seconds.
     pub fn users_by(&self, seconds: f64) -> f64 {
         let bins = self.by_end.values();
         let place = (seconds / self.bin_s).max(0.0);
@@ -153,7 +153,7 @@ impl Trace {
 
     /// When the number of started users reaches `users`, in seconds: the inverse of
     /// [`Trace::users_by`]. `None` where it never does. `bin` is a bin that is not behind the one
-    /// that is looked for; it moves there, so that a walk does not begin anew each time.
+    /// that is looked for; it moves there, so that a walk does not restart each time.
     pub fn time_of(&self, users: f64, bin: &mut usize) -> Option<f64> {
         let bins = self.by_end.values();
         *bin += gallop(bins.get(*bin..)?, users);

@@ -1,10 +1,10 @@
-//! What is asked on the server's side while a run goes on, as a scenario says it.
+//! What is queried on the server's side during a run, as the scenario defines it.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// One source that is asked in a rhythm.
+/// One source that is polled at an interval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Probe {
     /// How, and where.
@@ -19,7 +19,7 @@ pub struct Probe {
     pub every_ns: u64,
 }
 
-/// What is asked, and how.
+/// What is queried, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum ProbeKind {
     /// The machine that the generator runs on.
@@ -165,7 +165,7 @@ impl ProbeKind {
         }
     }
 
-    /// What is asked, for people and without secrets: `port 8080`, `redis://127.0.0.1:6379/`.
+    /// What is queried, for people and without secrets: `port 8080`, `redis://127.0.0.1:6379/`.
     pub fn shown(&self) -> String {
         match self {
             ProbeKind::Host => "this host".to_owned(),

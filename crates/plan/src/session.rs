@@ -68,7 +68,7 @@ pub enum Op {
     Close { code: u16 },
     /// Wait; the draw is in seconds, negative draws count as 0.
     Think(Dist),
-    /// Wait so many seconds; below zero counts as 0.
+    /// Wait this number of seconds; below zero counts as 0.
     ThinkFor(Expr),
     /// Wait until `every` seconds after the last time this op was due (the first time: no wait).
     /// The due times form a schedule that replies cannot delay.
@@ -93,7 +93,7 @@ pub enum Op {
     JumpUnless { condition: Expr, to: Pc },
     /// Go to one of the branches, with probability in proportion to its weight.
     Choose(Vec<(f64, Pc)>),
-    /// Begin the session anew, at most `times_max` times a user; then the user has finished.
+    /// Restart the session, at most `times_max` times a user; then the user has finished.
     Restart { register: Register, times_max: u64 },
     /// A named transaction starts.
     TransactionStart { register: Register },

@@ -40,7 +40,7 @@ pub struct SseOpen {
     pub reconnect: Option<Reconnect>,
 }
 
-/// Opening a lost event stream anew.
+/// Reconnecting a lost event stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Reconnect {
     /// From the loss to the next attempt, unless the server said otherwise (`retry`).

@@ -73,7 +73,7 @@ struct Connection {
     connections_max: Option<f64>,
 }
 
-/// Tells whether the client takes the URL.
+/// Checks whether the client accepts the URL.
 pub(crate) fn check(url: &Secret) -> Result<(), ProbeError> {
     opts(url).map(drop)
 }

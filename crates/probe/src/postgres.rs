@@ -81,7 +81,7 @@ struct Connection {
     remark: Option<String>,
 }
 
-/// Tells whether the client takes the URL.
+/// Checks whether the client accepts the URL.
 pub(crate) fn check(url: &Secret) -> Result<(), ProbeError> {
     config(url).map(drop)
 }

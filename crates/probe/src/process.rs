@@ -35,7 +35,7 @@ pub(crate) struct Process {
 #[derive(Debug)]
 struct Known {
     pid: u32,
-    /// Tells it from a later process of the same number.
+    /// Distinguishes it from a later process with the same number.
     started: u64,
     last: Used,
     /// CPU ticks of its threads.
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_tells_and_one_that_is_not_there_is_gone() {
+    fn this_process_is_measured_and_a_missing_one_is_gone() {
         let (mut reading, mut names) = (reading(), Names::new());
         let mut own = Process::new(ProcessSpec::Pid(std::process::id()));
         reading.begin(0);

@@ -37,7 +37,7 @@ pub(crate) struct Field {
 pub(crate) enum Kind {
     /// INT64.
     Long,
-    /// INT32 annotated as unsigned with so many bits: 8, 16 or 32.
+    /// INT32 annotated as unsigned with this number of bits: 8, 16 or 32.
     Unsigned(i8),
     /// DOUBLE.
     Real,

@@ -29,7 +29,7 @@ pub struct Import {
     pub clients: Vec<ClientReport>,
 }
 
-/// Something in foreign results that was not as it should be, and what was done about it.
+/// Something in imported results that was not as it should be, and what was done about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repair {
     /// Stable, for machines: `ansi-colours`, `duplicate-row`, ….

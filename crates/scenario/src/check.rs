@@ -240,7 +240,7 @@ impl Checker<'_> {
         index(at)
     }
 
-    /// Tells of a name that is not among the known ones.
+    /// Reports a name that is not among the known ones.
     fn unknown<'n>(
         &mut self,
         code: &'static str,

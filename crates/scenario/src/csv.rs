@@ -47,7 +47,7 @@ impl<'t> Rows<'t> {
         }
     }
 
-    /// Lines that begin with `#` are passed over.
+    /// Lines that begin with `#` are skipped.
     pub(crate) fn commented(self) -> Rows<'t> {
         Rows {
             has_comments: true,
@@ -63,7 +63,7 @@ impl<'t> Rows<'t> {
         })
     }
 
-    /// Takes so many bytes, in which no line ends.
+    /// Takes this number of bytes, in which no line ends.
     fn take(&mut self, bytes: usize) -> &'t str {
         let (taken, rest) = self.rest.split_at(bytes);
         self.rest = rest;

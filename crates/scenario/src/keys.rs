@@ -128,7 +128,7 @@ pub(crate) enum Kind {
     Steps,
     /// A phase of the arrivals.
     Phase,
-    /// Something that is asked on the server's side.
+    /// Something that is queried on the server's side.
     Probe,
     /// Any of these.
     Any(&'static [Kind]),

@@ -16,7 +16,7 @@ pub enum LoadSettingError {
     /// Nothing stands there.
     #[error("there is no `{path}` in the scenario{hint}")]
     Missing {
-        /// As asked for.
+        /// As requested.
         path: String,
         /// In words, with what leads to it; or empty.
         hint: String,
@@ -24,7 +24,7 @@ pub enum LoadSettingError {
     /// Something else stands there.
     #[error("`{path}` is {found}, not a number such as 100 or 100/s")]
     NoNumber {
-        /// As asked for.
+        /// As requested.
         path: String,
         /// What it is.
         found: String,

@@ -419,7 +419,7 @@ impl<'f> Uncertainty<'f> {
     }
 }
 
-/// A part of the whole, which is 1 where only rounding tells them apart.
+/// A part of the whole, which is 1 if they differ only by rounding.
 fn share(ss: f64, total_ss: f64) -> f64 {
     let share = ss / total_ss;
     if (share - 1.0).abs() < ROUNDING * 100.0 {

@@ -14,7 +14,7 @@ const ENTRIES_MAX: usize = 5000;
 /// Largest response that is looked into for values, in bytes.
 const BODY_BYTES_MAX: usize = 4 << 20;
 
-/// Headers that belong to the connection, the browser or its cache, not to what is asked.
+/// Headers that belong to the connection, the browser or its cache, not to the request.
 const DROPPED: &[&str] = &[
     "accept-encoding",
     "cache-control",

@@ -13,7 +13,7 @@ use crate::writer::{Item, Map, literal};
 const CHARS_MIN: usize = 6;
 /// A longer one is no key.
 const CHARS_MAX: usize = 4096;
-/// A whole number needs so many digits.
+/// The number of digits that an integer needs.
 const DIGITS_MIN: usize = 4;
 /// How many values of one response are looked at.
 const VALUES_MAX: usize = 2000;

@@ -169,7 +169,7 @@ const LOST: &[&str] = &[
 ];
 
 impl Importer<'_> {
-    /// Tells of attributes that the element cannot have.
+    /// Reports attributes that the element cannot have.
     pub(super) fn known_attributes(&mut self, node: Node<'_, '_>) {
         let name = node.tag_name().name();
         let Some((_, known)) = ELEMENTS.iter().find(|(element, _)| *element == name) else {
@@ -188,7 +188,7 @@ impl Importer<'_> {
         }
     }
 
-    /// Tells of an element that cannot stand where it does, or that has no counterpart.
+    /// Reports an element that is not allowed here, or that has no counterpart.
     pub(super) fn unknown_element(&mut self, node: Node<'_, '_>) {
         let name = node.tag_name().name();
         if LOST.contains(&name) {

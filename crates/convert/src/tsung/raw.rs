@@ -99,7 +99,7 @@ impl Importer<'_> {
     }
 
     /// Opens the session's connection, where no step before does. Inside a loop it would be opened
-    /// anew in each round: then the session's own list gets the step.
+    /// again in each round: then the session's own list gets the step.
     fn open_plain(&mut self, node: Node<'_, '_>, steps: &mut Vec<Map>) {
         if std::mem::replace(&mut self.session.plain.is_open, true) {
             return;

@@ -10,7 +10,7 @@ use super::text::Form;
 use super::{Importer, Item, Map, Request, elements, opening};
 use crate::writer::literal;
 
-/// A measure's name has so many bytes at most.
+/// The maximum length of a measure's name, in bytes.
 const NAME_BYTES_MAX: usize = 200;
 /// Methods that are steps of their own name.
 const VERBS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];

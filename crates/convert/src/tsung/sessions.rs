@@ -120,7 +120,7 @@ impl Importer<'_> {
         }
     }
 
-    /// Tells of what a session cannot speak.
+    /// Reports what a session cannot express.
     fn known_protocol(&mut self, node: Node<'_, '_>, attribute: &str) {
         const TYPES: [&str; 13] = [
             "ts_http",

@@ -102,7 +102,7 @@ impl Importer<'_> {
         }
     }
 
-    /// A value for each of so many variables; `None`: there are none, which is reported.
+    /// A value for each of the variables; `None`: there are none, which is reported.
     fn values(&mut self, node: Node<'_, '_>, kind: &str, count: usize) -> Option<Vec<Item>> {
         let same = |text: String| Some(vec![Item::Text(text); count]);
         match kind {

@@ -142,7 +142,7 @@ impl Tls {
             let state = match self.session.process_new_packets() {
                 Ok(state) => state,
                 Err(error) => {
-                    // The alert tells the peer why; it is worth sending though we hang up.
+                    // The alert states the reason to the peer; it is worth sending although we close.
                     self.flush(out)?;
                     return Err(error.into());
                 }

@@ -104,10 +104,10 @@ arrivals: [ {{ constant: 1/s, for: 1s }}, {{ hold: 1s }} ]
 
 #[test]
 fn a_missing_response_closes_the_connection_but_not_the_session() {
-    let mut asked = 0;
+    let mut requests = 0;
     let respond = move |_: &str| {
-        asked += 1;
-        if asked <= 10 { Vec::new() } else { ok("ok") }
+        requests += 1;
+        if requests <= 10 { Vec::new() } else { ok("ok") }
     };
     let ran = run(TEXT, &mut HttpPeer::new(|_| MS, respond));
     for row in ran.rows("first") {

@@ -153,10 +153,10 @@ fn streams_and_polls_have_the_cookies_of_their_user() {
         };
         let number = if delayed == "/feed/poll" { 2 } else { 1 };
         let feed = format!("feed={number}");
-        let asked = sent(&of(delayed), "cookie");
-        assert!(asked.len() >= 2, "{:?}", ran.details());
-        assert_eq!(asked[0], "in=1");
-        assert_eq!(asked[1], format!("{feed}; in=1"));
+        let cookies = sent(&of(delayed), "cookie");
+        assert!(cookies.len() >= 2, "{:?}", ran.details());
+        assert_eq!(cookies[0], "in=1");
+        assert_eq!(cookies[1], format!("{feed}; in=1"));
         assert_eq!(sent(&of("/steps/while"), "cookie"), ["in=1"]);
         assert_eq!(
             sent(&of("/feed/at"), "cookie"),

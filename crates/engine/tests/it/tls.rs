@@ -92,23 +92,23 @@ fn carry_out(
                     let Some(server) = servers.get_mut(&conn) else {
                         continue;
                     };
-                    let asked = take(server, &commands.bytes[start..until]);
-                    if asked {
+                    let requested = take(server, &commands.bytes[start..until]);
+                    if requested {
                         let mut writer = server.writer();
                         writer.write_all(response.as_bytes()).expect("room");
                     }
-                    if asked && end != End::Bare {
+                    if requested && end != End::Bare {
                         server.send_close_notify();
                     }
                     let mut wire = Vec::new();
                     while server.wants_write() {
                         server.write_tls(&mut wire).expect("room");
                     }
-                    if asked && end == End::ClosedWithMore {
+                    if requested && end == End::ClosedWithMore {
                         wire.extend_from_slice(&[0x17; 40_000]);
                     }
                     shard.handle_received(now_ns, conn, &wire);
-                    if asked {
+                    if requested {
                         shard.handle_closed(now_ns, conn, None);
                         servers.remove(&conn);
                     }

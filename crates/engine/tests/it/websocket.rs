@@ -95,7 +95,7 @@ fn pings_are_answered_and_messages_may_be_fragmented() {
         [&(10, b"still there?".to_vec()), &(10, b"now?".to_vec())]
     );
     let (handshake, ask) = (ran.rows("handshake")[0], ran.rows("ask")[0]);
-    // Two frames of 6 bytes each; what was asked, masked.
+    // Two frames of 6 bytes each; the request, masked.
     assert_eq!((ask.bytes_in, ask.bytes_out), (16, 12 + 6));
     // Besides, 12 and 4 bytes of pings and their pongs, and a close frame with its code each way.
     assert_eq!(

@@ -115,7 +115,7 @@ fn the_page_is_served_with_its_policy() {
 }
 
 #[test]
-fn foreign_names_and_pages_are_refused() {
+fn unknown_hosts_and_origins_are_refused() {
     let served = served(None, Limits::default());
     assert_eq!(served.status("GET / HTTP/1.1\nHost: evil.test"), 421);
     assert_eq!(served.status("GET /events HTTP/1.1\nHost: evil.test"), 421);

@@ -5,10 +5,10 @@ use machine::procfs::{FileError, field, read, read_lines, table_value};
 use crate::reading::Reading;
 use crate::source::ReadError;
 
-/// Up to so many sockets their table is walked for every answer: each takes the kernel about three
+/// Up to this number of sockets their table is walked for every answer: each takes the kernel about three
 /// microseconds.
 const SOCKETS_ALWAYS_MAX: u64 = 2_000;
-/// Up to so many it is walked for one answer in [`SELDOM`], above never.
+/// Up to this number it is walked for one answer in [`SELDOM`], above never.
 const SOCKETS_SELDOM_MAX: u64 = 50_000;
 const SELDOM: u32 = 10;
 

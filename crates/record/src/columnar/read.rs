@@ -1,4 +1,4 @@
-//! Reading tables, ours or foreign.
+//! Reading tables, ours or those of other programs.
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -139,7 +139,7 @@ impl TableReader {
         }
     }
 
-    /// The library trusts the places of columns, and asks for as much memory as they claim.
+    /// The library trusts the places of columns, and allocates as much memory as they claim.
     fn check_bounds(&self, group: &RowGroupMetaData, bytes: u64) -> Result<(), RecordError> {
         for column in group.columns() {
             let start = column

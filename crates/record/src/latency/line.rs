@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_none_are_told() {
+    fn malformed_lines_are_reported() {
         for (line, expected) in [
             ("", "the start is not a time"),
             ("1.0", "fewer than four columns"),
@@ -187,7 +187,7 @@ mod tests {
         }
 
         #[test]
-        fn any_line_is_parsed_or_told(line in ".{0,60}") {
+        fn any_line_is_parsed_or_refused(line in ".{0,60}") {
             let _ = parse(&line);
         }
     }

@@ -84,7 +84,7 @@ fn intervals_come_back_in_order() {
 }
 
 #[test]
-fn torn_last_line_is_passed_over_and_damage_told() {
+fn torn_last_line_is_skipped_and_damage_reported() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("latency.hlog");
     let mut writer = LatencyWriter::create(path.clone(), &info()).unwrap();

@@ -1,4 +1,4 @@
-//! Broken, foreign and later files, and disks that are full.
+//! Broken files, files of other programs and later versions, and disks that are full.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ fn complaint(path: &Path) -> String {
 }
 
 #[test]
-fn files_that_are_not_ours_are_told() {
+fn files_of_another_format_are_refused() {
     for (file, content, expected) in [
         ("run.json", "", "run.json is damaged: EOF while parsing"),
         ("run.json", "[1, 2]", "run.json is damaged: "),
@@ -98,7 +98,7 @@ fn files_that_are_not_ours_are_told() {
 }
 
 #[test]
-fn table_of_another_kind_is_told() {
+fn table_of_another_kind_is_refused() {
     let root = tempfile::tempdir().unwrap();
     let path = written(root.path());
     fs::copy(path.join("series.parquet"), path.join("requests.parquet")).unwrap();
@@ -107,7 +107,7 @@ fn table_of_another_kind_is_told() {
 }
 
 #[test]
-fn measures_that_nobody_knows_are_told() {
+fn unknown_measures_are_reported() {
     let root = tempfile::tempdir().unwrap();
     let dir = create(root.path());
     let mut writer = dir.requests(&sample::info()).unwrap();
@@ -126,7 +126,7 @@ fn measures_that_nobody_knows_are_told() {
 }
 
 #[test]
-fn what_is_no_run_is_told() {
+fn a_folder_without_a_run_is_refused() {
     let root = tempfile::tempdir().unwrap();
     for path in [root.path().to_owned(), root.path().join("nowhere")] {
         assert!(matches!(Run::open(&path), Err(RecordError::NotARun { .. })));
@@ -213,7 +213,7 @@ mod disk_full {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
-    /// A flipped byte or a cut may go unnoticed or be told, but nothing else.
+    /// A flipped byte or a cut may go unnoticed or be reported, but nothing else.
     #[test]
     fn damaged_tables_never_panic(
         place in any::<proptest::sample::Index>(), flip in 1_u8.., cut: bool, from_end: bool,

@@ -9,7 +9,7 @@ use super::program::Program;
 use crate::keys::CHOICE;
 use crate::node::{Node, Place};
 
-/// A loop of so many constant rounds may do without waiting.
+/// A loop of up to this number of constant rounds needs no wait.
 const ROUNDS_WITHOUT_WAIT_MAX: i64 = 1000;
 
 impl Checker<'_> {

@@ -1,4 +1,4 @@
-//! URLs: where connections go and what is asked for there.
+//! URLs: where connections go and what is requested there.
 
 use plan::expr::{Escape, Expr, Part, Template};
 use plan::{Endpoint, EndpointId, Slot};

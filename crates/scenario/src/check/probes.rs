@@ -1,4 +1,4 @@
-//! What is asked on the server's side.
+//! What is queried on the server's side.
 
 use plan::probes::{Page, Probe, ProbeKind, ProcessSpec, Secret};
 use units::parse::{self, UnitError};
@@ -13,7 +13,7 @@ use crate::suggest;
 const PROBES_MAX: usize = 64;
 /// Longest name, role or region, in bytes.
 const NAME_BYTES_MAX: usize = 200;
-/// How often a source may be asked, in nanoseconds.
+/// The shortest and longest polling interval, in nanoseconds.
 const EVERY_NS: std::ops::RangeInclusive<u64> = 100_000_000..=3_600_000_000_000;
 /// Most entries of `metrics`.
 const METRICS_MAX: usize = 256;
@@ -166,7 +166,7 @@ impl Checker<'_> {
         Some(word.text)
     }
 
-    /// The URL of a server that is asked by its own protocol. What it says is never repeated: it may
+    /// The URL of a server that is queried by its own protocol. What it says is never repeated: it may
     /// come from the environment and hold a password.
     fn server(&mut self, node: &Node, schemes: &[&str]) -> Option<Secret> {
         let url = self.probe_secret(node, "a URL")?;
@@ -346,7 +346,7 @@ fn is_taken_for(probe: &Probe, other: &Probe) -> bool {
     known_as(probe) == known_as(other) && !are_parts
 }
 
-/// True where the text asks for an environment variable itself.
+/// True if the text refers to an environment variable itself.
 fn is_from_environment(node: &Node) -> bool {
     let text = node.text().unwrap_or_default();
     text.contains("${") && text.contains("env(")

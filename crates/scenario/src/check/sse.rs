@@ -18,7 +18,7 @@ impl Checker<'_> {
         for (name, value) in &self.headers {
             add_absent(&mut headers, name, value);
         }
-        // HTML standard section 9.2.2: what a browser's `EventSource` asks with.
+        // HTML standard section 9.2.2: what a browser's `EventSource` sends.
         let accept = Template::fixed("text/event-stream");
         add_absent(&mut headers, "accept", &accept);
         add_absent(&mut headers, "cache-control", &Template::fixed("no-store"));

@@ -12,7 +12,7 @@ use crate::expression::parse::{expression, lone_expression, template};
 use crate::node::{Node, NodeKind, Scalar};
 
 impl Checker<'_> {
-    /// Tells of an error inside a scalar's expression.
+    /// Reports an error inside a scalar's expression.
     pub(super) fn expression_error(&mut self, node: &Node, error: &ExprError) {
         self.diagnostics
             .error(error.code, &node.part(&error.span), &error.message)

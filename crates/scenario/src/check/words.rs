@@ -18,7 +18,7 @@ pub(crate) struct Word {
 }
 
 impl Checker<'_> {
-    /// Tells that something else was expected.
+    /// Reports that something else was expected.
     pub(crate) fn expected(&mut self, node: &Node, what: &str) {
         let message = format!("expected {what}, found {}", node.described());
         self.diagnostics.error("wrong-kind", &node.place, message);

@@ -2,7 +2,7 @@
 //!
 //! The first line names the columns. Columns that are no responses are factors; their levels are
 //! numbered as they first appear, so that of two the first counts as low. Lines that begin with
-//! `#` are passed over.
+//! `#` are skipped.
 
 use super::FACTORS_MAX;
 use crate::csv::{Fault, Row, Rows};

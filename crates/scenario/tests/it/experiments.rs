@@ -280,7 +280,7 @@ fn the_examples_are_right_and_the_schema_is_closed() {
     );
 }
 
-/// No input panics: pieces of a right file, cut off and put together anew.
+/// No input panics: pieces of a valid file, cut and recombined.
 #[test]
 fn pieces_of_files_are_reported_or_read() {
     let example = std::fs::read_to_string(root().join("examples/experiments/market.yaml")).unwrap();

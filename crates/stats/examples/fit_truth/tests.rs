@@ -8,7 +8,7 @@ use stats::rng::{Purpose, Rng};
 use crate::distributions::{STEPS, Truth, clock, shown, truths};
 use crate::{commas, each};
 
-/// As a model tests: so many numbers, with so many samples redrawn.
+/// As a model tests: this number of values, with this number of samples redrawn.
 const SIZE: usize = 300;
 const REDRAWN: u32 = 49;
 

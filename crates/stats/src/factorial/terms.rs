@@ -97,10 +97,13 @@ pub(super) fn candidates(levels_count: &[usize], observations: &[Observation]) -
             mean_aliases: Vec::new(),
         };
     }
-    told_apart(all, observations)
+    distinct_terms(all, observations)
 }
 
-fn told_apart(all: impl Iterator<Item = Candidate>, observations: &[Observation]) -> Candidates {
+fn distinct_terms(
+    all: impl Iterator<Item = Candidate>,
+    observations: &[Observation],
+) -> Candidates {
     let mut cells: Vec<usize> = observations.iter().map(|o| bits(&o.levels)).collect();
     cells.sort_unstable();
     cells.dedup();

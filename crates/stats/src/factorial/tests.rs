@@ -164,7 +164,7 @@ fn effects(found: &Factorial) -> Vec<f64> {
         .collect()
 }
 
-/// Each to so many decimals.
+/// Each to this number of decimals.
 fn rounded(numbers: impl IntoIterator<Item = f64>, decimals: usize) -> Vec<String> {
     let all = numbers.into_iter().map(|x| format!("{x:.decimals$}"));
     all.collect()
@@ -295,7 +295,7 @@ fn missing_cell_drops_the_highest_interaction() {
     // Half the way between the means of cells that differ in this factor alone.
     assert_eq!(rounded(effects(&found), 6), ["15.000000", "5.000000"]);
     assert!(!found.orthogonal);
-    // Two cells on a diagonal: neither effect can be told from the other.
+    // Two cells on a diagonal: the effects cannot be separated.
     let diagonal: Vec<_> = [[0, 0], [1, 1]]
         .iter()
         .map(|levels| Observation {

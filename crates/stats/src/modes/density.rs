@@ -149,7 +149,7 @@ impl Density {
     /// On the scale; at least two places of the grid.
     pub fn sheather_jones(&self) -> f64 {
         let (least, greatest) = self.bandwidths();
-        // How many pairs of numbers are so many places apart, as a share of all n².
+        // How many pairs of numbers are this number of places apart, as a share of all n².
         let pairs = autocovariance(&self.shares, GRID - 1);
         let (n, spread) = (self.count, self.spread);
         let first = self.functional(&pairs, 1.23 * spread * n.powf(-1.0 / 9.0), SIXTH);

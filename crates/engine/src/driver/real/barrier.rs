@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends() {
+    fn waiting_times_out() {
         let barrier = StartBarrier::default();
         assert!(!barrier.await_loops(1, Duration::ZERO));
     }

@@ -163,7 +163,7 @@ fn what_is_unacceptable() {
             joined(masked(0x01, &[b'x'; MESSAGE_MAX]), masked(0x80, b"x")),
             TooLong,
         ),
-        // Told by its header alone; the first bit of a length may not be set at all.
+        // Refused by its header alone; the first bit of a length may not be set at all.
         (
             "2^64 - 1 bytes",
             [&[0x81, 0xff][..], &[0xff; 8], &MASK].concat(),
