@@ -146,8 +146,8 @@ pub(super) fn parse<'t>(text: &'t str, diagnostics: &mut Diagnostics<'_>) -> Opt
     Some(document)
 }
 
-/// Where a document's own entities could come to more than is allowed: the parser follows so many
-/// references inside each one, and none is longer than what declares them all.
+/// Where a document's own entities could come to more than is allowed: the parser limits the
+/// references that it follows inside each one, and none is longer than what declares them all.
 fn grows_beyond(text: &str) -> Option<Range<usize>> {
     let first = text.find("<!ENTITY")?;
     let last = text.rfind("<!ENTITY")?;

@@ -1,4 +1,4 @@
-//! Access to the pages. A request that another site's page in the user's browser sends is refused by its `Origin`
+//! Access to the pages. A request from another site's page in the user's browser is refused by its `Origin`
 //! and `Sec-Fetch-Site` (Fetch Metadata, W3C), and another name that was made to resolve to this machine (DNS
 //! rebinding) by its `Host`. Beyond this machine a token is needed as well.
 

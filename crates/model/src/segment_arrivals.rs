@@ -13,7 +13,7 @@ use crate::{ProcessReason, SESSIONS_FEW, SegmentProcess};
 /// Sessions of a segment for each rate of a cycle of its own.
 const SESSIONS_OF_RATE_MIN: u64 = 10;
 
-/// So many begins of sessions, and the last of them is the end of the arrivals; of fewer it says nothing.
+/// From this number of session starts on, the last one is the end of the arrivals; fewer say nothing.
 const BEGINS_MIN: u64 = 10;
 
 /// A segment's arrivals, its process in the scenario, and the values of that process's trace.

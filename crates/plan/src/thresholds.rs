@@ -70,7 +70,7 @@ pub enum Figure {
 /// Which number of a measure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Stat {
-    /// Operations that ended, well or not: `count(x)`.
+    /// Operations that ended, successful or failed: `count(x)`.
     Count,
     /// Of them, per second: `rate(x)`.
     Rate,

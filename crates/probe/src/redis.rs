@@ -49,7 +49,7 @@ pub(crate) struct Redis {
     connection: Option<Connection>,
 }
 
-/// Tells whether the client takes the URL.
+/// Checks whether the client accepts the URL.
 pub(crate) fn check(url: &Secret) -> Result<(), ProbeError> {
     info(url).map(drop)
 }

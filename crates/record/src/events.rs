@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn torn_last_line_and_later_kinds_are_passed_over() {
+    fn torn_last_line_and_later_kinds_are_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("events.jsonl");
         let whole_line = "{\"at_ns\":1,\"event\":\"draining\",\"later\":true}\n";

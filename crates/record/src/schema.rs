@@ -562,7 +562,7 @@ pub struct MeasureSummary {
     pub name: String,
     /// As [`MeasureInfo::kind`].
     pub kind: String,
-    /// Ended, well or not.
+    /// Ended, successful or failed.
     pub count: u64,
     /// `count` by second.
     pub rate_per_s: f64,

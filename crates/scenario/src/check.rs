@@ -1,7 +1,7 @@
 //! The tree, checked and compiled.
 //!
 //! Every function here reports what is wrong and goes on, so that one compilation finds all
-//! problems; it returns `None` where there is nothing to go on with. This file holds what the
+//! problems; it returns `None` if nothing is left to check. This file holds what the
 //! parts share and the order of the work; each part has a file of its own.
 
 mod arrivals;

@@ -5,9 +5,9 @@ use std::fmt::Write;
 /// How a bare URL is loaded.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Load<'a> {
-    /// So many users, each asking again as soon as it is answered.
+    /// This number of users, each sending its next request as soon as the last is answered.
     Users(u64),
-    /// So many requests a time, as written: `100/s`.
+    /// A request rate, as written: `100/s`.
     Rate(&'a str),
 }
 

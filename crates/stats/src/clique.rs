@@ -7,7 +7,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// So many nodes and no edge.
+    /// A graph with this number of nodes and no edge.
     pub fn new(nodes: usize) -> Graph {
         Graph {
             neighbours: vec![Set::empty(nodes); nodes],

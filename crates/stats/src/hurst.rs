@@ -36,7 +36,7 @@ pub struct Estimate {
 pub struct Whittle {
     /// H.
     pub estimate: Estimate,
-    /// So many numbers from the series' beginning on: all of them, or all but less than one in 256.
+    /// The number of values from the beginning of the series: all of them, or all but less than one in 256.
     pub length: usize,
     /// The number of its lowest frequencies.
     pub frequencies: usize,

@@ -57,7 +57,7 @@ pub fn mean_length(time: f64, ended: u64, confidence: f64) -> Option<Bounded> {
     })
 }
 
-/// The share of time up in the long run, MTBF/(MTBF + MTTR), of times up and down with so many
+/// The share of time up in the long run, MTBF/(MTBF + MTTR), of times up and down with these
 /// failures and repairs. `None` where there was no failure or no repair.
 ///
 /// The ratio of two exponential means is that of their estimates times an F-distributed number;

@@ -9,7 +9,7 @@ use super::{Importer, Item, Map, elements, opening};
 /// A think time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Pause {
-    /// So many seconds.
+    /// A fixed time in seconds.
     Fixed(f64),
     /// Exponential, with this mean in seconds.
     Random(f64),

@@ -9,7 +9,7 @@ use super::requests::Around;
 use super::text::Form;
 use super::{Importer, Item, Map, opening};
 
-/// So many zero bytes are written out in a scenario at most.
+/// The maximum number of zero bytes that a scenario spells out.
 const ZERO_BYTES_MAX: u64 = 64 << 10;
 
 /// The plain connection of the session at hand.

@@ -47,7 +47,7 @@ pub(super) struct Session {
     pub(super) rounds: f64,
 }
 
-/// An exponential pause is longer than so many times its mean once in 22,000.
+/// An exponential pause is longer than this multiple of its mean once in 22,000.
 const EXPONENTIAL_MEANS: f64 = 10.0;
 
 impl Importer<'_> {

@@ -109,12 +109,12 @@ sessions:
       framing: { delimiter: \"\\n\" }
     - send: go
     - think: 60s
-  asks:
+  asking:
     - loop: 3
       steps: [ { get: /, as: request }, { think: 10ms } ]
 arrivals:
   - { constant: 1/s, for: 1s, sessions: { hears: 1 } }
-  - { constant: 1/s, for: 1s, sessions: { asks: 1 } }
+  - { constant: 1/s, for: 1s, sessions: { asking: 1 } }
   - { hold: 3s }
 ";
     for waiting in [Waiting::Precise, Waiting::Wide] {

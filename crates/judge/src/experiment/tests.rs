@@ -61,7 +61,7 @@ fn text<'a>(analysis: &'a Analysis, code: &str) -> &'a str {
     let of_all = analysis.findings.iter();
     let mut all = of_all.chain(analysis.responses.iter().flat_map(|r| &r.findings));
     &all.find(|finding| finding.code == code)
-        .expect("it was told")
+        .expect("a finding of this code")
         .text
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn truths() -> Vec<Truth> {
     ]
 }
 
-/// So many numbers of the distribution as a clock with this step shows them.
+/// `count` numbers of the distribution as a clock with this step shows them.
 pub(crate) fn shown(dist: &Dist, count: usize, step: f64, rng: &mut Rng) -> Vec<f64> {
     let mut one = || {
         let number = dist.sample(rng);
@@ -118,10 +118,7 @@ pub(crate) fn table(out: &mut impl Write, samples: u64) -> io::Result<()> {
     }
     let unfitted = match unfitted.is_empty() {
         true => "All of them were fitted.".to_owned(),
-        false => format!(
-            "Told to have no fit, and left out: {}.",
-            unfitted.join("; ")
-        ),
+        false => format!("No fit expected, and left out: {}.", unfitted.join("; ")),
     };
     writeln!(
         out,

@@ -51,7 +51,7 @@ fn groups_without_variance_have_a_finite_f() {
     assert_eq!(alike.explained, 1.0);
 }
 
-/// So many users, each in one of the windows.
+/// The users spread over the windows, each in one of them.
 fn spread(users: u64, windows: u64, rng: &mut Rng) -> Vec<u64> {
     let mut counts = vec![0; windows as usize];
     for _ in 0..users {

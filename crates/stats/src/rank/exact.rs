@@ -6,7 +6,7 @@
 /// pair; else it is the second's, and greater than n others: Mann and Whitney (1947), equation 4.
 /// Nothing cancels.
 fn distribution(n: usize, m: usize) -> Vec<f64> {
-    // Of so many of the first sample, by how many there are of the second.
+    // For the current size of the first sample, one row for each size of the second.
     let mut column: Vec<Vec<f64>> = vec![vec![1.0]; m + 1];
     for i in 1..=n {
         column[0] = vec![1.0];

@@ -60,7 +60,7 @@ const SKETCH: u64 = 128;
 const SKETCH_SLACK: f64 = 0.01;
 /// The same for later ones, as a share of the ranks that are left.
 const SLACK: f64 = 0.01;
-/// So many differences are listed and sorted.
+/// The maximum number of differences that are listed and sorted.
 const LISTED_MAX: u128 = 1 << 17;
 /// After this many steps numbers are halved by their bits, so that they end.
 const EVEN_STEPS: u32 = 60;

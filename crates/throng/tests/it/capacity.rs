@@ -44,7 +44,7 @@ fn scenario(address: SocketAddr) -> String {
 name: crowded
 target: http://{address}/
 sessions:
-  guest: [{{ get: /, as: page }}, {{ think: 20ms }}]
+  visitor: [{{ get: /, as: page }}, {{ think: 20ms }}]
 arrivals: [{{ users: 4, for: 300ms }}]
 thresholds: [errors(page) == 0]
 options: {{ lag_max: 5s, drain: 5s }}
@@ -167,7 +167,7 @@ fn step_and_time_limits_end_a_search() {
             "--from",
             "2",
             "--set",
-            "sessions.guest.0.status=200..599",
+            "sessions.visitor.0.status=200..599",
         ],
     ));
     ended.with(1).stdout_contains("not even 1 holds");

@@ -12,7 +12,7 @@ target: {url}
 messages:
   said: {{ when: {{ event: message }} }}
 sessions:
-  guest:
+  visitor:
 {steps}
 arrivals: [ {{ constant: 20/s, for: 500ms }}, {{ hold: 1s }} ]
 thresholds: [ errors == 0, count(handshake) == 10, count(join) == 10, count(speak) == 10 ]
@@ -85,7 +85,7 @@ options: {{ loops: 4 }}
 messages:
   said: {{ when: {{ event: message }}, seq: /id, sent_at: /sent_at_ms }}
 sessions:
-  guest:
+  visitor:
     - ws: {{ path: /socket/websocket, protocol: phoenix }}
     - join: chat
     - think: 3s
@@ -96,7 +96,7 @@ sessions:
       reply: {{}}
     - think: 1s
 arrivals:
-  - {{ constant: 40/s, for: 500ms, session: guest }}
+  - {{ constant: 40/s, for: 500ms, session: visitor }}
   - {{ constant: 10/s, for: 500ms, session: speaker }}
   - {{ hold: 3s }}
 thresholds:

@@ -223,7 +223,7 @@ fn single_runs_are_compared_by_their_windows_unless_strict() {
         .stdout_contains("paired windows of single runs");
     compare(&space, "new", "old", &["--strict", "--junit", "report.xml"])
         .with(2)
-        .stdout_contains("CANNOT BE TOLD")
+        .stdout_contains("INCONCLUSIVE")
         .stdout_contains("fatal: a side has a single run");
     let junit = std::fs::read_to_string(space.path("report.xml")).unwrap();
     assert!(junit.contains("<error message=\"inconclusive\""), "{junit}");

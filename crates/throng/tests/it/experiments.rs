@@ -180,7 +180,7 @@ fn older_runs_in_a_new_experiments_directory_do_not_count() {
 #[test]
 fn a_run_whose_hook_failed_is_rerun() {
     let space = Space::new();
-    let repaired = space.path("mended");
+    let repaired = space.path("repaired");
     let after = format!("after: test -e {}\n", repaired.display());
     let file = written(&space, |text| once(text) + &after);
     Ended::of(&mut experiment(&space, &file, &[]))

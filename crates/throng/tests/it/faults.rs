@@ -84,5 +84,5 @@ fn event_has_detail(space: &Space, kind: &str) {
             } => outcome == kind && !detail.is_empty(),
             _ => false,
         });
-    assert!(reported, "no event tells of {kind}");
+    assert!(reported, "no event reports {kind}");
 }

@@ -114,7 +114,7 @@ fn check_states_the_number_of_users() {
         .stdout_contains("phase replayed: 1 s, 4 users");
 }
 
-/// A search and an experiment keep what they set, to be gone on with.
+/// A search and an experiment keep their settings, so that they can be resumed.
 #[test]
 fn experiments_and_searches_refuse_secrets() {
     let space = space();

@@ -312,7 +312,7 @@ fn errors_of_store_urls_hide_the_password() {
         database.run("UPDATE ads_mark SET version = 7");
         refused(&small(&database.url, &[]), 69, "its tables have version 7");
     }
-    for database in Database::each(&services, "ads_foreign") {
+    for database in Database::each(&services, "ads_other_tables") {
         database.run("CREATE TABLE something (else_ INTEGER)");
         refused(&small(&database.url, &[]), 69, "tables of something else");
     }
@@ -350,7 +350,7 @@ fn requests_fail_while_a_store_is_away_and_then_succeed() {
             assert_eq!(ad(&server.url), None, "{what} {code}");
             until(&503, || ask(&server.url, "GET", "/healthz").0);
             assert!(metric(&server.url, &format!("{name}_lost_total")) >= 1.0);
-            relay.mend();
+            relay.restore();
             until(&200, || ask(&server.url, "GET", "/healthz").0);
             // What was refused did not happen, and happens now.
             assert_eq!(ask(&server.url, "GET", &impression).0, 200, "{what} {code}");
@@ -467,7 +467,7 @@ fn mean(probes: &record::Probes, role: &str, metric: &str, from_s: i64, to_s: i6
         .list
         .iter()
         .position(|info| info.role == role && info.metric == metric);
-    let place = place.unwrap_or_else(|| panic!("{role} tells no {metric}"));
+    let place = place.unwrap_or_else(|| panic!("{role} reports no {metric}"));
     let within = from_s * 1_000_000_000..to_s * 1_000_000_000;
     let rows = probes.rows.iter();
     let values: Vec<f64> = rows
@@ -476,7 +476,7 @@ fn mean(probes: &record::Probes, role: &str, metric: &str, from_s: i64, to_s: i6
         .collect();
     assert!(
         !values.is_empty(),
-        "{role} {metric} told nothing from {from_s} to {to_s} s"
+        "{role} {metric} has no value from {from_s} to {to_s} s"
     );
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -547,6 +547,6 @@ fn three_databases_are_in_one_report() {
         assert!(table.contains(name), "the table has no {name}");
     }
     for text in [&ended.out, &ended.err, &table, &page] {
-        assert!(!text.contains(PASSWORD), "a password is told");
+        assert!(!text.contains(PASSWORD), "a password is shown");
     }
 }

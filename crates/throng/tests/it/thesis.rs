@@ -50,7 +50,7 @@ fn every_fault_of_imported_results_is_counted() {
     let summary: Summary = serde_json::from_str(&json.out).unwrap();
     assert!(
         !json.out.contains("\"health\":"),
-        "what is not known is not told"
+        "unknown values are not shown"
     );
     assert_eq!(summary.users.connected, 4 * 19);
 }

@@ -60,12 +60,12 @@ const WALLS: &[(&[&str], &[&str], &str)] = &[
     (
         &["mysql", "redis"],
         &["ads", "probe", "server"],
-        "the server's side is asked by `probe`; systems under test have their own stores",
+        "the server's side is queried by `probe`; systems under test have their own stores",
     ),
     (
         &["postgres", "tokio-postgres-rustls", "ureq"],
         &["probe"],
-        "the server's side is asked by `probe`",
+        "the server's side is queried by `probe`",
     ),
     (
         &["tokio-postgres"],
@@ -319,7 +319,7 @@ fn assert_compiles(name: &str, text: &str, folder: &Path) {
     let (plan, diagnostics) = scenario::compile(scenario::Source { name, text }, &settings);
     assert!(
         plan.is_some() && diagnostics.is_empty(),
-        "{name} does not compile without a word; mend what `throng check` tells: {diagnostics:?}"
+        "{name} does not compile without diagnostics; fix what `throng check` reports: {diagnostics:?}"
     );
 }
 

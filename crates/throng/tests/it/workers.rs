@@ -170,7 +170,7 @@ fn a_killed_worker_makes_the_run_untrusted() {
         })
         .expect("the loss is an event");
     assert_eq!((users + due, pid), (15, run.info().workers[1].pid));
-    assert!(users >= 5, "the first second was told before");
+    assert!(users >= 5, "the first second was printed before");
     assert_eq!((summary.users.lost, summary.users.never_came), (users, due));
     assert_eq!(summary.users.started, 60 - due);
     assert!(

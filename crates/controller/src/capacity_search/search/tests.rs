@@ -184,7 +184,7 @@ fn an_untrusted_load_is_repeated_once_and_bounds_the_search() {
 }
 
 #[test]
-fn steps_are_bounded_and_a_broken_off_search_goes_on_alike() {
+fn steps_are_bounded_and_an_interrupted_search_resumes() {
     let few = Bounds {
         steps: 6,
         ..bounds()

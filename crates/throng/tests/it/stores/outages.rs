@@ -70,7 +70,7 @@ impl Drop for Frozen {
     }
 }
 
-/// So many more ads are served and no more, past those that are refused meanwhile. What others gave back is
+/// Exactly `wanted` more ads are served, not counting requests refused meanwhile. What others gave back is
 /// known a second later.
 fn serves_more(url: &str, wanted: usize, what: &str) {
     let mut served = 0;

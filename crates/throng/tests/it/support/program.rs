@@ -230,7 +230,7 @@ impl Ended {
     pub(crate) fn stderr_contains(&self, wanted: &str) -> &Ended {
         assert!(
             flat(&self.err).contains(wanted),
-            "{wanted:?} was not told:\n{}",
+            "{wanted:?} was not printed:\n{}",
             self.err
         );
         self

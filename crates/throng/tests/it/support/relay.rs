@@ -44,7 +44,7 @@ impl Relay {
     }
 
     /// Takes connections again.
-    pub(crate) fn mend(&self) {
+    pub(crate) fn restore(&self) {
         self.state.is_cut.store(false, Ordering::SeqCst);
     }
 }
