@@ -314,7 +314,7 @@ fn errors_of_store_urls_hide_the_password() {
     }
     for database in Database::each(&services, "ads_other_tables") {
         database.run("CREATE TABLE something (else_ INTEGER)");
-        refused(&small(&database.url, &[]), 69, "tables of something else");
+        refused(&small(&database.url, &[]), 69, "it has tables of another program");
     }
 }
 

@@ -1,6 +1,8 @@
 //! The rules of this repository that a machine can check. Each failure says what to do instead.
 
+mod imports;
 mod sources;
+mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};

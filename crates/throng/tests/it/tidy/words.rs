@@ -1,0 +1,248 @@
+//! Words that users of this field do not use. docs/glossary.md says what to write instead.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+use super::sources::{SOURCES, Source};
+use super::{ROOT, files_below, none, read, relative};
+
+/// Banned words and phrases, lower-case, and how often code that no user reads (names, comments and
+/// tests) still has them. Users' texts have none. The numbers only shrink.
+const BANNED: &[(&str, usize)] = &[
+    ("anew", 0),
+    ("asked", 0),
+    ("asks", 0),
+    ("audience", 0),
+    ("broken off", 0),
+    ("crew", 0),
+    ("cured", 0),
+    ("dealing", 0),
+    ("dealings", 0),
+    ("employee", 0),
+    ("ended ill", 0),
+    ("ended well", 0),
+    ("farewell", 0),
+    ("foreign", 0),
+    ("go on with", 0),
+    ("goes on with", 0),
+    ("going on with", 0),
+    ("gone on with", 0),
+    ("guest", 0),
+    ("hall", 0),
+    ("heed", 0),
+    ("heeds", 0),
+    ("hire", 0),
+    ("hired", 0),
+    ("house", 0),
+    ("in vain", 0),
+    ("knob", 0),
+    ("knobs", 0),
+    ("knock", 0),
+    ("knocks", 0),
+    ("lookout", 0),
+    ("mend", 0),
+    ("mended", 0),
+    ("mending", 0),
+    ("mends", 0),
+    ("oddities", 0),
+    ("oddity", 0),
+    ("passed over", 0),
+    ("patience", 0),
+    ("seat", 0),
+    ("seats", 0),
+    ("shelf", 0),
+    ("so many", 0),
+    ("tell", 0),
+    ("telling", 0),
+    ("tells", 0),
+    ("told", 0),
+    ("unasked", 0),
+];
+
+/// Calls and macros whose texts are for maintainers.
+const FOR_MAINTAINERS: &[&str] = &[
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "expect",
+    "expect_err",
+    "panic",
+    "unreachable",
+];
+
+/// Files that quote the banned words.
+const QUOTING: &[&str] = &[
+    "docs/glossary.md",
+    "crates/throng/tests/it/tidy/words.rs",
+    "CHANGELOG.md",
+];
+
+/// The words of a text in lower case. Names are split at underscores and capitals.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut last_is_lower = false;
+    for c in text.chars() {
+        let is_capital = c.is_uppercase();
+        if (!c.is_alphabetic() || is_capital && last_is_lower) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        if c.is_alphabetic() {
+            word.extend(c.to_lowercase());
+        }
+        last_is_lower = c.is_lowercase();
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+/// How often each banned word or phrase occurs.
+fn count(text: &str) -> BTreeMap<&'static str, usize> {
+    let words = words(text);
+    let mut counts = BTreeMap::new();
+    for (banned, _) in BANNED {
+        let phrase: Vec<&str> = banned.split(' ').collect();
+        let hits = words
+            .windows(phrase.len())
+            .filter(|found| **found == phrase[..]);
+        let hits = hits.count();
+        if hits > 0 {
+            counts.insert(*banned, hits);
+        }
+    }
+    counts
+}
+
+/// Collects the texts of a token stream that users read: string literals, and with `docs` the
+/// doc comments that clap prints as help.
+fn users_texts(tokens: TokenStream, docs: bool, texts: &mut Vec<(usize, String)>) {
+    let mut previous = None;
+    let mut is_for_maintainers = false;
+    for token in tokens {
+        match &token {
+            TokenTree::Ident(ident) => {
+                let name = ident.to_string();
+                is_for_maintainers = FOR_MAINTAINERS.contains(&name.as_str());
+                previous = Some(name);
+                continue;
+            }
+            TokenTree::Group(group) => {
+                let opens_doc = group.delimiter() == Delimiter::Bracket
+                    && group.stream().to_string().starts_with("doc ");
+                if !is_for_maintainers && (docs || !opens_doc) {
+                    users_texts(group.stream(), docs, texts);
+                }
+                is_for_maintainers = false;
+            }
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                let is_reason = previous.as_deref() == Some("reason");
+                if text.contains('"') && !is_reason {
+                    let line = literal.span().start().line;
+                    texts.push((line, text.replace("\\n", " ")));
+                }
+            }
+            TokenTree::Punct(punct) => {
+                // `panic!(…)`: the mark stands between the name and its arguments.
+                is_for_maintainers &= punct.as_char() == '!';
+            }
+        }
+    }
+}
+
+fn texts_of(source: &Source) -> Vec<(usize, String)> {
+    let tokens: TokenStream = source
+        .code
+        .parse()
+        .unwrap_or_else(|error| panic!("{}: {error}", source.path));
+    let is_help = source.path.contains("throng/src/args");
+    let mut texts = Vec::new();
+    users_texts(tokens, is_help, &mut texts);
+    texts
+}
+
+/// Files of users' texts beside the Rust sources: path and text.
+fn documents() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for (folder, extension) in [("docs", "md"), ("web/src", "ts"), ("examples", "yaml")] {
+        files_below(&ROOT.join(folder), extension, &mut files);
+    }
+    for name in ["README.md", "CONTRIBUTING.md", "SECURITY.md"] {
+        files.push(ROOT.join(name));
+    }
+    let texts = files.iter().filter(|file| file.exists());
+    let texts = texts.map(|file| (relative(file), read(file)));
+    texts
+        .filter(|(path, _)| !QUOTING.contains(&path.as_str()))
+        .collect()
+}
+
+#[test]
+fn users_texts_have_no_banned_words() {
+    let mut found = Vec::new();
+    for source in SOURCES.iter().filter(|source| !source.is_test) {
+        for (line, text) in texts_of(source) {
+            for word in count(&text).keys() {
+                let text: String = text.chars().take(100).collect();
+                found.push(format!("{}:{line}: {word:?} in {text}", source.path));
+            }
+        }
+    }
+    for (path, text) in documents() {
+        for (number, line) in text.lines().enumerate() {
+            for word in count(line).keys() {
+                found.push(format!("{path}:{}: {word:?} in {line}", number + 1));
+            }
+        }
+    }
+    none(
+        "words in users' texts that users of this field do not use",
+        "docs/glossary.md says what to write instead.",
+        &found,
+    );
+}
+
+#[test]
+fn banned_words_elsewhere_only_shrink() {
+    let mut totals: BTreeMap<&str, usize> = BTreeMap::new();
+    for source in SOURCES
+        .iter()
+        .filter(|s| !QUOTING.contains(&s.path.as_str()))
+    {
+        for (word, hits) in count(&source.whole) {
+            *totals.entry(word).or_default() += hits;
+        }
+    }
+    let changed = BANNED.iter().filter_map(|(word, known)| {
+        let now = totals.get(word).copied().unwrap_or(0);
+        let instead = if now > *known {
+            "use another word"
+        } else {
+            "lower the number"
+        };
+        (now != *known).then(|| format!("(\"{word}\", {now}), // was {known}: {instead}"))
+    });
+    none(
+        "banned words in names, comments and tests",
+        "BANNED in crates/throng/tests/it/tidy/words.rs has their numbers, which only shrink.",
+        &changed.collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn words_are_split_as_readers_read_them() {
+    assert_eq!(
+        words("users_told, LoopNews: it's"),
+        ["users", "told", "loop", "news", "it", "s"]
+    );
+    let tokens = "#[doc = \"told\"] #[error(\"asked\")] fn f() { x.expect(\"told\"); panic!(\"told\"); g(\"b\") }";
+    let mut texts = Vec::new();
+    users_texts(tokens.parse().unwrap(), false, &mut texts);
+    let texts: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(texts, ["\"asked\"", "\"b\""]);
+}
