@@ -41,7 +41,7 @@ fn invalid_settings_are_refused() {
     let mut wrong = throng(["serve", "ads", "--ads", "10", "--long-list", "20"]);
     Ended::of(&mut wrong)
         .with(64)
-        .stderr_contains("a short list has an ad at least");
+        .stderr_contains("the short list needs at least 1 ad");
     let mut wrong = throng(["serve", "ads", "--log-format", "xml"]);
     Ended::of(&mut wrong).with(64);
     // Of these SQLite would keep nothing.
@@ -49,7 +49,7 @@ fn invalid_settings_are_refused() {
         let mut wrong = throng(["serve", "ads", "--store", store]);
         Ended::of(&mut wrong)
             .with(64)
-            .stderr_contains("is no database that is known here");
+            .stderr_contains("is not a supported store");
     }
     for option in ["--store", "--cache"] {
         let mut wrong = throng(["serve", "ads", option, "env:ADDRESS"]);

@@ -184,11 +184,7 @@ fn searches_without_a_setting_are_errors() {
             .with(code)
             .stderr_contains(message);
     };
-    check(
-        &[file, "--set", "thresholds=[]"],
-        65,
-        "nothing says what has to hold",
-    );
+    check(&[file, "--set", "thresholds=[]"], 65, "has no thresholds");
     check(
         &[file, "--of", "name"],
         64,

@@ -62,7 +62,7 @@ fn a_malformed_url_is_corrected_in_the_hint() {
     for verb in ["check", "capacity", "experiment"] {
         at_root(&[verb, "http://127.0.0.1:1/"])
             .with(66)
-            .stderr_contains("only `throng run` takes a URL");
+            .stderr_contains("only `throng run` accepts a URL");
     }
     let missing = at_root(&["experiment", "nowhere.yaml"]).with(66);
     assert!(!missing.err.contains("URL"), "{}", missing.err);

@@ -224,7 +224,7 @@ fn single_runs_are_compared_by_their_windows_unless_strict() {
     compare(&space, "new", "old", &["--strict", "--junit", "report.xml"])
         .with(2)
         .stdout_contains("INCONCLUSIVE")
-        .stdout_contains("fatal: a side has a single run");
+        .stdout_contains("fatal: one side has a single run");
     let junit = std::fs::read_to_string(space.path("report.xml")).unwrap();
     assert!(junit.contains("<error message=\"inconclusive\""), "{junit}");
 }
@@ -304,7 +304,7 @@ fn ambiguous_results_are_refused() {
         .stderr_contains("not all runs measure GET / (request), GET /b (request)");
     compare(&space, "new", "old", &["--force"])
         .with(0)
-        .stdout_contains("warning: not all was alike")
+        .stdout_contains("warning: the runs differ in their conditions")
         .stdout_contains("no difference seen in connect");
 }
 
@@ -319,7 +319,7 @@ fn untrusted_runs_are_not_compared() {
     ensemble(&space, "new", 11..16, &untrusted);
     compare(&space, "new", "old", &[])
         .with(2)
-        .stdout_contains("fatal: C1, C2, C3, C4, C5 are not to be trusted");
+        .stdout_contains("fatal: C1, C2, C3, C4, C5 are untrusted");
     compare(&space, "new", "old", &["--force"]).with(1);
 }
 
@@ -367,12 +367,12 @@ fn bad_input_is_reported_and_never_filled_in() {
     refused(
         &[&first, &second, "--quantiles", "50,100"],
         64,
-        "per cents between 0 and 100",
+        "percentages between 0 and 100",
     );
     refused(
         &[&first, &second, "--alpha", "2"],
         64,
-        "a chance from 0.000001 to 0.5",
+        "a probability from 0.000001 to 0.5",
     );
     refused(&[&first, &second, "--strict"], 64, "--baseline");
     refused(
@@ -409,7 +409,7 @@ fn damaged_and_killed_runs_are_listed_as_such() {
     remove("summary.json");
     compare(&space, "new", "old", &[])
         .with(2)
-        .stdout_contains("C1 is not to be trusted");
+        .stdout_contains("C1 is untrusted");
     let cut = |name: &str| {
         let bytes = std::fs::read(run.join(name)).unwrap();
         std::fs::write(run.join(name), &bytes[..bytes.len() / 2]).unwrap();

@@ -249,7 +249,7 @@ fn ctrl_c_leaves_a_resumable_search() {
     running.interrupt();
     let ended = running.end().with(2);
     ended.stderr_contains("8 of 8 runs are missing");
-    ended.stdout_contains("8 of 8 planned runs are not there");
+    ended.stdout_contains("8 of 8 planned runs are missing");
     assert_eq!(stages(&space).0, ["pending"; 8]);
 }
 
@@ -617,7 +617,7 @@ fn a_run_whose_target_dies_does_not_count() {
     }
     running.kill_child();
     let ended = running.end().with(2);
-    ended.stdout_contains("the target market ended at");
+    ended.stdout_contains("the target market exited during the run");
     let (stages, directories) = stages(&space);
     assert!(stages.contains(&"failed".to_owned()), "{stages:?}");
     assert_eq!(directories.len(), 2, "what was made of it is named");

@@ -247,7 +247,7 @@ fn a_model_leaves_its_page_and_a_check_adds_to_it() {
         (&first["severity"], &first["code"]),
         (&"warning".into(), &"lines-format".into())
     );
-    assert_eq!(page["log"]["faults"][0]["examples"][0][1], "nonsense");
+    assert_eq!(page["log"]["problems"][0]["examples"][0][1], "nonsense");
     let arrivals = &page["arrivals"][0];
     let users = arrivals["pictures"]["users"].as_array().unwrap();
     assert_eq!(users.iter().filter_map(Value::as_u64).sum::<u64>(), 100);

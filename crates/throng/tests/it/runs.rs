@@ -242,7 +242,7 @@ fn a_url_without_responses_fails() {
     ended.stdout_contains("4 × status (first: 404)");
     let url = echo.url.replace("http", "ws") + "/echo";
     let ended = Ended::of(&mut space.run(&[&url, "--users", "2"])).with(64);
-    ended.stderr_contains("session begins `- ws: /echo`");
+    ended.stderr_contains("starts with `- ws: /echo`");
 }
 
 #[test]

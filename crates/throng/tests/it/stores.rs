@@ -264,11 +264,15 @@ fn errors_of_store_urls_hide_the_password() {
             &format!("cannot keep records in {shown}"),
         );
     }
-    refused(&small("mysql://me:hunter2@h/", &[]), 64, "name a database");
+    refused(
+        &small("mysql://me:hunter2@h/", &[]),
+        64,
+        "give the name of a database",
+    );
     refused(
         &small("http://me:hunter2@h/db", &[]),
         64,
-        "no database that is known here",
+        "is not a supported store",
     );
     refused(
         &small("env:NO_SUCH_VARIABLE", &[]),
@@ -307,7 +311,7 @@ fn errors_of_store_urls_hide_the_password() {
         refused(
             &small(&database.url, &[]),
             69,
-            "begun with seed 2 and 50 ads",
+            "created with seed 2 and 50 ads",
         );
         database.run("UPDATE ads_mark SET version = 7");
         refused(&small(&database.url, &[]), 69, "its tables have version 7");

@@ -180,16 +180,16 @@ fn errors_point_into_the_xml() {
     std::fs::write(&latin, b"<?xml version='1.0'?><tsung>\xe9</tsung>").unwrap();
     Ended::of(throng(["check"]).arg(&latin))
         .with(65)
-        .stderr_contains("byte 28 is no UTF-8");
+        .stderr_contains("byte 28 is not UTF-8");
     // Options of results, of which a file has none, and the other way about.
     Ended::of(throng(["import", "--start", "2015-07-31T15:36"]).arg(&lost))
         .with(64)
-        .stderr_contains("is no directory, and --start has no meaning for it");
+        .stderr_contains("is a file; --start does not apply to it");
     Ended::of(throng(["import", "--lenient"]).arg(&bad))
         .with(64)
-        .stderr_contains("is a directory, and --lenient has no meaning for it");
+        .stderr_contains("is a directory; --lenient does not apply to it");
     let other = space.file("other.txt", "hello");
     Ended::of(throng(["import"]).arg(&other))
         .with(65)
-        .stderr_contains("nothing that can be imported");
+        .stderr_contains("has no format that can be imported");
 }

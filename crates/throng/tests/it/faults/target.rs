@@ -20,7 +20,7 @@ fn a_killed_target_ends_the_run_untrusted() {
     running.line();
     running.kill_child();
     let ended = running.end().with(2);
-    ended.stdout_contains("the target market ended at");
+    ended.stdout_contains("the target market exited during the run");
     let (run, summary) = (space.only(), space.summary());
     assert_eq!(run.info().status, RunStatus::Failed);
     assert!(run.is_complete(), "{:?}", run.missing());

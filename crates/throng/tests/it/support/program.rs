@@ -242,7 +242,7 @@ impl Ended {
         let Ended { out, err, .. } = self;
         assert!(
             flat(out).contains(wanted),
-            "{wanted:?} was not said:\n{out}{err}"
+            "{wanted:?} is not on standard output:\n{out}{err}"
         );
         self
     }
