@@ -118,8 +118,10 @@ fn unknown_health_and_latencies_stay_empty() {
     let lines: Vec<_> = lines
         .flat_map(|finding| finding_lines(finding, Style::PLAIN))
         .collect();
-    let text = lines.join("\n") + "\n";
+    // The first line keeps `expect` from dropping the indentation of the others.
+    let text = format!("findings\n{}\n", lines.join("\n"));
     expect![[r#"
+        findings
           ! warning: another generator measured these results: whether it kept up is unknown, and latencies may include its lag
           ! warning: 1 of 3 clients left no readable report, and their measurements are missing from all figures; the first:
             10.0.0.3 in eu: it is empty
