@@ -318,7 +318,11 @@ fn errors_of_store_urls_hide_the_password() {
     }
     for database in Database::each(&services, "ads_other_tables") {
         database.run("CREATE TABLE something (else_ INTEGER)");
-        refused(&small(&database.url, &[]), 69, "it has tables of another program");
+        refused(
+            &small(&database.url, &[]),
+            69,
+            "it has tables of another program",
+        );
     }
 }
 
