@@ -122,18 +122,18 @@ pub fn compare(
     baselines: &[Run],
     options: &Options,
 ) -> Result<Comparison, CompareError> {
-    compare_telling(candidates, baselines, options, &mut |_| {})
+    compare_with_progress(candidates, baselines, options, &mut |_| {})
 }
 
-/// As [`compare`], and tells each step before it is taken.
+/// As [`compare`], and reports each step before it is taken.
 ///
 /// # Errors
 /// As [`compare`].
-pub fn compare_telling(
+pub fn compare_with_progress(
     candidates: &[Run],
     baselines: &[Run],
     options: &Options,
-    tell: &mut dyn FnMut(Step<'_>),
+    progress: &mut dyn FnMut(Step<'_>),
 ) -> Result<Comparison, CompareError> {
     let all: Vec<&Run> = baselines.iter().chain(candidates).collect();
     check(&all, options)?;
@@ -149,24 +149,8 @@ pub fn compare_telling(
     let mut findings = findings::of_runs(&all, &runs, rule, options);
 
     let common = common(&all, options);
-    let read = read_all(&all, &spans, &common, options, tell)?;
-    let mut measures = Vec::new();
-    let mut tested: Vec<Vec<Component>> = Vec::new();
-    let of = common.len();
-    for (number, common) in common.iter().enumerate() {
-        tell(Step::Comparing {
-            number,
-            of,
-            measure: &common.name,
-        });
-        let of_runs: Vec<&Measured> = read.iter().map(|run| &run[number]).collect();
-        if of_runs.iter().all(|measured| measured.is_empty()) {
-            continue;
-        }
-        let (measure, components) = measure(common, &of_runs, &runs, rule, options);
-        measures.push(measure);
-        tested.push(components);
-    }
+    let read = read_all(&all, &spans, &common, options, progress)?;
+    let (mut measures, tested) = compare_measures(&common, &read, &runs, rule, options, progress);
     if measures.is_empty() {
         return Err(CompareError::NoMeasure);
     }
@@ -201,6 +185,35 @@ pub fn compare_telling(
         runs,
         measures,
     })
+}
+
+/// Compares each common measure that some run has, with the components of its tests.
+fn compare_measures(
+    common: &[Common],
+    read: &[Vec<Measured>],
+    runs: &[ComparedRun],
+    rule: Option<Rule>,
+    options: &Options,
+    progress: &mut dyn FnMut(Step<'_>),
+) -> (Vec<ComparedMeasure>, Vec<Vec<Component>>) {
+    let mut measures = Vec::new();
+    let mut tested: Vec<Vec<Component>> = Vec::new();
+    let of = common.len();
+    for (number, common) in common.iter().enumerate() {
+        progress(Step::Comparing {
+            number,
+            of,
+            measure: &common.name,
+        });
+        let of_runs: Vec<&Measured> = read.iter().map(|run| &run[number]).collect();
+        if of_runs.iter().all(|measured| measured.is_empty()) {
+            continue;
+        }
+        let (measure, components) = measure(common, &of_runs, runs, rule, options);
+        measures.push(measure);
+        tested.push(components);
+    }
+    (measures, tested)
 }
 
 /// By measure: its name, and the times of each run in nanoseconds. Measures of which nothing ended
@@ -329,7 +342,7 @@ fn read_all(
     spans: &[Span],
     common: &[Common],
     options: &Options,
-    tell: &mut dyn FnMut(Step<'_>),
+    progress: &mut dyn FnMut(Step<'_>),
 ) -> Result<Vec<Vec<Measured>>, CompareError> {
     let places = |run: usize| -> Vec<usize> { common.iter().map(|c| c.places[run]).collect() };
     let mut counts = Vec::with_capacity(all.len());
@@ -347,7 +360,7 @@ fn read_all(
         .enumerate()
         .map(|(number, (run, &span))| {
             let of = all.len();
-            tell(Step::Reading { number, of });
+            progress(Step::Reading { number, of });
             let measured = read::read(run, span, &places(number), &by_rows, options)?;
             Ok(measured)
         });
@@ -365,8 +378,8 @@ fn fill(
     let samples: Vec<&Sample> = units.iter().map(|unit| &unit.sample).collect();
     let thinned = match serial::of_runs(of_runs) {
         Some(serial) => {
-            let (told, thinned) = serial.into_iter().unzip();
-            measure.serial = told;
+            let (serial, thinned) = serial.into_iter().unzip();
+            measure.serial = serial;
             thinned
         }
         None => vec![None; samples.len()],

@@ -198,31 +198,7 @@ fn published(
     window_s: Option<f64>,
     before: &[MeterValue],
 ) -> Result<MeterValue, MetersError> {
-    let mut inputs = Vec::new();
-    let mut moments: Vec<BTreeMap<i64, f64>> = Vec::new();
-    let weights: f64 = meter.inputs.iter().map(|input| input.weight).sum();
-    for input in &meter.inputs {
-        let at = |why| MetersError::Input {
-            meter: meter.name.clone(),
-            input: input.name.clone(),
-            run: run.name.clone(),
-            why: Box::new(why),
-        };
-        let taken = inputs::take(input, run, window_s, before).map_err(at)?;
-        moments.push(taken.moments);
-        inputs.push(InputValue {
-            name: input.name.clone(),
-            unit: taken.unit,
-            radius: taken.radius,
-            elasticity: None,
-            ratio: None,
-            weight: if weights > 0.0 {
-                input.weight / weights
-            } else {
-                0.0
-            },
-        });
-    }
+    let (mut inputs, moments) = input_values(meter, run, window_s, before)?;
     let radii = |of: fn(&Extremes) -> f64| inputs.iter().map(|i| of(&i.radius)).collect::<Vec<_>>();
     let means = radii(|radius| radius.mean);
     // One polygon for each moment, or one for the run as a whole.
@@ -234,21 +210,10 @@ fn published(
         }
         false => (vec![means.clone()], None),
     };
-    let no_moment = || MetersError::Input {
-        meter: meter.name.clone(),
-        input: meter
-            .inputs
-            .iter()
-            .map(|input| input.name.as_str())
-            .collect::<Vec<_>>()
-            .join(", "),
-        run: run.name.clone(),
-        why: Box::new(InputError::NoMoment),
-    };
     let over = |of: fn(&[f64]) -> Option<f64>| {
         let values: Vec<f64> = polygons.iter().filter_map(|radii| of(radii)).collect();
-        let told = inputs::statistics(&values).ok_or_else(no_moment)?;
-        Ok(told.times(meter.scale))
+        let statistics = inputs::statistics(&values).ok_or_else(|| no_moment(meter, run))?;
+        Ok(statistics.times(meter.scale))
     };
     let mut published = over(polygon::area)?;
     if !meter.each_moment {
@@ -275,10 +240,59 @@ fn published(
     })
 }
 
+/// Radii of one input by moment, in nanoseconds since the run's start.
+type Moments = BTreeMap<i64, f64>;
+
+/// The values of a meter's inputs, and the radius of each input at each moment.
+fn input_values(
+    meter: &Meter,
+    run: &Subject,
+    window_s: Option<f64>,
+    before: &[MeterValue],
+) -> Result<(Vec<InputValue>, Vec<Moments>), MetersError> {
+    let mut inputs = Vec::new();
+    let mut moments: Vec<Moments> = Vec::new();
+    let weights: f64 = meter.inputs.iter().map(|input| input.weight).sum();
+    for input in &meter.inputs {
+        let at = |why| MetersError::Input {
+            meter: meter.name.clone(),
+            input: input.name.clone(),
+            run: run.name.clone(),
+            why: Box::new(why),
+        };
+        let taken = inputs::take(input, run, window_s, before).map_err(at)?;
+        moments.push(taken.moments);
+        inputs.push(InputValue {
+            name: input.name.clone(),
+            unit: taken.unit,
+            radius: taken.radius,
+            elasticity: None,
+            ratio: None,
+            weight: if weights > 0.0 {
+                input.weight / weights
+            } else {
+                0.0
+            },
+        });
+    }
+    Ok((inputs, moments))
+}
+
+/// The error of a meter whose inputs have no moment in common.
+fn no_moment(meter: &Meter, run: &Subject) -> MetersError {
+    let names = meter.inputs.iter().map(|input| input.name.as_str());
+    MetersError::Input {
+        meter: meter.name.clone(),
+        input: names.collect::<Vec<_>>().join(", "),
+        run: run.name.clone(),
+        why: Box::new(InputError::NoMoment),
+    }
+}
+
 /// The radii at each moment at which all inputs have one.
-fn each_moment(inputs: &[BTreeMap<i64, f64>]) -> impl Iterator<Item = Vec<f64>> {
-    let first = inputs.first().into_iter().flat_map(|told| told.keys());
-    first.filter_map(|at| inputs.iter().map(|told| told.get(at).copied()).collect())
+fn each_moment(inputs: &[Moments]) -> impl Iterator<Item = Vec<f64>> {
+    let first = inputs.first().into_iter().flat_map(|radii| radii.keys());
+    first.filter_map(|at| inputs.iter().map(|radii| radii.get(at).copied()).collect())
 }
 
 /// Fills in the ratios to the reference, and what they come to. An input that is itself a meter brings

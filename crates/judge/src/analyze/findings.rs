@@ -4,7 +4,7 @@ use record::schema::{Finding, Severity};
 
 use super::down::{Availability, Interval};
 use super::drift::Drift;
-use super::laws::Laws;
+use super::laws::{Laws, Little, ResponseLaw, Utilisation};
 use super::windows::{Evenness, Known};
 use super::{Analysis, CONFIDENCE};
 use crate::finding::finding;
@@ -233,80 +233,89 @@ fn never_down(found: &Availability) -> Finding {
 }
 
 fn laws(laws: &Laws) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let severity = |holds| {
-        if holds {
-            Severity::Good
-        } else {
-            Severity::Warning
-        }
+    let little = laws.little.as_ref().map(little);
+    let response = laws.response.as_ref().map(response);
+    let utilisation = laws.utilisation.as_ref().map(utilisation);
+    [little, response, utilisation]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn little(little: &Little) -> Finding {
+    let text = format!(
+        "Little's law {}: {} in flight, and {} · {} = {}",
+        law_verb(little.holds),
+        significant(little.in_flight),
+        units::rate(little.per_s),
+        units::duration(little.service_ns),
+        significant(little.product)
+    );
+    finding(law_severity(little.holds), "little", text)
+        .with("in_flight", little.in_flight)
+        .with("per_s", little.per_s)
+        .with("service_s", little.service_ns / 1e9)
+        .with("deviation", little.deviation)
+        .done()
+}
+
+fn response(law: &ResponseLaw) -> Finding {
+    let text = match law.holds {
+        Some(holds) => format!(
+            "the response time law {}: {} users at {} with {} think time predict {} per \
+             operation, and {} was measured",
+            law_verb(holds),
+            significant(law.users),
+            units::rate(law.per_s),
+            units::duration(law.think_ns),
+            units::duration(law.law_ns),
+            units::duration(law.service_ns)
+        ),
+        None => format!(
+            "the response time law cannot be checked: {} of the users' time is before their \
+             first operation or after their last",
+            units::share(1.0 - law.known)
+        ),
     };
-    let verb = |holds| if holds { "holds" } else { "does not hold" };
-    let number = |x: f64| units::significant(x, 3);
-    if let Some(little) = &laws.little {
-        let text = format!(
-            "Little's law {}: {} in flight, and {} · {} = {}",
-            verb(little.holds),
-            number(little.in_flight),
-            units::rate(little.per_s),
-            units::duration(little.service_ns),
-            number(little.product)
-        );
-        findings.push(
-            finding(severity(little.holds), "little", text)
-                .with("in_flight", little.in_flight)
-                .with("per_s", little.per_s)
-                .with("service_s", little.service_ns / 1e9)
-                .with("deviation", little.deviation)
-                .done(),
-        );
+    let severity = law.holds.map_or(Severity::Note, law_severity);
+    finding(severity, "response-law", text)
+        .with("users", law.users)
+        .with("think_s", law.think_ns / 1e9)
+        .with("law_s", law.law_ns / 1e9)
+        .with("service_s", law.service_ns / 1e9)
+        .with("known", law.known)
+        .done()
+}
+
+fn utilisation(used: &Utilisation) -> Finding {
+    let text = format!(
+        "the generator's loops used {} of {}, {} per operation: enough for about {}; the \
+         target's utilisation is not recorded",
+        significant(used.cores),
+        units::counted(u64::from(used.of), "core"),
+        units::duration(used.demand_ns),
+        units::rate(used.per_s_max)
+    );
+    finding(Severity::Note, "utilisation", text)
+        .with("cores", used.cores)
+        .with("demand_s", used.demand_ns / 1e9)
+        .done()
+}
+
+fn law_severity(holds: bool) -> Severity {
+    if holds {
+        Severity::Good
+    } else {
+        Severity::Warning
     }
-    if let Some(law) = &laws.response {
-        let text = match law.holds {
-            Some(holds) => format!(
-                "the response time law {}: {} users at {} with {} think time predict {} per \
-                 operation, and {} was measured",
-                verb(holds),
-                number(law.users),
-                units::rate(law.per_s),
-                units::duration(law.think_ns),
-                units::duration(law.law_ns),
-                units::duration(law.service_ns)
-            ),
-            None => format!(
-                "the response time law cannot be checked: {} of the users' time is before their \
-                 first operation or after their last",
-                units::share(1.0 - law.known)
-            ),
-        };
-        let severity = law.holds.map_or(Severity::Note, severity);
-        findings.push(
-            finding(severity, "response-law", text)
-                .with("users", law.users)
-                .with("think_s", law.think_ns / 1e9)
-                .with("law_s", law.law_ns / 1e9)
-                .with("service_s", law.service_ns / 1e9)
-                .with("known", law.known)
-                .done(),
-        );
-    }
-    if let Some(used) = &laws.utilisation {
-        let text = format!(
-            "the generator's loops used {} of {}, {} per operation: enough for about {}; the \
-             target's utilisation is not recorded",
-            number(used.cores),
-            units::counted(u64::from(used.of), "core"),
-            units::duration(used.demand_ns),
-            units::rate(used.per_s_max)
-        );
-        findings.push(
-            finding(Severity::Note, "utilisation", text)
-                .with("cores", used.cores)
-                .with("demand_s", used.demand_ns / 1e9)
-                .done(),
-        );
-    }
-    findings
+}
+
+fn law_verb(holds: bool) -> &'static str {
+    if holds { "holds" } else { "does not hold" }
+}
+
+fn significant(x: f64) -> String {
+    units::significant(x, 3)
 }
 
 /// How even throughput and responses are from window to window.

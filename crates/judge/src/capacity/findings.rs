@@ -32,13 +32,37 @@ fn answer(
     good: Option<&Level>,
     bad: Option<&Level>,
 ) -> Finding {
+    let (severity, code, text) = result(conclusion.ending, knob, good, bad);
+    let text = text + unfinished(conclusion.ending);
+    let severity = match conclusion.ending {
+        Ending::OutOfSteps | Ending::OutOfTime | Ending::Interrupted => {
+            severity.max(Severity::Warning)
+        }
+        _ => severity,
+    };
+    let mut draft = finding(severity, code, text);
+    for (name, load) in [("holds", conclusion.holds), ("breaks", conclusion.breaks)] {
+        if let Some(load) = load {
+            draft = draft.with(name, load);
+        }
+    }
+    draft.done()
+}
+
+/// Severity, code and text of what the runs show about the load.
+fn result(
+    ending: Ending,
+    knob: &LoadSetting,
+    good: Option<&Level>,
+    bad: Option<&Level>,
+) -> (Severity, &'static str, String) {
     let trials = |level: &Level| {
         let trusted = level.holds + level.breaks;
         format!("{} of {trusted} runs kept the thresholds", level.holds)
     };
     let shown = |level: &Level| knob.shown(level.load);
     let generator = |bad: &Level| bad.verdict == Verdict::Untrusted || bad.verdict == Verdict::Open;
-    let (severity, code, mut text) = match (conclusion.ending, good, bad) {
+    match (ending, good, bad) {
         (Ending::AllHold, Some(good), _) => (
             Severity::Good,
             "capacity-above",
@@ -93,8 +117,12 @@ fn answer(
             "capacity-unknown",
             "no run completed".to_owned(),
         ),
-    };
-    text += match conclusion.ending {
+    }
+}
+
+/// Why a search ended before it reached its precision, if it did.
+fn unfinished(ending: Ending) -> &'static str {
+    match ending {
         Ending::OutOfSteps => {
             "; the search ran out of steps (--steps) before it reached its precision; --resume \
              continues it"
@@ -105,20 +133,7 @@ fn answer(
         }
         Ending::Interrupted => "; the search was interrupted; --resume continues it",
         _ => "",
-    };
-    let severity = match conclusion.ending {
-        Ending::OutOfSteps | Ending::OutOfTime | Ending::Interrupted => {
-            severity.max(Severity::Warning)
-        }
-        _ => severity,
-    };
-    let mut draft = finding(severity, code, text);
-    for (name, load) in [("holds", conclusion.holds), ("breaks", conclusion.breaks)] {
-        if let Some(load) = load {
-            draft = draft.with(name, load);
-        }
     }
-    draft.done()
 }
 
 /// What the runs above the knee say of themselves.

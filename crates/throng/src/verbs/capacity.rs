@@ -10,7 +10,7 @@ use controller::{
 use convert::Leniency;
 use judge::capacity::{Bounds, Ending};
 use plan::LoadSetting;
-use report::Page;
+use report::{Page, Style};
 use scenario::{LoadSettingError, load_setting};
 
 use crate::args::CapacityArgs;
@@ -83,31 +83,40 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
             }
         });
     view.end();
-    let SearchResult {
-        directory,
-        conclusion,
-        trials,
-    } = sought?;
-    let page = Page::capacity(&conclusion, &trials, &setting, &text.name, page::VERSION);
-    let page = page::beside(&page, &directory, args.html.as_deref())?;
-    let text = if args.json {
-        report::json(&conclusion)
-    } else if args.quiet {
-        String::new()
-    } else {
-        report::capacity(
-            &conclusion,
-            &setting,
-            &directory.display().to_string(),
-            style,
-        ) + &page.as_deref().map_or(String::new(), page::line)
-    };
-    written(write!(std::io::stdout(), "{text}"))?;
-    Ok(match conclusion.ending {
+    let result = sought?;
+    show(args, &result, &setting, &text.name, style)?;
+    Ok(match result.conclusion.ending {
         Ending::Found | Ending::AllHold => Exit::Passed,
         Ending::NoneHolds => Exit::Failed,
         _ => Exit::Untrusted,
     })
+}
+
+/// Writes the page and prints the result of a search.
+fn show(
+    args: &CapacityArgs,
+    result: &SearchResult,
+    setting: &LoadSetting,
+    scenario: &str,
+    style: Style,
+) -> Result<(), Failure> {
+    let SearchResult {
+        directory,
+        conclusion,
+        trials,
+    } = result;
+    let page = Page::capacity(conclusion, trials, setting, scenario, page::VERSION);
+    let page = page::beside(&page, directory, args.html.as_deref())?;
+    let text = if args.json {
+        report::json(conclusion)
+    } else if args.quiet {
+        String::new()
+    } else {
+        report::capacity(conclusion, setting, &directory.display().to_string(), style)
+            + &page.as_deref().map_or(String::new(), page::line)
+    };
+    written(write!(std::io::stdout(), "{text}"))?;
+    Ok(())
 }
 
 /// A new search, with its directory.

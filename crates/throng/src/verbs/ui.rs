@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 
-use judge::compare::{Options, Step, compare_telling};
+use judge::compare::{Options, Step, compare_with_progress};
 use judge::index::{Entry, Index, Kind, Listing};
 use live::{Comparison, ComparisonRequest, Progress, Results, ResultsPages};
 use record::Run;
@@ -152,7 +152,7 @@ impl Results for Directory {
         };
         let mut step = |step: Step<'_>| report(progress(step));
         let (runs, baseline) = (open(&request.runs)?, open(&request.baseline)?);
-        let comparison = compare_telling(&runs, &baseline, &options, &mut step)
+        let comparison = compare_with_progress(&runs, &baseline, &options, &mut step)
             .map_err(|error| Failure::new(Exit::Data, error).one_line())?;
         let page = Page::comparison(&comparison, page::VERSION);
         Ok(Comparison {
