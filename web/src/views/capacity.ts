@@ -26,9 +26,7 @@ function isFound(doc: CapacityDocument): boolean {
 
 export function capacity(doc: CapacityDocument): void {
   const found =
-    doc.holds === null
-      ? 'None found'
-      : `${load(doc, doc.holds)}${isFound(doc) ? '' : ' or more'}`;
+    doc.holds === null ? 'None found' : `${load(doc, doc.holds)}${isFound(doc) ? '' : ' or more'}`;
   const lines_ = el('div');
   page(
     {

@@ -127,7 +127,7 @@ fn phases(a: &RunInfo, b: &RunInfo, options: &Options) -> Option<String> {
     if of_a == of_b {
         return None;
     }
-    let told = |phases: &[PhaseInfo]| {
+    let planned = |phases: &[PhaseInfo]| {
         let users: f64 = phases.iter().map(|p| p.users_planned).sum();
         let length_ns = phases
             .iter()
@@ -140,11 +140,11 @@ fn phases(a: &RunInfo, b: &RunInfo, options: &Options) -> Option<String> {
             units::about(users)
         )
     };
-    let (told_a, told_b) = (told(&of_a), told(&of_b));
-    Some(if told_a == told_b {
+    let (plan_a, plan_b) = (planned(&of_a), planned(&of_b));
+    Some(if plan_a == plan_b {
         "their phases differ in names or times".to_owned()
     } else {
-        format!("they planned {told_a} and {told_b}")
+        format!("they planned {plan_a} and {plan_b}")
     })
 }
 

@@ -75,7 +75,7 @@ impl Draft {
     ) -> Result<Section, String> {
         if let Some((table, unit)) = titled(line) {
             if unit != "ms" {
-                return Err(format!("{table} are told in {unit}, not in ms"));
+                return Err(format!("{table} are in {unit}, not in ms"));
             }
             return Ok(match table {
                 "Durations" => Section::Durations(Vec::new()),

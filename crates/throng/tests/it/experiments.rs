@@ -647,7 +647,7 @@ fn an_unusable_experiment_is_refused_before_any_run() {
     let compare = "compare: { measures: request }\n";
     refused(
         &|text| text.replace("repetitions: 2", "repetitions: 101") + compare,
-        "`compare` takes 100 runs of a combination at most, and `repetitions` is 101",
+        "`compare` accepts at most 100 runs per combination, and `repetitions` is 101",
     );
     refused(
         &|text| text + &compare.replace(" }", ", skip: 10m }"),

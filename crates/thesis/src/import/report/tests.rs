@@ -81,7 +81,7 @@ fn what_is_no_report_says_why() {
         ),
         (
             &with("Durations (ms):", "Durations (s):"),
-            "line 14: Durations are told in s, not in ms",
+            "line 14: Durations are in s, not in ms",
         ),
         (
             &with("stddev", "sigma"),

@@ -192,11 +192,11 @@ impl Opened {
             return Err(Failure::hinted(
                 Exit::Data,
                 format!(
-                    "`compare` takes {} runs of a combination at most, and `repetitions` is       \
-                                    {repetitions}",
+                    "`compare` accepts at most {} runs per combination, and `repetitions` is \
+                     {repetitions}",
                     judge::compare::RUNS_MAX
                 ),
-                "take fewer repetitions, or leave out `compare`",
+                "lower `repetitions`, or remove `compare`",
             ));
         }
         if plan.end_ns() <= compare.skip_ns {
