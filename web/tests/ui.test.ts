@@ -245,7 +245,7 @@ describe('a comparison', () => {
     expect(await page.locator('.selection p').innerText()).toMatch(
       /1 run compared with 1 run as the baseline/,
     );
-    await page.getByRole('link', { name: 'Compare', exact: true }).focus();
+    await page.getByRole('link', { name: 'Compare runs' }).focus();
     await page.keyboard.press('Enter');
     await compared(page);
     expect(await page.locator('.findings li').count()).toBeGreaterThan(0);
@@ -281,7 +281,7 @@ describe('a comparison', () => {
     expect(await page.locator('.selection p').innerText()).toMatch(
       /2 runs compared with each other/,
     );
-    await page.getByRole('link', { name: 'Compare', exact: true }).click();
+    await page.getByRole('link', { name: 'Compare runs' }).click();
     await page.getByRole('link', { name: 'Compare anyway' }).click();
     await compared(page);
     expect(faults).toEqual([]);

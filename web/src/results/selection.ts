@@ -74,7 +74,7 @@ function drawSelection(): void {
     `?runs=${runs.join(',')}` + (baseline.length > 0 ? `&baseline=${baseline.join(',')}` : '');
   panel.replaceChildren(el('p', { role: 'status' }, text));
   if (rows.length > 0) append(panel, el('ul', {}, ...rows));
-  if (enough) append(panel, el('a', { class: 'go', href: address }, 'Compare'));
+  if (enough) append(panel, el('a', { class: 'go', href: address }, 'Compare runs'));
 }
 
 function count(n: number): string {
