@@ -23,7 +23,7 @@ pub struct SendOp {
 /// A message that is waited for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Expect {
-    /// All must hold. Empty: the next message that is not one of [`Plan::messages`].
+    /// All must hold. Empty: the next message that is not one of [`crate::Plan::messages`].
     pub when: Vec<Match>,
     pub save: Vec<Save>,
     /// Evaluated after `save`; a false one counts as error kind `check`.

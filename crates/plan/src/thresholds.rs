@@ -62,7 +62,7 @@ pub enum Figure {
         stat: Stat,
         measure: Option<MeasureId>,
         basis: Basis,
-        /// Index into [`Plan::phases`]; `None`: the whole run.
+        /// Index into [`crate::Plan::phases`]; `None`: the whole run.
         phase: Option<usize>,
     },
 }
