@@ -27,7 +27,7 @@ pub(super) struct Metrics {
     pub(super) cache: Arc<LinkFigures>,
 }
 
-/// How many numbers a process tells the others of its group.
+/// How many numbers a process reports to the others of its group.
 pub(super) const FIGURES: usize = Step::ALL.len() + 15;
 
 impl Metrics {

@@ -42,7 +42,7 @@ pub struct Course {
     pub slots: usize,
     /// Length of a column of the heat maps in seconds.
     pub heat_slot_s: u64,
-    /// What the seconds told; those that were 0 throughout are excluded.
+    /// What the seconds reported; those that were 0 throughout are excluded.
     pub seconds: Vec<Track>,
     /// Those of most operations, in the order of the run's list.
     pub measures: Vec<MeasureCourse>,

@@ -69,7 +69,7 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Moves to the beginning of the frame. Terminals move up by 1 if told to move up by 0.
+    /// Moves to the beginning of the frame. Terminals move up by 1 even for a count of 0.
     fn rewind(&self, bytes: &mut Vec<u8>) -> io::Result<()> {
         if self.drawn > 0 {
             queue!(bytes, MoveUp(self.drawn))?;

@@ -6,7 +6,7 @@ use crate::figures::Figures;
 use crate::finding::finding;
 use crate::limits::LOSSES_TOLD_MAX;
 
-/// A finding for each lost worker, and one for those that are too many to be told. `allow_lost_workers`: the
+/// A finding for each lost worker, and one for those that are too many to list. `allow_lost_workers`: the
 /// others are to be judged nevertheless.
 pub(super) fn found(figures: &Figures, allow_lost_workers: bool) -> Vec<Finding> {
     let severity = if allow_lost_workers {

@@ -11,7 +11,7 @@ use super::table::Key;
 use crate::sse;
 use crate::websocket::frames::{self, Decoded, Received};
 
-/// Replies are gathered up to so many bytes before they are sent.
+/// Maximum size of the replies that are gathered before they are sent, in bytes.
 const GATHER_BYTES: usize = 16 * 1024;
 
 impl<S: Service> Reactor<S> {

@@ -44,7 +44,7 @@ pub(crate) struct Row<G> {
     pub(crate) readable: bool,
     /// The peer will send nothing more; it must be read to its end.
     pub(crate) hung_up: bool,
-    /// It is among those to be processed without being told of.
+    /// It is processed without a notification.
     pub(crate) scheduled: bool,
     /// The kernel tells of room to write.
     pub(crate) room_watched: bool,

@@ -16,7 +16,7 @@ use super::notice::Notice;
 use super::service::{ReactorOptions, Service, SharedReactor};
 use crate::{ThreadContext, stopped};
 
-/// Serves on one thread until told to stop, and then until the last connection has ended or the
+/// Serves on one thread until it is stopped, and then until the last connection has ended or the
 /// time for stopping is over. Ends at once when the kernel has no room to serve at all.
 pub async fn serve<S: Service>(service: Arc<S>, options: ReactorOptions, context: ThreadContext) {
     let ThreadContext { listener, mut stop } = context;

@@ -167,7 +167,7 @@ impl From<Pool> for PoolView {
     }
 }
 
-/// What subscribers of a game are told without being requested.
+/// Messages pushed to the subscribers of a game.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Update {
