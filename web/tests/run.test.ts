@@ -66,7 +66,7 @@ describe('the report of a run', () => {
       return readFileSync(await download.path(), 'utf8');
     };
     const csv = (await saved('as CSV')).trim().split('\r\n');
-    expect(csv[0]).toMatch(/^time \(s\),ended \(1\/s\)/);
+    expect(csv[0]).toMatch(/^time \(s\),completed \(1\/s\)/);
     // A line a second, and as many as the table has.
     expect(csv.length - 1).toBe(await throughput.locator('tbody tr').count());
     const svg = await saved('as SVG');
@@ -116,7 +116,7 @@ describe('the report of a run', () => {
     });
     expect(await rows.count()).toBe(before + 2);
     // Open and focused elements stay so, and nothing is duplicated.
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('ended');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('completed');
     expect(await page.locator('h1').count()).toBe(1);
     expect(await page.locator('#throughput').count()).toBe(1);
     expect(faults).toEqual([]);
@@ -147,7 +147,7 @@ describe('the report of a run', () => {
     const table = page.locator('#throughput .numbers');
     await table.locator('summary').click();
     await table.locator('tbody tr').first().waitFor();
-    expect(await table.locator('thead').innerText()).toMatch(/ended, least\s+ended, greatest/);
+    expect(await table.locator('thead').innerText()).toMatch(/completed, min\s+completed, max/);
     // A band is a light shape below its line.
     const banded = await pixels(page, 'arrivals', []);
     expect(banded.colours).toBeGreaterThan(plain.colours);
