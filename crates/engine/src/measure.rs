@@ -41,13 +41,18 @@ pub struct Delta {
     pub traffic: Traffic,
 }
 
-/// One measure's share of a [`Delta`]. Histograms hold operations that succeeded.
+/// One measure's share of a [`Delta`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasureDelta {
     pub measure: MeasureId,
     /// By [`Outcome`] code.
     pub outcomes: [u64; OUTCOMES],
+    /// Response times of operations that succeeded, as the two last are of these.
     pub response: LogHistogram,
+    /// Response times of operations that were answered with a failure.
+    pub failed: LogHistogram,
+    /// How long operations waited that were never answered: their response times are at least that.
+    pub censored: LogHistogram,
     /// Empty but for requests and handshakes, as is `lag`.
     pub service: LogHistogram,
     pub lag: LogHistogram,
@@ -69,6 +74,8 @@ struct Store {
     outcomes: [u64; OUTCOMES],
     examples: [u8; OUTCOMES],
     response: LogHistogram,
+    failed: LogHistogram,
+    censored: LogHistogram,
     service: LogHistogram,
     lag: LogHistogram,
 }
@@ -103,6 +110,8 @@ impl Recorder {
             outcomes: [0; OUTCOMES],
             examples: [0; OUTCOMES],
             response: LogHistogram::new(),
+            failed: LogHistogram::new(),
+            censored: LogHistogram::new(),
             service: LogHistogram::new(),
             lag: LogHistogram::new(),
         });
@@ -134,8 +143,13 @@ impl Recorder {
         self.counts.done += 1;
         if row.outcome == Outcome::Ok {
             store.response.record(row.response_ns());
-        } else if row.outcome.is_error() {
-            self.counts.errors += 1;
+        } else {
+            self.counts.errors += u64::from(row.outcome.is_error());
+            if row.outcome.is_unanswered() {
+                store.censored.record(row.response_ns());
+            } else if row.outcome.is_answered_failure() {
+                store.failed.record(row.response_ns());
+            }
         }
         if matches!(store.kind, MeasureKind::Request | MeasureKind::Handshake) {
             self.lag.record(lag_ns);
@@ -257,6 +271,8 @@ impl Recorder {
             measure: id as MeasureId,
             outcomes: std::mem::replace(&mut store.outcomes, [0; OUTCOMES]),
             response: std::mem::take(&mut store.response),
+            failed: std::mem::take(&mut store.failed),
+            censored: std::mem::take(&mut store.censored),
             service: std::mem::take(&mut store.service),
             lag: std::mem::take(&mut store.lag),
         });

@@ -153,11 +153,65 @@ impl Outcome {
         !matches!(self, Outcome::Ok | Outcome::Unfinished)
     }
 
+    /// True for a failure that the target answered with: its time is known, though it is no success.
+    pub fn is_answered_failure(self) -> bool {
+        matches!(
+            self,
+            Outcome::HttpProtocol
+                | Outcome::WsProtocol
+                | Outcome::InvalidUtf8
+                | Outcome::TooLarge
+                | Outcome::Status
+                | Outcome::Save
+                | Outcome::Check
+                | Outcome::Protocol
+                | Outcome::Rejected
+        )
+    }
+
+    /// True if the target never answered: of its time only a lower bound is known, how long it was
+    /// waited for. In survival analysis the time is censored.
+    pub fn is_unanswered(self) -> bool {
+        matches!(
+            self,
+            Outcome::Refused
+                | Outcome::Unreachable
+                | Outcome::ConnectTimeout
+                | Outcome::Reset
+                | Outcome::Closed
+                | Outcome::Timeout
+                | Outcome::TlsUntrusted
+                | Outcome::Tls
+                | Outcome::SelfConnect
+                | Outcome::Unfinished
+                | Outcome::Other
+        )
+    }
+
     /// True if the generator, not the target, was at its limit.
     pub fn is_generator_limit(self) -> bool {
         matches!(
             self,
             Outcome::NoFiles | Outcome::NoPorts | Outcome::NoMemory
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_outcome_is_in_one_class() {
+        for &outcome in Outcome::ALL {
+            let classes = [
+                outcome == Outcome::Ok,
+                outcome.is_answered_failure(),
+                outcome.is_unanswered(),
+                outcome.is_generator_limit() || outcome == Outcome::Step,
+            ];
+            let count = classes.iter().filter(|&&is_in| is_in).count();
+            assert_eq!(count, 1, "{outcome:?}");
+        }
     }
 }

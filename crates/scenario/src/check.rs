@@ -258,6 +258,9 @@ impl Checker<'_> {
 /// thresholds, and where the run directory keeps them.
 fn mistaken(name: &str, whole: &str) -> Option<String> {
     let times = match name.strip_prefix(whole)? {
+        ".succeeded" => "times of successes",
+        ".failed" => "times of failures that were answered",
+        ".censored" => "times of operations that were never answered",
         ".service" => "service times",
         ".lag" => "lag",
         _ => return None,

@@ -84,6 +84,8 @@ fn add(times: Times, broadcast: &Broadcast, measures: &mut BTreeMap<MeasureId, M
             measure,
             outcomes: [0; OUTCOMES],
             response: LogHistogram::new(),
+            failed: LogHistogram::new(),
+            censored: LogHistogram::new(),
             service: LogHistogram::new(),
             lag: LogHistogram::new(),
         });

@@ -129,6 +129,8 @@ impl Journal {
             let name = &self.info.measures[measure as usize].name;
             let bases = [
                 ("", &delta.response),
+                (".failed", &delta.failed),
+                (".censored", &delta.censored),
                 (".service", &delta.service),
                 (".lag", &delta.lag),
             ];

@@ -207,6 +207,8 @@ impl Interval {
                         *sum += n;
                     }
                     sum.response.merge(&measure.response);
+                    sum.failed.merge(&measure.failed);
+                    sum.censored.merge(&measure.censored);
                     sum.service.merge(&measure.service);
                     sum.lag.merge(&measure.lag);
                 }

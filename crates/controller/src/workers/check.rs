@@ -119,7 +119,7 @@ impl Check {
         }
         let outcomes = delta.measures.iter().flat_map(|m| m.outcomes);
         let hists = delta.measures.iter();
-        let hists = hists.flat_map(|m| [&m.response, &m.service, &m.lag]);
+        let hists = hists.flat_map(|m| [&m.response, &m.failed, &m.censored, &m.service, &m.lag]);
         let hists = hists.chain([&delta.lag]).map(LogHistogram::count);
         let traffic = delta.traffic.numbers();
         let counters = delta.counts.values().chain(delta.gauges.values());

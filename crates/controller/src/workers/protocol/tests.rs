@@ -32,6 +32,8 @@ fn delta() -> Delta {
             measure: 1,
             outcomes,
             response: hist.clone(),
+            failed: hist.clone(),
+            censored: LogHistogram::new(),
             service: hist.clone(),
             lag: LogHistogram::new(),
         }],
@@ -95,7 +97,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 4);
+    assert_eq!(PROTOCOL_VERSION, 5);
     let hello = Hello {
         magic: MAGIC,
         protocol: 1,
@@ -139,8 +141,10 @@ fn messages_keep_their_form() {
             "0000000000000000040300000000000000000002030201",
             // One measure: its number, and how often each outcome.
             "010103000000000000000000000000000000000000000000000000",
-            // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing.
+            // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing; the same; nothing.
             "b817e807e80701e80703",
+            "b817e807e80701e80703",
+            "00000000",
             "b817e807e80701e80703",
             "00000000",
             // The lag, an example.
