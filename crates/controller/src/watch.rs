@@ -145,6 +145,7 @@ fn info(request: &WatchRequest<'_>, zero: Zero) -> RunInfo {
         workers: Vec::new(),
         host: host::facts(),
         measures: Vec::new(),
+        steps: Vec::new(),
         sessions: Vec::new(),
         phases: vec![PhaseInfo {
             name: NAME.to_owned(),

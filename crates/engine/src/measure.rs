@@ -1,7 +1,10 @@
 //! What happened, as numbers: rows, histograms and counts of one loop, cut once a second.
 
+use std::collections::BTreeMap;
+
 use plan::Plan;
-use plan::{MeasureId, MeasureKind, Phase};
+use plan::{MeasureId, MeasureKind, Phase, SessionId};
+use record::schema::{Ending, SessionEnd, UserState};
 use record::{Measurement, Outcome};
 use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
@@ -33,6 +36,8 @@ pub struct Delta {
     /// Lateness of every operation the loop began.
     pub lag: LogHistogram,
     pub examples: Vec<Example>,
+    /// Sessions that did not reach the end of their program.
+    pub endings: Vec<Ending>,
     /// Numbered messages that the loop's users got.
     pub broadcasts: Vec<Broadcast>,
     /// Filled in by a driver that has threads and clocks, as is what follows.
@@ -45,7 +50,9 @@ pub struct Delta {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasureDelta {
     pub measure: MeasureId,
-    /// By [`Outcome`] code.
+    /// Operations that began in the interval.
+    pub begun: u64,
+    /// Operations that ended in it, by [`Outcome`] code.
     pub outcomes: [u64; OUTCOMES],
     /// Response times of operations that succeeded, as the two last are of these.
     pub response: LogHistogram,
@@ -71,6 +78,7 @@ pub struct Example {
 #[derive(Debug)]
 struct Store {
     kind: MeasureKind,
+    begun: u64,
     outcomes: [u64; OUTCOMES],
     examples: [u8; OUTCOMES],
     response: LogHistogram,
@@ -87,6 +95,7 @@ pub(crate) struct Recorder {
     stores: Vec<Store>,
     lag: LogHistogram,
     examples: Vec<Example>,
+    endings: BTreeMap<(SessionEnd, SessionId, Option<MeasureId>, UserState), u64>,
     pub(crate) broadcasts: Broadcasts,
     pub(crate) counts: Counts,
     /// The most users there were at once in the interval so far.
@@ -107,6 +116,7 @@ impl Recorder {
     pub(crate) fn new(plan: &Plan, loop_id: u16, rows_max: usize) -> Recorder {
         let stores = plan.measures.iter().map(|measure| Store {
             kind: measure.kind,
+            begun: 0,
             outcomes: [0; OUTCOMES],
             examples: [0; OUTCOMES],
             response: LogHistogram::new(),
@@ -121,6 +131,7 @@ impl Recorder {
             stores: stores.collect(),
             lag: LogHistogram::new(),
             examples: Vec::new(),
+            endings: BTreeMap::new(),
             broadcasts: Broadcasts::default(),
             counts: Counts::default(),
             users_peak: 0,
@@ -133,6 +144,33 @@ impl Recorder {
             phase_ends,
             deltas: Vec::new(),
         }
+    }
+
+    /// Counts an operation that begins.
+    pub(crate) fn begin(&mut self, measure: MeasureId) {
+        self.stores[measure as usize].begun += 1;
+    }
+
+    /// Counts a session that did not reach the end of its program.
+    pub(crate) fn session_ended(
+        &mut self,
+        end: SessionEnd,
+        session: SessionId,
+        step: Option<MeasureId>,
+        state: UserState,
+    ) {
+        match end {
+            SessionEnd::Failed => self.counts.users_failed += 1,
+            SessionEnd::Stopped => self.counts.users_stopped += 1,
+            SessionEnd::CutOff => self.counts.users_cut += 1,
+        }
+        *self.endings.entry((end, session, step, state)).or_default() += 1;
+    }
+
+    /// Records an operation that begins and ends at once: a message that came in.
+    pub(crate) fn arrival(&mut self, row: Measurement) {
+        self.begin(row.measure);
+        self.operation(row, 0);
     }
 
     /// Records an operation that has ended. `lag_ns` is how late the generator was with it, which
@@ -183,15 +221,29 @@ impl Recorder {
         self.users_peak = self.users_peak.max(users as u64);
     }
 
+    /// The user that started in this interval has no file, port or memory for its first connection:
+    /// counts it as refused instead. False if it started before; then it counts as started.
+    pub(crate) fn refuse_started(&mut self) -> bool {
+        let started = self.counts.users_started > 0;
+        if started {
+            self.counts.users_started -= 1;
+            self.counts.users_refused += 1;
+        }
+        started
+    }
+
     /// Counts a condition that was evaluated.
     pub(crate) fn check(&mut self, measure: MeasureId, outcome: Outcome) {
+        self.begin(measure);
         self.stores[measure as usize].outcomes[outcome as usize] += 1;
         self.counts.errors += u64::from(outcome.is_error());
     }
 
     /// Counts what happened this many times.
     pub(crate) fn count(&mut self, measure: MeasureId, times: u64) {
-        self.stores[measure as usize].outcomes[Outcome::Ok as usize] += times;
+        let store = &mut self.stores[measure as usize];
+        store.begun += times;
+        store.outcomes[Outcome::Ok as usize] += times;
     }
 
     /// Keeps the text of an error if it is one of the first of its kind.
@@ -266,15 +318,24 @@ impl Recorder {
             .phase_ends
             .partition_point(|&end| end <= self.cut_start_ns);
         let measures = self.stores.iter_mut().enumerate();
-        let measures = measures.filter(|(_, s)| s.outcomes.iter().any(|&n| n > 0));
+        let measures = measures.filter(|(_, s)| s.begun > 0 || s.outcomes.iter().any(|&n| n > 0));
         let measures = measures.map(|(id, store)| MeasureDelta {
             measure: id as MeasureId,
+            begun: std::mem::take(&mut store.begun),
             outcomes: std::mem::replace(&mut store.outcomes, [0; OUTCOMES]),
             response: std::mem::take(&mut store.response),
             failed: std::mem::take(&mut store.failed),
             censored: std::mem::take(&mut store.censored),
             service: std::mem::take(&mut store.service),
             lag: std::mem::take(&mut store.lag),
+        });
+        let endings = std::mem::take(&mut self.endings).into_iter();
+        let endings = endings.map(|((end, session, step, state), users)| Ending {
+            session,
+            step,
+            state,
+            end,
+            users,
         });
         self.deltas.push(Delta {
             loop_id: self.loop_id,
@@ -289,6 +350,7 @@ impl Recorder {
             measures: measures.collect(),
             lag: std::mem::take(&mut self.lag),
             examples: std::mem::take(&mut self.examples),
+            endings: endings.collect(),
             broadcasts: self.broadcasts.take(),
             cpu: LoopCpu::default(),
             traffic: Traffic::default(),

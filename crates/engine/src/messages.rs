@@ -142,7 +142,7 @@ impl<'p> Messages<'p> {
             bytes_in: delivery.len as u32,
             ..user.row(measure)
         };
-        recorder.operation(row, 0);
+        recorder.arrival(row);
     }
 
     /// A message that a step waited for counts among the numbered ones, too.

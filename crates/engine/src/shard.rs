@@ -52,7 +52,7 @@ pub enum SetupError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Running,
-    /// No step begins any more; operations in flight may end until then.
+    /// No session begins any more; those that are there may finish until then.
     Draining {
         until_ns: u64,
     },
@@ -169,9 +169,9 @@ impl<'p> Shard<'p> {
                 self.leaving.clear();
                 self.state = State::Over;
             }
-            State::Draining { .. } => {
+            State::Draining { until_ns } => {
                 if let Some(key) = self.leaving.pop() {
-                    self.interpreter.leave_if_idle(now_ns, key);
+                    self.interpreter.leave_if_idle(now_ns, key, until_ns);
                     return true;
                 }
                 if self.interpreter.users.len() == 0 {
@@ -251,10 +251,11 @@ impl<'p> Shard<'p> {
         self.done_from_ns < u64::MAX && is_empty
     }
 
-    /// From now on no step begins. Idle users are let go one by one, between other news, so that
-    /// replies still in flight are timed as before.
+    /// From now on no session begins. Users that have nothing to finish are let go one by one, between
+    /// other news, so that replies still in flight are timed as before.
     fn begin_drain(&mut self) {
-        self.admission.end();
+        let counts = &mut self.interpreter.recorder.counts;
+        counts.users_unstarted += self.admission.end(self.interpreter.end_ns);
         self.state = State::Draining {
             until_ns: self.interpreter.end_ns + self.plan.options.drain_ns,
         };

@@ -20,8 +20,10 @@ pub(crate) const NO_CONN: u32 = u32::MAX;
 pub(crate) enum Wait {
     /// Nothing: it is being run right now.
     Nothing,
-    /// A time: a think, a pace, or its next start.
+    /// A time: a think or a pace.
     Until,
+    /// The start of its next session, after one that failed.
+    Restart,
     /// A connection for its current step.
     Connect,
     /// The time at which its failed connection is tried again.
@@ -48,7 +50,7 @@ impl Wait {
             | Wait::Upgrade
             | Wait::Reply
             | Wait::Close => true,
-            Wait::Nothing | Wait::Until | Wait::Leaving => false,
+            Wait::Nothing | Wait::Until | Wait::Restart | Wait::Leaving => false,
         }
     }
 }

@@ -32,6 +32,7 @@ fn info() -> RunInfo {
         workers: Vec::new(),
         host: Default::default(),
         measures: Vec::new(),
+        steps: Vec::new(),
         sessions: Vec::new(),
         phases: Vec::new(),
         tls_unverified: false,

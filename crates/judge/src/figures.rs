@@ -6,7 +6,7 @@ mod read;
 use std::collections::BTreeMap;
 
 use record::Probes;
-use record::schema::{Event, EventKind, RunInfo, SeriesRow};
+use record::schema::{Ending, Event, EventKind, RunInfo, SeriesRow};
 use stats::hist::LogHistogram;
 
 /// The measurements of one run.
@@ -20,6 +20,10 @@ pub struct Figures {
     pub events: Vec<Event>,
     /// What the server's side told.
     pub probes: Probes,
+    /// Operations begun, by measure; empty if the record does not say.
+    pub begun: Vec<u64>,
+    /// Sessions that did not reach the end of their program.
+    pub endings: Vec<Ending>,
     /// By phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
 }
@@ -129,6 +133,8 @@ impl Figures {
             series,
             events,
             probes: Probes::default(),
+            begun: Vec::new(),
+            endings: Vec::new(),
             cells,
         }
     }

@@ -9,6 +9,7 @@
 //! Everything after [`Figures`] is a pure function of it. The rules' numbers stand in
 //! [`limits`]; `docs/judging.md` is their reference for people. Nothing here runs anything.
 
+mod accounts;
 pub mod analyze;
 pub mod capacity;
 pub mod clients;

@@ -18,6 +18,11 @@ pub(crate) fn users(figures: &Figures) -> UsersSummary {
         refused: figures.total(|row| row.users_refused),
         connected: connected.saturating_sub(lost.present),
         finished: figures.total(|row| row.users_finished),
+        failed: figures.total(|row| row.users_failed),
+        stopped: figures.total(|row| row.users_stopped),
+        cut_off: figures.total(|row| row.users_cut),
+        unstarted: figures.total(|row| row.users_unstarted),
+        endings: figures.endings.clone(),
         peak: figures.peak(|row| row.users_peak.max(row.users)),
         lost: lost.present,
         never_came: lost.never_came,
@@ -47,16 +52,22 @@ pub(crate) fn traffic(figures: &Figures) -> Option<TrafficSummary> {
     })
 }
 
-/// The measures of a phase, or of the whole run, that measured something.
+/// The measures of a phase that measured something; of the whole run also all steps of the scenario.
 pub fn measures(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> {
     let seconds = figures.seconds(phase);
     let all = figures.info.measures.iter().enumerate();
     all.filter_map(|(number, info)| {
         let cell = figures.cell(phase, number);
         let count = cell.ended();
-        (count > 0).then(|| MeasureSummary {
+        let begun = match phase {
+            None => figures.begun.get(number).copied().unwrap_or(count),
+            Some(_) => count,
+        };
+        let is_step = phase.is_none() && figures.info.steps.contains(&(number as u16));
+        (count > 0 || begun > 0 || is_step).then(|| MeasureSummary {
             name: info.name.clone(),
             kind: info.kind.clone(),
+            begun,
             count,
             rate_per_s: per_second(count, seconds),
             errors: cell.failed(),

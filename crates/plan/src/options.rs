@@ -13,7 +13,7 @@ pub struct Options {
     /// Connections that may be set up at once, in all loops together, before users that fall due
     /// have to wait; `None`: as the network takes them.
     pub connecting_max: Option<u64>,
-    /// After the last phase no step begins; those in flight get this long.
+    /// How long sessions may take to finish after the last phase.
     pub drain_ns: u64,
     /// Local addresses to connect from, in turn. Empty: the kernel's choice, and 127.0.0.0/8 is
     /// used up address by address where the target is on loopback and ports run out.

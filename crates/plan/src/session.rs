@@ -96,7 +96,10 @@ pub enum Op {
     /// Restart the session, at most `times_max` times a user; then the user has finished.
     Restart { register: Register, times_max: u64 },
     /// A named transaction starts.
-    TransactionStart { register: Register },
+    TransactionStart {
+        register: Register,
+        measure: MeasureId,
+    },
     /// It ends: measure from its start to now.
     TransactionEnd {
         register: Register,
@@ -104,4 +107,75 @@ pub enum Op {
     },
     /// The user has finished.
     Stop,
+}
+
+impl Op {
+    /// The measure of the operation that this instruction begins; `None` if it begins none.
+    pub fn measure(&self) -> Option<MeasureId> {
+        match self {
+            Op::Http(http) => Some(http.measure),
+            Op::WsOpen(open) => Some(open.measure),
+            Op::SseOpen(open) => Some(open.measure),
+            Op::Poll(poll) => Some(poll.measure),
+            Op::TcpOpen(open) => Some(open.measure),
+            Op::Send(send) => Some(send.reply.as_ref().map_or(send.measure, |r| r.measure)),
+            Op::Channel(op) => Some(op.measure),
+            Op::Expect(expect) => Some(expect.measure),
+            _ => None,
+        }
+    }
+}
+
+impl Session {
+    /// The measure of the operation at `pc`, or else of the next one in the program's text.
+    pub fn next_measure(&self, pc: Pc) -> Option<MeasureId> {
+        self.ops.iter().skip(pc as usize).find_map(Op::measure)
+    }
+
+    /// True if `pc` is in the body of a loop without an end of its own. A user in such a loop is meant
+    /// to stay until the run ends.
+    pub fn is_endless(&self, pc: Pc) -> bool {
+        let ends = (pc..).zip(self.ops.iter().skip(pc as usize));
+        ends.into_iter().any(|(end, op)| {
+            let Op::Jump(top) = *op else { return false };
+            // A loop with a condition leaves to the instruction after its jump.
+            let body = self.ops.get(top as usize..end as usize).unwrap_or(&[]);
+            let leaves = |op: &Op| matches!(op, Op::JumpUnless { to, .. } if *to == end + 1);
+            top <= pc && !body.is_empty() && !body.iter().any(leaves)
+        })
+    }
+
+    /// Paces of the loops that `pc` is in: their registers and intervals.
+    pub fn paces(&self, pc: Pc) -> impl Iterator<Item = (Register, &Dist)> {
+        let paces = (0..).zip(&self.ops).filter_map(|(at, op)| match op {
+            Op::Pace { register, every } => Some((at, *register, every)),
+            _ => None,
+        });
+        paces
+            .filter(move |&(at, ..)| self.is_repeated_together(at, pc))
+            .map(|(_, register, every)| (register, every))
+    }
+
+    /// True if one loop's body has both instructions.
+    fn is_repeated_together(&self, a: Pc, b: Pc) -> bool {
+        (0..).zip(&self.ops).any(|(end, op)| match *op {
+            Op::Jump(top) | Op::LoopEnd { body: top, .. } => top <= a.min(b) && a.max(b) <= end,
+            _ => false,
+        })
+    }
+
+    /// Transactions that have started and not ended for a user at `pc`: their registers and measures.
+    pub fn open_transactions(&self, pc: Pc) -> impl Iterator<Item = (Register, MeasureId)> {
+        let starts = self.ops.iter().take(pc as usize);
+        starts.filter_map(move |op| match *op {
+            Op::TransactionStart { register, measure } => {
+                let mut rest = self.ops.iter().skip(pc as usize);
+                rest.any(
+                    |op| matches!(op, Op::TransactionEnd { register: r, .. } if *r == register),
+                )
+                .then_some((register, measure))
+            }
+            _ => None,
+        })
+    }
 }

@@ -107,8 +107,18 @@ counters! {
         users_repeated: "1", Sum, Column(users_repeated);
         /// Sessions started.
         users_started: "1", Sum, Column(users_started);
-        /// Sessions that came to their end.
+        /// Sessions that came to the end of their program.
         users_finished: "1", Sum, Column(users_finished);
+        /// Sessions that ended because a step failed.
+        users_failed: "1", Sum, Column(users_failed);
+        /// Sessions that ended because the generator had no file, port or memory for a step.
+        users_stopped: "1", Sum, Column(users_stopped);
+        /// Sessions that were cut off at the end of the run.
+        users_cut: "1", Sum, Column(users_cut);
+        /// Users that were due before the end and had not started by then.
+        users_unstarted: "1", Sum, Column(users_unstarted);
+        /// Paced steps, and others, that were due before the end and had not begun by then.
+        steps_missed: "1", Sum, Column(steps_missed);
         /// Users not started for lack of files, ports or memory.
         users_refused: "1", Sum, Column(users_refused);
         /// Users that started late because `options.connecting_max` connections were being set up.

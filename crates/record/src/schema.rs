@@ -51,6 +51,9 @@ pub struct RunInfo {
     pub measures: Vec<MeasureInfo>,
     /// Names of the sessions; other files refer to the index.
     pub sessions: Vec<String>,
+    /// The measures that steps of the scenario begin, by their index.
+    #[serde(default)]
+    pub steps: Vec<u16>,
     /// As planned; other files refer to the index.
     pub phases: Vec<PhaseInfo>,
     /// True if certificates were not verified.
@@ -160,8 +163,18 @@ pub struct SeriesRow {
     pub users_started: u64,
     /// The restarted sessions among them.
     pub users_repeated: u64,
-    /// Sessions that came to their end.
+    /// Sessions that came to the end of their program.
     pub users_finished: u64,
+    /// Sessions that ended because a step failed.
+    pub users_failed: u64,
+    /// Sessions that ended because the generator had no file, port or memory for a step.
+    pub users_stopped: u64,
+    /// Sessions that were cut off at the end of the run.
+    pub users_cut: u64,
+    /// Users that were due before the end and had not started by then.
+    pub users_unstarted: u64,
+    /// Steps that were due before the end and had not begun by then.
+    pub steps_missed: u64,
     /// Not started for lack of files, ports or memory.
     pub users_refused: u64,
     /// Users that started late because as many connections were being set up as may be
@@ -497,8 +510,23 @@ pub struct UsersSummary {
     pub refused: u64,
     /// Users whose first connection was made.
     pub connected: u64,
-    /// Sessions that came to their end.
+    /// Sessions that came to the end of their program.
     pub finished: u64,
+    /// Sessions that ended because a step failed.
+    #[serde(default)]
+    pub failed: u64,
+    /// Sessions that ended because the generator had no file, port or memory for a step.
+    #[serde(default)]
+    pub stopped: u64,
+    /// Sessions that were cut off at the end of the run.
+    #[serde(default)]
+    pub cut_off: u64,
+    /// Users that were due before the end and had not started by then.
+    #[serde(default)]
+    pub unstarted: u64,
+    /// Where sessions were that did not come to their end.
+    #[serde(default)]
+    pub endings: Vec<Ending>,
     /// Largest number at once.
     pub peak: u64,
     /// Users that were there when their worker was lost. They count as started, and not as connected.
@@ -562,6 +590,9 @@ pub struct MeasureSummary {
     pub name: String,
     /// As [`MeasureInfo::kind`].
     pub kind: String,
+    /// Operations that began.
+    #[serde(default)]
+    pub begun: u64,
     /// Ended, successful or failed.
     pub count: u64,
     /// `count` by second.
@@ -624,6 +655,55 @@ pub struct PhaseSummary {
 pub struct Tally {
     /// Those in which something ended.
     pub phases: Vec<PhaseTally>,
+    /// Operations begun, by measure.
+    #[serde(default)]
+    pub begun: Vec<u64>,
+    /// Sessions that did not reach the end of their program.
+    #[serde(default)]
+    pub endings: Vec<Ending>,
+}
+
+/// Sessions that did not reach the end of their program, of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// Index into `RunInfo::sessions`.
+    pub session: u16,
+    /// Index into `RunInfo::measures`: the step that the sessions were in, or would have come to next.
+    pub step: Option<u16>,
+    /// What their users did.
+    pub state: UserState,
+    /// Why they ended.
+    pub end: SessionEnd,
+    /// How many.
+    pub users: u64,
+}
+
+/// Why a session did not reach the end of its program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionEnd {
+    /// A step failed.
+    Failed,
+    /// The generator had no file, port or memory for a step.
+    Stopped,
+    /// The run was over.
+    CutOff,
+}
+
+/// What a user does when its session ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UserState {
+    /// It thinks, or waits for its pace, before the step.
+    Thinking,
+    /// It waits for a connection.
+    Connecting,
+    /// It waits to try its connection again.
+    Retrying,
+    /// It waits for an answer or a message.
+    Waiting,
+    /// It is about to do the step.
+    Working,
 }
 
 /// How operations ended in a phase.

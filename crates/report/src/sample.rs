@@ -50,6 +50,7 @@ pub(crate) fn info() -> RunInfo {
             measure("handshake", "handshake"),
             measure("request", "request"),
         ],
+        steps: Vec::new(),
         sessions: vec!["fan".to_owned()],
         phases: vec![
             phase("ramp", 0, 200, 24_000.0),
@@ -99,6 +100,7 @@ fn measure(name: &str, count: u64, errors: u64, p50_ns: u64) -> MeasureSummary {
     MeasureSummary {
         name: name.to_owned(),
         kind: "request".to_owned(),
+        begun: count,
         count,
         rate_per_s: count as f64 / 500.0,
         errors,
@@ -169,6 +171,11 @@ pub(crate) fn summary() -> Summary {
             refused: 0,
             connected: 24_000,
             finished: 24_000,
+            failed: 0,
+            stopped: 0,
+            cut_off: 0,
+            unstarted: 0,
+            endings: Vec::new(),
             peak: 23_999,
             lost: 0,
             never_came: 0,

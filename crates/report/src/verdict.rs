@@ -1,7 +1,8 @@
 //! The verdict of a run as text: verdict, findings, thresholds, figures.
 
 use record::schema::{
-    Finding, Latency, MeasureSummary, RunInfo, Severity, Summary, ThresholdResult, Verdict,
+    Finding, Latency, MeasureSummary, RunInfo, Severity, Summary, ThresholdResult, UsersSummary,
+    Verdict,
 };
 
 use crate::style::{Line, Style, Tone, wrap};
@@ -169,6 +170,19 @@ fn cells(measure: &MeasureSummary) -> Vec<(Option<Tone>, String)> {
     cells
 }
 
+/// Sessions that did not finish, by how they ended.
+fn others(users: &UsersSummary) -> String {
+    let ends = [
+        (users.failed, "failed"),
+        (users.stopped, "stopped"),
+        (users.cut_off, "cut off"),
+        (users.lost, "lost"),
+    ];
+    let ends = ends.into_iter().filter(|&(count, _)| count > 0);
+    ends.map(|(count, end)| format!(", {} {end}", units::count(count)))
+        .collect()
+}
+
 fn foot(summary: &Summary, directory: &str) -> Vec<Line> {
     let (users, health) = (&summary.users, &summary.health);
     let line = |name: &str, text: String| {
@@ -195,10 +209,7 @@ fn foot(summary: &Summary, directory: &str) -> Vec<Line> {
                     ),
                     false => format!(", {} finished", units::count(users.finished)),
                 },
-                match users.lost {
-                    0 => String::new(),
-                    lost => format!(", {} lost", units::count(lost)),
-                },
+                others(users),
                 units::count(users.peak),
             ),
         ),

@@ -82,6 +82,7 @@ fn add(times: Times, broadcast: &Broadcast, measures: &mut BTreeMap<MeasureId, M
         let Some(measure) = measure else { continue };
         let delta = measures.entry(measure).or_insert_with(|| MeasureDelta {
             measure,
+            begun: 0,
             outcomes: [0; OUTCOMES],
             response: LogHistogram::new(),
             failed: LogHistogram::new(),
@@ -89,6 +90,7 @@ fn add(times: Times, broadcast: &Broadcast, measures: &mut BTreeMap<MeasureId, M
             service: LogHistogram::new(),
             lag: LogHistogram::new(),
         });
+        delta.begun += 1;
         delta.outcomes[Outcome::Ok as usize] += 1;
         delta.response.record(at_ns - sent_ns);
     }

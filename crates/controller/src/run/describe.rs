@@ -81,6 +81,7 @@ impl RunStart<'_> {
                 .iter()
                 .map(|session| session.name.clone())
                 .collect(),
+            steps: steps(plan),
             phases: plan.phases.iter().map(phase).collect(),
             tls_unverified: !plan.options.tls.verify && plan.endpoints.iter().any(|e| e.tls),
         };
@@ -97,6 +98,17 @@ fn target(plan: &Plan) -> String {
             format!("{name} (built in, at {}:{})", endpoint.host, endpoint.port)
         }
     }
+}
+
+/// What the steps of sessions begin that users may have.
+fn steps(plan: &Plan) -> Vec<u16> {
+    let ops = plan.sessions.iter().flat_map(|session| &session.ops);
+    let steps = ops.filter_map(|op| match op {
+        plan::Op::TransactionStart { measure, .. } => Some(*measure),
+        op => op.measure(),
+    });
+    let steps: std::collections::BTreeSet<u16> = steps.collect();
+    steps.into_iter().collect()
 }
 
 fn measure(measure: &plan::Measure) -> MeasureInfo {

@@ -8,7 +8,7 @@ use engine::traffic::Traffic;
 use plan::MeasureId;
 use record::Outcome;
 use record::counters::Counts;
-use record::schema::{MeasureTally, PhaseTally, SeriesRow, Tally};
+use record::schema::{Ending, MeasureTally, PhaseTally, SeriesRow, Tally};
 use stats::hist::LogHistogram;
 
 use super::broadcasts::Broadcasts;
@@ -19,6 +19,7 @@ pub(crate) struct Interval {
     pub(crate) row: SeriesRow,
     pub(crate) measures: BTreeMap<MeasureId, MeasureDelta>,
     pub(crate) examples: Vec<Example>,
+    pub(crate) endings: Vec<Ending>,
     pub(crate) counts: Counts,
     lag: LogHistogram,
 }
@@ -182,6 +183,7 @@ impl Interval {
             row,
             measures: BTreeMap::new(),
             examples: Vec::new(),
+            endings: Vec::new(),
             counts: Counts::default(),
             lag: LogHistogram::new(),
         }
@@ -199,10 +201,12 @@ impl Interval {
         self.add_traffic(&delta.traffic);
         self.counts.merge(&delta.counts);
         self.examples.extend(delta.examples);
+        self.endings.extend(delta.endings);
         self.lag.merge(&delta.lag);
         for measure in delta.measures {
             match self.measures.get_mut(&measure.measure) {
                 Some(sum) => {
+                    sum.begun += measure.begun;
                     for (sum, n) in sum.outcomes.iter_mut().zip(measure.outcomes) {
                         *sum += n;
                     }
@@ -240,15 +244,36 @@ impl Interval {
     }
 }
 
-/// How operations ended so far, by phase and measure.
+/// What began so far, and how it ended: operations by phase and measure, sessions by their endings.
 #[derive(Debug, Default)]
 pub(crate) struct Outcomes {
     counts: BTreeMap<(u32, MeasureId), BTreeMap<Outcome, u64>>,
+    /// Operations begun, by measure.
+    begun: Vec<u64>,
+    endings: Vec<Ending>,
 }
 
 impl Outcomes {
     pub(crate) fn add(&mut self, interval: &Interval) {
+        for ending in &interval.endings {
+            let is_same = |kept: &&mut Ending| {
+                Ending { users: 0, ..**kept }
+                    == Ending {
+                        users: 0,
+                        ..*ending
+                    }
+            };
+            match self.endings.iter_mut().find(is_same) {
+                Some(kept) => kept.users += ending.users,
+                None => self.endings.push(*ending),
+            }
+        }
         for (&measure, delta) in &interval.measures {
+            let measure_index = measure as usize;
+            if self.begun.len() <= measure_index {
+                self.begun.resize(measure_index + 1, 0);
+            }
+            self.begun[measure_index] += delta.begun;
             let counts = self
                 .counts
                 .entry((interval.row.phase, measure))
@@ -263,7 +288,11 @@ impl Outcomes {
 
     /// As the record keeps it.
     pub(crate) fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
+        let mut tally = Tally {
+            begun: self.begun.clone(),
+            endings: self.endings.clone(),
+            ..Tally::default()
+        };
         for (&(phase, measure), counts) in &self.counts {
             let outcomes = counts
                 .iter()
@@ -306,6 +335,7 @@ mod tests {
             measures: Vec::new(),
             lag: LogHistogram::new(),
             examples: Vec::new(),
+            endings: Vec::new(),
             broadcasts: Vec::new(),
             cpu: LoopCpu::default(),
             traffic: Traffic::default(),

@@ -7,6 +7,7 @@ use engine::sequences::Broadcast;
 use plan::Plan;
 use record::Measurement;
 use record::counters::COUNTER_MAX;
+use record::schema::Ending;
 use stats::hist::LogHistogram;
 
 use super::protocol::Loops;
@@ -15,6 +16,8 @@ use super::protocol::Loops;
 const ROWS_MAX: usize = 1 << 16;
 /// No interval of a loop reports more.
 const BROADCASTS_MAX: usize = 1 << 16;
+/// Kinds of endings that an interval of a loop reports, at most.
+const ENDINGS_MAX: usize = 1 << 16;
 /// No run lasts as long; 36 years.
 const TIME_NS_MAX: u64 = 1 << 60;
 
@@ -106,6 +109,15 @@ impl Check {
         if measures.any(|measure| usize::from(measure) >= self.measures_count) {
             return Err(Impossible("a measure that the plan does not have"));
         }
+        let knows = |ending: &Ending| {
+            let step = ending.step.map_or(0, usize::from);
+            usize::from(ending.session) < self.sessions_count && step < self.measures_count
+        };
+        if delta.endings.len() > ENDINGS_MAX || !delta.endings.iter().all(knows) {
+            return Err(Impossible(
+                "endings of sessions that the plan does not have",
+            ));
+        }
         let broadcasts = &delta.broadcasts;
         if broadcasts.len() > BROADCASTS_MAX {
             return Err(Impossible("too many broadcasts at once"));
@@ -118,6 +130,10 @@ impl Check {
             return Err(Impossible("a broadcast of another run"));
         }
         let outcomes = delta.measures.iter().flat_map(|m| m.outcomes);
+        let begun = delta.measures.iter().map(|m| m.begun);
+        let outcomes = outcomes
+            .chain(begun)
+            .chain(delta.endings.iter().map(|e| e.users));
         let hists = delta.measures.iter();
         let hists = hists.flat_map(|m| [&m.response, &m.failed, &m.censored, &m.service, &m.lag]);
         let hists = hists.chain([&delta.lag]).map(LogHistogram::count);
@@ -169,6 +185,7 @@ mod tests {
             measures: Vec::new(),
             lag: LogHistogram::new(),
             examples: Vec::new(),
+            endings: Vec::new(),
             broadcasts: Vec::new(),
             cpu: LoopCpu::default(),
             traffic: Traffic::default(),

@@ -1,6 +1,6 @@
 //! Background operations: requests of polls, event streams that reconnect, heartbeats.
 
-use plan::{MeasureId, Op};
+use plan::{MeasureId, Op, builtin};
 use record::{Measurement, Outcome};
 
 use super::operations::timeout_ns;
@@ -27,8 +27,6 @@ impl<'p> Interpreter<'p> {
             return self.beat(now_ns, slot);
         }
         let outcome = match self.conns[slot].stage {
-            // No step begins after the end, and no attempt either.
-            Stage::Waiting | Stage::Idle if now_ns >= self.end_ns => return,
             Stage::Waiting | Stage::Idle => return self.begin_background(now_ns, slot, due_ns),
             Stage::Connecting | Stage::Securing => Outcome::ConnectTimeout,
             Stage::Upgrading | Stage::Busy => Outcome::Timeout,
@@ -48,6 +46,9 @@ impl<'p> Interpreter<'p> {
     pub(super) fn begin_background(&mut self, now_ns: u64, slot: u32, due_ns: u64) {
         self.conns.begin_background();
         self.recorder.counts.sends += 1;
+        if let Some(measure) = self.background_measure(slot) {
+            self.recorder.begin(measure);
+        }
         let sent_ns = now_ns.max(due_ns);
         let conn = &mut self.conns[slot];
         if let Some(background) = conn.background_mut() {
@@ -59,6 +60,7 @@ impl<'p> Interpreter<'p> {
         if conn.stage == Stage::Idle {
             return self.send_poll(now_ns, slot);
         }
+        self.recorder.begin(builtin::CONNECT);
         self.conns.connect(now_ns, slot);
         let end_ns = sent_ns.saturating_add(timeout_ns(self.background_op(slot)));
         let connected_by_ns = now_ns + self.plan.options.connect_timeout_ns;

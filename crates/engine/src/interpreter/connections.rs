@@ -96,6 +96,7 @@ impl Interpreter<'_> {
         protocol: Protocol,
     ) {
         let slot = self.conns.insert(&mut self.users, key, endpoint, protocol);
+        self.recorder.begin(builtin::CONNECT);
         self.conns.connect(now_ns, slot);
         let connected_by_ns = now_ns + self.plan.options.connect_timeout_ns;
         let deadline_ns = connected_by_ns.min(self.operation_end_ns(key));
@@ -216,7 +217,7 @@ impl Interpreter<'_> {
                 self.recorder
                     .example(now_ns, builtin::CONNECT, outcome, user, detail);
                 self.recorder.check(builtin::CONNECT, outcome);
-                self.give_up_session(now_ns, key);
+                self.give_up_session(now_ns, key, outcome);
             }
             // Busy with an HTTP request; the next step that needs it will find none open.
             _ => {}
@@ -323,13 +324,21 @@ impl Interpreter<'_> {
     }
 
     /// A session restarts: what it has open ends without ceremony.
-    pub(super) fn drop_stream(&mut self, key: u32) {
+    pub(super) fn drop_stream(&mut self, now_ns: u64, key: u32) {
         if let Some(slot) = self.stream(key) {
             if self.is_open_websocket(slot) {
                 self.send_close(slot, NORMAL);
             }
-            self.conns.close(&mut self.users, slot);
+            self.abandon(now_ns, slot);
         }
+    }
+
+    /// Closes a connection that may still be on its way.
+    pub(super) fn abandon(&mut self, now_ns: u64, slot: u32) {
+        if matches!(self.conns[slot].stage, Stage::Connecting | Stage::Securing) {
+            self.record_connect(now_ns, slot, Outcome::Unfinished);
+        }
+        self.conns.close(&mut self.users, slot);
     }
 }
 

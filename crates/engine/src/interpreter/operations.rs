@@ -1,7 +1,7 @@
 //! Measured operations of steps, from their beginning to their row.
 
 use plan::expr::Expr;
-use plan::{Expect, MeasureId, Op, Save, builtin};
+use plan::{MeasureId, Op, Save, builtin};
 use record::{Measurement, Outcome};
 
 use super::flow::Flow;
@@ -18,6 +18,9 @@ impl Interpreter<'_> {
         user.retries = 0;
         self.recorder.counts.sends += 1;
         self.in_flight += 1;
+        if let Some(measure) = self.users.op(key).and_then(Op::measure) {
+            self.recorder.begin(measure);
+        }
     }
 
     /// Records how the operation in flight ended.
@@ -29,7 +32,7 @@ impl Interpreter<'_> {
         status: u16,
     ) {
         self.in_flight -= 1;
-        let Some(measure) = self.users.op(key).and_then(measure_of) else {
+        let Some(measure) = self.users.op(key).and_then(Op::measure) else {
             return;
         };
         let user = &self.users[key];
@@ -74,18 +77,12 @@ impl Interpreter<'_> {
     /// The operation in flight failed and the session cannot continue.
     pub(super) fn fail(&mut self, now_ns: u64, key: u32, outcome: Outcome, status: u16) {
         self.record_operation(now_ns, key, outcome, status);
-        let user = &mut self.users[key];
-        if outcome.is_generator_limit() && !user.connected {
-            // It was counted as started a moment ago, in this same interval or the one before.
-            let counts = &mut self.recorder.counts;
-            counts.users_started = counts.users_started.saturating_sub(1);
-            counts.users_refused += 1;
-            if !self.repeats(now_ns, key) {
-                // It was never there, so it has not finished either.
-                return self.remove_user(key);
-            }
+        let user = &self.users[key];
+        if outcome.is_generator_limit() && !user.connected && self.recorder.refuse_started() {
+            // It was never there, so its session has not ended either.
+            return self.restart_or_remove(now_ns, key);
         }
-        self.give_up_session(now_ns, key);
+        self.give_up_session(now_ns, key, outcome);
     }
 
     /// Ends the operation just begun, which has succeeded already; the next step is due now.
@@ -112,7 +109,7 @@ impl Interpreter<'_> {
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
-        let measure = self.users.op(key).and_then(measure_of);
+        let measure = self.users.op(key).and_then(Op::measure);
         let (measure, user) = (measure.unwrap_or(builtin::CONNECT), self.users[key].number);
         self.recorder
             .example(now_ns, measure, outcome, user, detail);
@@ -197,25 +194,6 @@ impl Interpreter<'_> {
             _ => self.complete(now_ns, key, outcome, status),
         }
     }
-}
-
-/// The measure of an operation.
-fn measure_of(op: &Op) -> Option<MeasureId> {
-    match op {
-        Op::Http(http) => Some(http.measure),
-        Op::WsOpen(open) => Some(open.measure),
-        Op::SseOpen(open) => Some(open.measure),
-        Op::Poll(poll) => Some(poll.measure),
-        Op::TcpOpen(open) => Some(open.measure),
-        Op::Send(send) => Some(reply_measure(send.reply.as_ref()).unwrap_or(send.measure)),
-        Op::Channel(op) => Some(op.measure),
-        Op::Expect(expect) => Some(expect.measure),
-        _ => None,
-    }
-}
-
-fn reply_measure(reply: Option<&Expect>) -> Option<MeasureId> {
-    reply.map(|expect| expect.measure)
 }
 
 /// The timeout of an operation that needs a connection, its set-up included.

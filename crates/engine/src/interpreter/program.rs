@@ -16,17 +16,17 @@ impl Interpreter<'_> {
     pub(crate) fn proceed(&mut self, now_ns: u64, key: u32) {
         self.users[key].wait = Wait::Nothing;
         for _ in 0..STEPS_MAX {
-            if now_ns >= self.end_ns {
-                return self.leave(now_ns, key);
+            if now_ns >= self.end_ns && self.users.session(key).is_endless(self.users[key].pc) {
+                return self.finish_endless(now_ns, key);
             }
             let op = self.users.op(key);
             match op.map_or(Flow::End, |op| self.step(now_ns, key, op)) {
                 Flow::Next => self.users[key].pc += 1,
                 Flow::Jump(pc) => self.users[key].pc = pc,
                 Flow::Wait => return,
-                Flow::End if self.repeats(now_ns, key) => self.restart(now_ns, key),
-                Flow::End => return self.leave(now_ns, key),
-                Flow::Fail => return self.give_up_session(now_ns, key),
+                Flow::End if self.finish_session(now_ns, key) => {}
+                Flow::End => return,
+                Flow::Fail => return self.give_up_session(now_ns, key, Outcome::Step),
             }
         }
         // Others get their turn; the steps that are due stay due.
@@ -46,7 +46,8 @@ impl Interpreter<'_> {
             Op::Close { code } => self.close(now_ns, key, *code),
             Op::Think(dist) => self.think(now_ns, key, dist),
             Op::Pace { register, every } => self.pace(now_ns, key, *register, every),
-            Op::TransactionStart { register } => {
+            Op::TransactionStart { register, measure } => {
+                self.recorder.begin(*measure);
                 let user = &mut self.users[key];
                 user.registers[*register as usize] = user.due_ns;
                 Flow::Next
@@ -143,7 +144,7 @@ impl Interpreter<'_> {
         }
         *done += 1;
         self.give_up_background(now_ns, key);
-        self.drop_stream(key);
+        self.drop_stream(now_ns, key);
         Flow::Jump(0)
     }
 
@@ -198,15 +199,19 @@ impl Interpreter<'_> {
                 }
                 return Flow::Next;
             }
-            Found::Error => self.fault(now_ns, key, self.plan.faults, || {
-                let rows = data.table.rows_count();
-                format!("the data {:?} have only {rows} rows", data.name)
-            }),
+            Found::Error => {
+                self.fault(now_ns, key, self.plan.faults, || {
+                    let rows = data.table.rows_count();
+                    format!("the data {:?} have only {rows} rows", data.name)
+                });
+                self.users[key].repeats_until_ns = 0;
+                return Flow::Fail;
+            }
             Found::Stop => {}
         }
         // A restart would find no row either.
-        self.leave(now_ns, key);
-        Flow::Wait
+        self.users[key].repeats_until_ns = 0;
+        Flow::End
     }
 
     fn end_transaction(
@@ -246,6 +251,6 @@ fn choose(user: &mut User, branches: &[(f64, Pc)]) -> Pc {
 }
 
 /// Seconds to nanoseconds; below zero and not a number count as none.
-fn nanoseconds(seconds: f64) -> u64 {
+pub(super) fn nanoseconds(seconds: f64) -> u64 {
     (seconds.max(0.0) * 1e9) as u64
 }

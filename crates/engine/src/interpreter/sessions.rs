@@ -1,44 +1,172 @@
-//! How sessions end, restart and fail.
+//! How sessions end, restart and fail, and how their users leave.
+//!
+//! Each session that started ends in one way: it finishes, fails, is stopped by a limit of the
+//! generator, or is cut off at the end of the run. [`Interpreter::end_session`] counts it; what becomes
+//! of the user is another matter.
 
 use plan::expr::Value;
-use record::Outcome;
+use record::schema::{SessionEnd, UserState};
+use record::{Measurement, Outcome};
+use stats::dist::Dist;
 
+use super::program::nanoseconds;
 use super::state::Interpreter;
+use crate::conn::{Conn, Stage};
 use crate::users::Wait;
 
 /// How long a leaving user waits for the peer's close frame.
 pub(super) const LEAVE_NS: u64 = 1_000_000_000;
 /// A closed population's user whose session failed restarts no sooner than this.
 const RESTART_NS: u64 = 100_000_000;
+/// Steps of one pace that are counted as missed, at most.
+const MISSED_MAX: u64 = 1_000_000;
 
 impl Interpreter<'_> {
-    /// The session cannot continue: the user restarts it (closed populations) or leaves. A pause
-    /// before the restart protects a target that refuses, and keeps an impossible step from
+    /// The session reached the end of its program: the user restarts it (closed populations) or
+    /// leaves. True if it restarts.
+    pub(super) fn finish_session(&mut self, now_ns: u64, key: u32) -> bool {
+        self.recorder.counts.users_finished += 1;
+        self.end_session(now_ns, key, Outcome::Unfinished);
+        let repeats = self.repeats(now_ns, key);
+        if repeats {
+            self.reset(now_ns, key);
+            self.count_restart();
+        } else {
+            self.leave(now_ns, key);
+        }
+        repeats
+    }
+
+    /// The session cannot continue, because of this outcome.
+    pub(super) fn give_up_session(&mut self, now_ns: u64, key: u32, outcome: Outcome) {
+        let end = if outcome.is_generator_limit() {
+            SessionEnd::Stopped
+        } else {
+            SessionEnd::Failed
+        };
+        self.count_ending(key, end);
+        self.end_session(now_ns, key, outcome);
+        self.restart_or_leave(now_ns, key);
+    }
+
+    /// The run is over for this session.
+    fn cut_off(&mut self, now_ns: u64, key: u32) {
+        self.count_ending(key, SessionEnd::CutOff);
+        self.count_missed(now_ns, key);
+        self.end_session(now_ns, key, Outcome::Unfinished);
+    }
+
+    /// The user is at the end of the run in a loop that would never end: it has done what it had to.
+    pub(super) fn finish_endless(&mut self, now_ns: u64, key: u32) {
+        self.recorder.counts.users_finished += 1;
+        self.count_missed(now_ns, key);
+        self.end_session(now_ns, key, Outcome::Unfinished);
+        self.leave(now_ns, key);
+    }
+
+    fn count_ending(&mut self, key: u32, end: SessionEnd) {
+        let user = &self.users[key];
+        let state = match user.wait {
+            Wait::Until | Wait::Restart => UserState::Thinking,
+            Wait::Connect => UserState::Connecting,
+            Wait::Retry => UserState::Retrying,
+            Wait::Response | Wait::Upgrade | Wait::Reply | Wait::Close => UserState::Waiting,
+            Wait::Nothing | Wait::Leaving => UserState::Working,
+        };
+        let step = self.users.session(key).next_measure(user.pc);
+        let session = user.session;
+        self.recorder.session_ended(end, session, step, state);
+    }
+
+    /// Counts what was due before the end and has not begun.
+    fn count_missed(&mut self, now_ns: u64, key: u32) {
+        let end_ns = self.end_ns.min(now_ns);
+        let session = self.users.session(key);
+        let user = &mut self.users[key];
+        let pending = !user.wait.in_flight() && user.due_ns < end_ns;
+        let mut missed = u64::from(pending && session.next_measure(user.pc).is_some());
+        for (register, every) in session.paces(user.pc) {
+            let mut due_ns = user.registers[register as usize];
+            for _ in 0..MISSED_MAX {
+                if due_ns == 0 || due_ns >= end_ns {
+                    break;
+                }
+                missed += 1;
+                due_ns = due_ns.saturating_add(interval_ns(every, user));
+            }
+        }
+        self.recorder.counts.steps_missed += missed;
+    }
+
+    /// What the session had in progress ends with it.
+    fn end_session(&mut self, now_ns: u64, key: u32, outcome: Outcome) {
+        let user = &self.users[key];
+        for (register, measure) in self.users.session(key).open_transactions(user.pc) {
+            let start_ns = user.registers[register as usize];
+            let row = Measurement {
+                due_ns: start_ns,
+                sent_ns: start_ns,
+                done_ns: now_ns.max(start_ns),
+                outcome,
+                ..user.row(measure)
+            };
+            self.recorder.operation(row, 0);
+        }
+        self.give_up_background(now_ns, key);
+    }
+
+    /// A pause before the restart protects a target that refuses, and keeps an impossible step from
     /// spinning.
-    pub(super) fn give_up_session(&mut self, now_ns: u64, key: u32) {
+    fn restart_or_leave(&mut self, now_ns: u64, key: u32) {
         if self.repeats(now_ns, key) {
-            self.restart(now_ns, key);
-            let user = &mut self.users[key];
-            user.due_ns = now_ns + RESTART_NS;
-            user.ready_ns = user.due_ns;
-            self.wait_until(key, now_ns + RESTART_NS);
+            self.restart_later(now_ns, key);
         } else {
             self.leave(now_ns, key);
         }
     }
 
-    pub(super) fn repeats(&self, now_ns: u64, key: u32) -> bool {
+    /// As after a failure, of a user whose session does not count.
+    pub(super) fn restart_or_remove(&mut self, now_ns: u64, key: u32) {
+        self.end_session(now_ns, key, Outcome::Unfinished);
+        if self.repeats(now_ns, key) {
+            self.restart_later(now_ns, key);
+        } else {
+            self.remove_user(now_ns, key);
+        }
+    }
+
+    fn restart_later(&mut self, now_ns: u64, key: u32) {
+        self.reset(now_ns, key);
+        let user = &mut self.users[key];
+        user.due_ns = now_ns + RESTART_NS;
+        user.ready_ns = user.due_ns;
+        self.wait_until(key, now_ns + RESTART_NS);
+        self.users[key].wait = Wait::Restart;
+    }
+
+    /// The pause before a restart is over.
+    pub(super) fn restart(&mut self, now_ns: u64, key: u32) {
+        if self.repeats(now_ns, key) {
+            self.count_restart();
+            self.proceed(now_ns, key);
+        } else {
+            self.remove_user(now_ns, key);
+        }
+    }
+
+    fn count_restart(&mut self) {
+        self.recorder.counts.users_repeated += 1;
+        self.recorder.counts.users_started += 1;
+    }
+
+    fn repeats(&self, now_ns: u64, key: u32) -> bool {
         now_ns < self.end_ns && now_ns < self.users[key].repeats_until_ns
     }
 
     /// Puts the user back to its session's start. Pace marks stay, so that a session can keep to
     /// a pace from start to start.
-    pub(super) fn restart(&mut self, now_ns: u64, key: u32) {
-        self.recorder.counts.users_finished += 1;
-        self.recorder.counts.users_repeated += 1;
-        self.recorder.counts.users_started += 1;
-        self.give_up_background(now_ns, key);
-        self.drop_stream(key);
+    fn reset(&mut self, now_ns: u64, key: u32) {
+        self.drop_stream(now_ns, key);
         let user = &mut self.users[key];
         user.iteration += 1;
         user.pc = 0;
@@ -47,40 +175,62 @@ impl Interpreter<'_> {
         self.messages.end(&mut self.recorder, key);
     }
 
-    /// The user leaves: with a close frame if it has a WebSocket, else at once.
-    pub(crate) fn leave(&mut self, now_ns: u64, key: u32) {
-        self.recorder.counts.users_finished += 1;
-        self.give_up_background(now_ns, key);
+    /// The user, whose session has ended, leaves: with a close frame if it has a WebSocket, else at
+    /// once.
+    pub(super) fn leave(&mut self, now_ns: u64, key: u32) {
         if self.begin_leaving(key) {
             self.wait_for(key, Wait::Leaving, now_ns + LEAVE_NS);
         } else {
-            self.remove_user(key);
+            self.remove_user(now_ns, key);
         }
     }
 
-    pub(crate) fn remove_user(&mut self, key: u32) {
+    pub(crate) fn remove_user(&mut self, now_ns: u64, key: u32) {
+        let is_dialling = |conn: &Conn| matches!(conn.stage, Stage::Connecting | Stage::Securing);
+        while let Some(slot) = self.conns.find(&self.users, key, is_dialling) {
+            self.abandon(now_ns, slot);
+        }
         self.conns.close_all(&mut self.users, key);
         self.identities.remove(key);
         self.messages.end(&mut self.recorder, key);
         self.users.remove(key);
     }
 
-    /// If the user is between two steps, it leaves.
-    pub(crate) fn leave_if_idle(&mut self, now_ns: u64, key: u32) {
-        let user = self.users.get(key);
-        if user.is_some_and(|user| user.wait == Wait::Until) {
-            self.leave(now_ns, key);
+    /// The last phase is over: the user leaves if it is between two steps of a loop that never ends,
+    /// or thinks for longer than there is time.
+    pub(crate) fn leave_if_idle(&mut self, now_ns: u64, key: u32, until_ns: u64) {
+        let Some(user) = self.users.get(key) else {
+            return;
+        };
+        match user.wait {
+            Wait::Restart => self.remove_user(now_ns, key),
+            Wait::Until if self.users.session(key).is_endless(user.pc) => {
+                self.finish_endless(now_ns, key);
+            }
+            Wait::Until if user.deadline_ns >= until_ns => {
+                self.cut_off(now_ns, key);
+                self.leave(now_ns, key);
+            }
+            _ => {}
         }
     }
 
-    /// The drain is over: what is still in flight stays unfinished.
+    /// The time to finish is over: sessions are cut off, and what is in flight stays unfinished.
     pub(crate) fn give_up_all(&mut self, now_ns: u64) {
         for key in self.users.keys() {
-            if self.users[key].wait.in_flight() {
+            let wait = self.users[key].wait;
+            if wait.in_flight() {
                 self.record_operation(now_ns, key, Outcome::Unfinished, 0);
             }
-            self.give_up_background(now_ns, key);
-            self.remove_user(key);
+            if !matches!(wait, Wait::Leaving | Wait::Restart) {
+                self.cut_off(now_ns, key);
+            }
+            self.remove_user(now_ns, key);
         }
     }
+}
+
+/// The next interval of a pace.
+fn interval_ns(every: &Dist, user: &mut crate::users::User) -> u64 {
+    nanoseconds(every.sample(&mut user.think)).max(1)
 }

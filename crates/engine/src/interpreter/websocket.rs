@@ -205,7 +205,7 @@ impl<'p> Interpreter<'p> {
         if !self.conns[slot].protocol.is_websocket() {
             // There is nothing to send and nothing to wait for.
             self.give_up_background(now_ns, key);
-            self.conns.close(&mut self.users, slot);
+            self.abandon(now_ns, slot);
             return Flow::Next;
         }
         // No measured operation: it neither begins as one nor ends as one.
@@ -264,7 +264,7 @@ impl<'p> Interpreter<'p> {
         self.conns.close(&mut self.users, slot);
         match self.users[key].wait {
             Wait::Close => self.complete(now_ns, key, Outcome::Ok, 0),
-            _ => self.remove_user(key),
+            _ => self.remove_user(now_ns, key),
         }
     }
 

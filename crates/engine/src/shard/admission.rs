@@ -80,10 +80,12 @@ impl<'p> Admission<'p> {
         self.resumed_ns = now_ns;
     }
 
-    /// No more users start.
-    pub(super) fn end(&mut self) {
-        self.upcoming = None;
+    /// No more users start. How many were due before `end_ns` and have not started, those of a pause
+    /// aside.
+    pub(super) fn end(&mut self, end_ns: u64) -> u64 {
         self.waiting.clear();
+        let rest = self.upcoming.take().into_iter().chain(&mut self.arrivals);
+        rest.take_while(|arrival| arrival.due_ns < end_ns).count() as u64
     }
 
     /// True if no more users start.

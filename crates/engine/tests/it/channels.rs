@@ -145,7 +145,7 @@ fn a_refusal_ends_the_session_and_an_error_does_not() {
     let ran = run(&scenario("protocol: phoenix", &steps), &mut peer);
     assert_eq!(ran.outcomes("join"), [Outcome::Rejected]);
     assert!(ran.details()[0].contains("full"), "{:?}", ran.details());
-    assert_eq!(ran.total(|counts| counts.users_finished), 1);
+    assert_eq!(ran.total(|counts| counts.users_failed), 1);
     let join = r#"["1","1","x","phx_reply",{"status":"ok","response":{}}]"#;
     let error = r#"["1","2","x","phx_reply",{"status":"error","response":{}}]"#;
     let answer = r#"["1","3","x","phx_reply",{"status":"ok","response":{"n":1}}]"#;
@@ -236,7 +236,7 @@ fn phoenix_beats() {
     // The session ends with the connection at 15 s.
     assert_eq!(ticks.len(), 22);
     assert!(ticks.iter().all(|tick| tick.response_ns() == 100 * MS));
-    assert_eq!(ran.total(|counts| counts.users_finished), 1);
+    assert_eq!(ran.total(|counts| counts.users_failed), 1);
 }
 
 const WELCOME: &str = r#"{"type":"welcome"}"#;

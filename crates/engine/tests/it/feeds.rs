@@ -75,8 +75,9 @@ fn users_without_a_row_leave_for_good() {
     assert_eq!(ran.counted("steps", Outcome::Step), 2);
     assert_eq!(
         ran.total(|counts| counts.users_finished - counts.users_repeated),
-        5
+        3
     );
+    assert_eq!(ran.total(|counts| counts.users_failed), 2);
     let details = ran.details();
     assert!(
         details[0].contains("\"rows\" have only 3 rows"),

@@ -297,7 +297,8 @@ options: { drain: 1s }
         (1400, good),
         (1800, cut_off),
         (2000, good),
-        (2400, cut_off),
+        (2400, good),
+        (2800, cut_off),
     ];
     assert_eq!(rows, expected);
     let last = ran.run.deltas.last().expect("an interval");

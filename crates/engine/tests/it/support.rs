@@ -39,7 +39,9 @@ pub(crate) fn run(text: &str, peer: &mut dyn Peer) -> Ran {
 pub(crate) fn run_over(text: &str, peer: &mut dyn Peer, link: Link<'_>) -> Ran {
     let plan = plan(text);
     let run = sim::run(&plan, 1, peer, link).expect("the plan can be run");
-    Ran { plan, run }
+    let ran = Ran { plan, run };
+    ran.check_sums();
+    ran
 }
 
 /// A run and the plan it came from.
@@ -65,6 +67,28 @@ impl Ran {
     /// How the operations of one measure ended, in order of user and time.
     pub(crate) fn outcomes(&self, measure: &str) -> Vec<Outcome> {
         self.rows(measure).iter().map(|row| row.outcome).collect()
+    }
+
+    /// Every session that started ended in one way, and so did every operation that began.
+    #[track_caller]
+    fn check_sums(&self) {
+        let ended = self.total(|counts| {
+            counts.users_finished + counts.users_failed + counts.users_stopped + counts.users_cut
+        });
+        let endings = self.run.deltas.iter().flat_map(|delta| &delta.endings);
+        let unfinished: u64 = endings.map(|ending| ending.users).sum();
+        let finished = self.total(|counts| counts.users_finished);
+        assert_eq!(self.total(|counts| counts.users_started), ended, "sessions");
+        assert_eq!(ended, finished + unfinished, "endings");
+        for (id, measure) in self.plan.measures.iter().enumerate() {
+            let deltas = self.run.deltas.iter().flat_map(|delta| &delta.measures);
+            let deltas = deltas.filter(|delta| usize::from(delta.measure) == id);
+            let (begun, ended) = deltas.fold((0, 0), |(begun, ended), delta| {
+                let outcomes: u64 = delta.outcomes.iter().sum();
+                (begun + delta.begun, ended + outcomes)
+            });
+            assert_eq!(begun, ended, "operations of {}", measure.name);
+        }
     }
 
     /// The sum of a counter over the run.

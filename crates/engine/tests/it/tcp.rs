@@ -208,7 +208,7 @@ fn messages_that_do_not_fit_the_framing_are_not_sent() {
         let ran = run(&scenario(framing, &format!("    - {step}")), &mut peer);
         assert_eq!(ran.outcomes("sent"), [Outcome::Step], "{framing}");
         assert_eq!(peer.got, b"");
-        assert_eq!(ran.total(|counts| counts.users_finished), 1);
+        assert_eq!(ran.total(|counts| counts.users_failed), 1);
     }
 }
 

@@ -191,7 +191,7 @@ fn a_loss_between_steps_is_reported_at_once() {
     assert_eq!(ran.outcomes("ask"), [Outcome::Ok]);
     assert_eq!(ran.counted("connect", Outcome::Closed), 1);
     assert_eq!(ran.outcomes("again"), []);
-    assert_eq!(ran.total(|counts| counts.users_finished), 1);
+    assert_eq!(ran.total(|counts| counts.users_failed), 1);
 }
 
 #[test]

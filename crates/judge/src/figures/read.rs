@@ -54,6 +54,8 @@ impl Figures {
 
     /// Adds outcomes that were counted while the run went on.
     pub fn add_tally(&mut self, tally: &Tally) {
+        self.begun.clone_from(&tally.begun);
+        self.endings.clone_from(&tally.endings);
         for phase in &tally.phases {
             for measure in &phase.measures {
                 let cell = self.cell_mut(phase.phase as usize, measure.measure as usize);

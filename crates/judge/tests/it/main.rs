@@ -53,6 +53,7 @@ fn info() -> RunInfo {
             name: "request".to_owned(),
             kind: "request".to_owned(),
         }],
+        steps: Vec::new(),
         sessions: vec!["visitor".to_owned()],
         phases: vec![phase("warm-up", 0, 2), phase("measured", 2, 6)],
         tls_unverified: false,
@@ -144,6 +145,7 @@ fn write(root: &Path, tally: bool) -> Run {
         };
         dir.write_tally(&Tally {
             phases: vec![phase(0, 2), phase(1, 4)],
+            ..Tally::default()
         })
         .unwrap();
         info.status = RunStatus::Complete;

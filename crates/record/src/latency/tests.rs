@@ -33,6 +33,7 @@ fn info() -> RunInfo {
         },
         host: std::collections::BTreeMap::new(),
         measures: Vec::new(),
+        steps: Vec::new(),
         sessions: Vec::new(),
         phases: Vec::new(),
         tls_unverified: false,

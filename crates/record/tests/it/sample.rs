@@ -41,6 +41,7 @@ pub(crate) fn info() -> RunInfo {
                 kind: "request".to_owned(),
             })
             .to_vec(),
+        steps: Vec::new(),
         sessions: vec!["fan".to_owned(), "admin".to_owned()],
         phases: vec![PhaseInfo {
             name: "ramp".to_owned(),
@@ -148,6 +149,7 @@ fn measure_summary() -> MeasureSummary {
     MeasureSummary {
         name: "connect".to_owned(),
         kind: "connect".to_owned(),
+        begun: 11,
         count: 10,
         rate_per_s: 1.0,
         errors: 1,
@@ -177,6 +179,7 @@ pub(crate) fn tally() -> Tally {
     }];
     Tally {
         phases: vec![PhaseTally { phase: 0, measures }],
+        ..Tally::default()
     }
 }
 

@@ -160,7 +160,9 @@ impl Checker<'_> {
             .word(node, "the transaction's name")
             .map(|word| self.measure(&word.text, MeasureKind::Transaction, &word.place));
         let register = program.register();
-        program.push(Op::TransactionStart { register });
+        if let Some(measure) = measure {
+            program.push(Op::TransactionStart { register, measure });
+        }
         if let Some(steps) = fields.get("steps") {
             self.steps(steps, program);
         }

@@ -208,8 +208,10 @@ pub(crate) static OPTIONS: Table = Table {
         Key {
             name: "drain",
             kind: Kind::Duration,
-            default: Text("10s"),
-            doc: "Time that steps in flight have after the last phase; no new step starts",
+            default: Text("30s"),
+            doc: "Time that sessions have to finish after the last phase; no new session \
+                  starts. `0s` cuts all sessions off at once. Users in a `forever` loop \
+                  leave when their operation in flight is done",
         },
         Key {
             name: "source_addresses",

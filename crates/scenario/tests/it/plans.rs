@@ -19,7 +19,7 @@ fn defaults_are_those_of_the_reference() {
     let options = plan.options;
     assert_eq!(options.connect_timeout_ns, 10_000_000_000);
     assert_eq!(options.connect_retries.times, 0);
-    assert_eq!(options.drain_ns, 10_000_000_000);
+    assert_eq!(options.drain_ns, 30_000_000_000);
     assert_eq!(options.lag_max_ns, 50_000_000);
     assert_eq!(options.response_bytes_max, 16 << 20);
     assert_eq!(options.message_bytes_max, 16 << 20);

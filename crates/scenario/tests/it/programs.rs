@@ -301,7 +301,7 @@ fn outline(session: &Session) -> Vec<String> {
         Op::LoopStart { register, end, .. } => format!("loop r{register} end {end}"),
         Op::LoopEnd { register, body } => format!("round r{register} body {body}"),
         Op::Choose(branches) => format!("choose {branches:?}"),
-        Op::TransactionStart { register } => format!("begin r{register}"),
+        Op::TransactionStart { register, measure } => format!("begin r{register} m{measure}"),
         Op::TransactionEnd { register, measure } => format!("end r{register} m{measure}"),
         other => format!("{other:?}"),
     };
@@ -353,7 +353,7 @@ fn control_flow_is_flat() {
             "jump 16",
             "check",
             "jump 16",
-            "begin r2",
+            "begin r2 m2",
             "think",
             "end r2 m2",
             "think",

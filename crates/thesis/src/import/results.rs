@@ -222,6 +222,7 @@ fn info(
         workers: Vec::new(),
         host: BTreeMap::new(),
         measures: measures.collect(),
+        steps: Vec::new(),
         sessions: Vec::new(),
         phases: vec![PhaseInfo {
             name: "published".to_owned(),
@@ -273,6 +274,7 @@ fn tally(clients: &[ClientReport]) -> Tally {
             phase: 0,
             measures: measures.collect(),
         }],
+        ..Tally::default()
     }
 }
 

@@ -36,6 +36,7 @@ fn info() -> RunInfo {
             name: "connect".into(),
             kind: "handshake".into(),
         }],
+        steps: Vec::new(),
         sessions: Vec::new(),
         phases: vec![PhaseInfo {
             name: "all".to_owned(),
@@ -105,6 +106,7 @@ fn unknown_health_and_latencies_stay_empty() {
     }];
     let tally = Tally {
         phases: vec![PhaseTally { phase: 0, measures }],
+        ..Tally::default()
     };
     let summary = judge(&info(), &import(), &tally);
     assert_eq!(summary.health, HealthSummary::default());

@@ -169,6 +169,7 @@ fn hour(space: &Space) -> PathBuf {
             phase: 0,
             measures: measures.collect(),
         }],
+        ..Tally::default()
     })
     .unwrap();
     dir.write_summary(&small.summary().unwrap().unwrap())

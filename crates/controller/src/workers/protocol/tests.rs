@@ -3,6 +3,7 @@ use engine::sequences::Broadcast;
 use engine::traffic::Traffic;
 use proptest::prelude::*;
 use record::Outcome;
+use record::schema::{Ending, SessionEnd, UserState};
 use stats::hist::LogHistogram;
 
 use super::*;
@@ -30,6 +31,7 @@ fn delta() -> Delta {
         },
         measures: vec![MeasureDelta {
             measure: 1,
+            begun: 4,
             outcomes,
             response: hist.clone(),
             failed: hist.clone(),
@@ -44,6 +46,13 @@ fn delta() -> Delta {
             outcome: Outcome::Timeout,
             user: 300,
             detail: "late".to_owned(),
+        }],
+        endings: vec![Ending {
+            session: 0,
+            step: Some(1),
+            state: UserState::Waiting,
+            end: SessionEnd::CutOff,
+            users: 2,
         }],
         broadcasts: vec![Broadcast {
             message: 0,
@@ -138,9 +147,9 @@ fn messages_keep_their_form() {
             // News of a delta: loop, start, end, phase.
             "03001b8094ebdc0380a8d6b90701",
             // Counts and gauges.
-            "0000000000000000040300000000000000000002030201",
-            // One measure: its number, and how often each outcome.
-            "010103000000000000000000000000000000000000000000000000",
+            "00000000000000000000000000040300000000000000000002030201",
+            // One measure: its number, operations begun, and how often each outcome.
+            "01010403000000000000000000000000000000000000000000000000",
             // Sum, least, greatest, and the bucket 1000 with its count; the same; nothing; the same; nothing.
             "b817e807e80701e80703",
             "b817e807e80701e80703",
@@ -150,6 +159,8 @@ fn messages_keep_their_form() {
             // The lag, an example.
             "b817e807e80701e80703",
             "01050106ac02046c617465",
+            // An ending.
+            "01000101030202",
             // A broadcast.
             "0100ac0205010203",
             // CPU, traffic.

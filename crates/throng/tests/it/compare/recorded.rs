@@ -129,6 +129,7 @@ impl Recorded {
                     kind: kind.to_owned(),
                 })
                 .to_vec(),
+            steps: Vec::new(),
             sessions: vec!["visitor".to_owned()],
             phases: vec![PhaseInfo {
                 name: "steady".to_owned(),
@@ -216,6 +217,7 @@ fn tally(rows: &[Measurement]) -> Tally {
     }
     Tally {
         phases: vec![PhaseTally { phase: 0, measures }],
+        ..Tally::default()
     }
 }
 

@@ -1,0 +1,260 @@
+//! What became of every session and every operation that began.
+//!
+//! Sessions: started = finished + failed + stopped + cut off + lost with a worker. Operations of each
+//! measure: begun = succeeded + failed + unfinished. A record in which a sum does not hold was not
+//! counted right, and no figure of it can be trusted.
+
+use record::schema::{Ending, Finding, MeasureSummary, RunStatus, SessionEnd, Severity, UserState};
+
+use crate::figures::Figures;
+use crate::finding::finding;
+use crate::limits::{ENDINGS_MAX, STEPS_NOT_REACHED_MAX};
+
+/// All findings about what did not come to its end.
+pub(crate) fn findings(figures: &Figures, measures: &[MeasureSummary]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = broken(figures).into_iter().collect();
+    findings.extend(ended(figures, SessionEnd::CutOff));
+    findings.extend(not_reached(figures, measures));
+    findings.extend(unstarted(figures));
+    findings.extend(missed(figures));
+    findings.extend(ended(figures, SessionEnd::Stopped));
+    findings.extend(ended(figures, SessionEnd::Failed));
+    findings
+}
+
+/// The first sum that does not hold. Only of a run that came to its end with all its workers: what a
+/// killed one had in progress is in no file.
+fn broken(figures: &Figures) -> Option<Finding> {
+    let is_complete = figures.info.status != RunStatus::Running && figures.info.ended_ns > 0;
+    if figures.begun.is_empty() || !is_complete || figures.losses().next().is_some() {
+        return None;
+    }
+    let started = figures.total(|row| row.users_started);
+    let ended = figures
+        .total(|row| row.users_finished + row.users_failed + row.users_stopped + row.users_cut);
+    let sessions = std::iter::once(("sessions".to_owned(), started, ended));
+    let all = figures.info.measures.iter().enumerate();
+    let measures = all.map(|(number, measure)| {
+        let outcomes: u64 = figures.cell(None, number).outcomes.values().sum();
+        let begun = figures.begun.get(number).copied().unwrap_or(0);
+        (format!("operations of {}", measure.name), begun, outcomes)
+    });
+    let (what, begun, ended) = sessions.chain(measures).find(|(_, a, b)| a != b)?;
+    let text = format!(
+        "the record's sums do not hold: {} {what} started and {} ended; this is a fault of Throng",
+        units::count(begun),
+        units::count(ended),
+    );
+    Some(
+        finding(Severity::Fatal, "sums-broken", text)
+            .with("started", begun as f64)
+            .with("ended", ended as f64)
+            .done(),
+    )
+}
+
+/// Sessions that ended in this way, with where most of them were.
+fn ended(figures: &Figures, end: SessionEnd) -> Option<Finding> {
+    let mut endings: Vec<&Ending> = figures.endings.iter().filter(|e| e.end == end).collect();
+    endings.sort_by_key(|ending| std::cmp::Reverse(ending.users));
+    let users: u64 = endings.iter().map(|ending| ending.users).sum();
+    if users == 0 {
+        return None;
+    }
+    let mut places: Vec<String> = endings
+        .iter()
+        .take(ENDINGS_MAX)
+        .map(|ending| format!("{} {}", units::count(ending.users), at(figures, ending)))
+        .collect();
+    let rest: u64 = endings.iter().skip(ENDINGS_MAX).map(|e| e.users).sum();
+    if rest > 0 {
+        places.push(format!("{} elsewhere", units::count(rest)));
+    }
+    let started = figures.total(|row| row.users_started);
+    let (severity, code, what) = match end {
+        SessionEnd::CutOff => (
+            Severity::Warning,
+            "sessions-cut-off",
+            "were cut off at the end of the run",
+        ),
+        SessionEnd::Stopped => (
+            Severity::Warning,
+            "sessions-stopped",
+            "ended because the generator had no file, port or memory",
+        ),
+        SessionEnd::Failed => (
+            Severity::Note,
+            "sessions-failed",
+            "ended because a step failed",
+        ),
+    };
+    let text = format!(
+        "{} of {} {what}: {}",
+        units::count(users),
+        units::counted(started, "session"),
+        places.join(", ")
+    );
+    let draft = finding(severity, code, text);
+    Some(draft.with("sessions", users as f64).done())
+}
+
+/// Where a session ended, as "thinking before GET /b".
+fn at(figures: &Figures, ending: &Ending) -> String {
+    let step = ending
+        .step
+        .and_then(|step| figures.info.measures.get(usize::from(step)));
+    let step = step.map(|step| step.name.as_str());
+    match (ending.state, step) {
+        (UserState::Thinking, Some(step)) => format!("thinking before {step}"),
+        (UserState::Thinking, None) => "thinking after the last step".to_owned(),
+        (UserState::Connecting, Some(step)) => format!("connecting for {step}"),
+        (UserState::Retrying, Some(step)) => format!("retrying a connection for {step}"),
+        (UserState::Waiting, Some(step)) => format!("waiting for {step}"),
+        (UserState::Working, Some(step)) => format!("at {step}"),
+        (_, None) => "after the last step".to_owned(),
+    }
+}
+
+/// Steps of the scenario that no user began.
+fn not_reached(figures: &Figures, measures: &[MeasureSummary]) -> Option<Finding> {
+    let began = |name: &str| {
+        measures
+            .iter()
+            .any(|m| m.name == name && (m.begun > 0 || m.count > 0))
+    };
+    let names = figures.info.steps.iter();
+    let names = names.filter_map(|&step| figures.info.measures.get(usize::from(step)));
+    let missing: Vec<&str> = names
+        .map(|m| m.name.as_str())
+        .filter(|name| !began(name))
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let mut listed = missing
+        .iter()
+        .take(STEPS_NOT_REACHED_MAX)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if missing.len() > STEPS_NOT_REACHED_MAX {
+        let more = missing.len() - STEPS_NOT_REACHED_MAX;
+        listed.push_str(&format!(" and {} more", units::count(more as u64)));
+    }
+    let text = match missing.len() {
+        1 => format!("no user reached the step {listed}"),
+        n => format!("no user reached {} steps: {listed}", units::count(n as u64)),
+    };
+    let draft = finding(Severity::Warning, "steps-not-reached", text);
+    Some(draft.with("steps", missing.len() as f64).done())
+}
+
+fn unstarted(figures: &Figures) -> Option<Finding> {
+    let users = figures.total(|row| row.users_unstarted);
+    let text = format!(
+        "{} due before the end and had not started by then",
+        match users {
+            0 => return None,
+            1 => "1 user was".to_owned(),
+            _ => format!("{} users were", units::count(users)),
+        }
+    );
+    let draft = finding(Severity::Warning, "users-unstarted", text);
+    Some(draft.with("users", users as f64).done())
+}
+
+fn missed(figures: &Figures) -> Option<Finding> {
+    let steps = figures.total(|row| row.steps_missed);
+    let text = format!(
+        "{} due before the end and never begun: their users were still busy",
+        match steps {
+            0 => return None,
+            1 => "1 step was".to_owned(),
+            _ => format!("{} steps were", units::count(steps)),
+        }
+    );
+    let draft = finding(Severity::Warning, "steps-missed", text);
+    Some(draft.with("steps", steps as f64).done())
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Outcome;
+
+    use super::*;
+    use crate::sample::{self, REQUEST, fail};
+
+    fn codes(figures: &Figures) -> Vec<(String, String)> {
+        let measures = crate::measures(figures, None);
+        let found = findings(figures, &measures).into_iter();
+        found.map(|finding| (finding.code, finding.text)).collect()
+    }
+
+    #[test]
+    fn sums_that_hold_are_no_finding() {
+        let mut figures = sample::figures();
+        figures.begun = vec![0, 6000];
+        assert_eq!(codes(&figures), []);
+        fail(&mut figures, REQUEST, Outcome::Unfinished, 2);
+        figures.begun = vec![0, 6002];
+        assert_eq!(codes(&figures), []);
+    }
+
+    #[test]
+    fn an_operation_without_an_end_breaks_the_record() {
+        let mut figures = sample::figures();
+        figures.begun = vec![0, 6001];
+        let text = "the record's sums do not hold: 6,001 operations of request started and 6,000 ended; \
+            this is a fault of Throng";
+        assert_eq!(
+            codes(&figures),
+            [("sums-broken".to_owned(), text.to_owned())]
+        );
+        assert_eq!(
+            crate::judge_figures(&figures, &[], false).verdict,
+            record::schema::Verdict::Untrusted
+        );
+        // A killed run has no sums.
+        figures.info.status = RunStatus::Running;
+        assert_eq!(codes(&figures), []);
+    }
+
+    #[test]
+    fn who_was_cut_off_is_reported_with_the_step() {
+        let mut figures = sample::figures();
+        let ending = |state, step, users| Ending {
+            session: 0,
+            step,
+            state,
+            end: SessionEnd::CutOff,
+            users,
+        };
+        figures.endings = vec![
+            ending(UserState::Waiting, Some(1), 3),
+            ending(UserState::Thinking, Some(1), 22),
+        ];
+        let text = "25 of 6,000 sessions were cut off at the end of the run: 22 thinking before request, \
+            3 waiting for request";
+        assert_eq!(
+            codes(&figures),
+            [("sessions-cut-off".to_owned(), text.to_owned())]
+        );
+    }
+
+    #[test]
+    fn steps_that_nobody_began_are_named() {
+        let mut figures = sample::figures();
+        figures.info.steps = vec![1];
+        assert_eq!(codes(&figures), []);
+        figures.info.measures.push(record::schema::MeasureInfo {
+            name: "GET /b".to_owned(),
+            kind: "request".to_owned(),
+        });
+        figures.info.steps = vec![1, 2];
+        let text = "no user reached the step GET /b";
+        assert_eq!(
+            codes(&figures),
+            [("steps-not-reached".to_owned(), text.to_owned())]
+        );
+    }
+}
