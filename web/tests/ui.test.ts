@@ -125,7 +125,7 @@ describe('the list of results', () => {
     expect(await row(page, 'sweep').innerText()).toMatch(/experiment.*1 of 2 runs/s);
     expect(await row(page, 'a-comparison.html').innerText()).toMatch(/page.*comparison/s);
     expect(await row(page, 'bare').innerText()).toMatch(
-      /run.*\/s.*(ms|µs).*(passed|failed|trusted)/s,
+      /run.*\/s.*(ms|µs).*(measured|passed|failed|trusted)/s,
     );
     // Only comparable results can be selected.
     expect(await row(page, 'cut').locator('input').count()).toBe(0);

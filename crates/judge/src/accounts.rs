@@ -8,7 +8,7 @@ use record::schema::{Ending, Finding, MeasureSummary, RunStatus, SessionEnd, Sev
 
 use crate::figures::Figures;
 use crate::finding::finding;
-use crate::limits::{ENDINGS_MAX, STEPS_NOT_REACHED_MAX};
+use crate::limits::{ENDINGS_MAX, STEPS_NAMED_MAX};
 
 /// All findings about what did not come to its end.
 pub(crate) fn findings(figures: &Figures, measures: &[MeasureSummary]) -> Vec<Finding> {
@@ -20,6 +20,52 @@ pub(crate) fn findings(figures: &Figures, measures: &[MeasureSummary]) -> Vec<Fi
     findings.extend(ended(figures, SessionEnd::Stopped));
     findings.extend(ended(figures, SessionEnd::Failed));
     findings
+}
+
+/// Why a run has failed whatever its thresholds say: none of its operations succeeded, or a step was
+/// begun and never succeeded. `steps`: the measures that steps begin, by index; if there are none, only the
+/// first is known.
+pub fn failures(steps: &[u16], measures: &[MeasureSummary]) -> Vec<Finding> {
+    let tried = measures
+        .iter()
+        .filter(|m| matches!(m.kind.as_str(), "connect" | "request" | "handshake") && m.begun > 0);
+    let never = |m: &&MeasureSummary| m.count <= m.errors;
+    let begun: u64 = tried.clone().map(|m| m.begun).sum();
+    if begun > 0 && tried.clone().all(|m| never(&m)) {
+        let failed: u64 = tried.map(|m| m.errors).sum();
+        let text = format!(
+            "nothing succeeded: of {} {} failed and {} were never answered",
+            units::counted(begun, "operation"),
+            units::count(failed),
+            units::count(begun - failed.min(begun)),
+        );
+        let draft = finding(Severity::Warning, "nothing-succeeded", text);
+        return vec![draft.with("begun", begun as f64).done()];
+    }
+    if steps.is_empty() {
+        return Vec::new();
+    }
+    let tried = tried.filter(|m| m.kind != "connect");
+    let names: Vec<String> = tried
+        .filter(never)
+        .map(|m| format!("{} (begun {} ×)", m.name, units::count(m.begun)))
+        .collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let text = format!("never succeeded: {}", listed(&names));
+    let draft = finding(Severity::Warning, "steps-never-succeeded", text);
+    vec![draft.with("steps", names.len() as f64).done()]
+}
+
+/// The first of many names, and how many more there are.
+fn listed(names: &[String]) -> String {
+    let mut listed = names[..names.len().min(STEPS_NAMED_MAX)].join(", ");
+    if names.len() > STEPS_NAMED_MAX {
+        let more = names.len() - STEPS_NAMED_MAX;
+        listed.push_str(&format!(" and {} more", units::count(more as u64)));
+    }
+    listed
 }
 
 /// The first sum that does not hold. Only of a run that came to its end with all its workers: what a
@@ -124,23 +170,14 @@ fn not_reached(figures: &Figures, measures: &[MeasureSummary]) -> Option<Finding
     };
     let names = figures.info.steps.iter();
     let names = names.filter_map(|&step| figures.info.measures.get(usize::from(step)));
-    let missing: Vec<&str> = names
-        .map(|m| m.name.as_str())
-        .filter(|name| !began(name))
+    let missing: Vec<String> = names
+        .filter(|m| !began(&m.name))
+        .map(|m| m.name.clone())
         .collect();
     if missing.is_empty() {
         return None;
     }
-    let mut listed = missing
-        .iter()
-        .take(STEPS_NOT_REACHED_MAX)
-        .copied()
-        .collect::<Vec<_>>()
-        .join(", ");
-    if missing.len() > STEPS_NOT_REACHED_MAX {
-        let more = missing.len() - STEPS_NOT_REACHED_MAX;
-        listed.push_str(&format!(" and {} more", units::count(more as u64)));
-    }
+    let listed = listed(&missing);
     let text = match missing.len() {
         1 => format!("no user reached the step {listed}"),
         n => format!("no user reached {} steps: {listed}", units::count(n as u64)),
@@ -256,5 +293,52 @@ mod tests {
             codes(&figures),
             [("steps-not-reached".to_owned(), text.to_owned())]
         );
+    }
+
+    #[test]
+    fn a_run_in_which_nothing_succeeds_fails() {
+        let mut figures = sample::figures();
+        let all = figures.cell_mut(0, REQUEST).unwrap();
+        *all = crate::Cell::default();
+        fail(&mut figures, REQUEST, Outcome::Refused, 40);
+        fail(&mut figures, REQUEST, Outcome::Unfinished, 10);
+        figures.begun = vec![0, 50];
+        let summary = crate::judge_figures(&figures, &[], false);
+        let text = "nothing succeeded: of 50 operations 40 failed and 10 were never answered";
+        assert!(
+            summary.findings.iter().any(|f| f.text == text),
+            "{:?}",
+            summary.findings
+        );
+        assert_eq!(summary.verdict, record::schema::Verdict::Failed);
+    }
+
+    #[test]
+    fn a_step_that_never_succeeds_fails_the_run() {
+        let mut figures = sample::figures();
+        figures.info.measures.push(record::schema::MeasureInfo {
+            name: "GET /b".to_owned(),
+            kind: "request".to_owned(),
+        });
+        figures.info.steps = vec![1, 2];
+        let cells = figures.info.measures.len();
+        let mut spoilt = Figures::new(figures.info.clone(), figures.series.clone(), Vec::new());
+        assert_eq!(cells, 3);
+        sample::succeed(&mut spoilt, 0, REQUEST, 6000, sample::MS, 0);
+        fail(&mut spoilt, 2, Outcome::Status, 7);
+        let summary = crate::judge_figures(&spoilt, &[], false);
+        let text = "never succeeded: GET /b (begun 7 ×)";
+        assert!(
+            summary.findings.iter().any(|f| f.text == text),
+            "{:?}",
+            summary.findings
+        );
+        assert_eq!(summary.verdict, record::schema::Verdict::Failed);
+    }
+
+    #[test]
+    fn a_run_without_thresholds_is_measured() {
+        let summary = crate::judge_figures(&sample::figures(), &[], false);
+        assert_eq!(summary.verdict, record::schema::Verdict::Measured);
     }
 }

@@ -42,9 +42,11 @@ pub struct Listing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
+    /// The run can be trusted; it has no thresholds.
+    Measured,
     /// All thresholds hold, and the run can be trusted.
     Passed,
-    /// A threshold does not hold.
+    /// A threshold does not hold, nothing succeeded, or a step never did.
     Failed,
     /// The run cannot be trusted.
     Untrusted,

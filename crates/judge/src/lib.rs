@@ -31,6 +31,7 @@ mod sample;
 mod summary;
 mod threshold;
 
+pub use accounts::failures;
 pub use figures::{Cell, Figures, LostUsers};
 pub use finding::{Draft, finding};
 pub use findings::errors as error_findings;
@@ -118,6 +119,7 @@ pub fn judge_figures(
     let thresholds = threshold::evaluate_all(figures, thresholds);
 
     let mut findings = health::findings(figures, &health, &users, &measures, allow_lost_workers);
+    findings.extend(failures(&figures.info.steps, &measures));
     findings.extend(findings::findings(figures, &thresholds, &measures));
     let verdict = verdict(&findings, &thresholds);
     Summary {
@@ -150,9 +152,11 @@ pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
 fn verdict(findings: &[Finding], thresholds: &[ThresholdResult]) -> Verdict {
     if findings.iter().any(|f| f.severity == Severity::Fatal) {
         Verdict::Untrusted
-    } else if thresholds.iter().all(|t| t.passed) {
-        Verdict::Passed
-    } else {
+    } else if findings.iter().any(Finding::fails_run) || thresholds.iter().any(|t| !t.passed) {
         Verdict::Failed
+    } else if thresholds.is_empty() {
+        Verdict::Measured
+    } else {
+        Verdict::Passed
     }
 }

@@ -49,8 +49,8 @@ pub const ERROR_TEXT_CHARS_MAX: usize = 80;
 /// How many kinds of endings of sessions a finding names.
 pub const ENDINGS_MAX: usize = 4;
 
-/// How many steps that no user reached a finding names.
-pub const STEPS_NOT_REACHED_MAX: usize = 5;
+/// How many steps a finding names.
+pub const STEPS_NAMED_MAX: usize = 5;
 
 /// How many different notes of the run are repeated among its findings.
 pub const NOTES_MAX: usize = 5;

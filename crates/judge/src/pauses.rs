@@ -171,7 +171,7 @@ mod tests {
         figures.events.push(at(55, EventKind::ArrivalsResumed));
         check(
             &figures,
-            Verdict::Passed,
+            Verdict::Measured,
             &expect![[r#"
                 Good generator-healthy
                     the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
@@ -194,7 +194,7 @@ mod tests {
         ) = (50, 50);
         check(
             &figures,
-            Verdict::Passed,
+            Verdict::Measured,
             &expect![[r#"
                 Good generator-healthy
                     the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of

@@ -447,9 +447,11 @@ pub struct WireFigures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// All thresholds hold (there may be none) and the run can be trusted. Exit code 0.
+    /// There are no thresholds, and the run can be trusted. Exit code 0.
+    Measured,
+    /// All thresholds hold, and the run can be trusted. Exit code 0.
     Passed,
-    /// A threshold does not hold. Exit code 1.
+    /// A threshold does not hold, nothing succeeded, or a step never did. Exit code 1.
     Failed,
     /// The generator was the limit, or the run is not the one that was planned. Exit code 2.
     Untrusted,
@@ -467,6 +469,16 @@ pub struct Finding {
     /// Figures behind it by name.
     #[serde(default)]
     pub evidence: BTreeMap<String, f64>,
+}
+
+/// Codes of findings that make a run fail whatever its thresholds say.
+const FAILING: [&str; 2] = ["nothing-succeeded", "steps-never-succeeded"];
+
+impl Finding {
+    /// True if a run with this finding has failed, whatever its thresholds say.
+    pub fn fails_run(&self) -> bool {
+        FAILING.contains(&self.code.as_str())
+    }
 }
 
 /// How grave a finding is, least first.

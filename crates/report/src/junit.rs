@@ -1,7 +1,7 @@
 //! JUnit XML, so that CI shows verdicts among its tests. The format is that of the Apache Ant task, which most
 //! tools read.
 
-use record::schema::{Severity, Summary};
+use record::schema::{Finding, Severity, Summary};
 
 /// The status of a test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,17 +57,19 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// A run as a JUnit report: a test case for whether it can be trusted, and one for each threshold.
+/// A run as a JUnit report: a test case for whether it can be trusted, one for each threshold, and one for each
+/// finding that makes the run fail by itself.
 pub fn run_junit(summary: &Summary) -> String {
     let fatal = summary
         .findings
         .iter()
         .filter(|finding| finding.severity == Severity::Fatal);
     let fatal: Vec<&str> = fatal.map(|finding| finding.text.as_str()).collect();
-    let failures = summary.thresholds.iter().filter(|t| !t.passed).count();
+    let failing: Vec<&Finding> = summary.findings.iter().filter(|f| f.fails_run()).collect();
+    let failures = summary.thresholds.iter().filter(|t| !t.passed).count() + failing.len();
     let totals = format!(
         "tests=\"{}\" failures=\"{failures}\" errors=\"{}\" skipped=\"0\"",
-        summary.thresholds.len() + 1,
+        summary.thresholds.len() + failing.len() + 1,
         usize::from(!fatal.is_empty()),
     );
     let name = escaped(&summary.name);
@@ -83,6 +85,10 @@ pub fn run_junit(summary: &Summary) -> String {
     };
     let trusted = ("run", "the run can be trusted");
     text += &case(trusted, status, ("untrusted", message), &fatal.join("\n"));
+    for finding in failing {
+        let about = ("finding", finding.text.as_str());
+        text += &case(("run", &finding.code), Status::Failed, about, &finding.text);
+    }
     for threshold in &summary.thresholds {
         let status = match threshold.passed {
             true => Status::Passed,

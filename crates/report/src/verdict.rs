@@ -43,6 +43,7 @@ pub fn verdict(summary: &Summary, info: &RunInfo, directory: &str, style: Style)
 
 fn headline(summary: &Summary, info: &RunInfo) -> Line {
     let line = match summary.verdict {
+        Verdict::Measured => Line::default().tone(Tone::Strong, "MEASURED"),
         Verdict::Passed => Line::default().tone(Tone::Good, "PASSED"),
         Verdict::Failed => Line::default().tone(Tone::Bad, "FAILED"),
         Verdict::Untrusted => Line::default().tone(Tone::Bad, "UNTRUSTED"),

@@ -19,11 +19,17 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
     findings.extend(import.repairs.iter().map(repaired));
     findings.extend(error_findings(&measures, &[]));
     findings.push(bounded(import));
+    let failures = judge::failures(&[], &measures);
+    let verdict = match failures.is_empty() {
+        true => Verdict::Measured,
+        false => Verdict::Failed,
+    };
+    findings.splice(0..0, failures);
     Summary {
         format: FORMAT_VERSION,
         id: info.id.clone(),
         name: info.name.clone(),
-        verdict: Verdict::Passed,
+        verdict,
         allow_lost_workers: false,
         findings,
         thresholds: Vec::new(),

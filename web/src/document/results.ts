@@ -3,7 +3,7 @@
 export type EntryKind = 'run' | 'experiment' | 'search' | 'model' | 'page';
 
 export type EntryState =
-  'passed' | 'failed' | 'untrusted' | 'imported' | 'unfinished' | 'damaged' | 'done';
+  'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'unfinished' | 'damaged' | 'done';
 
 export interface Entry {
   id: string;

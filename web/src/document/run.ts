@@ -107,7 +107,7 @@ export interface Pause {
 
 /** The last three: the run is in progress, and nothing in the document is final. */
 export type RunVerdict =
-  'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';
+  'measured' | 'passed' | 'failed' | 'untrusted' | 'imported' | 'running' | 'paused' | 'stopping';
 
 export interface RunDocument {
   kind: 'run';

@@ -20,6 +20,7 @@ const KINDS: Record<EntryKind, string> = {
 };
 
 const STATES: Record<EntryState, [text: string, tone: string]> = {
+  measured: ['measured', ''],
   passed: ['✓ passed', 'good'],
   failed: ['✗ failed', 'bad'],
   untrusted: ['✗ untrusted', 'bad'],

@@ -14,6 +14,7 @@ import { probes } from './run/probes';
 import { regions, steps } from './run/steps';
 
 const VERDICTS: Record<RunDocument['verdict'], [string, Head['tone']]> = {
+  measured: ['Measured', 'plain'],
   passed: ['Passed', 'good'],
   failed: ['Failed', 'bad'],
   untrusted: ['Untrusted', 'bad'],

@@ -96,7 +96,7 @@ pub fn judge_trial(load: f64, run: &Run, summary: &Summary) -> Result<Trial, Jud
         .iter()
         .any(|finding| TARGETS_DOING.contains(&&*finding.code));
     let outcome = match summary.verdict {
-        Verdict::Passed => Outcome::Holds,
+        Verdict::Measured | Verdict::Passed => Outcome::Holds,
         Verdict::Failed => Outcome::Breaks,
         Verdict::Untrusted if by_target => Outcome::Breaks,
         Verdict::Untrusted => Outcome::Untrusted,

@@ -26,7 +26,7 @@ fn check(figures: &Figures, verdict: Verdict, expect: &Expect) {
 fn a_generator_that_kept_up_is_reported_first() {
     check(
         &figures(),
-        Verdict::Passed,
+        Verdict::Measured,
         &expect![[r#"
         Good generator-healthy
             the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
@@ -93,7 +93,7 @@ fn poisson_phases_may_differ_from_what_was_expected() {
         judged(&figures).verdict
     };
     // 6,000 of 6,250 are 3.2 standard deviations short, of 6,400 five.
-    assert_eq!(expecting(6250), Verdict::Passed);
+    assert_eq!(expecting(6250), Verdict::Measured);
     assert_eq!(expecting(6400), Verdict::Untrusted);
 }
 
@@ -111,7 +111,7 @@ fn starts_recovered_in_the_next_phase_are_no_shortfall() {
     rows[29].users_started = 0;
     rows[30].users_started = 100;
     let late = Figures::new(info.clone(), rows.clone(), Vec::new());
-    assert_eq!(judged(&late).verdict, Verdict::Passed);
+    assert_eq!(judged(&late).verdict, Verdict::Measured);
     rows[30].users_started = 0;
     check(
         &Figures::new(info, rows, Vec::new()),
@@ -129,7 +129,7 @@ fn closed_phases_start_their_users_again() {
     let mut figures = figures();
     figures.info.phases[0].kind = "closed".to_owned();
     figures.info.phases[0].users_planned = 500.0;
-    assert_eq!(judged(&figures).verdict, Verdict::Passed);
+    assert_eq!(judged(&figures).verdict, Verdict::Measured);
     for row in &mut figures.series {
         (row.users_due, row.users_started) = (0, 5);
     }
@@ -446,7 +446,7 @@ fn lag_that_shows_in_short_latencies_is_a_warning() {
     succeed(&mut figures, 0, REQUEST, 100, 12 * MS, 2 * MS);
     check(
         &figures,
-        Verdict::Passed,
+        Verdict::Measured,
         &expect![[r#"
             Warning generator-lag
                 lag p99 2.00 ms is 20 % of the median response time of request (10.0 ms): its
@@ -471,7 +471,7 @@ fn host_record_and_certificates_have_their_say() {
     });
     check(
         &figures,
-        Verdict::Passed,
+        Verdict::Measured,
         &expect![[r#"
             Good generator-healthy
                 the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of
@@ -512,7 +512,7 @@ fn storms_are_reported_with_the_limit_that_lost_them() {
     figures.series[7].host_memory_aborts = 2;
     check(
         &figures,
-        Verdict::Passed,
+        Verdict::Measured,
         &expect![[r#"
             Good generator-healthy
                 the generator kept up: lag p99 20.0 µs, busiest loop 10 % of a core, 64.0 MiB of

@@ -114,6 +114,7 @@ fn run(path: &Path, entry: &mut Entry) -> Result<(), String> {
     entry.comparable = !is_imported;
     entry.state = match (is_imported, summary.verdict) {
         (true, _) => State::Imported,
+        (false, Verdict::Measured) => State::Measured,
         (false, Verdict::Passed) => State::Passed,
         (false, Verdict::Failed) => State::Failed,
         (false, Verdict::Untrusted) => State::Untrusted,

@@ -46,7 +46,7 @@ fn runs_are_listed_newest_first_with_their_figures() {
     assert_eq!(paths, ["deep/down/b", "a"]);
     let a = named(&listing, "a");
     assert_eq!((a.kind, a.name.as_str()), (Kind::Run, "sample"));
-    assert_eq!(a.state, State::Passed);
+    assert_eq!(a.state, State::Measured);
     assert_eq!(a.started_unix_ms, Some(100_000));
     assert_eq!(a.seconds.map(|s| s.0), Some(60.0));
     assert_eq!(a.step.as_deref(), Some("request"));
@@ -215,7 +215,7 @@ fn nothing_outside_the_root_is_listed() {
         .iter()
         .map(|i| (i.path.as_str(), i.state))
         .collect();
-    assert_eq!(states, [("a", State::Passed), ("linked", State::Damaged)]);
+    assert_eq!(states, [("a", State::Measured), ("linked", State::Damaged)]);
     assert_eq!(listing.omitted, ["3 symbolic links were not followed"]);
 }
 
@@ -228,7 +228,7 @@ fn changed_results_are_read_again() {
     assert_eq!(index.list().unwrap().entries[0].state, State::Unfinished);
     dir.write_summary(&sample::judged(&sample::figures()))
         .unwrap();
-    assert_eq!(index.list().unwrap().entries[0].state, State::Passed);
+    assert_eq!(index.list().unwrap().entries[0].state, State::Measured);
     fs::remove_dir_all(dir.path()).unwrap();
     assert!(index.list().unwrap().entries.is_empty());
     fs::remove_dir(space.path()).unwrap();

@@ -137,6 +137,7 @@ impl Page {
         let RunReport { info, summary, .. } = *report;
         let verdict = match (report.import, summary.verdict) {
             (Some(_), _) => "imported",
+            (None, Verdict::Measured) => "measured",
             (None, Verdict::Passed) => "passed",
             (None, Verdict::Failed) => "failed",
             (None, Verdict::Untrusted) => "untrusted",

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         page.as_ref().map(|(_, path)| path.as_path()),
     )?;
     Ok(match conducted.summary.verdict {
-        Verdict::Passed => Exit::Passed,
+        Verdict::Measured | Verdict::Passed => Exit::Passed,
         Verdict::Failed => Exit::Failed,
         Verdict::Untrusted => Exit::Untrusted,
     })

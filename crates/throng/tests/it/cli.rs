@@ -374,7 +374,7 @@ fn show_repeats_the_verdict() {
     let (verdict, over_time) = shown.out.split_once("\nover time  ").unwrap();
     assert!(run.out.contains(verdict), "{}\n---\n{}", run.out, shown.out);
     assert!(over_time.contains("p99 of GET /hello"), "{over_time}");
-    shown.stdout_contains("PASSED url");
+    shown.stdout_contains("MEASURED url");
 }
 
 #[test]

@@ -104,8 +104,8 @@ fn results_are_listed_opened_and_compared() {
     assert_eq!(
         states,
         [
-            (&Value::from(names[1].as_str()), &Value::from("passed")),
-            (&Value::from(names[0].as_str()), &Value::from("passed")),
+            (&Value::from(names[1].as_str()), &Value::from("measured")),
+            (&Value::from(names[0].as_str()), &Value::from("measured")),
             (&Value::from("cut"), &Value::from("damaged")),
         ]
     );

@@ -175,8 +175,9 @@ impl<'a> Watcher<'a> {
                 self.view.end();
                 page::after_run(directory, summary);
                 let verdict = match summary.verdict {
+                    Verdict::Measured => "measured",
                     Verdict::Passed => "passed",
-                    Verdict::Failed => "a threshold does not hold",
+                    Verdict::Failed => "failed",
                     Verdict::Untrusted => "cannot be trusted",
                 };
                 let left = match self.left_ns {
