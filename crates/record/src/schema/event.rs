@@ -1,0 +1,136 @@
+//! `events.jsonl`: what happened, line by line.
+
+use serde::{Deserialize, Serialize};
+
+use super::RunStatus;
+
+/// One line of `events.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Since the run's start.
+    pub at_ns: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub what: EventKind,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum EventKind {
+    /// A phase began.
+    PhaseStarted {
+        /// The phase's name.
+        phase: String,
+    },
+    /// After the last phase: operations in flight may end.
+    Draining,
+    /// The run is over.
+    RunEnded {
+        /// How it ended.
+        status: RunStatus,
+    },
+    /// One of the first errors of a kind at a measure.
+    Error {
+        /// The measure's name.
+        measure: String,
+        /// [`crate::Outcome::name`].
+        outcome: String,
+        /// The user's number in the run.
+        user: u64,
+        /// In words.
+        detail: String,
+    },
+    /// From here on one in `rate` rows of `requests.parquet` is kept.
+    Sampling {
+        /// Rows that each kept row stands for.
+        rate: u32,
+        /// In words.
+        reason: String,
+    },
+    /// The user requested the end.
+    Interrupted,
+    /// The user paused arrivals.
+    ArrivalsPaused,
+    /// The user resumed arrivals.
+    ArrivalsResumed,
+    /// A worker process was lost, and the run continues without its users.
+    WorkerLost {
+        /// Its index in [`RunInfo::workers`](super::RunInfo::workers).
+        worker: u32,
+        /// Its number on its machine.
+        pid: u32,
+        /// The first of its loops.
+        loops_first: u32,
+        /// How many loops it ran.
+        loops: u32,
+        /// Until when the record holds its figures, since the run's start.
+        reported_ns: u64,
+        /// Users it had at that time.
+        users: u64,
+        /// Users it had started or refused by then, each once.
+        users_begun: u64,
+        /// Users it had connected by then.
+        users_connected: u64,
+        /// Users of its share that were still to start.
+        users_due_after: u64,
+        /// In words.
+        why: String,
+    },
+    /// Memory ran short, and from here on no user starts.
+    MemoryPressure {
+        /// What was left, on the machine or within the limit of a control group.
+        available_bytes: u64,
+        /// Users that were present.
+        users: u64,
+    },
+    /// The built-in target ended, though the run did not end it. The run ends there.
+    TargetEnded {
+        /// Its name.
+        target: String,
+        /// Its process.
+        pid: u32,
+        /// With which exit status, or by which signal, in words.
+        why: String,
+    },
+    /// A source of probes no longer answers.
+    ProbeLost {
+        /// What it is to the system.
+        role: String,
+        /// Its name.
+        source: String,
+        /// In words, without secrets.
+        why: String,
+    },
+    /// It answers again.
+    ProbeBack {
+        /// What it is to the system.
+        role: String,
+        /// Its name.
+        source: String,
+        /// Queries without an answer since it was lost.
+        missed: u64,
+    },
+    /// The queries to a source, at the run's end.
+    ProbeSource {
+        /// What it is to the system.
+        role: String,
+        /// Where it is; may be empty.
+        region: String,
+        /// Its name.
+        source: String,
+        /// How it was queried.
+        via: String,
+        /// Answers.
+        readings: u64,
+        /// Queries without an answer.
+        missed: u64,
+        /// CPU time of the queries in this process.
+        cpu_ns: u64,
+    },
+    /// Something that is no error of an operation, in words.
+    Note {
+        /// In words.
+        text: String,
+    },
+}

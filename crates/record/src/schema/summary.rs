@@ -1,0 +1,287 @@
+//! `summary.json`: the figures of a run and its verdict.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Ending;
+
+/// `summary.json`: the figures and the verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`FORMAT_VERSION`](super::FORMAT_VERSION) of the writer.
+    pub format: u32,
+    /// The run's id.
+    pub id: String,
+    /// The scenario's name.
+    pub name: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// True if the results of the remaining workers are judged although workers were lost.
+    #[serde(default)]
+    pub allow_lost_workers: bool,
+    /// The most important first; the generator's health is always the first.
+    pub findings: Vec<Finding>,
+    /// All of them, in the order of the scenario.
+    pub thresholds: Vec<ThresholdResult>,
+    /// Users over the complete run.
+    pub users: UsersSummary,
+    /// The generator's own state; left out if it is not known, as in imported results.
+    #[serde(default, skip_serializing_if = "HealthSummary::is_unknown")]
+    pub health: HealthSummary,
+    /// Traffic of the generator's connections; left out if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<TrafficSummary>,
+    /// Whole run, in the order of `RunInfo::measures`, those that measured something.
+    pub measures: Vec<MeasureSummary>,
+    /// In the order of [`RunInfo::phases`](super::RunInfo::phases).
+    pub phases: Vec<PhaseSummary>,
+}
+
+/// Traffic of the connections over the complete run.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct TrafficSummary {
+    /// Connections that were set up.
+    pub connections: u64,
+    /// All of them together.
+    pub total: WireFigures,
+    /// The mean of one.
+    pub per_connection: WireFigures,
+}
+
+/// TCP as the kernel counted it, and IP estimated from that.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct WireFigures {
+    /// Segments sent, those without payload too.
+    pub segments_out: f64,
+    /// Segments received.
+    pub segments_in: f64,
+    /// Bytes of payload sent, each counted once; of TLS, its records.
+    pub payload_out: f64,
+    /// Bytes of payload received.
+    pub payload_in: f64,
+    /// Segments sent again.
+    pub retransmits: f64,
+    /// Bytes of IP packets sent, estimated: payload and headers of all segments.
+    pub ip_bytes_out: f64,
+    /// Bytes of IP packets received, estimated.
+    pub ip_bytes_in: f64,
+}
+
+/// What it all comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// There are no thresholds, and the run can be trusted. Exit code 0.
+    Measured,
+    /// All thresholds hold, and the run can be trusted. Exit code 0.
+    Passed,
+    /// A threshold does not hold, nothing succeeded, or a step never did. Exit code 1.
+    Failed,
+    /// The generator was the limit, or the run is not the one that was planned. Exit code 2.
+    Untrusted,
+}
+
+/// A sentence with a figure, its evidence and what it means.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// How grave it is.
+    pub severity: Severity,
+    /// Stable, for machines: `generator-healthy`, `generator-cpu`, `generator-files`, ….
+    pub code: String,
+    /// For people.
+    pub text: String,
+    /// Figures behind it by name.
+    #[serde(default)]
+    pub evidence: BTreeMap<String, f64>,
+}
+
+/// Codes of findings that make a run fail whatever its thresholds say.
+const FAILING: [&str; 2] = ["nothing-succeeded", "steps-never-succeeded"];
+
+impl Finding {
+    /// True if a run with this finding has failed, whatever its thresholds say.
+    pub fn fails_run(&self) -> bool {
+        FAILING.contains(&self.code.as_str())
+    }
+}
+
+/// How grave a finding is, least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// As it should be.
+    Good,
+    /// Worth knowing.
+    Note,
+    /// To be looked into; the run can still be trusted.
+    Warning,
+    /// Makes the run untrusted.
+    Fatal,
+}
+
+/// One threshold's outcome.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThresholdResult {
+    /// As written in the scenario.
+    pub text: String,
+    /// True if it holds.
+    pub passed: bool,
+    /// In the figure's base unit; `None`: nothing was measured, which fails.
+    pub value: Option<f64>,
+    /// The value for people, as `31.2 ms`.
+    pub shown: String,
+}
+
+/// Users over the complete run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct UsersSummary {
+    /// Users the plan starts; the expected number if arrivals are random.
+    pub planned: f64,
+    /// Users that did start, each once.
+    pub started: u64,
+    /// Their sessions: more than users if a closed population restarts them.
+    #[serde(default)]
+    pub sessions: u64,
+    /// Not started for lack of files, ports or memory.
+    pub refused: u64,
+    /// Users whose first connection was made.
+    pub connected: u64,
+    /// Sessions that came to the end of their program.
+    pub finished: u64,
+    /// Sessions that ended because a step failed.
+    #[serde(default)]
+    pub failed: u64,
+    /// Sessions that ended because the generator had no file, port or memory for a step.
+    #[serde(default)]
+    pub stopped: u64,
+    /// Sessions that were cut off at the end of the run.
+    #[serde(default)]
+    pub cut_off: u64,
+    /// Users that were due before the end and had not started by then.
+    #[serde(default)]
+    pub unstarted: u64,
+    /// Where sessions were that did not come to their end.
+    #[serde(default)]
+    pub endings: Vec<Ending>,
+    /// Largest number at once.
+    pub peak: u64,
+    /// Users that were there when their worker was lost. They count as started, and not as connected.
+    #[serde(default)]
+    pub lost: u64,
+    /// Users that never came since their worker was lost before they were due.
+    #[serde(default)]
+    pub never_came: u64,
+}
+
+/// The generator's own state.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct HealthSummary {
+    /// Median of the lag of all operations.
+    pub lag_p50_ns: u64,
+    /// Its 99th percentile.
+    pub lag_p99_ns: u64,
+    /// Its greatest.
+    pub lag_max_ns: u64,
+    /// Mean over the run of the busiest loop's share of a core.
+    pub loop_busy_mean: f64,
+    /// Its greatest in any interval.
+    pub loop_busy_max: f64,
+    /// CPU time of the process.
+    pub cpu_process_ns: u64,
+    /// Time the loops' threads were ready but another ran on their core.
+    pub cpu_wait_ns: u64,
+    /// Greatest resident memory of the process.
+    pub rss_peak_bytes: u64,
+    /// Share of rows kept in `requests.parquet`, 0..=1.
+    pub rows_kept: f64,
+    /// TCP segments that the host retransmitted.
+    pub host_retransmits: u64,
+    /// Connections that the host dropped at full accept queues.
+    pub host_listen_drops: u64,
+    /// SYNs that the host retransmitted.
+    #[serde(default)]
+    pub host_syn_retransmits: u64,
+    /// Packets that the host dropped at full packet queues.
+    #[serde(default)]
+    pub host_packet_drops: u64,
+    /// How often TCP began to save memory.
+    #[serde(default)]
+    pub host_memory_pressures: u64,
+    /// Connections that the host aborted for lack of TCP memory.
+    #[serde(default)]
+    pub host_memory_aborts: u64,
+}
+
+impl HealthSummary {
+    /// True if nothing is known of the generator: a run of Throng kept rows.
+    fn is_unknown(&self) -> bool {
+        *self == HealthSummary::default()
+    }
+}
+
+/// The figures of one measure over the run or a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasureSummary {
+    /// The measure's name.
+    pub name: String,
+    /// As [`MeasureInfo::kind`](super::MeasureInfo::kind).
+    pub kind: String,
+    /// Operations that began.
+    #[serde(default)]
+    pub begun: u64,
+    /// Ended, successful or failed.
+    pub count: u64,
+    /// `count` by second.
+    pub rate_per_s: f64,
+    /// Operations that failed.
+    pub errors: u64,
+    /// The same by [`crate::Outcome::name`].
+    pub errors_by_kind: BTreeMap<String, u64>,
+    /// Of operations that succeeded; `None`: none did.
+    pub response: Option<Latency>,
+    /// As `response`, from when they were sent.
+    pub service: Option<Latency>,
+    /// As `response`, from when they were due to when they were sent.
+    pub lag: Option<Latency>,
+}
+
+/// A distribution in a row. Nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// The number of values.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean_ns: f64,
+    /// Least.
+    pub min_ns: u64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 90th percentile.
+    pub p90_ns: u64,
+    /// 95th percentile.
+    pub p95_ns: u64,
+    /// 98th percentile.
+    pub p98_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p999_ns: u64,
+    /// Greatest.
+    pub max_ns: u64,
+}
+
+/// The figures of one phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseSummary {
+    /// The phase's name.
+    pub name: String,
+    /// Since the run's start.
+    pub start_ns: u64,
+    /// Since the run's start.
+    pub end_ns: u64,
+    /// Users that started in it, each once.
+    pub users_started: u64,
+    /// In the order of [`RunInfo::measures`](super::RunInfo::measures), those that measured something.
+    pub measures: Vec<MeasureSummary>,
+}

@@ -1,0 +1,80 @@
+//! `tally.json`: how operations and sessions ended.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// `tally.json`: how operations ended, by phase and measure. Rewritten every few seconds, so
+/// that a killed run still shows its errors; a measurement belongs to the phase it ended in.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tally {
+    /// Those in which something ended.
+    pub phases: Vec<PhaseTally>,
+    /// Operations begun, by measure.
+    #[serde(default)]
+    pub begun: Vec<u64>,
+    /// Sessions that did not reach the end of their program.
+    #[serde(default)]
+    pub endings: Vec<Ending>,
+}
+
+/// Sessions that did not reach the end of their program, of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// Index into `RunInfo::sessions`.
+    pub session: u16,
+    /// Index into `RunInfo::measures`: the step that the sessions were in, or would have come to next.
+    pub step: Option<u16>,
+    /// What their users did.
+    pub state: UserState,
+    /// Why they ended.
+    pub end: SessionEnd,
+    /// How many.
+    pub users: u64,
+}
+
+/// Why a session did not reach the end of its program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionEnd {
+    /// A step failed.
+    Failed,
+    /// The generator had no file, port or memory for a step.
+    Stopped,
+    /// The run was over.
+    CutOff,
+}
+
+/// What a user does when its session ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UserState {
+    /// It thinks, or waits for its pace, before the step.
+    Thinking,
+    /// It waits for a connection.
+    Connecting,
+    /// It waits to try its connection again.
+    Retrying,
+    /// It waits for an answer or a message.
+    Waiting,
+    /// It is about to do the step.
+    Working,
+}
+
+/// How operations ended in a phase.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PhaseTally {
+    /// Index into `RunInfo::phases`.
+    pub phase: u32,
+    /// Those that measured something.
+    pub measures: Vec<MeasureTally>,
+}
+
+/// How the operations of a measure ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MeasureTally {
+    /// Index into `RunInfo::measures`.
+    pub measure: u16,
+    /// Operations by [`crate::Outcome::name`].
+    pub outcomes: BTreeMap<String, u64>,
+}
