@@ -146,6 +146,7 @@ fn info(request: &WatchRequest<'_>, zero: Zero) -> RunInfo {
         host: host::facts(),
         measures: Vec::new(),
         steps: Vec::new(),
+        expects_overload: false,
         sessions: Vec::new(),
         phases: vec![PhaseInfo {
             name: NAME.to_owned(),

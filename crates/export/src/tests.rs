@@ -33,6 +33,7 @@ fn info() -> RunInfo {
         host: Default::default(),
         measures: Vec::new(),
         steps: Vec::new(),
+        expects_overload: false,
         sessions: Vec::new(),
         phases: Vec::new(),
         tls_unverified: false,

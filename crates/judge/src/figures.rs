@@ -20,12 +20,29 @@ pub struct Figures {
     pub events: Vec<Event>,
     /// What the server's side told.
     pub probes: Probes,
+    /// Requests and handshakes by second of the run; empty if the record does not say.
+    pub flow: Vec<Flow>,
+    /// Operations that ended in the drain, by measure.
+    pub(crate) drained: Vec<u64>,
     /// Operations begun, by measure; empty if the record does not say.
     pub begun: Vec<u64>,
     /// Sessions that did not reach the end of their program.
     pub endings: Vec<Ending>,
     /// By phase, then by measure; a run without phases has one row.
     cells: Vec<Vec<Cell>>,
+}
+
+/// Requests and handshakes of one second.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Flow {
+    /// Those that were due in it.
+    pub due: u64,
+    /// Those that were answered in it, with success or not.
+    pub answered: u64,
+    /// Those that ended in it in any way.
+    pub ended: u64,
+    /// Sum of the response times of those answered, in seconds.
+    pub response_s: f64,
 }
 
 /// One measure in one phase.
@@ -133,6 +150,8 @@ impl Figures {
             series,
             events,
             probes: Probes::default(),
+            flow: Vec::new(),
+            drained: Vec::new(),
             begun: Vec::new(),
             endings: Vec::new(),
             cells,
@@ -188,6 +207,24 @@ impl Figures {
             None => (0, self.planned_end_ns()),
         };
         end_ns.min(self.ended_ns()).saturating_sub(start_ns) as f64 / 1e9
+    }
+
+    /// How long a phase was, or the complete run with its drain: the time in which operations ended.
+    pub fn completion_seconds(&self, phase: Option<usize>) -> f64 {
+        match phase {
+            Some(_) => self.seconds(phase),
+            None => self.ended_ns() as f64 / 1e9,
+        }
+    }
+
+    /// Operations of a measure that ended within a phase, or over the complete run.
+    pub fn completed(&self, phase: Option<usize>, measure: usize) -> u64 {
+        let ended = self.cell(phase, measure).ended();
+        let is_last = phase.is_some_and(|phase| phase + 1 == self.info.phases.len());
+        match self.drained.get(measure) {
+            Some(drained) if is_last => ended.saturating_sub(*drained),
+            _ => ended,
+        }
     }
 
     /// The seconds of a phase.

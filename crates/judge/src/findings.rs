@@ -222,7 +222,7 @@ fn notes(figures: &Figures) -> Vec<Finding> {
 }
 
 fn throughput(figures: &Figures) -> Finding {
-    let seconds = figures.seconds(None);
+    let seconds = figures.completion_seconds(None);
     let done = figures.total(|row| row.done);
     let (sent, received) = (
         figures.total(|row| row.bytes_out),

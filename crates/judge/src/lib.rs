@@ -28,11 +28,12 @@ pub mod pauses;
 pub mod probes;
 #[cfg(test)]
 mod sample;
+mod saturation;
 mod summary;
 mod threshold;
 
 pub use accounts::failures;
-pub use figures::{Cell, Figures, LostUsers};
+pub use figures::{Cell, Figures, Flow, LostUsers};
 pub use finding::{Draft, finding};
 pub use findings::errors as error_findings;
 pub use summary::measures;
@@ -121,7 +122,8 @@ pub fn judge_figures(
     let mut findings = health::findings(figures, &health, &users, &measures, allow_lost_workers);
     findings.extend(failures(&figures.info.steps, &measures));
     findings.extend(findings::findings(figures, &thresholds, &measures));
-    let verdict = verdict(&findings, &thresholds);
+    saturation::blame(figures, &mut findings);
+    let verdict = verdict(figures, &findings, &thresholds);
     Summary {
         format: FORMAT_VERSION,
         id: figures.info.id.clone(),
@@ -145,12 +147,12 @@ pub fn judge_so_far(figures: &Figures, thresholds: &[Threshold]) -> Summary {
     summary
         .findings
         .retain(|finding| finding.code != health::INCOMPLETE);
-    summary.verdict = verdict(&summary.findings, &summary.thresholds);
+    summary.verdict = verdict(figures, &summary.findings, &summary.thresholds);
     summary
 }
 
-fn verdict(findings: &[Finding], thresholds: &[ThresholdResult]) -> Verdict {
-    if findings.iter().any(|f| f.severity == Severity::Fatal) {
+fn verdict(figures: &Figures, findings: &[Finding], thresholds: &[ThresholdResult]) -> Verdict {
+    let verdict = if findings.iter().any(|f| f.severity == Severity::Fatal) {
         Verdict::Untrusted
     } else if findings.iter().any(Finding::fails_run) || thresholds.iter().any(|t| !t.passed) {
         Verdict::Failed
@@ -158,5 +160,6 @@ fn verdict(findings: &[Finding], thresholds: &[ThresholdResult]) -> Verdict {
         Verdict::Measured
     } else {
         Verdict::Passed
-    }
+    };
+    saturation::verdict(figures, findings, verdict)
 }

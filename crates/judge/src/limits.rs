@@ -92,3 +92,17 @@ pub const EXPERIMENT_SHARE_TOLD: f64 = 0.01;
 pub const EXPERIMENT_CELLS_TOLD: usize = 5;
 /// Bins wider than this share of a median hide what differs: most of a run's times stand in a few.
 pub const EXPERIMENT_BIN_OF_MEDIAN_MAX: f64 = 0.1;
+
+/// Below this share of the requests due, those answered in the second half of a run show a target that falls
+/// behind …
+pub const SATURATED_ANSWERED_MAX: f64 = 0.95;
+/// … if at least this many wait at the end …
+pub const SATURATED_BACKLOG_MIN: f64 = 20.0;
+/// … and this many times what Little's law makes of the response times at the beginning …
+pub const SATURATED_TIMES_LITTLE: f64 = 3.0;
+/// … and the backlog grows: a second's growth is above 0 by this many standard errors (0.5 %).
+pub const SATURATED_Z: f64 = 2.576;
+/// Shorter runs say nothing of it.
+pub const SATURATED_SECONDS_MIN: usize = 5;
+/// Seconds of a run whose requests are counted one by one: four days.
+pub const FLOW_SECONDS_MAX: usize = 345_600;

@@ -56,6 +56,7 @@ pub(crate) fn info() -> RunInfo {
         host: BTreeMap::new(),
         measures: vec![measure("connect", "connect"), measure("request", "request")],
         steps: Vec::new(),
+        expects_overload: false,
         sessions: vec!["visitor".to_owned()],
         phases: vec![phase("constant", "rate", (0, 60), 6000.0)],
         tls_unverified: false,

@@ -54,7 +54,7 @@ pub(crate) fn traffic(figures: &Figures) -> Option<TrafficSummary> {
 
 /// The measures of a phase that measured something; of the whole run also all steps of the scenario.
 pub fn measures(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> {
-    let seconds = figures.seconds(phase);
+    let seconds = figures.completion_seconds(phase);
     let all = figures.info.measures.iter().enumerate();
     all.filter_map(|(number, info)| {
         let cell = figures.cell(phase, number);
@@ -69,7 +69,7 @@ pub fn measures(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> 
             kind: info.kind.clone(),
             begun,
             count,
-            rate_per_s: per_second(count, seconds),
+            rate_per_s: per_second(figures.completed(phase, number), seconds),
             errors: cell.failed(),
             errors_by_kind: cell
                 .errors()

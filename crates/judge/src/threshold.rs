@@ -52,10 +52,12 @@ pub(crate) fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
             ..
         } => {
             let (ended, failed) = own_total(figures, *phase);
+            let own = (0..figures.info.measures.len()).filter(|&m| figures.is_own(m));
             let seen = Seen {
                 ended,
+                completed: own.map(|measure| figures.completed(*phase, measure)).sum(),
                 failed,
-                seconds: figures.seconds(*phase),
+                seconds: figures.completion_seconds(*phase),
                 checks: false,
             };
             of_counts(*stat, &seen)
@@ -74,8 +76,9 @@ pub(crate) fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
             };
             let seen = Seen {
                 ended: cell.ended(),
+                completed: figures.completed(*phase, *measure as usize),
                 failed: cell.failed(),
-                seconds: figures.seconds(*phase),
+                seconds: figures.completion_seconds(*phase),
                 checks: figures.kind(*measure as usize) == "check",
             };
             of_counts(*stat, &seen).or_else(|| of_times(*stat, hist))
@@ -86,6 +89,8 @@ pub(crate) fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
 /// What counting figures are made of.
 struct Seen {
     ended: u64,
+    /// Those of them that ended within the time.
+    completed: u64,
     failed: u64,
     seconds: f64,
     /// Only failures are ever counted, so that none is a result.
@@ -96,7 +101,7 @@ struct Seen {
 fn of_counts(stat: Stat, seen: &Seen) -> Option<f64> {
     match stat {
         Stat::Count => Some(seen.ended as f64),
-        Stat::Rate => (seen.seconds > 0.0).then(|| per_second(seen.ended, seen.seconds)),
+        Stat::Rate => (seen.seconds > 0.0).then(|| per_second(seen.completed, seen.seconds)),
         Stat::Errors => (seen.ended > 0 || seen.checks).then_some(seen.failed as f64),
         Stat::ErrorRate => ratio(seen.failed, seen.ended).or(seen.checks.then_some(0.0)),
         Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_) => None,

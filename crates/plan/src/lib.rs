@@ -58,6 +58,8 @@ pub struct Plan {
     pub name: String,
     /// Every random draw of the run follows from it.
     pub seed: u64,
+    /// The target is expected to fall behind: that it does is no failure.
+    pub expects_overload: bool,
     /// What is under load.
     pub target: Target,
     /// Where connections go. For [`Target::Url`] the first is the target; for

@@ -67,6 +67,9 @@ pub struct RunInfo {
     pub steps: Vec<u16>,
     /// As planned; other files refer to the index.
     pub phases: Vec<PhaseInfo>,
+    /// True if the scenario expects the target to fall behind.
+    #[serde(default)]
+    pub expects_overload: bool,
     /// True if certificates were not verified.
     #[serde(default)]
     pub tls_unverified: bool,

@@ -51,6 +51,7 @@ pub(crate) fn info() -> RunInfo {
             measure("request", "request"),
         ],
         steps: Vec::new(),
+        expects_overload: false,
         sessions: vec!["fan".to_owned()],
         phases: vec![
             phase("ramp", 0, 200, 24_000.0),

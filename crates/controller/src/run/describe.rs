@@ -82,6 +82,7 @@ impl RunStart<'_> {
                 .map(|session| session.name.clone())
                 .collect(),
             steps: steps(plan),
+            expects_overload: plan.expects_overload,
             phases: plan.phases.iter().map(phase).collect(),
             tls_unverified: !plan.options.tls.verify && plan.endpoints.iter().any(|e| e.tls),
         };

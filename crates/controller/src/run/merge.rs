@@ -251,9 +251,18 @@ pub(crate) struct Outcomes {
     /// Operations begun, by measure.
     begun: Vec<u64>,
     endings: Vec<Ending>,
+    /// When the last phase ends.
+    planned_end_ns: u64,
 }
 
 impl Outcomes {
+    pub(crate) fn new(planned_end_ns: u64) -> Outcomes {
+        Outcomes {
+            planned_end_ns,
+            ..Outcomes::default()
+        }
+    }
+
     pub(crate) fn add(&mut self, interval: &Interval) {
         for ending in &interval.endings {
             let is_same = |kept: &&mut Ending| {
@@ -268,16 +277,16 @@ impl Outcomes {
                 None => self.endings.push(*ending),
             }
         }
+        // What ends in the drain is counted as of a phase after the last.
+        let is_drain = interval.row.start_ns >= self.planned_end_ns;
+        let phase = interval.row.phase + u32::from(is_drain);
         for (&measure, delta) in &interval.measures {
             let measure_index = measure as usize;
             if self.begun.len() <= measure_index {
                 self.begun.resize(measure_index + 1, 0);
             }
             self.begun[measure_index] += delta.begun;
-            let counts = self
-                .counts
-                .entry((interval.row.phase, measure))
-                .or_default();
+            let counts = self.counts.entry((phase, measure)).or_default();
             for (&outcome, &n) in Outcome::ALL.iter().zip(&delta.outcomes) {
                 if n > 0 {
                     *counts.entry(outcome).or_default() += n;

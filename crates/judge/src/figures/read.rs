@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use record::schema::Tally;
-use record::{Measurement, RecordError, Run};
+use record::{Interval, Measurement, Outcome, RecordError, Run};
 
-use super::{Cell, Figures};
+use super::{Cell, Figures, Flow};
+use crate::limits::FLOW_SECONDS_MAX;
 
 /// Which of a cell's histograms a tag of the latency log names.
 #[derive(Clone, Copy)]
@@ -37,7 +38,11 @@ impl Figures {
             tags.insert(format!("{}.service", measure.name), (number, Part::Service));
             tags.insert(format!("{}.lag", measure.name), (number, Part::Lag));
         }
+        let answers = figures.answer_tags();
         run.intervals(|interval| {
+            if let Some(&answered) = answers.get(interval.tag.as_str()) {
+                figures.add_flow(&interval, answered);
+            }
             let phase = figures.phase_at(interval.start_ns);
             if let Some(&(measure, part)) = tags.get(interval.tag.as_str())
                 && let Some(cell) = figures.cell_mut(phase, measure)
@@ -52,13 +57,59 @@ impl Figures {
         Ok(figures)
     }
 
+    /// The tags of response times of requests and handshakes, and whether these were answered.
+    fn answer_tags(&self) -> HashMap<String, bool> {
+        let measures = self.info.measures.iter();
+        let measures = measures.filter(|m| matches!(m.kind.as_str(), "request" | "handshake"));
+        let tags = measures.flat_map(|m| {
+            [
+                (m.name.clone(), true),
+                (format!("{}.failed", m.name), true),
+                (format!("{}.censored", m.name), false),
+            ]
+        });
+        tags.collect()
+    }
+
+    /// Adds the requests of an interval to the seconds in which they were due and ended.
+    fn add_flow(&mut self, interval: &Interval, answered: bool) {
+        const SECOND: u64 = 1_000_000_000;
+        let ended_ns = interval.start_ns + interval.len_ns / 2;
+        let ended = (interval.start_ns / SECOND) as usize;
+        if ended >= FLOW_SECONDS_MAX {
+            return;
+        }
+        if self.flow.len() <= ended {
+            self.flow.resize(ended + 1, Flow::default());
+        }
+        for (_, response_ns, count) in interval.hist.iter() {
+            let due = (ended_ns.saturating_sub(response_ns) / SECOND) as usize;
+            self.flow[due].due += count;
+        }
+        let second = &mut self.flow[ended];
+        second.ended += interval.hist.count();
+        if answered {
+            second.answered += interval.hist.count();
+            second.response_s += interval.hist.mean() * interval.hist.count() as f64 / 1e9;
+        }
+    }
+
     /// Adds outcomes that were counted while the run went on.
     pub fn add_tally(&mut self, tally: &Tally) {
         self.begun.clone_from(&tally.begun);
         self.endings.clone_from(&tally.endings);
+        let last = self.info.phases.len().saturating_sub(1);
         for phase in &tally.phases {
+            let is_drain = phase.phase as usize > last;
             for measure in &phase.measures {
-                let cell = self.cell_mut(phase.phase as usize, measure.measure as usize);
+                let number = measure.measure as usize;
+                if is_drain {
+                    self.drained.resize(self.drained.len().max(number + 1), 0);
+                    let unfinished = measure.outcomes.get(Outcome::Unfinished.name());
+                    let ended: u64 = measure.outcomes.values().sum();
+                    self.drained[number] += ended - unfinished.copied().unwrap_or(0);
+                }
+                let cell = self.cell_mut(last.min(phase.phase as usize), number);
                 let Some(cell) = cell else { continue };
                 for (outcome, n) in &measure.outcomes {
                     *cell.outcomes.entry(outcome.clone()).or_default() += n;

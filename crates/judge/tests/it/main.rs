@@ -54,6 +54,7 @@ fn info() -> RunInfo {
             kind: "request".to_owned(),
         }],
         steps: Vec::new(),
+        expects_overload: false,
         sessions: vec!["visitor".to_owned()],
         phases: vec![phase("warm-up", 0, 2), phase("measured", 2, 6)],
         tls_unverified: false,

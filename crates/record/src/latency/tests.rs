@@ -34,6 +34,7 @@ fn info() -> RunInfo {
         host: std::collections::BTreeMap::new(),
         measures: Vec::new(),
         steps: Vec::new(),
+        expects_overload: false,
         sessions: Vec::new(),
         phases: Vec::new(),
         tls_unverified: false,

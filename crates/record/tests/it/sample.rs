@@ -42,6 +42,7 @@ pub(crate) fn info() -> RunInfo {
             })
             .to_vec(),
         steps: Vec::new(),
+        expects_overload: false,
         sessions: vec!["fan".to_owned(), "admin".to_owned()],
         phases: vec![PhaseInfo {
             name: "ramp".to_owned(),

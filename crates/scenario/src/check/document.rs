@@ -40,6 +40,7 @@ impl Checker<'_> {
             None => 1,
         };
         self.seed = seed;
+        let expects_overload = self.option_choice(&DOCUMENT, &fields, "expect") == 1;
         let target = fields.get("target").and_then(|node| self.target(node));
         let tls = fields.get("target").and_then(|node| node.get("tls"));
         let options = self.options(fields.get("options"), tls);
@@ -68,6 +69,7 @@ impl Checker<'_> {
         Some(Plan {
             name,
             seed,
+            expects_overload,
             target: target?,
             endpoints: std::mem::take(&mut self.endpoints),
             servers: std::mem::take(&mut self.servers),

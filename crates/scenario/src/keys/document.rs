@@ -32,6 +32,14 @@ pub(crate) static DOCUMENT: Table = Table {
             doc: "Seed of all random draws of the run",
         },
         Key {
+            name: "expect",
+            kind: Kind::Word(&["service", "overload"]),
+            default: Text("service"),
+            doc: "What the target is expected to do. `service`: answer as fast as requests \
+                  are due; a run in which it falls behind does not pass. `overload`: fall \
+                  behind",
+        },
+        Key {
             name: "params",
             kind: Kind::Map(&Kind::Scalar),
             default: Absent,

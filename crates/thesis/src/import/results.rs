@@ -223,6 +223,7 @@ fn info(
         host: BTreeMap::new(),
         measures: measures.collect(),
         steps: Vec::new(),
+        expects_overload: false,
         sessions: Vec::new(),
         phases: vec![PhaseInfo {
             name: "published".to_owned(),

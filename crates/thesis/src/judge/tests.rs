@@ -37,6 +37,7 @@ fn info() -> RunInfo {
             kind: "handshake".into(),
         }],
         steps: Vec::new(),
+        expects_overload: false,
         sessions: Vec::new(),
         phases: vec![PhaseInfo {
             name: "all".to_owned(),

@@ -130,6 +130,7 @@ impl Recorded {
                 })
                 .to_vec(),
             steps: Vec::new(),
+            expects_overload: false,
             sessions: vec!["visitor".to_owned()],
             phases: vec![PhaseInfo {
                 name: "steady".to_owned(),
