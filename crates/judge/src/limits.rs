@@ -16,8 +16,8 @@ pub const LOOP_BUSY_MIN: f64 = 0.90;
 /// Ready loops that waited this share of their cores' time were starved by somebody else.
 pub const CPU_WAIT_MIN: f64 = 0.10;
 
-/// Where this share of the users in late seconds had to wait for other connections to be set up,
-/// that is why they were late.
+/// Where this share of the users in late seconds, or users in this share of these seconds, had to wait for
+/// other connections to be set up, that is why they were late.
 pub const HELD_SHARE_MIN: f64 = 0.10;
 
 /// In-flight operations at this share of the open files mean that the target did not answer.

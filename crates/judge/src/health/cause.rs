@@ -102,10 +102,13 @@ pub(super) fn of(figures: &Figures) -> Cause {
     }
 }
 
-/// The share of the users started that had to wait until other connections were set up.
+/// The share of the users started that had to wait until other connections were set up; or of the seconds in
+/// which one had to, if that is more: who is due after one that waits is late as well.
 fn held(rows: &[&SeriesRow]) -> f64 {
     let held = rows.iter().map(|row| row.users_held).sum::<u64>();
-    held as f64 / figures::users_started(rows.iter().copied()).max(1) as f64
+    let of_users = held as f64 / figures::users_started(rows.iter().copied()).max(1) as f64;
+    let seconds = rows.iter().filter(|row| row.users_held > 0).count();
+    of_users.max(seconds as f64 / rows.len().max(1) as f64)
 }
 
 /// Intervals that are long enough to say how busy a loop was; all of them where none is.

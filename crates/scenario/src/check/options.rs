@@ -55,7 +55,10 @@ impl Checker<'_> {
             connecting_max: fields
                 .get("connecting_max")
                 .and_then(|node| self.count_within(node, 1..=CONNECTING_MAX)),
-            drain_ns: self.option_ns(&fields, "drain"),
+            drain_ns: fields
+                .get_or_default("drain")
+                .and_then(|node| self.duration_or_none_ns(&node))
+                .unwrap_or(0),
             source_addresses: self.source_addresses(fields.get("source_addresses")),
             tls: self.tls(fields.get("tls").or(target_tls)),
             http_connections: match self.option_choice(&OPTIONS, &fields, "http_connections") {

@@ -96,6 +96,19 @@ impl Checker<'_> {
         })
     }
 
+    /// A duration that may be 0.
+    pub(super) fn duration_or_none_ns(&mut self, node: &Node) -> Option<u64> {
+        self.unit(node, ("bad-duration", "a duration"), |text| {
+            let seconds = parse::duration(text)?;
+            let none = (seconds == 0.0).then_some(0);
+            none.or_else(|| positive_ns(seconds))
+                .ok_or_else(|| UnitError {
+                    message: format!("`{text}` is out of range"),
+                    hint: "write 0s to 366d".to_owned(),
+                })
+        })
+    }
+
     /// Per second, 0 to [`RATE_MAX_PER_S`].
     pub(super) fn rate(&mut self, node: &Node) -> Option<f64> {
         self.unit(node, ("bad-rate", "a rate"), rate_in_range)
