@@ -164,8 +164,8 @@ mod tests {
     ) -> Vec<Flow> {
         let mut flow = vec![Flow::default(); seconds];
         let mut waiting: std::collections::VecDeque<(usize, u64)> = Default::default();
-        for at in 0..seconds {
-            flow[at].due = due(at);
+        for (at, second) in flow.iter_mut().enumerate() {
+            second.due = due(at);
             waiting.push_back((at, due(at)));
             let mut left = capacity;
             while let Some(front) = waiting
@@ -175,9 +175,9 @@ mod tests {
                 let taken = front.1.min(left);
                 left -= taken;
                 front.1 -= taken;
-                flow[at].answered += taken;
-                flow[at].ended += taken;
-                flow[at].response_s += taken as f64 * ((at - front.0) as f64 + 0.01);
+                second.answered += taken;
+                second.ended += taken;
+                second.response_s += taken as f64 * ((at - front.0) as f64 + 0.01);
                 if front.1 == 0 {
                     waiting.pop_front();
                 }
