@@ -8,6 +8,8 @@ export interface Column {
   name: string;
   unit: Unit;
   values: Cell[];
+  /** Which values are lower bounds. */
+  bounds?: boolean[];
 }
 
 export type Frame = Column[];
@@ -34,6 +36,11 @@ export function rows(frame: Frame): number {
 export function shown(cell: Cell | undefined, unit: Unit): string {
   if (cell === null || cell === undefined) return '–';
   return typeof cell === 'number' ? formatUnit(cell, unit) : cell;
+}
+
+/** The cell of a row as text. */
+export function shownAt(one: Column, row: number): string {
+  return (one.bounds?.[row] ? '≥ ' : '') + shown(one.values[row], one.unit);
 }
 
 /** RFC 4180, with base units in the header: `time (s),p99 (ns)`. */

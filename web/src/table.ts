@@ -1,7 +1,7 @@
 /** Tables. A click on a column head sorts by it. */
 
 import { append, el, save, slug } from './dom';
-import { type Cell, type Column, csv, type Frame, rows, shown } from './frame';
+import { type Cell, type Column, csv, type Frame, rows, shownAt } from './frame';
 
 export interface TableSpec {
   /** The title, for screen readers. */
@@ -73,7 +73,7 @@ export function table(spec: TableSpec): HTMLElement {
 
 function drawRow(frame: Frame, row: number, mark: string | undefined): HTMLTableRowElement {
   const cells = frame.map((column, place) => {
-    const text = shown(column.values[row], column.unit);
+    const text = shownAt(column, row);
     return place === 0
       ? el('th', { scope: 'row', class: 'text' }, text)
       : el('td', { class: isText(column) ? 'text' : '' }, text);

@@ -58,7 +58,7 @@ metrics! {
     RECEIVED_BYTES: Counter "throng_received_bytes_total" "By" [] "Application bytes received";
     MEASURE_OPERATIONS: Counter "throng_measure_operations_total" "1" ["measure"] "Completed operations of a measure";
     MEASURE_ERRORS: Counter "throng_measure_errors_total" "1" ["measure"] "Failed operations of a measure";
-    RESPONSE_SECONDS: Gauge "throng_response_seconds" "s" ["measure", "quantile"] "Response times of the last second";
+    RESPONSE_SECONDS: Gauge "throng_response_seconds" "s" ["measure", "quantile"] "Response times of the last second; a lower bound where the quantile falls among operations that were never answered";
     LAG_SECONDS: Gauge "throng_lag_seconds" "s" ["quantile"] "How late the generator was in the last second; quantile 1 is the largest";
     LOOP_BUSY: Gauge "throng_loop_busy_ratio" "1" [] "The busiest loop's share of a core";
     GENERATOR_CPU: Counter "throng_generator_cpu_seconds_total" "s" [] "CPU time of the generator's processes";

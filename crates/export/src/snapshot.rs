@@ -25,7 +25,7 @@ pub struct MeasureSecond {
     /// Completed operations, successful or failed.
     pub count: u64,
     pub errors: u64,
-    /// Response times of the successful ones: 50, 95, 99 %.
+    /// Response times of all: 50, 95, 99 %; lower bounds where they fall among operations never answered.
     pub response_ns: Option<[u64; 3]>,
 }
 

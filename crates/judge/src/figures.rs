@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use record::Probes;
 use record::schema::{Ending, Event, EventKind, RunInfo, SeriesRow};
+use stats::censored::Censored;
 use stats::hist::LogHistogram;
 
 /// The measurements of one run.
@@ -54,6 +55,10 @@ pub struct Cell {
     pub service: LogHistogram,
     /// sent − due, of the same.
     pub lag: LogHistogram,
+    /// done − due of the operations that the target answered with a failure.
+    pub failed_response: LogHistogram,
+    /// How long operations that were never answered were waited for, from when they were due.
+    pub unanswered: LogHistogram,
     /// All operations by the name of their outcome.
     pub outcomes: BTreeMap<String, u64>,
 }
@@ -94,6 +99,14 @@ fn sum<'a>(rows: impl Iterator<Item = &'a SeriesRow>, of: impl Fn(&SeriesRow) ->
 }
 
 impl Cell {
+    /// Response times of all operations: those never answered took at least as long as they were waited
+    /// for.
+    pub fn all_responses(&self) -> Censored {
+        let mut known = self.response.clone();
+        known.merge(&self.failed_response);
+        Censored::new(&known, &self.unanswered)
+    }
+
     /// Operations that succeeded. The log and the tally of a killed run may be a few seconds
     /// apart; the one that knows more is right.
     pub fn succeeded(&self) -> u64 {
@@ -134,6 +147,8 @@ impl Cell {
         self.response.merge(&other.response);
         self.service.merge(&other.service);
         self.lag.merge(&other.lag);
+        self.failed_response.merge(&other.failed_response);
+        self.unanswered.merge(&other.unanswered);
         for (outcome, n) in &other.outcomes {
             *self.outcomes.entry(outcome.clone()).or_default() += n;
         }
@@ -291,13 +306,11 @@ impl Figures {
         due - row.users_paused as f64
     }
 
-    /// True for measures of operations that the generator begins by itself, each one counted
-    /// once: not for messages that arrive, nor for transactions, which are made of others.
-    pub fn is_own(&self, measure: usize) -> bool {
-        matches!(
-            self.kind(measure),
-            "connect" | "request" | "handshake" | "check"
-        )
+    /// True for the operations that count if no measure is named: requests, messages that users send, and
+    /// handshakes. Connections and checks have figures of their own, transactions are made of others, and
+    /// messages that the target sends by itself would hide errors.
+    pub fn is_request(&self, measure: usize) -> bool {
+        matches!(self.kind(measure), "request" | "handshake")
     }
 
     /// A measure's kind; empty where there is no such measure.

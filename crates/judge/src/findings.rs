@@ -88,12 +88,13 @@ fn errors_of(measure: &MeasureSummary, events: &[Event]) -> Finding {
     }
     let share = measure.errors as f64 / measure.count.max(1) as f64;
     let text = format!(
-        "{}: {} of {} failed ({}): {}",
+        "{}: {} of {} failed ({}): {}{}",
         measure.name,
         units::count(measure.errors),
         units::count(measure.count),
         units::share(share),
-        told.join(", ")
+        told.join(", "),
+        times_of_errors(measure),
     );
     let mut draft = finding(Severity::Warning, "errors", text)
         .with("errors", measure.errors as f64)
@@ -102,6 +103,26 @@ fn errors_of(measure: &MeasureSummary, events: &[Event]) -> Finding {
         draft = draft.with(kind, *n as f64);
     }
     draft.done()
+}
+
+/// What the failures of a measure are among its response times.
+fn times_of_errors(measure: &MeasureSummary) -> String {
+    let mut text = String::new();
+    if let Some(failed) = &measure.failed {
+        text += &format!(
+            "; {} answered with a failure, in {} (median)",
+            units::count(failed.count),
+            units::duration(failed.p50_ns as f64)
+        );
+    }
+    let response = measure.response.as_ref();
+    if let Some(share) = response.and_then(|response| response.bound_above) {
+        text += &format!(
+            "; response times above p{} are lower bounds",
+            units::significant((share * 100.0 * 10.0).floor() / 10.0, 3)
+        );
+    }
+    text
 }
 
 /// What the first of these errors said, without its kind, which stands before it.

@@ -61,8 +61,10 @@ pub(crate) fn findings(
     let mut findings = starts::refused(figures, users, pressed.is_some());
     findings.splice(0..0, pressed);
     let short = starts::short(figures, health);
-    if short.is_none() && health.lag_p99_ns > figures.info.generator.lag_max_ns {
-        findings.push(too_late(figures, health));
+    if short.is_none()
+        && let Some(late) = lag::above_limit(figures, health, measures)
+    {
+        findings.push(too_late(figures, &late));
     }
     findings.extend(short);
     findings.extend(incomplete(figures));
@@ -72,7 +74,7 @@ pub(crate) fn findings(
         .partition(|pause| pause.severity == Severity::Fatal);
     findings.extend(fatal);
     if !at_fault {
-        findings.push(lag_warning(health, measures).unwrap_or_else(|| healthy(figures, health)));
+        findings.push(lag_warning(measures).unwrap_or_else(|| healthy(figures, health)));
     }
     findings.extend(told);
     findings.extend(surroundings(figures, health));
@@ -82,21 +84,23 @@ pub(crate) fn findings(
 }
 
 /// Lag above the run's limit, although all users were started.
-fn too_late(figures: &Figures, health: &HealthSummary) -> Finding {
+fn too_late(figures: &Figures, late: &lag::Late<'_>) -> Finding {
     let cause = cause::of(figures);
     let limit_ns = figures.info.generator.lag_max_ns;
     let sends = figures.total(|row| row.sends);
     let seconds = figures.seconds(None);
     let reached = crate::summary::per_second(sends, seconds);
     let text = format!(
-        "1 % of operations started more than {} late (limit {}): {}; reached {} operations/s",
-        units::duration(health.lag_p99_ns as f64),
+        "1 % of {} started more than {} late (limit {}): {}; reached {} operations/s",
+        late.step
+            .map_or("operations".to_owned(), |step| format!("`{step}`")),
+        units::duration(late.p99_ns as f64),
         units::duration(limit_ns as f64),
         cause.words(),
         units::rate(reached).trim_end_matches("/s"),
     );
     finding(Severity::Fatal, cause.code(), text)
-        .with("lag_p99_ns", health.lag_p99_ns as f64)
+        .with("lag_p99_ns", late.p99_ns as f64)
         .with("lag_limit_ns", limit_ns as f64)
         .with("loop_busy", cause.busy)
         .with("cpu_wait", cause.wait)
@@ -141,35 +145,29 @@ fn incomplete(figures: &Figures) -> Option<Finding> {
     Some(finding.done())
 }
 
-/// Lag within the limit that still shows in the shortest latencies.
-fn lag_warning(health: &HealthSummary, measures: &[MeasureSummary]) -> Option<Finding> {
-    // A send without a reply has nothing but its lag as a response.
-    let answered = measures
-        .iter()
-        .filter(|m| lag::is_timed(&m.kind))
-        .filter(|m| m.service.as_ref().is_some_and(|service| service.p50_ns > 0));
-    let shortest = answered
-        .filter_map(|m| {
-            m.response
-                .as_ref()
-                .map(|response| (response.p50_ns, &m.name))
-        })
-        .min()?;
-    let share = health.lag_p99_ns as f64 / shortest.0.max(1) as f64;
-    if health.lag_p99_ns < LAG_WARN_NS_MIN || share <= LAG_OF_RESPONSE_MAX {
-        return None;
-    }
+/// Lag within the limit that still shows in a step's response times: of the step where it is the largest
+/// share.
+fn lag_warning(measures: &[MeasureSummary]) -> Option<Finding> {
+    let shares = measures.iter().filter(|m| lag::is_timed(&m.kind));
+    let shares = shares.filter_map(|m| {
+        let (lag, response) = (m.lag.as_ref()?, m.succeeded.as_ref()?);
+        // A send without a reply has nothing but its lag as a response.
+        let is_answered = m.service.as_ref().is_some_and(|service| service.p50_ns > 0);
+        let share = lag.p99_ns as f64 / response.p50_ns.max(1) as f64;
+        let is_large = lag.p99_ns >= LAG_WARN_NS_MIN && share > LAG_OF_RESPONSE_MAX;
+        (is_answered && is_large).then_some((share, &m.name, lag.p99_ns, response.p50_ns))
+    });
+    let (share, name, lag_ns, response_ns) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let text = format!(
-        "lag p99 {} is {} of the median response time of {} ({}): its response times include \
+        "lag p99 of {name} {} is {} of its median response time ({}): its response times include \
          generator lag; its service times do not",
-        units::duration(health.lag_p99_ns as f64),
+        units::duration(lag_ns as f64),
         units::share(share),
-        shortest.1,
-        units::duration(shortest.0 as f64),
+        units::duration(response_ns as f64),
     );
     let finding = finding(Severity::Warning, "generator-lag", text)
-        .with("lag_p99_ns", health.lag_p99_ns as f64)
-        .with("response_p50_ns", shortest.0 as f64);
+        .with("lag_p99_ns", lag_ns as f64)
+        .with("response_p50_ns", response_ns as f64);
     Some(finding.done())
 }
 

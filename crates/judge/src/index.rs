@@ -91,8 +91,10 @@ pub struct Entry {
     pub step: Option<String>,
     /// Median response time of the step.
     pub p50_ns: Option<u64>,
-    /// 99th percentile.
+    /// Its 99th percentile.
     pub p99_ns: Option<u64>,
+    /// Percentiles above this share are lower bounds.
+    pub bound_above: Option<Number>,
     /// Whether it can be compared with others.
     pub comparable: bool,
     /// The directory, or the page's file.
@@ -167,6 +169,7 @@ impl Index {
             step: None,
             p50_ns: None,
             p99_ns: None,
+            bound_above: None,
             comparable: false,
             location: found.path.clone(),
         };

@@ -33,7 +33,10 @@ pub const LAG_WARN_NS_MIN: u64 = 1_000_000;
 /// is estimated from the seconds of the series, which know them all.
 pub const LAG_COVERAGE_MIN: f64 = 0.90;
 
-/// Segments that the host sent again, as a share of the operations, and SYNs, as a share of the
+/// Fewer operations of a step have no 99th percentile of lag to speak of.
+pub const LAG_STEP_COUNT_MIN: u64 = 100;
+
+/// Segments that were sent again, as a share of the operations, and SYNs, as a share of the
 /// connections, above which it is reported.
 pub const RETRANSMITS_SHARE_MAX: f64 = 0.001;
 

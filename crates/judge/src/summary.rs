@@ -3,6 +3,7 @@
 use record::schema::{
     Latency, MeasureSummary, PhaseSummary, TrafficSummary, UsersSummary, WireFigures,
 };
+use stats::censored::Censored;
 use stats::hist::LogHistogram;
 
 use crate::figures::{self, Cell, Figures};
@@ -75,7 +76,9 @@ pub fn measures(figures: &Figures, phase: Option<usize>) -> Vec<MeasureSummary> 
                 .errors()
                 .map(|(kind, n)| (kind.to_owned(), n))
                 .collect(),
-            response: latency(&cell.response),
+            response: censored(&cell.all_responses()),
+            succeeded: latency(&cell.response),
+            failed: latency(&cell.failed_response),
             service: latency(&cell.service),
             lag: latency(&cell.lag),
         })
@@ -99,10 +102,10 @@ pub(crate) fn phases(figures: &Figures) -> Vec<PhaseSummary> {
         .collect()
 }
 
-/// The cells of all operations of the generator's own in one; see [`Figures::is_own`].
-pub(crate) fn own_total(figures: &Figures, phase: Option<usize>) -> (u64, u64) {
-    let own = (0..figures.info.measures.len()).filter(|&m| figures.is_own(m));
-    let cells = own.map(|measure| figures.cell(phase, measure));
+/// Requests that ended and that failed, all together; see [`Figures::is_request`].
+pub(crate) fn total(figures: &Figures, phase: Option<usize>) -> (u64, u64) {
+    let all = (0..figures.info.measures.len()).filter(|&m| figures.is_request(m));
+    let cells = all.map(|measure| figures.cell(phase, measure));
     cells.fold((0, 0), |(ended, failed), cell: Cell| {
         (ended + cell.ended(), failed + cell.failed())
     })
@@ -117,17 +120,28 @@ pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
     }
 }
 
-pub(crate) fn latency(hist: &LogHistogram) -> Option<Latency> {
-    (!hist.is_empty()).then(|| Latency {
-        count: hist.count(),
-        mean_ns: hist.mean(),
-        min_ns: hist.min(),
-        p50_ns: hist.quantile(0.50),
-        p90_ns: hist.quantile(0.90),
-        p95_ns: hist.quantile(0.95),
-        p98_ns: hist.quantile(0.98),
-        p99_ns: hist.quantile(0.99),
-        p999_ns: hist.quantile(0.999),
-        max_ns: hist.max(),
+fn latency(hist: &LogHistogram) -> Option<Latency> {
+    censored(&Censored::new(hist, &LogHistogram::new()))
+}
+
+fn censored(times: &Censored) -> Option<Latency> {
+    if times.is_empty() {
+        return None;
+    }
+    let at = |q: f64| times.quantile(q).value();
+    let beyond = times.share_beyond();
+    Some(Latency {
+        count: times.count(),
+        unanswered: times.count_censored(),
+        bound_above: (beyond > 0.0).then_some(1.0 - beyond),
+        mean_ns: times.mean(),
+        min_ns: times.min().value(),
+        p50_ns: at(0.50),
+        p90_ns: at(0.90),
+        p95_ns: at(0.95),
+        p98_ns: at(0.98),
+        p99_ns: at(0.99),
+        p999_ns: at(0.999),
+        max_ns: times.max().value(),
     })
 }

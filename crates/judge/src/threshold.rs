@@ -1,11 +1,11 @@
 //! Do the thresholds hold?
 
-use plan::{Basis, Figure, Stat, Threshold, Wire};
+use plan::{Basis, Comparison, Figure, Stat, Threshold, Wire};
 use record::schema::{ThresholdResult, WireFigures};
 use stats::hist::LogHistogram;
 
-use crate::figures::Figures;
-use crate::summary::{own_total, per_second, traffic};
+use crate::figures::{Cell, Figures};
+use crate::summary::{per_second, total, traffic};
 use units::Unit;
 
 /// Significant digits of a value, and as many as it gets where it is close to its limit.
@@ -18,20 +18,86 @@ pub(crate) fn evaluate_all(figures: &Figures, thresholds: &[Threshold]) -> Vec<T
 }
 
 fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
-    let value = value(figures, &threshold.figure);
+    let found = find(figures, &threshold.figure);
+    let holds = |found: Found| {
+        let holds = threshold.comparison.holds(found.value, threshold.limit);
+        // What is at least its bound may be anything above it.
+        let greater = matches!(
+            threshold.comparison,
+            Comparison::Greater | Comparison::GreaterEqual
+        );
+        holds && (greater || !found.is_bound)
+    };
     ThresholdResult {
         text: threshold.text.clone(),
-        passed: value.is_some_and(|value| threshold.comparison.holds(value, threshold.limit)),
-        value,
-        shown: match value {
-            Some(value) => shown(unit(&threshold.figure), value, threshold.limit),
+        passed: found.is_some_and(holds),
+        value: found.map(|found| found.value),
+        shown: match found {
+            Some(found) => {
+                let shown = shown(unit(&threshold.figure), found.value, threshold.limit);
+                let sign = if found.is_bound { "≥ " } else { "" };
+                format!("{sign}{shown}")
+            }
             None => "nothing measured".to_owned(),
         },
     }
 }
 
-/// The figure in its base unit; `None` where there is nothing to take it from.
+/// A figure, or a lower bound of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Found {
+    /// In the figure's base unit.
+    pub(crate) value: f64,
+    /// True if the figure is only known to be at least `value`, since operations were never answered.
+    pub(crate) is_bound: bool,
+}
+
+/// The figure in its base unit, or its lower bound; `None` where there is nothing to take it from.
+pub(crate) fn find(figures: &Figures, figure: &Figure) -> Option<Found> {
+    if let Figure::Measure {
+        stat: stat @ (Stat::Mean | Stat::Min | Stat::Max | Stat::Quantile(_)),
+        measure: Some(measure),
+        basis: Basis::Response,
+        phase,
+    } = figure
+    {
+        return of_responses(*stat, &figures.cell(*phase, *measure as usize));
+    }
+    exact(figures, figure).map(|value| Found {
+        value,
+        is_bound: false,
+    })
+}
+
+/// The figure in its base unit, or its lower bound; `None` where there is nothing to take it from.
 pub(crate) fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
+    find(figures, figure).map(|found| found.value)
+}
+
+/// A statistic of the response times of all operations.
+fn of_responses(stat: Stat, cell: &Cell) -> Option<Found> {
+    let times = cell.all_responses();
+    let quantile = match stat {
+        _ if times.is_empty() => return None,
+        Stat::Min => times.min(),
+        Stat::Max => times.max(),
+        Stat::Quantile(q) => times.quantile(q),
+        Stat::Mean => {
+            return Some(Found {
+                value: times.mean(),
+                is_bound: times.max().is_bound(),
+            });
+        }
+        Stat::Count | Stat::Rate | Stat::Errors | Stat::ErrorRate => return None,
+    };
+    Some(Found {
+        value: quantile.value() as f64,
+        is_bound: quantile.is_bound(),
+    })
+}
+
+/// The figures that are never bounds.
+fn exact(figures: &Figures, figure: &Figure) -> Option<f64> {
     match figure {
         // Of the users of workers that were not lost.
         Figure::Connected => {
@@ -51,11 +117,11 @@ pub(crate) fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
             phase,
             ..
         } => {
-            let (ended, failed) = own_total(figures, *phase);
-            let own = (0..figures.info.measures.len()).filter(|&m| figures.is_own(m));
+            let (ended, failed) = total(figures, *phase);
+            let all = (0..figures.info.measures.len()).filter(|&m| figures.is_request(m));
             let seen = Seen {
                 ended,
-                completed: own.map(|measure| figures.completed(*phase, measure)).sum(),
+                completed: all.map(|measure| figures.completed(*phase, measure)).sum(),
                 failed,
                 seconds: figures.completion_seconds(*phase),
                 checks: false,
@@ -70,7 +136,7 @@ pub(crate) fn value(figures: &Figures, figure: &Figure) -> Option<f64> {
         } => {
             let cell = figures.cell(*phase, *measure as usize);
             let hist = match basis {
-                Basis::Response => &cell.response,
+                Basis::Response | Basis::Succeeded => &cell.response,
                 Basis::Service => &cell.service,
                 Basis::Lag => &cell.lag,
             };
@@ -165,7 +231,6 @@ fn shown(unit: Unit, value: f64, limit: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use plan::Comparison;
     use record::Outcome;
 
     use super::*;
@@ -305,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn all_together_leaves_out_what_others_began() {
+    fn all_together_is_of_requests() {
         let mut info = sample::info();
         for (name, kind) in [("update", "message"), ("purchase", "transaction")] {
             let (name, kind) = (name.to_owned(), kind.to_owned());
@@ -319,7 +384,56 @@ mod tests {
         succeed(&mut figures, 0, 2, 1_000_000, MS, 0);
         succeed(&mut figures, 0, 3, 1_000, MS, 0);
         let rate = measure(Stat::ErrorRate, None, Basis::Response, None);
-        check(&figures, rate, 0.01, true, "0.500 %");
+        check(&figures, rate, 0.02, true, "1.00 %");
+    }
+
+    #[test]
+    fn percentiles_among_unanswered_operations_are_bounds() {
+        let mut figures = Figures::new(sample::info(), vec![sample::row(0)], Vec::new());
+        succeed(&mut figures, 0, REQUEST, 54, 400 * MS, 0);
+        let cell = figures.cell_mut(0, REQUEST).unwrap();
+        cell.unanswered.record_n(1_000 * MS, 46);
+        check(
+            &figures,
+            request(Stat::Quantile(0.5)),
+            1.1e9,
+            true,
+            "400 ms",
+        );
+        // It may be below the limit or not, so nothing shows that it holds.
+        check(
+            &figures,
+            request(Stat::Quantile(0.99)),
+            1.1e9,
+            false,
+            "≥ 1.00 s",
+        );
+        check(&figures, request(Stat::Max), 0.9e9, false, "≥ 1.00 s");
+        check(&figures, request(Stat::Mean), 1e9, false, "≥ 676 ms");
+        let succeeded = measure(
+            Stat::Quantile(0.99),
+            Some(REQUEST as u16),
+            Basis::Succeeded,
+            None,
+        );
+        check(&figures, succeeded, 1.1e9, true, "400 ms");
+        let above = Threshold {
+            text: "it".to_owned(),
+            figure: request(Stat::Quantile(0.99)),
+            comparison: Comparison::Greater,
+            limit: 0.9e9,
+        };
+        assert!(evaluate(&figures, &above).passed);
+    }
+
+    #[test]
+    fn failures_that_were_answered_are_among_the_times() {
+        let mut figures = Figures::new(sample::info(), vec![sample::row(0)], Vec::new());
+        succeed(&mut figures, 0, REQUEST, 40, 400 * MS, 0);
+        let cell = figures.cell_mut(0, REQUEST).unwrap();
+        cell.failed_response.record_n(2 * MS, 60);
+        check(&figures, request(Stat::Quantile(0.5)), 1e9, true, "2.00 ms");
+        check(&figures, request(Stat::Max), 1e9, true, "400 ms");
     }
 
     #[test]

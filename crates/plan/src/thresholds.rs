@@ -85,13 +85,15 @@ pub enum Stat {
     Quantile(f64),
 }
 
-/// Which of a measure's three durations.
+/// Which of a measure's durations, and of which operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Basis {
-    /// done − due: `p98(x)`.
+    /// done − due of all operations, those that were never answered as a lower bound: `p98(x)`.
     Response,
-    /// done − sent: `p98(x.service)`.
+    /// done − due of those that succeeded: `p98(x.succeeded)`.
+    Succeeded,
+    /// done − sent of those that succeeded: `p98(x.service)`.
     Service,
-    /// sent − due: `p98(x.lag)`.
+    /// sent − due of the same: `p98(x.lag)`.
     Lag,
 }

@@ -5,7 +5,7 @@ use record::schema::{Latency, MeasureSummary, SeriesRow, Summary};
 use record::{ProbeRow, Probes};
 
 /// The columns of `measures.csv`.
-const MEASURES: [&str; 16] = [
+const MEASURES: [&str; 18] = [
     "phase",
     "measure",
     "kind",
@@ -13,6 +13,8 @@ const MEASURES: [&str; 16] = [
     "rate_per_s",
     "errors",
     "time",
+    "unanswered",
+    "bound_above",
     "mean_ns",
     "min_ns",
     "p50_ns",
@@ -24,7 +26,8 @@ const MEASURES: [&str; 16] = [
     "max_ns",
 ];
 
-/// Figures by phase and measure, a row for each of the three times; `phase` is empty for the complete run.
+/// Figures by phase and measure, a row for each time: of all operations, of those
+/// that succeeded, of those answered with a failure, and service and lag; `phase` is empty for the complete run.
 pub fn measures_csv(summary: &Summary) -> String {
     table(|writer| {
         writer.write_record(MEASURES)?;
@@ -36,6 +39,8 @@ pub fn measures_csv(summary: &Summary) -> String {
         for (phase, measure) in whole.chain(phases) {
             let times = [
                 ("response", &measure.response),
+                ("succeeded", &measure.succeeded),
+                ("failed", &measure.failed),
                 ("service", &measure.service),
                 ("lag", &measure.lag),
             ];
@@ -55,15 +60,17 @@ fn measure_cells(
     latency: Option<&Latency>,
 ) -> Vec<String> {
     let figures = match latency {
-        None => vec![String::new(); 9],
+        None => vec![String::new(); 11],
         Some(l) => {
             let whole = [
                 l.min_ns, l.p50_ns, l.p90_ns, l.p95_ns, l.p98_ns, l.p99_ns, l.p999_ns, l.max_ns,
             ];
             let whole = whole.iter().map(u64::to_string);
-            std::iter::once(l.mean_ns.to_string())
-                .chain(whole)
-                .collect()
+            let bound = l
+                .bound_above
+                .map_or(String::new(), |share| share.to_string());
+            let first = [l.unanswered.to_string(), bound, l.mean_ns.to_string()];
+            first.into_iter().chain(whole).collect()
         }
     };
     let mut cells = vec![
@@ -143,7 +150,7 @@ mod tests {
         let rows: Vec<&str> = lines.collect();
         let summary = summary();
         let phases: usize = summary.phases.iter().map(|p| p.measures.len()).sum();
-        assert_eq!(rows.len(), 3 * (summary.measures.len() + phases));
+        assert_eq!(rows.len(), 5 * (summary.measures.len() + phases));
         assert!(
             rows.iter()
                 .all(|row| row.split(',').count() == MEASURES.len())

@@ -21,6 +21,7 @@ mod sample;
 mod screen;
 mod style;
 mod table;
+mod times;
 mod tsung;
 mod verdict;
 

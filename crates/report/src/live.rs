@@ -6,9 +6,11 @@ pub(crate) mod chart;
 mod heat;
 
 use record::schema::{RunInfo, SeriesRow};
+use stats::censored::Quantile;
 
 use crate::style::{Line, Style, Tone};
 use crate::table::Table;
+use crate::times::bounded_duration;
 use chart::{bar, sparkline};
 pub use heat::HeatColumn;
 
@@ -66,11 +68,11 @@ pub struct LiveMeasure {
     pub rate_per_s: f64,
     /// Since the run's start.
     pub errors: u64,
-    /// Response times in nanoseconds; `None` if nothing succeeded.
-    pub p50_ns: Option<u64>,
-    pub p95_ns: Option<u64>,
-    pub p99_ns: Option<u64>,
-    /// The 99th percentile second by second, the newest last; 0 if nothing succeeded.
+    /// Response times in nanoseconds; `None` if nothing ended.
+    pub p50_ns: Option<Quantile>,
+    pub p95_ns: Option<Quantile>,
+    pub p99_ns: Option<Quantile>,
+    /// The 99th percentile second by second, the newest last; 0 if nothing ended.
     pub p99_past_ns: Vec<f64>,
 }
 
@@ -241,8 +243,8 @@ impl<'a> Live<'a> {
             heads.push("p99 over time");
         }
         let mut table = Table::new(&heads);
-        let time = |ns: Option<u64>| match ns {
-            Some(ns) => (None, units::duration(ns as f64)),
+        let time = |quantile: Option<Quantile>| match quantile {
+            Some(quantile) => (None, bounded_duration(quantile)),
             None => (None, "–".to_owned()),
         };
         for measure in state.measures.iter().take(room) {
@@ -291,10 +293,7 @@ pub fn plain_line(info: &RunInfo, state: &LiveState<'_>) -> String {
     );
     for measure in state.measures.iter().take(PLAIN_MEASURES) {
         if let (Some(p50_ns), Some(p99_ns)) = (measure.p50_ns, measure.p99_ns) {
-            let (p50, p99) = (
-                units::duration(p50_ns as f64),
-                units::duration(p99_ns as f64),
-            );
+            let (p50, p99) = (bounded_duration(p50_ns), bounded_duration(p99_ns));
             text += &format!("  {} p50 {p50} p99 {p99}", measure.name);
         }
     }

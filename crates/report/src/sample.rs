@@ -85,6 +85,8 @@ pub(crate) fn row(second: u64) -> SeriesRow {
 fn latency(count: u64, p50_ns: u64) -> Latency {
     Latency {
         count,
+        unanswered: 0,
+        bound_above: None,
         mean_ns: p50_ns as f64 * 1.2,
         min_ns: p50_ns / 2,
         p50_ns,
@@ -107,6 +109,8 @@ fn measure(name: &str, count: u64, errors: u64, p50_ns: u64) -> MeasureSummary {
         errors,
         errors_by_kind: BTreeMap::from([("timeout".to_owned(), errors)]),
         response: (count > errors).then(|| latency(count - errors, p50_ns)),
+        succeeded: None,
+        failed: None,
         service: None,
         lag: None,
     }

@@ -1,12 +1,12 @@
 //! The verdict of a run as text: verdict, findings, thresholds, figures.
 
 use record::schema::{
-    Finding, Latency, MeasureSummary, RunInfo, Severity, Summary, ThresholdResult, UsersSummary,
-    Verdict,
+    Finding, MeasureSummary, RunInfo, Severity, Summary, ThresholdResult, UsersSummary, Verdict,
 };
 
 use crate::style::{Line, Style, Tone, wrap};
 use crate::table::Table;
+use crate::times::times;
 
 /// The width of the text on any terminal.
 pub const COLUMNS: usize = 120;
@@ -153,21 +153,9 @@ fn cells(measure: &MeasureSummary) -> Vec<(Option<Tone>, String)> {
         (None, units::rate(measure.rate_per_s)),
         (failed, units::count(measure.errors)),
     ];
-    let times: [fn(&Latency) -> f64; 8] = [
-        |l| l.mean_ns,
-        |l| l.p50_ns as f64,
-        |l| l.p90_ns as f64,
-        |l| l.p95_ns as f64,
-        |l| l.p98_ns as f64,
-        |l| l.p99_ns as f64,
-        |l| l.p999_ns as f64,
-        |l| l.max_ns as f64,
-    ];
-    let response = measure.response.as_ref();
-    cells.extend(times.iter().map(|time| match response {
-        Some(latency) => (None, units::duration(time(latency))),
-        None => (None, "–".to_owned()),
-    }));
+    let none = || std::array::from_fn(|_| "–".to_owned());
+    let times = measure.response.as_ref().map_or_else(none, times);
+    cells.extend(times.into_iter().map(|time| (None, time)));
     cells
 }
 

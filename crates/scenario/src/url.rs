@@ -69,22 +69,9 @@ pub fn url_scenario(run: &UrlRun<'_>) -> String {
     };
     let steps = steps.trim_end().replace('\n', "\n    ");
     format!(
-        "name: url\ntarget: {}\n{options}sessions:\n  request:\n    {steps}\narrivals:\n  - {phase}\n\
-         thresholds:\n  - {}\n",
+        "name: url\ntarget: {}\n{options}sessions:\n  request:\n    {steps}\narrivals:\n  - {phase}\n",
         quoted(origin),
-        quoted(&threshold(method, &path))
     )
-}
-
-/// Who gives a URL says nothing of what must hold; but where nothing was answered, nothing was seen.
-/// Connections are no answers, so only the request counts.
-fn threshold(method: &str, path: &str) -> String {
-    let name = format!("{} {path}", method.to_ascii_uppercase());
-    if name.contains(['"', '$']) {
-        // A threshold has no way to write such a name.
-        return "error_rate < 100%".to_owned();
-    }
-    format!("error_rate(\"{name}\") < 100%")
 }
 
 /// A URL's scheme and host, and the path behind them.

@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 pub mod anderson;
+pub mod censored;
 pub mod clique;
 pub mod counts;
 pub mod dist;

@@ -2,6 +2,7 @@
 
 use controller::Tick;
 use export::{ExportError, Exports, MeasureSecond, ProbeValue, Second, Targets};
+use stats::censored::Quantile;
 
 use crate::args::ExportArgs;
 use crate::exit::{Exit, Failure, print_error};
@@ -43,7 +44,7 @@ impl RunExports {
                 name: measure.name.clone(),
                 count: measure.count,
                 errors: measure.errors,
-                response_ns: measure.response_ns,
+                response_ns: measure.response.map(|all| all.map(Quantile::value)),
             })
             .collect();
         let probes: Vec<ProbeValue> = tick

@@ -6,6 +6,7 @@ use std::io::{IsTerminal, Stdout};
 use controller::{Tick, TickMeasure};
 use record::schema::SeriesRow;
 use report::{HeatColumn, Live, LiveMeasure, LiveState, Screen, Stage, Style, plain_line};
+use stats::censored::Quantile;
 
 /// Intervals in the mean rate of a measure.
 const WINDOW: usize = 5;
@@ -58,7 +59,7 @@ pub(crate) struct History {
 struct Recent {
     errors: u64,
     counts: VecDeque<(u64, u64)>,
-    response_ns: Option<[u64; 3]>,
+    response: Option<[Quantile; 3]>,
     p99_past_ns: VecDeque<f64>,
 }
 
@@ -142,7 +143,9 @@ impl History {
         for (name, recent) in &mut self.measures {
             let second = tick.measures.iter().find(|m| &m.name == name);
             recent.close(second.map_or(0, |m| m.count), length_ns);
-            let p99_ns = second.and_then(|m| m.response_ns).map_or(0, |all| all[2]);
+            let p99_ns = second
+                .and_then(|m| m.response)
+                .map_or(0, |all| all[2].value());
             recent.p99_past_ns.push_back(p99_ns as f64);
             if recent.p99_past_ns.len() > PAST {
                 recent.p99_past_ns.pop_front();
@@ -181,7 +184,7 @@ impl History {
 impl Recent {
     fn add(&mut self, measure: &TickMeasure) {
         self.errors += measure.errors;
-        self.response_ns = measure.response_ns.or(self.response_ns);
+        self.response = measure.response.or(self.response);
     }
 
     /// Closes an interval with `count` operations. Percentiles are not shown after several without any.
@@ -191,7 +194,7 @@ impl Recent {
             self.counts.pop_front();
         }
         if self.counts.iter().all(|&(count, _)| count == 0) {
-            self.response_ns = None;
+            self.response = None;
         }
     }
 
@@ -200,7 +203,7 @@ impl Recent {
             .counts
             .iter()
             .fold((0, 0), |(n, t), (count, length)| (n + count, t + length));
-        let quantile = |place: usize| self.response_ns.map(|all| all[place]);
+        let quantile = |place: usize| self.response.map(|all| all[place]);
         LiveMeasure {
             name: name.to_owned(),
             rate_per_s: count as f64 / (time_ns as f64 / 1e9).max(1e-9),

@@ -21,6 +21,8 @@ export interface Entry {
   step: string | null;
   p50_ns: number | null;
   p99_ns: number | null;
+  /** Percentiles above this share are lower bounds. */
+  bound_above: number | null;
   comparable: boolean;
 }
 

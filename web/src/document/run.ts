@@ -94,6 +94,10 @@ export interface Step {
   rate_per_s: number;
   errors: number;
   errors_by_kind: Record<string, number>;
+  /** Operations among the response times that were never answered. */
+  unanswered: number;
+  /** Percentiles of `response` above this share are lower bounds. */
+  bound_above: number | null;
   response: Times | null;
   service: Times | null;
   lag: Times | null;

@@ -3,7 +3,7 @@
 import type { Entry, EntryKind, EntryState, IndexDocument } from '../document/results';
 import { append, el } from '../dom';
 import { count } from '../format';
-import { type Column, each, shown } from '../frame';
+import { type Column, each, shownAt } from '../frame';
 import { page } from '../shell';
 import { inOrder } from '../table';
 import { isSelected, select, selection } from './selection';
@@ -52,6 +52,13 @@ const COLUMNS: [name: string, unit: string, cell: (entry: Entry) => string | num
 
 function time(entry: Entry): string {
   return new Date(entry.started_unix_ms ?? 0).toISOString().replace('T', ' ').slice(0, 19);
+}
+
+/** A column of the table: percentiles may be lower bounds. */
+function entryColumn(all: Entry[], [name, unit, cell]: (typeof COLUMNS)[number]): Column {
+  const share = { p50: 0.5, p99: 0.99 }[name] ?? 0;
+  const isBound = (entry: Entry) => entry.bound_above !== null && share > entry.bound_above + 1e-12;
+  return { ...each(all, name, unit, cell), bounds: all.map(isBound) };
 }
 
 /** The filters and the order, as in the query of the address. */
@@ -217,7 +224,7 @@ function draw(): void {
   if (!doc) return;
   const now = view();
   const entries = doc.entries.filter((entry) => matches(entry, now));
-  const frame: Column[] = COLUMNS.map(([name, unit, cell]) => each(entries, name, unit, cell));
+  const frame: Column[] = COLUMNS.map((one) => entryColumn(entries, one));
   const by = frame.find((column) => column.name === now.sort);
   const all = entries.map((_, n) => n);
   const order = by ? inOrder(all, by, now.down) : all;
@@ -249,8 +256,9 @@ function row(entry: Entry, frame: Column[], n: number): HTMLTableRowElement {
       onchange: ({ target }) => select(entry, (target as HTMLInputElement).checked),
     });
   const link = el('a', { href: `report/${entry.id}`, id: `open-${entry.id}` }, entry.name || '–');
-  const cells = frame.slice(1).map(({ name, unit, values }) => {
-    const text = name === 'note' ? note(entry) : shown(values[n], unit);
+  const cells = frame.slice(1).map((column) => {
+    const { name } = column;
+    const text = name === 'note' ? note(entry) : shownAt(column, n);
     const kind = TEXTS.includes(name) ? `text ${name === 'note' ? 'detail' : 'short'}` : '';
     return el('td', { class: kind }, text);
   });

@@ -5,6 +5,7 @@ use judge::course::{Growing, SecondOf};
 use probe::Probed;
 use record::Outcome;
 use record::schema::{Event, EventKind, RunInfo, SeriesRow};
+use stats::censored::{Censored, Quantile};
 use stats::hist::LogHistogram;
 
 use super::merge::Interval;
@@ -70,6 +71,8 @@ impl Second {
             measure: delta.measure as usize,
             outcomes: &delta.outcomes,
             response: &delta.response,
+            failed: &delta.failed,
+            unanswered: &delta.censored,
             service: &delta.service,
             lag: &delta.lag,
         });
@@ -102,8 +105,8 @@ pub struct TickMeasure {
     /// Operations that ended, with success or not.
     pub count: u64,
     pub errors: u64,
-    /// Response times of those that succeeded: 50, 95, 99 %.
-    pub response_ns: Option<[u64; 3]>,
+    /// Response times of all of them: 50, 95, 99 %.
+    pub response: Option<[Quantile; 3]>,
 }
 
 /// The measures of an interval.
@@ -114,13 +117,14 @@ pub(crate) fn measures(info: &RunInfo, interval: &Interval) -> Vec<TickMeasure> 
             .filter(|(outcome, _)| outcome.is_error())
             .map(|(_, n)| n)
             .sum();
-        let hist = &delta.response;
-        let quantiles = || [0.5, 0.95, 0.99].map(|q| hist.quantile(q));
+        let mut known = delta.response.clone();
+        known.merge(&delta.failed);
+        let times = Censored::new(&known, &delta.censored);
         TickMeasure {
             name: info.measures[id as usize].name.clone(),
             count: delta.outcomes.iter().sum(),
             errors,
-            response_ns: (!hist.is_empty()).then(quantiles),
+            response: (!times.is_empty()).then(|| [0.5, 0.95, 0.99].map(|q| times.quantile(q))),
         }
     });
     measures.collect()

@@ -6,7 +6,7 @@ use record::{Outcome, ProbeInfo, ProbeRow};
 use stats::hist::LogHistogram;
 
 use super::errors::Errors;
-use super::latency::{Building, most};
+use super::latency::{Building, Part, most};
 use super::seconds::Seconds;
 use super::{Course, Cut, SECOND_NS, SLOTS_MAX, probes};
 use crate::figures::Figures;
@@ -21,9 +21,13 @@ pub struct SecondOf<'a> {
     pub measure: usize,
     /// Operations that ended, by the outcome's code.
     pub outcomes: &'a [u64],
-    /// Of those that succeeded.
+    /// Response times of those that succeeded.
     pub response: &'a LogHistogram,
-    /// Of the same.
+    /// Response times of those that the target answered with a failure.
+    pub failed: &'a LogHistogram,
+    /// How long those that were never answered were waited for.
+    pub unanswered: &'a LogHistogram,
+    /// Of those that succeeded.
     pub service: &'a LogHistogram,
     /// Of the same.
     pub lag: &'a LogHistogram,
@@ -99,8 +103,14 @@ impl Growing {
                     *cell.outcomes.entry(outcome.name().to_owned()).or_default() += count;
                 }
             }
-            course.add(row.start_ns, told.response, cut);
-            cell.response.merge(told.response);
+            for (part, hist, of_cell) in [
+                (Part::Succeeded, told.response, &mut cell.response),
+                (Part::Failed, told.failed, &mut cell.failed_response),
+                (Part::Unanswered, told.unanswered, &mut cell.unanswered),
+            ] {
+                course.add(row.start_ns, part, hist, cut);
+                of_cell.merge(hist);
+            }
             cell.service.merge(told.service);
             cell.lag.merge(told.lag);
         }
@@ -240,6 +250,8 @@ mod tests {
                 measure: 0,
                 outcomes: &outcomes,
                 response: &response,
+                failed: &none,
+                unanswered: &none,
                 service: &none,
                 lag: &none,
             };
@@ -302,6 +314,8 @@ mod tests {
                 measure: sample::REQUEST,
                 outcomes: &outcomes,
                 response: &response,
+                failed: &none,
+                unanswered: &none,
                 service: &none,
                 lag: &none,
             };

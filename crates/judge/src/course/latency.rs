@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use record::{Outcome, RecordError, Run};
+use record::{RecordError, Run};
 use serde::Serialize;
+use stats::censored::Censored;
 use stats::hist::LogHistogram;
 
 use super::{Cut, MEASURES_MAX, Number, SECOND_NS};
@@ -16,15 +17,15 @@ pub(super) const HEAT_COLUMNS_MAX: u64 = 150;
 const HEAT_ROWS_PER_DECADE: f64 = 10.0;
 const BINS_PER_DECADE: f64 = 20.0;
 
-/// A measure's responses over time and as a distribution. Times are nanoseconds; `None` where
-/// nothing succeeded.
+/// A measure's response times over time and as a distribution, of all operations: nanoseconds; `None` where
+/// there were none. Percentiles that fall among operations that were never answered are lower bounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeasureCourse {
     /// As in `run.json`.
     pub name: String,
     /// As in `run.json`.
     pub kind: String,
-    /// All that succeeded.
+    /// Operations that succeeded.
     pub count: u64,
     /// Of these, by second.
     pub per_s: Vec<Number>,
@@ -38,11 +39,11 @@ pub struct MeasureCourse {
     pub p999: Vec<Option<Number>>,
     /// Greatest by slot.
     pub max: Vec<Option<Number>>,
-    /// Counts by time and latency: column, row, count. Row `r` holds times from `10^(r/10)` on.
+    /// Counts of answered operations by time and latency: column, row, count. Row `r` holds times from `10^(r/10)` on.
     pub heat: Vec<(u32, i32, u64)>,
     /// How often each time was measured.
     pub bins: Vec<Bin>,
-    /// The distribution function.
+    /// The distribution function, as far as it is known.
     pub response: Vec<Share>,
 }
 
@@ -61,11 +62,64 @@ pub struct Bin {
 /// tail, and how long.
 pub type Share = (Number, Number);
 
-/// The histogram of one slot, until the next one begins.
+/// Which response times a histogram holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Succeeded,
+    Failed,
+    Unanswered,
+}
+
+impl Part {
+    /// With what its tag in the latency log ends.
+    const ALL: [(Part, &str); 3] = [
+        (Part::Succeeded, ""),
+        (Part::Failed, ".failed"),
+        (Part::Unanswered, ".censored"),
+    ];
+}
+
+/// Response times of a stretch of time.
+#[derive(Debug, Clone, Default)]
+struct Responses {
+    succeeded: u64,
+    known: LogHistogram,
+    unanswered: LogHistogram,
+}
+
+impl Responses {
+    fn add(&mut self, part: Part, hist: &LogHistogram) {
+        match part {
+            Part::Unanswered => self.unanswered.merge(hist),
+            Part::Succeeded | Part::Failed => self.known.merge(hist),
+        }
+        if part == Part::Succeeded {
+            self.succeeded += hist.count();
+        }
+    }
+
+    fn merge(&mut self, other: &Responses) {
+        self.succeeded += other.succeeded;
+        self.known.merge(&other.known);
+        self.unanswered.merge(&other.unanswered);
+    }
+
+    fn clear(&mut self) {
+        self.succeeded = 0;
+        self.known.clear();
+        self.unanswered.clear();
+    }
+
+    fn distribution(&self) -> Censored {
+        Censored::new(&self.known, &self.unanswered)
+    }
+}
+
+/// The responses of one slot, until the next one begins.
 #[derive(Debug, Clone, Default)]
 struct Open {
     slot: usize,
-    hist: LogHistogram,
+    responses: Responses,
 }
 
 /// The course of a measure, as far as intervals were added.
@@ -74,7 +128,7 @@ pub(super) struct Building {
     course: MeasureCourse,
     open: Open,
     heat: BTreeMap<(u32, i32), u64>,
-    response: LogHistogram,
+    responses: Responses,
 }
 
 /// The course of the measures of most operations, and how many more there are.
@@ -82,29 +136,31 @@ pub(super) fn read(run: &Run, cut: Cut) -> Result<(Vec<MeasureCourse>, usize), R
     let (chosen, left_out) = chosen(run)?;
     let measures = &run.info().measures;
     let mut all = Vec::with_capacity(chosen.len());
-    let mut tags: HashMap<&str, usize> = HashMap::new();
+    let mut tags: HashMap<String, (usize, Part)> = HashMap::new();
     for &measure in &chosen {
         let info = &measures[measure];
-        tags.insert(&info.name, all.len());
+        for (part, suffix) in Part::ALL {
+            tags.insert(format!("{}{suffix}", info.name), (all.len(), part));
+        }
         all.push(Building::new(&info.name, &info.kind));
     }
     run.intervals(|interval| {
-        if let Some(&measure) = tags.get(interval.tag.as_str()) {
-            all[measure].add(interval.start_ns, &interval.hist, cut);
+        if let Some(&(measure, part)) = tags.get(&interval.tag) {
+            all[measure].add(interval.start_ns, part, &interval.hist, cut);
         }
     })?;
     Ok((all.into_iter().map(|m| m.finish(cut)).collect(), left_out))
 }
 
-/// Places of the measures of most operations that succeeded, in the order of the run's list, and how
+/// Places of the measures of most operations, in the order of the run's list, and how
 /// many more there are.
 fn chosen(run: &Run) -> Result<(Vec<usize>, usize), RecordError> {
     let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
     match run.tally()? {
         Some(tally) => {
             for measure in tally.phases.iter().flat_map(|phase| &phase.measures) {
-                let ok = measure.outcomes.get(Outcome::Ok.name()).copied();
-                *counts.entry(usize::from(measure.measure)).or_default() += ok.unwrap_or(0);
+                let count: u64 = measure.outcomes.values().sum();
+                *counts.entry(usize::from(measure.measure)).or_default() += count;
             }
         }
         // Of a run that was killed at once.
@@ -153,18 +209,21 @@ impl Building {
             },
             open: Open::default(),
             heat: BTreeMap::new(),
-            response: LogHistogram::new(),
+            responses: Responses::default(),
         }
     }
 
     /// Intervals come in order of time; one that does not would count to the slot that is open.
-    pub(super) fn add(&mut self, start_ns: u64, hist: &LogHistogram, cut: Cut) {
+    pub(super) fn add(&mut self, start_ns: u64, part: Part, hist: &LogHistogram, cut: Cut) {
         let slot = cut.slot(start_ns);
         if slot > self.open.slot {
             self.close(cut);
             self.open.slot = slot;
         }
-        self.open.hist.merge(hist);
+        self.open.responses.add(part, hist);
+        if part == Part::Unanswered {
+            return;
+        }
         let second = (start_ns / SECOND_NS).min(cut.slots as u64 * cut.slot_s - 1);
         let column = (second / cut.heat_slot_s) as u32;
         for (lowest, _, count) in hist.iter() {
@@ -175,20 +234,21 @@ impl Building {
 
     fn close(&mut self, cut: Cut) {
         self.stretch(self.open.slot + 1);
-        let Open { slot, hist } = &mut self.open;
-        if hist.is_empty() {
+        let Open { slot, responses } = &mut self.open;
+        let all = responses.distribution();
+        if all.is_empty() {
             return;
         }
-        let at = |q: f64| Some(Number(hist.quantile(q) as f64));
+        let at = |q: f64| Some(Number(all.quantile(q).value() as f64));
         let course = &mut self.course;
-        course.per_s[*slot] = Number(hist.count() as f64 / cut.slot_s as f64);
+        course.per_s[*slot] = Number(responses.succeeded as f64 / cut.slot_s as f64);
         course.p50[*slot] = at(0.5);
         course.p90[*slot] = at(0.9);
         course.p99[*slot] = at(0.99);
         course.p999[*slot] = at(0.999);
-        course.max[*slot] = Some(Number(hist.max() as f64));
-        self.response.merge(hist);
-        hist.clear();
+        course.max[*slot] = Some(Number(all.max().value() as f64));
+        self.responses.merge(responses);
+        responses.clear();
     }
 
     /// Makes room for this many slots.
@@ -210,7 +270,8 @@ impl Building {
 
     /// Operations so far.
     pub(super) fn count(&self) -> u64 {
-        self.response.count() + self.open.hist.count()
+        let all = [&self.responses, &self.open.responses].into_iter();
+        all.map(|r| r.known.count() + r.unanswered.count()).sum()
     }
 
     pub(super) fn finish(mut self, cut: Cut) -> MeasureCourse {
@@ -218,10 +279,10 @@ impl Building {
         self.stretch(cut.slots);
         let heat = self.heat.into_iter();
         MeasureCourse {
-            count: self.response.count(),
+            count: self.responses.succeeded,
             heat: heat.map(|((column, row), n)| (column, row, n)).collect(),
-            bins: bins(&self.response),
-            response: shares(&self.response),
+            bins: bins(&self.responses.known),
+            response: shares(&self.responses.distribution()),
             ..self.course
         }
     }
@@ -247,9 +308,11 @@ fn bins(hist: &LogHistogram) -> Vec<Bin> {
 }
 
 /// A distribution function: each per cent, then the tail in finer and finer steps as far as there
-/// are numbers for it. Empty where there are none.
-fn shares(hist: &LogHistogram) -> Vec<Share> {
-    shares_of(hist.count(), |q| hist.quantile(q) as f64)
+/// are numbers for it, and as far as it is known. Empty where there are none.
+fn shares(times: &Censored) -> Vec<Share> {
+    let mut shares = shares_of(times.count(), |q| times.quantile(q).value() as f64);
+    shares.retain(|(longer, _)| !times.quantile(1.0 - longer.0).is_bound());
+    shares
 }
 
 /// The same of `count` numbers whose quantiles are given.
@@ -280,18 +343,28 @@ mod tests {
     fn the_tail_is_reported_as_far_as_it_goes() {
         let mut hist = LogHistogram::new();
         (1..=1000).for_each(|n| hist.record(n));
-        let shares = shares(&hist);
-        assert_eq!(shares.first(), Some(&(Number(1.0), Number(1.0))));
-        assert_eq!(shares.last(), Some(&(Number(0.0), Number(1000.0))));
+        let found = shares(&Censored::new(&hist, &LogHistogram::new()));
+        assert_eq!(found.first(), Some(&(Number(1.0), Number(1.0))));
+        assert_eq!(found.last(), Some(&(Number(0.0), Number(1000.0))));
         let at = |longer: f64| {
-            let found = shares.iter().find(|(l, _)| (l.0 - longer).abs() < 1e-12);
+            let found = found.iter().find(|(l, _)| (l.0 - longer).abs() < 1e-12);
             found.map(|(_, ns)| ns.0)
         };
         assert_eq!(at(0.5), Some(500.0));
         assert_eq!(at(0.01), Some(990.0));
         assert_eq!(at(0.001), Some(999.0));
         assert_eq!(at(0.0001), None, "there are no ten thousand numbers");
-        assert!(super::shares(&LogHistogram::new()).is_empty());
+        let empty = Censored::new(&LogHistogram::new(), &LogHistogram::new());
+        assert!(shares(&empty).is_empty());
+    }
+
+    #[test]
+    fn the_distribution_ends_where_operations_were_not_answered() {
+        let (mut known, mut unanswered) = (LogHistogram::new(), LogHistogram::new());
+        known.record_n(5, 60);
+        unanswered.record_n(1000, 40);
+        let shares = shares(&Censored::new(&known, &unanswered));
+        assert_eq!(shares.last(), Some(&(Number(0.4), Number(5.0))));
     }
 
     #[test]

@@ -14,6 +14,8 @@ enum Part {
     Response,
     Service,
     Lag,
+    Failed,
+    Unanswered,
 }
 
 impl Part {
@@ -22,6 +24,8 @@ impl Part {
             Part::Response => &mut cell.response,
             Part::Service => &mut cell.service,
             Part::Lag => &mut cell.lag,
+            Part::Failed => &mut cell.failed_response,
+            Part::Unanswered => &mut cell.unanswered,
         }
     }
 }
@@ -37,6 +41,11 @@ impl Figures {
             tags.insert(measure.name.clone(), (number, Part::Response));
             tags.insert(format!("{}.service", measure.name), (number, Part::Service));
             tags.insert(format!("{}.lag", measure.name), (number, Part::Lag));
+            tags.insert(format!("{}.failed", measure.name), (number, Part::Failed));
+            tags.insert(
+                format!("{}.censored", measure.name),
+                (number, Part::Unanswered),
+            );
         }
         let answers = figures.answer_tags();
         run.intervals(|interval| {

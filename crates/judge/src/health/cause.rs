@@ -111,28 +111,39 @@ fn held(rows: &[&SeriesRow]) -> f64 {
     of_users.max(seconds as f64 / rows.len().max(1) as f64)
 }
 
-/// Intervals that are long enough to say how busy a loop was; all of them where none is.
-fn long_enough<'a>(
-    rows: impl Iterator<Item = &'a SeriesRow> + Clone,
-) -> impl Iterator<Item = &'a SeriesRow> {
-    let long = |row: &SeriesRow| row.end_ns.saturating_sub(row.start_ns) >= BUSY_INTERVAL_NS_MIN;
-    let any = rows.clone().any(long);
-    rows.filter(move |row| !any || long(row))
+/// Length and share of the busiest loop of each interval that is long enough to say how busy a loop was.
+/// Where none is, of all of them together, from the loops' CPU time: a loop that does not return to its poll
+/// within a short interval would count as busy in all of it.
+fn busy<'a>(rows: impl Iterator<Item = &'a SeriesRow> + Clone) -> Vec<(f64, f64)> {
+    let length_ns = |row: &SeriesRow| row.end_ns.saturating_sub(row.start_ns);
+    let long = rows
+        .clone()
+        .filter(|row| length_ns(row) >= BUSY_INTERVAL_NS_MIN);
+    let shares: Vec<(f64, f64)> = long
+        .map(|row| (length_ns(row) as f64, row.loop_busy_max))
+        .collect();
+    let time_ns = rows.clone().map(length_ns).sum::<u64>() as f64;
+    if !shares.is_empty() || time_ns == 0.0 {
+        return shares;
+    }
+    let cpu_ns: u64 = rows.map(|row| row.cpu_loops_ns).sum();
+    vec![(time_ns, (cpu_ns as f64 / time_ns).min(1.0))]
 }
 
 /// The busiest loop's largest share of a core.
 pub(super) fn busy_max(rows: &[SeriesRow]) -> f64 {
-    long_enough(rows.iter())
-        .map(|row| row.loop_busy_max)
-        .fold(0.0, f64::max)
+    let shares = busy(rows.iter()).into_iter();
+    shares.map(|(_, share)| share).fold(0.0, f64::max)
 }
 
 /// The mean of the busiest loop's share of a core, each row by its length.
 pub(super) fn busy_mean<'a>(rows: impl Iterator<Item = &'a SeriesRow> + Clone) -> f64 {
-    let (busy_ns, time_ns) = long_enough(rows).fold((0.0, 0.0), |(busy_ns, time_ns), row| {
-        let length_ns = row.end_ns.saturating_sub(row.start_ns) as f64;
-        (busy_ns + row.loop_busy_max * length_ns, time_ns + length_ns)
-    });
+    let shares = busy(rows);
+    let time_ns: f64 = shares.iter().map(|(length_ns, _)| length_ns).sum();
+    let busy_ns: f64 = shares
+        .iter()
+        .map(|(length_ns, share)| length_ns * share)
+        .sum();
     if time_ns > 0.0 {
         busy_ns / time_ns
     } else {

@@ -1,10 +1,10 @@
 //! How late the generator began its operations.
 
-use record::schema::SeriesRow;
+use record::schema::{HealthSummary, MeasureSummary, SeriesRow};
 use stats::hist::LogHistogram;
 
 use crate::figures::Figures;
-use crate::limits::LAG_COVERAGE_MIN;
+use crate::limits::{LAG_COVERAGE_MIN, LAG_STEP_COUNT_MIN};
 
 /// Lag over the whole run, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +48,43 @@ pub(super) fn of(figures: &Figures) -> Lag {
         p99_ns: quantile(&steps, 0.99),
         max_ns: seen_max_ns,
     }
+}
+
+/// Lag above the limit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Late<'a> {
+    /// `None`: that of all operations together is.
+    pub(super) step: Option<&'a str>,
+    pub(super) p99_ns: u64,
+}
+
+/// The lag that is above the run's limit: of all operations, or of the step with the largest. One slow step
+/// does not show in the lag of a run whose other steps are more frequent.
+pub(super) fn above_limit<'a>(
+    figures: &Figures,
+    health: &HealthSummary,
+    measures: &'a [MeasureSummary],
+) -> Option<Late<'a>> {
+    let limit_ns = figures.info.generator.lag_max_ns;
+    let all = Late {
+        step: None,
+        p99_ns: health.lag_p99_ns,
+    };
+    let steps = measures.iter().filter(|m| is_timed(&m.kind));
+    let steps = steps.filter_map(|m| {
+        let lag = m
+            .lag
+            .as_ref()
+            .filter(|lag| lag.count >= LAG_STEP_COUNT_MIN)?;
+        Some(Late {
+            step: Some(&m.name),
+            p99_ns: lag.p99_ns,
+        })
+    });
+    let late = |late: &Late<'_>| late.p99_ns > limit_ns;
+    Some(all)
+        .filter(late)
+        .or_else(|| steps.filter(late).max_by_key(|step| step.p99_ns))
 }
 
 /// An upper bound of the lags' distribution: in each row half of the operations at its median,

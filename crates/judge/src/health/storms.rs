@@ -1,7 +1,8 @@
 //! What the host's network lost: connects at full queues, packets, memory for sockets.
 //!
-//! The counters are of the whole host. A target on the same machine loses at its queues; the
-//! kernel tells nobody, and users see it as connects that take a second or three longer.
+//! The counters of queues are of the whole host and all of its programs; a run that retransmitted nothing
+//! itself lost nothing there. A target on the same machine loses at its queues; the kernel tells nobody, and
+//! users see it as connects that take a second or three longer.
 
 use record::schema::{Finding, HealthSummary, Severity};
 
@@ -20,9 +21,21 @@ pub(super) fn findings(figures: &Figures, health: &HealthSummary) -> Vec<Finding
     all.into_iter().flatten().collect()
 }
 
+/// Segments that the run's own connections retransmitted, SYNs among them; `None` if the record does not
+/// say.
+fn own_retransmits(figures: &Figures) -> Option<u64> {
+    let last = figures.series.last()?;
+    (last.tcp_connections > 0).then_some(last.tcp_retransmits)
+}
+
 /// Connects that had to be requested again.
 fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
-    let (again, drops) = (health.host_syn_retransmits, health.host_listen_drops);
+    let own = own_retransmits(figures).unwrap_or(u64::MAX);
+    if own == 0 {
+        return None;
+    }
+    let again = health.host_syn_retransmits.min(own);
+    let drops = health.host_listen_drops;
     // The measure number 0 is that of connections.
     let tried = figures.cell(None, 0).ended();
     let told = drops > 0 || is_worth_telling(again, tried);
@@ -68,7 +81,7 @@ fn connects(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
 /// Packets that found the queue of a core full.
 fn packets(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     let drops = health.host_packet_drops;
-    if drops == 0 {
+    if drops == 0 || own_retransmits(figures) == Some(0) {
         return None;
     }
     let text = format!(
@@ -84,15 +97,21 @@ fn packets(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
 /// Segments that were sent again.
 fn segments(figures: &Figures, health: &HealthSummary) -> Option<Finding> {
     let sends = figures.total(|row| row.sends);
-    let again = health.host_retransmits;
+    let (again, whose) = match own_retransmits(figures) {
+        Some(own) => (own, "the run's connections"),
+        None => (
+            health.host_retransmits,
+            "this host, with all of its programs,",
+        ),
+    };
     if !is_worth_telling(again, sends) {
         return None;
     }
     let text = format!(
-        "this host retransmitted {}: packets were lost, and their data arrived late",
+        "{whose} retransmitted {}: packets were lost, and their data arrived late",
         units::counted(again, "TCP segment"),
     );
-    let finding = finding(Severity::Warning, "host-retransmits", text)
+    let finding = finding(Severity::Warning, "retransmits", text)
         .with("segments", again as f64)
         .with("operations", sends as f64);
     Some(finding.done())

@@ -449,7 +449,7 @@ fn lag_that_shows_in_short_latencies_is_a_warning() {
         Verdict::Measured,
         &expect![[r#"
             Warning generator-lag
-                lag p99 2.00 ms is 20 % of the median response time of request (10.0 ms): its
+                lag p99 of request 2.00 ms is 20 % of its median response time (10.0 ms): its
                 response times include generator lag; its service times do not
         "#]],
     );
@@ -483,9 +483,9 @@ fn host_record_and_certificates_have_their_say() {
                 connection because accept queues were full (net.core.somaxconn); fix: `sysctl -w
                 net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535`, and an equally
                 long backlog in the server
-            Warning host-retransmits
-                this host retransmitted 7 TCP segments: packets were lost, and their data
-                arrived late
+            Warning retransmits
+                this host, with all of its programs, retransmitted 7 TCP segments: packets were
+                lost, and their data arrived late
             Note rows-sampled
                 requests.parquet contains 55 % of all operations, sampled from 30 s on (the disk
                 is too slow); percentiles and counts cover all operations

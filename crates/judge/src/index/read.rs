@@ -138,6 +138,8 @@ fn figures(summary: &Summary, entry: &mut Entry) {
         entry.step = Some(measure.name.clone());
         entry.p50_ns = measure.response.as_ref().map(|r| r.p50_ns);
         entry.p99_ns = measure.response.as_ref().map(|r| r.p99_ns);
+        let bound_above = measure.response.as_ref().and_then(|r| r.bound_above);
+        entry.bound_above = bound_above.map(Number);
     }
 }
 

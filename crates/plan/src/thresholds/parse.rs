@@ -276,7 +276,7 @@ impl Names<'_> {
         let measure_span = trimmed(text, start..start + inner.len());
         let (measure, basis) = self.measure(text, measure_span.clone())?;
         if basis != Basis::Response && unit != Unit::Duration {
-            let message = "only durations have `.service` and `.lag`";
+            let message = "only durations have `.succeeded`, `.service` and `.lag`";
             return Err(FigureError::new(measure_span, message));
         }
         Ok((
@@ -303,13 +303,15 @@ impl Names<'_> {
         if let Some(found) = find(&unquoted(written)) {
             return Ok((index(found), Basis::Response));
         }
-        let (name, basis) = if let Some(name) = written.strip_suffix(".service") {
-            (name, Basis::Service)
-        } else if let Some(name) = written.strip_suffix(".lag") {
-            (name, Basis::Lag)
-        } else {
-            (written, Basis::Response)
-        };
+        let suffixes = [
+            (".succeeded", Basis::Succeeded),
+            (".service", Basis::Service),
+            (".lag", Basis::Lag),
+        ];
+        let found = suffixes.into_iter();
+        let mut found =
+            found.filter_map(|(suffix, basis)| Some((written.strip_suffix(suffix)?, basis)));
+        let (name, basis) = found.next().unwrap_or((written, Basis::Response));
         let name = unquoted(name);
         match find(&name) {
             Some(found) => Ok((index(found), basis)),

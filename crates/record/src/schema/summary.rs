@@ -238,19 +238,33 @@ pub struct MeasureSummary {
     pub errors: u64,
     /// The same by [`crate::Outcome::name`].
     pub errors_by_kind: BTreeMap<String, u64>,
-    /// Of operations that succeeded; `None`: none did.
+    /// Of all operations, from when they were due; `None`: there were none.
     pub response: Option<Latency>,
-    /// As `response`, from when they were sent.
+    /// As `response`, of those that succeeded.
+    #[serde(default)]
+    pub succeeded: Option<Latency>,
+    /// As `response`, of those that the target answered with a failure.
+    #[serde(default)]
+    pub failed: Option<Latency>,
+    /// As `succeeded`, from when they were sent.
     pub service: Option<Latency>,
-    /// As `response`, from when they were due to when they were sent.
+    /// As `succeeded`, from when they were due to when they were sent.
     pub lag: Option<Latency>,
 }
 
-/// A distribution in a row. Nanoseconds.
+/// A distribution in a row. Nanoseconds. Operations that were never answered took at least as long as they
+/// were waited for: percentiles that fall among them are lower bounds (see [`Latency::is_bound`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// The number of values.
     pub count: u64,
+    /// Those of them that were never answered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unanswered: u64,
+    /// Percentiles above this share of the values, the maximum and the mean are lower bounds; left out if
+    /// none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound_above: Option<f64>,
     /// Arithmetic mean.
     pub mean_ns: f64,
     /// Least.
@@ -269,6 +283,21 @@ pub struct Latency {
     pub p999_ns: u64,
     /// Greatest.
     pub max_ns: u64,
+}
+
+impl Latency {
+    /// True if the percentile at this share, 0..=1, is only known to be at least its value. The mean and the
+    /// maximum are where that of 1 is.
+    pub fn is_bound(&self, share: f64) -> bool {
+        // The sum of shares is exact to about this.
+        const ROUNDING: f64 = 1e-12;
+        self.bound_above
+            .is_some_and(|known| share > known + ROUNDING)
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The figures of one phase.

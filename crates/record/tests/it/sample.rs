@@ -157,6 +157,8 @@ fn measure_summary() -> MeasureSummary {
         errors_by_kind: BTreeMap::from([("refused".to_owned(), 1)]),
         response: Some(Latency {
             count: 9,
+            unanswered: 1,
+            bound_above: Some(0.9),
             mean_ns: 4.5,
             min_ns: 1,
             p50_ns: 5,
@@ -167,6 +169,8 @@ fn measure_summary() -> MeasureSummary {
             p999_ns: 9,
             max_ns: 9,
         }),
+        succeeded: None,
+        failed: None,
         service: None,
         lag: None,
     }

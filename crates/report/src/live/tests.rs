@@ -1,6 +1,7 @@
 use expect_test::{Expect, expect};
 use record::schema::SeriesRow;
 
+use stats::censored::Quantile;
 use stats::hist::LogHistogram;
 
 use super::{HeatColumn, Live, LiveMeasure, LiveState, Stage, clock, plain_line};
@@ -13,7 +14,8 @@ const UNICODE: Style = Style {
 };
 
 fn measures() -> Vec<LiveMeasure> {
-    let times = |p50_ns, p95_ns, p99_ns| (Some(p50_ns), Some(p95_ns), Some(p99_ns));
+    let at = |ns: u64| Some(Quantile::At(ns));
+    let times = |p50_ns, p95_ns, p99_ns| (at(p50_ns), at(p95_ns), at(p99_ns));
     let measure = |name: &str, rate_per_s, errors, (p50_ns, p95_ns, p99_ns)| LiveMeasure {
         name: name.to_owned(),
         rate_per_s,
@@ -21,7 +23,9 @@ fn measures() -> Vec<LiveMeasure> {
         p50_ns,
         p95_ns,
         p99_ns,
-        p99_past_ns: p99_ns.map_or(Vec::new(), |ns| (1..=8).map(|n| (ns / n) as f64).collect()),
+        p99_past_ns: p99_ns.map_or(Vec::new(), |p99: Quantile| {
+            (1..=8).map(|n| (p99.value() / n) as f64).collect()
+        }),
     };
     vec![
         measure("handshake", 120.0, 0, times(412_000, 900_000, 1_800_000)),

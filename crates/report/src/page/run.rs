@@ -103,6 +103,10 @@ struct Step<'a> {
     rate_per_s: Number,
     errors: u64,
     errors_by_kind: &'a std::collections::BTreeMap<String, u64>,
+    /// Operations among the response times that were never answered.
+    unanswered: u64,
+    /// Percentiles of `response` above this share are lower bounds.
+    bound_above: Option<Number>,
     response: Option<Times>,
     service: Option<Times>,
     lag: Option<Times>,
@@ -235,6 +239,7 @@ fn steps<'a>(whole: &'a [MeasureSummary], phases: &'a [PhaseSummary]) -> (Vec<St
 }
 
 fn step(phase: Option<usize>, measure: &MeasureSummary) -> Step<'_> {
+    let response = measure.response.as_ref();
     Step {
         phase,
         name: &measure.name,
@@ -243,7 +248,9 @@ fn step(phase: Option<usize>, measure: &MeasureSummary) -> Step<'_> {
         rate_per_s: Number(measure.rate_per_s),
         errors: measure.errors,
         errors_by_kind: &measure.errors_by_kind,
-        response: measure.response.as_ref().map(times),
+        unanswered: response.map_or(0, |response| response.unanswered),
+        bound_above: response.and_then(|r| r.bound_above).map(Number),
+        response: response.map(times),
         service: measure.service.as_ref().map(times),
         lag: measure.lag.as_ref().map(times),
     }

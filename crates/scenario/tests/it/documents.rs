@@ -162,10 +162,6 @@ fn a_bare_url_is_an_ordinary_scenario() {
     let closed = plan(&url_scenario(&run));
     assert_eq!(closed.users_planned(), 64.0);
     assert_eq!(closed.sessions[0].ops.len(), 2);
-    // A run in which nothing is answered must not pass.
-    let threshold = |plan: &plan::Plan| plan.thresholds[0].text.clone();
-    assert_eq!(threshold(&open), "error_rate(\"POST /a/b?c=d\") < 100%");
-    assert_eq!(threshold(&closed), "error_rate(\"GET /\") < 100%");
     for url in ["http://h/${x}", "http://h/a(b)=c"] {
         let text = url_scenario(&UrlRun {
             url,
@@ -175,7 +171,7 @@ fn a_bare_url_is_an_ordinary_scenario() {
             headers: &[],
             body: None,
         });
-        assert_eq!(plan(&text).thresholds.len(), 1, "{text}");
+        assert_eq!(plan(&text).sessions.len(), 1, "{text}");
     }
 }
 

@@ -118,7 +118,7 @@ fn wrong_thresholds_say_what_they_lack() {
         ("connected >= 99% in hold", "is a figure of the whole run"),
         (
             "count(request.lag) > 1",
-            "only durations have `.service` and `.lag`",
+            "only durations have `.succeeded`, `.service` and `.lag`",
         ),
         ("erors == 0", "did you mean `errors`?"),
         ("errors = 0", "write =="),

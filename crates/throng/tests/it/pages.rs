@@ -31,7 +31,7 @@ fn a_run_names_its_report_and_show_recreates_it() {
     let last = ended.out.trim_end().lines().last().unwrap_or_default();
     assert_eq!(last, format!("report     {}", report.display()));
     let first = document(&report);
-    assert_eq!(first["verdict"], "passed");
+    assert_eq!(first["verdict"], "measured");
     assert_eq!(first["run"]["id"], run.info().id.as_str());
     assert_eq!(first["course"]["slot_s"], 1);
     std::fs::remove_file(&report).unwrap();

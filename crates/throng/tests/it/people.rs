@@ -68,7 +68,7 @@ fn files_reach_workers_and_secrets_do_not_reach_the_record() {
         command.env("TOKEN", "token-of-the-test");
         Ended::of(&mut command).with(0);
         let summary = space.summary();
-        assert_eq!(summary.verdict, Verdict::Passed);
+        assert_eq!(summary.verdict, Verdict::Measured);
         assert_eq!(summary.users.started, 44);
         let directory = space.only();
         for entry in std::fs::read_dir(directory.path()).unwrap() {

@@ -8,6 +8,17 @@ import { table } from '../../table';
 
 /** The index of each in the times of a step. */
 const TIMES = { mean: 0, p50: 2, p90: 3, p95: 4, p98: 5, p99: 6, 'p99.9': 7, max: 8 } as const;
+/** The share of operations up to each; the mean and the maximum depend on all of them. */
+const SHARES = {
+  mean: 1,
+  p50: 0.5,
+  p90: 0.9,
+  p95: 0.95,
+  p98: 0.98,
+  p99: 0.99,
+  'p99.9': 0.999,
+  max: 1,
+};
 
 export function steps(doc: RunDocument): Child[] {
   const whole = doc.steps.filter((step) => step.phase === null);
@@ -31,7 +42,10 @@ export function steps(doc: RunDocument): Child[] {
 
 function stepTable(title: string, all: Step[]): HTMLElement {
   // Imported results have no percentiles of all clients.
-  const times = all.some((step) => step.response) ? Object.entries(TIMES) : [];
+  const names = Object.keys(TIMES) as (keyof typeof TIMES)[];
+  const times = all.some((step) => step.response) ? names : [];
+  const isBound = (step: Step, name: keyof typeof TIMES) =>
+    step.bound_above !== null && SHARES[name] > step.bound_above + 1e-12;
   return table({
     title,
     frame: [
@@ -39,9 +53,13 @@ function stepTable(title: string, all: Step[]): HTMLElement {
       each(all, 'count', 'count', (step) => step.count),
       each(all, 'rate', '1/s', (step) => step.rate_per_s),
       each(all, 'errors', 'count', (step) => step.errors),
-      ...times.map(([name, place]) =>
-        each(all, name, 'ns', (step) => step.response?.[place] ?? null),
-      ),
+      ...(all.some((step) => step.unanswered > 0)
+        ? [each(all, 'never answered', 'count', (step) => step.unanswered)]
+        : []),
+      ...times.map((name) => ({
+        ...each(all, name, 'ns', (step) => step.response?.[TIMES[name]] ?? null),
+        bounds: all.map((step) => isBound(step, name)),
+      })),
       each(all, 'lag p99', 'ns', (step) => step.lag?.[TIMES.p99] ?? null),
     ],
     rowClass: (row) => ((all[row]?.errors ?? 0) > 0 ? 'failing' : ''),

@@ -49,7 +49,7 @@ impl Recorded {
             drift: 0.03,
             fail_one_in: 0,
             name: "recorded",
-            verdict: Verdict::Passed,
+            verdict: Verdict::Measured,
             request: MEASURES[1].0,
             measured: true,
         }

@@ -1,0 +1,30 @@
+//! Durations of which some are lower bounds.
+
+use record::schema::Latency;
+use stats::censored::Quantile;
+
+/// `≥ 10.0 s` for a duration that is only known to be at least so long.
+pub(crate) fn at_least(ns: f64, is_bound: bool) -> String {
+    let sign = if is_bound { "≥ " } else { "" };
+    format!("{sign}{}", units::duration(ns))
+}
+
+/// A percentile of durations.
+pub(crate) fn bounded_duration(quantile: Quantile) -> String {
+    at_least(quantile.value() as f64, quantile.is_bound())
+}
+
+/// Mean, 50th, 90th, 95th, 98th, 99th and 99.9th percentile, and maximum.
+pub(crate) fn times(latency: &Latency) -> [String; 8] {
+    [
+        (latency.mean_ns, 1.0),
+        (latency.p50_ns as f64, 0.5),
+        (latency.p90_ns as f64, 0.9),
+        (latency.p95_ns as f64, 0.95),
+        (latency.p98_ns as f64, 0.98),
+        (latency.p99_ns as f64, 0.99),
+        (latency.p999_ns as f64, 0.999),
+        (latency.max_ns as f64, 1.0),
+    ]
+    .map(|(ns, share)| at_least(ns, latency.is_bound(share)))
+}
