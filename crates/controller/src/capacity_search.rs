@@ -91,11 +91,12 @@ pub enum CapacityError {
     Record(#[from] RecordError),
 }
 
-/// Searches until the result is known or a bound is reached. `compile` makes the plan for a load, given as
-/// `--set` takes it; its errors end the search.
+/// Searches until the result is known or a bound is reached. `compile` makes the plan for settings, given as
+/// `--set` takes them; its errors end the search. Each run has a seed of its own, the scenario's plus the
+/// number of runs before it: runs with the same crowd would be no repetitions.
 pub fn search_capacity<E: From<CapacityError>>(
     request: CapacityRequest<'_>,
-    mut compile: impl FnMut((String, String)) -> Result<LoadedPlan, E>,
+    mut compile: impl FnMut(&[(String, String)]) -> Result<LoadedPlan, E>,
     mut on_progress: impl FnMut(CapacityProgress<'_>),
 ) -> Result<SearchResult, E> {
     let CapacityRequest {
@@ -108,12 +109,18 @@ pub fn search_capacity<E: From<CapacityError>>(
     let runs = search.directory.join(RUNS);
     let begun_ns = monotonic_ns();
     let mut is_first = true;
+    let seed = compile(&[])?.plan.seed;
     let ending = loop {
         let load = match next(&search.bounds, &search.trials) {
             Next::Try(load) => load,
             Next::End(ending) => break ending,
         };
-        let LoadedPlan { plan, scenario } = compile(search.load_setting.setting(load))?;
+        let seed = seed.wrapping_add(search.trials.len() as u64);
+        let settings = [
+            search.load_setting.setting(load),
+            ("seed".to_owned(), seed.to_string()),
+        ];
+        let LoadedPlan { plan, scenario } = compile(&settings)?;
         let spent_ns = monotonic_ns().saturating_sub(begun_ns);
         if spent_ns.saturating_add(plan.end_ns()) > search.time_max_ns {
             break Ending::OutOfTime;

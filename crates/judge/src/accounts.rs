@@ -33,12 +33,18 @@ pub fn failures(steps: &[u16], measures: &[MeasureSummary]) -> Vec<Finding> {
     let begun: u64 = tried.clone().map(|m| m.begun).sum();
     if begun > 0 && tried.clone().all(|m| never(&m)) {
         let failed: u64 = tried.map(|m| m.errors).sum();
-        let text = format!(
-            "nothing succeeded: of {} {} failed and {} were never answered",
-            units::counted(begun, "operation"),
+        let mut text = format!(
+            "nothing succeeded: {} of {} failed",
             units::count(failed),
-            units::count(begun - failed.min(begun)),
+            units::counted(begun, "operation"),
         );
+        let unfinished = begun - failed.min(begun);
+        if unfinished > 0 {
+            text += &format!(
+                ", and {} were unfinished at the end",
+                units::count(unfinished)
+            );
+        }
         let draft = finding(Severity::Warning, "nothing-succeeded", text);
         return vec![draft.with("begun", begun as f64).done()];
     }
@@ -304,7 +310,8 @@ mod tests {
         fail(&mut figures, REQUEST, Outcome::Unfinished, 10);
         figures.begun = vec![0, 50];
         let summary = crate::judge_figures(&figures, &[], false);
-        let text = "nothing succeeded: of 50 operations 40 failed and 10 were never answered";
+        let text =
+            "nothing succeeded: 40 of 50 operations failed, and 10 were unfinished at the end";
         assert!(
             summary.findings.iter().any(|f| f.text == text),
             "{:?}",

@@ -8,6 +8,7 @@
 mod bend;
 mod conclude;
 mod conclusion;
+mod crossing;
 mod findings;
 mod level;
 mod trial;

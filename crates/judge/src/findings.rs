@@ -117,10 +117,13 @@ fn times_of_errors(measure: &MeasureSummary) -> String {
     }
     let response = measure.response.as_ref();
     if let Some(share) = response.and_then(|response| response.bound_above) {
-        text += &format!(
-            "; response times above p{} are lower bounds",
-            units::significant((share * 100.0 * 10.0).floor() / 10.0, 3)
-        );
+        text += &match (share * 1000.0).floor() / 10.0 {
+            0.0 => "; all response times are lower bounds".to_owned(),
+            known => format!(
+                "; response times above p{} are lower bounds",
+                units::significant(known, 3)
+            ),
+        };
     }
     text
 }

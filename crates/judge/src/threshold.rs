@@ -32,6 +32,7 @@ fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
         text: threshold.text.clone(),
         passed: found.is_some_and(holds),
         value: found.map(|found| found.value),
+        is_bound: found.is_some_and(|found| found.is_bound),
         shown: match found {
             Some(found) => {
                 let shown = shown(unit(&threshold.figure), found.value, threshold.limit);

@@ -145,6 +145,16 @@ impl Session {
         })
     }
 
+    /// The mean of all pauses of one pass through the program, each taken once: a session takes about as long
+    /// or longer, unless it skips some.
+    pub fn pauses_mean_ns(&self) -> f64 {
+        let pauses = self.ops.iter().filter_map(|op| match op {
+            Op::Think(pause) => Some(pause.mean()),
+            _ => None,
+        });
+        pauses.filter(|mean| mean.is_finite()).sum()
+    }
+
     /// Paces of the loops that `pc` is in: their registers and intervals.
     pub fn paces(&self, pc: Pc) -> impl Iterator<Item = (Register, &Dist)> {
         let paces = (0..).zip(&self.ops).filter_map(|(at, op)| match op {

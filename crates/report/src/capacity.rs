@@ -1,6 +1,6 @@
 //! A capacity search as text: a line for each run, and the conclusion.
 
-use judge::capacity::{Conclusion, LevelFigures, Outcome, Trial};
+use judge::capacity::{Conclusion, Ending, LevelFigures, Outcome, Trial};
 use plan::LoadSetting;
 
 use crate::style::{Line, Style, Tone};
@@ -46,10 +46,13 @@ pub fn capacity(
         true => Tone::Good,
         false => Tone::Bad,
     };
-    let headline = match (found.holds, found.ending.is_success()) {
-        (Some(load), true) => format!("CAPACITY {}", setting.shown(load)),
-        (Some(load), false) => format!("CAPACITY {} OR MORE", setting.shown(load)),
-        (None, _) => "NO CAPACITY FOUND".to_owned(),
+    let shown = |load: f64| setting.shown(load);
+    let headline = match (found.holds, found.breaks, found.ending) {
+        (Some(low), Some(high), Ending::Found) => {
+            format!("CAPACITY {} TO {}", shown(low), shown(high))
+        }
+        (Some(load), ..) => format!("CAPACITY {} OR MORE", shown(load)),
+        (None, ..) => "NO CAPACITY FOUND".to_owned(),
     };
     let headline = Line::default()
         .tone(tone, headline)

@@ -131,6 +131,7 @@ pub(crate) fn summary() -> Summary {
         text: text.to_owned(),
         passed,
         value,
+        is_bound: false,
         shown: shown.to_owned(),
     };
     let phase = |name: &str, start_s: u64, end_s: u64, users_started, measures| PhaseSummary {

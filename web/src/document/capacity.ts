@@ -14,6 +14,8 @@ export interface CapacityDocument {
   ending: string;
   holds: number | null;
   breaks: number | null;
+  /** Where the first threshold reaches its limit: estimate, lower and upper bound. */
+  crossing: [number, number, number] | null;
   findings: Finding[];
   levels: {
     load: number;

@@ -24,9 +24,15 @@ function isFound(doc: CapacityDocument): boolean {
   return doc.ending === 'found' || doc.ending === 'all_hold';
 }
 
+function answer(doc: CapacityDocument): string {
+  if (doc.holds === null) return 'None found';
+  const low = load(doc, doc.holds);
+  const isBracket = doc.ending === 'found' && doc.breaks !== null;
+  return isBracket ? `${low} to ${load(doc, doc.breaks ?? 0)}` : `${low} or more`;
+}
+
 export function capacity(doc: CapacityDocument): void {
-  const found =
-    doc.holds === null ? 'None found' : `${load(doc, doc.holds)}${isFound(doc) ? '' : ' or more'}`;
+  const found = answer(doc);
   const lines_ = el('div');
   page(
     {

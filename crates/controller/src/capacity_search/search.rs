@@ -6,9 +6,10 @@
 //!      ─ bisection between the highest that holds and the lowest that does not ─ until close enough
 //!      ─ both repeated until the majority agrees; a different result moves the bracket, and the search
 //!        continues
+//!      ─ a last run at the load that holds, which has to hold
 //! ```
 
-use judge::capacity::{Bounds, Ending, Level, Trial, Verdict};
+use judge::capacity::{Bounds, Ending, Level, Outcome, Trial, Verdict};
 
 /// How far below its first load a search goes down.
 const DOWN_MAX: f64 = 1024.0;
@@ -23,7 +24,10 @@ pub(super) enum Next {
 /// Decides from the trials so far.
 pub(super) fn next(bounds: &Bounds, trials: &[Trial]) -> Next {
     let levels = Level::all(trials, bounds.repeat);
-    let wanted = wanted(bounds, &levels);
+    let wanted = match wanted(bounds, &levels) {
+        Next::End(Ending::Found) => confirmed(bounds, &levels, trials),
+        wanted => wanted,
+    };
     match wanted {
         Next::Try(_) if trials.len() >= bounds.steps => Next::End(Ending::OutOfSteps),
         wanted => wanted,
@@ -43,6 +47,29 @@ fn wanted(bounds: &Bounds, levels: &[Level]) -> Next {
         (Some(good), None) => up(bounds, good),
         (None, Some(bad)) => down(bounds, bad),
         (Some(good), Some(bad)) => between(bounds, good, bad),
+    }
+}
+
+/// The end of a search that found its bracket: the last run was one at the load that holds, after all others,
+/// and held. One that did not counts at its load like any other, and may move the bracket.
+fn confirmed(bounds: &Bounds, levels: &[Level], trials: &[Trial]) -> Next {
+    let good = levels
+        .iter()
+        .take_while(|level| level.verdict == Verdict::Holds)
+        .last();
+    match (good, trials.last()) {
+        (Some(good), Some(last)) if last.load != good.load || last.outcome != Outcome::Holds => {
+            // A majority that the last run could not turn needs no more of them.
+            match trials
+                .iter()
+                .filter(|trial| trial.load == good.load)
+                .count()
+            {
+                count if count > 2 * bounds.repeat => Next::End(Ending::Found),
+                _ => Next::Try(good.load),
+            }
+        }
+        _ => Next::End(Ending::Found),
     }
 }
 

@@ -8,6 +8,7 @@ use stats::usl::{Estimate, Usl, UslError};
 
 use super::bend::{Bend, bend};
 use super::conclusion::{Conclusion, Law, LevelFigures};
+use super::crossing::crossing;
 use super::level::{Level, Verdict};
 use super::trial::{Outcome, Trial};
 use super::{Bounds, Ending, findings};
@@ -23,7 +24,7 @@ const SPREAD_MIN: f64 = 2.0;
 /// Where a run's record cannot be read.
 pub fn conclude(
     runs: &Path,
-    knob: &LoadSetting,
+    setting: &LoadSetting,
     bounds: &Bounds,
     trials: &[Trial],
     ending: Ending,
@@ -41,19 +42,26 @@ pub fn conclude(
         Err(problem) => (None, Some(problem)),
     };
     let mut conclusion = Conclusion {
-        of: knob.path.clone(),
-        unit: knob.unit.clone(),
+        of: setting.path.clone(),
+        unit: setting.unit.clone(),
         ending,
         holds: good.map(|level| level.load),
         breaks: bad.map(|level| level.load),
+        crossing: knee(good, bad).and_then(|knee| crossing(trials, knee)),
         findings: Vec::new(),
         levels: levels.iter().map(|level| figures(level, trials)).collect(),
         law,
         law_problem,
         bend,
     };
-    conclusion.findings = findings::findings(&conclusion, knob, trials, good, bad);
+    conclusion.findings = findings::findings(&conclusion, setting, trials, good, bad);
     Ok(conclusion)
+}
+
+/// The middle between the load that holds and the one that breaks; `None` where one is not known.
+fn knee(good: Option<&Level>, bad: Option<&Level>) -> Option<f64> {
+    let bad = bad.filter(|bad| bad.verdict == Verdict::Breaks)?;
+    Some((good?.load + bad.load) / 2.0)
 }
 
 /// Looks at a run of each side of the knee.

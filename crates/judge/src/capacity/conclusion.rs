@@ -19,6 +19,9 @@ pub struct Conclusion {
     pub holds: Option<f64>,
     /// The lowest above it that does not; `None`: all hold.
     pub breaks: Option<f64>,
+    /// The load at which the first threshold reaches its limit: estimate, and lower and upper bound with 95 %
+    /// confidence; `None` where the runs near the knee do not show it.
+    pub crossing: Option<(f64, f64, f64)>,
     /// The most important first.
     pub findings: Vec<Finding>,
     /// All loads, the lowest first.

@@ -13,14 +13,20 @@ use crate::finding::finding;
 /// All of them, the answer first.
 pub(super) fn findings(
     conclusion: &Conclusion,
-    knob: &LoadSetting,
+    setting: &LoadSetting,
     trials: &[Trial],
     good: Option<&Level>,
     bad: Option<&Level>,
 ) -> Vec<Finding> {
-    let mut findings = vec![answer(conclusion, knob, good, bad)];
-    findings.extend(bad.and_then(|bad| why(knob, trials, bad)));
-    findings.extend(conclusion.bend.as_ref().map(|bend| bent(knob, good, bend)));
+    let mut findings = vec![answer(conclusion, setting, good, bad)];
+    findings.extend(crossing(conclusion, setting));
+    findings.extend(bad.and_then(|bad| why(setting, trials, bad)));
+    findings.extend(
+        conclusion
+            .bend
+            .as_ref()
+            .map(|bend| bent(setting, good, bend)),
+    );
     findings.push(law(conclusion));
     findings
 }
@@ -28,11 +34,11 @@ pub(super) fn findings(
 /// The sentence that was requested.
 fn answer(
     conclusion: &Conclusion,
-    knob: &LoadSetting,
+    setting: &LoadSetting,
     good: Option<&Level>,
     bad: Option<&Level>,
 ) -> Finding {
-    let (severity, code, text) = result(conclusion.ending, knob, good, bad);
+    let (severity, code, text) = result(conclusion.ending, setting, good, bad);
     let text = text + unfinished(conclusion.ending);
     let severity = match conclusion.ending {
         Ending::OutOfSteps | Ending::OutOfTime | Ending::Interrupted => {
@@ -49,10 +55,29 @@ fn answer(
     draft.done()
 }
 
+/// Where the first threshold reaches its limit.
+fn crossing(conclusion: &Conclusion, setting: &LoadSetting) -> Option<Finding> {
+    let (load, low, high) = conclusion.crossing?;
+    let text = format!(
+        "the first threshold reaches its limit at {} ({} to {}, 95 % confidence)",
+        setting.shown(load),
+        setting.shown(low),
+        setting.shown(high)
+    );
+    let draft = finding(Severity::Note, "capacity-interval", text);
+    Some(
+        draft
+            .with("load", load)
+            .with("low", low)
+            .with("high", high)
+            .done(),
+    )
+}
+
 /// Severity, code and text of what the runs show about the load.
 fn result(
     ending: Ending,
-    knob: &LoadSetting,
+    setting: &LoadSetting,
     good: Option<&Level>,
     bad: Option<&Level>,
 ) -> (Severity, &'static str, String) {
@@ -60,7 +85,7 @@ fn result(
         let trusted = level.holds + level.breaks;
         format!("{} of {trusted} runs kept the thresholds", level.holds)
     };
-    let shown = |level: &Level| knob.shown(level.load);
+    let shown = |level: &Level| setting.shown(level.load);
     let generator = |bad: &Level| bad.verdict == Verdict::Untrusted || bad.verdict == Verdict::Open;
     match (ending, good, bad) {
         (Ending::AllHold, Some(good), _) => (
@@ -137,14 +162,14 @@ fn unfinished(ending: Ending) -> &'static str {
 }
 
 /// What the runs above the knee say of themselves.
-fn why(knob: &LoadSetting, trials: &[Trial], bad: &Level) -> Option<Finding> {
+fn why(setting: &LoadSetting, trials: &[Trial], bad: &Level) -> Option<Finding> {
     let own = |trial: &&Trial| trial.load == bad.load && !trial.why.is_empty();
     let last = trials.iter().rev().find(own)?;
     let code = match last.outcome {
         Outcome::Untrusted => "untrusted",
         _ => "threshold-failed",
     };
-    let text = format!("at {}: {}", knob.shown(bad.load), last.why.join("; "));
+    let text = format!("at {}: {}", setting.shown(bad.load), last.why.join("; "));
     Some(
         finding(Severity::Note, code, text)
             .with("load", bad.load)
@@ -152,10 +177,10 @@ fn why(knob: &LoadSetting, trials: &[Trial], bad: &Level) -> Option<Finding> {
     )
 }
 
-fn bent(knob: &LoadSetting, good: Option<&Level>, bend: &Bend) -> Finding {
-    let load = knob.shown(bend.load);
+fn bent(setting: &LoadSetting, good: Option<&Level>, bend: &Bend) -> Finding {
+    let load = setting.shown(bend.load);
     let against = good.map_or(String::new(), |good| {
-        format!(" compared with {}", knob.shown(good.load))
+        format!(" compared with {}", setting.shown(good.load))
     });
     let name = |sign: Sign| match sign {
         Sign::GeneratorLag => "the generator's lag",

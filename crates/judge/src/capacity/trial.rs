@@ -2,16 +2,31 @@
 
 use std::collections::HashSet;
 
+use plan::Comparison;
+use plan::thresholds::Names;
 use record::Run;
-use record::schema::{Severity, Summary, Verdict};
+use record::schema::{Finding, SeriesRow, Severity, Summary, ThresholdResult, Verdict};
 use serde::{Deserialize, Serialize};
 use stats::hist::LogHistogram;
+use stats::trend::trend;
 
 use crate::JudgeError;
 use crate::figures::Figures;
+use crate::limits::POISSON_SIGMAS;
+use crate::saturation;
 
 /// Fatal findings that are the target's doing: such a run breaks, whatever else it is.
 const TARGETS_DOING: &[&str] = &["target-limit"];
+/// Of the slope of users present.
+const GROWTH_CONFIDENCE: f64 = 0.99;
+/// Chance below which a rise is no accident.
+const GROWTH_SIGNIFICANCE: f64 = 0.01;
+/// Users present grow if they rise by this share of their mean within half a phase …
+const GROWTH_SHARE_MIN: f64 = 0.2;
+/// … and by at least this number; …
+const GROWTH_USERS_MIN: f64 = 10.0;
+/// … where arrivals grow by no more than this factor from a quarter to the next.
+const GROWTH_OF_ARRIVALS: f64 = 1.05;
 
 /// What came of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +53,10 @@ pub struct Trial {
     pub why: Vec<String>,
     /// What it measured; `None`: nothing.
     pub figures: Option<TrialFigures>,
+    /// By threshold, the logarithm of its figure over its limit, or of limit over figure where the figure
+    /// must be greater: below 0 where it holds. `None` where the figure is 0, unknown, or a lower bound.
+    #[serde(default)]
+    pub margins: Vec<Option<f64>>,
 }
 
 /// What a run measured in the phase in which most ended.
@@ -78,6 +97,7 @@ impl Trial {
             run: None,
             why: Vec::new(),
             figures: None,
+            margins: Vec::new(),
         }
     }
 }
@@ -95,29 +115,106 @@ pub fn judge_trial(load: f64, run: &Run, summary: &Summary) -> Result<Trial, Jud
     let by_target = fatal
         .iter()
         .any(|finding| TARGETS_DOING.contains(&&*finding.code));
+    let figures = Figures::read(run)?;
+    let growth = growth(&figures);
+    let signs = summary.findings.iter().filter(|finding| breaks(finding));
+    let signs: Vec<String> = signs
+        .map(|finding| finding.text.clone())
+        .chain(growth)
+        .collect();
     let outcome = match summary.verdict {
-        Verdict::Measured | Verdict::Passed => Outcome::Holds,
-        Verdict::Failed => Outcome::Breaks,
-        Verdict::Untrusted if by_target => Outcome::Breaks,
-        Verdict::Untrusted => Outcome::Untrusted,
+        Verdict::Untrusted if !by_target => Outcome::Untrusted,
+        Verdict::Measured | Verdict::Passed if signs.is_empty() => Outcome::Holds,
+        _ => Outcome::Breaks,
     };
     let why = match outcome {
         Outcome::Holds => Vec::new(),
-        Outcome::Breaks if !by_target => summary
-            .thresholds
-            .iter()
-            .filter(|threshold| !threshold.passed)
-            .map(|threshold| format!("{}: {}", threshold.text, threshold.shown))
-            .collect(),
+        Outcome::Breaks if !by_target => {
+            let failed = summary
+                .thresholds
+                .iter()
+                .filter(|threshold| !threshold.passed);
+            let failed = failed.map(|threshold| format!("{}: {}", threshold.text, threshold.shown));
+            signs.into_iter().chain(failed).collect()
+        }
         _ => fatal.iter().map(|finding| finding.text.clone()).collect(),
     };
+    let margins = summary.thresholds.iter().map(|result| margin(run, result));
+    let margins = margins.collect();
     let name = run.path().file_name();
     Ok(Trial {
         load,
         outcome,
         run: name.map(|name| name.to_string_lossy().into_owned()),
         why,
-        figures: figures(run, &Figures::read(run)?)?,
+        figures: of_main_phase(run, &figures)?,
+        margins,
+    })
+}
+
+/// Findings with which a load does not hold, whatever the thresholds say: the target did not keep up, or a
+/// part of the scenario was not tried.
+fn breaks(finding: &Finding) -> bool {
+    finding.fails_run()
+        || matches!(
+            finding.code.as_str(),
+            saturation::CODE | "steps-not-reached"
+        )
+}
+
+/// The logarithm of a threshold's figure over its limit; see [`Trial::margins`].
+fn margin(run: &Run, result: &ThresholdResult) -> Option<f64> {
+    let info = run.info();
+    let measures: Vec<&str> = info.measures.iter().map(|m| m.name.as_str()).collect();
+    let phases: Vec<&str> = info.phases.iter().map(|p| p.name.as_str()).collect();
+    let names = Names {
+        measures: &measures,
+        phases: &phases,
+    };
+    let threshold = names.threshold(&result.text).ok()?;
+    let value = result.value.filter(|_| !result.is_bound)?;
+    let margin = (value / threshold.limit).ln();
+    let margin = match threshold.comparison {
+        Comparison::Less | Comparison::LessEqual => margin,
+        Comparison::Greater | Comparison::GreaterEqual => -margin,
+        Comparison::Equal | Comparison::NotEqual => return None,
+    };
+    margin.is_finite().then_some(margin)
+}
+
+/// What is wrong if users of an open load come faster than they leave to the end: the number present in
+/// the second half of the longest phase with a constant rate rises.
+fn growth(figures: &Figures) -> Option<String> {
+    let phases = figures.info.phases.iter();
+    let open = phases.filter(|phase| matches!(phase.kind.as_str(), "rate" | "poisson"));
+    let phase = open.max_by_key(|phase| phase.end_ns - phase.start_ns)?;
+    let middle_ns = phase.start_ns + (phase.end_ns - phase.start_ns) / 2;
+    let rows = figures.series.iter();
+    let late = rows.filter(|row| row.start_ns >= middle_ns && row.end_ns <= phase.end_ns);
+    let (first, second): (Vec<_>, Vec<_>) = late
+        .clone()
+        .partition(|row| row.start_ns < middle_ns + (phase.end_ns - middle_ns) / 2);
+    let due = |rows: &[&SeriesRow]| rows.iter().map(|row| row.users_due).sum::<u64>() as f64;
+    let (before, after) = (due(&first), due(&second));
+    if after > GROWTH_OF_ARRIVALS * before + POISSON_SIGMAS * before.sqrt() {
+        // A rate that rises brings more users by itself.
+        return None;
+    }
+    let points: Vec<(f64, f64)> = late
+        .map(|row| (row.end_ns as f64 / 1e9, row.users as f64))
+        .collect();
+    let trend = trend(&points, GROWTH_CONFIDENCE).ok()?;
+    let (first, last) = (points.first()?, points.last()?);
+    let mean = points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
+    let grown = trend.slope * (last.0 - first.0);
+    let grows = trend.p < GROWTH_SIGNIFICANCE && trend.slope_low > 0.0;
+    (grows && grown > GROWTH_SHARE_MIN * mean && grown >= GROWTH_USERS_MIN).then(|| {
+        format!(
+            "users present grew by {} in the second half of {}: the target does not keep up, or the phase \
+             is shorter than a session",
+            units::about(grown),
+            phase.name
+        )
     })
 }
 
@@ -128,7 +225,7 @@ pub(super) fn is_main(kind: &str) -> bool {
 }
 
 /// Of the phase in which most ended, without what was drained after it: that took no time of it.
-fn figures(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, JudgeError> {
+fn of_main_phase(run: &Run, figures: &Figures) -> Result<Option<TrialFigures>, JudgeError> {
     let measures: Vec<usize> = (0..figures.info.measures.len())
         .filter(|&measure| is_main(figures.kind(measure)))
         .collect();

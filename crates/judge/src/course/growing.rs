@@ -92,27 +92,27 @@ impl Growing {
     pub fn add<'a>(&mut self, row: &SeriesRow, measures: impl Iterator<Item = SecondOf<'a>>) {
         let (cut, slot) = (self.cut, self.cut.slot(row.start_ns));
         self.seconds.add(row, cut);
-        for told in measures {
-            let cell = self.figures.cell_mut(row.phase as usize, told.measure);
-            let (Some(cell), Some(course)) = (cell, self.courses.get_mut(told.measure)) else {
+        for second in measures {
+            let cell = self.figures.cell_mut(row.phase as usize, second.measure);
+            let (Some(cell), Some(course)) = (cell, self.courses.get_mut(second.measure)) else {
                 continue;
             };
-            for (&outcome, &count) in Outcome::ALL.iter().zip(told.outcomes) {
+            for (&outcome, &count) in Outcome::ALL.iter().zip(second.outcomes) {
                 self.errors.add(outcome, count, slot);
                 if count > 0 {
                     *cell.outcomes.entry(outcome.name().to_owned()).or_default() += count;
                 }
             }
             for (part, hist, of_cell) in [
-                (Part::Succeeded, told.response, &mut cell.response),
-                (Part::Failed, told.failed, &mut cell.failed_response),
-                (Part::Unanswered, told.unanswered, &mut cell.unanswered),
+                (Part::Succeeded, second.response, &mut cell.response),
+                (Part::Failed, second.failed, &mut cell.failed_response),
+                (Part::Unanswered, second.unanswered, &mut cell.unanswered),
             ] {
                 course.add(row.start_ns, part, hist, cut);
                 of_cell.merge(hist);
             }
-            cell.service.merge(told.service);
-            cell.lag.merge(told.lag);
+            cell.service.merge(second.service);
+            cell.lag.merge(second.lag);
         }
         self.figures.series.push(row.clone());
     }

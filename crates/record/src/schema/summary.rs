@@ -129,6 +129,9 @@ pub struct ThresholdResult {
     pub passed: bool,
     /// In the figure's base unit; `None`: nothing was measured, which fails.
     pub value: Option<f64>,
+    /// True if the figure is only known to be at least `value`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_bound: bool,
     /// The value for people, as `31.2 ms`.
     pub shown: String,
 }

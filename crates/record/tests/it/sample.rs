@@ -127,6 +127,7 @@ pub(crate) fn summary() -> Summary {
             text: "p98(request) < 250ms".to_owned(),
             passed: false,
             value: None,
+            is_bound: true,
             shown: "nothing measured".to_owned(),
         }],
         users: UsersSummary::default(),

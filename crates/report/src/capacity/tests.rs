@@ -93,6 +93,7 @@ fn a_conclusion_has_headline_findings_and_loads() {
         ending: Ending::Found,
         holds: Some(730.0),
         breaks: Some(760.0),
+        crossing: None,
         findings: vec![Finding {
             severity: Severity::Good,
             code: "capacity".to_owned(),
@@ -117,7 +118,7 @@ fn a_conclusion_has_headline_findings_and_loads() {
     );
     expect![[r#"
 
-        CAPACITY 730/s  of arrivals.0.constant
+        CAPACITY 730/s TO 760/s  of arrivals.0.constant
 
           ✓ holds 730/s (3 of 3 runs kept the thresholds), and 760/s no more
 

@@ -9,7 +9,7 @@ use controller::{
 };
 use convert::Leniency;
 use judge::capacity::{Bounds, Ending};
-use plan::LoadSetting;
+use plan::{LoadSetting, Plan, Session};
 use report::{Page, Style};
 use scenario::{LoadSettingError, load_setting};
 
@@ -23,6 +23,8 @@ use crate::verbs::run;
 /// Defaults of --steps and --time-limit.
 const STEPS_MAX: usize = 40;
 const TIME_MAX: Duration = Duration::from_secs(3600);
+/// Runs that a search usually makes.
+const RUNS_USUAL: (u64, u64) = (10, 20);
 
 pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
     let mut search = match &args.resume {
@@ -51,8 +53,8 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
         force: args.force,
         interrupt: run::interrupt()?,
     };
-    let compile = |setting: (String, String)| {
-        let sets = [&sets[..], &[setting]].concat();
+    let compile = |settings: &[(String, String)]| {
+        let sets = [&sets[..], settings].concat();
         let Compiled { plan, inputs } = source::compile(&text, &sets)?;
         let scenario = ScenarioText {
             name: text.name.clone(),
@@ -63,6 +65,15 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
         Ok(LoadedPlan { plan, scenario })
     };
     let silent = args.quiet || args.json;
+    let first = compile(&[])?.plan;
+    long_enough(&first)?;
+    if !silent {
+        written(writeln!(
+            std::io::stdout(),
+            "{}",
+            forecast(&first, args.pause)
+        ))?;
+    }
     let mut view = View::screen_only(silent);
     let style = terminal::style();
     let sought: Result<SearchResult, Failure> =
@@ -90,6 +101,42 @@ pub(crate) fn capacity(args: &CapacityArgs) -> Result<Exit, Failure> {
         Ending::NoneHolds => Exit::Failed,
         _ => Exit::Untrusted,
     })
+}
+
+/// Runs that are shorter than a session never get to its last steps at full load.
+fn long_enough(plan: &Plan) -> Result<(), Failure> {
+    let longest = plan.phases.iter().map(|phase| phase.duration_ns).max();
+    let pauses = plan.sessions.iter().map(Session::pauses_mean_ns);
+    let pauses = pauses.fold(0.0, f64::max);
+    let longest = longest.unwrap_or(0) as f64;
+    if pauses <= longest {
+        return Ok(());
+    }
+    Err(Failure::hinted(
+        Exit::Data,
+        format!(
+            "the pauses of a session take {}, and the longest phase {}: no user would reach the last steps at \
+             full load",
+            units::duration(pauses),
+            units::duration(longest)
+        ),
+        "make the phase at least twice as long as a session, or its pauses shorter",
+    ))
+}
+
+/// How long a search takes.
+fn forecast(plan: &Plan, pause: Duration) -> String {
+    let run_ns = plan.end_ns() + ns(pause);
+    let all = |runs: u64| units::span(runs.saturating_mul(run_ns));
+    format!(
+        "each run takes {}, and up to {} more for sessions to end; a search makes {} to {} runs: about {} to {}",
+        units::span(plan.end_ns()),
+        units::span(plan.options.drain_ns),
+        RUNS_USUAL.0,
+        RUNS_USUAL.1,
+        all(RUNS_USUAL.0),
+        all(RUNS_USUAL.1)
+    )
 }
 
 /// Writes the page and prints the result of a search.

@@ -75,7 +75,7 @@ fn the_limit_is_found_to_the_last_user() {
     let file = space.file("crowded.yaml", &scenario(crowded()));
     let file = file.to_str().unwrap();
     let ended = Ended::of(&mut search(&space, &[file])).with(0);
-    ended.stdout_contains("CAPACITY 13 of arrivals.0.users");
+    ended.stdout_contains("CAPACITY 13 TO 14 of arrivals.0.users");
     ended.stdout_contains("but not 14 (0 of 2 runs kept the thresholds)");
     ended.stdout_contains("errors");
     let directory = only(&space);
@@ -110,8 +110,9 @@ fn a_killed_search_resumes() {
     let file = space.file("crowded.yaml", &scenario(crowded()));
     let file = file.to_str().unwrap();
     let mut running = Running::start(&mut search(&space, &[file]));
-    // A line is printed before its trial is stored: the third one may be lost, the second is not.
-    (0..3).for_each(|_| {
+    // The first line says how long it will take. A trial's line is printed before it is stored: the third one
+    // may be lost, the second is not.
+    (0..4).for_each(|_| {
         running.line();
     });
     running.kill();

@@ -354,7 +354,7 @@ fn json_and_quiet_print_nothing_else() {
     let summary: Summary = serde_json::from_str(&json.out).unwrap();
     assert_eq!(
         (summary.users.started, summary.verdict),
-        (50, Verdict::Passed)
+        (50, Verdict::Measured)
     );
     assert_eq!(json.err, "");
     let shown = Ended::of(throng(["show", "--json"]).arg(&space.directories()[0])).with(0);

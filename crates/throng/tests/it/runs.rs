@@ -227,7 +227,8 @@ fn a_url_without_responses_fails() {
     // As k6 calls them.
     let mut run = space.run(&[&url, "--vus", "2", "--duration", "200ms"]);
     let ended = Ended::of(&mut run).with(1);
-    ended.stdout_contains("FAILED  url");
+    ended.stdout_contains("FAILED url");
+    ended.stdout_contains("nothing succeeded: ");
     ended.stdout_contains(" × refused");
     assert!(
         ended.out.contains("2 of 2 planned started"),

@@ -62,6 +62,7 @@ fn steps_go_up_then_between_then_again() {
         100.0, 200.0, 400.0, 800.0, // up
         600.0, 700.0, 750.0, 725.0, // between
         725.0, 750.0, // again; two of three agree
+        725.0, // the last word
     ];
     assert_eq!(loads(&trials), expected);
 }
