@@ -25,7 +25,7 @@ use serde::Serialize;
 
 pub use down::{Availability, Interval, Outage};
 pub use drift::Drift;
-pub use laws::{Laws, Little, ResponseLaw, Utilisation};
+pub use laws::{LawTest, Laws, Little, ResponseLaw, Utilisation};
 pub use steady::{Settled, WarmUp};
 pub use windows::{Evenness, Known, MeasureParts, Part, ThroughputParts};
 

@@ -47,7 +47,7 @@ fn failed(threshold: &ThresholdResult) -> Option<Finding> {
 pub fn errors(measures: &[MeasureSummary], events: &[Event]) -> Vec<Finding> {
     let mut failing: Vec<_> = measures.iter().filter(|m| m.errors > 0).collect();
     failing.sort_by_key(|m| std::cmp::Reverse(m.errors));
-    let untold = failing
+    let others = failing
         .iter()
         .skip(ERROR_FINDINGS_MAX)
         .map(|m| m.errors)
@@ -57,15 +57,15 @@ pub fn errors(measures: &[MeasureSummary], events: &[Event]) -> Vec<Finding> {
         .take(ERROR_FINDINGS_MAX)
         .map(|m| errors_of(m, events))
         .collect();
-    if untold > 0 {
-        let others = failing.len() - ERROR_FINDINGS_MAX;
+    if others > 0 {
+        let measures = failing.len() - ERROR_FINDINGS_MAX;
         let text = format!(
             "{} more in {}",
-            units::counted(untold, "error"),
-            units::counted(others as u64, "other measure")
+            units::counted(others, "error"),
+            units::counted(measures as u64, "other measure")
         );
         let draft = finding(Severity::Warning, "errors", text);
-        findings.push(draft.with("errors", untold as f64).done());
+        findings.push(draft.with("errors", others as f64).done());
     }
     findings
 }
@@ -73,7 +73,7 @@ pub fn errors(measures: &[MeasureSummary], events: &[Event]) -> Vec<Finding> {
 fn errors_of(measure: &MeasureSummary, events: &[Event]) -> Finding {
     let mut kinds: Vec<_> = measure.errors_by_kind.iter().collect();
     kinds.sort_by_key(|&(_, n)| std::cmp::Reverse(*n));
-    let mut told: Vec<String> = kinds
+    let mut shown: Vec<String> = kinds
         .iter()
         .take(ERROR_KINDS_MAX)
         .map(|(kind, n)| {
@@ -84,7 +84,7 @@ fn errors_of(measure: &MeasureSummary, events: &[Event]) -> Finding {
         .collect();
     let rest: u64 = kinds.iter().skip(ERROR_KINDS_MAX).map(|(_, n)| **n).sum();
     if rest > 0 {
-        told.push(units::counted(rest, "other"));
+        shown.push(units::counted(rest, "other"));
     }
     let share = measure.errors as f64 / measure.count.max(1) as f64;
     let text = format!(
@@ -93,7 +93,7 @@ fn errors_of(measure: &MeasureSummary, events: &[Event]) -> Finding {
         units::count(measure.errors),
         units::count(measure.count),
         units::share(share),
-        told.join(", "),
+        shown.join(", "),
         times_of_errors(measure),
     );
     let mut draft = finding(Severity::Warning, "errors", text)

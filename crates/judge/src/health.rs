@@ -13,6 +13,7 @@ mod starts;
 mod storms;
 mod target;
 
+pub(crate) use cause::FELL_BEHIND;
 use record::schema::{
     EventKind, Finding, HealthSummary, MeasureSummary, RunStatus, Severity, UsersSummary,
 };

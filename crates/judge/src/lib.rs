@@ -29,6 +29,7 @@ pub mod probes;
 #[cfg(test)]
 mod sample;
 mod saturation;
+mod silence;
 mod summary;
 mod threshold;
 

@@ -107,5 +107,14 @@ pub const SATURATED_TIMES_LITTLE: f64 = 3.0;
 pub const SATURATED_Z: f64 = 2.576;
 /// Shorter runs say nothing of it.
 pub const SATURATED_SECONDS_MIN: usize = 5;
+/// A target that answered nothing for this many seconds in a row, although requests waited, was silent …
+pub const SILENT_SECONDS_MIN: usize = 3;
+/// … if that is this many times the longest mean response time of a second …
+pub const SILENT_TIMES_RESPONSE: f64 = 3.0;
+/// … and as many answers were to be expected in the time: of exponential times none comes by chance once in
+/// 22,000.
+pub const SILENT_ANSWERS_EXPECTED_MIN: f64 = 10.0;
+/// An interval of the series that is longer than this shows that the generator itself did not run.
+pub const SILENT_INTERVAL_NS_MAX: u64 = 2_000_000_000;
 /// Seconds of a run whose requests are counted one by one: four days.
 pub const FLOW_SECONDS_MAX: usize = 345_600;

@@ -9,13 +9,15 @@ use record::schema::{Finding, Severity, Verdict};
 
 use crate::figures::{Figures, Flow};
 use crate::finding::finding;
+use crate::health::FELL_BEHIND;
 use crate::limits::{
     SATURATED_ANSWERED_MAX, SATURATED_BACKLOG_MIN, SATURATED_SECONDS_MIN, SATURATED_TIMES_LITTLE,
     SATURATED_Z,
 };
+use crate::silence;
 
 /// The code of the finding.
-pub(crate) const CODE: &str = "target-saturated";
+const CODE: &str = "target-saturated";
 
 /// A target that did not keep up.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,12 +56,9 @@ pub(crate) fn found(figures: &Figures) -> Option<Finding> {
     )
 }
 
-/// Puts the finding first. A run whose target fell behind has not passed, unless that was expected. Findings
-/// that blame the generator though its loops had CPU are the target's.
+/// Puts what a target did not keep up with first. Findings that blame the generator though its loops had CPU
+/// are the target's then.
 pub(crate) fn blame(figures: &Figures, findings: &mut Vec<Finding>) {
-    let Some(saturated) = found(figures) else {
-        return;
-    };
     let is_waiting = |f: &Finding| {
         f.severity == Severity::Fatal
             && matches!(f.code.as_str(), "connecting-limit" | "generator-lag")
@@ -71,17 +70,40 @@ pub(crate) fn blame(figures: &Figures, findings: &mut Vec<Finding>) {
         // With both at once nothing is known of the target.
         return;
     }
-    for late in findings.iter_mut().filter(|f| is_waiting(f)) {
-        late.severity = Severity::Warning;
+    let silence = silence::found(figures);
+    let stopped_s = silence.filter(|s| s.is_last).map(|s| s.since_s as f64);
+    // A target that stopped has fallen behind since: that says less.
+    let since = |f: &Finding| f.evidence.get("since_s").copied().unwrap_or(0.0);
+    let saturated = found(figures).filter(|f| stopped_s.is_none_or(|at| since(f) < at));
+    let limits: Vec<Finding> = silence
+        .iter()
+        .map(silence::finding_of)
+        .chain(saturated)
+        .collect();
+    if limits.iter().any(fails_to_keep_up) {
+        for late in findings.iter_mut().filter(|f| is_waiting(f)) {
+            late.severity = Severity::Warning;
+            late.text = late
+                .text
+                .replace(FELL_BEHIND, "the generator waited for the target");
+        }
     }
-    findings.insert(0, saturated);
+    findings.splice(0..0, limits);
 }
 
-/// What a verdict becomes if the target fell behind: not passed, unless the scenario expects that.
+/// True of findings that say that the target did not do what was due to the end.
+pub(crate) fn fails_to_keep_up(finding: &Finding) -> bool {
+    finding.code == CODE || finding.code == silence::STOPPED
+}
+
+/// What a verdict becomes if the target fell behind or stopped: not passed, unless the scenario expects that.
 pub(crate) fn verdict(figures: &Figures, findings: &[Finding], verdict: Verdict) -> Verdict {
-    let saturated = findings.iter().any(|f| f.code == CODE);
     match verdict {
-        Verdict::Passed if saturated && !figures.info.expects_overload => Verdict::Failed,
+        Verdict::Passed
+            if findings.iter().any(fails_to_keep_up) && !figures.info.expects_overload =>
+        {
+            Verdict::Failed
+        }
         other => other,
     }
 }

@@ -4,10 +4,10 @@ use record::schema::{Finding, Severity};
 
 use super::down::{Availability, Interval};
 use super::drift::Drift;
-use super::laws::{Laws, Little, ResponseLaw, Utilisation};
+use super::laws::{LawTest, Laws, Little, ResponseLaw, Utilisation};
 use super::windows::{Evenness, Known};
 use super::{Analysis, CONFIDENCE};
-use crate::finding::finding;
+use crate::finding::{Draft, finding};
 
 /// Seconds that are more alike than this are reported: about half of them would know as much.
 const CORRELATION_MIN: f64 = 0.33;
@@ -115,10 +115,23 @@ fn shown(drift: &Drift, value: f64) -> String {
     }
 }
 
+/// True if operations in flight grow by at least half as many as users: these are present because they wait.
+fn users_wait(analysis: &Analysis) -> bool {
+    let change = |name: &str| {
+        let found = analysis.trends.iter().find(|d| d.name == name && d.is_told);
+        found.map_or(0.0, |drift| drift.change)
+    };
+    let users = change("users");
+    users > 0.0 && change("in flight") >= 0.5 * users
+}
+
 fn drift(analysis: &Analysis, drift: &Drift) -> Finding {
-    let told = |name: &str| analysis.trends.iter().any(|d| d.name == name && d.is_told);
+    let changes = |name: &str| analysis.trends.iter().any(|d| d.name == name && d.is_told);
     let held = matches!(&*drift.name, "in flight" | "connections");
-    let is_leak = held && drift.change > 0.0 && !told("users") && !told("throughput");
+    let is_leak = held
+        && drift.change > 0.0
+        && !changes("throughput")
+        && (!changes("users") || users_wait(analysis));
     let (severity, code) = match &*drift.name {
         _ if is_leak => (Severity::Warning, "leak"),
         "users" | "generator memory" => (Severity::Note, "trend"),
@@ -140,8 +153,12 @@ fn drift(analysis: &Analysis, drift: &Drift) -> Finding {
         size(most),
         size(drift.level - drift.change / 2.0),
     );
-    if is_leak {
+    if is_leak && changes("users") {
+        text += ", although throughput does not: requests stay unanswered, and their users wait";
+    } else if is_leak {
         text += ", although users and throughput do not: something leaks";
+    } else if drift.name == "users" && users_wait(analysis) && !changes("throughput") {
+        text += ": they wait for answers";
     } else if drift.name == "users" {
         text += ": the load itself changes; a single phase (--phase) may be steady";
     }
@@ -243,15 +260,14 @@ fn laws(laws: &Laws) -> Vec<Finding> {
 }
 
 fn little(little: &Little) -> Finding {
-    let text = format!(
-        "Little's law {}: {} in flight, and {} · {} = {}",
-        law_verb(little.holds),
+    let sides = format!(
+        "{} in flight, and {} · {} = {}",
         significant(little.in_flight),
         units::rate(little.per_s),
         units::duration(little.service_ns),
         significant(little.product)
     );
-    finding(law_severity(little.holds), "little", text)
+    law("little", "Little's law", &little.test, &sides)
         .with("in_flight", little.in_flight)
         .with("per_s", little.per_s)
         .with("service_s", little.service_ns / 1e9)
@@ -259,32 +275,41 @@ fn little(little: &Little) -> Finding {
         .done()
 }
 
-fn response(law: &ResponseLaw) -> Finding {
-    let text = match law.holds {
-        Some(holds) => format!(
-            "the response time law {}: {} users at {} with {} think time predict {} per \
-             operation, and {} was measured",
-            law_verb(holds),
-            significant(law.users),
-            units::rate(law.per_s),
-            units::duration(law.think_ns),
-            units::duration(law.law_ns),
-            units::duration(law.service_ns)
-        ),
-        None => format!(
-            "the response time law cannot be checked: {} of the users' time is before their \
-             first operation or after their last",
-            units::share(1.0 - law.known)
-        ),
-    };
-    let severity = law.holds.map_or(Severity::Note, law_severity);
-    finding(severity, "response-law", text)
-        .with("users", law.users)
-        .with("think_s", law.think_ns / 1e9)
-        .with("law_s", law.law_ns / 1e9)
-        .with("service_s", law.service_ns / 1e9)
-        .with("known", law.known)
+fn response(found: &ResponseLaw) -> Finding {
+    let sides = format!(
+        "{} users at {} with {} think time predict {} per operation, and {} was measured",
+        significant(found.users),
+        units::rate(found.per_s),
+        units::duration(found.think_ns),
+        units::duration(found.law_ns),
+        units::duration(found.service_ns)
+    );
+    law("response-law", "the response time law", &found.test, &sides)
+        .with("users", found.users)
+        .with("think_s", found.think_ns / 1e9)
+        .with("law_s", found.law_ns / 1e9)
+        .with("service_s", found.service_ns / 1e9)
+        .with("known", found.known)
         .done()
+}
+
+/// A law with its two sides, or why they are not compared.
+fn law(code: &'static str, name: &str, test: &LawTest, sides: &str) -> Draft {
+    let (severity, text) = match (test.holds, &test.problem) {
+        (Some(holds), _) => {
+            let (severity, verb) = match holds {
+                true => (Severity::Good, "holds"),
+                false => (Severity::Warning, "does not hold"),
+            };
+            let within = units::share(test.tolerance);
+            (severity, format!("{name} {verb} within {within}: {sides}"))
+        }
+        (None, problem) => {
+            let why = problem.as_deref().unwrap_or("too little is known");
+            (Severity::Note, format!("{name} is not testable: {why}"))
+        }
+    };
+    finding(severity, code, text).with("tolerance", test.tolerance)
 }
 
 fn utilisation(used: &Utilisation) -> Finding {
@@ -300,18 +325,6 @@ fn utilisation(used: &Utilisation) -> Finding {
         .with("cores", used.cores)
         .with("demand_s", used.demand_ns / 1e9)
         .done()
-}
-
-fn law_severity(holds: bool) -> Severity {
-    if holds {
-        Severity::Good
-    } else {
-        Severity::Warning
-    }
-}
-
-fn law_verb(holds: bool) -> &'static str {
-    if holds { "holds" } else { "does not hold" }
 }
 
 fn significant(x: f64) -> String {

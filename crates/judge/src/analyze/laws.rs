@@ -9,12 +9,16 @@ use stats::mean::SeriesMean;
 
 use super::seconds::{Rows, Seconds, Slot};
 
-/// A law is said not to hold where it is off by more than this share …
+/// A law does not hold if it is off by more than this share …
 const DEVIATION_MAX: f64 = 0.05;
 /// … and by more than this many standard errors of the gauge …
 const SIGMAS: f64 = 3.0;
 /// … and by more than one, the grain of the gauge, which counts whole operations once a second.
 const GRAIN: f64 = 1.0;
+/// Where it could be off by more than this share and still hold, the law is not testable.
+const TOLERANCE_MAX: f64 = 0.25;
+/// With fewer operations it is not testable either.
+const OPERATIONS_MIN: u64 = 100;
 /// With less of the users' time known, the response time law has nothing to be compared with.
 const KNOWN_MIN: f64 = 0.8;
 
@@ -42,8 +46,20 @@ pub struct Little {
     pub product: f64,
     /// X · R over N, less one.
     pub deviation: f64,
-    /// Whether it holds within what the gauge can tell.
-    pub holds: bool,
+    /// Whether the two sides agree.
+    pub test: LawTest,
+}
+
+/// Whether the two sides of a law agree.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LawTest {
+    /// How far the sides may differ, as a share of the gauge: what its grain, its scatter and the operations in
+    /// flight at both ends explain.
+    pub tolerance: f64,
+    /// `None`: the law is not testable.
+    pub holds: Option<bool>,
+    /// Why it is not.
+    pub problem: Option<String>,
 }
 
 /// The interactive response time law: R = N/X − Z.
@@ -62,8 +78,8 @@ pub struct ResponseLaw {
     /// The share of the users' time that operations and the pauses between them are; the rest is
     /// before a user's first operation or after its last.
     pub known: f64,
-    /// Whether it holds; `None` where too little of the users' time is known.
-    pub holds: Option<bool>,
+    /// Whether the two sides agree.
+    pub test: LawTest,
 }
 
 /// The utilisation law, U = X · D, of the generator's loops.
@@ -83,7 +99,7 @@ pub(super) fn laws(seconds: &Seconds, kept: Range<usize>) -> Laws {
     let slots = &seconds.slots[kept];
     let time_s: f64 = slots.iter().map(Slot::seconds).sum();
     let sum = |of: fn(&Slot) -> u64| slots.iter().map(of).sum::<u64>() as f64;
-    let ended = sum(|slot| slot.ended);
+    let ended = ended(slots) as f64;
     if seconds.rows == Rows::Missing || ended == 0.0 || time_s <= 0.0 {
         return Laws {
             little: None,
@@ -118,17 +134,49 @@ fn gauge(slots: &[Slot], of: fn(&Slot) -> u64) -> Option<SeriesMean> {
     SeriesMean::compute(&values)
 }
 
-/// Whether two figures agree, one of them the mean of a gauge.
-fn agree(gauge: &SeriesMean, other: f64) -> bool {
-    let off = (gauge.mean - other).abs();
-    off <= (DEVIATION_MAX * gauge.mean.abs())
+/// What crossed an edge of the time and is counted in one side of a law only: as many as the gauge shows at
+/// both ends, each for `time_ns` of the whole.
+fn edges(slots: &[Slot], of: fn(&Slot) -> u64, time_ns: f64) -> f64 {
+    let ends = slots.first().into_iter().chain(slots.last());
+    let crossed: u64 = ends.map(of).sum();
+    let length_s: f64 = slots.iter().map(Slot::seconds).sum();
+    crossed as f64 * time_ns / 1e9 / length_s
+}
+
+/// Compares the mean of a gauge with the figure that should equal it.
+fn compare(gauge: &SeriesMean, other: f64, edges: f64, operations: u64) -> LawTest {
+    let allowed = (DEVIATION_MAX * gauge.mean.abs())
         .max(SIGMAS * gauge.error)
         .max(GRAIN)
+        .max(edges);
+    let tolerance = allowed / gauge.mean.abs().max(f64::MIN_POSITIVE);
+    let problem = if operations < OPERATIONS_MIN {
+        Some(format!(
+            "{} ended, and it takes {OPERATIONS_MIN}",
+            units::counted(operations, "operation")
+        ))
+    } else if tolerance > TOLERANCE_MAX {
+        Some(format!(
+            "a mean of {} is known to {} only",
+            units::significant(gauge.mean, 3),
+            units::significant(allowed, 3)
+        ))
+    } else {
+        None
+    };
+    LawTest {
+        tolerance,
+        holds: problem
+            .is_none()
+            .then(|| (gauge.mean - other).abs() <= allowed),
+        problem,
+    }
 }
 
 fn little(slots: &[Slot], per_s: f64, service_ns: f64) -> Option<Little> {
     let found = gauge(slots, |slot| slot.row.in_flight)?;
     let product = per_s * service_ns / 1e9;
+    let edges = edges(slots, |slot| slot.row.in_flight, service_ns);
     Some(Little {
         in_flight: found.mean,
         per_s,
@@ -139,8 +187,12 @@ fn little(slots: &[Slot], per_s: f64, service_ns: f64) -> Option<Little> {
         } else {
             0.0
         },
-        holds: agree(&found, product),
+        test: compare(&found, product, edges, ended(slots)),
     })
+}
+
+fn ended(slots: &[Slot]) -> u64 {
+    slots.iter().map(|slot| slot.ended).sum()
 }
 
 /// `known`: users within operations or between two, at once, by rows.
@@ -156,7 +208,16 @@ fn response(
         return None;
     }
     let share = known / found.mean;
-    let enough = share >= KNOWN_MIN;
+    let cycle_ns = service_ns + think_ns;
+    let edges = edges(slots, |slot| slot.row.users, cycle_ns);
+    let mut test = compare(&found, per_s * cycle_ns / 1e9, edges, ended(slots));
+    if share < KNOWN_MIN {
+        test.holds = None;
+        test.problem = Some(format!(
+            "{} of the users' time is before their first operation or after their last",
+            units::share(1.0 - share)
+        ));
+    }
     Some(ResponseLaw {
         users: found.mean,
         per_s,
@@ -164,6 +225,6 @@ fn response(
         law_ns: found.mean / per_s * 1e9 - think_ns,
         service_ns,
         known: share,
-        holds: enough.then(|| agree(&found, per_s * (service_ns + think_ns) / 1e9)),
+        test,
     })
 }

@@ -156,10 +156,8 @@ pub fn judge_trial(load: f64, run: &Run, summary: &Summary) -> Result<Trial, Jud
 /// part of the scenario was not tried.
 fn breaks(finding: &Finding) -> bool {
     finding.fails_run()
-        || matches!(
-            finding.code.as_str(),
-            saturation::CODE | "steps-not-reached"
-        )
+        || saturation::fails_to_keep_up(finding)
+        || finding.code == "steps-not-reached"
 }
 
 /// The logarithm of a threshold's figure over its limit; see [`Trial::margins`].

@@ -8,6 +8,9 @@ use crate::limits::{
     BUSY_INTERVAL_NS_MIN, CPU_WAIT_MIN, HELD_SHARE_MIN, LOOP_BUSY_MIN, STARTS_SHARE_MIN,
 };
 
+/// What is said of lag without a cause. Where the target did not keep up, that is the cause.
+pub(crate) const FELL_BEHIND: &str = "the generator fell behind although CPU was available";
+
 /// A cause with its figures, both shares of the time in which the run was late.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cause {
@@ -49,10 +52,9 @@ impl Cause {
                 "other processes on this machine starved the generator of CPU (loops {busy} busy, \
                  waiting for a core {wait} of the time)"
             ),
-            Kind::Unknown => format!(
-                "the generator fell behind although CPU was available (loops {busy} busy, waiting \
-                 for a core {wait} of the time)"
-            ),
+            Kind::Unknown => {
+                format!("{FELL_BEHIND} (loops {busy} busy, waiting for a core {wait} of the time)")
+            }
         }
     }
 }
