@@ -24,12 +24,18 @@ pub(crate) fn findings(figures: &Figures, measures: &[MeasureSummary]) -> Vec<Fi
 
 /// Why a run has failed whatever its thresholds say: none of its operations succeeded, or a step was
 /// begun and never succeeded. `steps`: the measures that steps begin, by index; if there are none, only the
-/// first is known.
-pub fn failures(steps: &[u16], measures: &[MeasureSummary]) -> Vec<Finding> {
+/// first is known. `meant_to_fail`: the names of measures whose failures a threshold demands.
+pub fn failures(
+    steps: &[u16],
+    measures: &[MeasureSummary],
+    meant_to_fail: &[&str],
+) -> Vec<Finding> {
     let tried = measures
         .iter()
         .filter(|m| matches!(m.kind.as_str(), "connect" | "request" | "handshake") && m.begun > 0);
-    let never = |m: &&MeasureSummary| m.count <= m.errors;
+    let never = |m: &&MeasureSummary| {
+        m.count <= m.errors && !meant_to_fail.contains(&m.name.as_str())
+    };
     let begun: u64 = tried.clone().map(|m| m.begun).sum();
     if begun > 0 && tried.clone().all(|m| never(&m)) {
         let failed: u64 = tried.map(|m| m.errors).sum();
@@ -341,6 +347,24 @@ mod tests {
             summary.findings
         );
         assert_eq!(summary.verdict, record::schema::Verdict::Failed);
+
+        let measures = ["connect", "GET /", "GET /b"];
+        let names = plan::thresholds::Names {
+            measures: &measures,
+            phases: &[],
+        };
+        let verdict = |threshold: &str| {
+            let threshold = names.threshold(threshold).unwrap();
+            crate::judge_figures(&spoilt, &[threshold], false).verdict
+        };
+        assert_eq!(
+            verdict("error_rate(GET /b) == 100%"),
+            record::schema::Verdict::Passed
+        );
+        assert_eq!(
+            verdict("errors(GET /b) <= 7"),
+            record::schema::Verdict::Failed
+        );
     }
 
     #[test]

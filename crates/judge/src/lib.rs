@@ -118,10 +118,11 @@ pub fn judge_figures(
     let health = health::summarise(figures);
     let users = summary::users(figures);
     let measures = measures(figures, None);
+    let meant_to_fail = threshold::meant_to_fail(figures, thresholds);
     let thresholds = threshold::evaluate_all(figures, thresholds);
 
     let mut findings = health::findings(figures, &health, &users, &measures, allow_lost_workers);
-    findings.extend(failures(&figures.info.steps, &measures));
+    findings.extend(failures(&figures.info.steps, &measures, &meant_to_fail));
     findings.extend(findings::findings(figures, &thresholds, &measures));
     saturation::blame(figures, &mut findings);
     let verdict = verdict(figures, &findings, &thresholds);

@@ -17,6 +17,24 @@ pub(crate) fn evaluate_all(figures: &Figures, thresholds: &[Threshold]) -> Vec<T
     thresholds.iter().map(|t| evaluate(figures, t)).collect()
 }
 
+/// Names of the measures with a threshold on failures that no run without failures can pass.
+pub(crate) fn meant_to_fail<'a>(figures: &'a Figures, thresholds: &[Threshold]) -> Vec<&'a str> {
+    let names = thresholds.iter().filter_map(|threshold| {
+        let Figure::Measure {
+            stat: Stat::Errors | Stat::ErrorRate,
+            measure: Some(measure),
+            ..
+        } = threshold.figure
+        else {
+            return None;
+        };
+        let demands_failures = !threshold.comparison.holds(0.0, threshold.limit);
+        let measure = figures.info.measures.get(usize::from(measure))?;
+        demands_failures.then_some(measure.name.as_str())
+    });
+    names.collect()
+}
+
 fn evaluate(figures: &Figures, threshold: &Threshold) -> ThresholdResult {
     let found = find(figures, &threshold.figure);
     let holds = |found: Found| {

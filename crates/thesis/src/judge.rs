@@ -19,7 +19,7 @@ pub fn judge(info: &RunInfo, import: &Import, tally: &Tally) -> Summary {
     findings.extend(import.repairs.iter().map(repaired));
     findings.extend(error_findings(&measures, &[]));
     findings.push(bounded(import));
-    let failures = judge::failures(&[], &measures);
+    let failures = judge::failures(&[], &measures, &[]);
     let verdict = match failures.is_empty() {
         true => Verdict::Measured,
         false => Verdict::Failed,
