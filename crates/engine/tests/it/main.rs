@@ -1,6 +1,7 @@
 //! The engine's rules, tested on the simulated network: virtual time, scripted peers, faults; and on
 //! loopback, what only real sockets do.
 
+mod accounts;
 mod channels;
 mod closing;
 mod deflate;

@@ -71,7 +71,7 @@ impl Ran {
 
     /// Every session that started ended in one way, and so did every operation that began.
     #[track_caller]
-    fn check_sums(&self) {
+    pub(crate) fn check_sums(&self) {
         let ended = self.total(|counts| {
             counts.users_finished + counts.users_failed + counts.users_stopped + counts.users_cut
         });
