@@ -33,9 +33,8 @@ pub fn failures(
     let tried = measures
         .iter()
         .filter(|m| matches!(m.kind.as_str(), "connect" | "request" | "handshake") && m.begun > 0);
-    let never = |m: &&MeasureSummary| {
-        m.count <= m.errors && !meant_to_fail.contains(&m.name.as_str())
-    };
+    let never =
+        |m: &&MeasureSummary| m.count <= m.errors && !meant_to_fail.contains(&m.name.as_str());
     let begun: u64 = tried.clone().map(|m| m.begun).sum();
     if begun > 0 && tried.clone().all(|m| never(&m)) {
         let failed: u64 = tried.map(|m| m.errors).sum();

@@ -456,6 +456,39 @@ fn lag_that_shows_in_short_latencies_is_a_warning() {
 }
 
 #[test]
+fn lag_names_the_step_that_is_late() {
+    let mut figures = figures();
+    figures.info.measures.push(MeasureInfo {
+        name: "slow".to_owned(),
+        kind: "request".to_owned(),
+    });
+    let mut figures = Figures::new(figures.info, figures.series, figures.events);
+    succeed(&mut figures, 0, REQUEST, 50_000, 70 * US, 0);
+    succeed(&mut figures, 0, REQUEST + 1, 200, 150 * MS, 52 * MS);
+    check(
+        &figures,
+        Verdict::Measured,
+        &expect![[r#"
+        Warning generator-lag
+            lag p99 of slow 52.0 ms is 34.67 % of its median response time (150 ms): its
+            response times include generator lag; its service times do not
+    "#]],
+    );
+    // Above the limit it is that step too, rare as it is.
+    succeed(&mut figures, 0, REQUEST + 1, 200, 300 * MS, 152 * MS);
+    check(
+        &figures,
+        Verdict::Untrusted,
+        &expect![[r#"
+        Fatal generator-lag
+            1 % of `slow` started more than 152 ms late (limit 100 ms): the generator fell
+            behind although CPU was available (loops 10 % busy, waiting for a core 0 % of
+            the time); reached 100 operations/s
+    "#]],
+    );
+}
+
+#[test]
 fn host_record_and_certificates_have_their_say() {
     let mut figures = figures();
     figures.info.tls_unverified = true;
