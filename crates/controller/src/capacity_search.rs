@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use engine::driver::real::monotonic_ns;
 use judge::JudgeError;
-use judge::capacity::{Conclusion, Ending, Outcome, Trial, conclude, judge_trial};
+use judge::capacity::{Conclusion, Ending, Outcome, Trial, conclude, judge_trial, while_up};
 use plan::Plan;
 use record::schema::{RunStatus, Summary};
 use record::{RecordError, Run};
@@ -107,6 +107,8 @@ pub fn search_capacity<E: From<CapacityError>>(
         interrupt,
     } = request;
     let runs = search.directory.join(RUNS);
+    // Resumed: a target that was down is up again.
+    search.trials.truncate(while_up(&search.trials).len());
     let begun_ns = monotonic_ns();
     let mut is_first = true;
     let seed = compile(&[])?.plan.seed;

@@ -9,6 +9,7 @@ mod bend;
 mod conclude;
 mod conclusion;
 mod crossing;
+mod down;
 mod findings;
 mod level;
 mod trial;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use bend::{Bend, Sign};
 pub use conclude::conclude;
 pub use conclusion::{Conclusion, Law, LevelFigures};
+pub use down::{is_silent, while_up};
 pub use level::{Level, Verdict};
 pub use trial::{Outcome, Trial, TrialFigures, judge_trial};
 
@@ -76,6 +78,8 @@ pub enum Ending {
     NoneHolds,
     /// What does not hold could not be trusted: the generator was the limit.
     Untrusted,
+    /// The target answered nothing more, not even at a load that had held.
+    Down,
     /// As many trials as were allowed.
     OutOfSteps,
     /// As long as was allowed.

@@ -48,7 +48,7 @@ pub fn capacity(
     };
     let shown = |load: f64| setting.shown(load);
     let headline = match (found.holds, found.breaks, found.ending) {
-        (Some(low), Some(high), Ending::Found) => {
+        (Some(low), Some(high), Ending::Found | Ending::Down) => {
             format!("CAPACITY {} TO {}", shown(low), shown(high))
         }
         (Some(load), ..) => format!("CAPACITY {} OR MORE", shown(load)),

@@ -7,9 +7,10 @@
 //!      ─ both repeated until the majority agrees; a different result moves the bracket, and the search
 //!        continues
 //!      ─ a last run at the load that holds, which has to hold
+//! after a run in which nothing succeeded: one at a load that held, which shows whether the target is down
 //! ```
 
-use judge::capacity::{Bounds, Ending, Level, Outcome, Trial, Verdict};
+use judge::capacity::{Bounds, Ending, Level, Outcome, Trial, Verdict, is_silent, while_up};
 
 /// How far below its first load a search goes down.
 const DOWN_MAX: f64 = 1024.0;
@@ -23,10 +24,14 @@ pub(super) enum Next {
 
 /// Decides from the trials so far.
 pub(super) fn next(bounds: &Bounds, trials: &[Trial]) -> Next {
+    if while_up(trials).len() < trials.len() {
+        return Next::End(Ending::Down);
+    }
     let levels = Level::all(trials, bounds.repeat);
-    let wanted = match wanted(bounds, &levels) {
-        Next::End(Ending::Found) => confirmed(bounds, &levels, trials),
-        wanted => wanted,
+    let wanted = match (sign_of_life(&levels, trials), wanted(bounds, &levels)) {
+        (Some(load), _) => Next::Try(load),
+        (None, Next::End(Ending::Found)) => confirmed(bounds, &levels, trials),
+        (None, wanted) => wanted,
     };
     match wanted {
         Next::Try(_) if trials.len() >= bounds.steps => Next::End(Ending::OutOfSteps),
@@ -48,6 +53,15 @@ fn wanted(bounds: &Bounds, levels: &[Level]) -> Next {
         (None, Some(bad)) => down(bounds, bad),
         (Some(good), Some(bad)) => between(bounds, good, bad),
     }
+}
+
+/// The load to try after a run in which nothing succeeded: one that held shows whether the target is down.
+fn sign_of_life(levels: &[Level], trials: &[Trial]) -> Option<f64> {
+    trials.last().filter(|trial| is_silent(trial))?;
+    let holds = levels
+        .iter()
+        .filter(|level| level.verdict == Verdict::Holds);
+    holds.map(|level| level.load).next_back()
 }
 
 /// The end of a search that found its bracket: the last run was one at the load that holds, after all others,

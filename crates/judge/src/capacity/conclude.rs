@@ -9,6 +9,7 @@ use stats::usl::{Estimate, Usl, UslError};
 use super::bend::{Bend, bend};
 use super::conclusion::{Conclusion, Law, LevelFigures};
 use super::crossing::crossing;
+use super::down::while_up;
 use super::level::{Level, Verdict};
 use super::trial::{Outcome, Trial};
 use super::{Bounds, Ending, findings};
@@ -29,6 +30,7 @@ pub fn conclude(
     trials: &[Trial],
     ending: Ending,
 ) -> Result<Conclusion, RecordError> {
+    let trials = while_up(trials);
     let levels = Level::all(trials, bounds.repeat);
     let bad = levels.iter().find(|level| level.verdict != Verdict::Holds);
     let below = |level: &&Level| bad.is_none_or(|bad| level.load < bad.load);

@@ -41,7 +41,7 @@ fn answer(
     let (severity, code, text) = result(conclusion.ending, setting, good, bad);
     let text = text + unfinished(conclusion.ending);
     let severity = match conclusion.ending {
-        Ending::OutOfSteps | Ending::OutOfTime | Ending::Interrupted => {
+        Ending::Down | Ending::OutOfSteps | Ending::OutOfTime | Ending::Interrupted => {
             severity.max(Severity::Warning)
         }
         _ => severity,
@@ -148,6 +148,10 @@ fn result(
 /// Why a search ended before it reached its precision, if it did.
 fn unfinished(ending: Ending) -> &'static str {
     match ending {
+        Ending::Down => {
+            "; the target then answered nothing more, not even at a load that had held: restart it, and \
+             --resume continues the search"
+        }
         Ending::OutOfSteps => {
             "; the search ran out of steps (--steps) before it reached its precision; --resume \
              continues it"

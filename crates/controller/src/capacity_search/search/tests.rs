@@ -1,4 +1,4 @@
-use judge::capacity::Outcome;
+use judge::capacity::{Outcome, TrialFigures};
 
 use super::*;
 
@@ -194,4 +194,43 @@ fn steps_are_bounded_and_an_interrupted_search_resumes() {
     assert_eq!((trials.len(), ending), (6, Ending::OutOfSteps));
     let (all, _) = search(&bounds(), &mut limit(730.0));
     assert_eq!(next(&bounds(), &trials), Next::Try(all[6].load));
+}
+
+#[test]
+fn a_target_that_does_not_come_back_ends_the_search() {
+    let mut is_up = true;
+    let mut answers = |load: f64| {
+        is_up &= load <= 800.0;
+        is_up
+    };
+    let mut trials = Vec::new();
+    let ending = loop {
+        let load = match next(&bounds(), &trials) {
+            Next::End(ending) => break ending,
+            Next::Try(load) => load,
+        };
+        let answered = answers(load);
+        let outcome = if answered {
+            Outcome::Holds
+        } else {
+            Outcome::Breaks
+        };
+        let figures = TrialFigures {
+            per_s: if answered { load } else { 0.0 },
+            in_flight: 1.0,
+            service_ns: 1e6,
+            p50_ns: 1,
+            p99_ns: 1,
+            error_share: 0.0,
+        };
+        trials.push(Trial {
+            figures: Some(figures),
+            ..Trial::new(load, outcome)
+        });
+    };
+    assert_eq!(ending, Ending::Down);
+    assert_eq!(loads(&trials), [100.0, 200.0, 400.0, 800.0, 1600.0, 800.0]);
+    // Once it is up again, the search continues below the load that ended it.
+    trials.truncate(while_up(&trials).len());
+    assert_eq!(loads(&trials), [100.0, 200.0, 400.0, 800.0, 1600.0]);
 }
