@@ -29,9 +29,13 @@ fn all_sums_hold_and_percentiles_are_those_of_an_exact_oracle() {
     for number in 0..cases {
         let ran = case(number);
         let checked = std::panic::catch_unwind(AssertUnwindSafe(|| seen_in(&ran)));
-        seen.add(checked.unwrap_or_else(|failed| {
-            eprintln!("case {number}:\n{}", scenario(number));
-            std::panic::resume_unwind(failed)
+        seen.add(&checked.unwrap_or_else(|failed| {
+            let why = failed.downcast_ref::<String>().cloned();
+            panic!(
+                "case {number}:\n{}\n{}",
+                scenario(number),
+                why.unwrap_or_default()
+            )
         }));
     }
     // The cases are worth their number only if they fail in all ways.
@@ -78,7 +82,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn add(&mut self, other: Seen) {
+    fn add(&mut self, other: &Seen) {
         self.outcomes.resize(engine::measure::OUTCOMES, 0);
         for (sum, n) in self.outcomes.iter_mut().zip(&other.outcomes) {
             *sum += n;
@@ -190,10 +194,13 @@ fn step(text: &mut String, rng: &mut Rng, at: u64, depth: usize) {
     };
 }
 
+type HttpAnswers = Box<dyn FnMut(&str) -> Vec<PeerAction>>;
+type WsAnswers = Box<dyn FnMut(u64, &str) -> Vec<PeerAction>>;
+
 /// A server of both protocols that answers, fails, closes, resets or is silent, by chance.
 struct Anything {
-    http: HttpPeer<Box<dyn FnMut(&str) -> Vec<PeerAction>>>,
-    ws: WsPeer<Box<dyn FnMut(u64, &str) -> Vec<PeerAction>>>,
+    http: HttpPeer<HttpAnswers>,
+    ws: WsPeer<WsAnswers>,
     is_ws: HashMap<PeerConn, bool>,
 }
 
@@ -203,23 +210,21 @@ impl Anything {
         // Half of the servers have no fault.
         let faulty = rng.below(2) * 100;
         let mut answers = draws(number, Draws::Answers);
-        let http: Box<dyn FnMut(&str) -> Vec<PeerAction>> =
-            Box::new(move |_| match answers.below(100 + faulty) {
-                0..=99 => ok("ok"),
-                100..=129 => response("500 Internal Server Error", "", "no"),
-                130..=149 => vec![PeerAction::Close],
-                150..=169 => vec![PeerAction::Reset],
-                170..=179 => vec![PeerAction::Send(b"nonsense\r\n\r\n".to_vec())],
-                _ => Vec::new(),
-            });
+        let http: HttpAnswers = Box::new(move |_| match answers.below(100 + faulty) {
+            0..=99 => ok("ok"),
+            100..=129 => response("500 Internal Server Error", "", "no"),
+            130..=149 => vec![PeerAction::Close],
+            150..=169 => vec![PeerAction::Reset],
+            170..=179 => vec![PeerAction::Send(b"nonsense\r\n\r\n".to_vec())],
+            _ => Vec::new(),
+        });
         let mut answers = draws(number, Draws::Answers);
-        let ws: Box<dyn FnMut(u64, &str) -> Vec<PeerAction>> =
-            Box::new(move |_, _| match answers.below(100 + faulty) {
-                0..=119 => vec![text("{\"re\":\"x\"}")],
-                120..=139 => vec![PeerAction::Close],
-                140..=159 => vec![PeerAction::Reset],
-                _ => Vec::new(),
-            });
+        let ws: WsAnswers = Box::new(move |_, _| match answers.below(100 + faulty) {
+            0..=119 => vec![text("{\"re\":\"x\"}")],
+            120..=139 => vec![PeerAction::Close],
+            140..=159 => vec![PeerAction::Reset],
+            _ => Vec::new(),
+        });
         let delay: fn(u64) -> u64 = match rng.below(4) {
             0 => |_| 0,
             1 => |_| MS,
@@ -440,7 +445,7 @@ fn quantiles(run: &SimRun, id: usize, rows: &[&Measurement]) -> u64 {
     bounds
 }
 
-/// The greatest time that a histogram does not tell from this one.
+/// The greatest time in the same bucket of a histogram.
 fn bucket(time_ns: u64) -> u64 {
     let mut hist = LogHistogram::new();
     hist.record(time_ns);
