@@ -33,7 +33,7 @@ pub struct Figures {
     cells: Vec<Vec<Cell>>,
 }
 
-/// Requests and handshakes of one second.
+/// Requests, handshakes and connections of one second.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Flow {
     /// Those that were due in it.
@@ -44,6 +44,10 @@ pub struct Flow {
     pub ended: u64,
     /// Sum of the response times of those answered, in seconds.
     pub response_s: f64,
+    /// Connections that were established in it.
+    pub connected: u64,
+    /// Sum of the times that took, in seconds.
+    pub connect_s: f64,
 }
 
 /// One measure in one phase.

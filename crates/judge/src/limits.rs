@@ -105,6 +105,11 @@ pub const SATURATED_BACKLOG_MIN: f64 = 20.0;
 pub const SATURATED_TIMES_LITTLE: f64 = 3.0;
 /// … and the backlog grows: a second's growth is above 0 by this many standard errors (0.5 %).
 pub const SATURATED_Z: f64 = 2.576;
+/// Users who could not start since connections were being set up wait for the target if those took this many
+/// times as long in the second half of a run as in its first second …
+pub const SLOW_CONNECTS_TIMES: f64 = 4.0;
+/// … and at least this long on average, in seconds.
+pub const SLOW_CONNECTS_S_MIN: f64 = 0.1;
 /// Shorter runs say nothing of it.
 pub const SATURATED_SECONDS_MIN: usize = 5;
 /// A target that answered nothing for this many seconds in a row, although requests waited, was silent …

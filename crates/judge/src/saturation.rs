@@ -5,14 +5,14 @@
 //! ramp, by Little's law (1961): rate × response time. So it counts as saturation only far above what the
 //! response times of the beginning would explain.
 
-use record::schema::{Finding, Severity, Verdict};
+use record::schema::{Finding, SeriesRow, Severity, Verdict};
 
-use crate::figures::{Figures, Flow};
+use crate::figures::{self, Figures, Flow};
 use crate::finding::finding;
 use crate::health::FELL_BEHIND;
 use crate::limits::{
     SATURATED_ANSWERED_MAX, SATURATED_BACKLOG_MIN, SATURATED_SECONDS_MIN, SATURATED_TIMES_LITTLE,
-    SATURATED_Z,
+    SATURATED_Z, SLOW_CONNECTS_S_MIN, SLOW_CONNECTS_TIMES,
 };
 use crate::silence;
 
@@ -36,7 +36,11 @@ struct Saturation {
 pub(crate) fn found(figures: &Figures) -> Option<Finding> {
     let planned_s = figures.planned_end_ns().min(figures.ended_ns()) / 1_000_000_000;
     let flow = figures.flow.get(..planned_s as usize)?;
-    let saturation = saturation(flow)?;
+    let held = figures.series.iter().any(|row| row.users_held > 0);
+    let saturation = match held && connects_slowed(flow) {
+        true => saturation(&with_unstarted(figures, flow)),
+        false => saturation(flow),
+    }?;
     let share = 1.0 - saturation.answered_per_s / saturation.due_per_s;
     let text = format!(
         "the target fell behind from {} s on: of {} due it answered {}, {} less; {} waited when the last phase ended",
@@ -149,6 +153,40 @@ fn saturation(flow: &[Flow]) -> Option<Saturation> {
     })
 }
 
+/// True if connections took far longer in the second half than at the beginning, or none was established.
+fn connects_slowed(flow: &[Flow]) -> bool {
+    let mean_s = |seconds: &[Flow]| {
+        let connected: u64 = seconds.iter().map(|second| second.connected).sum();
+        let time_s: f64 = seconds.iter().map(|second| second.connect_s).sum();
+        (connected > 0).then(|| time_s / connected as f64)
+    };
+    let Some(first) = flow.iter().position(|second| second.connected > 0) else {
+        return true;
+    };
+    let early_s = mean_s(&flow[first..=first]).unwrap_or(0.0);
+    mean_s(&flow[flow.len() / 2..])
+        .is_none_or(|late_s| late_s >= SLOW_CONNECTS_S_MIN.max(SLOW_CONNECTS_TIMES * early_s))
+}
+
+/// The flow with a request more for each user who never started. Users start in order, so those who did not
+/// were the last to be due.
+fn with_unstarted(figures: &Figures, flow: &[Flow]) -> Vec<Flow> {
+    let second = |row: &SeriesRow| (row.start_ns / 1_000_000_000) as usize;
+    let rows = figures.series.iter().rev();
+    let rows = rows.filter(|row| second(row) < flow.len());
+    let behind = |row: &SeriesRow| {
+        figures.due_of_rest(row) - figures::users_begun(std::iter::once(row)) as f64
+    };
+    let mut unstarted = rows.clone().map(behind).sum::<f64>().max(0.0) as u64;
+    let mut flow = flow.to_vec();
+    for row in rows {
+        let due = row.users_due.min(unstarted);
+        flow[second(row)].due += due;
+        unstarted -= due;
+    }
+    flow
+}
+
 /// The median of the seconds' mean response times in the first third that has any.
 fn early_response_s(flow: &[Flow]) -> f64 {
     let means = flow.iter().filter(|second| second.answered > 0);
@@ -242,6 +280,33 @@ mod tests {
         let found = saturation(&flow).unwrap();
         assert!((30..36).contains(&found.since_s), "{found:?}");
         assert_eq!((found.backlog, found.answered_per_s), (2000, 0.0));
+    }
+
+    #[test]
+    fn users_held_by_slow_connects_wait_for_the_target() {
+        // 100 users a second are due. The target takes 60 of them; from 20 s on all connection attempts are in use,
+        // and as many users start as are accepted.
+        let held = |slow_s: f64| {
+            let mut figures = crate::sample::with_rows(|row| {
+                let at = row.start_ns / 1_000_000_000;
+                row.users_started = if at < 20 { 100 } else { 60 };
+                row.users_held = if at < 20 { 0 } else { 60 };
+            });
+            figures.flow = vec![Flow::default(); 60];
+            for (at, second) in figures.flow.iter_mut().enumerate() {
+                second.due = if at < 20 { 100 } else { 60 };
+                (second.answered, second.ended, second.connected) = (60, 60, 60);
+                second.response_s = 0.6;
+                second.connect_s = if at == 0 { 0.006 } else { 60.0 * slow_s };
+            }
+            found(&figures)
+        };
+        let finding = held(13.0).unwrap();
+        assert_eq!(finding.evidence["answered_per_s"], 60.0);
+        assert_eq!(finding.evidence["due_per_s"], 100.0);
+        assert_eq!(finding.evidence["backlog"], 2400.0);
+        // Connects that always took as long show that the limit is a setting.
+        assert_eq!(held(0.0001), None);
     }
 
     #[test]

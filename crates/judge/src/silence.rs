@@ -129,6 +129,7 @@ mod tests {
             answered: 640,
             ended: 640,
             response_s: 64.0,
+            ..Flow::default()
         };
         let mut flow = vec![second; seconds];
         flow[0].due += 64;
@@ -183,6 +184,7 @@ mod tests {
                 answered: u64::from(at % 4 == 3),
                 ended: u64::from(at % 4 == 3),
                 response_s: if at % 4 == 3 { 4.0 } else { 0.0 },
+                ..Flow::default()
             })
             .collect();
         assert_eq!(longest(&slow), None);

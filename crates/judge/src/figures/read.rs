@@ -30,6 +30,17 @@ impl Part {
     }
 }
 
+/// How operations ended, as far as it matters to a [`Flow`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// A connection was established.
+    Connected,
+    /// A request or handshake got an answer.
+    Answered,
+    /// It got none.
+    Unanswered,
+}
+
 impl Figures {
     /// Reads what is needed of a run directory. Row by row only where a run was killed before it
     /// had counted its outcomes.
@@ -47,10 +58,10 @@ impl Figures {
                 (number, Part::Unanswered),
             );
         }
-        let answers = figures.answer_tags();
+        let ends = figures.end_tags();
         run.intervals(|interval| {
-            if let Some(&answered) = answers.get(interval.tag.as_str()) {
-                figures.add_flow(&interval, answered);
+            if let Some(&end) = ends.get(interval.tag.as_str()) {
+                figures.add_flow(&interval, end);
             }
             let phase = figures.phase_at(interval.start_ns);
             if let Some(&(measure, part)) = tags.get(interval.tag.as_str())
@@ -66,22 +77,28 @@ impl Figures {
         Ok(figures)
     }
 
-    /// The tags of response times of requests and handshakes, and whether these were answered.
-    fn answer_tags(&self) -> HashMap<String, bool> {
-        let measures = self.info.measures.iter();
-        let measures = measures.filter(|m| matches!(m.kind.as_str(), "request" | "handshake"));
-        let tags = measures.flat_map(|m| {
-            [
-                (m.name.clone(), true),
-                (format!("{}.failed", m.name), true),
-                (format!("{}.censored", m.name), false),
-            ]
-        });
-        tags.collect()
+    /// The tags of response times of connections, requests and handshakes, and how these ended.
+    fn end_tags(&self) -> HashMap<String, End> {
+        let mut tags = HashMap::new();
+        for measure in &self.info.measures {
+            let name = &measure.name;
+            match measure.kind.as_str() {
+                "connect" => {
+                    tags.insert(name.clone(), End::Connected);
+                }
+                "request" | "handshake" => {
+                    tags.insert(name.clone(), End::Answered);
+                    tags.insert(format!("{name}.failed"), End::Answered);
+                    tags.insert(format!("{name}.censored"), End::Unanswered);
+                }
+                _ => {}
+            }
+        }
+        tags
     }
 
-    /// Adds the requests of an interval to the seconds in which they were due and ended.
-    fn add_flow(&mut self, interval: &Interval, answered: bool) {
+    /// Adds the operations of an interval to the seconds in which they were due and ended.
+    fn add_flow(&mut self, interval: &Interval, end: End) {
         const SECOND: u64 = 1_000_000_000;
         let ended_ns = interval.start_ns + interval.len_ns / 2;
         let ended = (interval.start_ns / SECOND) as usize;
@@ -91,15 +108,22 @@ impl Figures {
         if self.flow.len() <= ended {
             self.flow.resize(ended + 1, Flow::default());
         }
+        let count = interval.hist.count();
+        let total_s = interval.hist.mean() * count as f64 / 1e9;
+        if end == End::Connected {
+            self.flow[ended].connected += count;
+            self.flow[ended].connect_s += total_s;
+            return;
+        }
         for (_, response_ns, count) in interval.hist.iter() {
             let due = (ended_ns.saturating_sub(response_ns) / SECOND) as usize;
             self.flow[due].due += count;
         }
         let second = &mut self.flow[ended];
-        second.ended += interval.hist.count();
-        if answered {
-            second.answered += interval.hist.count();
-            second.response_s += interval.hist.mean() * interval.hist.count() as f64 / 1e9;
+        second.ended += count;
+        if end == End::Answered {
+            second.answered += count;
+            second.response_s += total_s;
         }
     }
 
