@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth picture toolchain
+.PHONY: help run test test-deps check fuzz web bench bench-micro bench-compare bench-peers bench-million bench-model bench-chat bench-ui bench-docs model-truth truth picture toolchain
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # rustup installs cargo there; a fresh shell may not know it yet.
@@ -28,6 +28,8 @@ help:
 	@echo "make bench-docs     write docs/benchmarks.md, and tables of docs/chat.md, from the newest raw data"
 	@echo "make model-truth    accuracy of a model's estimators on samples with known parameters: the tables"
 	@echo "                    of docs/modelling-reference.md, a quarter of an hour of CPU"
+	@echo "make truth      what is said of runs in which a load tool is easily wrong, against what is known of"
+	@echo "                their targets, four minutes"
 	@echo "make picture        draw the README's pictures of terminal and report from a real run"
 
 run: toolchain web
@@ -77,6 +79,9 @@ bench-docs:
 
 model-truth: toolchain
 	@scripts/model-truth.py
+
+truth: toolchain web
+	@scripts/truth/cases.py
 
 picture: toolchain web
 	@cargo build --release --locked --package throng

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""An HTTP server whose faults are known, to hold what Throng says of a target against.
+
+    target.py [--servers N --service S --distribution D] [--spin S | --block S] [--leak SHARE] [--fail SHARE] …
+
+Prints its port, serves until its standard input closes, then prints what it counted as one line of JSON: by
+path, and in all. One thread: what it spins for one request, all others wait.
+"""
+
+import argparse
+import asyncio
+import collections
+import heapq
+import json
+import random
+import socket
+import struct
+import sys
+import time
+
+
+class Queue:
+    """G/G/c, first come, first served: says when a request that arrives now is done."""
+
+    def __init__(self, servers: int, draw) -> None:
+        self.free = [0.0] * servers
+        self.draw = draw
+
+    def done(self, now: float) -> float:
+        start = max(now, heapq.heappop(self.free))
+        done = start + self.draw()
+        heapq.heappush(self.free, done)
+        return done
+
+
+class Server:
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.random = random.Random(options.seed)
+        self.received = collections.Counter()
+        self.answered = 0
+        self.answered_by_second = collections.Counter()
+        self.begun = time.monotonic()
+        self.queue = None
+        if options.service > 0:
+            mean = options.service
+            draws = {
+                "exponential": lambda: self.random.expovariate(1 / mean),
+                "deterministic": lambda: mean,
+            }
+            self.queue = Queue(options.servers, draws[options.distribution])
+        self.seconds = collections.Counter()
+
+    def elapsed(self) -> float:
+        """Since the first request."""
+        return time.monotonic() - self.begun
+
+    def request(self, connection: "Connection", path: str, close: bool) -> None:
+        if not self.received:
+            self.begun = time.monotonic()
+        self.received[path] += 1
+        options = self.options
+        now = time.monotonic()
+        self.seconds[int(self.elapsed())] += 1
+        if options.die_above and self.seconds[int(self.elapsed())] > options.die_above:
+            # Takes requests and never answers again.
+            options.freeze_at = min(options.freeze_at, self.elapsed())
+        if options.spin:
+            until = now + options.spin
+            while time.monotonic() < until:
+                pass
+        if options.block:
+            time.sleep(options.block)
+        if options.leak and self.random.random() < options.leak:
+            return
+        if options.reset and self.random.random() < options.reset:
+            connection.reset()
+            return
+        if options.late and self.random.random() < options.late:
+            self.at(now + options.late_by, connection, path, 200, close)
+            return
+        status = 500 if options.fail and self.random.random() < options.fail else 200
+        done = self.queue.done(now) if self.queue else now
+        self.at(done, connection, path, status, close)
+
+    def at(self, done: float, connection: "Connection", path: str, status: int, close: bool) -> None:
+        """Answers when it is time. While the server is frozen nothing is."""
+        loop = asyncio.get_running_loop()
+        thaw = self.begun + self.options.freeze_at + self.options.freeze_for
+        frozen = self.begun + self.options.freeze_at <= done < thaw
+        if frozen:
+            if self.options.freeze_for == float("inf"):
+                return
+            done = thaw
+        if done <= time.monotonic():
+            connection.answer(path, status, close)
+        else:
+            loop.call_at(loop.time() + done - time.monotonic(), connection.answer, path, status, close)
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.buffer = b""
+        self.transport = None
+
+    def connection_made(self, transport) -> None:
+        self.transport = transport
+        if self.server.options.slow_reader:
+            self.transport.pause_reading()
+            self.read_slowly()
+
+    def read_slowly(self) -> None:
+        """One read of the receive buffer a second."""
+        if self.transport.is_closing():
+            return
+        self.transport.resume_reading()
+        loop = asyncio.get_running_loop()
+        loop.call_later(1.0, self.read_slowly)
+
+    def data_received(self, data: bytes) -> None:
+        if self.server.options.slow_reader:
+            self.transport.pause_reading()
+        self.buffer += data
+        while (end := self.buffer.find(b"\r\n\r\n")) >= 0:
+            head = self.buffer[:end].lower()
+            length = 0
+            at = head.find(b"content-length:")
+            if at >= 0:
+                length = int(head[at + 15 :].split(b"\r\n", 1)[0])
+            if len(self.buffer) < end + 4 + length:
+                return
+            path = self.buffer.split(b" ", 2)[1].decode("latin-1")
+            self.buffer = self.buffer[end + 4 + length :]
+            self.server.request(self, path, b"connection: close" in head)
+
+    def answer(self, path: str, status: int, close: bool) -> None:
+        if self.transport.is_closing():
+            return
+        self.server.answered += 1
+        self.server.answered_by_second[int(self.server.elapsed())] += 1
+        reason = "OK" if status == 200 else "Internal Server Error"
+        body = b"x" * self.server.options.size
+        self.transport.write(b"HTTP/1.1 %d %s\r\ncontent-length: %d\r\n\r\n%s" % (status, reason.encode(), len(body), body))
+        if close:
+            self.transport.close()
+
+    def reset(self) -> None:
+        raw = self.transport.get_extra_info("socket")
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
+
+
+async def serve(options: argparse.Namespace) -> None:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if options.slow_reader:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    listener.bind((options.address, options.port))
+    listener.listen(options.backlog)
+    print(listener.getsockname()[1], flush=True)
+    server = Server(options)
+    loop = asyncio.get_running_loop()
+    closed = loop.run_in_executor(None, sys.stdin.buffer.read)
+    if not options.accept_nobody:
+        await loop.create_server(lambda: Connection(server), sock=listener, backlog=options.backlog)
+    await closed
+    counts = {
+        "received": sum(server.received.values()),
+        "answered": server.answered,
+        "answered_by_second": [server.answered_by_second[s] for s in range(int(server.elapsed()) + 1)],
+        "by_path": dict(server.received),
+    }
+    print(json.dumps(counts), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--address", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--backlog", type=int, default=1024)
+    parser.add_argument("--accept-nobody", action="store_true")
+    parser.add_argument("--servers", type=int, default=1, help="of the queue")
+    parser.add_argument("--service", type=float, default=0.0, help="mean service time in seconds; no work")
+    parser.add_argument("--distribution", choices=["exponential", "deterministic"], default="exponential")
+    parser.add_argument("--spin", type=float, default=0.0, help="CPU time of a request, in seconds")
+    parser.add_argument("--block", type=float, default=0.0, help="time the thread sleeps for a request")
+    parser.add_argument("--freeze-at", type=float, default=float("inf"), help="seconds after the first request")
+    parser.add_argument("--freeze-for", type=float, default=float("inf"))
+    parser.add_argument("--die-above", type=int, default=0, help="requests in a second")
+    parser.add_argument("--leak", type=float, default=0.0, help="share never answered")
+    parser.add_argument("--late", type=float, default=0.0, help="share answered late")
+    parser.add_argument("--late-by", type=float, default=0.0)
+    parser.add_argument("--fail", type=float, default=0.0, help="share answered with status 500")
+    parser.add_argument("--reset", type=float, default=0.0, help="share answered with a reset")
+    parser.add_argument("--slow-reader", action="store_true")
+    parser.add_argument("--size", type=int, default=2, help="of the response body")
+    parser.add_argument("--seed", type=int, default=1)
+    asyncio.run(serve(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()
