@@ -38,6 +38,11 @@ impl<'a> Diagnostics<'a> {
         self.collector.warning("ignored", &Place::at(at), message);
     }
 
+    /// A name cannot stay what it is.
+    pub(crate) fn renamed(&mut self, at: Range<usize>, message: String) {
+        self.collector.warning("renamed", &Place::at(at), message);
+    }
+
     /// Something is carried over and means a little less or more here. Of each kind the first is
     /// reported.
     pub(crate) fn differs(&mut self, kind: &'static str, at: Range<usize>, message: &str) {

@@ -54,7 +54,7 @@ impl Importer<'_> {
             self.diagnostics
                 .lost(value_at(node, "ack"), message.to_owned());
         }
-        let Some(mut step) = self.raw_step(node, &around) else {
+        let Some(step) = self.raw_step(node, &around) else {
             // So that what reads them is not reported as well.
             for name in dynamic.iter().filter_map(|part| part.attribute("name")) {
                 let name = self.set_variable(name);
@@ -66,7 +66,6 @@ impl Importer<'_> {
         for part in dynamic {
             self.read_dyn_variable(*part, Seen::Message, &mut around.save);
         }
-        around.put_tag(&mut step);
         self.answered(step, ack != Some("no_ack"), around, steps);
     }
 

@@ -415,7 +415,6 @@ impl Importer<'_> {
         if binary {
             step.put("binary", Item::Bare("true".to_owned()));
         }
-        around.put_tag(&mut step);
         self.answered(step, waits, around, steps);
     }
 
@@ -429,9 +428,17 @@ impl Importer<'_> {
         steps: &mut Vec<Map>,
     ) {
         if !waits {
+            // It takes no time, so it must not be among those that wait.
+            let tag = if around.tag.is_empty() {
+                "send"
+            } else {
+                &around.tag
+            };
+            step.put("as", Item::Text(literal(&format!("{tag} (no_ack)"))));
             steps.push(step);
             return;
         }
+        around.put_tag(&mut step);
         let Around { save, matches, .. } = around;
         let mut reply = Map::new(step.at.clone());
         if !save.entries.is_empty() {

@@ -50,6 +50,11 @@ pub(super) struct Session {
 /// An exponential pause is longer than this multiple of its mean once in 22,000.
 const EXPONENTIAL_MEANS: f64 = 10.0;
 
+/// What the probabilities of all sessions have to sum to.
+const PROBABILITY_SUM: f64 = 100.0;
+/// Three sessions of 33.3 % are a third each.
+const PROBABILITY_ROUNDING: f64 = 0.5;
+
 impl Importer<'_> {
     pub(super) fn read_sessions(&mut self, node: Node<'_, '_>) -> Vec<Program> {
         let speaks = |name: &str| node.descendants().any(|p| p.tag_name().name() == name);
@@ -60,21 +65,45 @@ impl Importer<'_> {
                 self.unknown_element(session);
                 continue;
             }
-            let program = self.read_session(session);
-            if programs.iter().any(|other| other.name == program.name) {
-                let message = format!("two sessions are called `{}`", program.name);
-                self.diagnostics
-                    .error("duplicate-name", value_at(session, "name"), message);
-                continue;
+            let mut program = self.read_session(session);
+            let is_taken = |name: &str| programs.iter().any(|other| other.name == name);
+            if is_taken(&program.name) {
+                let numbered = (2..).map(|n| format!("{}-{n}", program.name));
+                let name = numbered.into_iter().find(|name| !is_taken(name));
+                let name = name.expect("there are more numbers than sessions");
+                let message = format!(
+                    "another session is called `{}`: this one is `{name}`",
+                    program.name
+                );
+                self.diagnostics.renamed(value_at(session, "name"), message);
+                program.name = name;
             }
             programs.push(program);
         }
+        self.check_probabilities(node, &programs);
         if programs.is_empty() {
             let message = "there is no session".to_owned();
             self.diagnostics
                 .error("missing-element", opening(node), message);
         }
         programs
+    }
+
+    /// Tsung takes probabilities as they are, in per cent.
+    fn check_probabilities(&mut self, node: Node<'_, '_>, programs: &[Program]) {
+        let Some(first) = elements(node).find(|session| session.attribute("probability").is_some())
+        else {
+            return;
+        };
+        let sum: f64 = programs.iter().map(|program| program.weight).sum();
+        if (sum - PROBABILITY_SUM).abs() > PROBABILITY_ROUNDING {
+            let message = format!(
+                "the probabilities of all sessions sum to {}, not 100: they are taken as weights",
+                text::number(sum)
+            );
+            self.diagnostics
+                .differs("probabilities", value_at(first, "probability"), &message);
+        }
     }
 
     fn read_session(&mut self, node: Node<'_, '_>) -> Program {

@@ -88,6 +88,9 @@ impl Importer<'_> {
                     }
                 }
                 None if inner == "ts_user_server:get_unique_id" => out.push_str("${user + 1}"),
+                None if inner == "ts_user_server:get_really_unique_id" => {
+                    out.push_str("${int(now() / 1000)}-${user + 1}");
+                }
                 None => {
                     let message = format!("the Erlang function `{inner}` cannot be called");
                     self.diagnostics.lost(at.clone(), message);

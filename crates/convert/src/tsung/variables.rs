@@ -159,6 +159,9 @@ impl Importer<'_> {
                 if node.attribute("callback") == Some("ts_user_server:get_unique_id") {
                     return same(format!("${{{USER_ID}}}"));
                 }
+                if node.attribute("callback") == Some("ts_user_server:get_really_unique_id") {
+                    return same(format!("${{int(now() / 1000)}}-${{{USER_ID}}}"));
+                }
                 let message = "Erlang code is not supported".to_owned();
                 self.diagnostics.lost(value_at(node, "sourcetype"), message);
                 None
