@@ -32,7 +32,7 @@ pub fn verdict(summary: &Summary, info: &RunInfo, directory: &str, style: Style)
     lines.extend(figures(summary).render(COLUMNS, style));
     lines.push(String::new());
     lines.extend(
-        foot(summary, directory)
+        foot(summary, info, directory)
             .iter()
             .map(|line| line.render(COLUMNS, style)),
     );
@@ -172,7 +172,16 @@ fn others(users: &UsersSummary) -> String {
         .collect()
 }
 
-fn foot(summary: &Summary, directory: &str) -> Vec<Line> {
+/// Users that started, and how many the plan has; of random arrivals it has an expectation.
+fn started(users: &UsersSummary, info: &RunInfo) -> String {
+    let (started, planned) = (units::count(users.started), units::about(users.planned));
+    match info.phases.iter().any(|phase| phase.kind == "poisson") {
+        true => format!("{started} started ({planned} expected)"),
+        false => format!("{started} of {planned} planned started"),
+    }
+}
+
+fn foot(summary: &Summary, info: &RunInfo, directory: &str) -> Vec<Line> {
     let (users, health) = (&summary.users, &summary.health);
     let line = |name: &str, text: String| {
         Line::default()
@@ -184,9 +193,8 @@ fn foot(summary: &Summary, directory: &str) -> Vec<Line> {
         line(
             "users",
             format!(
-                "{} of {} planned started, {} connected, {} refused{}{}; peak {}",
-                units::count(users.started),
-                units::about(users.planned),
+                "{}, {} connected, {} refused{}{}; peak {}",
+                started(users, info),
                 units::count(users.connected),
                 units::count(users.refused),
                 match users.sessions > users.started {

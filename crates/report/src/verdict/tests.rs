@@ -104,6 +104,16 @@ fn repeated_sessions_are_not_users() {
 }
 
 #[test]
+fn random_arrivals_are_expected() {
+    let mut info = info();
+    info.phases[0].kind = "poisson".to_owned();
+    let mut summary = summary();
+    (summary.users.planned, summary.users.started) = (50.0, 38);
+    let text = verdict(&summary, &info, "runs/x", UNICODE);
+    assert!(text.contains("38 started (50 expected), "), "{text}");
+}
+
+#[test]
 fn colours_add_nothing_but_colour() {
     let coloured = verdict(&summary(), &info(), "runs/x", COLOUR);
     let mut stripped = coloured.clone();
