@@ -122,7 +122,14 @@ pub fn judge_figures(
     let thresholds = threshold::evaluate_all(figures, thresholds);
 
     let mut findings = health::findings(figures, &health, &users, &measures, allow_lost_workers);
-    findings.extend(failures(&figures.info.steps, &measures, &meant_to_fail));
+    // Behind what makes the run untrusted, and before all else.
+    let is_grave = |finding: &Finding| finding.severity == Severity::Fatal;
+    let at = findings
+        .iter()
+        .rposition(is_grave)
+        .map_or(0, |last| last + 1);
+    let failures = failures(&figures.info.steps, &measures, &meant_to_fail);
+    findings.splice(at..at, failures);
     findings.extend(findings::findings(figures, &thresholds, &measures));
     saturation::blame(figures, &mut findings);
     let verdict = verdict(figures, &findings, &thresholds);

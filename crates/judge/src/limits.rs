@@ -113,7 +113,7 @@ pub const SLOW_CONNECTS_S_MIN: f64 = 0.1;
 /// Shorter runs say nothing of it.
 pub const SATURATED_SECONDS_MIN: usize = 5;
 /// A target that answered nothing for this many seconds in a row, although requests waited, was silent …
-pub const SILENT_SECONDS_MIN: usize = 3;
+pub const SILENT_SECONDS_MIN: usize = 2;
 /// … if that is this many times the longest mean response time of a second …
 pub const SILENT_TIMES_RESPONSE: f64 = 3.0;
 /// … and as many answers were to be expected in the time: of exponential times none comes by chance once in

@@ -161,7 +161,7 @@ mod tests {
         assert_eq!((silence.since_s, silence.seconds), (12, 5));
         assert!(!silence.is_last);
         let mut short = closed(30);
-        freeze(&mut short[12..14]);
+        freeze(&mut short[12..13]);
         assert_eq!(longest(&short), None);
     }
 

@@ -56,22 +56,54 @@ impl Cgroup {
     }
 }
 
-/// The folders of this process's own control group and of those around it.
-pub(crate) fn own_folders() -> Vec<PathBuf> {
+/// The folders of this process's own control group of `controller` and of those around it.
+pub(crate) fn own_folders(controller: &str) -> Vec<PathBuf> {
     let own = procfs::read("self/cgroup").unwrap_or_default();
-    folders(Path::new(CGROUPS), &own)
+    folders(Path::new(CGROUPS), &own, controller)
 }
 
-/// From the text of `/proc/self/cgroup`: the version 2 hierarchy is the line that begins with `0::`.
-fn folders(root: &Path, own: &str) -> Vec<PathBuf> {
-    let Some(path) = own.lines().find_map(|line| line.strip_prefix("0::/")) else {
+/// From the text of `/proc/self/cgroup`, lines `number:controllers:path`: the controller's own hierarchy where it
+/// has one (version 1), else the one without controllers (version 2).
+fn folders(root: &Path, own: &str, controller: &str) -> Vec<PathBuf> {
+    let mut lines = own.lines().filter_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(":/")?;
+        Some((controllers, path))
+    });
+    let has = |controllers: &str| controllers.split(',').any(|name| name == controller);
+    let found = lines
+        .clone()
+        .find(|(controllers, _)| has(controllers))
+        .map(|(_, path)| (root.join(controller), path))
+        .or_else(|| {
+            let (_, path) = lines.find(|(controllers, _)| controllers.is_empty())?;
+            Some((root.to_owned(), path))
+        });
+    let Some((root, path)) = found else {
         return Vec::new();
     };
     let own = root.join(path);
     let up = own
         .ancestors()
-        .take_while(|folder| folder.starts_with(root));
+        .take_while(|folder| folder.starts_with(&root));
     up.map(Path::to_owned).collect()
+}
+
+/// How long this process's groups were held back by a CPU limit so far.
+pub(crate) fn throttled_ns() -> u64 {
+    let stats = own_folders("cpu").into_iter();
+    let stats = stats.filter_map(|folder| text(&folder.join("cpu.stat")).ok());
+    stats.map(|stat| throttled_ns_in(&stat)).sum()
+}
+
+/// From the text of `cpu.stat`: microseconds in version 2, nanoseconds in version 1.
+fn throttled_ns_in(stat: &str) -> u64 {
+    let field = |name: &str| {
+        let mut lines = stat.lines().filter_map(|line| line.split_once(' '));
+        let (_, value) = lines.find(|(found, _)| *found == name)?;
+        value.trim().parse::<u64>().ok()
+    };
+    let version_2 = field("throttled_usec").map(|us| us.saturating_mul(1_000));
+    version_2.or_else(|| field("throttled_time")).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -82,10 +114,26 @@ mod tests {
     fn folders_go_up_to_the_root() {
         let root = Path::new("/g");
         let own = "4:memory:/old\n0::/user.slice/run.scope\n";
-        let found = folders(root, own);
+        let found = folders(root, own, "cpu");
         let expected = ["/g/user.slice/run.scope", "/g/user.slice", "/g"];
         assert_eq!(found, expected.map(PathBuf::from));
-        assert_eq!(folders(root, "0::/\n"), [PathBuf::from("/g")]);
-        assert_eq!(folders(root, "4:memory:/old\n"), Vec::<PathBuf>::new());
+        assert_eq!(folders(root, "0::/\n", "cpu"), [PathBuf::from("/g")]);
+        assert_eq!(
+            folders(root, "4:memory:/old\n", "cpu"),
+            Vec::<PathBuf>::new()
+        );
+        let own = "0::/\n4:cpu,cpuacct:/a\n";
+        let expected = ["/g/cpu/a", "/g/cpu"].map(PathBuf::from);
+        assert_eq!(folders(root, own, "cpu"), expected);
+    }
+
+    #[test]
+    fn throttled_time_is_read_in_both_versions() {
+        assert_eq!(
+            throttled_ns_in("usage_usec 9\nnr_throttled 2\nthrottled_usec 31\n"),
+            31_000
+        );
+        assert_eq!(throttled_ns_in("nr_periods 5\nthrottled_time 77\n"), 77);
+        assert_eq!(throttled_ns_in("usage_usec 9\n"), 0);
     }
 }

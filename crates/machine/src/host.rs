@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::cgroup;
 use crate::procfs::{self, TICKS_PER_S, setting, table_value};
 
 /// Running totals since the machine or the process started.
@@ -9,6 +10,8 @@ use crate::procfs::{self, TICKS_PER_S, setting, table_value};
 pub struct Totals {
     /// CPU time of this process, all threads.
     pub cpu_process_ns: u64,
+    /// Time in which a CPU limit of its control groups held this process back.
+    pub cpu_throttled_ns: u64,
     pub network: Network,
 }
 
@@ -34,6 +37,7 @@ pub fn totals() -> Totals {
     let read = |name: &str| procfs::read(name).unwrap_or_default();
     Totals {
         cpu_process_ns: cpu_process_ns().unwrap_or(0),
+        cpu_throttled_ns: cgroup::throttled_ns(),
         network: Network::parse(
             &read("net/snmp"),
             &read("net/netstat"),

@@ -40,14 +40,17 @@ impl Memory {
         let sockets = procfs::read("net/sockstat").unwrap_or_default();
         let machine = procfs::read("meminfo").ok();
         let machine = machine.and_then(|info| machine_memory(&info, &sockets));
-        let groups = cgroup::own_folders().into_iter().filter_map(|folder| {
-            let text = |name: &str| procfs::text(&folder.join(name)).ok();
-            group_memory(
-                &text("memory.max")?,
-                &text("memory.current")?,
-                &text("memory.stat").unwrap_or_default(),
-            )
-        });
+        let groups = cgroup::own_folders("memory")
+            .into_iter()
+            .filter_map(|folder| {
+                let text = |name: &str| procfs::text(&folder.join(name)).ok();
+                // Version 2, then version 1.
+                group_memory(
+                    &text("memory.max").or_else(|| text("memory.limit_in_bytes"))?,
+                    &text("memory.current").or_else(|| text("memory.usage_in_bytes"))?,
+                    &text("memory.stat").unwrap_or_default(),
+                )
+            });
         tightest(machine.into_iter().chain(groups))
     }
 }
@@ -89,9 +92,9 @@ fn machine_memory(meminfo: &str, sockstat: &str) -> Option<Memory> {
 fn group_memory(max: &str, current: &str, stat: &str) -> Option<Memory> {
     let total_bytes = max.trim().parse::<u64>().ok()?;
     let current: u64 = current.trim().parse().ok()?;
-    let idle_files = stat
-        .lines()
-        .find_map(|line| line.strip_prefix("inactive_file "));
+    // Version 1 has the sum over the groups within as a field of its own.
+    let field = |name: &str| stat.lines().find_map(|line| line.strip_prefix(name));
+    let idle_files = field("total_inactive_file ").or_else(|| field("inactive_file "));
     let idle_files: u64 = idle_files.and_then(|n| n.trim().parse().ok()).unwrap_or(0);
     let used = current.saturating_sub(idle_files);
     Some(Memory {
@@ -147,6 +150,8 @@ mod tests {
         let stat = "anon 5\ninactive_file 100\nactive_file 7\n";
         let memory = group_memory("1000\n", "600\n", stat).unwrap();
         assert_eq!((memory.total_bytes, memory.available_bytes), (1_000, 500));
+        let stat_1 = "inactive_file 1\ntotal_inactive_file 100\n";
+        assert_eq!(group_memory("1000\n", "600\n", stat_1), Some(memory));
         assert_eq!(group_memory("max\n", "600\n", stat), None);
         assert_eq!(
             group_memory("1000\n", "2000\n", "")

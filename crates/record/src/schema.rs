@@ -223,6 +223,9 @@ pub struct SeriesRow {
     pub cpu_loops_ns: u64,
     /// Time the loops' threads were ready but another ran on their core.
     pub cpu_wait_ns: u64,
+    /// Time in which a CPU limit of the generator's control groups held it back (`cpu.stat`).
+    #[serde(default)]
+    pub cpu_throttled_ns: u64,
     /// CPU time of the generator process and its workers.
     pub cpu_process_ns: u64,
     /// The busiest loop's CPU time as a share of the interval, 0..=1; spinning for punctuality

@@ -265,6 +265,9 @@ impl Conductor<'_> {
             .cpu_process_ns
             .saturating_sub(self.progress.totals.cpu_process_ns)
             + usage.cpu_ns.saturating_sub(self.progress.usage.cpu_ns);
+        row.cpu_throttled_ns = totals
+            .cpu_throttled_ns
+            .saturating_sub(self.progress.totals.cpu_throttled_ns);
         let lost = totals.network.since(&self.progress.totals.network);
         row.host_retransmits = lost.retransmits;
         row.host_syn_retransmits = lost.syn_retransmits;

@@ -1,4 +1,4 @@
-//! What held the generator back: its own CPU, a target that is slow to take connections, somebody
+//! What held the generator back: a limit of its CPU, its own CPU, a target that is slow to take connections, somebody
 //! else's CPU, or none of them.
 
 use record::schema::SeriesRow;
@@ -20,10 +20,13 @@ pub(super) struct Cause {
     pub(super) busy: f64,
     /// Time that loops were ready and did not run, as a share of the cores they could use.
     pub(super) wait: f64,
+    /// Time in which a limit of a control group held the generator back.
+    limited: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    Limited,
     Cpu,
     Connecting,
     Starved,
@@ -33,6 +36,7 @@ enum Kind {
 impl Cause {
     pub(super) fn code(&self) -> &'static str {
         match self.kind {
+            Kind::Limited => "generator-limited",
             Kind::Cpu => "generator-cpu",
             Kind::Connecting => "connecting-limit",
             Kind::Starved => "generator-starved",
@@ -44,6 +48,10 @@ impl Cause {
     pub(super) fn words(&self) -> String {
         let (busy, wait) = (units::percent(self.busy), units::percent(self.wait));
         match self.kind {
+            Kind::Limited => format!(
+                "a CPU limit of its control group held the generator back {} of the time (`cpu.max`)",
+                units::percent(self.limited)
+            ),
             Kind::Cpu => format!("the generator ran out of CPU (loops {busy} busy)"),
             Kind::Connecting => "users arrived faster than connections were established, and the \
                 limit of concurrent connection attempts was reached (`options.connecting_max`)"
@@ -88,7 +96,10 @@ pub(super) fn of(figures: &Figures) -> Cause {
         own = own.max(of_cores(loops_ns, generator.cores));
         busy = busy.max(own);
     }
-    let kind = if own >= LOOP_BUSY_MIN {
+    let limited = of_cores(rows.iter().map(|row| row.cpu_throttled_ns).sum(), 1);
+    let kind = if limited >= CPU_WAIT_MIN {
+        Kind::Limited
+    } else if own >= LOOP_BUSY_MIN {
         Kind::Cpu
     } else if held(&rows) >= HELD_SHARE_MIN {
         Kind::Connecting
@@ -101,6 +112,7 @@ pub(super) fn of(figures: &Figures) -> Cause {
         kind,
         busy: busy.min(1.0),
         wait,
+        limited: limited.min(1.0),
     }
 }
 

@@ -193,6 +193,23 @@ fn late_operations_name_their_cause() {
         figures
     };
     check(
+        &late(|row| {
+            row.loop_busy_max = 0.97;
+            row.cpu_throttled_ns = SECOND / 2;
+            row.users_held = row.users_started;
+        }),
+        Verdict::Untrusted,
+        &expect![[r#"
+            Fatal generator-limited
+                1 % of operations started more than 300 ms late (limit 100 ms): a CPU limit of
+                its control group held the generator back 50 % of the time (`cpu.max`); reached
+                100 operations/s
+            Note users-held
+                1,000 users started late: the limit of concurrent connection attempts was
+                reached (`options.connecting_max`)
+        "#]],
+    );
+    check(
         &late(|row| row.loop_busy_max = 0.97),
         Verdict::Untrusted,
         &expect![[r#"
