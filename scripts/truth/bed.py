@@ -95,7 +95,7 @@ class Bed:
         self.space = pathlib.Path(space)
         self.runs = 0
 
-    def run(self, scenario: str, *args, verb="run", before=(), while_running=None, env=None) -> Run:
+    def run(self, scenario: str, *args, verb="run", before=(), while_running=None, env=None, limit_s=LIMIT_S) -> Run:
         """`before`: a command that runs Throng, such as `ip netns exec NAME`; `while_running` is called with the
         process."""
         self.runs += 1
@@ -116,7 +116,7 @@ class Bed:
         try:
             if while_running:
                 while_running(process)
-            out, err = process.communicate(timeout=LIMIT_S)
+            out, err = process.communicate(timeout=limit_s)
         finally:
             if process.poll() is None:
                 process.kill()

@@ -80,7 +80,8 @@ class Server:
             self.at(now + options.late_by, connection, path, 200, close)
             return
         status = 500 if options.fail and self.random.random() < options.fail else 200
-        done = self.queue.done(now) if self.queue else now
+        queued = self.queue and options.queue_path in (None, path)
+        done = self.queue.done(now) if queued else now
         self.at(done, connection, path, status, close)
 
     def at(self, done: float, connection: "Connection", path: str, status: int, close: bool) -> None:
@@ -182,6 +183,7 @@ def main() -> None:
     parser.add_argument("--accept-nobody", action="store_true")
     parser.add_argument("--servers", type=int, default=1, help="of the queue")
     parser.add_argument("--service", type=float, default=0.0, help="mean service time in seconds; no work")
+    parser.add_argument("--queue-path", help="only requests of this path go through it")
     parser.add_argument("--distribution", choices=["exponential", "deterministic"], default="exponential")
     parser.add_argument("--spin", type=float, default=0.0, help="CPU time of a request, in seconds")
     parser.add_argument("--block", type=float, default=0.0, help="time the thread sleeps for a request")

@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+"""Who is to blame? Situations in which the target, the network or the generator is known to be the limit, each run
+several times on real sockets.
+
+    scripts/truth/blame.py [--repeat N] [--json FILE] [SITUATION]...
+
+A run is right if its first complaint - the first finding that is a warning or fatal - is one of those that are true
+of the situation, and if no finding blames another side. Needs root: it makes namespaces and control groups.
+"""
+
+import argparse
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+from bed import LIMIT_S, Bed, Run, target
+from network import SERVER, network
+
+SITUATIONS = {}
+NOTHING = "nothing"
+# Findings that say who did it.
+TARGETS = ("target-saturated", "target-stopped", "target-stalled", "target-limit")
+GENERATORS = ("generator-", "connecting-limit")
+
+
+def situation(whose: str, *complaints: str):
+    """`whose`: the side that is to blame, `target`, `generator` or `nobody`; `complaints`: those that name it."""
+
+    def add(run):
+        SITUATIONS[run.__name__] = (whose, complaints, run)
+        return run
+
+    return add
+
+
+def scenario(port, steps: str, arrivals: str, options: str = "", address: str = "127.0.0.1") -> str:
+    return f"""
+name: blame
+target: http://{address}:{port}/
+sessions:
+  visitor: [{steps}]
+arrivals: [{arrivals}]
+options: {{ drain: 1s{options} }}
+"""
+
+
+def at_target(bed: Bed, *options, steps="{ get: / }", rate="100/s", time="8s", more="", **how) -> Run:
+    """A run of a constant rate against a target of these options."""
+    with target(*options) as server:
+        return bed.run(scenario(server.port, steps, f"{{ constant: {rate}, for: {time} }}", more), **how)
+
+
+# The target.
+
+
+@situation("target", "target-saturated")
+def cpu_bound(bed):
+    return at_target(bed, "--spin", 0.003, rate="600/s")
+
+
+@situation("target", "target-saturated")
+def single_threaded(bed):
+    return at_target(bed, "--block", 1 / 480, rate="1000/s")
+
+
+@situation("target", "target-saturated")
+def far_overloaded(bed):
+    return at_target(bed, "--block", 1 / 480, rate="2000/s")
+
+
+@situation("target", "target-stalled")
+def stalling(bed):
+    return at_target(bed, "--freeze-at", 3, "--freeze-for", 3, time="10s")
+
+
+@situation("target", "target-stopped")
+def frozen(bed):
+    return at_target(bed, "--freeze-at", 3, time="10s")
+
+
+@situation("target", "errors")
+def leaking(bed):
+    return at_target(bed, "--leak", 0.05, rate="200/s", more=", timeout: 1s")
+
+
+@situation("target", "errors")
+def late(bed):
+    return at_target(bed, "--late", 0.46, "--late-by", 3, more=", timeout: 1s")
+
+
+@situation("target", "errors")
+def failing(bed):
+    return at_target(bed, "--fail", 0.5)
+
+
+@situation("target", "errors")
+def resetting(bed):
+    return at_target(bed, "--reset", 0.3)
+
+
+@situation("target", "nothing-succeeded")
+def refusing(bed):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return bed.run(scenario(probe.getsockname()[1], "{ get: / }", "{ constant: 200/s, for: 4s }"))
+
+
+@situation("target", "target-saturated", "target-stopped", "nothing-succeeded", "steps-never-succeeded")
+def accept_queue_full(bed):
+    return at_target(bed, "--accept-nobody", "--backlog", 16, more=", connect_timeout: 2s, timeout: 4s")
+
+
+@situation("target", "steps-never-succeeded", "target-saturated")
+def slow_reader(bed):
+    """4 KiB a second of a body of 60 KB, and five seconds to answer."""
+    steps = "{ post: /, body: '${random_string(60000)}' }"
+    return at_target(bed, "--slow-reader", steps=steps, rate="20/s", time="10s", more=", timeout: 5s")
+
+
+@situation("target", "errors", "target-stopped")
+def killed(bed):
+    with target() as server:
+
+        def kill(_):
+            time.sleep(4)
+            server.process.kill()
+
+        text = scenario(server.port, "{ get: / }", "{ constant: 200/s, for: 8s }")
+        return bed.run(text, while_running=kill)
+
+
+@situation("target", "target-saturated")
+def one_slow_step(bed):
+    steps = "{ get: /a }, { get: /slow }, { get: /b }"
+    options = ["--servers", 1, "--service", 0.02, "--queue-path", "/slow"]
+    return at_target(bed, *options, steps=steps, rate="100/s", time="10s", more=", timeout: 30s")
+
+
+@situation("nobody")
+def closed_on_saturated(bed):
+    """A closed load waits for its target: that is what it is for."""
+    with target("--block", 1 / 480) as server:
+        return bed.run(scenario(server.port, "{ get: / }", "{ users: 64, for: 8s }"))
+
+
+# The network.
+
+
+@situation("target", "target-saturated")
+def slow_network(bed):
+    with network(delay=0.005, bytes_per_s=125_000) as net:
+        with target("--size", 10_000, "--address", SERVER, before=net.server) as server:
+            text = scenario(server.port, "{ get: / }", "{ constant: 50/s, for: 8s }", ", timeout: 30s", SERVER)
+            return bed.run(text, before=net.client)
+
+
+@situation("target", "retransmits", "host-syn-retransmits")
+def lossy_network(bed):
+    with network(loss=0.05, delay=0.005) as net:
+        with target("--address", SERVER, before=net.server) as server:
+            text = scenario(server.port, "{ get: / }", "{ constant: 50/s, for: 8s }", ", timeout: 30s", SERVER)
+            return bed.run(text, before=net.client)
+
+
+@situation("nobody")
+def slow_names(bed):
+    """Names are resolved before the run."""
+    name = f"throng-dns-{os.getpid()}"
+    etc = pathlib.Path("/etc/netns") / name
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        subprocess.run(["ip", "-n", name, "link", "set", "lo", "up"], check=True)
+        etc.mkdir(parents=True)
+        (etc / "resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:10\n")
+        inside = ["ip", "netns", "exec", name]
+        dns = subprocess.Popen([*inside, sys.executable, str(pathlib.Path(__file__).parent / "slow_names.py")])
+        try:
+            with target(before=inside) as server:
+                arrivals = "{ constant: 100/s, for: 5s }"
+                return bed.run(scenario(server.port, "{ get: / }", arrivals, address="slow.test"), before=inside)
+        finally:
+            dns.kill()
+            dns.wait()
+    finally:
+        subprocess.run(["ip", "netns", "del", name], check=False)
+        (etc / "resolv.conf").unlink(missing_ok=True)
+        etc.rmdir()
+
+
+# The generator.
+
+
+@contextlib.contextmanager
+def hello(bed: Bed, cores: str = ""):
+    """The fastest target there is: its port."""
+    before = ["taskset", "-c", cores] if cores else []
+    command = [*before, str(bed.throng), "serve", "hello", "--listen", "127.0.0.1:0", "--until-stdin-closes"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        yield int(line.rsplit(":", 1)[1].split()[0].strip("/"))
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def cgroup(controller: str, **limits):
+    """A control group of version 1: a command that runs others in it."""
+    group = pathlib.Path("/sys/fs/cgroup") / controller / f"throng-{os.getpid()}"
+    group.mkdir()
+    try:
+        for name, value in limits.items():
+            (group / f"{controller}.{name}").write_text(str(value))
+        yield ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh"]
+    finally:
+        for _ in range(50):
+            with contextlib.suppress(OSError):
+                group.rmdir()
+                break
+            time.sleep(0.1)
+
+
+KEEP = "{ get: / }, { get: / }, { get: / }, { get: / }, { get: / }, { get: / }, { get: / }, { get: / }"
+
+
+@situation("generator", "generator-limited")
+def fifth_of_a_core(bed):
+    with hello(bed) as port, cgroup("cpu", cfs_period_us=100_000, cfs_quota_us=20_000) as before:
+        return bed.run(scenario(port, KEEP, "{ constant: 8000/s, for: 6s }"), before=before)
+
+
+@situation("generator", "generator-starved", "generator-lag", "generator-cpu")
+def busy_neighbour(bed):
+    spin = "while True: pass"
+    neighbours = [
+        subprocess.Popen(["taskset", "-c", "1", "nice", "-n", "-15", sys.executable, "-c", spin]) for _ in range(3)
+    ]
+    try:
+        with hello(bed, "0") as port:
+            text = scenario(port, KEEP, "{ constant: 500/s, for: 6s }")
+            return bed.run(text, before=["taskset", "-c", "1"])
+    finally:
+        for neighbour in neighbours:
+            neighbour.kill()
+            neighbour.wait()
+
+
+@situation("generator", "generator-files")
+def out_of_files(bed):
+    with hello(bed) as port:
+        steps = "{ get: / }, { think: 5s }, { get: / }"
+        text = scenario(port, steps, "{ constant: 200/s, for: 6s }", ", mode: precise, loops: 1")
+        # Root without this capability cannot raise its limits.
+        before = ["setpriv", "--bounding-set=-sys_resource", "prlimit", "--nofile=200:200", "--"]
+        return bed.run(text, "--force", before=before)
+
+
+@situation("generator", "generator-ports")
+def out_of_ports(bed):
+    with network() as net, target("--address", SERVER, before=net.server) as server:
+        subprocess.run([*net.client, "sysctl", "-qw", "net.ipv4.ip_local_port_range=50000 50200"], check=True)
+        steps = "{ get: / }, { think: 5s }, { get: / }"
+        text = scenario(server.port, steps, "{ constant: 200/s, for: 6s }", address=SERVER)
+        return bed.run(text, "--force", before=net.client)
+
+
+@situation("generator", "generator-memory")
+def out_of_memory(bed):
+    with cgroup("memory", limit_in_bytes=100 << 20) as before:
+        text = scenario(1, "{ think: 60s }, { get: / }", "{ constant: 100000/s, for: 6s }")
+        return bed.run(text, "--force", before=before)
+
+
+@situation("generator", NOTHING, "generator-lag")
+def slow_disk(bed):
+    """Every write of the record takes 300 ms."""
+    shim = pathlib.Path(bed.space) / "slow_disk.so"
+    source = pathlib.Path(__file__).parent / "slow_disk.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", shim, source, "-ldl"], check=True)
+    with hello(bed) as port:
+        text = scenario(port, "{ get: / }", "{ constant: 1000/s, for: 6s }")
+        return bed.run(text, env={"LD_PRELOAD": str(shim)})
+
+
+@situation("nobody")
+def page_that_blocks(bed):
+    """A viewer who reads nothing of the live page."""
+    sockets = []
+
+    def view(process):
+        url = process.stderr.readline().split()[-1]
+        request = urllib.request.Request(url)
+        with contextlib.suppress(OSError):
+            host, port = request.host.split(":")
+            for _ in range(8):
+                viewer = socket.create_connection((host, int(port)))
+                path = request.selector.replace("/?", "/events?", 1)
+                viewer.sendall(f"GET {path} HTTP/1.1\r\nhost: {request.host}\r\n\r\n".encode())
+                sockets.append(viewer)
+
+    with hello(bed) as port:
+        text = scenario(port, "{ get: / }", "{ constant: 1000/s, for: 6s }")
+        try:
+            return bed.run(text, "--ui", while_running=view)
+        finally:
+            for viewer in sockets:
+                viewer.close()
+
+
+@situation("generator", "generator-lag", "generator-starved", "generator-cpu")
+def generator_stopped(bed):
+    """SIGSTOP for three seconds."""
+
+    def stop(process):
+        time.sleep(3)
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(3)
+        os.kill(process.pid, signal.SIGCONT)
+
+    with hello(bed) as port:
+        return bed.run(scenario(port, "{ get: / }", "{ constant: 500/s, for: 10s }"), while_running=stop)
+
+
+@situation("generator", "connecting-limit", "generator-cpu", "generator-lag")
+def million_arrivals(bed):
+    with hello(bed) as port:
+        text = scenario(port, "{ get: / }", "{ constant: 1500000/s, for: 2s }")
+        return bed.run(text, "--force")
+
+
+# Both, and neither.
+
+
+@situation("generator", "generator-limited")
+def both(bed):
+    """With both at once only the generator's limit is known."""
+    with cgroup("cpu", cfs_period_us=100_000, cfs_quota_us=5_000) as before:
+        return at_target(bed, "--block", 1 / 480, rate="6000/s", time="6s", before=before)
+
+
+@situation("nobody")
+def all_well(bed):
+    with hello(bed) as port:
+        return bed.run(scenario(port, KEEP, "{ constant: 500/s, for: 6s }"))
+
+
+def judged(whose: str, complaints: tuple, run: Run) -> tuple[bool, str]:
+    """Whether the run is right, and its first complaint."""
+    if not run.findings:
+        return False, f"no run: {run.err.strip() or run.out.strip()}"[:300]
+    grave = [f for f in run.findings if f["severity"] in ("warning", "fatal")]
+    first = grave[0]["code"] if grave else NOTHING
+    of_target = [f["code"] for f in grave if f["code"] in TARGETS]
+    of_generator = [f["code"] for f in grave if f["severity"] == "fatal" and f["code"].startswith(GENERATORS)]
+    right = {
+        "target": first in complaints and not of_generator,
+        "generator": first in complaints and not of_target,
+        "nobody": not of_target and not of_generator,
+    }
+    said = first if right[whose] else ", ".join(f["code"] for f in grave) or NOTHING
+    return right[whose], said
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--json", type=pathlib.Path, help="writes what was found")
+    parser.add_argument("situations", nargs="*", choices=[*SITUATIONS, []], metavar="SITUATION")
+    args = parser.parse_args()
+    wrong, table = 0, []
+    for name in args.situations or SITUATIONS:
+        whose, complaints, make = SITUATIONS[name]
+        said, right = collections.Counter(), 0
+        for _ in range(args.repeat):
+            with tempfile.TemporaryDirectory(prefix="throng-blame-") as space:
+                try:
+                    is_right, words = judged(whose, complaints, make(Bed(space)))
+                except (OSError, subprocess.SubprocessError, ValueError) as error:
+                    is_right, words = False, f"no run: {error!r}"
+            right += is_right
+            said[words] += 1
+        wrong += args.repeat - right
+        words = ", ".join(f"{text} ({n})" for text, n in said.most_common())
+        print(f"{'ok   ' if right == args.repeat else 'WRONG'}  {name:20} {whose:9}  {right} of {args.repeat}: {words}", flush=True)
+        table.append({"situation": name, "whose": whose, "right": right, "of": args.repeat, "said": said})
+    if args.json:
+        args.json.write_text(json.dumps(table, indent=1) + "\n")
+    print(f"{args.repeat * len(table) - wrong} passed, {wrong} failed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
