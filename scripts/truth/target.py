@@ -13,6 +13,7 @@ import collections
 import heapq
 import json
 import random
+import selectors
 import socket
 import struct
 import sys
@@ -197,8 +198,13 @@ def main() -> None:
     parser.add_argument("--reset", type=float, default=0.0, help="share answered with a reset")
     parser.add_argument("--slow-reader", action="store_true")
     parser.add_argument("--size", type=int, default=2, help="of the response body")
+    parser.add_argument("--precise", action="store_true", help="timers to the microsecond, for at most 1,000 connections")
     parser.add_argument("--seed", type=int, default=1)
-    asyncio.run(serve(parser.parse_args()))
+    options = parser.parse_args()
+    # epoll counts in milliseconds, select in microseconds.
+    selector = selectors.SelectSelector() if options.precise else selectors.DefaultSelector()
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
+        runner.run(serve(options))
 
 
 if __name__ == "__main__":

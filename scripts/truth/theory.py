@@ -103,7 +103,8 @@ def closed(limit_s: float) -> Queue:
     # A number of users is whole: the crossing lies between two of them.
     truth = crossing(lambda users: closed_later(int(users), limit_s), 2, 1000)
     options = ["--service", WORK_S]
-    steps = f"{{ get: /, as: page }}, {{ think: {{ exponential: {THINK_S}s }} }}"
+    # Who thinks first does not come with all others at once.
+    steps = f"{{ think: {{ exponential: {THINK_S}s }} }}, {{ get: /, as: page }}"
     return Queue(options, limit_s, truth, "40", f"{{ users: 40, for: {TRIAL_S}s }}", steps)
 
 
@@ -119,7 +120,7 @@ QUEUES = {
 def search(name: str, seed: int) -> dict:
     """One search: its interval, and whether the truth is in it."""
     queue = QUEUES[name]
-    with tempfile.TemporaryDirectory(prefix="throng-theory-") as space, target(*queue.options, "--seed", seed) as server:
+    with tempfile.TemporaryDirectory(prefix="throng-theory-") as space, target("--precise", *queue.options, "--seed", seed) as server:
         text = f"""
 name: theory
 seed: {seed}
