@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use bend::{Bend, Sign};
 pub use conclude::conclude;
 pub use conclusion::{Conclusion, Law, LevelFigures};
+pub use crossing::{crossing, is_unclear};
 pub use down::{is_silent, while_up};
 pub use level::{Level, Verdict};
 pub use trial::{Outcome, Trial, TrialFigures, judge_trial};

@@ -6,14 +6,20 @@
 //!      ─ bisection between the highest that holds and the lowest that does not ─ until close enough
 //!      ─ both repeated until the majority agrees; a different result moves the bracket, and the search
 //!        continues
+//!      ─ both repeated further while the runs scatter too much to say where the limit is crossed
 //!      ─ a last run at the load that holds, which has to hold
 //! after a run in which nothing succeeded: one at a load that held, which shows whether the target is down
 //! ```
 
-use judge::capacity::{Bounds, Ending, Level, Outcome, Trial, Verdict, is_silent, while_up};
+use judge::capacity::{
+    Bounds, Ending, Level, Outcome, Trial, Verdict, is_silent, is_unclear, while_up,
+};
 
 /// How far below its first load a search goes down.
 const DOWN_MAX: f64 = 1024.0;
+/// Runs near the knee, for each repetition there, after which a search no longer tries to find where a figure
+/// crosses its limit.
+const RUNS_NEAR_MAX: usize = 6;
 
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +36,9 @@ pub(super) fn next(bounds: &Bounds, trials: &[Trial]) -> Next {
     let levels = Level::all(trials, bounds.repeat);
     let wanted = match (sign_of_life(&levels, trials), wanted(bounds, &levels)) {
         (Some(load), _) => Next::Try(load),
-        (None, Next::End(Ending::Found)) => confirmed(bounds, &levels, trials),
+        (None, Next::End(Ending::Found)) => {
+            unclear(bounds, &levels, trials).unwrap_or_else(|| confirmed(bounds, &levels, trials))
+        }
         (None, wanted) => wanted,
     };
     match wanted {
@@ -62,6 +70,18 @@ fn sign_of_life(levels: &[Level], trials: &[Trial]) -> Option<f64> {
         .iter()
         .filter(|level| level.verdict == Verdict::Holds);
     holds.map(|level| level.load).next_back()
+}
+
+/// The next run of a search that found its bracket, if it does not know yet where the limit is crossed: at the side of
+/// the bracket that had fewer. Without repetitions nobody asks for that.
+fn unclear(bounds: &Bounds, levels: &[Level], trials: &[Trial]) -> Option<Next> {
+    let bad = levels.iter().position(|l| l.verdict != Verdict::Holds)?;
+    let (good, bad) = (levels.get(bad.checked_sub(1)?)?, levels.get(bad)?);
+    let runs = |level: &&Level| level.holds + level.breaks + level.untrusted;
+    let knee = (good.load + bad.load) / 2.0;
+    let is_wanted = bounds.repeat > 1 && is_unclear(trials, knee, RUNS_NEAR_MAX * bounds.repeat);
+    let fewer = [good, bad].into_iter().min_by_key(runs)?;
+    is_wanted.then_some(Next::Try(fewer.load))
 }
 
 /// The end of a search that found its bracket: the last run was one at the load that holds, after all others,
@@ -139,5 +159,7 @@ fn between(bounds: &Bounds, good: &Level, bad: &Level) -> Next {
     }
 }
 
+#[cfg(test)]
+mod queues;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,12 @@
-//! Where a measured figure crosses its limit: a line through the logarithm of figure over limit, by load,
-//! near the knee. One run scatters, and the loads that a search tried are no interval; the line uses all
-//! runs near the knee.
+//! Where a measured figure crosses its limit: a line through the runs near the knee, by load. One run
+//! scatters, and the loads that a search tried are no interval; the line uses all runs near the knee.
 //!
-//! The interval is that of inverse regression (Fieller 1954; Draper and Smith, "Applied Regression
+//! How a figure bends there is not known. Response times of queues rise faster than the logarithm's line near
+//! saturation, and their reciprocals fall on a line (of M/M/1 exactly: a quantile is proportional to
+//! 1/(μ − λ)), but not where the service is most of the time. So there are two lines, through the logarithm
+//! of figure over limit and through 1 − limit over figure, and the interval covers those of both.
+//!
+//! The interval of a line is that of inverse regression (Fieller 1954; Draper and Smith, "Applied Regression
 //! Analysis" (1998), section 3.2): the loads for which the line's value may be 0.
 
 use stats::student::two_sided_t;
@@ -18,21 +22,54 @@ const TRIALS_MIN: usize = 5;
 
 /// The load at which the limit is crossed: estimate, lower and upper bound. `None` where the trials near
 /// `knee` do not show a figure that rises through its limit.
-pub(super) fn crossing(trials: &[Trial], knee: f64) -> Option<(f64, f64, f64)> {
-    let near: Vec<&Trial> = trials
-        .iter()
-        .filter(|trial| trial.outcome != Outcome::Untrusted)
-        .filter(|trial| (trial.load / knee - 1.0).abs() <= NEAR)
-        .collect();
-    let thresholds = near.iter().map(|trial| trial.margins.len()).max()?;
-    let lines = (0..thresholds).filter_map(|number| {
-        let points = near
-            .iter()
-            .filter_map(|trial| Some((trial.load, (*trial.margins.get(number)?)?)));
-        through_zero(&points.collect::<Vec<_>>())
-    });
+pub fn crossing(trials: &[Trial], knee: f64) -> Option<(f64, f64, f64)> {
+    let lines = by_threshold(trials, knee)
+        .into_iter()
+        .filter_map(|points| both_lines(&points));
     // The threshold that is reached first decides.
     lines.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// True where more runs near `knee` may show a crossing that these do not: a threshold's figure was on both sides of
+/// its limit, and the runs scatter too much to say where it passes it. `runs_max`: near the knee.
+pub fn is_unclear(trials: &[Trial], knee: f64, runs_max: usize) -> bool {
+    let thresholds = by_threshold(trials, knee);
+    let crosses = |points: &Vec<(f64, f64)>| {
+        points.iter().any(|point| point.1 < 0.0) && points.iter().any(|point| point.1 > 0.0)
+    };
+    near(trials, knee).count() < runs_max
+        && crossing(trials, knee).is_none()
+        && thresholds.iter().any(crosses)
+}
+
+fn near(trials: &[Trial], knee: f64) -> impl Iterator<Item = &Trial> {
+    trials
+        .iter()
+        .filter(|trial| trial.outcome != Outcome::Untrusted)
+        .filter(move |trial| (trial.load / knee - 1.0).abs() <= NEAR)
+}
+
+/// The loads near the knee and their margins, for each threshold.
+fn by_threshold(trials: &[Trial], knee: f64) -> Vec<Vec<(f64, f64)>> {
+    let thresholds = near(trials, knee).map(|trial| trial.margins.len()).max();
+    let points = |number: usize| {
+        near(trials, knee)
+            .filter_map(|trial| Some((trial.load, (*trial.margins.get(number)?)?)))
+            .collect()
+    };
+    (0..thresholds.unwrap_or(0)).map(points).collect()
+}
+
+/// What both lines say together.
+fn both_lines(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
+    let (estimate, low, high) = through_zero(points)?;
+    let reciprocal: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x, -(-y).exp_m1())).collect();
+    let other = through_zero(&reciprocal)?;
+    Some((
+        (estimate + other.0) / 2.0,
+        low.min(other.1),
+        high.max(other.2),
+    ))
 }
 
 fn through_zero(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
@@ -104,6 +141,47 @@ mod tests {
             let error = (rest / 3.0 * (0.2 + off * off / sxx)).sqrt();
             assert!(((y_mean + slope * off).abs() / error - t).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn the_interval_covers_a_line_through_reciprocals_too() {
+        // p95 of M/M/1 with 200/s passes 50 ms at 200 − ln 20/0.05 s = 140.1/s, on a line of reciprocals.
+        let load = |n: i32| 110.0 + 8.0 * f64::from(n);
+        let margin = |load: f64| (20f64.ln() / (200.0 - load) / 0.05).ln();
+        let points: Vec<_> = (0..8).map(|n| (load(n), margin(load(n)))).collect();
+        let (estimate, low, high) = both_lines(&points).unwrap();
+        let truth = 200.0 - 20f64.ln() / 0.05;
+        assert!(low <= truth + 1e-6 && truth - 1e-6 <= high, "{low} {high}");
+        assert!((estimate / truth - 1.0).abs() < 0.02, "{estimate}");
+    }
+
+    #[test]
+    fn a_search_is_unclear_where_its_runs_scatter_too_much_for_a_line() {
+        let trial = |load: f64, margin: Option<f64>| Trial {
+            margins: vec![margin],
+            ..Trial::new(load, Outcome::Holds)
+        };
+        let scattered: Vec<Trial> = [
+            (100.0, 0.1),
+            (100.0, -0.3),
+            (103.0, 0.2),
+            (103.0, -0.2),
+            (103.0, 0.1),
+        ]
+        .map(|(load, margin)| trial(load, Some(margin)))
+        .to_vec();
+        assert!(is_unclear(&scattered, 101.5, 9));
+        assert!(!is_unclear(&scattered, 101.5, 5), "there were enough runs");
+        let clear: Vec<Trial> = (0..6)
+            .map(|n| 90.0 + 4.0 * f64::from(n))
+            .map(|load| trial(load, Some(0.01 * (load - 101.0))))
+            .collect();
+        assert!(!is_unclear(&clear, 101.0, 9));
+        // Nothing was answered above the limit: no run there has a figure.
+        let dead: Vec<Trial> = (0..6)
+            .map(|n| trial(100.0, (n % 2 == 0).then_some(-0.1)))
+            .collect();
+        assert!(!is_unclear(&dead, 101.0, 9));
     }
 
     #[test]
