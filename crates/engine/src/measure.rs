@@ -297,6 +297,10 @@ impl Recorder {
     /// Closes all intervals that end at or before `now_ns`.
     pub(crate) fn cut(&mut self, now_ns: u64, gauges: Gauges) {
         while now_ns >= self.cut_end_ns {
+            let gauges = Gauges {
+                closed_late_ns: now_ns - self.cut_end_ns,
+                ..gauges
+            };
             self.close(self.cut_end_ns, gauges);
             self.cut_end_ns = next_cut(self.cut_start_ns, &self.phase_ends);
         }

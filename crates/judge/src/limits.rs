@@ -119,7 +119,7 @@ pub const SILENT_TIMES_RESPONSE: f64 = 3.0;
 /// … and as many answers were to be expected in the time: of exponential times none comes by chance once in
 /// 22,000.
 pub const SILENT_ANSWERS_EXPECTED_MIN: f64 = 10.0;
-/// An interval of the series that is longer than this shows that the generator itself did not run.
-pub const SILENT_INTERVAL_NS_MAX: u64 = 2_000_000_000;
+/// A loop that closed an interval so late did not run for so long, and knows nothing of its target's silence.
+pub const SILENT_CLOSED_LATE_NS_MAX: u64 = 500_000_000;
 /// Seconds of a run whose requests are counted one by one: four days.
 pub const FLOW_SECONDS_MAX: usize = 345_600;

@@ -1,12 +1,15 @@
 //! Times in which a target answered nothing although requests waited for it. Under closed load such a time has
 //! no arrivals either, so that it shows neither in response times nor in a backlog that grows.
 
+use std::collections::HashSet;
+
 use record::schema::{Finding, Severity};
 
 use crate::figures::{Figures, Flow};
 use crate::finding::finding;
 use crate::limits::{
-    SILENT_ANSWERS_EXPECTED_MIN, SILENT_INTERVAL_NS_MAX, SILENT_SECONDS_MIN, SILENT_TIMES_RESPONSE,
+    SILENT_ANSWERS_EXPECTED_MIN, SILENT_CLOSED_LATE_NS_MAX, SILENT_SECONDS_MIN,
+    SILENT_TIMES_RESPONSE,
 };
 
 /// The code of a silence that lasted to the end of the last phase.
@@ -31,18 +34,15 @@ pub(crate) struct Silence {
 pub(crate) fn found(figures: &Figures) -> Option<Silence> {
     let planned_s = figures.planned_end_ns().min(figures.ended_ns()) / 1_000_000_000;
     let flow = figures.flow.get(..planned_s as usize)?;
-    let silence = longest(flow)?;
     // A generator that did not run either knows nothing of the target.
-    let (from_ns, until_ns) = (
-        silence.since_s as u64 * 1_000_000_000,
-        (silence.since_s + silence.seconds) as u64 * 1_000_000_000,
-    );
-    let away = figures.series.iter().any(|row| {
-        row.start_ns < until_ns
-            && row.end_ns > from_ns
-            && row.end_ns - row.start_ns > SILENT_INTERVAL_NS_MAX
-    });
-    (!away).then_some(silence)
+    let away = figures
+        .series
+        .iter()
+        .filter(|row| row.closed_late_ns > SILENT_CLOSED_LATE_NS_MAX);
+    let away: HashSet<usize> = away
+        .map(|row| (row.start_ns / 1_000_000_000) as usize)
+        .collect();
+    longest(flow, &away)
 }
 
 /// What a silence says of the target.
@@ -71,7 +71,8 @@ pub(crate) fn finding_of(silence: &Silence) -> Finding {
         .done()
 }
 
-fn longest(flow: &[Flow]) -> Option<Silence> {
+/// `away`: seconds in which the generator did not run.
+fn longest(flow: &[Flow], away: &HashSet<usize>) -> Option<Silence> {
     let mut longest: Option<Silence> = None;
     let mut backlog: u64 = 0;
     let mut current: Option<Silence> = None;
@@ -79,7 +80,7 @@ fn longest(flow: &[Flow]) -> Option<Silence> {
     for (at, second) in flow.iter().enumerate() {
         let before = backlog;
         backlog = (backlog + second.due).saturating_sub(second.ended);
-        if second.answered > 0 || before == 0 {
+        if second.answered > 0 || before == 0 || away.contains(&at) {
             (current, waited_s) = (None, 0.0);
             continue;
         }
@@ -145,9 +146,9 @@ mod tests {
     #[test]
     fn a_closed_load_that_gets_no_more_answers_is_a_silence() {
         let mut flow = closed(30);
-        assert_eq!(longest(&flow), None);
+        assert_eq!(longest(&flow, &HashSet::new()), None);
         freeze(&mut flow[12..]);
-        let silence = longest(&flow).unwrap();
+        let silence = longest(&flow, &HashSet::new()).unwrap();
         assert_eq!((silence.since_s, silence.seconds), (12, 18));
         assert_eq!((silence.waiting, silence.is_last), (64, true));
     }
@@ -157,12 +158,25 @@ mod tests {
         let mut flow = closed(30);
         freeze(&mut flow[12..17]);
         flow[17].response_s = 64.0 * 5.1;
-        let silence = longest(&flow).unwrap();
+        let silence = longest(&flow, &HashSet::new()).unwrap();
         assert_eq!((silence.since_s, silence.seconds), (12, 5));
         assert!(!silence.is_last);
         let mut short = closed(30);
         freeze(&mut short[12..13]);
-        assert_eq!(longest(&short), None);
+        assert_eq!(longest(&short, &HashSet::new()), None);
+    }
+
+    #[test]
+    fn a_generator_that_did_not_run_knows_of_no_silence() {
+        let mut flow = closed(30);
+        freeze(&mut flow[12..17]);
+        flow[17].response_s = 64.0 * 5.1;
+        let away = HashSet::from([12, 13, 14, 15]);
+        assert_eq!(longest(&flow, &away), None);
+        // A shorter silence of the target's remains.
+        freeze(&mut flow[20..23]);
+        let silence = longest(&flow, &away).unwrap();
+        assert_eq!((silence.since_s, silence.seconds), (20, 3));
     }
 
     #[test]
@@ -172,7 +186,10 @@ mod tests {
         for second in &mut flow[13..] {
             (second.due, second.ended) = (64, 64);
         }
-        assert_eq!(longest(&flow).map(|silence| silence.seconds), Some(18));
+        assert_eq!(
+            longest(&flow, &HashSet::new()).map(|silence| silence.seconds),
+            Some(18)
+        );
     }
 
     #[test]
@@ -187,13 +204,13 @@ mod tests {
                 ..Flow::default()
             })
             .collect();
-        assert_eq!(longest(&slow), None);
+        assert_eq!(longest(&slow, &HashSet::new()), None);
         // Nobody waits while all think.
         let mut idle = closed(30);
         idle[11].ended += 64;
         idle[11].answered += 64;
         freeze(&mut idle[12..20]);
-        assert_eq!(longest(&idle), None);
+        assert_eq!(longest(&idle, &HashSet::new()), None);
     }
 
     #[test]
@@ -201,6 +218,6 @@ mod tests {
         let mut flow = closed(30);
         freeze(&mut flow);
         flow[0].due = 64;
-        assert_eq!(longest(&flow), None);
+        assert_eq!(longest(&flow, &HashSet::new()), None);
     }
 }

@@ -154,7 +154,8 @@ counters! {
         unsolicited: "1", Sum, Note("HTTP connections were closed because the server sent bytes that answer no request");
     }
 
-    /// Levels at an interval's end, and the highest one within it. Over all loops they are added up.
+    /// Levels at an interval's end, and the highest one within it. Over all loops numbers of users, connections
+    /// and operations are added up.
     pub struct Gauges {
         /// Users that have started and not finished.
         users: "1", Sum, Column(users);
@@ -164,6 +165,8 @@ counters! {
         connections: "1", Sum, Column(connections);
         /// Operations in flight.
         in_flight: "1", Sum, Column(in_flight);
+        /// How long after its end the interval was closed: a loop did not run for so long.
+        closed_late_ns: "ns", Max, Column(closed_late_ns);
     }
 
     /// What a loop's thread used in an interval.

@@ -171,6 +171,8 @@ pub struct SeriesRow {
     pub connections: u64,
     /// Gauge: operations in flight.
     pub in_flight: u64,
+    /// How long after its end the last loop closed the interval: it did not run for so long.
+    pub closed_late_ns: u64,
     /// Users the plan wanted to start.
     pub users_due: u64,
     /// Sessions that started, including those that a closed population restarted.

@@ -159,6 +159,7 @@ series! {
     users_peak: u64,
     connections: u64,
     in_flight: u64,
+    closed_late_ns: u64,
     users_due: u64,
     users_started: u64,
     users_repeated: u64,

@@ -194,3 +194,24 @@ arrivals: [ { constant: 100/s, for: 100ms }, { hold: 2s } ]
     // Each stays for 50 ms, and one comes every 10 ms.
     assert_eq!(users[..3], [(4, 5), (0, 4), (0, 0)]);
 }
+
+#[test]
+fn an_interval_says_how_late_it_was_closed() {
+    let text = "
+name: late
+target: http://target.test/
+sessions:
+  main: [ { get: / } ]
+arrivals: [ { constant: 100/s, for: 6s } ]
+";
+    let mut link = Link::new(MS);
+    link.frozen = vec![(2 * S + S / 2, 4 * S + S / 4)];
+    let ran = run_over(text, &mut HttpPeer::new(|_| MS, |_| ok("ok")), link);
+    let late = ran
+        .run
+        .deltas
+        .iter()
+        .map(|delta| delta.gauges.closed_late_ns);
+    let late: Vec<u64> = late.take(6).collect();
+    assert_eq!(late, [0, 0, S + S / 4, S / 4, 0, 0]);
+}

@@ -28,6 +28,7 @@ fn delta() -> Delta {
             users_peak: 3,
             connections: 2,
             in_flight: 1,
+            closed_late_ns: 0,
         },
         measures: vec![MeasureDelta {
             measure: 1,
@@ -106,7 +107,7 @@ fn hex(message: &impl Serialize) -> String {
 /// two must never change.
 #[test]
 fn messages_keep_their_form() {
-    assert_eq!(PROTOCOL_VERSION, 5);
+    assert_eq!(PROTOCOL_VERSION, 6);
     let hello = Hello {
         magic: MAGIC,
         protocol: 1,
